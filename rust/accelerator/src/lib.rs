@@ -5,6 +5,8 @@
 //! and the current streams are slots of the thread state ([`interlock_core::thread`]), so that scopes set them,
 //! captured states contain them, and each task has its own.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
 mod accelerator;
 mod builtin;
 mod current;

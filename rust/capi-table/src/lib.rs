@@ -4,6 +4,8 @@
 //! arguments, calls the facade, converts the result, and catches panics (`entry.rs`). `interlock-python` puts the table
 //! into the capsule `interlock._core._C_API` and installs the [`Hooks`] for the interpreter.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
 mod accelerator;
 mod arguments;
 mod dispatch;

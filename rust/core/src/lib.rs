@@ -3,6 +3,8 @@
 //! The crate does not depend on devices, drivers or Python. Crates built on it share the same statics and
 //! thread-locals.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
 #[doc(hidden)]
 pub mod base;
 pub mod device;

@@ -4,6 +4,8 @@
 //! have every function that the crate calls. cudarc panics if a function is missing, so the probe (`discover`) checks
 //! first that the library has all of them. Devices are counted through NVML, which does not start the driver.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
 mod device;
 mod discover;
 mod driver;

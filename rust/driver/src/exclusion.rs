@@ -5,6 +5,7 @@
 //! [`Access`] while they run. Their order is still up to the program.
 
 use interlock_core::base::backoff::pause_after;
+use interlock_core::base::blocking;
 use interlock_core::base::fork;
 use interlock_core::base::fork::rank;
 use interlock_core::base::sync::ForkLock;
@@ -80,6 +81,13 @@ impl Access {
     /// access must not acquire another one.
     pub fn new(ranges: &[ByteRange]) -> Self {
         let generation = fork::generation();
+        Self::attempt(ranges, generation).unwrap_or_else(|| {
+            // SAFETY: the function only waits for other accesses.
+            unsafe { blocking::detached(|| Self::wait(ranges, generation)) }
+        })
+    }
+
+    fn wait(ranges: &[ByteRange], generation: u32) -> Self {
         let mut attempts = 0;
         loop {
             if let Some(access) = Self::attempt(ranges, generation) {

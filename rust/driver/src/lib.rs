@@ -7,6 +7,8 @@
 //! [`Driver`] describes devices of one type before they are used; [`Driver::start`] returns a [`DriverRuntime`], which
 //! uses them.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
 #[doc(hidden)]
 pub mod capture;
 mod driver;

@@ -1,11 +1,12 @@
 //! The host driver before its runtime is started.
 
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Weak};
 
 use interlock_core::base::fork_local::ForkLocal;
 use interlock_core::base::mutex::Mutex;
 use interlock_core::device::DeviceType;
 use interlock_driver::{Driver, DriverRuntime, Result};
+use once_cell::race::OnceBox;
 
 use crate::options::HostOptions;
 use crate::runtime::HostRuntime;
@@ -34,7 +35,7 @@ use crate::runtime::HostRuntime;
 pub struct HostDriver {
     options: HostOptions,
     /// Built separately in each process: a child may be forked between the selection of a driver and its start.
-    runtime: ForkLocal<OnceLock<Arc<HostRuntime>>>,
+    runtime: ForkLocal<OnceBox<Arc<HostRuntime>>>,
     /// The driver for a forked child. Threads of the child that request it concurrently share one.
     in_child: ForkLocal<Mutex<Weak<HostDriver>>>,
 }
@@ -59,12 +60,7 @@ impl HostDriver {
 
     /// Returns the runtime of this process. Faults are injected into it even before it is started.
     fn runtime(&self) -> &Arc<HostRuntime> {
-        self.runtime.get().get_or_init(|| {
-            let runtime = Arc::new(HostRuntime::new(&self.options));
-            // `bound` and `start` return this error.
-            let _ = self.options.faults.bind(runtime.shared(), false);
-            runtime
-        })
+        self.runtime.get().get_or_init(|| Box::new(Arc::new(HostRuntime::new(&self.options))))
     }
 }
 

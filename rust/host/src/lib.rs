@@ -13,6 +13,8 @@
 //! The scheduler and the objects that it schedules depend on each other; the heaps, the chains of a graph, the copy
 //! engines and the fault plan do not depend on the scheduler.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
 mod driver;
 mod exec;
 mod fault_injection;

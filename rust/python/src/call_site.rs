@@ -18,11 +18,6 @@ pub(crate) fn current_if_tracing(py: Python<'_>) -> Option<SourceLocation> {
     interlock::backends::writes_are_traced().then(|| current(py))
 }
 
-/// Sets [`current`] as the source of foreign locations in the core.
-pub(crate) fn install_hook() {
-    SourceLocation::set_provider(|| Python::try_attach(current));
-}
-
 /// Returns the innermost frame outside of interlock.
 pub(crate) fn user_frame(py: Python<'_>) -> Option<Bound<'_, PyAny>> {
     let mut frames = std::iter::successors(innermost_frame(py), caller_of);

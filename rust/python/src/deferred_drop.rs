@@ -7,6 +7,7 @@ use std::mem::ManuallyDrop;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
+use interlock::base::mutex::Mutex;
 use pyo3::prelude::*;
 use pyo3::{PyTraverseError, PyVisit, ffi};
 
@@ -51,6 +52,30 @@ impl DeferredDrop {
     /// Visits the object for the garbage collector.
     pub(crate) fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
         visit.call(&*self.object)
+    }
+}
+
+/// A reference that a garbage collector may clear. It is None afterwards.
+pub(crate) struct Clearable(Mutex<Option<DeferredDrop>>);
+
+impl Clearable {
+    pub(crate) fn new<T>(object: Bound<'_, T>) -> Self {
+        Clearable(Mutex::new(Some(DeferredDrop::new(object))))
+    }
+
+    pub(crate) fn get<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
+        let object = self.0.lock();
+        object.as_ref().map_or_else(|| py.None().into_bound(py), |object| object.bind(py).clone())
+    }
+
+    /// Visits the object for the garbage collector.
+    pub(crate) fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.0.lock().as_ref().map_or(Ok(()), |object| object.traverse(visit))
+    }
+
+    pub(crate) fn clear(&self) {
+        let object = self.0.lock().take();
+        drop(object);
     }
 }
 

@@ -1,10 +1,12 @@
 //! Detaching from the interpreter: releases the GIL, so that other threads run Python while this one works or waits.
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use interlock::EnvSnapshot;
 use interlock::accelerator::Wait;
 use interlock::accelerator::memory::with_stack;
+use interlock::base::blocking;
 use libloading::os::unix::Library;
 use once_cell::race::OnceBox;
 use pyo3::ffi;
@@ -12,17 +14,63 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::errors::IntoPyResult;
-use crate::shutdown::{ReattachGuard, close_if_finalizing};
+use crate::shutdown::{ReattachGuard, close_if_finalizing, mark_if_finalizing};
 use crate::thread_count::ThreadCount;
 use crate::{deferred_drop, py_stack};
 
 /// The number of threads inside [`detach`]. It changes only while the thread is attached.
 static DETACHED: ThreadCount = ThreadCount::new();
 
-/// Returns whether every other thread of Python is outside of [`detach`]. While a garbage collector traverses objects
-/// this does not change, because it holds the interpreter.
-pub(crate) fn is_nothing_detached() -> bool {
-    DETACHED.get() == 0
+thread_local! {
+    /// Whether a garbage collector traverses objects on this thread.
+    static IS_TRAVERSING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Calls `visit`, which visits the Python objects that core objects own, for a garbage collector. Returns `None`, without
+/// calling it, while another thread is detached: it could acquire or release a core object between two traversals of
+/// one collection. While the collector traverses objects this does not change, because it holds the interpreter.
+pub(crate) fn traverse<T>(visit: impl FnOnce() -> T) -> Option<T> {
+    if DETACHED.get() != 0 {
+        return None;
+    }
+    IS_TRAVERSING.set(true);
+    let result = visit();
+    IS_TRAVERSING.set(false);
+    Some(result)
+}
+
+/// Makes each wait of the crates below detach.
+pub(crate) fn install_wait_hook() {
+    // SAFETY: the hook calls its argument once, on its thread.
+    unsafe { blocking::set_detach_hook(wait_detached) };
+}
+
+/// Calls `work`, which waits for other threads, detached if this thread is attached. Unlike [`detach`] it runs no Python
+/// code afterwards, because the thread may hold locks.
+#[expect(clippy::disallowed_methods, reason = "one of two places that detach")]
+fn wait_detached(work: &mut dyn FnMut()) {
+    struct OnThisThread<'a>(&'a mut dyn FnMut());
+    // SAFETY: `Python::detach` calls its argument on the same thread. It requires `Send` of functions that use no Python
+    // object, as the contract of `blocking::detached` says.
+    unsafe impl Send for OnThisThread<'_> {}
+    impl OnThisThread<'_> {
+        fn call(self) {
+            (self.0)();
+        }
+    }
+    // A collector must not detach. The locks that it waits for are held for a few loads and stores.
+    if IS_TRAVERSING.get() || !is_attached() {
+        return work();
+    }
+    // SAFETY: this thread is attached.
+    let py = unsafe { Python::assume_attached() };
+    mark_if_finalizing(py);
+    let _detached = DetachedGuard::new();
+    let work = OnThisThread(work);
+    let _guard = py.detach(|| {
+        work.call();
+        ReattachGuard::new()
+    });
 }
 
 /// Returns whether this thread is attached to the interpreter, also if another module attached it.
@@ -62,6 +110,7 @@ impl Drop for DetachedGuard {
 }
 
 /// Calls `work` detached from the interpreter.
+#[expect(clippy::disallowed_methods, reason = "one of two places that detach")]
 pub(crate) fn detach<T: Send>(py: Python<'_>, work: impl Send + FnOnce() -> T) -> T {
     close_if_finalizing(py);
     let stack = py_stack::capture_if_enabled(py);
@@ -80,10 +129,14 @@ pub(crate) fn detach_with_env<T: Send>(py: Python<'_>, work: impl Send + FnOnce(
     detach(py, || environment.scope(work))
 }
 
-/// Calls `work` attached, inside a call of [`detach`]; returns `None` if there is no interpreter any more. The end of
-/// the interpreter waits a moment for `work`. Code of the program may take longer, so `work` runs it with [`call`].
+/// Calls `work` attached; returns `None` if there is no interpreter any more. If this attaches the thread, the end of the
+/// interpreter waits a moment for `work`. Code of the program may take longer, so `work` runs it with [`call`].
+#[expect(clippy::disallowed_methods, reason = "the one place that attaches")]
 pub(crate) fn attach<T>(work: impl FnOnce(Python<'_>) -> T) -> Option<T> {
-    let _guard = ReattachGuard::new();
+    let _guard = (!is_attached()).then(|| {
+        blocking::assert_may_wait();
+        ReattachGuard::new()
+    });
     Python::try_attach(work)
 }
 

@@ -8,7 +8,9 @@
     not(feature = "tensor"),
     allow(dead_code, unused_imports, reason = "some helpers have only callers in the bindings of tensors")
 )]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
+use interlock::backends::SourceLocation;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -51,7 +53,8 @@ pub mod _core {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         let library = single_instance::ensure_single_instance(module.py())?;
-        call_site::install_hook();
+        detach::install_wait_hook();
+        SourceLocation::set_provider(|| detach::attach(call_site::current));
         shutdown::register_atexit(module.py(), module)?;
         signals::install_signal_check();
         deferred_drop::register(module)?;

@@ -6,6 +6,8 @@ use std::ptr::NonNull;
 use pyo3::ffi;
 use pyo3::prelude::*;
 
+use crate::detach::attach;
+
 /// A buffer that an object has exported, with its shape, strides and format. The exporter keeps the memory valid until
 /// this is dropped.
 ///
@@ -109,6 +111,6 @@ impl Drop for PyBuffer {
         // SAFETY: the buffer was filled once and is released once, on an attached thread.
         let release = |_: Python<'_>| unsafe { ffi::PyBuffer_Release(&raw mut *self.view) };
         // Without an interpreter the buffer leaks.
-        let _ = Python::try_attach(release);
+        let _ = attach(release);
     }
 }

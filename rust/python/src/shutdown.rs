@@ -43,6 +43,7 @@ pub(crate) fn register_atexit(py: Python<'_>, module: &Bound<'_, PyModule>) -> P
 
 /// Release the Python functions that the extension stores, and wait until no thread is about to attach.
 #[pyfunction]
+#[expect(clippy::disallowed_methods, reason = "the thread that finalizes the interpreter")]
 fn on_finalize(py: Python<'_>) {
     IS_FINALIZING_THREAD.set(true);
     EXITING.store(true, Ordering::SeqCst);
@@ -133,9 +134,17 @@ fn is_finalizing() -> Option<bool> {
 /// Closes the queues of Python functions if this thread finalizes the interpreter: no other thread can run Python then,
 /// so a wait for a queued function would never end.
 pub(crate) fn close_if_finalizing(py: Python<'_>) {
-    if is_finalizing() == Some(true) {
-        // Only the finalizing thread can be attached now. It may differ from the thread that ran the `atexit` handlers.
-        IS_FINALIZING_THREAD.set(true);
+    if mark_if_finalizing(py) {
         accelerator::close_functions(py);
     }
+}
+
+/// Returns whether this thread finalizes the interpreter.
+pub(crate) fn mark_if_finalizing(_py: Python<'_>) -> bool {
+    let is_finalizing = is_finalizing() == Some(true);
+    if is_finalizing {
+        // Only the finalizing thread can be attached now. It may differ from the thread that ran the `atexit` handlers.
+        IS_FINALIZING_THREAD.set(true);
+    }
+    is_finalizing
 }

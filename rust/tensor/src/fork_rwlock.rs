@@ -11,16 +11,20 @@
 
 use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};
+use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use interlock::base::backoff::pause_after;
-use interlock::base::fork;
+use interlock::base::{blocking, fork};
 
 /// The holder count of a word that is locked for writing. Smaller counts are numbers of readers.
 const WRITER: u32 = u32::MAX >> 1;
 
 /// Flag in the holder count: a writer is waiting. New readers wait too, so that the writer cannot starve.
 const WRITER_WAITING: u32 = WRITER + 1;
+
+/// The number of attempts to acquire a lock before the thread waits.
+const ATTEMPTS: u32 = 64;
 
 /// A lock without data, for many readers or one writer. The upper half of the word is the fork generation in which it
 /// was acquired, the lower half the holder count.
@@ -32,36 +36,71 @@ impl RawForkRwLock {
         RawForkRwLock(AtomicU64::new(0))
     }
 
-    /// Acquires the lock for reading. Waits while another thread holds it for writing.
-    pub(crate) fn read(&self) -> RawGuard<'_> {
-        self.acquire(1, |held| if held < WRITER - 1 { Step::Enter(held + 1) } else { Step::Wait(held) })
+    /// Returns the holder count after the lock is acquired, or `None` if the thread must wait.
+    fn acquired(word: u64, is_written: bool, generation: u32) -> Option<u32> {
+        let held = if generation_of(word) == generation { holders(word) } else { 0 };
+        match is_written {
+            true => (held & !WRITER_WAITING == 0).then_some(WRITER),
+            false => (held < WRITER - 1).then(|| held + 1),
+        }
     }
 
-    /// Acquires the lock for writing. Waits while another thread holds it.
-    pub(crate) fn write(&self) -> RawGuard<'_> {
-        self.acquire(WRITER, |held| match held & !WRITER_WAITING {
-            0 => Step::Enter(WRITER),
-            _ => Step::Wait(held | WRITER_WAITING),
-        })
+    fn is_free(&self, is_written: bool) -> bool {
+        Self::acquired(self.0.load(Ordering::Relaxed), is_written, fork::generation()).is_some()
     }
 
-    fn acquire(&self, units: u32, step: impl Fn(u32) -> Step) -> RawGuard<'_> {
+    /// Returns the word before the lock is acquired, or `None` if the thread must wait.
+    fn try_acquire(&self, is_written: bool) -> Option<u64> {
         let generation = fork::generation();
+        let next = |word| {
+            let held = Self::acquired(word, is_written, generation)?;
+            Some(u64::from(generation) << u32::BITS | u64::from(held))
+        };
+        self.0.fetch_update(Ordering::Acquire, Ordering::Relaxed, next).ok()
+    }
+
+    /// Waits until the lock is acquired. The thread stays detached from the interpreter until it has released the lock.
+    fn acquire(&self, is_written: bool) -> u64 {
         let mut attempts = 0;
         loop {
-            let word = self.0.load(Ordering::Relaxed);
-            let is_own = generation_of(word) == generation;
-            let (next, enters) = match step(if is_own { holders(word) } else { 0 }) {
-                Step::Enter(next) => (next, true),
-                Step::Wait(next) => (next, false),
-            };
-            let next = u64::from(generation) << u32::BITS | u64::from(next);
-            let exchange = || self.0.compare_exchange(word, next, Ordering::Acquire, Ordering::Relaxed);
-            if (next == word || exchange().is_ok()) && enters {
-                return RawGuard { lock: self, units, generation, abandoned: !is_own && is_written(word) };
+            if let Some(word) = self.try_acquire(is_written) {
+                return word;
+            }
+            if is_written {
+                self.0.fetch_or(u64::from(WRITER_WAITING), Ordering::Relaxed);
             }
             pause_after(attempts);
             attempts = attempts.saturating_add(1);
+        }
+    }
+
+    fn release(&self, is_written: bool, generation: u32) {
+        // After a fork the word of an older generation counts as unlocked, and another thread may hold it.
+        if fork::generation() == generation {
+            let units = if is_written { WRITER } else { 1 };
+            self.0.fetch_sub(u64::from(units), Ordering::Release);
+        }
+    }
+
+    /// Acquires a lock that is held for a few loads and stores.
+    fn lock(&self, is_written: bool) -> RawGuard<'_> {
+        loop {
+            if let Some(word) = attempt(|| self.try_acquire(is_written)) {
+                let generation = fork::generation();
+                let abandoned = generation_of(word) != generation && self::is_written(word);
+                return RawGuard { lock: self, is_written, generation, abandoned };
+            }
+            let wait = || {
+                let mut attempts = 0;
+                while !self.is_free(is_written) {
+                    pause_after(attempts);
+                    attempts = attempts.saturating_add(1);
+                }
+            };
+            // The thread acquires the lock after it has attached again, and makes no reader wait until then: the end of
+            // the interpreter may stop it there.
+            // SAFETY: the function only waits.
+            unsafe { blocking::detached(wait) };
         }
     }
 
@@ -72,9 +111,17 @@ impl RawForkRwLock {
     }
 }
 
-enum Step {
-    Enter(u32),
-    Wait(u32),
+/// Tries to acquire locks without waiting.
+fn attempt<T>(try_acquire: impl Fn() -> Option<T>) -> Option<T> {
+    let mut attempts = 0;
+    loop {
+        let acquired = try_acquire();
+        if acquired.is_some() || attempts == ATTEMPTS {
+            return acquired;
+        }
+        std::hint::spin_loop();
+        attempts += 1;
+    }
 }
 
 fn generation_of(word: u64) -> u32 {
@@ -90,19 +137,87 @@ fn is_written(word: u64) -> bool {
 }
 
 /// Releases a [`RawForkRwLock`] when it is dropped.
-pub(crate) struct RawGuard<'a> {
+struct RawGuard<'a> {
     lock: &'a RawForkRwLock,
-    units: u32,
+    is_written: bool,
     generation: u32,
     abandoned: bool,
 }
 
 impl Drop for RawGuard<'_> {
     fn drop(&mut self) {
-        // After a fork the word of an older generation counts as unlocked, and another thread may hold it.
-        if fork::generation() == self.generation {
-            self.lock.0.fetch_sub(u64::from(self.units), Ordering::Release);
+        self.lock.release(self.is_written, self.generation);
+    }
+}
+
+/// One of the locks that an operation holds together.
+#[derive(Clone, Copy)]
+pub(crate) struct LockRequest<'a> {
+    lock: Option<&'a RawForkRwLock>,
+    is_written: bool,
+}
+
+impl<'a> LockRequest<'a> {
+    /// Requests a lock, or nothing.
+    pub(crate) fn new(lock: Option<&'a RawForkRwLock>, is_written: bool) -> Self {
+        LockRequest { lock, is_written }
+    }
+}
+
+/// Calls `access` while all locks are held. They are acquired in the order of their addresses, which prevents deadlocks.
+/// A lock that is requested twice is acquired once, for writing if one of the requests is.
+///
+/// A thread that must wait is detached from the interpreter until it has released the locks, so that it never attaches
+/// while it holds them.
+pub(crate) fn with_locks<R>(requests: &mut [LockRequest<'_>], access: impl FnOnce() -> R) -> R {
+    requests.sort_unstable_by_key(|request| (request.lock.map(ptr::from_ref), !request.is_written));
+    let requests = &*requests;
+    if let Some(_locks) = attempt(|| Locks::acquire(requests, RawForkRwLock::try_acquire)) {
+        return access();
+    }
+    let work = || {
+        let _locks = Locks::acquire(requests, |lock, is_written| Some(lock.acquire(is_written)));
+        access()
+    };
+    // SAFETY: this crate uses no interpreter, and kernels of extensions attach themselves.
+    unsafe { blocking::detached(work) }
+}
+
+/// The first `count` different locks of sorted requests, which are held.
+struct Locks<'a> {
+    requests: &'a [LockRequest<'a>],
+    count: usize,
+    generation: u32,
+}
+
+impl<'a> Locks<'a> {
+    /// Acquires all locks, or none if one of them is not acquired.
+    fn acquire(
+        requests: &'a [LockRequest<'a>],
+        acquire: impl Fn(&RawForkRwLock, bool) -> Option<u64>,
+    ) -> Option<Self> {
+        let mut locks = Locks { requests, count: 0, generation: fork::generation() };
+        for (lock, is_written) in Self::distinct(requests) {
+            acquire(lock, is_written)?;
+            locks.count += 1;
         }
+        Some(locks)
+    }
+
+    fn distinct(requests: &'a [LockRequest<'a>]) -> impl Iterator<Item = (&'a RawForkRwLock, bool)> {
+        let mut previous = ptr::null();
+        requests.iter().filter_map(move |request| {
+            let lock = request.lock?;
+            let is_first = !ptr::eq(std::mem::replace(&mut previous, ptr::from_ref(lock)), lock);
+            is_first.then_some((lock, request.is_written))
+        })
+    }
+}
+
+impl Drop for Locks<'_> {
+    fn drop(&mut self) {
+        let held = Self::distinct(self.requests).take(self.count);
+        held.for_each(|(lock, is_written)| lock.release(is_written, self.generation));
     }
 }
 
@@ -129,11 +244,11 @@ impl<T: Default> ForkRwLock<T> {
         if self.lock.is_abandoned() {
             drop(self.write());
         }
-        ReadGuard { value: &self.value, _guard: self.lock.read() }
+        ReadGuard { value: &self.value, _guard: self.lock.lock(false) }
     }
 
     pub(crate) fn write(&self) -> WriteGuard<'_, T> {
-        let guard = self.lock.write();
+        let guard = self.lock.lock(true);
         if guard.abandoned {
             // SAFETY: the guard excludes all other accesses. The old value is not dropped, because it may consist of
             // parts of two values.
@@ -223,30 +338,46 @@ mod tests {
     }
 
     #[test]
-    fn fork_rwlock_read_waits_behind_a_waiting_writer() {
-        let value = ForkRwLock::new(0);
-        let first = value.read();
+    fn with_locks_makes_readers_wait_behind_a_waiting_writer() {
+        let (lock, value) = (RawForkRwLock::default(), AtomicU64::new(0));
+        let with = |is_written, access: &dyn Fn() -> u64| {
+            with_locks(&mut [LockRequest::new(Some(&lock), is_written)], access)
+        };
         std::thread::scope(|scope| {
-            scope.spawn(|| *value.write() = 1);
-            while holders(value.lock.0.load(Ordering::Relaxed)) & WRITER_WAITING == 0 {
-                std::thread::yield_now();
-            }
-            let second = scope.spawn(|| *value.read());
-            std::thread::sleep(Duration::from_millis(5));
-            assert_eq!(*first, 0);
-            drop(first);
+            let second = with_locks(&mut [LockRequest::new(Some(&lock), false)], || {
+                scope.spawn(|| with(true, &|| value.swap(1, Ordering::Relaxed)));
+                while holders(lock.0.load(Ordering::Relaxed)) & WRITER_WAITING == 0 {
+                    std::thread::yield_now();
+                }
+                let second = scope.spawn(|| with(false, &|| value.load(Ordering::Relaxed)));
+                std::thread::sleep(Duration::from_millis(5));
+                assert_eq!(value.load(Ordering::Relaxed), 0);
+                second
+            });
             assert_eq!(second.join().unwrap(), 1);
         });
+    }
+
+    #[test]
+    fn with_locks_acquires_a_lock_that_is_requested_twice_once() {
+        let locks = [RawForkRwLock::default(), RawForkRwLock::default()];
+        let held = || locks.each_ref().map(|lock| super::holders(lock.0.load(Ordering::Relaxed)));
+        let [first, second] = locks.each_ref().map(Some);
+        let request = |lock, is_written| LockRequest::new(lock, is_written);
+        let mut requests =
+            [request(second, false), request(first, false), request(None, true), request(second, true)];
+        with_locks(&mut requests, || assert_eq!(held(), [1, WRITER]));
+        assert_eq!(held(), [0, 0]);
     }
 
     #[test]
     fn fork_rwlock_of_an_older_generation_is_unlocked() {
         for held in [1, 5, WRITER, WRITER | WRITER_WAITING, WRITER_WAITING] {
             let lock = RawForkRwLock::default();
-            leave(&lock, held);
-            drop(lock.read());
-            leave(&lock, held);
-            drop(lock.write());
+            for is_written in [false, true] {
+                leave(&lock, held);
+                with_locks(&mut [LockRequest::new(Some(&lock), is_written)], || ());
+            }
             assert_eq!(super::holders(lock.0.load(Ordering::Relaxed)), 0);
         }
     }

@@ -4,6 +4,8 @@
 //! Names, results and errors follow PyTorch. The gradient modes are those of [`interlock::autograd`], and memory
 //! comes from [`interlock::accelerator::memory`].
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
 mod append_vec;
 pub mod autograd;
 mod drop_queue;

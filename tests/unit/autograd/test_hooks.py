@@ -14,6 +14,7 @@ from typing import Any, Literal
 import interlock
 import pytest
 from interlock import Tensor
+from interlock._core.accelerator import HostCallback
 from interlock.autograd import graph
 from interlock.errors import ArgumentError, DTypeError, ShapeError
 
@@ -361,6 +362,26 @@ def _context_of_a_function(marker: Marker) -> None:
     y.grad_fn.result = y
 
 
+def _hooks_of_saved_tensors(marker: Marker) -> None:
+    hooks = graph.saved_tensors_hooks(lambda tensor: (tensor, hooks, marker), lambda packed: packed[0])
+    with hooks:
+        y = leaf(1).exp()
+    y.backward()
+
+
+def _hooks_of_saved_tensors_without_functions(marker: Marker) -> None:
+    # Methods cannot be cleared, so the collector must clear the object itself.
+    owner: list[Any] = []
+    hooks = graph.saved_tensors_hooks(owner.append, owner.pop)
+    owner += [hooks, marker]
+
+
+def _queued_call(marker: Marker) -> None:
+    arguments: list[Any] = [marker]
+    call = HostCallback(interlock.Stream(device="host:0"), print, (arguments,), {})
+    arguments.append(call)
+
+
 @pytest.mark.parametrize(
     "cycle",
     [
@@ -372,6 +393,9 @@ def _context_of_a_function(marker: Marker) -> None:
         _multi_grad_hook_of_any,
         _metadata,
         _context_of_a_function,
+        _hooks_of_saved_tensors,
+        _hooks_of_saved_tensors_without_functions,
+        _queued_call,
     ],
 )
 def test_cycle_through_a_tensor_is_collected(cycle: Callable[[Marker], None]) -> None:
@@ -382,7 +406,7 @@ def test_cycle_through_a_tensor_is_collected(cycle: Callable[[Marker], None]) ->
         from tests.unit.autograd import test_hooks
         result = test_hooks.is_collected(test_hooks.{cycle.__name__})
     """
-    assert eval_python(code)
+    assert eval_python(code, env={"INTERLOCK_ACCELERATOR": "host"})
 
 
 def is_collected(cycle: Callable[[Marker], None]) -> bool:
@@ -407,6 +431,32 @@ def test_collection_of_a_shared_tensor_keeps_its_hooks() -> None:
     gc.collect()
     y.backward()
     assert log == ["hook"]
+
+
+@pytest.mark.parametrize("owner", ["graph", "scope", "captured state"])
+def test_collection_keeps_the_hooks_of_saved_tensors_that_others_own(owner: str) -> None:
+    cycle: list[Any] = []
+    hooks = graph.saved_tensors_hooks(lambda x, _=cycle: x.tolist(), lambda x, _=cycle: interlock.tensor(x))
+    cycle.append(hooks)
+    x = leaf(2)
+    with interlock.capture().apply():
+        hooks.__enter__()
+        y, state = x * x, interlock.capture()
+        if owner != "scope":
+            hooks.__exit__(None, None, None)
+        del hooks, cycle
+        if owner == "graph":
+            del state
+        gc.collect()
+        if owner == "scope":
+            del state
+            y = x * x
+        elif owner == "captured state":
+            with state.apply():
+                y = x * x
+        y.backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [4.0]
 
 
 def test_hook_is_released_with_its_tensor() -> None:

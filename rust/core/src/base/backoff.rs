@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use super::blocking;
+
 /// Pauses between polls that grow from none to a maximum.
 #[doc(hidden)]
 #[derive(Debug)]
@@ -31,10 +33,12 @@ impl Backoff {
         if left.is_zero() {
             return false;
         }
-        if waited < Self::SPIN_FOR || !self.blocking {
-            std::thread::yield_now();
-        } else {
-            std::thread::sleep(self.pause.min(left));
+        let is_short = waited < Self::SPIN_FOR || !self.blocking;
+        let pause =
+            || if is_short { std::thread::yield_now() } else { std::thread::sleep(self.pause.min(left)) };
+        // SAFETY: the function only pauses.
+        unsafe { blocking::detached(pause) };
+        if !is_short {
             self.pause = (self.pause * 2).min(Self::LONGEST);
         }
         true
@@ -42,7 +46,7 @@ impl Backoff {
 }
 
 /// Pauses between attempts to acquire a lock: spins, then yields, then sleeps. `attempts` is the number of failed
-/// attempts.
+/// attempts. The caller is detached from the interpreter.
 ///
 /// The wait ends by the clock, because a thread that is parked in the kernel cannot be handed to a forked child.
 pub fn pause_after(attempts: u32) {

@@ -1,6 +1,7 @@
 //! Foundations of all other modules: locks and atomics, forks, the environment, and small tools.
 
 pub mod backoff;
+pub mod blocking;
 pub mod catch;
 pub mod copies;
 pub mod dlpack;

@@ -1,6 +1,9 @@
-//! A mutex without poisoning.
+//! A mutex and a condition variable without poisoning, whose waits are [`blocking`].
 
-use std::sync::{MutexGuard, PoisonError};
+use std::sync::{MutexGuard, PoisonError, TryLockError};
+use std::time::Duration;
+
+use super::blocking;
 
 /// A [`std::sync::Mutex`] that ignores poisoning. It is for values that are consistent whenever user code may panic.
 #[derive(Debug, Default)]
@@ -11,8 +14,32 @@ impl<T> Mutex<T> {
         Mutex(std::sync::Mutex::new(value))
     }
 
+    #[inline]
     pub fn lock(&self) -> MutexGuard<'_, T> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.try_lock().unwrap_or_else(|| self.lock_contended())
+    }
+
+    /// Returns `None` if the mutex is locked.
+    #[inline]
+    pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+        match self.0.try_lock() {
+            Ok(guard) => Some(guard),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    #[cold]
+    #[expect(clippy::disallowed_methods, reason = "the wait is detached")]
+    fn lock_contended(&self) -> MutexGuard<'_, T> {
+        loop {
+            // Released again at once: while this thread attaches it should not hold the lock.
+            // SAFETY: the function only acquires a lock.
+            unsafe { blocking::detached(|| drop(self.0.lock())) };
+            if let Some(guard) = self.try_lock() {
+                return guard;
+            }
+        }
     }
 
     #[cfg(test)]
@@ -22,5 +49,53 @@ impl<T> Mutex<T> {
 
     pub fn get_mut(&mut self) -> &mut T {
         self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A [`std::sync::Condvar`] that ignores poisoning.
+#[derive(Debug, Default)]
+pub struct Condvar(std::sync::Condvar);
+
+#[expect(clippy::disallowed_methods, reason = "the waits are detached")]
+impl Condvar {
+    pub const fn new() -> Self {
+        Condvar(std::sync::Condvar::new())
+    }
+
+    pub fn notify_one(&self) {
+        self.0.notify_one();
+    }
+
+    pub fn notify_all(&self) {
+        self.0.notify_all();
+    }
+
+    /// Waits until the thread is notified, or for no reason.
+    pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+        // SAFETY: the function only waits.
+        unsafe { blocking::detached(|| self.0.wait(guard)) }.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits while `condition` returns true.
+    pub fn wait_while<'a, T>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        condition: impl FnMut(&mut T) -> bool,
+    ) -> MutexGuard<'a, T> {
+        // SAFETY: the function only waits; conditions read the value.
+        let guard = unsafe { blocking::detached(|| self.0.wait_while(guard, condition)) };
+        guard.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits while `condition` returns true, for at most `timeout`.
+    pub fn wait_timeout_while<'a, T>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        timeout: Duration,
+        condition: impl FnMut(&mut T) -> bool,
+    ) -> MutexGuard<'a, T> {
+        // SAFETY: as above.
+        let waited = unsafe { blocking::detached(|| self.0.wait_timeout_while(guard, timeout, condition)) };
+        waited.unwrap_or_else(PoisonError::into_inner).0
     }
 }

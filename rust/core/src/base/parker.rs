@@ -1,9 +1,8 @@
 //! Blocks a thread until another one unblocks it.
 
-use std::sync::{Condvar, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::mutex::Mutex;
+use super::mutex::{Condvar, Mutex};
 
 /// Blocks one thread, like crossbeam's `Parker`. An `unpark` before `park` is stored, so no wake-up between a check and
 /// `park` is lost.
@@ -25,8 +24,7 @@ impl Parker {
         let left = |deadline: Instant| deadline.saturating_duration_since(Instant::now());
         let timeout = deadline.map_or(Duration::MAX, left);
         let is_parked = |is_unparked: &mut bool| !*is_unparked;
-        let waited = self.changed.wait_timeout_while(self.is_unparked.lock(), timeout, is_parked);
-        let (mut is_unparked, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let mut is_unparked = self.changed.wait_timeout_while(self.is_unparked.lock(), timeout, is_parked);
         std::mem::take(&mut is_unparked)
     }
 }

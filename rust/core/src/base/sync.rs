@@ -126,28 +126,51 @@ impl Epoch {
 /// or a callback that acquires the lock would wait for itself.
 #[inline]
 pub fn debug_assert_unlocked() {
-    debug_assert_eq!(held::count(0), 0, "user code must not run while this thread holds a lock");
+    debug_assert_eq!(held::locks(), 0, "user code must not run while this thread holds a lock");
 }
 
-/// The number of locks that this thread holds, in debug builds.
+/// Returns the number of [`ForkLock`]s that this thread holds; 0 in builds without debug assertions.
+#[inline]
+pub(super) fn held_fork_locks() -> i32 {
+    held::fork_locks()
+}
+
+/// The numbers of locks that this thread holds, in debug builds.
 #[cfg(all(debug_assertions, not(loom)))]
 mod held {
     use std::cell::Cell;
 
     thread_local! {
-        static COUNT: Cell<i32> = const { Cell::new(0) };
+        static LOCKS: Cell<i32> = const { Cell::new(0) };
+        static FORK_LOCKS: Cell<i32> = const { Cell::new(0) };
     }
 
-    pub(super) fn count(change: i32) -> i32 {
-        COUNT.set(COUNT.get() + change);
-        COUNT.get()
+    pub(super) fn add(change: i32, is_fork_lock: bool) {
+        LOCKS.set(LOCKS.get() + change);
+        FORK_LOCKS.set(FORK_LOCKS.get() + if is_fork_lock { change } else { 0 });
+    }
+
+    pub(super) fn locks() -> i32 {
+        LOCKS.get()
+    }
+
+    pub(super) fn fork_locks() -> i32 {
+        FORK_LOCKS.get()
     }
 }
 
 #[cfg(not(all(debug_assertions, not(loom))))]
 mod held {
     #[inline]
-    pub(super) fn count(_change: i32) -> i32 {
+    pub(super) fn add(_change: i32, _is_fork_lock: bool) {}
+
+    #[inline]
+    pub(super) fn locks() -> i32 {
+        0
+    }
+
+    #[inline]
+    pub(super) fn fork_locks() -> i32 {
         0
     }
 }
@@ -156,6 +179,8 @@ mod held {
 /// thread that the child lacks holds it.
 pub struct TryLock<T> {
     held: AtomicBool,
+    /// Whether this is the lock of a [`ForkLock`], for which threads wait.
+    is_awaited: bool,
     value: UnsafeCell<T>,
 }
 
@@ -164,14 +189,14 @@ unsafe impl<T: Send> Sync for TryLock<T> {}
 
 impl<T> TryLock<T> {
     pub const fn new(value: T) -> Self {
-        TryLock { held: AtomicBool::new(false), value: UnsafeCell::new(value) }
+        TryLock { held: AtomicBool::new(false), is_awaited: false, value: UnsafeCell::new(value) }
     }
 
     pub fn try_lock(&self) -> Option<LockGuard<'_, T>> {
         if self.held.swap(true, Ordering::Acquire) {
             None
         } else {
-            held::count(1);
+            held::add(1, self.is_awaited);
             Some(LockGuard { lock: self, value: PhantomData })
         }
     }
@@ -181,7 +206,7 @@ impl<T> TryLock<T> {
     }
 
     fn release(&self) {
-        held::count(-1);
+        held::add(-1, self.is_awaited);
         self.held.store(false, Ordering::Release);
     }
 }
@@ -226,7 +251,8 @@ impl<T> Drop for LockGuard<'_, T> {
 ///
 /// The lock spins and yields instead of blocking, because a lock with waiters that are parked in the kernel cannot be
 /// handed to a child. So holders only make a few stores: they never call Python, never wait, and neither call nor drop
-/// user code ([`debug_assert_unlocked`]).
+/// user code. Debug builds check it ([`debug_assert_unlocked`], [`assert_may_wait`](super::blocking::assert_may_wait)). A
+/// thread that waits for the lock may stay attached to the interpreter.
 pub struct ForkLock<T> {
     lock: TryLock<T>,
     #[cfg_attr(loom, expect(dead_code, reason = "a model makes no forks"))]
@@ -245,7 +271,8 @@ impl<T> ForkLock<T> {
     /// Creates a lock that calls `in_child` in each forked child once all locks are released. `in_child` discards the
     /// state of other threads.
     pub const fn with_child_hook(rank: u8, value: T, in_child: fn()) -> Self {
-        ForkLock { lock: TryLock::new(value), rank, is_registered: RelaxedBool::new(false), in_child }
+        let lock = TryLock { held: AtomicBool::new(false), is_awaited: true, value: UnsafeCell::new(value) };
+        ForkLock { lock, rank, is_registered: RelaxedBool::new(false), in_child }
     }
 
     fn acquire(&self) -> LockGuard<'_, T> {

@@ -92,6 +92,12 @@ impl SavedTensorHooksContext {
         &self.scope
     }
 
+    /// Returns whether this context is the only owner of its reference to the hooks: they are not entered, and no
+    /// captured state has them.
+    pub fn is_only_owner(&self) -> bool {
+        !Slots::shares_saved_tensor_hooks(&self.slots)
+    }
+
     /// Activates the hooks on this thread until the guard is dropped.
     ///
     /// # Errors

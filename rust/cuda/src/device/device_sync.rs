@@ -1,9 +1,9 @@
 //! Waits for all work of a device, including the work of other libraries.
 
-use std::sync::{Arc, Condvar, PoisonError};
+use std::sync::Arc;
 use std::thread;
 
-use interlock_core::base::mutex::Mutex;
+use interlock_core::base::mutex::{Condvar, Mutex};
 use interlock_driver::WaitPolicy;
 
 use crate::sys::api;
@@ -75,7 +75,6 @@ impl DeviceSync {
         let (tickets, woken) = &*self.0;
         let is_waiting = |tickets: &mut Tickets| tickets.completed < ticket;
         let tickets = woken.wait_timeout_while(tickets.lock(), policy.timeout, is_waiting);
-        let (tickets, _) = tickets.unwrap_or_else(PoisonError::into_inner);
         match &tickets.failure {
             Some(failure) if (failure.after + 1..=failure.up_to).contains(&ticket) => Err(failure.code),
             _ => Ok(tickets.completed >= ticket),
@@ -89,7 +88,7 @@ fn run(shared: &(Mutex<Tickets>, Condvar), context: Context) {
     loop {
         let requested = {
             let is_idle = |tickets: &mut Tickets| tickets.completed >= tickets.requested;
-            woken.wait_while(tickets.lock(), is_idle).unwrap_or_else(PoisonError::into_inner).requested
+            woken.wait_while(tickets.lock(), is_idle).requested
         };
         let result = synchronize(context);
         tickets.lock().complete(requested, result);

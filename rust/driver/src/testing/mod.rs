@@ -16,6 +16,7 @@
 
 #![allow(missing_docs, reason = "the names of checks are sentences")]
 #![allow(
+    clippy::disallowed_methods,
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,

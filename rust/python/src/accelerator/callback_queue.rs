@@ -2,11 +2,12 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::ptr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use interlock::accelerator::driver::StreamHandle;
 use interlock::base::fork;
+use interlock::base::mutex::{Condvar, Mutex};
 use interlock::state;
 use pyo3::prelude::*;
 
@@ -56,10 +57,6 @@ pub(super) struct PendingCall {
 
 const FINALIZING: &str = "the interpreter is about to end";
 
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl CallbackQueue {
     fn new(replaced: Option<&'static CallbackQueue>) -> Self {
         CallbackQueue {
@@ -86,7 +83,7 @@ impl CallbackQueue {
 
     /// Returns the number of the next function to be queued, or `None` once the queue is closed.
     pub(super) fn next_function(&self) -> Option<u64> {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         if state.closed {
             return None;
         }
@@ -110,11 +107,11 @@ impl CallbackQueue {
     /// Closes the queue and drops every function. Returns the calls that no worker has taken.
     fn close(&self) -> VecDeque<Arc<PendingCall>> {
         let waiting = {
-            let mut state = lock(&self.state);
+            let mut state = self.state.lock();
             state.closed = true;
             std::mem::take(&mut state.waiting)
         };
-        let functions = std::mem::take(&mut *lock(&self.functions));
+        let functions = std::mem::take(&mut *self.functions.lock());
         // Without the lock, because this may drop the last references of objects.
         drop(functions);
         self.changed.notify_all();
@@ -138,7 +135,7 @@ pub(crate) fn close(_py: Python<'_>) {
     let mut next = Some(CallbackQueue::current());
     while let Some(queue) = next {
         queue.close();
-        let unfinished = std::mem::take(&mut lock(&queue.state).unfinished);
+        let unfinished = std::mem::take(&mut queue.state.lock().unfinished);
         unfinished.iter().for_each(|pending| pending.end(Err(FINALIZING.to_owned())));
         next = queue.replaced;
     }
@@ -147,7 +144,7 @@ pub(crate) fn close(_py: Python<'_>) {
 /// Accepts launches for a new interpreter of this process.
 pub(crate) fn open(_py: Python<'_>) {
     let queue = CallbackQueue::current();
-    if lock(&queue.state).closed {
+    if queue.state.lock().closed {
         CallbackQueue::replace(ptr::from_ref(queue).cast_mut());
     }
 }
@@ -162,7 +159,7 @@ impl Drop for FunctionGuard {
     fn drop(&mut self) {
         // In a forked child, the lock may be held by a thread that does not exist there.
         if self.queue.is_current_process() {
-            let removed = lock(&self.queue.functions).remove(&self.function);
+            let removed = self.queue.functions.lock().remove(&self.function);
             drop(removed);
         }
     }
@@ -178,7 +175,7 @@ pub(super) fn call_python(guard: &FunctionGuard, stream: StreamHandle) -> Result
         ended: Condvar::new(),
     });
     {
-        let mut state = lock(&guard.queue.state);
+        let mut state = guard.queue.state.lock();
         if state.closed {
             return Err(FINALIZING.to_owned());
         }
@@ -187,23 +184,22 @@ pub(super) fn call_python(guard: &FunctionGuard, stream: StreamHandle) -> Result
     }
     guard.queue.changed.notify_one();
     let result = pending.wait();
-    lock(&guard.queue.state).unfinished.retain(|unfinished| !Arc::ptr_eq(unfinished, &pending));
+    guard.queue.state.lock().unfinished.retain(|unfinished| !Arc::ptr_eq(unfinished, &pending));
     result
 }
 
 impl PendingCall {
     pub(super) fn end(&self, result: Result<(), String>) {
-        lock(&self.result).get_or_insert(result);
+        self.result.lock().get_or_insert(result);
         self.ended.notify_all();
     }
 
     fn wait(&self) -> Result<(), String> {
-        let mut result = lock(&self.result);
         loop {
-            if let Some(result) = result.take() {
+            if let Some(result) = self.ended.wait_while(self.result.lock(), |result| result.is_none()).take()
+            {
                 return result;
             }
-            result = self.ended.wait(result).unwrap_or_else(PoisonError::into_inner);
         }
     }
 }

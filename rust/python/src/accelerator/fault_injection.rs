@@ -1,8 +1,7 @@
 //! Injection of errors into the host driver, for tests.
 
-use std::sync::Mutex;
-
 use interlock::accelerator::host::{self, LiveObjects};
+use interlock::base::mutex::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
@@ -212,7 +211,7 @@ struct PausedCopies(Mutex<Option<host::PausedCopies>>);
 impl PausedCopies {
     /// Calls `action` with the locked pause. It must not block or wait for Python.
     fn with<R>(&self, action: impl FnOnce(&mut Option<host::PausedCopies>) -> R) -> R {
-        action(&mut self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+        action(&mut self.0.lock())
     }
 }
 

@@ -5,20 +5,19 @@
 //! result. Workers run calls of all streams. Before a worker runs a call while no other is idle, it starts another one,
 //! so that functions of different streams run at the same time.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError};
 
 use interlock::accelerator::{HostFn, HostFnScope, Stream as CoreStream};
 use pyo3::exceptions::{PyException, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
+use pyo3::{PyTraverseError, PyVisit};
 
-use super::callback_queue::{
-    CallbackQueue, FunctionGuard, PendingCall, PyCall, QueueState, call_python, lock,
-};
+use super::callback_queue::{CallbackQueue, FunctionGuard, PendingCall, PyCall, QueueState, call_python};
 use super::stream;
 use crate::deferred_drop::DeferredDrop;
-use crate::detach::detach;
+use crate::detach::{self, detach};
 use crate::errors::{IntoPyResult, new_type_error};
 use crate::shutdown::close_if_finalizing;
 use crate::state::ThreadState;
@@ -67,6 +66,14 @@ impl HostCallback {
         Ok(HostCallback { stream, name, function: Arc::new(function) })
     }
 
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        // A queue that shares the call owns its objects as well.
+        let is_only_owner = || Arc::strong_count(&self.function) == 1;
+        let call = detach::traverse(is_only_owner).unwrap_or(false).then_some(&self.function);
+        let objects = call.map(|call| [&call.function, &call.arguments, &call.keywords]);
+        objects.into_iter().flatten().try_for_each(|object| object.traverse(&visit))
+    }
+
     /// Queue the call. The next wait for the stream reports an exception of the function.
     ///
     /// Raises:
@@ -80,7 +87,7 @@ impl HostCallback {
                 "accelerator.launch: a Python function cannot be queued while the interpreter is finalized";
             return Err(PyRuntimeError::new_err(message));
         };
-        lock(&queue.functions).insert(function, self.function.clone());
+        queue.functions.lock().insert(function, self.function.clone());
         let (guard, stream) = (FunctionGuard { queue, function }, self.stream.handle().into_py_result(py)?);
         let work = HostFn::new(&self.name, move || call_python(&guard, stream));
         detach(py, || self.stream.launch(work)).into_py_result(py)
@@ -105,7 +112,7 @@ fn park_if_finalizing(py: Python<'_>) {
 fn worker_if_needed(py: Python<'_>) -> Option<CallbackWorker> {
     close_if_finalizing(py);
     let queue = CallbackQueue::current();
-    let mut state = lock(&queue.state);
+    let mut state = queue.state.lock();
     let needed = state.idle + state.starting == 0 && !state.closed;
     state.starting += usize::from(needed);
     needed.then(|| CallbackWorker { queue, started: AtomicBool::new(false) })
@@ -126,7 +133,7 @@ impl CallbackWorker {
         if !self.queue.is_current_process() {
             return None;
         }
-        let mut state = lock(&self.queue.state);
+        let mut state = self.queue.state.lock();
         self.mark_started(&mut state);
         loop {
             if let Some(pending) = state.waiting.pop_front() {
@@ -136,7 +143,7 @@ impl CallbackWorker {
                 return None;
             }
             state.idle += 1;
-            state = self.queue.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.queue.changed.wait(state);
             state.idle -= 1;
         }
     }
@@ -155,7 +162,7 @@ impl Drop for CallbackWorker {
     fn drop(&mut self) {
         // Its thread may not have been started.
         if self.queue.is_current_process() {
-            self.mark_started(&mut lock(&self.queue.state));
+            self.mark_started(&mut self.queue.state.lock());
         }
     }
 }
@@ -174,7 +181,7 @@ type Callable<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>);
 impl Call {
     /// Return the function and its arguments; None once the interpreter is about to be finalized.
     fn function<'py>(&self, py: Python<'py>) -> Option<Callable<'py>> {
-        let found = lock(&self.queue.functions).get(&self.pending.function).cloned()?;
+        let found = self.queue.functions.lock().get(&self.pending.function).cloned()?;
         let (function, arguments) = (found.function.bind(py).clone(), found.arguments.bind(py).clone());
         Some((function, arguments, found.keywords.bind(py).clone()))
     }

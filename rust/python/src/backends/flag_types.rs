@@ -3,10 +3,10 @@
 
 use std::ffi::{CString, c_int, c_void};
 use std::mem;
-use std::sync::OnceLock;
 
 use interlock::backends::{self, FlagSpec, MODULES};
 use interlock::base::quote::quoted;
+use once_cell::race::OnceBox;
 use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -24,7 +24,7 @@ struct Namespace {
 }
 
 /// The flags of each class, by the address of the class.
-static NAMESPACES: OnceLock<Vec<(usize, &'static Namespace)>> = OnceLock::new();
+static NAMESPACES: OnceBox<Vec<(usize, &'static Namespace)>> = OnceBox::new();
 
 /// The classes with a public name: the owner, the module below `interlock` and the name.
 const PUBLIC_CLASSES: [(&str, &str, &str); 8] = [
@@ -54,7 +54,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     }
     FlagNames::of(module.py(), names).publish();
     // A process has one interpreter, so the first classes are the only ones.
-    let _ = NAMESPACES.set(namespaces);
+    let _ = NAMESPACES.set(Box::new(namespaces));
     Ok(())
 }
 
@@ -188,7 +188,7 @@ unsafe extern "C" fn get_or_suggest(
 }
 
 /// The `tp_getattro` of `ModuleType`.
-static MODULE_READ_NAME: OnceLock<ffi::getattrofunc> = OnceLock::new();
+static MODULE_READ_NAME: OnceBox<ffi::getattrofunc> = OnceBox::new();
 
 /// Reads an attribute exactly as `ModuleType` does.
 ///
@@ -202,7 +202,7 @@ unsafe extern "C" fn read_name(module: *mut ffi::PyObject, name: *mut ffi::PyObj
             let slot = ffi::PyType_GetSlot(&raw mut ffi::PyModule_Type, ffi::Py_tp_getattro);
             mem::transmute::<*mut c_void, Option<ffi::getattrofunc>>(slot)
         };
-        slot.unwrap_or(ffi::PyObject_GenericGetAttr)
+        Box::new(slot.unwrap_or(ffi::PyObject_GenericGetAttr))
     });
     // SAFETY: the interpreter's own arguments, of which the first is a module.
     unsafe { read(module, name) }

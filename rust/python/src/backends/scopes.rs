@@ -1,8 +1,7 @@
 //! Bindings of flag scopes and freezes: context managers and decorators.
 
-use std::sync::Mutex;
-
 use interlock::backends::{self, FlagScopeBuilder, FlagSpec, Purpose};
+use interlock::base::mutex::Mutex;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyInt, PyString, PyTuple, PyType};
@@ -138,14 +137,14 @@ impl FlagArguments {
 impl FlagArguments {
     /// Returns a scope of the last call's values, if `values` are the same objects.
     fn reuse_last(&self, values: &Bound<'_, PyTuple>) -> Option<backends::FlagScope> {
-        let last = self.last.try_lock().ok()?;
+        let last = self.last.try_lock()?;
         last.as_ref()
             .filter(|checked| checked.consist_of(values))
             .map(|checked| checked.scope.clone_unentered())
     }
 
     fn store_last(&self, checked: CheckedValues) {
-        let Ok(mut last) = self.last.try_lock() else { return };
+        let Some(mut last) = self.last.try_lock() else { return };
         let replaced = last.replace(checked);
         // Dropping objects may run Python code, which may call this function.
         drop(last);

@@ -10,6 +10,8 @@ use pyo3::types::PyCapsule;
 use super::{IS_COPY, IS_READ_ONLY, Managed, Unversioned, Versioned};
 use interlock::base::dlpack::{DLDataType, DLDevice, DLTensor};
 
+use crate::detach::attach;
+
 /// The newest major version whose structures are known.
 const MAJOR: u32 = 1;
 
@@ -164,7 +166,7 @@ unsafe fn delete<T: Managed>(managed: NonNull<T>) {
 impl Drop for Imported {
     fn drop(&mut self) {
         // Deleters of extension modules release Python objects. Without an interpreter the tensor leaks.
-        let _ = Python::try_attach(|_| match self.0 {
+        let _ = attach(|_| match self.0 {
             // SAFETY: the tensor was consumed by `take`, and this is its only release.
             Owned::Unversioned(managed) => unsafe { delete(managed) },
             // SAFETY: as above.

@@ -44,6 +44,7 @@ pub(crate) fn catch_panic_status(
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "the interpreter has attached the thread")]
 fn run<R>(action: impl FnOnce(Python<'_>) -> PyResult<R>) -> Option<R> {
     let mut action = Some(action);
     // `AssertUnwindSafe`: a panic is a bug that is reported, and no state is used that it could leave inconsistent.

@@ -17,7 +17,7 @@ use super::identity::{self, remember_tensor, tensor_object};
 use super::program::{call_program, optional_gradients, optional_tensor, tuple_of};
 use super::{Tensor, fallible_alloc};
 use crate::deferred_drop::DeferredDrop;
-use crate::detach::{attach, call, call_with, is_nothing_detached};
+use crate::detach::{self, attach, call, call_with};
 use crate::errors::{IntoPyResult, new_exception, new_type_error, shown};
 
 /// A Python function that a backward pass calls.
@@ -147,8 +147,24 @@ impl NodePostHook for PyHook {
     }
 }
 
+/// Visits the Python objects that a core object owns; `visit_owned` calls its argument with each.
+pub(super) fn traverse_all(
+    visit: &PyVisit<'_>,
+    visit_owned: impl FnOnce(&mut dyn FnMut(&dyn Any)),
+) -> std::result::Result<(), PyTraverseError> {
+    let mut result = Ok(());
+    detach::traverse(|| {
+        visit_owned(&mut |owned| {
+            if result.is_ok() {
+                result = traverse(owned, visit);
+            }
+        });
+    });
+    result
+}
+
 /// Visits a Python object that a core object owns.
-pub(super) fn traverse(owned: &dyn Any, visit: &PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
+fn traverse(owned: &dyn Any, visit: &PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
     if let Some(hook) = owned.downcast_ref::<PyHook>() {
         return hook.0.traverse(visit);
     }
@@ -268,17 +284,7 @@ impl Tensor {
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
-        // Another thread could acquire or release the tensor between two traversals of one collection.
-        if !is_nothing_detached() {
-            return Ok(());
-        }
-        let mut result = Ok(());
-        self.0.visit_owned(&mut |owned| {
-            if result.is_ok() {
-                result = traverse(owned, &visit);
-            }
-        });
-        result
+        traverse_all(&visit, |each| self.0.visit_owned(each))
     }
 
     fn __clear__(&self) {

@@ -15,7 +15,6 @@ use super::hooks::{self, PyHook, RemovableHandle};
 use super::identity::{metadata, node_object, tensor_object};
 use super::{Tensor, fallible_alloc};
 use crate::call_site;
-use crate::detach::is_nothing_detached;
 use crate::errors::{IntoPyResult, new_exception, new_type_error};
 
 /// A node of the autograd graph: an operation, or the accumulation of gradients in a leaf.
@@ -236,16 +235,10 @@ impl Node {
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         let Reference::Graph(NextFunction::Node(node)) = &self.0 else { return Ok(()) };
         // As for tensors: the reference is counted once, by the only owner of the node.
-        if Arc::strong_count(node) != 1 || !is_nothing_detached() {
+        if Arc::strong_count(node) != 1 {
             return Ok(());
         }
-        let mut result = Ok(());
-        node.visit_owned(&mut |owned| {
-            if result.is_ok() {
-                result = hooks::traverse(owned, &visit);
-            }
-        });
-        result
+        hooks::traverse_all(&visit, |each| node.visit_owned(each))
     }
 }
 

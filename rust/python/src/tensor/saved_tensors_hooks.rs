@@ -12,12 +12,13 @@ use once_cell::race::OnceBox;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
+use pyo3::{PyTraverseError, PyVisit};
 
 use super::Tensor;
 use super::args::extract_tensor;
 use super::program::call_program;
-use crate::deferred_drop::DeferredDrop;
-use crate::detach::call;
+use crate::deferred_drop::{Clearable, DeferredDrop};
+use crate::detach::{self, call};
 use crate::errors::new_type_error;
 use crate::scope_debug;
 use crate::switches;
@@ -29,15 +30,15 @@ fn err_disabled(error: interlock::Error) -> PyErr {
 
 /// The two functions. Nodes own them as long as they have tensors that were packed.
 struct Functions {
-    pack: DeferredDrop,
-    unpack: DeferredDrop,
+    pack: Clearable,
+    unpack: Clearable,
 }
 
 impl SavedTensorHooks for Functions {
     fn pack(&self, tensor: &CoreTensor) -> Result<Arc<dyn Any + Send + Sync>> {
         call_program(|py| {
             let tensor = Bound::new(py, Tensor(tensor.clone()))?;
-            let packed = call(self.pack.bind(py), &tensor)?;
+            let packed = call(&self.pack.get(py), &tensor)?;
             Ok(Arc::new(DeferredDrop::new(packed)) as Arc<dyn Any + Send + Sync>)
         })
     }
@@ -45,7 +46,7 @@ impl SavedTensorHooks for Functions {
     fn unpack(&self, packed: &(dyn Any + Send + Sync)) -> Result<Option<CoreTensor>> {
         let Some(packed) = packed.downcast_ref::<DeferredDrop>() else { return Ok(None) };
         call_program(|py| {
-            let unpacked = call(self.unpack.bind(py), packed.bind(py))?;
+            let unpacked = call(&self.unpack.get(py), packed.bind(py))?;
             extract_tensor("saved_tensors_hooks: the result of unpack_hook", &unpacked).map(Some)
         })
     }
@@ -102,7 +103,7 @@ impl SavedTensorsHooks {
                 return Err(new_type_error(&format!("saved_tensors_hooks: {name}"), "callable", hook));
             }
         }
-        let (pack, unpack) = (DeferredDrop::new(pack_hook.clone()), DeferredDrop::new(unpack_hook.clone()));
+        let (pack, unpack) = (Clearable::new(pack_hook.clone()), Clearable::new(unpack_hook.clone()));
         let functions = Arc::new(Functions { pack, unpack });
         let context = saved_tensor_hooks_context(functions.clone());
         let again = |_| PyRuntimeError::new_err("saved_tensors_hooks: __init__() was called before");
@@ -112,13 +113,13 @@ impl SavedTensorsHooks {
     /// The function that packs a tensor.
     #[getter]
     fn pack_hook<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(self.initialized()?.functions.pack.bind(py).clone())
+        Ok(self.initialized()?.functions.pack.get(py))
     }
 
     /// The function that unpacks a tensor.
     #[getter]
     fn unpack_hook<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(self.initialized()?.functions.unpack.bind(py).clone())
+        Ok(self.initialized()?.functions.unpack.get(py))
     }
 
     /// Use the hooks on this thread until `__exit__`.
@@ -135,6 +136,31 @@ impl SavedTensorsHooks {
     #[pyo3(signature = (*_error))]
     fn __exit__(&self, py: Python<'_>, _error: &Bound<'_, PyTuple>) -> PyResult<()> {
         scope_debug::exit(py, self.initialized()?.context.scope())
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
+        let visited = detach::traverse(|| match self.owned_functions() {
+            Some(functions) => {
+                functions.pack.traverse(&visit).and_then(|()| functions.unpack.traverse(&visit))
+            }
+            None => Ok(()),
+        });
+        visited.unwrap_or(Ok(()))
+    }
+
+    fn __clear__(&self) {
+        if let Some(functions) = self.owned_functions() {
+            functions.pack.clear();
+            functions.unpack.clear();
+        }
+    }
+}
+
+impl SavedTensorsHooks {
+    /// Returns the functions if no node, layer or captured state owns them, besides this object and its context.
+    fn owned_functions(&self) -> Option<&Functions> {
+        let Initialized { functions, context } = self.0.get()?;
+        (Arc::strong_count(functions) == 2 && context.is_only_owner()).then_some(functions)
     }
 }
 

@@ -17,7 +17,7 @@ use super::stream_sync::StreamSync;
 use super::{GradFn, anomaly, nesting, without_history};
 use crate::error::Tuple;
 use crate::fallible_alloc::{oom_error, try_collect, try_from_elem, try_push, try_with_capacity};
-use crate::fork_rwlock::RawForkRwLock;
+use crate::fork_rwlock::{LockRequest, RawForkRwLock, with_locks};
 use crate::{Error, Result, Tensor, TensorOptions, ops};
 
 /// The arguments of a backward pass.
@@ -503,13 +503,14 @@ fn add(sum: Option<Tensor>, gradient: Tensor, create_graph: bool) -> Result<Tens
     sum.add(&gradient)
 }
 
-/// Returns the lock of the accumulation in `grad` of a tensor, which other tensors may have, too.
-fn accumulation_lock(tensor: &Tensor) -> &'static RawForkRwLock {
+/// Calls `access` while it is the only accumulation in `grad` of a tensor.
+fn accumulate_exclusively<R>(tensor: &Tensor, access: impl FnOnce() -> R) -> R {
     const COUNT: usize = 64;
     static LOCKS: [RawForkRwLock; COUNT] = [const { RawForkRwLock::new() }; COUNT];
     // The low bits of an address are those of its alignment.
     let [first, ..] = &LOCKS;
-    LOCKS.get((tensor.identity() >> 6) % COUNT).unwrap_or(first)
+    let lock = LOCKS.get((tensor.identity() >> 6) % COUNT).unwrap_or(first);
+    with_locks(&mut [LockRequest::new(Some(lock), true)], access)
 }
 
 /// Accumulates a gradient in `grad` of a tensor: PyTorch's `AccumulateGrad`. Passes on several threads may do so
@@ -534,18 +535,19 @@ fn accumulate_grad(tensor: &Tensor, gradient: Tensor, create_graph: bool) -> Res
         };
         let is_current = || tensor.grad().is_some_and(|grad| grad.is(&old));
         if !create_graph {
-            let _lock = accumulation_lock(tensor).write();
-            if is_current() {
-                return old.add_(&gradient).map(drop);
+            let added = || is_current().then(|| old.add_(&gradient).map(drop));
+            match accumulate_exclusively(tensor, added) {
+                Some(result) => return result,
+                None => continue,
             }
-            continue;
         }
         // The sum is recorded, which may run code of the program, so the lock is not held meanwhile.
         let version = old.storage_handle().version();
         let sum = old.add(&gradient)?;
-        let _lock = accumulation_lock(tensor).write();
-        if is_current() && old.storage_handle().version() == version {
-            return tensor.set_grad(Some(sum));
+        let is_unchanged = || is_current() && old.storage_handle().version() == version;
+        let stored = || is_unchanged().then(|| tensor.set_grad(Some(sum)));
+        if let Some(result) = accumulate_exclusively(tensor, stored) {
+            return result;
         }
     }
 }

@@ -2,8 +2,9 @@
 //! lacks no thread that it needs.
 
 use std::panic::resume_unwind;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, scope};
+
+use interlock::base::mutex::Mutex;
 
 use crate::Result;
 
@@ -25,9 +26,9 @@ pub(super) fn for_each<I: Send>(
     let items = Mutex::new(Some(items));
     run_on(others, &|| {
         // The guard is dropped before the item is worked on.
-        while let Some(item) = (|| lock(&items).as_mut()?.next())() {
+        while let Some(item) = (|| items.lock().as_mut()?.next())() {
             if let Err(error) = work(item) {
-                *lock(&items) = None;
+                *items.lock() = None;
                 return Err(error);
             }
         }
@@ -72,10 +73,6 @@ pub(super) fn for_each_tile<T: Send>(
     })
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
@@ -90,25 +87,22 @@ mod tests {
         for (threads, count) in [(1, 5), (2, 2), (3, 100), (8, 3), (2, 0)] {
             let seen = Mutex::new(Vec::new());
             for_each(threads, 0..count, &|item| {
-                lock(&seen).push(item);
+                seen.lock().push(item);
                 Ok(())
             })
             .unwrap();
-            let mut seen = seen.into_inner().unwrap();
+            let mut seen = std::mem::take(&mut *seen.lock());
             seen.sort_unstable();
             assert_eq!(seen, (0..count).collect::<Vec<_>>(), "{threads} threads");
         }
         let (both, ids) = (Barrier::new(2), Mutex::new(HashSet::new()));
         for_each(2, 0..2, &|_| {
             both.wait();
-            lock(&ids).insert(std::thread::current().id());
+            ids.lock().insert(std::thread::current().id());
             Ok(())
         })
         .unwrap();
-        assert!(
-            ids.into_inner().unwrap().contains(&std::thread::current().id()),
-            "the calling thread works, too"
-        );
+        assert!(ids.lock().contains(&std::thread::current().id()), "the calling thread works, too");
     }
 
     #[test]

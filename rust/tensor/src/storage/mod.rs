@@ -27,7 +27,7 @@ pub(crate) use raw_slice::{KernelArg, RawSlice};
 use crate::append_vec::AppendVec;
 use crate::drop_queue::Deferred;
 use crate::element::Bool8;
-use crate::fork_rwlock::RawForkRwLock;
+use crate::fork_rwlock::{LockRequest, RawForkRwLock, with_locks};
 use crate::{Element, Error, Result};
 use bytes::StorageLock;
 
@@ -155,17 +155,18 @@ impl Storage {
         } else {
             None
         };
-        let _growing = grown.lock.write();
-        if nbytes <= self.nbytes() {
-            return Ok(());
-        }
-        if nbytes > self.bytes().nbytes()
-            && let Some(buffer) = buffer
-        {
-            self.move_to(buffer, &grown.buffers)?;
-        }
-        grown.nbytes.store(nbytes, Ordering::Release);
-        Ok(())
+        with_locks(&mut [LockRequest::new(Some(&grown.lock), true)], || {
+            if nbytes <= self.nbytes() {
+                return Ok(());
+            }
+            if nbytes > self.bytes().nbytes()
+                && let Some(buffer) = buffer
+            {
+                self.move_to(buffer, &grown.buffers)?;
+            }
+            grown.nbytes.store(nbytes, Ordering::Release);
+            Ok(())
+        })
     }
 
     /// Copies the bytes to a larger buffer, which becomes the last one.

@@ -11,7 +11,7 @@ use interlock::accelerator::memory::{self, ByteRange};
 
 use super::Storage;
 use crate::Element;
-use crate::fork_rwlock::RawForkRwLock;
+use crate::fork_rwlock::{LockRequest, RawForkRwLock, with_locks};
 
 /// The bytes of a storage and their lock. The constructor requires that the bytes are initialized and can be accessed
 /// by the CPU for as long as the lock is borrowed.
@@ -78,9 +78,8 @@ impl<'a> RawSlice<'a> {
         RawSlice { lock: None, storage: None, ..self }
     }
 
-    /// Returns the address of the lock. Locks are acquired in the order of their addresses.
-    fn order(&self) -> *const RawForkRwLock {
-        self.lock.map_or(std::ptr::null(), std::ptr::from_ref)
+    fn request(&self, is_written: bool) -> LockRequest<'a> {
+        LockRequest::new(self.lock, is_written)
     }
 
     /// Returns the number of elements of type `T`, or 0 if the address is not aligned for them.
@@ -105,23 +104,22 @@ impl<'a> RawSlice<'a> {
 
     /// Calls `read` with all elements while the lock is held for reading.
     pub fn read<T: Element, R>(&self, read: impl FnOnce(&[T]) -> R) -> R {
-        let _guard = self.lock.map(RawForkRwLock::read);
-        let located = self.located();
-        let _access = located.range(false).map(|range| memory::Access::new(&[range]));
-        // SAFETY: the guards outlive the slice.
-        read(unsafe { located.slice() })
+        with_locks(&mut [self.request(false)], || {
+            let located = self.located();
+            let _access = located.range(false).map(|range| memory::Access::new(&[range]));
+            // SAFETY: the lock and the access are held longer than the slice exists.
+            read(unsafe { located.slice() })
+        })
     }
 
     /// Calls `access` while the locks of all slices are held for reading.
     pub fn read_all<R>(slices: &[RawSlice<'_>], access: impl FnOnce() -> R) -> R {
-        let mut locks: Vec<_> = slices.iter().filter_map(|slice| slice.lock).collect();
-        locks.sort_unstable_by_key(|lock| std::ptr::from_ref(*lock));
-        // A second read lock could wait for a writer that waits for the first.
-        locks.dedup_by(|lock, before| std::ptr::eq(*lock, *before));
-        let _guards: Vec<_> = locks.into_iter().map(RawForkRwLock::read).collect();
-        let ranges: Vec<_> = slices.iter().filter_map(|slice| slice.located().range(false)).collect();
-        let _access = (!ranges.is_empty()).then(|| memory::Access::new(&ranges));
-        access()
+        let mut requests: Vec<_> = slices.iter().map(|slice| slice.request(false)).collect();
+        with_locks(&mut requests, || {
+            let ranges: Vec<_> = slices.iter().filter_map(|slice| slice.located().range(false)).collect();
+            let _access = (!ranges.is_empty()).then(|| memory::Access::new(&ranges));
+            access()
+        })
     }
 
     /// Returns whether the two slices share bytes. Slices of two storages overlap only in foreign memory, such as two
@@ -147,37 +145,23 @@ impl<'a> RawSlice<'a> {
         if !fresh && (self.overlaps(&a) || self.overlaps(&b)) {
             return None;
         }
-        // If both sources have the same lock it is acquired once: a second read lock could wait for a writer that
-        // waits for the first.
-        let second = if a.order() == b.order() { RawSlice::EMPTY } else { b };
-        let (first, second) = if a.order() <= second.order() { (a, second) } else { (second, a) };
-        let reads = |slice: RawSlice<'b>| slice.lock.map(RawForkRwLock::read);
-        let (_target, _first, _second);
-        if self.order() <= first.order() {
-            _target = self.lock.map(RawForkRwLock::write);
-            (_first, _second) = (reads(first), reads(second));
-        } else if self.order() <= second.order() {
-            _first = reads(first);
-            _target = self.lock.map(RawForkRwLock::write);
-            _second = reads(second);
-        } else {
-            (_first, _second) = (reads(first), reads(second));
-            _target = self.lock.map(RawForkRwLock::write);
-        }
-        let (target, a, b) = (self.located(), a.located(), b.located());
-        // Acquired together and after the locks: work that holds an access waits for nothing.
-        let ranges = [target.range(true), a.range(false), b.range(false)];
-        let _access = ranges.iter().any(Option::is_some).then(|| {
-            let [target, a, b] = ranges.map(|range| range.unwrap_or(ByteRange::read(std::ptr::null(), 0)));
-            memory::Access::new(&[target, a, b])
-        });
-        if fresh {
-            // SAFETY: the bytes are writable, and the lock is held for writing.
-            unsafe { target.pointer.write_bytes(0, target.bytes) };
-        }
-        // SAFETY: all slices are locked, the target shares no byte with a source (a fresh one is not visible to other
-        // threads), and the guards outlive the slices.
-        Some(write(unsafe { target.slice_mut() }, unsafe { a.slice() }, unsafe { b.slice() }))
+        with_locks(&mut [self.request(true), a.request(false), b.request(false)], || {
+            let (target, a, b) = (self.located(), a.located(), b.located());
+            // Acquired together and after the locks: work that holds an access waits for nothing.
+            let ranges = [target.range(true), a.range(false), b.range(false)];
+            let _access = ranges.iter().any(Option::is_some).then(|| {
+                let [target, a, b] =
+                    ranges.map(|range| range.unwrap_or(ByteRange::read(std::ptr::null(), 0)));
+                memory::Access::new(&[target, a, b])
+            });
+            if fresh {
+                // SAFETY: the bytes are writable, and the lock is held for writing.
+                unsafe { target.pointer.write_bytes(0, target.bytes) };
+            }
+            // SAFETY: all slices are locked, the target shares no byte with a source (a fresh one is not visible to
+            // other threads), and the locks are held longer than the slices exist.
+            Some(write(unsafe { target.slice_mut() }, unsafe { a.slice() }, unsafe { b.slice() }))
+        })
     }
 
     /// Like [`write`](RawSlice::write), with several targets and any number of sources. Returns `None` also if two
@@ -193,32 +177,29 @@ impl<'a> RawSlice<'a> {
         if numbered.any(|(position, target)| others(position).any(|other| target.overlaps(other))) {
             return None;
         }
-        let written = targets.iter().map(|target| (target, true));
-        let mut slices: Vec<_> = written.chain(sources.iter().map(|source| (source, false))).collect();
-        // Sources with the same lock acquire it once: a second read lock could wait for a writer that waits for the
-        // first. No target shares a lock.
-        slices.sort_by_key(|(slice, _)| slice.order());
-        slices.dedup_by_key(|(slice, _)| slice.order());
-        let locks = slices.iter().filter_map(|(slice, is_written)| Some((slice.lock?, *is_written)));
-        let _guards: Vec<_> =
-            locks.map(|(lock, is_written)| if is_written { lock.write() } else { lock.read() }).collect();
-        let targets = targets.map(RawSlice::located);
-        let sources: Vec<_> = sources.iter().map(|source| source.located()).collect();
-        let written = targets.iter().filter_map(|target| target.range(true));
-        let accessed: Vec<_> =
-            written.chain(sources.iter().filter_map(|source| source.range(false))).collect();
-        // Acquired together and after the locks: work that holds an access waits for nothing.
-        let _access = (!accessed.is_empty()).then(|| memory::Access::new(&accessed));
-        if zeroed {
-            for target in &targets {
-                // SAFETY: the bytes are writable, and the lock is held for writing.
-                unsafe { target.pointer.write_bytes(0, target.bytes) };
+        let written = targets.iter().map(|target| target.request(true));
+        let mut requests: Vec<_> =
+            written.chain(sources.iter().map(|source| source.request(false))).collect();
+        with_locks(&mut requests, || {
+            let targets = targets.map(RawSlice::located);
+            let sources: Vec<_> = sources.iter().map(|source| source.located()).collect();
+            let written = targets.iter().filter_map(|target| target.range(true));
+            let accessed: Vec<_> =
+                written.chain(sources.iter().filter_map(|source| source.range(false))).collect();
+            // Acquired together and after the locks: work that holds an access waits for nothing.
+            let _access = (!accessed.is_empty()).then(|| memory::Access::new(&accessed));
+            if zeroed {
+                for target in &targets {
+                    // SAFETY: the bytes are writable, and the lock is held for writing.
+                    unsafe { target.pointer.write_bytes(0, target.bytes) };
+                }
             }
-        }
-        // SAFETY: all slices are locked, no target shares a byte with another slice, and the guards outlive the slices.
-        let sources: Vec<&[T]> = sources.iter().map(|source| unsafe { source.slice() }).collect();
-        // SAFETY: as for the sources.
-        Some(write(targets.map(|target| unsafe { target.slice_mut() }), &sources))
+            // SAFETY: all slices are locked, no target shares a byte with another slice, and the locks are held longer
+            // than the slices exist.
+            let sources: Vec<&[T]> = sources.iter().map(|source| unsafe { source.slice() }).collect();
+            // SAFETY: as for the sources.
+            Some(write(targets.map(|target| unsafe { target.slice_mut() }), &sources))
+        })
     }
 }
 

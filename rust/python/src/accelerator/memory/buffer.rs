@@ -1,10 +1,9 @@
 //! The buffer class.
 
-use std::sync::{Mutex, PoisonError};
-
 use interlock::accelerator::Error;
 use interlock::accelerator::memory::DeviceBuffer;
 use interlock::accelerator::{Device as CoreDevice, Stream as CoreStream};
+use interlock::base::mutex::Mutex;
 use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PySlice, PyTuple};
@@ -79,7 +78,7 @@ impl Buffer {
     }
 
     fn with<T>(&self, action: impl FnOnce(&mut State) -> T) -> T {
-        action(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+        action(&mut self.state.lock())
     }
 
     /// Returns the memory for `function`.

@@ -1,10 +1,11 @@
 //! Counters of allocations during a block of a program.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread::{self, ThreadId};
 
 use interlock::accelerator::Device as CoreDevice;
 use interlock::accelerator::memory::{MemoryTracker, TrackerStats};
+use interlock::base::mutex::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -52,7 +53,7 @@ struct Counts {
 
 impl Tracker {
     fn with<T>(&self, action: impl FnOnce(&mut Counts) -> T) -> T {
-        action(&mut self.counts.lock().unwrap_or_else(PoisonError::into_inner))
+        action(&mut self.counts.lock())
     }
 
     fn counted(&self, py: Python<'_>) -> PyResult<TrackerStats> {

@@ -1,10 +1,10 @@
 //! Python callbacks for out-of-memory errors.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use interlock::accelerator::Error;
 use interlock::accelerator::memory::{self, OutOfMemory, Registration as CoreRegistration};
+use interlock::base::mutex::Mutex;
 use once_cell::race::OnceBox;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyTuple};
@@ -36,7 +36,7 @@ static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 /// Calls `action` with the locked callbacks. It returns removed callbacks, which are dropped without the lock.
 fn with_callbacks<T>(action: impl FnOnce(&mut Callbacks) -> T) -> T {
-    let mut callbacks: MutexGuard<'_, _> = CALLBACKS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut callbacks = CALLBACKS.lock();
     let result = action(&mut callbacks);
     COUNT.store(callbacks.functions.len(), Ordering::Relaxed);
     result

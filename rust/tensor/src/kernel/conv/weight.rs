@@ -2,8 +2,8 @@
 //! and added either in their order or in that of their completion.
 
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
 
+use interlock::base::mutex::Mutex;
 use interlock::num_threads;
 
 use super::columns::write_columns;
@@ -140,7 +140,7 @@ impl<T: MatmulElement> PartedKernel<T, 2> for Unordered {
                 let Some((sums, patches)) = scratch.split_at_mut_checked(size) else { return Ok(()) };
                 sums.fill(T::default());
                 self.0.add_lane((lane, group), sums, sources, patches)?;
-                let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut total = total.lock();
                 total.iter_mut().zip(sums).for_each(|(total, sum)| *total = total.plus(*sum));
                 Ok(())
             })?;

@@ -1,0 +1,74 @@
+//! Waits for other threads, without an interpreter.
+//!
+//! The holder of any lock may need to attach to the interpreter: a kernel of an extension does so while the locks of its
+//! operands are held. A thread that waited for such a lock while it is attached would wait forever. So every wait calls
+//! [`detached`], and a lock that is free costs nothing. A [`ForkLock`](super::sync::ForkLock) is the exception: its
+//! holder makes a few stores and never waits, which [`assert_may_wait`] checks.
+
+use once_cell::race::OnceBox;
+
+/// Calls a function once on the calling thread, detached from the interpreter if the thread is attached, and returns
+/// after it.
+pub type DetachHook = fn(&mut dyn FnMut());
+
+static HOOK: OnceBox<DetachHook> = OnceBox::new();
+
+/// Installs the function of the interpreter's binding. Only the first call has an effect.
+///
+/// # Safety
+/// The hook calls its argument once, on the calling thread, before it returns.
+pub unsafe fn set_detach_hook(hook: DetachHook) {
+    let _ = HOOK.set(Box::new(hook));
+}
+
+/// Calls `work`, which waits for other threads. A thread that is attached to an interpreter is detached meanwhile. It
+/// attaches again afterwards, so `work` should not return a lock that it has acquired: finalization of the interpreter
+/// may stop the thread there for good.
+///
+/// # Safety
+/// `work` uses no object of an interpreter that it has not attached to itself.
+#[cold]
+pub unsafe fn detached<T>(work: impl FnOnce() -> T) -> T {
+    assert_may_wait();
+    let Some(hook) = HOOK.get() else { return work() };
+    let (mut work, mut result) = (Some(work), None);
+    hook(&mut || result = work.take().map(|work| work()));
+    match result {
+        Some(result) => result,
+        // A violation of the contract of `set_detach_hook`.
+        None => std::process::abort(),
+    }
+}
+
+/// Panics in builds with debug assertions if this thread holds a [`ForkLock`](super::sync::ForkLock), whose holders never
+/// wait, not even for an interpreter.
+#[inline]
+#[track_caller]
+pub fn assert_may_wait() {
+    debug_assert_eq!(super::sync::held_fork_locks(), 0, "the holder of a ForkLock must not wait");
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::catch_unwind;
+
+    use super::*;
+    use crate::base::sync::ForkLock;
+
+    #[test]
+    fn detached_runs_without_a_hook() {
+        // SAFETY: there is no interpreter.
+        assert_eq!(unsafe { detached(|| 3) }, 3);
+    }
+
+    #[test]
+    fn detached_refuses_the_holder_of_a_fork_lock() {
+        static LOCK: ForkLock<()> = ForkLock::new(4, ());
+        // SAFETY: there is no interpreter.
+        let waits = || catch_unwind(|| unsafe { detached(|| ()) }).is_ok();
+        let guard = LOCK.lock();
+        assert!(!waits());
+        drop(guard);
+        assert!(waits());
+    }
+}
