@@ -56,6 +56,8 @@ pub mod _core {
         dispatch::register(module)?;
         module.add("LIBRARY", library)?;
         capi::register(module)?;
+        // Not in `__all__`: private.
+        module.setattr("_detach_count", wrap_pyfunction!(detach::_detach_count, module)?)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }
