@@ -7,6 +7,7 @@ use interlock::EnvSnapshot;
 use interlock::accelerator::Wait;
 use interlock::accelerator::memory::with_stack;
 use interlock::base::blocking;
+use interlock::base::sync::RelaxedU64;
 use libloading::os::unix::Library;
 use once_cell::race::OnceBox;
 use pyo3::ffi;
@@ -17,6 +18,9 @@ use crate::errors::IntoPyResult;
 use crate::shutdown::{ReattachGuard, close_if_finalizing, mark_if_finalizing};
 use crate::thread_count::ThreadCount;
 use crate::{deferred_drop, py_stack};
+
+/// The number of times that a thread has detached, for tests.
+static DETACHES: RelaxedU64 = RelaxedU64::new(0);
 
 /// The number of threads inside [`detach`]. It changes only while the thread is attached.
 static DETACHED: ThreadCount = ThreadCount::new();
@@ -37,6 +41,12 @@ pub(crate) fn traverse<T>(visit: impl FnOnce() -> T) -> Option<T> {
     let result = visit();
     IS_TRAVERSING.set(false);
     Some(result)
+}
+
+/// Return how often threads have detached from the interpreter.
+#[pyfunction]
+pub(crate) fn _detach_count() -> u64 {
+    DETACHES.get()
 }
 
 /// Makes each wait of the crates below detach.
@@ -98,6 +108,7 @@ struct DetachedGuard;
 
 impl DetachedGuard {
     fn new() -> Self {
+        DETACHES.add(1);
         DETACHED.increment();
         DetachedGuard
     }

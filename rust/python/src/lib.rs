@@ -68,6 +68,8 @@ pub mod _core {
         module.add("LIBRARY", library)?;
         capi::register(module)?;
         module.add("__features__", PyTuple::new(module.py(), FEATURES)?)?;
+        // Not in `__all__`: private.
+        module.setattr("_detach_count", wrap_pyfunction!(detach::_detach_count, module)?)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

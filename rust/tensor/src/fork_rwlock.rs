@@ -168,11 +168,15 @@ impl<'a> LockRequest<'a> {
 /// A lock that is requested twice is acquired once, for writing if one of the requests is.
 ///
 /// A thread that must wait is detached from the interpreter until it has released the locks, so that it never attaches
-/// while it holds them.
-pub(crate) fn with_locks<R>(requests: &mut [LockRequest<'_>], access: impl FnOnce() -> R) -> R {
+/// while it holds them; so is a thread whose access `is_long`.
+pub(crate) fn with_locks<R>(
+    requests: &mut [LockRequest<'_>],
+    is_long: bool,
+    access: impl FnOnce() -> R,
+) -> R {
     requests.sort_unstable_by_key(|request| (request.lock.map(ptr::from_ref), !request.is_written));
     let requests = &*requests;
-    if let Some(_locks) = attempt(|| Locks::acquire(requests, RawForkRwLock::try_acquire)) {
+    if !is_long && let Some(_locks) = attempt(|| Locks::acquire(requests, RawForkRwLock::try_acquire)) {
         return access();
     }
     let work = || {
@@ -341,10 +345,10 @@ mod tests {
     fn with_locks_makes_readers_wait_behind_a_waiting_writer() {
         let (lock, value) = (RawForkRwLock::default(), AtomicU64::new(0));
         let with = |is_written, access: &dyn Fn() -> u64| {
-            with_locks(&mut [LockRequest::new(Some(&lock), is_written)], access)
+            with_locks(&mut [LockRequest::new(Some(&lock), is_written)], false, access)
         };
         std::thread::scope(|scope| {
-            let second = with_locks(&mut [LockRequest::new(Some(&lock), false)], || {
+            let second = with_locks(&mut [LockRequest::new(Some(&lock), false)], false, || {
                 scope.spawn(|| with(true, &|| value.swap(1, Ordering::Relaxed)));
                 while holders(lock.0.load(Ordering::Relaxed)) & WRITER_WAITING == 0 {
                     std::thread::yield_now();
@@ -366,7 +370,7 @@ mod tests {
         let request = |lock, is_written| LockRequest::new(lock, is_written);
         let mut requests =
             [request(second, false), request(first, false), request(None, true), request(second, true)];
-        with_locks(&mut requests, || assert_eq!(held(), [1, WRITER]));
+        with_locks(&mut requests, false, || assert_eq!(held(), [1, WRITER]));
         assert_eq!(held(), [0, 0]);
     }
 
@@ -376,7 +380,7 @@ mod tests {
             let lock = RawForkRwLock::default();
             for is_written in [false, true] {
                 leave(&lock, held);
-                with_locks(&mut [LockRequest::new(Some(&lock), is_written)], || ());
+                with_locks(&mut [LockRequest::new(Some(&lock), is_written)], false, || ());
             }
             assert_eq!(super::holders(lock.0.load(Ordering::Relaxed)), 0);
         }

@@ -218,10 +218,11 @@ impl TensorOrScalar {
         }
     }
 
-    pub fn work_size(&self) -> usize {
+    /// Returns the number of elements that an operation on this and a tensor visits.
+    pub fn work_size_with(&self, tensor: &CoreTensor) -> usize {
         match self {
-            TensorOrScalar::Tensor(tensor) => super::work_size(tensor),
-            TensorOrScalar::Scalar(_) => 1,
+            TensorOrScalar::Tensor(own) => super::work_size_of(&[own, tensor]),
+            TensorOrScalar::Scalar(_) => super::work_size(tensor),
         }
     }
 }

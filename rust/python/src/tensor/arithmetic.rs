@@ -19,7 +19,7 @@ fn binary_operator(
 ) -> OperatorResult {
     let py = other.py();
     let Some(other) = TensorOrScalar::from_operand(what, other)? else { return Ok(py.NotImplemented()) };
-    let size = work_size(&tensor.0).max(other.work_size());
+    let size = other.work_size_with(&tensor.0);
     Ok(Bound::new(py, run_op(py, function_of(what), size, || operation(&tensor.0, &other))?)?
         .into_any()
         .unbind())

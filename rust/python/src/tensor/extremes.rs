@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use super::args::{OptionalArg, extract_tensor};
 use super::reduce::{dim, dims};
 use super::return_types::pair;
-use super::{Tensor, run_op, work_size};
+use super::{Tensor, run_op, work_size, work_size_of};
 use crate::switches;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -27,7 +27,7 @@ fn max_of<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     if let Some(other) = dim.and_then(|dim| dim.cast::<Tensor>().ok()) {
         let other = other.get().0.clone();
-        let size = work_size(input).max(work_size(&other));
+        let size = work_size_of(&[input, &other]);
         return run_op(py, "max", size, || elementwise::maximum(input, &other))?.into_bound_py_any(py);
     }
     match self::dim("max: dim", dim)? {
@@ -45,7 +45,7 @@ fn min_of<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     if let Some(other) = dim.and_then(|dim| dim.cast::<Tensor>().ok()) {
         let other = other.get().0.clone();
-        let size = work_size(input).max(work_size(&other));
+        let size = work_size_of(&[input, &other]);
         return run_op(py, "min", size, || elementwise::minimum(input, &other))?.into_bound_py_any(py);
     }
     match self::dim("min: dim", dim)? {

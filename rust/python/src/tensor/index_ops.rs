@@ -6,7 +6,8 @@ use pyo3::types::{PyList, PyString, PyTuple};
 
 use super::args::{Arg, OptionalArg, TensorOrScalar, extract_int, extract_tensor, try_extract_scalar};
 use super::arithmetic::factor;
-use super::{Tensor, maybe_detach, run_op, work_size};
+use super::indexing::indexed_size;
+use super::{Tensor, maybe_detach, run_op, work_size, work_size_of};
 use crate::errors::{new_exception, new_type_error, shown};
 
 /// The name of an argument in errors.
@@ -20,25 +21,22 @@ fn named(to: WriteTo, [op, inplace]: [&'static str; 2]) -> &'static str {
     if to == WriteTo::InPlace { inplace } else { op }
 }
 
-/// The larger work size of two tensors.
-fn work_of(a: &CoreTensor, b: &CoreTensor) -> usize {
-    work_size(a).max(work_size(b))
-}
-
 pub(super) fn gather(input: &CoreTensor, dim: Arg<'_, '_>, index: Arg<'_, '_>) -> PyResult<Tensor> {
     let (position, dim) = (extract_tensor("gather: index", index)?, extract_int("gather: dim", dim)?);
-    run_op(index.py(), "gather", work_of(input, &position), || input.gather(dim, &position))
+    run_op(index.py(), "gather", work_size_of(&[input, &position]), || input.gather(dim, &position))
 }
 
 pub(super) fn index_select(input: &CoreTensor, dim: Arg<'_, '_>, index: Arg<'_, '_>) -> PyResult<Tensor> {
     let dim = extract_int("index_select: dim", dim)?;
     let position = extract_tensor("index_select: index", index)?;
-    run_op(index.py(), "index_select", work_of(input, &position), || input.index_select(dim, &position))
+    run_op(index.py(), "index_select", work_size_of(&[input, &position]), || {
+        input.index_select(dim, &position)
+    })
 }
 
 pub(super) fn take(input: &CoreTensor, index: Arg<'_, '_>) -> PyResult<Tensor> {
     let position = extract_tensor("take: index", index)?;
-    run_op(index.py(), "take", work_of(input, &position), || input.take(&position))
+    run_op(index.py(), "take", work_size_of(&[input, &position]), || input.take(&position))
 }
 
 pub(super) fn take_along_dim(
@@ -48,12 +46,14 @@ pub(super) fn take_along_dim(
 ) -> PyResult<Tensor> {
     let position = extract_tensor("take_along_dim: indices", indices)?;
     let dim = dim.map(|dim| extract_int("take_along_dim: dim", dim)).transpose()?;
-    run_op(indices.py(), "take_along_dim", work_of(input, &position), || input.take_along_dim(&position, dim))
+    run_op(indices.py(), "take_along_dim", work_size_of(&[input, &position]), || {
+        input.take_along_dim(&position, dim)
+    })
 }
 
 pub(super) fn masked_select(input: &CoreTensor, mask: Arg<'_, '_>) -> PyResult<Tensor> {
     let chosen = extract_tensor("masked_select: mask", mask)?;
-    run_op(mask.py(), "masked_select", work_of(input, &chosen), || input.masked_select(&chosen))
+    run_op(mask.py(), "masked_select", work_size_of(&[input, &chosen]), || input.masked_select(&chosen))
 }
 
 pub(super) fn nonzero(input: &CoreTensor, py: Python<'_>, as_tuple: bool) -> PyResult<Py<PyAny>> {
@@ -77,7 +77,7 @@ pub(super) fn index_add(
     let (dim, alpha) = (extract_int(&what("dim"), dim)?, factor(&what("alpha"), alpha)?);
     let position = extract_tensor(&what("index"), index)?;
     let values = extract_tensor(&what("source"), source)?;
-    run_op(index.py(), named(to, ["index_add", "index_add_"]), work_of(input, &values), || {
+    run_op(index.py(), named(to, ["index_add", "index_add_"]), work_size_of(&[input, &values]), || {
         input.index_add(to, dim, &position, &values, alpha)
     })
 }
@@ -92,7 +92,7 @@ pub(super) fn index_copy(
     let what = |argument: &str| what(to, "index_copy", argument);
     let (dim, position) = (extract_int(&what("dim"), dim)?, extract_tensor(&what("index"), index)?);
     let values = extract_tensor(&what("source"), source)?;
-    run_op(index.py(), named(to, ["index_copy", "index_copy_"]), work_of(input, &values), || {
+    run_op(index.py(), named(to, ["index_copy", "index_copy_"]), work_size_of(&[input, &values]), || {
         input.index_copy(to, dim, &position, &values)
     })
 }
@@ -107,7 +107,7 @@ pub(super) fn index_fill(
     let what = |argument: &str| what(to, "index_fill", argument);
     let (dim, position) = (extract_int(&what("dim"), dim)?, extract_tensor(&what("index"), index)?);
     let value = TensorOrScalar::extract(&what("value"), value)?;
-    run_op(index.py(), named(to, ["index_fill", "index_fill_"]), work_size(input), || {
+    run_op(index.py(), named(to, ["index_fill", "index_fill_"]), work_size_of(&[input, &position]), || {
         input.index_fill(to, dim, &position, value.operand())
     })
 }
@@ -141,7 +141,8 @@ pub(super) fn index_put(
     let what = |argument: &str| what(to, "index_put", argument);
     let positions = extract_indices(&what("indices"), indices)?;
     let written = extract_tensor(&what("values"), values)?;
-    run_op(values.py(), named(to, ["index_put", "index_put_"]), work_of(input, &written), || {
+    let work_size = work_size_of(&[input, &written]).max(indexed_size(input, &positions).unwrap_or(0));
+    run_op(values.py(), named(to, ["index_put", "index_put_"]), work_size, || {
         input.index_put(to, &positions, &written, accumulate)
     })
 }
@@ -155,7 +156,7 @@ pub(super) fn masked_fill(
     let what = |argument: &str| what(to, "masked_fill", argument);
     let chosen = extract_tensor(&what("mask"), mask)?;
     let value = TensorOrScalar::extract(&what("value"), value)?;
-    run_op(mask.py(), named(to, ["masked_fill", "masked_fill_"]), work_of(input, &chosen), || {
+    run_op(mask.py(), named(to, ["masked_fill", "masked_fill_"]), work_size_of(&[input, &chosen]), || {
         input.masked_fill(to, &chosen, value.operand())
     })
 }
@@ -169,9 +170,12 @@ pub(super) fn masked_scatter(
     let what = |argument: &str| what(to, "masked_scatter", argument);
     let chosen = extract_tensor(&what("mask"), mask)?;
     let values = extract_tensor(&what("source"), source)?;
-    run_op(mask.py(), named(to, ["masked_scatter", "masked_scatter_"]), work_of(input, &chosen), || {
-        input.masked_scatter(to, &chosen, &values)
-    })
+    run_op(
+        mask.py(),
+        named(to, ["masked_scatter", "masked_scatter_"]),
+        work_size_of(&[input, &chosen]),
+        || input.masked_scatter(to, &chosen, &values),
+    )
 }
 
 pub(super) fn put(
@@ -184,7 +188,7 @@ pub(super) fn put(
     let what = |argument: &str| what(to, "put", argument);
     let position = extract_tensor(&what("index"), index)?;
     let values = extract_tensor(&what("source"), source)?;
-    run_op(index.py(), named(to, ["put", "put_"]), work_of(input, &values), || {
+    run_op(index.py(), named(to, ["put", "put_"]), work_size_of(&[input, &values]), || {
         input.put(to, &position, &values, accumulate)
     })
 }
@@ -235,7 +239,7 @@ pub(super) fn scatter(
             ));
         }
     };
-    run_op(index.py(), named(to, ["scatter", "scatter_"]), work_of(input, &position), || {
+    run_op(index.py(), named(to, ["scatter", "scatter_"]), work_size_of(&[input, &position]), || {
         input.scatter(to, dim, &position, values.operand(), reduce)
     })
 }
@@ -250,7 +254,7 @@ pub(super) fn scatter_add(
     let what = |argument: &str| what(to, "scatter_add", argument);
     let (dim, position) = (extract_int(&what("dim"), dim)?, extract_tensor(&what("index"), index)?);
     let values = extract_tensor(&what("src"), src)?;
-    run_op(index.py(), named(to, ["scatter_add", "scatter_add_"]), work_of(input, &position), || {
+    run_op(index.py(), named(to, ["scatter_add", "scatter_add_"]), work_size_of(&[input, &position]), || {
         input.scatter_add(to, dim, &position, &values)
     })
 }
@@ -287,7 +291,7 @@ pub(super) fn embedding(
     let position = extract_tensor("embedding: input", input)?;
     let rows = extract_tensor("embedding: weight", weight)?;
     let padding = padding_idx.map(|given| extract_int("embedding: padding_idx", given)).transpose()?;
-    run_op(input.py(), "embedding", work_of(&rows, &position), || rows.embedding(&position, padding))
+    run_op(input.py(), "embedding", work_size_of(&[&rows, &position]), || rows.embedding(&position, padding))
 }
 
 /// Return zeros with a last dimension, in which the element at the position of each class is 1.
@@ -312,5 +316,6 @@ pub(super) fn embedding(
 pub(super) fn one_hot(tensor: Arg<'_, '_>, num_classes: OptionalArg<'_, '_>) -> PyResult<Tensor> {
     let classes = extract_tensor("one_hot: tensor", tensor)?;
     let count = num_classes.map_or(Ok(-1), |given| extract_int("one_hot: num_classes", given))?;
-    run_op(tensor.py(), "one_hot", work_size(&classes), || classes.one_hot((count != -1).then_some(count)))
+    let work_size = work_size(&classes).saturating_mul(usize::try_from(count).unwrap_or(1));
+    run_op(tensor.py(), "one_hot", work_size, || classes.one_hot((count != -1).then_some(count)))
 }

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PySlice, PyTuple};
 
 use super::args::{PyNumber, extract_int};
-use super::{Tensor, fallible_alloc, from_data, maybe_detach, run_op, scalars, work_size};
+use super::{Tensor, fallible_alloc, from_data, maybe_detach, run_op, scalars, work_size, work_size_of};
 use crate::errors::{IntoPyResult, exception};
 use crate::errors::{new_exception, new_type_error, type_name};
 use crate::py_int;
@@ -140,14 +140,29 @@ fn value_to_tensor(value: &Bound<'_, PyAny>, dtype: CoreDType) -> PyResult<CoreT
     CoreTensor::full(&[], number, dtype).into_py_result(py)
 }
 
+/// Returns the number of elements at the positions of index tensors; `None` without index tensors.
+pub(super) fn indexed_size(tensor: &CoreTensor, indices: &[Index]) -> Option<usize> {
+    let tensors = indices.iter().filter_map(|index| match index {
+        Index::Tensor(index) => Some(index),
+        _ => None,
+    });
+    let tensors: Vec<_> = tensors.collect();
+    // Each position has the elements of the dimensions that are not indexed, usually the last ones.
+    let others = tensor
+        .shape()
+        .iter()
+        .skip(tensors.len())
+        .fold(1, |product: usize, size| product.saturating_mul(*size));
+    let positions = (!tensors.is_empty()).then(|| work_size_of(&tensors))?;
+    Some(positions.saturating_mul(others).max(work_size(tensor)))
+}
+
 #[pymethods]
 impl Tensor {
     fn __getitem__(&self, index: &Bound<'_, PyAny>) -> PyResult<Tensor> {
         let indices = extract_indices(index)?;
-        let copies = indices.iter().any(|index| matches!(index, Index::Tensor(_)));
-        run_op(index.py(), "__getitem__", if copies { work_size(&self.0) } else { 0 }, || {
-            self.0.index(&indices)
-        })
+        let work_size = indexed_size(&self.0, &indices).unwrap_or(0);
+        run_op(index.py(), "__getitem__", work_size, || self.0.index(&indices))
     }
 
     fn __setitem__(&self, index: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -162,7 +177,8 @@ impl Tensor {
             Ok(_) => return Ok(()),
             Err(_) => extract_indices(index)?,
         };
-        let work_size = work_size(&self.0).max(work_size(&value));
+        let indexed = indexed_size(&self.0, &indices).unwrap_or(0);
+        let work_size = work_size_of(&[&self.0, &value]).max(indexed);
         maybe_detach(py, "__setitem__", work_size, || self.0.set_index(&indices, &value))
     }
 }

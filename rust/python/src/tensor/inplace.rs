@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 
 use super::args::{TensorOrScalar, extract_tensor, extract_tensor_object, function_of};
 use super::arithmetic::factor;
-use super::{Tensor, elementwise, maybe_detach, work_size};
+use super::{Tensor, elementwise, maybe_detach, work_size, work_size_of};
 use crate::errors::new_type_error;
 use crate::switches;
 
@@ -301,7 +301,7 @@ impl Tensor {
     fn fill_<'py>(slf: Bound<'py, Self>, value: &Bound<'py, PyAny>) -> PySelf<'py> {
         let value = TensorOrScalar::extract("fill_: value", value)?;
         let target = &slf.get().0;
-        let work_size = work_size(target).max(value.work_size());
+        let work_size = value.work_size_with(target);
         maybe_detach(slf.py(), "fill_", work_size, || target.fill_(value.operand()).map(drop))?;
         Ok(slf)
     }
@@ -330,7 +330,7 @@ impl Tensor {
         #[pyo3(from_py_with = switches::copy_::non_blocking)] non_blocking: bool,
     ) -> PySelf<'py> {
         let (source, target) = (extract_tensor("copy_: src", src)?, &slf.get().0);
-        let work_size = work_size(target).max(work_size(&source));
+        let work_size = work_size_of(&[target, &source]);
         maybe_detach(slf.py(), "copy_", work_size, || target.copy_from(&source, non_blocking).map(drop))?;
         Ok(slf)
     }

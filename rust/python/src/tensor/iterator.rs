@@ -59,7 +59,7 @@ impl Tensor {
             let message = format!("{what} must be a Tensor or a number, got {}", type_name(element));
             return Err(PyRuntimeError::new_err(message));
         };
-        maybe_detach(py, "__contains__", work_size(&self.0).max(element.work_size()), || {
+        maybe_detach(py, "__contains__", element.work_size_with(&self.0), || {
             self.0.equal(element.operand())?.any().map_err(|error| error.during("__contains__"))
         })
     }

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 use super::args::{Arg, OptionalArg, extract_float, extract_int, extract_optional_tensor, extract_tensor};
-use super::{Tensor, run_op, work_size};
+use super::{Tensor, run_op, work_size, work_size_of};
 use crate::errors::{new_type_error, shown};
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -202,7 +202,7 @@ fn binary_cross_entropy(
     let [tensor, target] = extract_pair("binary_cross_entropy", input, target)?;
     let weight = extract_optional_tensor("binary_cross_entropy: weight", weight)?;
     let operation = || tensor.binary_cross_entropy(&target, weight.as_ref(), reduction);
-    run_op(input.py(), "binary_cross_entropy", work_size(&tensor), operation)
+    run_op(input.py(), "binary_cross_entropy", work_size_of(&[&tensor, &target]), operation)
 }
 
 /// Return the binary cross entropy of the logistic function of logits, also where that underflows.
@@ -248,7 +248,7 @@ fn binary_cross_entropy_with_logits(
     let [logits, target] = extract_pair(function, input, target)?;
     let weight = extract_optional_tensor(&format!("{function}: weight"), weight)?;
     let pos_weight = extract_optional_tensor(&format!("{function}: pos_weight"), pos_weight)?;
-    run_op(input.py(), "binary_cross_entropy_with_logits", work_size(&logits), || {
+    run_op(input.py(), "binary_cross_entropy_with_logits", work_size_of(&[&logits, &target]), || {
         logits.binary_cross_entropy_with_logits(&target, weight.as_ref(), pos_weight.as_ref(), reduction)
     })
 }
@@ -288,7 +288,7 @@ fn mse_loss(
 ) -> PyResult<Tensor> {
     let [tensor, target] = extract_pair("mse_loss", input, target)?;
     let weight = extract_optional_tensor("mse_loss: weight", weight)?;
-    run_op(input.py(), "mse_loss", work_size(&tensor), || {
+    run_op(input.py(), "mse_loss", work_size_of(&[&tensor, &target]), || {
         tensor.mse_loss(&target, weight.as_ref(), reduction)
     })
 }
@@ -328,5 +328,7 @@ fn l1_loss(
 ) -> PyResult<Tensor> {
     let [tensor, target] = extract_pair("l1_loss", input, target)?;
     let weight = extract_optional_tensor("l1_loss: weight", weight)?;
-    run_op(input.py(), "l1_loss", work_size(&tensor), || tensor.l1_loss(&target, weight.as_ref(), reduction))
+    run_op(input.py(), "l1_loss", work_size_of(&[&tensor, &target]), || {
+        tensor.l1_loss(&target, weight.as_ref(), reduction)
+    })
 }

@@ -173,8 +173,24 @@ pub(crate) struct Tensor(pub(crate) CoreTensor);
 
 /// Returns the number of elements of a tensor, as a measure of the duration of an operation. Operations on device
 /// tensors may block, so they count as long.
+///
+/// Results need not be counted: a kernel detaches while it computes a large one (`with_locks` of `interlock-tensor`).
 fn work_size(tensor: &CoreTensor) -> usize {
     if tensor.is_on_device() { DETACH_THRESHOLD } else { tensor.numel() }
+}
+
+/// Returns the number of elements that an operation visits if it broadcasts the tensors, at least that of each tensor.
+fn work_size_of(tensors: &[&CoreTensor]) -> usize {
+    let largest = tensors.iter().map(|tensor| work_size(tensor)).max().unwrap_or(1);
+    let most = tensors.iter().map(|tensor| tensor.numel().max(1)).fold(1, usize::saturating_mul);
+    if largest >= DETACH_THRESHOLD || most < DETACH_THRESHOLD {
+        return largest;
+    }
+    // Sizes are aligned at the last dimension.
+    let size =
+        |from_last| tensors.iter().filter_map(|tensor| tensor.shape().iter().nth_back(from_last)).max();
+    let sizes = (0..).map_while(size);
+    sizes.fold(1, |product: usize, size| product.saturating_mul(*size)).max(largest)
 }
 
 /// Calls an operation on `work_size` elements. Detaches from the interpreter if the operation is long. Errors name `op`,

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use super::args::{OptionalArg, extract_tensor};
 use super::numeric_args::floats;
 use super::reduce::dims;
-use super::{Tensor, maybe_detach, run_op, work_size};
+use super::{Tensor, maybe_detach, run_op, work_size, work_size_of};
 use crate::switches;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -35,7 +35,7 @@ fn count_nonzero_of(py: Python<'_>, input: &CoreTensor, dim: OptionalArg<'_, '_>
 
 fn equal_of(py: Python<'_>, input: &CoreTensor, other: &Bound<'_, PyAny>) -> PyResult<bool> {
     let other = extract_tensor("equal: other", other)?;
-    maybe_detach(py, "equal", work_size(input).max(work_size(&other)), || input.same(&other))
+    maybe_detach(py, "equal", work_size_of(&[input, &other]), || input.same(&other))
 }
 
 fn isclose_of(
@@ -47,7 +47,7 @@ fn isclose_of(
     equal_nan: bool,
 ) -> PyResult<Tensor> {
     let other = extract_tensor("isclose: other", other)?;
-    let size = work_size(input).max(work_size(&other));
+    let size = work_size_of(&[input, &other]);
     run_op(py, "isclose", size, || input.isclose(&other, Tolerance { rtol, atol, equal_nan }))
 }
 
@@ -60,7 +60,7 @@ fn allclose_of(
     equal_nan: bool,
 ) -> PyResult<bool> {
     let other = extract_tensor("allclose: other", other)?;
-    let size = work_size(input).max(work_size(&other));
+    let size = work_size_of(&[input, &other]);
     maybe_detach(py, "allclose", size, || input.allclose(&other, Tolerance { rtol, atol, equal_nan }))
 }
 

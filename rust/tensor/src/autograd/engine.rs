@@ -510,7 +510,7 @@ fn accumulate_exclusively<R>(tensor: &Tensor, access: impl FnOnce() -> R) -> R {
     // The low bits of an address are those of its alignment.
     let [first, ..] = &LOCKS;
     let lock = LOCKS.get((tensor.identity() >> 6) % COUNT).unwrap_or(first);
-    with_locks(&mut [LockRequest::new(Some(lock), true)], access)
+    with_locks(&mut [LockRequest::new(Some(lock), true)], false, access)
 }
 
 /// Accumulates a gradient in `grad` of a tensor: PyTorch's `AccumulateGrad`. Passes on several threads may do so

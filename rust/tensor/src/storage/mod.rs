@@ -155,7 +155,7 @@ impl Storage {
         } else {
             None
         };
-        with_locks(&mut [LockRequest::new(Some(&grown.lock), true)], || {
+        with_locks(&mut [LockRequest::new(Some(&grown.lock), true)], false, || {
             if nbytes <= self.nbytes() {
                 return Ok(());
             }

@@ -13,6 +13,10 @@ use super::Storage;
 use crate::Element;
 use crate::fork_rwlock::{LockRequest, RawForkRwLock, with_locks};
 
+/// The size of a new result, in bytes, from which on the thread is detached from the interpreter while it is computed: few
+/// input elements may have many results.
+const LONG_RESULT: usize = 32 << 10;
+
 /// The bytes of a storage and their lock. The constructor requires that the bytes are initialized and can be accessed
 /// by the CPU for as long as the lock is borrowed.
 #[derive(Clone, Copy)]
@@ -104,7 +108,7 @@ impl<'a> RawSlice<'a> {
 
     /// Calls `read` with all elements while the lock is held for reading.
     pub fn read<T: Element, R>(&self, read: impl FnOnce(&[T]) -> R) -> R {
-        with_locks(&mut [self.request(false)], || {
+        with_locks(&mut [self.request(false)], false, || {
             let located = self.located();
             let _access = located.range(false).map(|range| memory::Access::new(&[range]));
             // SAFETY: the lock and the access are held longer than the slice exists.
@@ -115,7 +119,7 @@ impl<'a> RawSlice<'a> {
     /// Calls `access` while the locks of all slices are held for reading.
     pub fn read_all<R>(slices: &[RawSlice<'_>], access: impl FnOnce() -> R) -> R {
         let mut requests: Vec<_> = slices.iter().map(|slice| slice.request(false)).collect();
-        with_locks(&mut requests, || {
+        with_locks(&mut requests, false, || {
             let ranges: Vec<_> = slices.iter().filter_map(|slice| slice.located().range(false)).collect();
             let _access = (!ranges.is_empty()).then(|| memory::Access::new(&ranges));
             access()
@@ -145,7 +149,8 @@ impl<'a> RawSlice<'a> {
         if !fresh && (self.overlaps(&a) || self.overlaps(&b)) {
             return None;
         }
-        with_locks(&mut [self.request(true), a.request(false), b.request(false)], || {
+        let is_long = fresh && self.bytes >= LONG_RESULT;
+        with_locks(&mut [self.request(true), a.request(false), b.request(false)], is_long, || {
             let (target, a, b) = (self.located(), a.located(), b.located());
             // Acquired together and after the locks: work that holds an access waits for nothing.
             let ranges = [target.range(true), a.range(false), b.range(false)];
@@ -180,7 +185,8 @@ impl<'a> RawSlice<'a> {
         let written = targets.iter().map(|target| target.request(true));
         let mut requests: Vec<_> =
             written.chain(sources.iter().map(|source| source.request(false))).collect();
-        with_locks(&mut requests, || {
+        let is_long = zeroed && targets.iter().any(|target| target.bytes >= LONG_RESULT);
+        with_locks(&mut requests, is_long, || {
             let targets = targets.map(RawSlice::located);
             let sources: Vec<_> = sources.iter().map(|source| source.located()).collect();
             let written = targets.iter().filter_map(|target| target.range(true));

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use super::{NewTensor, OptionalArg};
 use crate::errors::new_type_error;
 use crate::scope_debug;
-use crate::tensor::{DETACH_THRESHOLD, Tensor, maybe_detach, run_op, work_size};
+use crate::tensor::{DETACH_THRESHOLD, Tensor, maybe_detach, run_op, work_size, work_size_of};
 
 /// Runs an operation on `inputs`. Returns a new tensor, or `out` with the result.
 pub(in crate::tensor) fn compute<'py>(
@@ -16,8 +16,7 @@ pub(in crate::tensor) fn compute<'py>(
     out: OptionalArg<'_, 'py>,
     operation: impl FnOnce() -> Result<CoreTensor> + Send,
 ) -> NewTensor<'py> {
-    let size = inputs.iter().map(|input| work_size(input)).max().unwrap_or(1);
-    compute_sized(py, op, (inputs, size), out, operation)
+    compute_sized(py, op, (inputs, work_size_of(inputs)), out, operation)
 }
 
 /// Like [`compute`], for an operation that does not convert its result to another dtype of `out`.
