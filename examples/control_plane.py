@@ -1,11 +1,13 @@
 """Flags, modes, threads, devices and memory, without tensors.
 
-With `INTERLOCK_DEBUG=1` in the environment, the third part also names the lines that set the flags.
+With `INTERLOCK_DEBUG=1` in the environment, the third part also names the lines that set the flags, and
+lists the log of writes.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -114,7 +116,7 @@ def who_set_what() -> None:
             flag = backends.explain(name)
             text = f"{name:<26} {flag.value!s:<7} {flag.effective!s:<10} {flag.level:<8} {cause(flag)}"
             print(f"   {text.rstrip()}")
-    for write in backends.writes():
+    for write in backends.writes() if "INTERLOCK_DEBUG" in os.environ else ():
         print(f"   written: {write.name} = {write.value}, {location(write.set_by)}")
     backends.reset()
 

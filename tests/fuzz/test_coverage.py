@@ -19,7 +19,6 @@ PROPERTY = "a property of memory or history; strides are compared after each ste
 NOT_DRAWN = {
     **dict.fromkeys(("rand", "rand_like", "randint", "randint_like", "randn", "randn_like"), RANDOM),
     **dict.fromkeys(("randperm", "bernoulli_", "uniform_", "normal_", "multinomial", "manual_seed"), RANDOM),
-    **dict.fromkeys(("get_num_threads", "set_num_threads"), "a setting of the process"),
     **dict.fromkeys(("is_pinned", "pin_memory", "record_stream", "data_ptr", "stride"), PROPERTY),
     **dict.fromkeys(("grad_fn", "output_nr", "increment_version"), PROPERTY),
     "register_post_accumulate_grad_hook": "the order of hooks has tests of its own",

@@ -26,6 +26,7 @@ ALLOWED = """
     contextlib
     enum
     functools
+    gc
     importlib
     importlib.util
     os

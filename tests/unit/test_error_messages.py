@@ -51,7 +51,7 @@ NO_DRIVER: list[tuple[str, str, str]] = [
         'ones: device "meta" is not available: this process has no driver of this type',
     ),
     ("interlock.Stream()", "NoAcceleratorError", f"Stream: {WITHOUT_A_GPU}"),
-    ("interlock.device(0)", "NoAcceleratorError", f"interlock.device: {WITHOUT_A_GPU}"),
+    ("interlock.device(0)", "NoAcceleratorError", f"device: {WITHOUT_A_GPU}"),
     ("interlock.device('gpu')", "DeviceError", 'unknown device "gpu"; available here: cpu'),
     (
         "memory.memory_allocated('cuda:3')",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import TracebackType
 from typing import Any, Final, Literal, Self, TypeAlias, cast
 
 from interlock._core import backends as _native
@@ -87,5 +88,10 @@ class VerboseScope:
         self._scope.enter()
         return self
 
-    def __exit__(self, *exc_info: object) -> None:
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_val: BaseException | None,
+        exc_tb: TracebackType | None,
+    ) -> None:
         self._scope.exit()

@@ -6,6 +6,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use std::ffi::c_void;
 
+use crate::attached::is_attached;
 use crate::errors::new_exception;
 use crate::{detach, pending_exception};
 
@@ -23,7 +24,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
 /// Calls `work`, detached from the interpreter if this thread is attached.
 fn detach_if_attached(work: &mut (dyn FnMut() + Send)) {
-    if !detach::is_attached() {
+    if !is_attached() {
         return work();
     }
     // SAFETY: this thread is attached, by whichever module.

@@ -11,7 +11,7 @@ use interlock::base::mutex::Mutex;
 use pyo3::prelude::*;
 use pyo3::{PyTraverseError, PyVisit, ffi};
 
-use crate::detach::{attach, is_attached};
+use crate::attached::is_attached;
 
 /// A reference that may be dropped on any thread. On an attached thread this releases the object at once, so it may run
 /// Python code. On other threads the object is released by the next [`drain`]: the end of an operation, a garbage
@@ -108,14 +108,14 @@ fn defer(object: Py<PyAny>) {
 /// Releases the objects of all references that detached threads have dropped. Called by threads that have just attached.
 #[inline]
 pub(crate) fn drain(_py: Python<'_>) {
-    if !DROPPED.load(Ordering::Relaxed).is_null() {
+    if is_pending() {
         drain_list();
     }
 }
 
-/// Releases the objects of all dropped references on a thread that is not attached; returns whether there were any.
-pub(crate) fn reclaim() -> bool {
-    !DROPPED.load(Ordering::Relaxed).is_null() && attach(drain).is_some()
+/// Returns whether objects of dropped references wait for [`drain`].
+pub(crate) fn is_pending() -> bool {
+    !DROPPED.load(Ordering::Relaxed).is_null()
 }
 
 #[cold]

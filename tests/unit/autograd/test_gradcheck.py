@@ -163,6 +163,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
     "topk": (lambda x: x.topk(2).values ** 2, (X,)),
     "softmax": (lambda x: x.softmax(1), (X,)),
     "log_softmax": (lambda x: x.log_softmax(0), (X,)),
+    "softmin": (lambda x: interlock.nn.functional.softmin(x, 0), (X,)),
     "nll_loss": (lambda x: interlock.nn.functional.nll_loss(x.log_softmax(1), CLASSES), (X,)),
     "cross_entropy": (lambda x: interlock.cross_entropy(x, CLASSES, label_smoothing=0.1), (X,)),
     "binary_cross_entropy": (lambda x, y: functional.binary_cross_entropy(x / 2, y / 2), (X, X)),

@@ -331,10 +331,19 @@ def test_assignment_by_true_writes_all_and_by_false_nothing() -> None:
 def test_backward_through_a_change_of_an_expanded_base_is_refused() -> None:
     base = interlock.arange(3.0).expand(3, 3).detach()
     value = interlock.tensor([2.0], requires_grad=True)
-    base[:, [0]] = value
+    base[0, :1] = value
     with pytest.raises(RuntimeError, match=r"backward: several elements .* share one memory location"):
         base.sum().backward()
     assert value.grad is None
+
+
+def test_gradient_of_values_that_are_written_to_an_expanded_base_by_index() -> None:
+    base = interlock.arange(3.0).expand(3, 3).detach()
+    value = interlock.tensor([2.0], requires_grad=True)
+    base[:, [0]] = value
+    base.sum().backward()
+    assert value.grad is not None
+    assert value.grad.tolist() == [3.0]
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,10 @@
 //! Waits for an event on a worker thread, which blocks in the driver: the driver's wait has no timeout and cannot be
 //! interrupted.
 
-use std::sync::{Arc, Condvar, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use interlock_core::base::mutex::Mutex;
+use interlock_core::base::mutex::{Condvar, Mutex};
 
 use super::event_pool::PooledEvent;
 use super::workers;
@@ -46,7 +46,6 @@ impl Completion {
     /// Waits until the worker thread has returned from the driver; returns false on timeout.
     pub(crate) fn wait(&self, timeout: Duration) -> bool {
         let is_waiting = |has_ended: &mut bool| !*has_ended;
-        let waited = self.ended.wait_timeout_while(self.has_ended.lock(), timeout, is_waiting);
-        *waited.unwrap_or_else(PoisonError::into_inner).0
+        *self.ended.wait_timeout_while(self.has_ended.lock(), timeout, is_waiting)
     }
 }

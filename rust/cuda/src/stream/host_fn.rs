@@ -7,11 +7,11 @@
 
 use std::ffi::c_void;
 use std::sync::mpsc::{SyncSender, sync_channel};
-use std::sync::{Arc, Condvar, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use cudarc::driver::sys::{CUresult, CUstream};
 
-use interlock_core::base::mutex::Mutex;
+use interlock_core::base::mutex::{Condvar, Mutex};
 use interlock_core::device::Device;
 use interlock_driver::{Error, HostFn};
 
@@ -90,7 +90,7 @@ impl HostFnCall {
     /// functions.
     fn decision(&self) -> Decision {
         let is_pending = |decision: &mut Decision| *decision == Decision::Pending;
-        *self.decided.wait_while(self.decision.lock(), is_pending).unwrap_or_else(PoisonError::into_inner)
+        *self.decided.wait_while(self.decision.lock(), is_pending)
     }
 
     /// Returns the name of the function.

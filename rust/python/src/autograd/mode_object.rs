@@ -30,7 +30,7 @@ pub(super) fn class(module: &str, name: &str, kind: ModeKind) -> PyResult<HeapTy
         )
         .method(
             c"__exit__",
-            c"__exit__($self, *exc_info)\n--\n\nRemove the innermost layer of this object.",
+            c"__exit__($self, exc_type, exc_value, traceback)\n--\n\nRemove the innermost layer of this object.",
             Method::FastWithKeywords(exit),
         )
         .method(

@@ -35,7 +35,9 @@ fn with_message(py: Python<'_>, error: &Error, message: String) -> PyErr {
         | Error::FactorType { .. }
         | Error::ResultType { .. }
         | Error::AssignedType { .. } => new_exception(py, "DTypeError", message),
-        Error::OutOfBounds { .. } | Error::Value { .. } => new_exception(py, "ArgumentError", message),
+        Error::OutOfBounds { .. } | Error::PackHook { .. } | Error::Value { .. } => {
+            new_exception(py, "ArgumentError", message)
+        }
         Error::Capturing { .. } => new_exception(py, "GraphError", message),
         Error::GraphFreed { .. } => new_exception(py, "GraphFreedError", message),
         Error::Dimension { .. }

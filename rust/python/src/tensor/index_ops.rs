@@ -204,7 +204,7 @@ fn extract_reduce(what: &str, given: OptionalArg<'_, '_>) -> PyResult<ScatterRed
         _ => Err(new_exception(
             given.py(),
             "ArgumentError",
-            format!("{what} must be {wanted}, got {}", shown(&name)?),
+            format!("{what} must be {wanted}, got {}", shown(name)?),
         )),
     }
 }

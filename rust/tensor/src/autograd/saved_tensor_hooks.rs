@@ -70,8 +70,8 @@ impl Packed {
         let before = tensor.storage_handle().version();
         let packed = hooks.pack(&tensor.detach())?;
         if tensor.storage_handle().version() != before {
-            let (hook, expected) = ("pack_hook", "leave the tensor that it packs as it is");
-            return Err(Error::value("saved_tensors_hooks", hook, expected, "a change in place"));
+            let expected = "leave the tensor that it packs as it is";
+            return Err(Error::PackHook { expected, given: "a change in place" });
         }
         Ok(Some(Packed { hooks: hooks.clone(), packed }))
     }
@@ -80,7 +80,7 @@ impl Packed {
     pub fn unpack(&self) -> Result<Tensor> {
         let _mode = autograd::no_grad();
         let expected = "return the packed object that belongs to its hooks";
-        let err_type = || Error::value("saved_tensors_hooks", "pack_hook", expected, "another object");
+        let err_type = || Error::PackHook { expected, given: "another object" };
         let unpacked = self.hooks.unpack(&*self.packed)?.ok_or_else(err_type)?;
         Ok(unpacked.detach())
     }

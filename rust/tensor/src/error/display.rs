@@ -62,6 +62,9 @@ impl fmt::Display for Error {
                 f.write_str("a tensor without dimensions cannot be indexed; item() returns its element")
             }
             Error::Indexing { message } => f.write_str(message),
+            Error::PackHook { expected, given } => {
+                write!(f, "saved_tensors_hooks: pack_hook must {expected}, got {given}")
+            }
             Error::Shape { op, argument, expected, given } | Error::Value { op, argument, expected, given } => {
                 write!(f, "{op}: {argument} must {expected}, got {given}")
             }

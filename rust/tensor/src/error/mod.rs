@@ -176,6 +176,13 @@ pub enum Error {
         /// The violated requirement and the index.
         message: String,
     },
+    /// A hook of saved tensors that violates its contract, in whichever operation.
+    PackHook {
+        /// The requirement, after "must".
+        expected: &'static str,
+        /// What the hook did.
+        given: &'static str,
+    },
     /// A value that an operation does not accept.
     Value {
         /// The operation.

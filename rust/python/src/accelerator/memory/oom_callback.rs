@@ -17,9 +17,14 @@ use crate::pending_exception;
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     static RECLAIM: OnceBox<CoreRegistration> = OnceBox::new();
     // Dropped Python objects that are not released yet may hold memory.
-    RECLAIM.get_or_init(|| Box::new(memory::on_shortage(|_, _| deferred_drop::reclaim())));
+    RECLAIM.get_or_init(|| Box::new(memory::on_shortage(|_, _| release_dropped_objects())));
     module.add_class::<Registration>()?;
     module.add_function(wrap_pyfunction!(on_oom, module)?)
+}
+
+/// Releases the dropped objects on a thread that is not attached; returns whether there were any.
+fn release_dropped_objects() -> bool {
+    deferred_drop::is_pending() && attach(deferred_drop::drain).is_some()
 }
 
 /// The registered callbacks, stored here so that they can be released before the interpreter is finalized.
