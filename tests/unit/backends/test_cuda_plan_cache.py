@@ -114,7 +114,7 @@ def test_misspelt_attribute_is_refused_with_a_suggestion(owner: Any) -> None:
         owner.max_sise = 3
     with pytest.raises(AttributeError, match="no attribute 'clera'; did you mean clear"):
         owner.clera()
-    with pytest.raises(AttributeError, match=r"no attribute bogus$"):
+    with pytest.raises(AttributeError, match=r"no attribute 'bogus'$"):
         owner.bogus = 3
 
 
