@@ -174,6 +174,17 @@ pub(crate) fn with_locks<R>(
     is_long: bool,
     access: impl FnOnce() -> R,
 ) -> R {
+    let (mut access, mut result) = (Some(access), None);
+    call_locked(requests, is_long, &mut || result = access.take().map(|access| access()));
+    match result {
+        Some(result) => result,
+        // `call_locked` calls its argument once.
+        None => std::process::abort(),
+    }
+}
+
+/// Calls `access` once, for [`with_locks`]. Not generic, because every kernel has an access of its own.
+fn call_locked(requests: &mut [LockRequest<'_>], is_long: bool, access: &mut dyn FnMut()) {
     requests.sort_unstable_by_key(|request| (request.lock.map(ptr::from_ref), !request.is_written));
     let requests = &*requests;
     if !is_long && let Some(_locks) = attempt(|| Locks::acquire(requests, RawForkRwLock::try_acquire)) {
@@ -181,7 +192,7 @@ pub(crate) fn with_locks<R>(
     }
     let work = || {
         let _locks = Locks::acquire(requests, |lock, is_written| Some(lock.acquire(is_written)));
-        access()
+        access();
     };
     // SAFETY: this crate uses no interpreter, and kernels of extensions attach themselves.
     unsafe { blocking::detached(work) }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import threading
 import weakref
 from collections.abc import Callable
