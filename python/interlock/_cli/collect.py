@@ -259,7 +259,7 @@ def flags(names: Iterable[str] = ()) -> tuple[Flag, ...]:
 
 
 def _unknown(message: str, name: str, suggestion: str | None) -> UnknownNameError:
-    """Return the error for an unknown name, which may be that of a flag whose library is not imported."""
+    """Return the error for an unknown name, which may name a flag of a library that is not imported."""
     library, dot, _ = name.partition(".")
     is_importable = bool(dot) and library.isidentifier() and library not in sys.modules
     if suggestion is None and is_importable and not hasattr(backends, library):

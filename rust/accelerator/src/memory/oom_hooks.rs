@@ -65,8 +65,8 @@ pub fn on_miss(function: impl Fn(Device, usize) -> bool + Send + Sync + 'static)
     register(Hook::Miss(Arc::new(function)))
 }
 
-/// Registers a callback that may free memory. It is called like that of [`on_miss`], but only if the request would fail
-/// otherwise. If it returns true, unused memory is released and the request is repeated.
+/// Registers a callback that may free memory. It is called like a callback of [`on_miss`], but only if the request would
+/// fail otherwise. If it returns true, unused memory is released and the request is repeated.
 pub fn on_shortage(function: impl Fn(Device, usize) -> bool + Send + Sync + 'static) -> Registration {
     register(Hook::Shortage(Arc::new(function)))
 }

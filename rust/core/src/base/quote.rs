@@ -20,7 +20,7 @@ pub fn quoted_path(path: &Path) -> String {
     format!("{:?}", cut(&path.to_string_lossy(), LONGEST_LINE))
 }
 
-/// Returns the begin of an argument, with three dots if it is longer than a message shows. The result may contain
+/// Returns the beginning of an argument, with three dots if it is longer than a message shows. The result may contain
 /// control characters.
 pub fn shortened(text: &str) -> Cow<'_, str> {
     cut(text, LONGEST_ARGUMENT)

@@ -8,8 +8,8 @@ use once_cell::race::{OnceBox, OnceRef};
 
 use crate::base::sync::RelaxedU64;
 
-/// A table that only grows. Reads and inserts are lock-free, so a write needs no lock before that of the process, and a
-/// fork never finds one locked.
+/// A table that only grows. Reads and inserts are lock-free, so a write of a flag needs no lock before the
+/// writer lock of the process, and a fork never finds one locked.
 pub(crate) struct Interned<T: 'static> {
     /// A binary tree: the bits of a value's hash are the path from the root to its node.
     root: OnceBox<Node<T>>,

@@ -248,7 +248,7 @@ pub(super) fn aliases_first() -> impl Iterator<Item = &'static FlagSpec> {
 pub(super) fn word(id: FlagId) -> Option<&'static FlagWord> {
     let number = usize::from(id.0);
     let found = WORDS.get(number).copied().or_else(|| registry::word(number.checked_sub(WORDS.len())?));
-    debug_assert!(found.is_some(), "every id is that of a word, got {number}");
+    debug_assert!(found.is_some(), "every id belongs to a word, got {number}");
     found
 }
 

@@ -179,7 +179,8 @@ fn work_size(tensor: &CoreTensor) -> usize {
     if tensor.is_on_device() { DETACH_THRESHOLD } else { tensor.numel() }
 }
 
-/// Returns the number of elements that an operation visits if it broadcasts the tensors, at least that of each tensor.
+/// Returns the number of elements that an operation visits if it broadcasts the tensors; at least the number of elements
+/// of each tensor.
 fn work_size_of(tensors: &[&CoreTensor]) -> usize {
     let largest = tensors.iter().map(|tensor| work_size(tensor)).max().unwrap_or(1);
     let most = tensors.iter().map(|tensor| tensor.numel().max(1)).fold(1, usize::saturating_mul);

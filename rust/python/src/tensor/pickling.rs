@@ -74,7 +74,7 @@ fn storage_object<'py>(py: Python<'py>, tensor: &CoreTensor) -> PyResult<Bound<'
     })?;
     let weak = PyWeakrefReference::new_with(&made, forget)?;
     // No other code runs between the two calls, so that threads get one object. A live object keeps its storage, so the
-    // address is not that of another one.
+    // address belongs to no other storage.
     if let Some(entry) = storages.get_item(address)?
         && let Some(found) = entry.cast::<PyWeakrefReference>()?.upgrade()
     {

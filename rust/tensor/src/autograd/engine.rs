@@ -602,7 +602,7 @@ mod tests {
             leaf.register_hook(Arc::new(note)).unwrap();
             leaf
         };
-        // The last number is that of the leaf that receives its gradient first.
+        // The leaf with the last number receives its gradient first.
         let late: Vec<Tensor> = (0..2 * COUNT).map(named).collect();
         // The oldest node that uses these leaves receives no gradient.
         let joined = ops::cat(&late, 0).unwrap();

@@ -53,7 +53,7 @@ impl<T: Element> Row<'_, T> {
         Ok(())
     }
 
-    /// Writes the gradient of each factor: that of the products, differentiated in all directions.
+    /// Writes the gradient of each factor, which is the gradient of the products, differentiated in all directions.
     fn write_gradients(&self, out: &mut [T]) -> Result<()> {
         let count = 1usize << self.directions.len();
         // The products of the factors before each, and the sum of the products of those after it, each multiplied by
