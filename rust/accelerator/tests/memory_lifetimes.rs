@@ -159,6 +159,10 @@ fn graph_releases_what_it_owns_without_its_lock() {
         graph.reset().unwrap();
         captured(&graph, &stream);
         graph.abort_capture().unwrap();
+        captured(&graph, &stream);
+        // Invalidates the capture.
+        assert!(stream.synchronize().is_err());
+        assert!(graph.capture_end().is_err());
         done.send(()).unwrap();
     });
     is_done.recv_timeout(TOO_LONG).expect("deadlock");

@@ -6,7 +6,7 @@ use std::time::Duration;
 use interlock::EnvSnapshot;
 use interlock::accelerator::Wait;
 use interlock::accelerator::memory::with_stack;
-use interlock::base::blocking;
+use interlock::base::blocking::{self, Interpreter};
 use interlock::base::sync::RelaxedU64;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -50,12 +50,14 @@ pub(crate) fn _detach_count() -> u64 {
 }
 
 /// Makes each wait of the crates below detach.
-pub(crate) fn install_wait_hook() {
-    // SAFETY: the hook calls its argument once, on its thread.
-    unsafe { blocking::set_detach_hook(wait_detached) };
+pub(crate) fn install_wait_hooks() {
+    // A collector must not detach. The locks that it waits for are held for a few loads and stores.
+    let must_detach = || !IS_TRAVERSING.get() && is_attached();
+    // SAFETY: the function calls its argument once, on its thread.
+    unsafe { blocking::set_interpreter(Interpreter { must_detach, detach: wait_detached }) };
 }
 
-/// Calls `work`, which waits for other threads, detached if this thread is attached. Unlike [`detach`] it runs no Python
+/// Calls `work`, which waits for other threads, detached. This thread is attached. Unlike [`detach`] it runs no Python
 /// code afterwards, because the thread may hold locks.
 #[expect(clippy::disallowed_methods, reason = "one of three places that detach")]
 fn wait_detached(work: &mut dyn FnMut()) {
@@ -67,10 +69,6 @@ fn wait_detached(work: &mut dyn FnMut()) {
         fn call(self) {
             (self.0)();
         }
-    }
-    // A collector must not detach. The locks that it waits for are held for a few loads and stores.
-    if IS_TRAVERSING.get() || !is_attached() {
-        return work();
     }
     // SAFETY: this thread is attached.
     let py = unsafe { Python::assume_attached() };

@@ -169,6 +169,8 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::thread::ThreadId;
 
+    use interlock::base::blocking::Interpreter;
+
     use super::*;
 
     /// Starts `passes` passes inside of each other, each in a frame of 32 KiB. Returns the ids of their threads.
@@ -220,14 +222,16 @@ mod tests {
     #[test]
     fn thread_that_waits_for_a_pass_is_detached() {
         static IS_DETACHED: AtomicBool = AtomicBool::new(false);
-        // SAFETY: the hook calls its argument once.
-        unsafe {
-            blocking::set_detach_hook(|wait| {
+        let interpreter = Interpreter {
+            must_detach: || true,
+            detach: |wait| {
                 IS_DETACHED.store(true, Ordering::SeqCst);
                 wait();
                 IS_DETACHED.store(false, Ordering::SeqCst);
-            });
-        }
+            },
+        };
+        // SAFETY: the function calls its argument once.
+        unsafe { blocking::set_interpreter(interpreter) };
         assert_eq!(run_on_own_thread(7, || Ok(IS_DETACHED.load(Ordering::SeqCst))), Some(Ok(true)));
         assert!(!IS_DETACHED.load(Ordering::SeqCst));
     }
