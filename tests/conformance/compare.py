@@ -21,6 +21,7 @@ from tests.helpers.subprocess import run_command
 
 HERE = Path(__file__).parent
 RECORD = str(HERE / "api" / "record.py")
+NAMES = HERE / "api" / "names.json"
 # A module that interlock has in part, and one whose only class is a name of `accelerator`.
 PARTS = {"autograd", "accelerator.graphs"}
 # Names that modules of PyTorch leave behind: a loop variable, and a condition of type checkers.
@@ -45,15 +46,13 @@ def cases(python: str) -> dict[str, str]:
     }
 
 
-def names(python: str) -> dict[str, str]:
-    """Return the recorded names that differ, and the public names of PyTorch that no list contains."""
-    recorded = json.loads((HERE / "api" / "names.json").read_text())["names"]
-    got = json.loads(output_of(python, "-P", RECORD, "torch", str(HERE / "api" / "names.json")))["names"]
+def names(python: str, package: str = "torch") -> dict[str, str]:
+    """Return the recorded names that differ, and the public names of the package that no list contains."""
+    recorded = json.loads(NAMES.read_text())["names"]
+    got = json.loads(output_of(python, "-P", RECORD, package, str(NAMES)))["names"]
     found = {name: mismatch(facts, got[name]) for name, facts in recorded.items()}
     absent = json.loads((HERE / "api" / "not_planned.json").read_text())
-    public = json.loads(
-        output_of(python, "-P", RECORD, "--public", "torch", str(HERE / "api" / "names.json"))
-    )
+    public = json.loads(output_of(python, "-P", RECORD, "--public", package, str(NAMES)))
     for name in public:
         module, _, leaf = name.rpartition(".")
         if (
@@ -82,7 +81,7 @@ def main() -> int:
         return 2
     probe = "import opt_einsum, torch; print(torch.__version__, torch.cuda.is_available())"
     version, has_gpu = output_of(python, "-P", "-c", probe).split()
-    recorded: dict[str, Any] = json.loads((HERE / "api" / "names.json").read_text())
+    recorded: dict[str, Any] = json.loads(NAMES.read_text())
     print(f"PyTorch {version}; recorded: {recorded['version']}")
     failed = [report("recorded cases", cases(python)), report("names", names(python))]
     failed.append(report("examples", examples.mismatches("pytorch", "torch", python)))

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import ast
 import functools
+import json
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.conformance import examples
+from tests.conformance import compare, examples
 from tests.conformance.examples import DIFFERENCES, EXAMPLES
 
 KEYS = {"names", "pytorch", "interlock", "reason", "examples"}
@@ -60,3 +62,12 @@ def test_wrong_result_of_an_example_is_found(monkeypatch: pytest.MonkeyPatch) ->
     planted["end"] = {"steps": ["import os; os.abort()", "1"], "interlock": "ends the process"}
     monkeypatch.setattr(examples, "EXAMPLES", planted)
     assert examples.mismatches("interlock", "interlock").keys() == {"raise", "value", "step"}
+
+
+def test_make_compare_finds_names_that_differ_and_names_that_no_list_has() -> None:
+    api = Path(__file__).parent / "api"
+    differences = json.loads((api / "intentional_differences.json").read_text())
+    found = compare.names(sys.executable, "interlock")
+    assert {entry["name"] for entry in differences} <= found.keys()
+    assert found["backends.explain"] == "is in no list"
+    assert "backends.cudnn.enabled" not in found
