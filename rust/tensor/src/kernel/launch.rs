@@ -365,7 +365,7 @@ pub(crate) fn launch_inplace_from<T: Element, A: Element, B: Element>(
 mod tests {
     use std::cell::Cell;
 
-    use interlock::base::blocking;
+    use interlock::base::blocking::{self, Interpreter};
 
     use super::*;
 
@@ -375,12 +375,15 @@ mod tests {
 
     /// Returns how often `work` detaches from the interpreter.
     fn detaches(work: impl FnOnce()) -> usize {
-        fn hook(work: &mut dyn FnMut()) {
-            DETACHES.set(DETACHES.get() + 1);
-            work();
-        }
-        // SAFETY: the hook calls its argument once.
-        unsafe { blocking::set_detach_hook(hook) };
+        let interpreter = Interpreter {
+            must_detach: || true,
+            detach: |work| {
+                DETACHES.set(DETACHES.get() + 1);
+                work();
+            },
+        };
+        // SAFETY: `detach` calls its argument once.
+        unsafe { blocking::set_interpreter(interpreter) };
         DETACHES.set(0);
         work();
         DETACHES.get()
