@@ -87,30 +87,27 @@ fn record_scalar_exponent(base: &Tensor, exponent: Scalar, out: &Tensor) -> Resu
         // 0 also where the base is 0 and a lower power of it is infinite.
         let (shape, options) = (base.shape().to_vec(), base.options());
         builder.set_history(out, move |_, _| Ok(vec![Some(Tensor::zeros(&shape, options)?)]));
-    } else if value == 1.0 {
-        builder.set_history(out, |_, gradient| Ok(vec![Some(gradient.clone())]));
-    } else {
-        let saved = builder.save(base)?;
-        builder.set_history(out, move |ctx, gradient| {
-            let base = ctx.saved(saved)?;
-            let lower = if value == 2.0 { base } else { power(&base, value - 1.0)? };
-            Ok(vec![Some(gradient.mul(&lower.mul(exponent)?)?)])
-        });
+        return Ok(());
     }
+    let saved = builder.save(base)?;
+    builder.set_history(out, move |ctx, gradient| {
+        let base = ctx.saved(saved)?;
+        let lower = if value == 2.0 { base } else { power(&base, value - 1.0)? };
+        Ok(vec![Some(gradient.mul(&lower.mul(exponent)?)?)])
+    });
     Ok(())
 }
 
 fn record_scalar_base(base: Scalar, exponent: &Tensor, out: &Tensor) -> Result<()> {
     let Some(mut builder) = NodeBuilder::new("PowBackward2", &[exponent])? else { return Ok(()) };
-    let base: f64 = base.cast();
-    let output = builder.save_output(out)?;
-    // A non-negative power of 0 does not depend on the exponent.
-    let input = (base == 0.0).then(|| builder.save(exponent)).transpose()?;
+    let (input, output) = (builder.save(exponent)?, builder.save_output(out)?);
     builder.set_history(out, move |ctx, gradient| {
+        let base: f64 = base.cast();
         let derivative = ctx.saved(output)?.mul(base.ln())?;
-        let derivative = match input {
-            Some(input) => zero_where(&ctx.saved(input)?.detach().greater_equal(0.0)?, &derivative)?,
-            None => derivative,
+        let derivative = if base == 0.0 {
+            zero_where(&ctx.saved(input)?.detach().greater_equal(0.0)?, &derivative)?
+        } else {
+            derivative
         };
         Ok(vec![Some(gradient.mul(&derivative)?)])
     });
