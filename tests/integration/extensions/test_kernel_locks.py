@@ -6,7 +6,7 @@ import pytest
 
 from tests.helpers.subprocess import run_program
 
-PROGRAM = "extensions/small_operation_during_a_kernel_that_attaches.py"
+PROGRAM = "extensions.small_operation_during_a_kernel_that_attaches"
 
 
 @pytest.mark.parametrize(
