@@ -71,6 +71,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 )
 
 
+def pytest_collection_finish() -> None:
+    """Exclude the objects of the collected tests from garbage collections, which they would make slow."""
+    gc.enable()
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, pytest.CollectReport]:
     """Skip a module that imports what a build without the tensor runtime lacks."""
@@ -140,6 +147,7 @@ def _driver_name(config: pytest.Config) -> str:
 def pytest_configure(config: pytest.Config) -> None:
     _receive_signals_in_child_processes()
     run_options.FULL = config.getoption("--full")
+    gc.disable()  # Until the tests are collected.
     if config.getoption("--driver") == "fake-cuda" and not fake_cuda.is_active():
         fake_cuda.restart_with_fakes(config)
 
