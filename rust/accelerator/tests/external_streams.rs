@@ -1,9 +1,7 @@
 //! Tests of streams that another library created: here the test, which calls the driver behind the crate's back. Each
 //! test has its own device.
 
-#![cfg(not(loom))]
-#![allow(clippy::unwrap_used, reason = "tests")]
-
+use crate::rig;
 use std::sync::{Arc, LazyLock};
 
 use interlock_accelerator::memory::{self, DeviceBuffer, Limit, Statistics};
@@ -12,8 +10,6 @@ use interlock_accelerator::{
 };
 use interlock_driver::{Driver, DriverRuntime, KeepAlive, Result, StreamHandle};
 use interlock_host::{HostDriver, HostOptions};
-
-mod rig;
 
 const MIB: usize = 1 << 20;
 const DEVICES: u32 = 8;

@@ -297,7 +297,7 @@ def exit_while_an_on_oom_callback_never_returns(never):
 
     def callback(error):
         begun.set()
-        exec(never)
+        exec(never, globals() | {"spin": spin})
 
     memory.on_oom(callback)
     threading.Thread(target=memory.Buffer, args=(1 << 30,), daemon=True).start()
