@@ -26,7 +26,7 @@ SCOPES_ELSEWHERE = ", scopes in another thread"
 Times = list[dict[str, float]]
 
 
-def measure(python: str, *arguments: str, program: str = "measure.py") -> dict[str, float]:
+def measure(python: str, *arguments: str, program: str) -> dict[str, float]:
     """Run a program of this folder in a new process."""
     command = [python, "-I", str(HERE / program), *arguments]
     result = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
@@ -34,15 +34,17 @@ def measure(python: str, *arguments: str, program: str = "measure.py") -> dict[s
     return times
 
 
-def python_times(bench_python: str | None) -> tuple[Times, Times]:
-    """Return the times of interlock (with baselines) and of PyTorch, which take turns in new processes."""
-    baselines = str(extension())
+def in_turns(bench_python: str | None, program: str, *arguments: str) -> tuple[Times, Times]:
+    """Return the times of interlock and of PyTorch, which take turns in new processes.
+
+    The arguments follow the name of the library for interlock only.
+    """
     ours: Times = []
     theirs: Times = []
     for _ in range(PROCESSES):
-        ours.append(measure(sys.executable, "interlock", baselines))
+        ours.append(measure(sys.executable, "interlock", *arguments, program=program))
         if bench_python:
-            theirs.append(measure(bench_python, "torch"))
+            theirs.append(measure(bench_python, "torch", program=program))
     return ours, theirs
 
 
@@ -56,8 +58,9 @@ def overhead(times: Times) -> float:
     return statistics.median(process["decorated call"] - process["bare call"] for process in times)
 
 
-def python_rows(ours: Times, theirs: Times) -> list[Row]:
+def python_rows(bench_python: str | None) -> list[Row]:
     """Return the rows of the Python interface."""
+    ours, theirs = in_turns(bench_python, "measure.py", str(extension()))
 
     def slower(name: str, least: float | None) -> PyTorch:
         measured = theirs and all(name in process for process in theirs)
@@ -207,36 +210,43 @@ def choice_rows(program: dict[str, float]) -> list[Row]:
     ]
 
 
-def product_rows(bench_python: str | None) -> list[Row]:
-    """Return the rows of matrix products, each with PyTorch's time on as many threads."""
-    ours: Times = []
-    theirs: Times = []
-    for _ in range(PROCESSES):
-        ours.append(measure(sys.executable, "interlock", program="products.py"))
-        if bench_python:
-            theirs.append(measure(bench_python, "torch", program="products.py"))
+def tensor_rows(bench_python: str | None) -> list[Row]:
+    """Return the rows of operations on tensors, each with PyTorch's time on as many threads."""
+    ours, theirs = in_turns(bench_python, "tensors.py")
 
-    def row(what: str, threads: int) -> Row:
-        name, one = f"product, {threads} threads", middle(ours, "product, 1 threads")
-        pytorch = PyTorch(middle(theirs, name) / middle(ours, name) if theirs else None)
-        return Row(what, middle(ours, name) / 1e6, one / 1e6, unit="ms", pytorch=pytorch)
+    def row(what: str, name: str, other: str, times: float | None = None, least: float | None = None) -> Row:
+        measured = theirs and all(name in process for process in theirs)
+        pytorch = PyTorch(middle(theirs, name) / middle(ours, name) if measured else None, least)
+        milliseconds = (middle(ours, name) / 1e6, middle(ours, other) / 1e6)
+        return Row(what, *milliseconds, unit="ms", times=times, pytorch=pytorch)
 
-    size = "product of 1024 x 1024 float32 matrices"
-    return [row(f"{size}, 1 thread", 1), row(f"{size}, 2 threads (baseline: 1 thread)", 2)]
-
-
-def convolution_row(bench_python: str | None) -> Row:
-    """Return the row of a convolution beside PyTorch, whose kernel is oneDNN's."""
-    ours: Times = []
-    theirs: Times = []
-    for _ in range(PROCESSES):
-        ours.append(measure(sys.executable, "interlock", program="convolutions.py"))
-        if bench_python:
-            theirs.append(measure(bench_python, "torch", program="convolutions.py"))
-    name, time = "convolution", middle(ours, "convolution")
-    pytorch = PyTorch(middle(theirs, name) / time if theirs else None, CONVOLUTION_SPEED)
-    what = "convolution of 32x16x28x28 with 32 filters of 3x3, 1 thread"
-    return Row(what, time / 1e6, time / 1e6, unit="ms", pytorch=pytorch)
+    size, one = "product of 1024 x 1024 float32 matrices", "product, 1 thread"
+    return [
+        row(f"{size}, 1 thread", one, one),
+        row(f"{size}, 2 threads (baseline: 1 thread)", "product, 2 threads", one),
+        row(
+            "convolution of 32x16x28x28 with 32 filters of 3x3, 1 thread (baseline: a product)",
+            "convolution",
+            one,
+            least=CONVOLUTION_SPEED,
+        ),
+        row(
+            "grad of a sum of 1,000 leaves for all of them (baseline: for one)",
+            "grad of 1,000 inputs",
+            "grad of 1 input",
+        ),
+        row(
+            "tensor of 200 arrays of 1,000 elements (baseline: a loop over the elements)",
+            "tensor of 200 arrays",
+            "loop over the elements of 200 arrays",
+            times=1,
+        ),
+        row(
+            "stack of 200 tensors of 1,000 elements (baseline: tensor of arrays)",
+            "stack of 200 tensors",
+            "tensor of 200 arrays",
+        ),
+    ]
 
 
 def memory_rows(program: dict[str, float], cell: float) -> list[Row]:
@@ -304,9 +314,8 @@ def main() -> int:
     """Measure, print the table, and return 1 if a target was missed."""
     try:
         bench_python = python_with_pytorch()
-        rows = rust_rows() + header_rows() + python_rows(*python_times(bench_python)) + task_rows()
-        rows += [*product_rows(bench_python), convolution_row(bench_python)]
-        rows += startup_rows(bench_python)
+        rows = rust_rows() + header_rows() + python_rows(bench_python) + task_rows()
+        rows += tensor_rows(bench_python) + startup_rows(bench_python)
     except CannotMeasureError as error:
         print(error, file=sys.stderr)
         return 2

@@ -26,8 +26,8 @@ __all__ = ["no_leak", "restored", "workers"]
 
 # Bytes of memory of a host device in tests that fill it.
 SMALL = 64 << 20
-# The results of these tests, of Python, of the search for libraries and of single flags, do not depend on how the
-# extension is compiled. Other folders test flags on threads, in processes and in random sequences.
+# The results of these tests, of Python, of the search for libraries and of single flags, do not depend on how
+# the extension is compiled. Other folders test flags on threads, in processes and in random sequences.
 INDEPENDENT_OF_THE_BUILD = (
     "tests/typing/",
     "tests/unit/backends/",

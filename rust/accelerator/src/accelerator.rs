@@ -57,13 +57,21 @@ struct OtherStream {
 }
 
 impl OtherStreams {
-    /// Returns the id of an external handle, and its stream if that is alive.
-    fn external(&self, handle: StreamHandle) -> Option<(i64, Option<Stream>)> {
-        let id = *self.ids.get(&handle)?;
-        let found = self.by_id.get(&id)?;
-        let stream = Stream::upgrade(&found.stream);
-        // The handle of a dedicated stream that is being destroyed becomes free.
-        (stream.is_some() || found.kind == StreamKind::External).then_some((id, stream))
+    /// Returns the id of an external handle, which is `new_id` for a new one, and its stream if that is alive.
+    fn external(&mut self, handle: StreamHandle, new_id: impl FnOnce() -> i64) -> (i64, Option<Stream>) {
+        if let Some(id) = self.ids.get(&handle)
+            && let Some(found) = self.by_id.get(id)
+        {
+            let stream = Stream::upgrade(&found.stream);
+            // The handle of a dedicated stream that is being destroyed becomes free.
+            if stream.is_some() || found.kind == StreamKind::External {
+                return (*id, stream);
+            }
+        }
+        let id = new_id();
+        self.ids.insert(handle, id);
+        self.by_id.insert(id, OtherStream { stream: Weak::new(), handle, kind: StreamKind::External });
+        (id, None)
     }
 
     fn insert(&mut self, stream: &Stream, handle: StreamHandle) {
@@ -321,17 +329,17 @@ impl Accelerator {
         if let Some(stream) = shared.find(|stream| stream.handle() == Ok(handle)) {
             return Ok(stream.clone());
         }
-        let known = self.other_streams().external(handle);
-        if let Some((_, Some(stream))) = known {
+        // Another thread that wraps the stream at the same time gets the same id.
+        let (id, known) = self.other_streams().external(handle, || self.new_id());
+        if let Some(stream) = known {
             stream.set_owner(owner);
             return Ok(stream);
         }
-        let id = known.map_or_else(|| self.new_id(), |(id, _)| id);
         let new = Stream::of(self, handle, id, 0, StreamKind::External, owner.clone());
         self.allocator(index, "an external stream")?.on_external_stream_wrapped(self, &new)?;
         let mut others = self.other_streams();
-        if let Some((_, Some(stream))) = others.external(handle) {
-            // Another thread has wrapped it in the meantime. `new` is dropped without the lock.
+        if let (_, Some(stream)) = others.external(handle, || id) {
+            // The other thread was first. `new` is dropped without the lock.
             drop(others);
             stream.set_owner(owner);
             return Ok(stream);

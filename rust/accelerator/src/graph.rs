@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use interlock_core::base::mutex::Mutex;
 use interlock_driver::{
-    CaptureMode, DriverRuntime, GraphDump, GraphExecHandle, GraphHandle, PoolId, StreamHandle,
+    CaptureId, CaptureMode, DriverRuntime, GraphDump, GraphExecHandle, GraphHandle, PoolId, StreamHandle,
 };
 
 use super::accelerator::Accelerator;
@@ -59,7 +59,9 @@ enum Phase {
     #[default]
     Empty,
     /// The capturing stream, and the driver's id of the capture.
-    Capturing(Stream, u64),
+    Capturing(Stream, CaptureId),
+    /// A thread ends the capture.
+    Ending,
     Recorded {
         graph: Option<GraphHandle>,
         exec: Option<GraphExecHandle>,
@@ -96,7 +98,7 @@ impl Graph {
         let (driver, mut state) = self.lock()?;
         let misuse = match state.phase {
             Phase::Empty => None,
-            Phase::Capturing(..) => Some("the graph is being captured already"),
+            Phase::Capturing(..) | Phase::Ending => Some("the graph is being captured already"),
             Phase::Recorded { .. } => Some("the graph has been captured already; call reset() first"),
         };
         if let Some(reason) = misuse {
@@ -120,35 +122,43 @@ impl Graph {
     /// Ends the capture, and instantiates the recorded graph unless this graph was created with `keep`.
     ///
     /// # Errors
-    /// Returns the error of the capture or of the instantiation; the graph then has no recorded work. If the capture may only end on the thread
-    /// that began it, other threads get an error and the capture continues.
+    /// Returns the error of the capture or of the instantiation; the graph then has no recorded work. If the capture may
+    /// only end on the thread that began it, other threads get an error and the capture continues.
     pub fn capture_end(&self) -> Result<()> {
         let (driver, mut state) = self.lock()?;
-        let Phase::Capturing(stream, capture) = &state.phase else {
-            return Err(misused("Graph.capture_end", "no capture has begun"));
+        let (stream, capture) = match std::mem::replace(&mut state.phase, Phase::Ending) {
+            Phase::Capturing(stream, capture) => (stream, capture),
+            other => {
+                state.phase = other;
+                return Err(misused("Graph.capture_end", "no capture has begun"));
+            }
         };
-        let ended = driver.end_capture(stream.handle()?);
-        if ended.is_err() && matches!(driver.capture_id(stream.handle()?), Ok(Some(_))) {
+        // Without the lock: a capture that fails drops objects of the program, which may use this graph.
+        drop(state);
+        let ended = stream.handle().and_then(|handle| driver.end_capture(handle));
+        let continues = ended.is_err() && matches!(stream.is_capturing(), Ok(true));
+        let mut state = self.state.lock();
+        if continues {
+            state.phase = Phase::Capturing(stream, capture);
             return ended.map(drop);
         }
-        self.accelerator.private_pools().end(*capture);
+        self.accelerator.private_pools().end(capture);
         state.phase = Phase::Empty;
-        let graph = ended.inspect_err(|_| self.release_pool(&mut state))?;
-        state.phase = Phase::Recorded { graph: Some(graph), exec: None };
-        let prepared = self.prepare_recorded(driver, &mut state, graph);
-        if prepared.is_err() {
-            self.release(driver, &mut state);
+        let recorded = ended.and_then(|graph| self.prepare_recorded(driver, &mut state, graph));
+        if recorded.is_err() {
+            self.release(driver, state);
         }
-        prepared
+        recorded
     }
 
-    /// Describes and instantiates the graph that a capture has recorded, as this graph requires.
+    /// Stores the graph that a capture has recorded, and describes and instantiates it, as this graph requires.
     fn prepare_recorded(
         &self,
         driver: &dyn DriverRuntime,
         state: &mut State,
         graph: GraphHandle,
     ) -> Result<()> {
+        state.phase = Phase::Recorded { graph: Some(graph), exec: None };
         // Only for a warning, so an error of the driver is ignored.
         state.empty = driver.is_graph_empty(graph).unwrap_or(false);
         if state.debug {
@@ -156,6 +166,7 @@ impl Graph {
         }
         if !self.keep {
             let exec = driver.instantiate(graph)?;
+            // The instance owns what the graph owned.
             driver.destroy_graph(graph);
             state.phase = Phase::Recorded { graph: None, exec: Some(exec) };
         }
@@ -196,10 +207,9 @@ impl Graph {
             return Err(misused(OPERATION, "nothing has been captured"));
         };
         // The earlier instance is destroyed only if there is a new one.
-        let new = driver.instantiate(*graph)?;
-        if let Some(old) = exec.replace(new) {
-            driver.destroy_graph_exec(old);
-        }
+        let old = exec.replace(driver.instantiate(*graph)?);
+        drop(state);
+        old.into_iter().for_each(|old| driver.destroy_graph_exec(old));
         Ok(())
     }
 
@@ -217,24 +227,31 @@ impl Graph {
 
     /// Destroys the recorded work, so that the graph can be captured again.
     pub fn reset(&self) -> Result<()> {
-        let (driver, mut state) = self.lock()?;
-        if matches!(state.phase, Phase::Capturing(..)) {
+        let (driver, state) = self.lock()?;
+        if matches!(state.phase, Phase::Capturing(..) | Phase::Ending) {
             return Err(misused("Graph.reset", "the graph is being captured"));
         }
-        self.release(driver, &mut state);
+        self.release(driver, state);
         Ok(())
     }
 
     /// Aborts a capture that is underway, and destroys the recorded work.
     pub fn abort_capture(&self) -> Result<()> {
-        let (driver, mut state) = self.lock()?;
-        self.release(driver, &mut state);
+        let (driver, state) = self.lock()?;
+        if matches!(state.phase, Phase::Ending) {
+            return Err(misused("Graph.abort_capture", "another call ends the capture"));
+        }
+        self.release(driver, state);
         Ok(())
     }
 
-    fn release(&self, driver: &dyn DriverRuntime, state: &mut State) {
+    /// Releases what the graph owns, after its lock: objects of the program that are dropped may use the graph.
+    fn release(&self, driver: &dyn DriverRuntime, mut state: MutexGuard<'_, State>) {
         state.dump = None;
-        match std::mem::replace(&mut state.phase, Phase::Empty) {
+        let (phase, pool) = (std::mem::take(&mut state.phase), state.pool.take());
+        let replayed_on = std::mem::take(&mut state.replayed_on);
+        drop(state);
+        match phase {
             Phase::Recorded { graph, exec } => {
                 graph.into_iter().for_each(|graph| driver.destroy_graph(graph));
                 exec.into_iter().for_each(|exec| driver.destroy_graph_exec(exec));
@@ -245,16 +262,11 @@ impl Graph {
                 }
                 self.accelerator.private_pools().end(capture);
             }
-            Phase::Empty => {}
+            Phase::Ending | Phase::Empty => {}
         }
-        self.release_pool(state);
-    }
-
-    /// Releases the memory pool, which queued replays may still use.
-    fn release_pool(&self, state: &mut State) {
-        let streams = std::mem::take(&mut state.replayed_on);
-        if let Some(pool) = state.pool.take() {
-            self.accelerator.release_pool(pool, &streams);
+        // Queued replays may still use the memory.
+        if let Some(pool) = pool {
+            self.accelerator.release_pool(pool, &replayed_on);
         }
     }
 
@@ -315,8 +327,8 @@ fn to_dot(dump: &GraphDump) -> String {
 impl Drop for Graph {
     fn drop(&mut self) {
         // A forked child can't use the graphs of its parent and does not destroy them.
-        if let Ok((driver, mut state)) = self.lock() {
-            self.release(driver, &mut state);
+        if let Ok((driver, state)) = self.lock() {
+            self.release(driver, state);
         }
     }
 }

@@ -1,11 +1,10 @@
 //! A capture that another thread begins after work was prepared and before the driver queues it.
 
-use std::sync::mpsc::channel;
-
-use crate::rig::failing::Failing;
 use interlock_accelerator::memory::{self, CopyOperand, DeviceBuffer, PinnedMemory};
 use interlock_accelerator::{CaptureMode, Stream, use_driver};
 use interlock_host::{HostDriver, HostOptions};
+
+use crate::rig::failing::Failing;
 
 /// Returns the number of allocated blocks of all devices, and whether pinned memory is allocated.
 fn in_use(pinned: *const u8) -> (u64, bool) {
@@ -15,8 +14,10 @@ fn in_use(pinned: *const u8) -> (u64, bool) {
 
 #[test]
 fn graph_owns_memory_of_work_that_was_prepared_before_its_capture() {
-    let driver = Failing::over(HostDriver::new(HostOptions::default()).unwrap());
+    let host = HostDriver::new(HostOptions::default()).unwrap();
+    let driver = Failing::over(host.clone());
     use_driver(driver.clone()).unwrap();
+    let runtime = host.start().unwrap();
     let stream = Stream::new(None, 0).unwrap();
     let queues: [fn(&Stream, &DeviceBuffer, &PinnedMemory); 3] = [
         |stream, device, _| device.fill(1, Some(stream)).unwrap(),
@@ -33,14 +34,12 @@ fn graph_owns_memory_of_work_that_was_prepared_before_its_capture() {
         let (device, pinned) = (DeviceBuffer::on(&stream, 4096).unwrap(), PinnedMemory::new(4096).unwrap());
         let address = pinned.pointer().as_ptr().cast_const();
         assert_eq!(in_use(address), (1, true));
-        let (sender, begun) = channel();
-        driver.before_next_submission(move |runtime, stream| {
-            runtime.begin_capture(stream, CaptureMode::Relaxed).unwrap();
-            sender.send(runtime.clone()).unwrap();
+        let (host, captured) = (runtime.clone(), stream.handle().unwrap());
+        driver.before(&["copy", "fill"], move || {
+            host.begin_capture(captured, CaptureMode::Relaxed).unwrap();
         });
         queue(&stream, &device, &pinned);
-        let runtime = begun.recv().unwrap();
-        let graph = runtime.end_capture(stream.handle().unwrap()).unwrap();
+        let graph = runtime.end_capture(captured).unwrap();
         assert_eq!(runtime.is_graph_empty(graph), Ok(false));
         drop((device, pinned));
         // Otherwise a replay would write to memory that was freed.

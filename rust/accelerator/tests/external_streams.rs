@@ -1,7 +1,7 @@
 //! Tests of streams that another library created: here the test, which calls the driver behind the crate's back. Each
 //! test has its own device.
 
-use crate::rig;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 
 use interlock_accelerator::memory::{self, DeviceBuffer, Limit, Statistics};
@@ -11,8 +11,10 @@ use interlock_accelerator::{
 use interlock_driver::{Driver, DriverRuntime, KeepAlive, Result, StreamHandle};
 use interlock_host::{HostDriver, HostOptions};
 
+use crate::rig;
+
 const MIB: usize = 1 << 20;
-const DEVICES: u32 = 8;
+const DEVICES: u32 = 9;
 
 /// A driver whose runtime another library shares.
 struct Shared(Arc<dyn DriverRuntime>);
@@ -92,6 +94,27 @@ fn external_stream_is_one_stream_for_each_handle() {
     assert_eq!(Stream::of_id(Some(foreign.device), id), Ok(None));
     assert_eq!(foreign.wrap(None).id(), id);
     assert_ne!(Foreign::on(0).wrap(None).id(), id);
+}
+
+#[test]
+fn external_stream_that_two_threads_wrap_has_one_id() {
+    const STREAMS: usize = 5000;
+    let handles: Vec<StreamHandle> = (0..STREAMS).map(|_| Foreign::on(8).handle).collect();
+    let arrivals = AtomicUsize::new(0);
+    let ids = || -> Vec<i64> {
+        let id = |(index, handle): (usize, &StreamHandle)| {
+            arrivals.fetch_add(1, Ordering::SeqCst);
+            while arrivals.load(Ordering::SeqCst) < 2 * (index + 1) {
+                std::thread::yield_now();
+            }
+            wrap(*handle, None).id()
+        };
+        handles.iter().enumerate().map(id).collect()
+    };
+    let [first, second] = std::thread::scope(|threads| {
+        [(); 2].map(|()| threads.spawn(ids)).map(|thread| thread.join().unwrap())
+    });
+    assert!(first == second, "a handle has two ids");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Tests of memory that graphs and host functions use and release. Each test has its own device.
 
-use std::sync::{Arc, LazyLock, Mutex, mpsc};
+use std::sync::{Arc, LazyLock, Mutex, Weak, mpsc};
 use std::time::Duration;
 
 use interlock_accelerator::Error;
@@ -14,7 +14,7 @@ const MIB: usize = 1 << 20;
 const TOO_LONG: Duration = Duration::from_secs(60);
 
 static DRIVER: LazyLock<()> = LazyLock::new(|| {
-    let options = HostOptions { devices: 4, ..HostOptions::default() };
+    let options = HostOptions { devices: 5, ..HostOptions::default() };
     accelerator::use_driver(HostDriver::new(options).unwrap()).unwrap();
 });
 
@@ -120,4 +120,47 @@ fn shortage_callback_frees_memory_before_a_request_fails() {
     assert!(matches!(refused, Err(Error::OutOfMemory(_))), "{refused:?}");
     assert_eq!(calls.try_iter().collect::<Vec<_>>(), [60 * MIB, 30 * MIB]);
     drop((large, registration));
+}
+
+/// Queries a graph when it is dropped.
+struct QueryOnDrop(Weak<Graph>);
+
+impl Drop for QueryOnDrop {
+    fn drop(&mut self) {
+        if let Some(graph) = self.0.upgrade() {
+            assert!(graph.is_empty().is_ok());
+        }
+    }
+}
+
+/// Records a function whose destructor queries the graph.
+fn captured(graph: &Arc<Graph>, stream: &Stream) {
+    let _current = stream.guard().unwrap();
+    graph.capture_begin(None, CaptureMode::ThreadLocal).unwrap();
+    let owned = QueryOnDrop(Arc::downgrade(graph));
+    let function = HostFn::new("querying", move || {
+        let _ = &owned;
+        Ok(())
+    });
+    stream.launch(function).unwrap();
+}
+
+#[test]
+fn graph_releases_what_it_owns_without_its_lock() {
+    let stream = Stream::dedicated(device(4), 0).unwrap();
+    let (done, is_done) = mpsc::channel();
+    std::thread::spawn(move || {
+        let graph = Arc::new(Graph::new(false).unwrap());
+        captured(&graph, &stream);
+        graph.capture_end().unwrap();
+        graph.reset().unwrap();
+        captured(&graph, &stream);
+        graph.abort_capture().unwrap();
+        captured(&graph, &stream);
+        // Invalidates the capture.
+        assert!(stream.synchronize().is_err());
+        assert!(graph.capture_end().is_err());
+        done.send(()).unwrap();
+    });
+    is_done.recv_timeout(TOO_LONG).expect("deadlock");
 }

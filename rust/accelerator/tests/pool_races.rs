@@ -18,7 +18,7 @@ fn pool_is_released_if_its_capture_is_aborted_during_an_allocation() {
     drop(current);
     // The next allocation applies the configuration after it has found the pool of the capture.
     memory::set_config(AllocatorConfig::default()).unwrap();
-    driver.before("memory_info", move || {
+    driver.before(&["memory_info"], move || {
         std::thread::spawn(move || graph.abort_capture()).join().unwrap().unwrap()
     });
     let buffer = DeviceBuffer::on(&stream, 4 << 20).unwrap();

@@ -172,7 +172,11 @@ impl CudaRuntime {
         let side_streams = &self.state(op.device().index())?.side_streams;
         let side = side_streams.take(&self.streams, op, COPY)?;
         let copied = self.copy_on_side(op, (stream, &side), owners, queue);
-        side_streams.put_back(side);
+        match copied {
+            Ok(()) => side_streams.put_back(side),
+            // It may have queued a wait that no point signals.
+            Err(_) => self.streams.destroy(side.handle()),
+        }
         copied
     }
 
@@ -199,15 +203,18 @@ impl CudaRuntime {
                 None => submission.queue(owners.clone(), |on| after.enqueue_wait(on)),
                 Some(_) => Err(refused(COPY, "the stream captures")),
             });
-        if joined.is_err() {
-            // The copy is queued, so it completes here.
-            // SAFETY: the stream is alive.
-            let waited = op.check(unsafe { api::cuStreamSynchronize(side.raw()) });
-            if let Err(error) = waited {
-                // Leaked: the completion of the copy can't be detected.
-                std::mem::forget(owners);
-                stream.store_error(AsyncError::new(stream.next_point(), error));
-            }
+        if joined.is_ok() {
+            // Other waits do not use the side stream before the copy has completed.
+            side.signal_at(after);
+            return Ok(());
+        }
+        // The copy is queued, so it completes here.
+        // SAFETY: the stream is alive.
+        let waited = op.check(unsafe { api::cuStreamSynchronize(side.raw()) });
+        if let Err(error) = waited {
+            // Leaked: the completion of the copy can't be detected.
+            std::mem::forget(owners);
+            stream.store_error(AsyncError::new(stream.next_point(), error));
         }
         Ok(())
     }

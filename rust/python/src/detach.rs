@@ -6,7 +6,7 @@ use std::time::Duration;
 use interlock::EnvSnapshot;
 use interlock::accelerator::Wait;
 use interlock::accelerator::memory::with_stack;
-use interlock::base::blocking;
+use interlock::base::blocking::{self, Interpreter};
 use interlock::base::sync::RelaxedU64;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -30,8 +30,9 @@ thread_local! {
 }
 
 /// Calls `visit`, which visits the Python objects that core objects own, for a garbage collector. Returns `None`, without
-/// calling it, while another thread is detached: it could acquire or release a core object between two traversals of
-/// one collection. While the collector traverses objects this does not change, because it holds the interpreter.
+/// calling it, while another thread is inside [`detach`]: it could acquire or release a core object between two
+/// traversals of one collection. While the collector traverses objects this does not change, because it holds the
+/// interpreter.
 pub(crate) fn traverse<T>(visit: impl FnOnce() -> T) -> Option<T> {
     if DETACHED.get() != 0 {
         return None;
@@ -49,14 +50,16 @@ pub(crate) fn _detach_count() -> u64 {
 }
 
 /// Makes each wait of the crates below detach.
-pub(crate) fn install_wait_hook() {
-    // SAFETY: the hook calls its argument once, on its thread.
-    unsafe { blocking::set_detach_hook(wait_detached) };
+pub(crate) fn install_wait_hooks() {
+    // A collector must not detach. The locks that it waits for are held for a few loads and stores.
+    let must_detach = || !IS_TRAVERSING.get() && is_attached();
+    // SAFETY: the function calls its argument once, on its thread.
+    unsafe { blocking::set_interpreter(Interpreter { must_detach, detach: wait_detached }) };
 }
 
-/// Calls `work`, which waits for other threads, detached if this thread is attached. Unlike [`detach`] it runs no Python
+/// Calls `work`, which waits for other threads, detached. This thread is attached. Unlike [`detach`] it runs no Python
 /// code afterwards, because the thread may hold locks.
-#[expect(clippy::disallowed_methods, reason = "one of two places that detach")]
+#[expect(clippy::disallowed_methods, reason = "one of three places that detach")]
 fn wait_detached(work: &mut dyn FnMut()) {
     struct OnThisThread<'a>(&'a mut dyn FnMut());
     // SAFETY: `Python::detach` calls its argument on the same thread. It requires `Send` of functions that use no Python
@@ -66,10 +69,6 @@ fn wait_detached(work: &mut dyn FnMut()) {
         fn call(self) {
             (self.0)();
         }
-    }
-    // A collector must not detach. The locks that it waits for are held for a few loads and stores.
-    if IS_TRAVERSING.get() || !is_attached() {
-        return work();
     }
     // SAFETY: this thread is attached.
     let py = unsafe { Python::assume_attached() };
@@ -100,7 +99,7 @@ impl Drop for DetachedGuard {
 }
 
 /// Calls `work` detached from the interpreter.
-#[expect(clippy::disallowed_methods, reason = "one of two places that detach")]
+#[expect(clippy::disallowed_methods, reason = "one of three places that detach")]
 pub(crate) fn detach<T: Send>(py: Python<'_>, work: impl Send + FnOnce() -> T) -> T {
     close_if_finalizing(py);
     let stack = py_stack::capture_if_enabled(py);
@@ -109,6 +108,18 @@ pub(crate) fn detach<T: Send>(py: Python<'_>, work: impl Send + FnOnce() -> T) -
         let result = with_stack(stack, work);
         (result, ReattachGuard::new())
     });
+    deferred_drop::drain(py);
+    result
+}
+
+/// Calls `wait` detached. Unlike [`detach`] it does not keep a garbage collector from visiting objects, because threads
+/// of a program may wait all the time. `wait` clones no tensor and nothing else that [`traverse`] visits: an object that
+/// is only released meanwhile is visited in fewer traversals, or in later ones, and so appears to be reachable.
+#[expect(clippy::disallowed_methods, reason = "one of three places that detach")]
+pub(crate) fn detach_to_wait<T: Send>(py: Python<'_>, wait: impl Send + FnOnce() -> T) -> T {
+    close_if_finalizing(py);
+    DETACHES.add(1);
+    let (result, _guard) = py.detach(|| (wait(), ReattachGuard::new()));
     deferred_drop::drain(py);
     result
 }
@@ -176,7 +187,7 @@ pub(crate) fn wait(
     /// The longest time until a signal is handled.
     const SLICE: Duration = Duration::from_millis(20);
     let Some(waiting) = detach(py, begin).into_py_result(py)? else { return Ok(()) };
-    while !detach(py, || waiting.wait_timeout(SLICE)).into_py_result(py)? {
+    while !detach_to_wait(py, || waiting.wait_timeout(SLICE)).into_py_result(py)? {
         py.check_signals()?;
     }
     Ok(())

@@ -54,7 +54,7 @@ pub mod _core {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         let library = single_instance::ensure_single_instance(module.py())?;
-        detach::install_wait_hook();
+        detach::install_wait_hooks();
         SourceLocation::set_provider(|| detach::attach(call_site::current));
         shutdown::register_atexit(module.py(), module)?;
         signals::install_signal_check();

@@ -1,4 +1,6 @@
 //! Buffers that Python objects export through the buffer protocol.
+//!
+//! Arrays are read through their buffer and never through attributes, which a subclass may override.
 
 use std::ffi::{CStr, c_char, c_int};
 use std::ptr::NonNull;

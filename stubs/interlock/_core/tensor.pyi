@@ -3974,7 +3974,7 @@ class Tensor:
             The tensor itself.
 
         Raises:
-            DTypeError: The dtype of the result cannot be cast to that of this tensor.
+            DTypeError: The dtype of the result cannot be cast to the dtype of this tensor.
             ShapeError: `other` cannot be broadcast to the shape of this tensor.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
@@ -3990,7 +3990,7 @@ class Tensor:
 
         Raises:
             DTypeError: An operand is bool.
-            DTypeError: The dtype of the result cannot be cast to that of this tensor.
+            DTypeError: The dtype of the result cannot be cast to the dtype of this tensor.
             ShapeError: `other` cannot be broadcast to the shape of this tensor.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
@@ -4004,7 +4004,7 @@ class Tensor:
             The tensor itself.
 
         Raises:
-            DTypeError: The dtype of the result cannot be cast to that of this tensor.
+            DTypeError: The dtype of the result cannot be cast to the dtype of this tensor.
             ShapeError: `other` cannot be broadcast to the shape of this tensor.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
@@ -4022,7 +4022,7 @@ class Tensor:
 
         Raises:
             ArgumentError: `rounding_mode` is another text, or integers on the CPU are divided by 0 with rounding.
-            DTypeError: The dtype of the result cannot be cast to that of this tensor.
+            DTypeError: The dtype of the result cannot be cast to the dtype of this tensor.
             ShapeError: `other` cannot be broadcast to the shape of this tensor.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """

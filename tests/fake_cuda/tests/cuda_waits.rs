@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::fake_library::{calls, hook};
 use crate::rig::Rig;
 use cudarc::driver::sys::CUresult;
-use interlock_driver::{SyncPoint, WaitPolicy, WaitTarget};
+use interlock_driver::{Address, Copy, CopyEndpoint, Owners, SyncPoint, WaitPolicy, WaitTarget};
 
 fn rig() -> Rig {
     Rig { driver: fake_library::started() }
@@ -106,4 +106,28 @@ fn event_waits_reuse_the_streams_of_earlier_ones() {
     // Each round creates its own stream; the first one also creates the stream of the wait.
     assert_eq!(created[2] - created[1], 1);
     assert_eq!(created[1] - created[0], 1);
+}
+
+#[test]
+fn event_wait_is_independent_of_unfinished_copies_of_pageable_memory() {
+    let rig = rig();
+    let (stream, memory) = (rig.stream(0), rig.memory(0, 8));
+    let held = rig.block(stream);
+    let pageable: &'static [u8; 8] = Box::leak(Box::new([7; 8]));
+    let copy = Copy {
+        to: memory.endpoint(),
+        from: CopyEndpoint::Host(Address(pageable.as_ptr().expose_provenance() as u64)),
+        bytes: pageable.len(),
+        owners: Owners::until_completed(memory.clone()),
+    };
+    // The driver has read the source when this returns.
+    // SAFETY: `owners` own the destination, and the source is leaked.
+    unsafe { rig.driver.copy(stream, copy) }.unwrap();
+    let (latch, [_, event]) = sync_points(&rig);
+    latch.open();
+    let a_second = WaitPolicy { timeout: Duration::from_secs(1), blocking: true };
+    let waited = rig.driver.wait(&event, a_second);
+    held.open();
+    assert_eq!(waited, Ok(true));
+    assert_eq!(rig.read(stream, &memory), [7; 8]);
 }

@@ -409,6 +409,31 @@ def test_cycle_through_a_tensor_is_collected(cycle: Callable[[Marker], None]) ->
     assert eval_python(code, env={"INTERLOCK_ACCELERATOR": "host"})
 
 
+@pytest.mark.parametrize("waiting", ["worker of launched functions", "synchronize"])
+def test_cycle_is_collected_while_a_thread_waits(waiting: str) -> None:
+    code = f"""
+        import sys, threading, time
+        sys.path.insert(0, {str(ROOT)!r})
+        import interlock
+        from tests.unit.autograd import test_hooks
+        stream, opened = interlock.Stream(), threading.Event()
+        interlock.accelerator.launch(stream, opened.wait)
+        if {waiting!r} == "synchronize":
+            thread = threading.Thread(target=stream.synchronize)
+            thread.start()
+        else:
+            opened.set()
+            stream.synchronize()
+        # The thread may not have begun to wait.
+        deadline = time.monotonic() + 10
+        while not (result := test_hooks.is_collected(test_hooks._hook_of_a_leaf)):
+            if time.monotonic() > deadline:
+                break
+        opened.set()
+    """
+    assert eval_python(code, env={"INTERLOCK_ACCELERATOR": "host"})
+
+
 def is_collected(cycle: Callable[[Marker], None]) -> bool:
     """Return whether the garbage collector finds a cycle that contains a marker."""
     marker = Marker()

@@ -67,6 +67,23 @@ pub fn on_miss(function: impl Fn(Device, usize) -> bool + Send + Sync + 'static)
 
 /// Registers a callback that may free memory. It is called like a callback of [`on_miss`], but only if the request would
 /// fail otherwise. If it returns true, unused memory is released and the request is repeated.
+///
+/// ```
+/// use std::sync::{Arc, Mutex};
+///
+/// use interlock_accelerator::memory::{DeviceBuffer, on_shortage};
+/// # use interlock_accelerator::host::{HostDriver, HostOptions};
+///
+/// # interlock_accelerator::use_driver(HostDriver::new(HostOptions { memory: 64 << 20, ..HostOptions::default() })?)?;
+/// let results = Arc::new(Mutex::new(vec![DeviceBuffer::new(None, 40 << 20)?]));
+/// let cache = results.clone();
+/// let registration = on_shortage(move |_device, _bytes| cache.lock().is_ok_and(|mut cache| cache.pop().is_some()));
+/// // Device memory has no room for both buffers, so the callback drops the one in the cache.
+/// let large = DeviceBuffer::new(None, 60 << 20)?;
+/// assert!(results.lock().is_ok_and(|results| results.is_empty()));
+/// # drop((registration, large));
+/// # Ok::<(), interlock_accelerator::Error>(())
+/// ```
 pub fn on_shortage(function: impl Fn(Device, usize) -> bool + Send + Sync + 'static) -> Registration {
     register(Hook::Shortage(Arc::new(function)))
 }

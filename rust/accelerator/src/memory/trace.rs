@@ -61,7 +61,7 @@ named_enum! {
         SegmentMap => "segment_map",
         /// An expandable segment shrank.
         SegmentUnmap => "segment_unmap",
-        /// A snapshot was current.
+        /// A snapshot was taken.
         Snapshot => "snapshot",
         /// A request failed.
         OutOfMemory => "oom",

@@ -24,8 +24,8 @@ struct FailingRuntime {
     plan: Arc<Plan>,
 }
 
-/// The name of a method and the function that runs before it.
-type Interposed = (&'static str, Box<dyn FnOnce() + Send>);
+/// The names of methods and the function that runs before the next call of one of them.
+type Interposed = (&'static [&'static str], Box<dyn FnOnce() + Send>);
 
 /// The selection of failing calls.
 struct Plan {
@@ -34,13 +34,8 @@ struct Plan {
     calls: AtomicU64,
     numbered: Option<Mutex<Numbered>>,
     hides_memory: AtomicBool,
-    /// A call that runs a function first, once.
     interposed: Mutex<Option<Interposed>>,
-    before_next: Mutex<Option<BeforeSubmission>>,
 }
-
-/// A function that runs before work is queued on a stream of the inner driver.
-type BeforeSubmission = Box<dyn FnOnce(&Arc<dyn DriverRuntime>, StreamHandle) + Send>;
 
 /// Consecutive addresses on each device, mapped to the real ones.
 #[derive(Default)]
@@ -65,17 +60,9 @@ impl Failing {
         self.plan.hides_memory.store(true, Ordering::SeqCst);
     }
 
-    /// Runs a function before the next call of a method.
-    pub fn before(&self, method: &'static str, function: impl FnOnce() + Send + 'static) {
-        *self.plan.interposed.lock().unwrap() = Some((method, Box::new(function)));
-    }
-
-    /// Runs `act` before the next work is queued, after the caller has prepared it.
-    pub fn before_next_submission(
-        &self,
-        act: impl FnOnce(&Arc<dyn DriverRuntime>, StreamHandle) + Send + 'static,
-    ) {
-        *self.plan.before_next.lock().unwrap() = Some(Box::new(act));
+    /// Runs a function before the next call of one of these methods.
+    pub fn before(&self, methods: &'static [&'static str], function: impl FnOnce() + Send + 'static) {
+        *self.plan.interposed.lock().unwrap() = Some((methods, Box::new(function)));
     }
 
     /// Makes later calls fail at an interval, beginning with the call of that number; 0 for none.
@@ -93,7 +80,6 @@ impl Plan {
             numbered,
             hides_memory: AtomicBool::new(false),
             interposed: Mutex::default(),
-            before_next: Mutex::default(),
         }
     }
 
@@ -120,7 +106,7 @@ impl Plan {
 
     fn try_to(&self, operation: &str, device: DeviceIndex) -> Result<()> {
         // Unlocked before the call, which may call the driver.
-        let interposed = self.interposed.lock().unwrap().take_if(|(method, _)| *method == operation);
+        let interposed = self.interposed.lock().unwrap().take_if(|(methods, _)| methods.contains(&operation));
         interposed.into_iter().for_each(|(_, function)| function());
         match self.fails() {
             None => Ok(()),
@@ -162,15 +148,6 @@ impl Driver for Failing {
 
     fn start(&self) -> Result<Arc<dyn DriverRuntime>> {
         Ok(Arc::new(FailingRuntime { inner: self.inner.start()?, plan: self.plan.clone() }))
-    }
-}
-
-impl FailingRuntime {
-    fn before_submission(&self, stream: StreamHandle) {
-        let act = self.plan.before_next.lock().unwrap().take();
-        if let Some(act) = act {
-            act(&self.inner, stream);
-        }
     }
 }
 
@@ -218,7 +195,6 @@ unsafe impl DriverRuntime for FailingRuntime {
 
     fn launch_host_fn(&self, stream: StreamHandle, function: HostFn) -> Result<()> {
         self.plan.try_to("launch_host_fn", stream.device)?;
-        self.before_submission(stream);
         self.inner.launch_host_fn(stream, function)
     }
 
@@ -260,14 +236,12 @@ unsafe impl DriverRuntime for FailingRuntime {
 
     unsafe fn copy(&self, stream: StreamHandle, copy: Copy) -> Result<()> {
         self.plan.try_to("copy", stream.device)?;
-        self.before_submission(stream);
         // SAFETY: guaranteed by the caller.
         unsafe { self.inner.copy(stream, copy) }
     }
 
     unsafe fn fill(&self, stream: StreamHandle, fill: Fill) -> Result<()> {
         self.plan.try_to("fill", stream.device)?;
-        self.before_submission(stream);
         // SAFETY: guaranteed by the caller.
         unsafe { self.inner.fill(stream, fill) }
     }

@@ -7,18 +7,32 @@
 
 use once_cell::race::OnceBox;
 
-/// Calls a function once on the calling thread, detached from the interpreter if the thread is attached, and returns
-/// after it.
-pub type DetachHook = fn(&mut dyn FnMut());
+/// The functions of the binding of an interpreter.
+#[derive(Clone, Copy)]
+pub struct Interpreter {
+    /// Returns whether the calling thread is attached and must detach to wait.
+    pub must_detach: fn() -> bool,
+    /// Calls a function once on the calling thread, which it detaches meanwhile.
+    pub detach: fn(&mut dyn FnMut()),
+}
 
-static HOOK: OnceBox<DetachHook> = OnceBox::new();
+static INTERPRETER: OnceBox<Interpreter> = OnceBox::new();
 
-/// Installs the function of the interpreter's binding. Only the first call has an effect.
+/// Sets the functions of the interpreter's binding. Only the first call has an effect.
 ///
 /// # Safety
-/// The hook calls its argument once, on the calling thread, before it returns.
-pub unsafe fn set_detach_hook(hook: DetachHook) {
-    let _ = HOOK.set(Box::new(hook));
+/// `detach` calls its argument once, on the calling thread, before it returns.
+pub unsafe fn set_interpreter(interpreter: Interpreter) {
+    let _ = INTERPRETER.set(Box::new(interpreter));
+}
+
+fn to_detach_from() -> Option<&'static Interpreter> {
+    INTERPRETER.get().filter(|interpreter| (interpreter.must_detach)())
+}
+
+/// Returns whether [`detached`] detaches the calling thread.
+pub fn must_detach() -> bool {
+    to_detach_from().is_some()
 }
 
 /// Calls `work`, which waits for other threads. A thread that is attached to an interpreter is detached meanwhile. It
@@ -30,12 +44,12 @@ pub unsafe fn set_detach_hook(hook: DetachHook) {
 #[cold]
 pub unsafe fn detached<T>(work: impl FnOnce() -> T) -> T {
     assert_may_wait();
-    let Some(hook) = HOOK.get() else { return work() };
+    let Some(interpreter) = to_detach_from() else { return work() };
     let (mut work, mut result) = (Some(work), None);
-    hook(&mut || result = work.take().map(|work| work()));
+    (interpreter.detach)(&mut || result = work.take().map(|work| work()));
     match result {
         Some(result) => result,
-        // A violation of the contract of `set_detach_hook`.
+        // A violation of the contract of `set_interpreter`.
         None => std::process::abort(),
     }
 }
@@ -56,7 +70,7 @@ mod tests {
     use crate::base::sync::ForkLock;
 
     #[test]
-    fn detached_runs_without_a_hook() {
+    fn detached_runs_without_an_interpreter() {
         // SAFETY: there is no interpreter.
         assert_eq!(unsafe { detached(|| 3) }, 3);
     }

@@ -32,7 +32,8 @@ impl<T> Mutex<T> {
     #[cold]
     #[expect(clippy::disallowed_methods, reason = "the wait is detached")]
     fn lock_contended(&self) -> MutexGuard<'_, T> {
-        loop {
+        blocking::assert_may_wait();
+        while blocking::must_detach() {
             // Released again at once: while this thread attaches it should not hold the lock.
             // SAFETY: the function only acquires a lock.
             unsafe { blocking::detached(|| drop(self.0.lock())) };
@@ -40,6 +41,7 @@ impl<T> Mutex<T> {
                 return guard;
             }
         }
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     #[cfg(test)]
@@ -97,5 +99,47 @@ impl Condvar {
         // SAFETY: as above.
         let waited = unsafe { blocking::detached(|| self.0.wait_timeout_while(guard, timeout, condition)) };
         waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+    use crate::base::blocking::{Interpreter, set_interpreter};
+
+    #[test]
+    fn thread_attaches_without_the_lock_that_it_waits_for() {
+        thread_local! {
+            static IS_ATTACHED: Cell<bool> = const { Cell::new(false) };
+        }
+        static LOCK: Mutex<u32> = Mutex::new(0);
+        static HAS_DETACHED: AtomicBool = AtomicBool::new(false);
+        let interpreter = Interpreter {
+            must_detach: || IS_ATTACHED.get(),
+            detach: |work| {
+                IS_ATTACHED.set(false);
+                HAS_DETACHED.store(true, Ordering::SeqCst);
+                work();
+                assert!(!LOCK.is_locked());
+                IS_ATTACHED.set(true);
+            },
+        };
+        // SAFETY: the function calls its argument once.
+        unsafe { set_interpreter(interpreter) };
+        let guard = LOCK.lock();
+        std::thread::scope(|threads| {
+            threads.spawn(|| {
+                IS_ATTACHED.set(true);
+                *LOCK.lock() += 1;
+            });
+            while !HAS_DETACHED.load(Ordering::SeqCst) {
+                std::thread::yield_now();
+            }
+            drop(guard);
+        });
+        assert_eq!(*LOCK.lock(), 1);
     }
 }

@@ -3,7 +3,8 @@
 //! An [`Operation`] has a list of [`Kernel`]s. Each kernel declares what it requires as data: switches ([`Gate`]s), a
 //! vendor library, and a condition on the call. [`Op::call`] reads the flags once, on the calling thread, and runs the
 //! first kernel that nothing refuses. The kernel receives the [`Numerics`] that its node of the precision tree
-//! requests, and reads no flag itself, so work that is queued or captured never depends on later assignments.
+//! requests. It runs on the same thread, and the work that it queues reads no flag, so work that is queued or captured
+//! never depends on later assignments.
 //!
 //! [`Recording`] and `INTERLOCK_DISPATCH=1` show each choice with the reasons against all other kernels;
 //! [`Op::explain`] returns the choice for a call without running it.

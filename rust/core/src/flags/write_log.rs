@@ -18,7 +18,7 @@ const LENGTH: usize = 1_000;
 ///
 /// // Empty unless the process runs with INTERLOCK_DEBUG=1.
 /// for write in recent_writes() {
-///     println!("{}: {} was recent_writes", write.site, write.name);
+///     println!("{}: {} was written", write.site, write.name);
 /// }
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]

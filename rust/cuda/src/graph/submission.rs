@@ -5,7 +5,7 @@ use std::sync::{Arc, MutexGuard};
 use cudarc::driver::sys::{CUresult, CUstream};
 
 use interlock_driver::capture::{CaptureId, Captures};
-use interlock_driver::{KeepAlive, Owners, Result};
+use interlock_driver::{Owners, Result};
 
 use super::capture::{CaptureTable, GraphResources};
 use crate::device::device::DeviceOp;
@@ -20,14 +20,12 @@ use crate::stream::stream::{Stream, SubmitGuard};
 pub(crate) struct Submission<'a> {
     op: &'a DeviceOp<'a>,
     stream: &'a Stream,
-    // Declared before the submit lock, and so released before it.
-    captures: LockedCaptures<'a>,
-    _submit: SubmitGuard<'a>,
+    /// The capture that records the work.
+    capture: Option<CaptureId>,
+    /// `None` without a lock: the stream does not capture, and the work does not add it to a capture.
+    captures: Option<MutexGuard<'a, Captures<GraphResources>>>,
+    submit: SubmitGuard<'a>,
 }
-
-/// The locked table of captures, with the capture that records the work, if any. `None` without a lock: the stream
-/// does not capture.
-type LockedCaptures<'a> = Option<(MutexGuard<'a, Captures<GraphResources>>, Option<CaptureId>)>;
 
 impl<'a> Submission<'a> {
     /// Begins a submission.
@@ -40,11 +38,7 @@ impl<'a> Submission<'a> {
         captures: &'a CaptureTable,
         operation: &'static str,
     ) -> Result<Self> {
-        let submit = stream.lock_submit();
-        if stream.capture_id(op)?.is_none() {
-            return Ok(Submission { op, stream, captures: None, _submit: submit });
-        }
-        Self::begin_locked(op, stream, (captures, submit), operation)
+        Self::lock(op, stream, captures, operation, false)
     }
 
     /// Begins a submission that may add the stream to a capture.
@@ -54,33 +48,36 @@ impl<'a> Submission<'a> {
         captures: &'a CaptureTable,
         operation: &'static str,
     ) -> Result<Self> {
-        let submit = stream.lock_submit();
-        Self::begin_locked(op, stream, (captures, submit), operation)
+        Self::lock(op, stream, captures, operation, true)
     }
 
-    /// Queries the capture under the lock of the table, under which it ends.
-    fn begin_locked(
+    fn lock(
         op: &'a DeviceOp<'a>,
         stream: &'a Stream,
-        (captures, submit): (&'a CaptureTable, SubmitGuard<'a>),
+        captures: &'a CaptureTable,
         operation: &'static str,
+        may_join: bool,
     ) -> Result<Self> {
-        let captures = captures.lock();
-        let capture = stream.capture_id(op)?;
-        capture.map_or(Ok(()), |id| captures.check_valid(id, operation))?;
-        Ok(Submission { op, stream, captures: Some((captures, capture)), _submit: submit })
+        let submit = stream.lock_submit();
+        let captures = (may_join || stream.capture_id(op)?.is_some()).then(|| captures.lock());
+        // Queried under the lock of the table, because the capture may have ended before.
+        let capture = if captures.is_some() { stream.capture_id(op)? } else { None };
+        if let (Some(captures), Some(id)) = (&captures, capture) {
+            captures.check_valid(id, operation)?;
+        }
+        Ok(Submission { op, stream, capture, captures, submit })
     }
 
     /// Returns the capture that records the work.
     pub(crate) fn capture(&self) -> Option<CaptureId> {
-        self.captures.as_ref().and_then(|(_, capture)| *capture)
+        self.capture
     }
 
     /// Returns the tracker of the replays of the graph that records the work, if a capture does.
     pub(crate) fn replays(&mut self) -> Option<Arc<ReplayTracker>> {
-        let (captures, capture) = self.captures.as_mut()?;
+        let content = self.captures.as_mut()?.content_mut(self.capture?);
         // The graph of another library has no tracker, and its errors are not reported.
-        Some(captures.content_mut((*capture)?).map(GraphResources::replays_or_new).unwrap_or_default())
+        Some(content.map(GraphResources::replays_or_new).unwrap_or_default())
     }
 
     /// Checks that the stream may wait for an event of the capture `recorded_in`, if any.
@@ -90,8 +87,8 @@ impl<'a> Submission<'a> {
         operation: &'static str,
     ) -> Result<()> {
         match &mut self.captures {
-            Some((captures, own)) => {
-                captures.check_wait(*own, self.stream.is_default(), recorded_in, operation)
+            Some(captures) => {
+                captures.check_wait(self.capture, self.stream.is_default(), recorded_in, operation)
             }
             None => {
                 debug_assert_eq!(recorded_in, None, "a wait for an event of a capture uses `begin_join`");
@@ -104,37 +101,29 @@ impl<'a> Submission<'a> {
     /// completed or as long as a graph contains it.
     pub(crate) fn queue(self, owners: Owners, act: impl FnOnce(CUstream) -> CUresult) -> Result<()> {
         // Declared before the guards, and so dropped without the locks.
-        let (owned, _unneeded) = owners.split(self.capture());
-        let Submission { op, stream, captures, _submit: submit } = self;
-        let polls = match captures {
-            Some((mut captures, Some(id))) => {
-                op.check(act(stream.raw()))?;
-                retain_in_graph(&mut captures, id, owned);
+        let (owned, _unneeded) = owners.split(self.capture);
+        let Submission { op, stream, capture, mut captures, submit } = self;
+        let is_retained = capture.is_none() && !owned.is_empty();
+        // Acquired before the work is queued, so that an error has no effect.
+        let end = if is_retained { Some(stream.acquire_event(op)?) } else { None };
+        op.check(act(stream.raw()))?;
+        let polls = match (capture, end) {
+            (None, None) => false,
+            (None, Some(end)) => stream.retain(op, end, owned),
+            (Some(id), _) => {
+                match captures.as_mut().and_then(|captures| captures.content_mut(id)) {
+                    Some(resources) => resources.retain(owned),
+                    // The graph belongs to another library, which does not report its destruction.
+                    None => std::mem::forget(owned),
+                }
                 false
-            }
-            _ if owned.is_empty() => {
-                op.check(act(stream.raw()))?;
-                false
-            }
-            _ => {
-                let event = stream.acquire_event(op)?;
-                op.check(act(stream.raw()))?;
-                stream.retain(op, event, owned)
             }
         };
-        drop(submit);
+        drop((captures, submit));
         if polls {
             // The work is queued. Later calls report a device that is lost.
             let _ = stream.poll(op);
         }
         Ok(())
-    }
-}
-
-fn retain_in_graph(captures: &mut Captures<GraphResources>, id: CaptureId, owned: Vec<KeepAlive>) {
-    match captures.content_mut(id) {
-        Some(resources) => resources.retain(owned),
-        // The graph belongs to another library, which does not report its destruction.
-        None => std::mem::forget(owned),
     }
 }

@@ -122,6 +122,7 @@ impl HostFnCall {
 /// # Safety
 /// `data` came from [`HostFnCall::data`]. The `HostFnCall` lives until this function returns, or is cancelled and has a
 /// reference for this call.
+#[expect(clippy::disallowed_methods, reason = "a thread of the driver is not attached")]
 pub(crate) unsafe extern "C" fn call(data: *mut c_void) {
     // SAFETY: the pointer came from an `Arc`, and the caller guarantees that one `Arc` is alive.
     let call = unsafe {

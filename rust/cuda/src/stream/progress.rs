@@ -86,6 +86,11 @@ impl Progress {
         Ok(timeline.signal(event))
     }
 
+    /// Adds a point for an event that was recorded after all queued work of the stream, which does not capture.
+    pub(crate) fn signal_at(&self, event: PooledEvent) {
+        self.timeline.lock().signal(event);
+    }
+
     /// Keeps owners alive until all queued work has completed, which `event` signals, and returns the number of pending
     /// points. The caller holds the submit lock of the stream `on`, which does not capture.
     ///

@@ -19,7 +19,7 @@ pub(crate) type Point = (u64, u64);
 /// A point that has completed, of a stream that does not exist.
 pub(crate) const COMPLETED: Point = (u64::MAX, 0);
 
-/// Unused streams of a device, on which no other thread queues work.
+/// Unused streams of a device, on which no other thread queues work. A point signals the end of their queued work.
 #[derive(Default)]
 pub(crate) struct SideStreams(Mutex<Vec<Arc<Stream>>>);
 
@@ -58,7 +58,11 @@ impl SideStreams {
         let waits = op.check(unsafe { api::cuStreamWaitEvent(stream.raw(), event.raw(), 0) });
         let point = waits.and_then(|()| stream.signal(op));
         let id = stream.id();
-        self.put_back(stream);
+        match point {
+            Ok(_) => self.put_back(stream),
+            // It may have queued a wait that no point signals.
+            Err(_) => streams.destroy(stream.handle()),
+        }
         Ok((id, point?.map_err(|_| refused(operation, "the stream of the wait captures"))?))
     }
 }

@@ -30,6 +30,7 @@ fn start() -> Option<SyncSender<Job>> {
     started.ok().map(|_| sender)
 }
 
+#[expect(clippy::disallowed_methods, reason = "the thread is not attached")]
 fn work(own: &SyncSender<Job>, jobs: &Receiver<Job>) {
     while let Ok(job) = jobs.recv() {
         job();

@@ -17,7 +17,7 @@ use pyo3::{PyTraverseError, PyVisit};
 use super::callback_queue::{CallbackQueue, FunctionGuard, PendingCall, PyCall, QueueState, call_python};
 use super::stream;
 use crate::deferred_drop::DeferredDrop;
-use crate::detach::{self, detach};
+use crate::detach::{self, detach, detach_to_wait};
 use crate::errors::{IntoPyResult, new_type_error};
 use crate::shutdown::close_if_finalizing;
 use crate::state::ThreadState;
@@ -153,7 +153,7 @@ impl CallbackWorker {
 impl CallbackWorker {
     /// Wait for a call; return None if this thread is no longer needed.
     fn next(&self, py: Python<'_>) -> Option<Call> {
-        let pending = detach(py, || self.next_pending())?;
+        let pending = detach_to_wait(py, || self.next_pending())?;
         Some(Call { queue: self.queue, pending })
     }
 }

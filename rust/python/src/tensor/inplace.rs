@@ -152,7 +152,7 @@ macro_rules! inplace_subtractions {
             ///
             /// Raises:
             ///     DTypeError: An operand is bool.
-            ///     DTypeError: The dtype of the result cannot be cast to that of this tensor.
+            ///     DTypeError: The dtype of the result cannot be cast to the dtype of this tensor.
             ///     ShapeError: `other` cannot be broadcast to the shape of this tensor.
             ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
             #[pyo3(signature = (other, *, alpha = None))]
@@ -182,7 +182,7 @@ macro_rules! inplace_multiplications {
             ///     The tensor itself.
             ///
             /// Raises:
-            ///     DTypeError: The dtype of the result cannot be cast to that of this tensor.
+            ///     DTypeError: The dtype of the result cannot be cast to the dtype of this tensor.
             ///     ShapeError: `other` cannot be broadcast to the shape of this tensor.
             ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
             fn $inplace<'py>(slf: Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PySelf<'py> {
@@ -208,7 +208,7 @@ macro_rules! inplace_divisions {
             ///
             /// Raises:
             ///     ArgumentError: `rounding_mode` is another text, or integers on the CPU are divided by 0 with rounding.
-            ///     DTypeError: The dtype of the result cannot be cast to that of this tensor.
+            ///     DTypeError: The dtype of the result cannot be cast to the dtype of this tensor.
             ///     ShapeError: `other` cannot be broadcast to the shape of this tensor.
             ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
             #[pyo3(signature = (other, *, rounding_mode = None))]
@@ -257,7 +257,7 @@ impl Tensor {
     ///     The tensor itself.
     ///
     /// Raises:
-    ///     DTypeError: The dtype of the result cannot be cast to that of this tensor.
+    ///     DTypeError: The dtype of the result cannot be cast to the dtype of this tensor.
     ///     ShapeError: `other` cannot be broadcast to the shape of this tensor.
     ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
     #[pyo3(signature = (other, *, alpha = None))]

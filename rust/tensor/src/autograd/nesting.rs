@@ -8,7 +8,7 @@ use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
-use interlock::base::stack;
+use interlock::base::{blocking, stack};
 use interlock::state::ThreadState;
 use once_cell::race::OnceBox;
 
@@ -109,6 +109,7 @@ pub(super) fn run<T: Send>(op: &'static str, pass: impl FnOnce() -> Result<T> + 
 
 /// Runs a pass inside of `open` others on a new thread with the state of this one. Returns `None` if it cannot be
 /// started.
+#[expect(clippy::disallowed_methods, reason = "the wait is detached")]
 fn run_on_own_thread<T: Send>(open: usize, pass: impl FnOnce() -> Result<T> + Send) -> Option<Result<T>> {
     let state = ThreadState::capture();
     let mut pass = Some(pass);
@@ -125,14 +126,18 @@ fn run_on_own_thread<T: Send>(open: usize, pass: impl FnOnce() -> Result<T> + Se
         Some(runner) => runner(&mut run),
         None => run(),
     };
-    std::thread::scope(|threads| {
-        let builder = std::thread::Builder::new().name("backward pass".to_owned());
-        let thread = builder.stack_size(THREAD_STACK_BYTES).spawn_scoped(threads, on_thread).ok()?;
-        if let Err(panic) = thread.join() {
-            std::panic::resume_unwind(panic);
-        }
-        Some(())
-    })?;
+    let run_and_wait = || {
+        std::thread::scope(|threads| {
+            let builder = std::thread::Builder::new().name("backward pass".to_owned());
+            let thread = builder.stack_size(THREAD_STACK_BYTES).spawn_scoped(threads, on_thread).ok()?;
+            if let Err(panic) = thread.join() {
+                std::panic::resume_unwind(panic);
+            }
+            Some(())
+        })
+    };
+    // SAFETY: this crate uses no interpreter, and functions of the program attach themselves.
+    unsafe { blocking::detached(run_and_wait) }?;
     result
 }
 
@@ -161,7 +166,10 @@ impl Drop for OpenPass {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
     use std::thread::ThreadId;
+
+    use interlock::base::blocking::Interpreter;
 
     use super::*;
 
@@ -209,6 +217,23 @@ mod tests {
         let (own, other) = on_stack(100 << 10, move || (id(), run("backward", || Ok(id())).unwrap()));
         assert_ne!(own, other);
         assert!(distinct(on_stack(512 << 10, || nested(THREAD_LIMIT).unwrap())) > 1);
+    }
+
+    #[test]
+    fn thread_that_waits_for_a_pass_is_detached() {
+        static IS_DETACHED: AtomicBool = AtomicBool::new(false);
+        let interpreter = Interpreter {
+            must_detach: || true,
+            detach: |wait| {
+                IS_DETACHED.store(true, Ordering::SeqCst);
+                wait();
+                IS_DETACHED.store(false, Ordering::SeqCst);
+            },
+        };
+        // SAFETY: the function calls its argument once.
+        unsafe { blocking::set_interpreter(interpreter) };
+        assert_eq!(run_on_own_thread(7, || Ok(IS_DETACHED.load(Ordering::SeqCst))), Some(Ok(true)));
+        assert!(!IS_DETACHED.load(Ordering::SeqCst));
     }
 
     #[test]

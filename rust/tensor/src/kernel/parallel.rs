@@ -37,6 +37,7 @@ pub(super) fn for_each<I: Send>(
 }
 
 /// Calls `run` on the calling thread and on `others` threads, or on as many as can be started.
+#[expect(clippy::disallowed_methods, reason = "kernels of this crate use no interpreter")]
 fn run_on(others: usize, run: &(dyn Fn() -> Result<()> + Sync)) -> Result<()> {
     /// The size of a stack. It is specified because the standard library reads its default from the environment, which
     /// another thread may change at that time.

@@ -51,7 +51,7 @@ impl<T> Arena<T> {
         self.insert_with(|| value)
     }
 
-    /// Inserts a value that is constructed in index.
+    /// Inserts a value, which is constructed in its slot.
     #[inline]
     pub(super) fn insert_with(&mut self, value: impl FnOnce() -> T) -> Key<T> {
         let key = self.next_key();
