@@ -26,6 +26,14 @@ __all__ = ["no_leak", "restored", "workers"]
 
 # Bytes of memory of a host device in tests that fill it.
 SMALL = 64 << 20
+# The results of these tests, of Python, of the search for libraries and of single flags, do not depend on how
+# the extension is compiled. Other folders test flags on threads, in processes and in random sequences.
+INDEPENDENT_OF_THE_BUILD = (
+    "tests/typing/",
+    "tests/unit/backends/",
+    "tests/unit/cli/",
+    "tests/unit/launcher/",
+)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -47,6 +55,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="run every combination of the tests marked `product` and every sequence of the state machines",
     )
     parser.addoption(
+        "--other-build",
+        action="store_true",
+        help="leave out the tests of `make test` that do not depend on how the extension is compiled",
+    )
+    parser.addoption(
         "--vendor",
         action="store_true",
         help="the vendors' libraries are installed (make test-vendor), so none of their tests is skipped",
@@ -58,10 +71,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if isinstance(item, pytest.Function) and _starts_processes(item.module):
             item.add_marker("subprocess")
-    if not config.getoption("--full"):
-        kept = representatives(items)
-        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
-        items[:] = [item for item in items if item in kept]
+        if "driver" in getattr(item, "fixturenames", ()):
+            item.add_marker("driver")
+    kept = set(items) if config.getoption("--full") else representatives(items)
+    if config.getoption("--other-build"):
+        kept -= independent_of_the_build(items)
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = [item for item in items if item in kept]
     _skip_without_device(config, items)
     if HAS_TENSORS:
         for item in items:
@@ -69,6 +85,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(
                     pytest.mark.skip(reason="checks a build without tensors (make install-light)")
                 )
+
+
+def pytest_collection_finish() -> None:
+    """Exclude the objects of the collected tests from garbage collections, which they would make slow."""
+    gc.enable()
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -121,6 +144,20 @@ def representatives(items: list[pytest.Item]) -> set[pytest.Item]:
     return kept
 
 
+def independent_of_the_build(items: list[pytest.Item]) -> set[pytest.Item]:
+    """Return the items that `make test` runs as they are and whose results any build would repeat."""
+    return {
+        item
+        for item in representatives(items)
+        if item.nodeid.startswith(INDEPENDENT_OF_THE_BUILD)
+        and isinstance(item, pytest.Function)
+        and item.get_closest_marker("slow") is None
+        # These test more with `--full`.
+        and "full" not in item.fixturenames
+        and not hasattr(item.module, run_options.__name__.rpartition(".")[2])
+    }
+
+
 def _skip_without_device(config: pytest.Config, items: list[pytest.Item]) -> None:
     name = _driver_name(config)
     if name == "host":
@@ -140,6 +177,7 @@ def _driver_name(config: pytest.Config) -> str:
 def pytest_configure(config: pytest.Config) -> None:
     _receive_signals_in_child_processes()
     run_options.FULL = config.getoption("--full")
+    gc.disable()  # Until the tests are collected.
     if config.getoption("--driver") == "fake-cuda" and not fake_cuda.is_active():
         fake_cuda.restart_with_fakes(config)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from check import Outcome, run, summary
 from environment import create, install, python_of, requirements
 from package import maturin, only, pip
-from steps import PYTHON, ROOT, RUST_PACKAGES, Step
+from steps import NEXTEST, PYTHON, ROOT, RUST_PACKAGES, Step
 
 TARGET_DIR = ROOT / "target" / "sanitized"
 WHEELS = TARGET_DIR / "wheel"
@@ -87,10 +87,9 @@ def steps(target: str) -> list[Step]:
     """Return the steps that run under the sanitizer."""
     python = python_of(ENVIRONMENT)
     selected = ["-n", "2", "--dist", "worksteal", "-m", "not timing and not slow"]
-    rust = ["cargo", "nextest", "run"] if shutil.which("cargo-nextest") else ["cargo", "test", "--tests"]
     tool = [PYTHON, str(Path(__file__))]
     return [
-        Step("rust tests", [[*rust, *RUST_PACKAGES, "--target", target]], variables=COMPILER),
+        Step("rust tests", [[*NEXTEST, *RUST_PACKAGES, "--target", target]], variables=COMPILER),
         Step("wheel", [[*tool, "wheel", target], [*tool, "runtime"]]),
         Step("pytest", [[python, "-m", "pytest", *selected, *TESTS]], variables=PRELOADED, needs=("wheel",)),
         Step("fuzz", [[python, *FUZZ]], variables=PRELOADED, needs=("wheel",)),

@@ -1,7 +1,6 @@
 """The steps of `make test` and `make test-all`: their commands and environments."""
 
 import os
-import shutil
 import sysconfig
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,11 +13,15 @@ BENCHMARKS = "interlock-program-benchmarks"
 RUST_PACKAGES += ["--exclude", BENCHMARKS]
 # Without the tensor runtime, and like the light wheel with the dependencies of the Rust tests.
 LIGHT = ["--package", "interlock-python", "--no-default-features", "--features", "shared-with-tests"]
-# The tests of the parts that a light wheel has; tests/conftest.py skips those that need tensors.
-LIGHT_TESTS = ["tests/unit", "tests/integration/processes", "tests/integration/test_control_plane.py"]
+# The tests of the parts that a light wheel has; tests/conftest.py skips those that need tensors. The launcher
+# does not use the extension.
+LIGHT_TESTS = ["tests/unit", "--ignore=tests/unit/launcher"]
+LIGHT_TESTS += ["tests/integration/processes", "tests/integration/test_control_plane.py"]
 LIGHT_TESTS += [
     f"tests/packaging/test_{name}.py" for name in ("capi", "features", "import", "public_names", "wheel")
 ]
+# Runs each test in its own process, with new statics: the tests choose drivers, and write flags.
+NEXTEST = ["cargo", "nextest", "run"]
 FACADE_FEATURES = ["accelerator", "host", "cuda"]
 LINTS = ["--all-targets", "--", "-D", "warnings"]
 ROOT = Path(__file__).resolve().parent.parent
@@ -60,23 +63,11 @@ def environment() -> dict[str, str]:
     return variables
 
 
-def rust_tests() -> list[str]:
-    """Return the command of the Rust tests. nextest runs each test in its own process, with new statics.
-
-    In the one process of `cargo test`, tests of flags and of the allocator see what other tests have written.
-    """
-    if shutil.which("cargo-nextest") is not None:
-        return ["cargo", "nextest", "run", *RUST_PACKAGES]
-    return ["cargo", "test", *RUST_PACKAGES, "--lib", "--bins", "--tests"]
-
-
 def models() -> list[list[str]]:
     """Return the commands that run the loom tests and check the code that is compiled only for loom."""
     package = ["--package", "interlock-core", "--lib"]
-    nextest = shutil.which("cargo-nextest") is not None
-    runner = ["cargo", "nextest", "run"] if nextest else ["cargo", "test"]
     return [
-        [*runner, *package, "loom_tests::"],
+        [*NEXTEST, *package, "loom_tests::"],
         ["cargo", "clippy", *package, "--tests", "--", "-D", "warnings"],
     ]
 
@@ -126,14 +117,14 @@ def quick_steps(empty: Path) -> list[Step]:
         Step("basedpyright", [[PYTHON, "-m", "basedpyright", "tests/hardware/gpu"]], needs=("wheel",)),
         Step("stubtest", [stubtest()], folder=empty, needs=("wheel",)),
         Step("clippy", [["cargo", "clippy", "--workspace", "--exclude", BENCHMARKS, *LINTS], *facade()]),
-        Step("rust tests", [rust_tests()]),
+        Step("rust tests", [[*NEXTEST, *RUST_PACKAGES]]),
         Step("pytest", [pytest("-m", "not slow and not timing")], needs=("wheel",)),
         Step("pytest timing", [pytest("-m", "timing", workers=0)], needs=("wheel",)),
     ]
 
 
 def remaining_steps() -> list[Step]:
-    """Return the additional steps of `make test-all`, including pytest on the release wheel."""
+    """Return the additional steps of `make test-all`, including pytest on other builds."""
     return [
         Step("clippy benchmarks", [["cargo", "clippy", "--package", BENCHMARKS, *LINTS]]),
         Step("loom", models(), variables=variables_of_models()),
@@ -157,12 +148,12 @@ def remaining_steps() -> list[Step]:
         Step("release wheel", [[PYTHON, "tools/package.py", "release"]]),
         Step(
             "pytest release",
-            [pytest("--full", "-m", "not timing"), pytest("-m", "timing", workers=0)],
+            [pytest("--full", "--other-build", "-m", "not timing"), pytest("-m", "timing", workers=0)],
             needs=("release wheel",),
         ),
         Step(
             "pytest fake-cuda",
-            [pytest("tests/unit/accelerator", "--full", "--driver=fake-cuda")],
+            [pytest("tests/unit/accelerator", "--full", "-m", "driver", "--driver=fake-cuda")],
             needs=("release wheel",),
         ),
     ]

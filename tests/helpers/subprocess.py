@@ -106,6 +106,34 @@ def eval_python(
     return _last_line(run_python(textwrap.dedent(code) + ending, env=env, options=options, seconds=seconds))
 
 
+def program(name: str, *arguments: object) -> list[str]:
+    """Return the arguments with which an interpreter runs a function of `tests/programs`.
+
+    Its name includes its module: "accelerator.fork.child_may_choose_another_driver".
+    The function gets each argument as JSON.
+    """
+    file, function = _source(name)
+    return [str(PROGRAMS / "run.py"), str(file), function, *map(json.dumps, arguments)]
+
+
+def marked_lines(name: str) -> dict[str, str]:
+    """Return the path and number of each line of a function of `tests/programs`, by its comment."""
+    file, function = _source(name)
+    found = {}
+    is_inside = False
+    for number, line in enumerate(file.read_text().splitlines(), 1):
+        if line and not line[0].isspace():
+            is_inside = f"def {function}(" in line
+        if is_inside and "  # " in line:
+            found[line.rpartition("  # ")[2]] = f"{file}:{number}"
+    return found
+
+
+def _source(name: str) -> tuple[Path, str]:
+    module, _, function = name.rpartition(".")
+    return PROGRAMS.joinpath(*module.split(".")).with_suffix(".py"), function
+
+
 def run_program(
     name: str,
     *arguments: object,
@@ -113,12 +141,8 @@ def run_program(
     options: Sequence[str] = (),
     seconds: float = TIMEOUT_SECONDS,
 ) -> Result:
-    """Run a file of `tests/programs` in a new interpreter; it gets each argument as JSON.
-
-    The program sees the installed package and the other files of its folder, not the source tree.
-    """
-    texts = [json.dumps(argument) for argument in arguments]
-    command = [sys.executable, *options, str(PROGRAMS / name), *texts]
+    """Run a function of `tests/programs` in a new interpreter that sees the installed package only."""
+    command = [sys.executable, "-P", *options, *program(name, *arguments)]
     return run_command(command, env=env, seconds=seconds)
 
 
@@ -129,7 +153,7 @@ def eval_program(
     options: Sequence[str] = (),
     seconds: float = TIMEOUT_SECONDS,
 ) -> Any:
-    """Return the JSON in the last line that a program prints; see `run_program`. It must end with 0."""
+    """Return the result of a function of `tests/programs`; see `run_program`. It must end with status 0."""
     return _last_line(run_program(name, *arguments, env=env, options=options, seconds=seconds))
 
 

@@ -197,16 +197,17 @@ def test_readme_shows_printed_output() -> None:
 
 EXAMPLES = [example for name in modules() for example in examples_of(importlib.import_module(name))]
 
-# In a child process: an example may select a driver, which is fixed at first use.
-
 
 def test_some_docstrings_have_examples() -> None:
     assert EXAMPLES
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
-def test_example_of_a_docstring_prints_its_output(example: doctest.DocTest) -> None:
-    module = example.globs["__name__"]
-    attempted, failed, report = eval_program("integration/examples_run_one.py", module, example.name)
-    assert attempted > 0
-    assert failed == 0, report
+@pytest.mark.parametrize("module", sorted({example.globs["__name__"] for example in EXAMPLES}))
+def test_examples_of_the_docstrings_of_a_module_print_their_output(module: str) -> None:
+    results = eval_program("integration.documentation.run_examples", module, seconds=300)
+    assert results.keys() == {each.name for each in EXAMPLES if each.globs["__name__"] == module}
+    assert not [
+        (name, report, status)
+        for name, (attempted, failed, report, status) in results.items()
+        if attempted == 0 or failed > 0 or status != 0
+    ]

@@ -15,7 +15,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "server.py"
 
 def answers(requests: int, is_isolated: bool) -> tuple[list[Any], str]:
     """Return each request with its answer, and what the server and the client printed to stderr."""
-    done = run_program("integration/request_concurrently.py", str(EXAMPLE), requests, is_isolated)
+    done = run_program("integration.server.request_concurrently", str(EXAMPLE), requests, is_isolated)
     assert done.code == 0, done.stderr
     return json.loads(done.stdout), done.stderr
 

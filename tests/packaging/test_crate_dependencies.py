@@ -3,6 +3,7 @@
 import json
 import re
 import subprocess
+import tomllib
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -199,3 +200,29 @@ def test_import_cycle_is_found(tmp_path: Path) -> None:
     graph = dependencies(tmp_path)
     assert graph == {"low": {"high"}, "high": {"low", "middle"}, "middle": set()}
     assert sorted(set(cycle(graph))) == ["high", "low"]
+
+
+MANIFESTS = [*ROOT.glob("rust/*/Cargo.toml"), *ROOT.glob("tests/*/Cargo.toml")]
+JOINED = [path for path in MANIFESTS if "autotests = false" in path.read_text()]
+assert JOINED
+
+
+def files_left_out(manifest: Path) -> set[str]:
+    """Return the files in `tests` of a crate that no program of tests includes."""
+    folder = manifest.parent / "tests"
+    roots = [manifest.parent / each["path"] for each in tomllib.loads(manifest.read_text())["test"]]
+    included = {name for root in roots for name in re.findall(r"^mod (\w+);", root.read_text(), re.MULTILINE)}
+    return {path.stem for path in folder.glob("*.rs")} - included - {root.stem for root in roots}
+
+
+@pytest.mark.parametrize("manifest", JOINED, ids=lambda path: path.parent.name)
+def test_every_file_of_tests_is_in_a_program(manifest: Path) -> None:
+    assert files_left_out(manifest) == set()
+
+
+def test_file_that_no_program_includes_is_found(tmp_path: Path) -> None:
+    (tmp_path / "Cargo.toml").write_text('[[test]]\nname = "all"\npath = "tests/main.rs"\n')
+    (tmp_path / "tests").mkdir()
+    for name in ("main", "first", "second"):
+        (tmp_path / "tests" / f"{name}.rs").write_text("mod first;\n")
+    assert files_left_out(tmp_path / "Cargo.toml") == {"second"}

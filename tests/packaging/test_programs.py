@@ -1,4 +1,4 @@
-"""Programs that tests run in child processes are files of tests/programs, not strings in the tests."""
+"""Programs that tests run in child processes are functions of tests/programs, not strings in the tests."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_tests_contain_no_long_program_as_a_string() -> None:
         if not any(path.is_relative_to(folder) for folder in LEFT_OUT)
         for number, first in long_programs(path.read_text(encoding="utf-8"))
     ]
-    assert found == [], "make each a file of tests/programs with JSON parameters"
+    assert found == [], "make each a function of tests/programs with JSON parameters"
 
 
 def test_long_programs_are_distinguished_from_other_texts() -> None:
@@ -80,7 +80,12 @@ def test_long_programs_are_distinguished_from_other_texts() -> None:
     assert long_programs(f"{program!r}") == [], "a docstring"
 
 
+def functions_of(path: Path) -> list[str]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
+
+
 def test_programs_have_short_names_without_numbers() -> None:
-    names = [path.stem for path in (TESTS / "programs").rglob("*.py")]
-    assert names
+    names = [name for path in (TESTS / "programs").rglob("*.py") for name in (path.stem, *functions_of(path))]
+    assert len(names) > 200
     assert [name for name in names if len(name) > MAX_NAME or re.search(r"_\d+$", name)] == []

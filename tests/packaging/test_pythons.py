@@ -68,7 +68,7 @@ def test_unsupported_version_is_refused() -> None:
 
 
 def test_silent_suite_is_killed() -> None:
-    killed = eval_program("packaging/watch_a_silent_suite.py", str(TOOLS))
+    killed = eval_program("pythons.watch_a_silent_suite", str(TOOLS))
     assert killed == [False, -6]
 
 

@@ -463,7 +463,7 @@ def raised() -> Callable[[str], dict[str, Any]]:
             env = {"LD_LIBRARY_PATH": ""}
             if table == "misspelt driver":
                 env["INTERLOCK_ACCELERATOR"] = "hots:2"
-            results[table] = eval_program("accelerator/raise_errors.py", table, calls, env=env)
+            results[table] = eval_program("accelerator.streams.raise_errors", table, calls, env=env)
         return results[table]
 
     return of_table

@@ -4,17 +4,11 @@
 //! failure must be returned as an error. Afterwards the statistics match the memory, new allocations succeed, and all
 //! memory can be released.
 
-#![cfg(not(loom))]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
-
-mod allocator;
-mod rig;
-
-use allocator::careless;
-use allocator::devices::Devices;
+use crate::allocator::careless;
+use crate::allocator::devices::Devices;
+use crate::rig::failing::Failing;
 use interlock_accelerator::use_driver;
 use interlock_host::{FaultInjector, HostDriver, HostOptions};
-use rig::failing::Failing;
 
 #[test]
 fn allocator_is_consistent_after_driver_errors() {

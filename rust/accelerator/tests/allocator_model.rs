@@ -5,18 +5,13 @@
 //! contains its own number, which must be unchanged when it is freed. Streams that no latch blocks are awaited, so that
 //! results do not depend on timing.
 
-#![cfg(not(loom))]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
-
-mod allocator;
-mod rig;
-
+use crate::allocator;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
-use allocator::devices::Devices;
-use allocator::run::Run;
-use allocator::segment::MIB;
-use allocator::steps::{CAPACITY, DEVICES, Step, program};
+use crate::allocator::devices::Devices;
+use crate::allocator::run::Run;
+use crate::allocator::segment::MIB;
+use crate::allocator::steps::{CAPACITY, DEVICES, Step, program};
 use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 

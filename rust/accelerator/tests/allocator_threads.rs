@@ -4,19 +4,14 @@
 //! for it. The number is checked after copying the memory back. Memory is passed to other threads, which check it again
 //! and free it.
 
-#![cfg(not(loom))]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
-
-mod allocator;
-mod rig;
-
+use crate::allocator;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use allocator::counting;
-use allocator::segment::{KIB, MIB};
+use crate::allocator::counting;
+use crate::allocator::segment::{KIB, MIB};
 use interlock_accelerator::Error;
 use interlock_accelerator::memory::{self, CopyOperand, DeviceBuffer, HostMemory};
 use interlock_accelerator::{Device, Stream, use_driver};

@@ -3,18 +3,13 @@
 //! Of two free blocks of one size, the one at the lower address is allocated. The driver numbers addresses, so that
 //! both devices have the same ones.
 
-#![cfg(not(loom))]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
-
-mod rig;
-
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use crate::rig::failing::Failing;
 use interlock_accelerator::memory::{self, DeviceBuffer, Statistics};
 use interlock_accelerator::{Device, Stream, use_driver};
 use interlock_host::{HostDriver, HostOptions};
-use rig::failing::Failing;
 
 const LAYERS: usize = 12;
 const WIDTH: usize = 768;

@@ -1,14 +1,10 @@
 //! A capture that another thread begins after work was prepared and before the driver queues it.
 
-#![cfg(not(loom))]
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
-
-mod rig;
-
 use interlock_accelerator::memory::{self, CopyOperand, DeviceBuffer, PinnedMemory};
 use interlock_accelerator::{CaptureMode, Stream, use_driver};
 use interlock_host::{HostDriver, HostOptions};
-use rig::failing::Failing;
+
+use crate::rig::failing::Failing;
 
 /// Returns the number of allocated blocks of all devices, and whether pinned memory is allocated.
 fn in_use(pinned: *const u8) -> (u64, bool) {

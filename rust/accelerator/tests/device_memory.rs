@@ -1,9 +1,6 @@
 //! Tests of device buffers and their streams, and of queries that start no driver. The driver is global, so its use is
 //! one test.
 
-#![cfg(not(loom))]
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
-
 use std::sync::mpsc;
 use std::time::Duration;
 

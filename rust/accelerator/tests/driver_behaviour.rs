@@ -1,8 +1,5 @@
 //! Runs the conformance suite with the host driver.
 
-#![cfg(not(loom))]
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
-
 use std::sync::Arc;
 
 use interlock_driver::DriverRuntime;
@@ -13,7 +10,7 @@ fn host() -> Arc<dyn DriverRuntime> {
     HostDriver::new(HostOptions { devices: 2, ..HostOptions::default() }).unwrap().start().unwrap()
 }
 
-interlock_driver::driver_suite!(crate::host);
+interlock_driver::driver_suite!(crate::driver_behaviour::host);
 
 /// Checks that the suite skips no feature.
 #[test]

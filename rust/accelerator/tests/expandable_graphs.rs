@@ -1,8 +1,5 @@
 //! Tests of graphs with memory in expandable segments. The configuration is global, so this is one test.
 
-#![cfg(not(loom))]
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
-
 use interlock_accelerator::memory::{self, AllocatorConfig, DeviceBuffer};
 use interlock_accelerator::{CaptureMode, Graph, Stream, use_driver};
 use interlock_host::{FaultInjector, HostDriver, HostOptions};

@@ -1,9 +1,6 @@
 //! Tests that threads which share streams never get the same or unmapped memory while segments grow and shrink. The
 //! configuration is global, so this is one test.
 
-#![cfg(not(loom))]
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
-
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::thread;

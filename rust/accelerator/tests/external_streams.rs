@@ -1,9 +1,6 @@
 //! Tests of streams that another library created: here the test, which calls the driver behind the crate's back. Each
 //! test has its own device.
 
-#![cfg(not(loom))]
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 
@@ -14,7 +11,7 @@ use interlock_accelerator::{
 use interlock_driver::{Driver, DriverRuntime, KeepAlive, Result, StreamHandle};
 use interlock_host::{HostDriver, HostOptions};
 
-mod rig;
+use crate::rig;
 
 const MIB: usize = 1 << 20;
 const DEVICES: u32 = 9;

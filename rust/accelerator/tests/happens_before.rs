@@ -4,23 +4,19 @@
 //! Each step writes its own cell: a function first checks that all preceding cells are written, and a copy reads one of
 //! them. Results do not depend on timing.
 
-#![cfg(not(loom))]
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
-
-mod programs;
-mod rig;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::programs::{
+    EVENTS_PER_DEVICE, Effect, INPUT, MAX_STEPS, STREAMS, Step, device_of, model, program,
+};
+use crate::rig::{Memory, Rig};
 use interlock_driver::{
     Address, Copy, CopyEndpoint, DeviceIndex, DriverRuntime, EventHandle, EventOptions, HostFn, Owners,
     StreamHandle, WaitTarget,
 };
 use interlock_host::{HostDriver, HostOptions};
-use programs::{EVENTS_PER_DEVICE, Effect, INPUT, MAX_STEPS, STREAMS, Step, device_of, model, program};
 use proptest::prelude::*;
-use rig::{Memory, Rig};
 
 /// The cells of each device: one for each step, and one for the input.
 #[derive(Clone)]

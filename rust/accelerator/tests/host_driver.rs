@@ -1,15 +1,10 @@
 //! Tests of the host driver beyond the conformance suite: options, priorities and concurrent branches of graphs.
 
-#![cfg(not(loom))]
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
-
-mod rig;
-
+use crate::rig::host::{two_devices, with_faults};
+use crate::rig::{Counter, Latch};
 use interlock_accelerator::Error;
 use interlock_driver::WaitTarget;
 use interlock_host::{HostDriver, HostOptions};
-use rig::host::{two_devices, with_faults};
-use rig::{Counter, Latch};
 
 #[test]
 fn host_driver_rejects_more_devices_than_indices() {

@@ -1,18 +1,13 @@
 //! Tests of fault injection into the host driver.
 
-#![cfg(not(loom))]
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
-
-mod rig;
-
 use std::sync::Arc;
 use std::thread;
 
+use crate::rig::host::{two_devices, with_faults};
+use crate::rig::{Counter, Latch, failure};
 use interlock_accelerator::Error;
 use interlock_driver::{Address, CaptureMode, EventOptions, HostFn, SyncPoint, WaitPolicy, WaitTarget};
 use interlock_host::{FaultInjector, HostDriver, HostOptions};
-use rig::host::{two_devices, with_faults};
-use rig::{Counter, Latch, failure};
 
 fn is_lost<T: std::fmt::Debug>(result: interlock_accelerator::Result<T>) -> bool {
     match result {

@@ -1,20 +1,15 @@
 //! Host drivers in processes that are forked while their threads are busy.
 
-#![cfg(not(loom))]
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
-
-mod rig;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+use crate::rig::{Latch, Rig};
 use interlock_accelerator::Error;
 use interlock_accelerator::memory::{self, PinnedMemory, PinnedStats};
 use interlock_accelerator::{self as accelerator, Stream};
 use interlock_driver::{Driver, EventOptions, HostFn, WaitTarget};
 use interlock_host::{FaultInjector, HostDriver, HostOptions, LiveObjects};
-use rig::{Latch, Rig};
 
 /// Forks; returns whether `check` returns true in the child, which an alarm kills if it hangs.
 fn true_in_child(check: impl FnOnce() -> bool) -> bool {

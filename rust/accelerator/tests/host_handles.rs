@@ -1,16 +1,11 @@
 //! Tests that the host driver returns errors for unknown handles and addresses.
 
-#![cfg(not(loom))]
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
-
-mod rig;
-
+use crate::rig::host::two_devices;
 use interlock_accelerator::Error;
 use interlock_driver::{
     Address, CaptureMode, EventHandle, EventOptions, GraphExecHandle, GraphHandle, HostFn, PriorityRange,
     StreamHandle, WaitTarget,
 };
-use rig::host::two_devices;
 
 fn is_unknown<T>(result: interlock_accelerator::Result<T>) -> bool {
     matches!(result, Err(Error::Argument { .. }))

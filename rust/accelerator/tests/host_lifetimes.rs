@@ -1,16 +1,11 @@
 //! Tests that the host driver releases its objects at the right time, even if their drops call it or panic.
 
-#![cfg(not(loom))]
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
-
-mod rig;
-
 use std::sync::Arc;
 
+use crate::rig::host::{two_devices, with_faults};
+use crate::rig::{Counter, Latch};
 use interlock_driver::{CaptureMode, DriverRuntime, Fill, HostFn, Owners, StreamHandle, WaitTarget};
 use interlock_host::LiveObjects;
-use rig::host::{two_devices, with_faults};
-use rig::{Counter, Latch};
 
 #[test]
 fn host_objects_are_gone_after_their_release() {

@@ -1,15 +1,10 @@
 //! Tests of the host driver's sync points after streams and events are destroyed or created and captures begin.
 
-#![cfg(not(loom))]
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
-
-mod rig;
-
 use std::time::Duration;
 
+use crate::rig::host::two_devices;
+use crate::rig::{Rig, failure, is_refused};
 use interlock_driver::{CaptureMode, SyncPoint, WaitPolicy, WaitTarget};
-use rig::host::two_devices;
-use rig::{Rig, failure, is_refused};
 
 fn sync_point(rig: &Rig, target: WaitTarget) -> SyncPoint {
     rig.driver.sync_point(target).unwrap()

@@ -1,14 +1,9 @@
 //! Tests of unordered work of streams on the same bytes.
 
-#![cfg(not(loom))]
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
-
-mod rig;
-
 use std::sync::Arc;
 
+use crate::rig::host::two_devices;
 use interlock_accelerator::memory::{Access, ByteRange};
-use rig::host::two_devices;
 
 const BYTES: usize = 1 << 18;
 

@@ -1,8 +1,5 @@
 //! Tests of the memory history, and of its replay.
 
-#![cfg(not(loom))]
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
-
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use interlock_accelerator::Error;

@@ -1,8 +1,5 @@
 //! Tests of memory that graphs and host functions use and release. Each test has its own device.
 
-#![cfg(not(loom))]
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 use std::sync::{Arc, LazyLock, Mutex, Weak, mpsc};
 use std::time::Duration;
 

@@ -1,8 +1,5 @@
 //! Tests of limits that a program sets besides a configuration. The configuration is global, so this is one test.
 
-#![cfg(not(loom))]
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 use interlock_accelerator as accelerator;
 use interlock_accelerator::memory::{self, AllocatorConfig, DeviceBuffer, Limit};
 use interlock_host::{HostDriver, HostOptions};

@@ -1,8 +1,5 @@
 //! Tests of memory that work of a lost device used.
 
-#![cfg(not(loom))]
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 use std::sync::{Mutex, mpsc};
 
 use interlock_accelerator::memory::{self, DeviceBuffer};

@@ -1,14 +1,9 @@
 //! Tests of a device that does not report its memory. The configuration is global, so this is one test.
 
-#![cfg(not(loom))]
-#![allow(clippy::unwrap_used, reason = "tests")]
-
+use crate::rig::failing::Failing;
 use interlock_accelerator::Error;
 use interlock_accelerator::memory::{self, AllocatorConfig, DeviceBuffer, Limit};
 use interlock_host::{HostDriver, HostOptions};
-use rig::failing::Failing;
-
-mod rig;
 
 #[test]
 fn fraction_of_memory_that_is_not_reported_is_an_error() {

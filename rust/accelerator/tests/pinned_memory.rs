@@ -4,21 +4,15 @@
 //! allocated, and queued work that uses the block checks the number later. Latches block streams, and streams without a
 //! latch are awaited, so that results do not depend on timing. The driver is global, so this is one test.
 
-#![cfg(not(loom))]
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
-
-mod pinned_model;
-mod rig;
-
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::pinned_model::{Model, SLOTS, STREAMS, Step, program};
+use crate::rig::Latch;
 use interlock_accelerator::Error;
 use interlock_accelerator::memory::{self, DurationStats, PinnedMemory, PinnedStats};
 use interlock_accelerator::{self as accelerator, HostFn, Stream};
 use interlock_host::{FaultInjector, HostDriver, HostOptions};
-use pinned_model::{Model, SLOTS, STREAMS, Step, program};
 use proptest::prelude::*;
-use rig::Latch;
 
 /// Returns the number in a block, whose address is in memory that has been pinned.
 fn number_at(address: u64) -> &'static AtomicU64 {

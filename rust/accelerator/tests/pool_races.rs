@@ -1,16 +1,11 @@
 //! Tests of private pools whose graph is destroyed by another thread. The configuration is global, so this is one test.
 
-#![cfg(not(loom))]
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 use std::sync::Arc;
 
+use crate::rig::failing::Failing;
 use interlock_accelerator::memory::{self, AllocatorConfig, DeviceBuffer};
 use interlock_accelerator::{self as accelerator, CaptureMode, Graph, Stream};
 use interlock_host::{HostDriver, HostOptions};
-use rig::failing::Failing;
-
-mod rig;
 
 #[test]
 fn pool_is_released_if_its_capture_is_aborted_during_an_allocation() {

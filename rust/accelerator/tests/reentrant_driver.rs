@@ -1,8 +1,5 @@
 //! Tests that no lock is held while a registered driver is called. The driver is global, so its use is one test.
 
-#![cfg(not(loom))]
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, mpsc};
 use std::time::Duration;

@@ -1,8 +1,6 @@
 //! Tests that a registered driver supports the whole crate. The driver is global, so its use is one test.
 
-#![cfg(not(loom))]
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
-
+use crate::rig;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -15,8 +13,6 @@ use interlock_accelerator::{Error, Result};
 use interlock_driver::testing::features::Features;
 use interlock_driver::*;
 use interlock_host::{HostDriver, HostOptions};
-
-mod rig;
 
 static KIND: LazyLock<DeviceType> = LazyLock::new(|| DeviceType::named("thirdparty").unwrap());
 
@@ -193,7 +189,7 @@ fn started() -> Arc<dyn DriverRuntime> {
     third_party().start().unwrap()
 }
 
-interlock_driver::driver_suite!(crate::started);
+interlock_driver::driver_suite!(crate::registered_driver::started);
 
 /// Checks that the suite skips no feature.
 #[test]

@@ -1,7 +1,5 @@
 //! Handles of a parent process in a forked child.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 use std::fmt::Debug;
 use std::ptr::NonNull;
 

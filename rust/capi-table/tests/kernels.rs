@@ -1,7 +1,5 @@
 //! Kernels of C code that cannot be registered.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr::null;
 

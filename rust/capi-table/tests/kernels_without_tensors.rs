@@ -1,7 +1,5 @@
 //! Registering a kernel in a build without the tensor runtime.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 use std::ffi::CStr;
 
 use interlock_capi::sys::*;

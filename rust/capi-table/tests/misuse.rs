@@ -1,6 +1,5 @@
 //! Wrong arguments of C code: the call fails with a code and a text, and has no effect.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
 #![allow(
     clippy::undocumented_unsafe_blocks,
     reason = "each pointer is null or valid, which the table accepts or refuses"

@@ -1,7 +1,5 @@
 //! `interlock-capi` over the table: the state that it reads and writes is that of the native interface.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

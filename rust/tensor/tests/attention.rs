@@ -1,8 +1,5 @@
 //! Attention on devices of the host driver, and kernels of attention that other crates register.
 
-// Clippy does not treat test helpers as tests; a panic is their intended way to fail.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
-
 use std::sync::Once;
 
 use interlock::accelerator::{self, Device, DeviceType, host};

@@ -1,8 +1,5 @@
 //! Automatic differentiation: graphs, modes, versions and inference tensors.
 
-// Clippy does not treat test helpers as tests; a panic is their intended way to fail.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
-
 use interlock::autograd::{enable_grad, inference_mode, no_grad};
 use interlock_tensor::autograd::{BackwardArgs, backward, grad};
 use interlock_tensor::{DType, Error, Result, Tensor};

@@ -1,8 +1,5 @@
 //! Hooks, functions of the program, saved tensor hooks and anomaly mode.
 
-// Clippy does not treat test helpers as tests; a panic is their intended way to fail.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
-
 use std::any::Any;
 use std::sync::{Arc, Mutex};
 

@@ -1,9 +1,6 @@
 //! Tensors on devices whose memory the CPU cannot access: copies work, and other operations return `Unsupported` with
 //! the name of the operation. A process has one driver, so this is a single test.
 
-// Clippy does not treat test helpers as tests; a panic is their intended way to fail.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
-
 use std::sync::{Arc, LazyLock};
 
 use interlock::accelerator::driver::*;

@@ -1,8 +1,5 @@
 //! Tensors on devices of the host driver: queued operations, their order and the lifetime of memory.
 
-// Clippy does not treat test helpers as tests; a panic is their intended way to fail.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
-
 use std::sync::{Arc, Mutex, Once, mpsc};
 
 use interlock::accelerator::{self, CaptureMode, Device, Graph, HostFn, Stream, host};

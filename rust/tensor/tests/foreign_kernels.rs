@@ -1,7 +1,6 @@
 //! Kernels of other libraries: a product in C functions, which obeys flags and queues its work on devices, and an attention.
 
-// Clippy does not treat test helpers as tests; a panic is their intended way to fail.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::undocumented_unsafe_blocks)]
+#![allow(clippy::undocumented_unsafe_blocks)]
 
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr;

@@ -1,8 +1,5 @@
 //! `float16` and `bfloat16` tensors: arithmetic in single precision with one rounding.
 
-// Clippy does not treat test helpers as tests; a panic is their intended way to fail.
-#![allow(clippy::unwrap_used)]
-
 use interlock_tensor::{DType, Scalar, Tensor, cat};
 
 const HALVES: [DType; 2] = [DType::Float16, DType::BFloat16];

@@ -1,11 +1,6 @@
 //! Virtual memory: reserved addresses, physical memory and mappings.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
-
-#[macro_use]
-mod common;
-
-use common::{Session, content, free_bytes, live, stream};
+use crate::common::{Session, content, free_bytes, live, stream};
 use cudarc::driver::sys::{
     CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationProp, CUmemAllocationType, CUmemLocation,
     CUmemLocationType,

@@ -1,13 +1,9 @@
 //! Captures: calls that invalidate them, and calls that are allowed while they are underway.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
-
-#[macro_use]
-mod common;
-
+use crate::common;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use common::{Session, elsewhere, event, launch, memory, pinned, stream};
+use crate::common::{Session, elsewhere, event, launch, memory, pinned, stream};
 use fake_cuda::errors::*;
 use fake_cuda::*;
 

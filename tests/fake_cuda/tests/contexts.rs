@@ -1,13 +1,9 @@
 //! Contexts and invalid handles.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
-
-#[macro_use]
-mod common;
-
+use crate::common;
 use std::ptr;
 
-use common::{Session, elsewhere, event, live, memory, stream};
+use crate::common::{Session, elsewhere, event, live, memory, stream};
 use fake_cuda::errors::*;
 use fake_cuda::*;
 

@@ -1,11 +1,6 @@
 //! Copies and fills: valid ranges and synchronization.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
-
-#[macro_use]
-mod common;
-
-use common::{Gate, Session, content, elsewhere, memory, pinned, stream};
+use crate::common::{Gate, Session, content, elsewhere, memory, pinned, stream};
 use fake_cuda::errors::*;
 use fake_cuda::*;
 

@@ -1,23 +1,18 @@
 //! Creation of contexts, and the current context of a thread after driver calls.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
-
-mod fake_library;
-#[path = "../../../rust/accelerator/tests/rig/mod.rs"]
-mod rig;
-
+use crate::fake_library;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::fake_library::{break_device, contexts, current, device, foreign_context, set_current, set_mode};
+use crate::rig::{Memory, Rig};
 use cudarc::driver::sys::CUstreamCaptureMode as Mode;
-use fake_library::{break_device, contexts, current, device, foreign_context, set_current, set_mode};
 use interlock_accelerator::memory::{CopyOperand, DeviceBuffer, PinnedMemory};
 use interlock_accelerator::{self as accelerator, CaptureMode, Event, Graph, HostFn, Stream};
 use interlock_driver::{
     Copy, CopyEndpoint, EventHandle, EventOptions, Fill, GraphExecHandle, GraphHandle, Owners, StreamHandle,
     WaitPolicy, WaitTarget,
 };
-use rig::{Memory, Rig};
 
 const NONE: [u8; 0] = [];
 

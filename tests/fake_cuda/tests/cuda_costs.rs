@@ -1,18 +1,13 @@
 //! The number of calls of NVIDIA's driver that each call of the CUDA driver makes.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
-
-mod fake_library;
-#[path = "../../../rust/accelerator/tests/rig/mod.rs"]
-mod rig;
-
+use crate::fake_library;
 use std::collections::BTreeMap;
 
-use fake_library::{calls, device, foreign_context, set_current};
+use crate::fake_library::{calls, device, foreign_context, set_current};
+use crate::rig::Rig;
 use interlock_accelerator::memory::{self, CopyOperand, DeviceBuffer};
 use interlock_accelerator::{Stream, use_driver};
 use interlock_driver::{Fill, Owners};
-use rig::Rig;
 
 /// The functions of the fake library, one per line.
 const NAMES: &str = include_str!("../symbols.txt");

@@ -1,16 +1,11 @@
 //! Machines with many devices: copies between all of them, and contexts of only the used ones.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
-
-mod fake_library;
-#[path = "../../../rust/accelerator/tests/rig/mod.rs"]
-mod rig;
-
+use crate::fake_library;
 use std::thread;
 
-use fake_library::{calls, contexts};
+use crate::fake_library::{calls, contexts};
+use crate::rig::Rig;
 use interlock_driver::WaitTarget;
-use rig::Rig;
 
 const DEVICES: u8 = 8;
 

@@ -1,24 +1,19 @@
 //! Errors of broken devices, failed allocations and invalidated captures.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
-
-mod fake_library;
-#[path = "../../../rust/accelerator/tests/rig/mod.rs"]
-mod rig;
-
+use crate::fake_library;
 use std::ptr;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Barrier};
 use std::thread;
 
+use crate::fake_library::{break_device, device, fail_allocation, hook, live, set_current};
+use crate::rig::{Counter, Latch, Rig};
 use cudarc::driver::sys::{self, CUresult, CUstreamCaptureMode as Mode};
-use fake_library::{break_device, device, fail_allocation, hook, live, set_current};
 use interlock_accelerator::memory::{self, DeviceBuffer, PinnedMemory};
 use interlock_accelerator::{self as accelerator, CaptureMode, Event, Graph, HostFn, Stream};
 use interlock_driver::{Error, Result};
 use interlock_driver::{EventOptions, Fill, Owners, WaitTarget};
-use rig::{Counter, Latch, Rig};
 
 fn rig() -> Rig {
     Rig { driver: fake_library::started() }

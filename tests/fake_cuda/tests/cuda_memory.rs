@@ -1,18 +1,11 @@
 //! The caching allocator on the CUDA driver, with plain allocations and with virtual memory.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
-
-#[path = "../../../rust/accelerator/tests/allocator/mod.rs"]
-mod allocator;
-mod fake_library;
-#[path = "../../../rust/accelerator/tests/rig/mod.rs"]
-mod rig;
-
-use allocator::careless;
-use allocator::devices::Devices;
-use allocator::run::Run;
-use allocator::steps::{CAPACITY, Step, program};
-use fake_library::{calls, device, fail_allocation, live};
+use crate::allocator::careless;
+use crate::allocator::devices::Devices;
+use crate::allocator::run::Run;
+use crate::allocator::steps::{CAPACITY, Step, program};
+use crate::fake_library;
+use crate::fake_library::{calls, device, fail_allocation, live};
 use interlock_accelerator::memory::{self, AllocatorConfig, DeviceBuffer, PinnedMemory};
 use interlock_accelerator::{HostFn, Stream, use_driver};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};

@@ -3,24 +3,19 @@
 //! A hook of the fake library makes the second call in the middle of the first one. The second call may wait for the
 //! first one, so the hook waits for it at most for a bounded time: the results do not depend on that time.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
-
-mod fake_library;
-#[path = "../../../rust/accelerator/tests/rig/mod.rs"]
-mod rig;
-
+use crate::fake_library;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use fake_library::{hook, unhook};
+use crate::fake_library::{hook, unhook};
+use crate::rig::{Latch, Memory, Rig};
 use interlock_driver::{
     Address, CaptureMode, Copy, CopyEndpoint, DriverRuntime, EventOptions, HostFn, Owners, Result,
     StreamHandle, WaitTarget,
 };
-use rig::{Latch, Memory, Rig};
 
 /// The longest time that the first call waits for the second one.
 const BOUND: Duration = Duration::from_millis(200);

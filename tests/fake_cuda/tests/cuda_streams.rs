@@ -1,19 +1,14 @@
 //! Streams of other libraries, and streams that several threads use.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
-
-mod fake_library;
-#[path = "../../../rust/accelerator/tests/rig/mod.rs"]
-mod rig;
-
+use crate::fake_library;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+use crate::rig::{Latch, Rig};
 use cudarc::driver::sys::{self, CUresult, CUstream};
 use interlock_accelerator::CaptureMode;
 use interlock_driver::{Address, Copy, CopyEndpoint, Fill, Owners, StreamHandle, WaitTarget};
-use rig::{Latch, Rig};
 
 /// Creates a stream on device 0 as another library would.
 fn foreign_stream() -> CUstream {

@@ -1,7 +1,5 @@
 //! The functions that the CUDA driver calls are those that the fake library exports, with the exceptions listed here.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
-
 use std::collections::BTreeSet;
 
 /// The source file that lists the functions that the driver calls.

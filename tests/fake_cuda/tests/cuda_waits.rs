@@ -1,20 +1,16 @@
 //! Waits for streams and events, which sleep until a worker thread returns from the driver.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
-
-mod fake_library;
-#[path = "../../../rust/accelerator/tests/rig/mod.rs"]
-mod rig;
-
+use crate::fake_library;
+use crate::rig;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use crate::fake_library::{calls, hook};
+use crate::rig::Rig;
 use cudarc::driver::sys::CUresult;
-use fake_library::{calls, hook};
 use interlock_driver::{Address, Copy, CopyEndpoint, Owners, SyncPoint, WaitPolicy, WaitTarget};
-use rig::Rig;
 
 fn rig() -> Rig {
     Rig { driver: fake_library::started() }

@@ -1,11 +1,6 @@
 //! Events: records, waits and elapsed time.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
-
-#[macro_use]
-mod common;
-
-use common::{Gate, Session, event, stream};
+use crate::common::{Gate, Session, event, stream};
 use fake_cuda::errors::*;
 use fake_cuda::*;
 

@@ -1,14 +1,10 @@
 //! Broken devices.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
-
-#[macro_use]
-mod common;
-
+use crate::common;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
-use common::{Gate, Session, alone, calls, event, launch, memory, stream};
+use crate::common::{Gate, Session, alone, calls, event, launch, memory, stream};
 use fake_cuda::errors::*;
 use fake_cuda::*;
 

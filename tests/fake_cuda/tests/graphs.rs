@@ -1,10 +1,5 @@
 //! Graphs: nodes, edges and replays.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
-
-#[macro_use]
-mod common;
-
 use std::collections::BTreeSet;
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
@@ -12,7 +7,7 @@ use std::ptr;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use common::{Gate, Session, alone, content, event, launch, live, memory, pinned, stream};
+use crate::common::{Gate, Session, alone, content, event, launch, live, memory, pinned, stream};
 use cudarc::driver::sys::{CUDA_HOST_NODE_PARAMS, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS, CUmemorytype};
 use fake_cuda::errors::*;
 use fake_cuda::*;

@@ -1,16 +1,12 @@
 //! Host functions.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
-
-#[macro_use]
-mod common;
-
+use crate::common;
 use std::ffi::{c_char, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::{ptr, thread};
 
-use common::{Gate, Session, event, launch, stream};
+use crate::common::{Gate, Session, event, launch, stream};
 use fake_cuda::errors::*;
 use fake_cuda::*;
 

@@ -1,15 +1,10 @@
 //! Device memory and pinned memory.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
-
-#[macro_use]
-mod common;
-
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use common::{Gate, Session, alone, calls, free_bytes, launch, live, memory, pinned, stream};
+use crate::common::{Gate, Session, alone, calls, free_bytes, launch, live, memory, pinned, stream};
 use fake_cuda::errors::*;
 use fake_cuda::*;
 

@@ -1,14 +1,10 @@
 //! Initialization of the driver: calls before it, failures, and forked processes.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
-
-#[macro_use]
-mod common;
-
+use crate::common;
 use std::ffi::{CStr, c_char};
 use std::ptr;
 
-use common::{Session, alone, calls, is_true_in_child};
+use crate::common::{Session, alone, calls, is_true_in_child};
 use cudarc::driver::sys::CUuuid;
 use fake_cuda::errors::*;
 use fake_cuda::*;

@@ -1,7 +1,6 @@
 //! The exported symbols of the built library.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

@@ -1,6 +1,6 @@
 """Runs programs of tests/programs/gpu in child processes that use NVIDIA's driver.
 
-Programs that import `kernels_setup` start with a device in use and with the test kernels.
+Those of `kernels` start with a device in use and with the test kernels.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ ENVIRONMENT = {"INTERLOCK_ACCELERATOR": "cuda", "PYTHONPATH": ROOT}
 
 def run(name: str, *arguments: object) -> Result:
     """Run a program with these arguments."""
-    return run_program(f"gpu/{name}.py", *arguments, env=ENVIRONMENT)
+    return run_program(f"gpu.{name}", *arguments, env=ENVIRONMENT)
 
 
 def value(name: str, *arguments: object, more: Mapping[str, str] | None = None) -> Any:
     """Return the JSON in the last line that a program prints; `more` extends its environment."""
-    return eval_program(f"gpu/{name}.py", *arguments, env=ENVIRONMENT | dict(more or {}))
+    return eval_program(f"gpu.{name}", *arguments, env=ENVIRONMENT | dict(more or {}))

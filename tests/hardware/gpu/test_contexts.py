@@ -17,11 +17,11 @@ pytestmark = pytest.mark.gpu
 
 
 def test_queries_create_no_cuda_context() -> None:
-    assert not any(processes.value("contexts_after_queries"))
+    assert not any(processes.value("contexts.contexts_after_queries"))
 
 
 def test_unused_device_gets_no_cuda_context(two_devices: tuple[str, str]) -> None:
-    first, second, *_ = processes.value("contexts_after_use_of_the_second_device")
+    first, second, *_ = processes.value("contexts.contexts_after_use_of_the_second_device")
     assert (first, second) == (False, True)
 
 

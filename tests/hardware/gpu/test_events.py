@@ -14,7 +14,7 @@ from interlock.accelerator.memory import Buffer
 
 from tests.hardware.gpu import processes
 from tests.hardware.gpu.slow_kernel import Kernels
-from tests.helpers.subprocess import PROGRAMS, TIMEOUT_SECONDS, child_environment
+from tests.helpers.subprocess import TIMEOUT_SECONDS, child_environment, program
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("devices")]
 
@@ -66,9 +66,8 @@ def test_synchronize_of_a_blocking_event_uses_no_cpu_time(kernels: Kernels, cell
 def test_interprocess_event_is_waited_for_in_another_process(kernels: Kernels, cell: Buffer) -> None:
     stream, event = Stream(dedicated=True), Event(interprocess=True)
     event.record(stream)
-    program = PROGRAMS / "gpu" / "open_an_event_of_another_process.py"
     with subprocess.Popen(
-        [sys.executable, "-P", str(program)],
+        [sys.executable, "-P", *program("gpu.processes.open_an_event_of_another_process")],
         env=child_environment(processes.ENVIRONMENT),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -30,7 +30,7 @@ def test_get_memory_info_equals_the_report_of_the_driver(library: Library) -> No
 @pytest.mark.parametrize("expandable", [False, True])
 def test_memory_reserved_equals_the_loss_of_free_driver_memory(expandable: bool) -> None:
     settings = {"INTERLOCK_ALLOC_CONF": f"expandable_segments:{expandable}"}
-    *compared, virtual = processes.value("memory_reserved_and_used", LARGE, more=settings)
+    *compared, virtual = processes.value("kernels.memory_reserved_and_used", LARGE, more=settings)
     if expandable and virtual == "no":
         pytest.skip("this device has no virtual memory")
     # The segment of the kernels' cell is reserved before and stays.
@@ -44,7 +44,7 @@ def test_memory_reserved_equals_the_loss_of_free_driver_memory(expandable: bool)
 
 def test_expandable_segment_keeps_its_contents_when_it_grows() -> None:
     settings = {"INTERLOCK_ALLOC_CONF": "expandable_segments:True"}
-    right, segments, virtual = processes.value("memory_in_a_segment_that_grows", more=settings)
+    right, segments, virtual = processes.value("kernels.memory_in_a_segment_that_grows", more=settings)
     if virtual == "no":
         pytest.skip("this device has no virtual memory")
     assert right == [True] * 5

@@ -12,11 +12,11 @@ pytestmark = pytest.mark.gpu
 
 
 def test_forked_child_uses_a_device_that_its_parent_only_counted() -> None:
-    assert processes.value("fork_before_the_first_use") == [True, True, None, [7] * 4]
+    assert processes.value("processes.fork_before_the_first_use") == [True, True, None, [7] * 4]
 
 
 def test_forked_child_after_use_of_a_device_gets_an_error() -> None:
-    assert processes.value("fork_after_the_first_use") == ["ForkedProcessError"] * 5
+    assert processes.value("kernels.fork_after_the_first_use") == ["ForkedProcessError"] * 5
 
 
 EXITS = ("pass", "sys.exit(0)", "os._exit(0)", "raise SystemExit")
@@ -25,12 +25,12 @@ EXITS = ("pass", "sys.exit(0)", "os._exit(0)", "raise SystemExit")
 @pytest.mark.parametrize("leave", EXITS)
 def test_process_exits_with_live_handles_and_queued_work(leave: str) -> None:
     for _ in range(5):
-        done = processes.run("exit_with_queued_work", leave)
+        done = processes.run("kernels.exit_with_queued_work", leave)
         assert (done.code, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_failed_device_reports_its_first_error_in_every_later_call() -> None:
-    done = processes.run("use_a_device_that_failed")
+    done = processes.run("kernels.use_a_device_that_failed")
     assert (done.code, done.stderr) == (0, ""), "the exit is clean"
     reported = json.loads(done.stdout)
     kind, text, first = reported.pop("first")

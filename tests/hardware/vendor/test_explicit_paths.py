@@ -59,7 +59,7 @@ ABSENT = pytest.mark.parametrize("given", [missing_file, folder_without_it])
 def test_load_from_a_variable_names_path_and_variable(given: Given, tmp_path: Path) -> None:
     path = given(tmp_path)
     env = {"INTERLOCK_ONEDNN_PATH": str(path)}
-    refusals, loaded = answer_of("load_onednn_that_is_refused", env=env)
+    refusals, loaded = answer_of("libraries.load_onednn_that_is_refused", env=env)
     for error, message in refusals:
         assert error == "LibraryPathError"
         assert str(path) in message
@@ -70,7 +70,7 @@ def test_load_from_a_variable_names_path_and_variable(given: Given, tmp_path: Pa
 @USELESS
 def test_load_from_an_argument_names_the_path(given: Given, tmp_path: Path) -> None:
     path = given(tmp_path)
-    error, message, loaded = answer_of("load_onednn_from_a_path_that_is_refused", str(path))
+    error, message, loaded = answer_of("libraries.load_onednn_from_a_path_that_is_refused", str(path))
     assert error == "LibraryPathError"
     assert str(path) in message
     assert loaded == []

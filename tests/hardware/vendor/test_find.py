@@ -27,11 +27,11 @@ def test_library_is_found_in_its_package(name: str, packed: Packed) -> None:
 
 
 def test_importing_interlock_and_all_its_modules_loads_none() -> None:
-    assert answer_of("import_everything") == [[], []]
+    assert answer_of("libraries.import_everything") == [[], []]
 
 
 def test_looking_for_everything_loads_none() -> None:
-    assert answer_of("find_every_library") == [[True] * 5, True, [], []]
+    assert answer_of("libraries.find_every_library") == [[True] * 5, True, [], []]
 
 
 @EACH

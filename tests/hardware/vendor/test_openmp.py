@@ -12,7 +12,7 @@ SHOWN_AND_HIDDEN = pytest.mark.parametrize("hidden", [False, True], ids=["thread
 
 def loaded(hidden: bool, *names: str, **env: str) -> list[list[object]]:
     """Return the runtimes after these libraries have been loaded: name, file and threads."""
-    runtimes: list[list[object]] = answer_of("openmp_runtimes", hidden, names, env=env)
+    runtimes: list[list[object]] = answer_of("libraries.openmp_runtimes", hidden, names, env=env)
     return runtimes
 
 
@@ -43,9 +43,9 @@ def test_runtimes_equal_the_report_of_threadpoolctl() -> None:
 
 def test_set_num_threads_is_reported_for_mkl_and_both_runtimes() -> None:
     numbers = [dict.fromkeys(("libgomp", "libiomp", "libmkl_rt"), number) for number in (1, 3)]
-    assert answer_of("number_of_threads", env={"OMP_NUM_THREADS": "2"}) == numbers
+    assert answer_of("libraries.number_of_threads", env={"OMP_NUM_THREADS": "2"}) == numbers
 
 
 @SHOWN_AND_HIDDEN
 def test_limits_are_those_of_the_calling_thread(hidden: bool) -> None:
-    assert answer_of("openmp_limits_of_threads", hidden, env={"OMP_NUM_THREADS": "2"}) == [5, 2]
+    assert answer_of("libraries.openmp_limits_of_threads", hidden, env={"OMP_NUM_THREADS": "2"}) == [5, 2]

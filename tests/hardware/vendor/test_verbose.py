@@ -29,22 +29,22 @@ def reports_of(name: str, *arguments: object, env: Mapping[str, str] | None = No
 
 
 def test_mkl_reports_a_product_inside_of_the_scope_and_not_outside() -> None:
-    reports = reports_of("verbose_around_calls", "mkl", mkl.VERBOSE_ON, True)
+    reports = reports_of("calls.verbose_around_calls", "mkl", mkl.VERBOSE_ON, True)
     assert reports == {"before": "", "inside": "call", "after": ""}
 
 
 def test_onednn_reports_a_product_inside_of_the_scope_and_not_outside() -> None:
-    reports = reports_of("verbose_around_calls", "mkldnn", mkldnn.VERBOSE_ON, True)
+    reports = reports_of("calls.verbose_around_calls", "mkldnn", mkldnn.VERBOSE_ON, True)
     assert reports == {"before": "", "inside": "call", "after": ""}
 
 
 def test_onednn_reports_primitive_creation_at_level_two() -> None:
-    reports = reports_of("verbose_around_calls", "mkldnn", mkldnn.VERBOSE_ON_CREATION, True)
+    reports = reports_of("calls.verbose_around_calls", "mkldnn", mkldnn.VERBOSE_ON_CREATION, True)
     assert reports == {"before": "", "inside": "call preparation", "after": ""}
 
 
 def test_inner_scope_restores_the_level_of_the_outer_one() -> None:
-    assert reports_of("verbose_inside_of_verbose") == {
+    assert reports_of("calls.verbose_inside_of_verbose") == {
         "oneDNN inside": "call",
         "MKL inside": "call",
         "oneDNN between": "call preparation",
@@ -57,7 +57,7 @@ def test_inner_scope_restores_the_level_of_the_outer_one() -> None:
 
 @pytest.mark.parametrize("variable", ["ONEDNN_VERBOSE", "DNNL_VERBOSE"])
 def test_onednn_follows_its_variable_after_the_scope(variable: str) -> None:
-    reports = reports_of("verbose_around_calls", "mkldnn", 2, True, env={variable: "1"})
+    reports = reports_of("calls.verbose_around_calls", "mkldnn", 2, True, env={variable: "1"})
     assert reports == {
         "before": "call",
         "inside": "call preparation",
@@ -66,12 +66,12 @@ def test_onednn_follows_its_variable_after_the_scope(variable: str) -> None:
 
 
 def test_onednn_follows_its_variable_if_the_scope_loads_it() -> None:
-    reports = reports_of("verbose_around_calls", "mkldnn", 1, False, env={"ONEDNN_VERBOSE": "2"})
+    reports = reports_of("calls.verbose_around_calls", "mkldnn", 1, False, env={"ONEDNN_VERBOSE": "2"})
     assert reports == {"inside": "call", "after": "call preparation"}
 
 
 def test_mkl_follows_its_variable_after_the_scope() -> None:
-    reports = reports_of("verbose_around_calls", "mkl", 1, False, env={"MKL_VERBOSE": "1"})
+    reports = reports_of("calls.verbose_around_calls", "mkl", 1, False, env={"MKL_VERBOSE": "1"})
     assert reports == {"inside": "call", "after": "call"}
 
 

@@ -55,7 +55,7 @@ def test_library_is_the_file_of_the_extension_module() -> None:
 
 
 def test_import_of_a_second_copy_of_the_extension_is_refused(tmp_path: Path) -> None:
-    program = "embedding/import_of_a_second_copy_of_the_extension_is_refused.py"
+    program = "embedding.interpreters.import_of_a_second_copy_of_the_extension_is_refused"
     message, name, path, copy = eval_program(program, str(tmp_path))
     cure = "remove one of the files, or import interlock from one folder only"
     assert (message, name, path) == (refusal(LIBRARY, copy, cure), "interlock._core", copy)
@@ -134,22 +134,22 @@ except ImportError as error:
 @pytest.mark.parametrize("isolated", [False, True])
 def test_import_in_a_sub_interpreter_is_refused(isolated: bool) -> None:
     # Isolated interpreters have their own GIL since 3.12.
-    done = run_program("embedding/run_in_a_sub_interpreter.py", isolated, SCRIPT)
+    done = run_program("embedding.interpreters.run_in_a_sub_interpreter", isolated, SCRIPT)
     assert (done.code, done.stdout) == (0, 2 * REFUSAL), done.stderr
 
 
 @pytest.mark.skipif(sys.version_info < (3, 14), reason="concurrent.interpreters came with Python 3.14")
 def test_import_in_concurrent_interpreters_is_refused() -> None:
-    done = run_program("embedding/run_in_a_concurrent_interpreter.py", SCRIPT)
+    done = run_program("embedding.interpreters.run_in_a_concurrent_interpreter", SCRIPT)
     assert (done.code, done.stdout) == (0, REFUSAL), done.stderr
 
 
 @pytest.mark.skipif(sys.version_info < (3, 14), reason="InterpreterPoolExecutor came with Python 3.14")
 def test_import_in_an_interpreter_pool_is_refused() -> None:
-    done = run_program("embedding/import_in_an_interpreter_pool_is_refused.py")
+    done = run_program("embedding.interpreters.import_in_an_interpreter_pool_is_refused")
     assert (done.code, done.stdout) == (0, REFUSAL), done.stderr
 
 
 def test_reimport_keeps_the_state() -> None:
-    done = run_program("embedding/reimport_keeps_the_state.py")
+    done = run_program("embedding.interpreters.reimport_keeps_the_state")
     assert (done.code, done.stdout) == (0, "False False\n"), done.stderr

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.extensions import ROOT, build, environment_with
-from tests.helpers.subprocess import PROGRAMS, Result, run_command
+from tests.helpers.subprocess import Result, program, run_command
 
 EXTENSIONS = [
     pytest.param("extension_c", id="C"),
@@ -24,15 +24,14 @@ def extension(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     return request.param, environment_with([wheel], folder / "environment")
 
 
-def run(extension: tuple[str, Path], program: str, *arguments: str, **variables: str) -> Result:
-    """Run a program with the name of the extension and further arguments."""
+def run(extension: tuple[str, Path], function: str, **variables: str) -> Result:
+    """Run a program with the name of the extension."""
     name, python = extension
-    command = [str(python), str(PROGRAMS / "extensions" / f"{program}.py"), name, *arguments]
-    return run_command(command, env=variables)
+    return run_command([str(python), *program(f"extensions.{function}", name)], env=variables)
 
 
 @pytest.mark.parametrize(
-    "program",
+    "function",
     [
         "extension_reads_and_sets_flag_and_mode",
         "extension_has_a_flag_of_its_own",
@@ -43,8 +42,8 @@ def run(extension: tuple[str, Path], program: str, *arguments: str, **variables:
         "extension_works_in_a_forked_child",
     ],
 )
-def test_extension_shares_the_state(extension: tuple[str, Path], program: str) -> None:
-    done = run(extension, program)
+def test_extension_shares_the_state(extension: tuple[str, Path], function: str) -> None:
+    done = run(extension, function)
     assert (done.code, done.stderr, done.stdout) == (0, "", "ok\n")
 
 

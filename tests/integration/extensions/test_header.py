@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.helpers.extensions import environment_with_module
-from tests.helpers.subprocess import PROGRAMS, run_command
+from tests.helpers.subprocess import program, run_command
 
 MODULE = r"""
 #include <Python.h>
@@ -53,11 +53,9 @@ static struct PyModuleDef definition = {
 PyMODINIT_FUNC PyInit_reading(void) { return PyModuleDef_Init(&definition); }
 """
 
-PROGRAM = PROGRAMS / "extensions" / "header_reads_flags_that_are_not_plain.py"
-
 
 def test_reads_of_flags_that_are_not_plain_return_0(tmp_path: Path) -> None:
     python = environment_with_module("reading", MODULE, tmp_path)
-    done = run_command([str(python), str(PROGRAM)])
+    done = run_command([str(python), *program("extensions.header_reads_flags_that_are_not_plain")])
     # 6 is INTERLOCK_ERROR_UNKNOWN_FLAG, and 2 INTERLOCK_ERROR_FLAG_TYPE.
     assert done == (0, "((0, 0, 6), (0, 0, 2))\n" * 2, "")

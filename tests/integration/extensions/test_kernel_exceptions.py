@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.extensions import environment_with_module
-from tests.helpers.subprocess import PROGRAMS, run_command
+from tests.helpers.subprocess import program, run_command
 
 MODULE = r"""
 #include <Python.h>
@@ -60,8 +60,6 @@ static struct PyModuleDef definition = {
 PyMODINIT_FUNC PyInit_raising(void) { return PyModuleDef_Init(&definition); }
 """
 
-PROGRAM = PROGRAMS / "extensions" / "kernel_leaves_an_exception.py"
-
 
 @pytest.fixture(scope="module")
 def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -82,5 +80,5 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
 )
 def test_exception_that_a_kernel_leaves_set_is_raised(python: Path, status: int, printed: str) -> None:
-    done = run_command([str(python), str(PROGRAM), str(status)])
+    done = run_command([str(python), *program("extensions.kernel_leaves_an_exception", status)])
     assert done == (0, printed, "")

@@ -6,8 +6,8 @@ import pytest
 
 from tests.helpers.subprocess import run_program
 
-WRITES = "extensions/small_operation_during_a_kernel_that_attaches.py"
-READS = "extensions/small_read_behind_a_write_that_waits.py"
+WRITES = "extensions.small_operation_during_a_kernel_that_attaches"
+READS = "extensions.small_read_behind_a_write_that_waits"
 
 
 @pytest.mark.parametrize(

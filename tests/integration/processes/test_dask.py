@@ -17,5 +17,5 @@ SEEN = """\
 
 def test_dask_plugin_installs_the_flags_in_every_worker(tmp_path: Path) -> None:
     folders = {"DASK_CONFIG": str(tmp_path), "DASK_TEMPORARY_DIRECTORY": str(tmp_path)}
-    done = run_program("processes/dask_cluster.py", env=folders)
+    done = run_program("processes.dask_cluster.share_flags", env=folders)
     assert (done.code, done.stdout) == (0, SEEN), done.stderr

@@ -32,13 +32,13 @@ LAST_WORDS = {
 
 @pytest.mark.parametrize("words", LAST_WORDS.values(), ids=LAST_WORDS.keys())
 def test_destructor_at_exit_does_not_crash_the_process(words: str) -> None:
-    done = run_program("processes/destructor_at_exit_does_not_crash_the_process.py", words)
+    done = run_program("processes.exits.destructor_at_exit_does_not_crash_the_process", words)
     assert (done.code, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("code", [0, 3])
 def test_exit_inside_scopes_keeps_the_exit_code(code: int) -> None:
-    done = run_program("processes/exit_inside_scopes_keeps_the_exit_code.py", code)
+    done = run_program("processes.exits.exit_inside_scopes_keeps_the_exit_code", code)
     assert (done.code, done.stderr) == (code, "")
 
 
@@ -53,5 +53,5 @@ AT_WORK = {
 
 @pytest.mark.parametrize("at_work", AT_WORK.values(), ids=AT_WORK.keys())
 def test_exit_ends_a_daemon_thread_during_its_work(at_work: str) -> None:
-    done = run_program("processes/exit_ends_a_daemon_thread_during_its_work.py", at_work)
+    done = run_program("processes.exits.exit_ends_a_daemon_thread_during_its_work", at_work)
     assert (done.code, done.stderr) == (0, "")

@@ -6,10 +6,10 @@ from tests.helpers.subprocess import run_program
 
 
 def test_fork_during_scopes_and_writes_leaves_a_working_child() -> None:
-    done = run_program("processes/fork_during_scopes_and_writes_leaves_a_working_child.py")
+    done = run_program("processes.forks.fork_during_scopes_and_writes_leaves_a_working_child")
     assert (done.code, done.stdout) == (0, "{0} True False\n"), done.stderr
 
 
 def test_fork_in_a_task_keeps_its_state_and_the_other_tasks() -> None:
-    done = run_program("processes/fork_in_a_task_keeps_its_state_and_the_other_tasks.py")
+    done = run_program("processes.forks.fork_in_a_task_keeps_its_state_and_the_other_tasks")
     assert (done.code, done.stdout) == (0, "0 True False\n"), done.stderr

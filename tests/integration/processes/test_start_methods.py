@@ -35,7 +35,7 @@ SEEN["forkserver"] = SEEN["spawn"]
 def test_workers_have_the_flags_documented_for_their_start_method(method: str) -> None:
     assert method in multiprocessing.get_all_start_methods()
     done = run_program(
-        "processes/flags_of_workers.py",
+        "processes.start_methods.flags_of_workers",
         method,
         env={"INTERLOCK_CUDNN_BENCHMARK": "1"},
         options=["-W", "error"],
@@ -46,8 +46,6 @@ def test_workers_have_the_flags_documented_for_their_start_method(method: str) -
 
 
 def test_frozen_forked_worker_refuses_other_flags_with_a_reason() -> None:
-    done = run_program("processes/frozen_worker_refuses_other_flags.py")
+    done = run_program("processes.forks.frozen_worker_refuses_other_flags")
     assert (done.code, done.stdout) == (0, "broken\n")
-    assert re.search(
-        r"FlagsFrozenError: .* frozen at .*frozen_worker_refuses_other_flags\.py:\d+", done.stderr
-    )
+    assert re.search(r"FlagsFrozenError: .* frozen at .*/processes/forks\.py:\d+", done.stderr)

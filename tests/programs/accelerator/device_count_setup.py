@@ -1,8 +1,8 @@
 """Queries of devices, also in forked children."""
 
 import ctypes
-import json
 import os
+import warnings
 
 from interlock import accelerator
 
@@ -33,9 +33,6 @@ def query():
         str(accelerator.current_accelerator()),
         str(accelerator.current_accelerator(check_available=True)),
     ]
-
-
-import warnings
 
 
 def count(variable):

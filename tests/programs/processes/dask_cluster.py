@@ -1,3 +1,5 @@
+"""Flags of the workers of a Dask cluster."""
+
 from distributed import Client, LocalCluster, WorkerPlugin
 from interlock import backends
 
@@ -26,7 +28,7 @@ def seen_by_all(client, count):
     return sorted(client.run(look).values())
 
 
-if __name__ == "__main__":
+def share_flags():
     backends.cudnn.deterministic = True
     backends.cudnn.conv.fp32_precision = "ieee"
     with (

@@ -348,7 +348,7 @@ def test_close_by_several_threads_releases_the_memory_once() -> None:
 
 @pytest.mark.usefixtures("numpy")
 def test_exit_with_live_views_and_capsules_does_not_crash() -> None:
-    done = run_program("accelerator/exit_with_live_views_and_capsules_does_not_crash.py")
+    done = run_program("accelerator.exits.exit_with_live_views_and_capsules_does_not_crash")
     assert (done.code, done.stdout, done.stderr) == (0, "", "")
 
 

@@ -196,7 +196,7 @@ def test_set_config_resets_keys_that_are_not_given(before: AllocatorConfig) -> N
 @pytest.mark.parametrize("variable", VARIABLES)
 def test_variable_sets_every_key(variable: str) -> None:
     text, caching, sources = eval_program(
-        "accelerator/variable_sets_every_key.py", env={variable: EVERYTHING}
+        "accelerator.memory.variable_sets_every_key", env={variable: EVERYTHING}
     )
     assert (text, caching) == (EVERYTHING, True)
     assert sources == dict.fromkeys(VALUES, variable)
@@ -205,7 +205,7 @@ def test_variable_sets_every_key(variable: str) -> None:
 @pytest.mark.parametrize("key", VALUES)
 def test_variable_sets_a_key_alone(key: str) -> None:
     text = f"{key}:{VALUES[key][0]}"
-    assert eval_program("accelerator/variable_sets_every_key.py", env={"PYTORCH_ALLOC_CONF": text}) == [
+    assert eval_program("accelerator.memory.variable_sets_every_key", env={"PYTORCH_ALLOC_CONF": text}) == [
         text,
         True,
         {key: "PYTORCH_ALLOC_CONF"},
@@ -216,12 +216,13 @@ def test_variable_sets_a_key_alone(key: str) -> None:
 def test_only_the_stronger_of_two_variables_is_used(first: int, second: int) -> None:
     env = {VARIABLES[first]: "max_split_size_mb:32", VARIABLES[second]: "max_split_size_mb:64,backend:none"}
     expected = ["max_split_size_mb:32", True, {"max_split_size_mb": VARIABLES[first]}]
-    assert eval_program("accelerator/variable_sets_every_key.py", env=env) == expected
+    assert eval_program("accelerator.memory.variable_sets_every_key", env=env) == expected
     assert (
-        eval_program("accelerator/variable_sets_every_key.py", env=env | {VARIABLES[second]: ""}) == expected
+        eval_program("accelerator.memory.variable_sets_every_key", env=env | {VARIABLES[second]: ""})
+        == expected
     )
     text, _, sources = eval_program(
-        "accelerator/variable_sets_every_key.py",
+        "accelerator.memory.variable_sets_every_key",
         env={**env, VARIABLES[first]: "", VARIABLES[second]: "max_split_size_mb:64"},
     )
     assert (text, sources) == ("max_split_size_mb:64", {"max_split_size_mb": VARIABLES[second]})
@@ -233,7 +234,7 @@ def test_invalid_variable_raises_until_the_program_sets_a_config(
 ) -> None:
     text = "expandable_segments:True,max_splt_size_mb:1"
     *refused, last = eval_program(
-        "accelerator/invalid_variable_raises_until_the_program_sets_a_config.py", env={variable: text}
+        "accelerator.memory.invalid_variable_raises_until_the_program_sets_a_config", env={variable: text}
     )
     assert refused == [refused[0]] * 3
     assert refused[0] == f'{variable}: unknown key "max_splt_size_mb"; did you mean "max_split_size_mb"?'
@@ -241,14 +242,16 @@ def test_invalid_variable_raises_until_the_program_sets_a_config(
 
 
 def test_variable_that_is_not_unicode_is_reported() -> None:
-    assert "PYTORCH_ALLOC_CONF: " in eval_program("accelerator/variable_that_is_not_unicode_is_reported.py")
+    assert "PYTORCH_ALLOC_CONF: " in eval_program(
+        "accelerator.memory.variable_that_is_not_unicode_is_reported"
+    )
 
 
 @pytest.mark.parametrize("text", ["", "0", "1"])
 def test_variable_switches_caching_off_for_good(text: str) -> None:
     variable = "PYTORCH_NO_CUDA_MEMORY_CACHING"
     first, then, acts = eval_program(
-        "accelerator/variable_switches_caching_off_for_good.py", env={variable: text}
+        "accelerator.memory.variable_switches_caching_off_for_good", env={variable: text}
     )
     assert first == ["", False, {"caching": variable}]
     assert then[1:] == [False, {"max_split_size_mb": "set by the program", "caching": variable}]
@@ -288,7 +291,7 @@ def test_report_initializes_no_driver() -> None:
 
 
 def test_forked_child_inherits_the_config_and_changes_its_own() -> None:
-    assert eval_program("accelerator/forked_child_inherits_the_config_and_changes_its_own.py") == [
+    assert eval_program("accelerator.memory.forked_child_inherits_the_config_and_changes_its_own") == [
         "max_split_size_mb:64 max_split_size_mb:32",
         "max_split_size_mb:64",
     ]

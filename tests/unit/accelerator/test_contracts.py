@@ -41,7 +41,7 @@ def outcomes(driver: str, state: str, no_driver: tuple[tuple[str, str], ...]) ->
     variables = dict(no_driver) if state == "no driver" else with_devices(driver, count)
     calls = [contract["call"] for contract in contracts(driver)]
     answers = eval_program(
-        "accelerator/call_each_in_a_child.py",
+        "accelerator.streams.call_each_in_a_child",
         env={**variables, "STATE": state, "CALLS": json.dumps(calls)},
     )
     return {call: (reported, fixed) for call, (reported, fixed) in zip(calls, answers, strict=True)}

@@ -28,11 +28,12 @@ def run(program: str) -> Result:
     return run_program(program, env=environment(), options=OPTIONS)
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("leave", EXITS)
 @pytest.mark.parametrize("group", range(5))
 def test_exit_during_queued_work_keeps_the_exit_status(leave: str, group: int) -> None:
     check(
-        "accelerator/exit_during_queued_work_on_cuda.py",
+        "accelerator.exits.exit_during_queued_work_on_cuda",
         leave,
         group,
         env=environment(),
@@ -56,7 +57,7 @@ def test_plan_cache_of_the_current_device_is_used() -> None:
 
 def test_forked_child_is_refused_every_handle_and_spares_its_parent() -> None:
     reported, why, is_available, status, parent = value(
-        "accelerator/forked_child_is_refused_every_handle_and_spares_its_parent.py"
+        "accelerator.cuda.forked_child_is_refused_every_handle_and_spares_its_parent"
     )
     assert {name for name, error in reported.items() if error != "ForkedProcessError"} == set()
     assert "forked" in why
@@ -67,7 +68,7 @@ def test_forked_child_is_refused_every_handle_and_spares_its_parent() -> None:
 @pytest.mark.parametrize("code", [700, 719])
 def test_failed_device_stays_lost_and_the_exit_status_is_kept(code: int) -> None:
     (name, number, operation, text), later = value(
-        "accelerator/failed_device_stays_lost_and_the_exit_status_is_kept.py", code
+        "accelerator.cuda.failed_device_stays_lost_and_the_exit_status_is_kept", code
     )
     assert (name, number, operation) == ("AcceleratorError", code, "Stream.synchronize")
     assert {700: "CUDA_ERROR_ILLEGAL_ADDRESS", 719: "CUDA_ERROR_LAUNCH_FAILED"}[code] in text
@@ -75,5 +76,5 @@ def test_failed_device_stays_lost_and_the_exit_status_is_kept(code: int) -> None
 
 
 def test_exit_with_a_failed_device_prints_nothing() -> None:
-    done = run("accelerator/exit_with_a_failed_device_prints_nothing.py")
+    done = run("accelerator.exits.exit_with_a_failed_device_prints_nothing")
     assert (done.code, done.stdout, done.stderr) == (0, "end\n", "")

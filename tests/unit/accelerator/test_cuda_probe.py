@@ -20,7 +20,7 @@ Environment = dict[str, str]
 
 
 def query(env: Environment) -> list[Any]:
-    done = run_program("accelerator/query_availability.py", env=env)
+    done = run_program("accelerator.drivers.query_availability", env=env)
     assert (done.code, done.stderr) == (0, "")
     answer: list[Any] = json.loads(done.stdout)
     return answer
@@ -126,7 +126,7 @@ def test_driver_is_found_under_another_file_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize("nvml", [False, True])
 def test_importing_does_not_touch_the_libraries_of_the_driver(nvml: bool, tmp_path: Path) -> None:
     assert eval_program(
-        "accelerator/importing_does_not_touch_the_libraries_of_the_driver.py",
+        "accelerator.drivers.importing_does_not_touch_the_libraries_of_the_driver",
         env=fake_driver.build(tmp_path, nvml=nvml),
     ) == [[False, False], True]
 

@@ -136,7 +136,7 @@ def test_device_count_is_zero_and_an_index_raises_without_a_driver(
     no_driver: dict[str, str],
 ) -> None:
     available, count, current, checked, why, error, named = eval_program(
-        "accelerator/query_devices_without_a_driver.py", env=no_driver
+        "accelerator.drivers.query_devices_without_a_driver", env=no_driver
     )
     assert (available, count, current, checked) == (False, 0, None, None)
     assert why

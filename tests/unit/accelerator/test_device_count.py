@@ -25,7 +25,7 @@ def run(folder: Path, code: str, variables: dict[str, str] | None = None, *, nvm
 
 def run_with(env: dict[str, str], code: str) -> Any:
     setup = {"PYTHONPATH": str(PROGRAMS / "accelerator")}
-    code = f"from device_count_setup import *\n{textwrap.dedent(code)}"
+    code = f"import json\nfrom device_count_setup import *\n{textwrap.dedent(code)}"
     return eval_python(code, env=env | setup, options=OPTIONS)
 
 

@@ -10,7 +10,7 @@ NONE: dict[str, str] = {"LD_LIBRARY_PATH": ""}
 
 
 def test_host_driver_is_chosen_by_the_program(no_driver: dict[str, str]) -> None:
-    answer = eval_program("accelerator/use_the_host_driver.py", env=no_driver)
+    answer = eval_program("accelerator.drivers.use_the_host_driver", env=no_driver)
     assert answer == [[False, "None"], 3, [1 << 20, 1 << 20], True]
 
 
@@ -35,7 +35,7 @@ def test_use_accepts_a_number_of_devices_in_the_name(
 @pytest.mark.parametrize("text", ["host:x", "host:-1", "host:129", "hots", "host:1:2", "cuda:0"])
 def test_misspelt_environment_value_is_reported_and_selects_no_driver(text: str) -> None:
     count, current, message = eval_program(
-        "accelerator/misspelt_environment_value_is_reported_and_selects_no_driver.py",
+        "accelerator.drivers.misspelt_environment_value_is_reported_and_selects_no_driver",
         env={"INTERLOCK_ACCELERATOR": text},
     )
     assert (count, current) == (0, None)
@@ -54,13 +54,13 @@ def test_use_overrides_the_environment() -> None:
 
 
 def test_use_can_be_undone_before_first_use(no_driver: dict[str, str]) -> None:
-    program = "accelerator/use_several_drivers_before_first_use.py"
+    program = "accelerator.drivers.use_several_drivers_before_first_use"
     assert eval_program(program, env=no_driver) == [[1, True], [0, False], [1, True], [0, False]]
 
 
 def test_driver_is_fixed_at_first_use_and_not_by_queries() -> None:
     count, message = eval_program(
-        "accelerator/driver_is_fixed_at_first_use_and_not_by_queries.py",
+        "accelerator.drivers.driver_is_fixed_at_first_use_and_not_by_queries",
         env={"INTERLOCK_ACCELERATOR": "host:1"},
     )
     assert count == 2
@@ -84,12 +84,12 @@ def test_driver_is_fixed_at_first_use_and_not_by_queries() -> None:
 def test_use_refuses_an_unknown_driver_and_selects_none(
     call: str, error: str, no_driver: dict[str, str]
 ) -> None:
-    assert eval_program("accelerator/use_with_wrong_arguments.py", call, env=no_driver) == [error, 0]
+    assert eval_program("accelerator.drivers.use_with_wrong_arguments", call, env=no_driver) == [error, 0]
 
 
 def test_selected_driver_without_devices_is_unavailable() -> None:
     current, checked, available, why, message = eval_program(
-        "accelerator/selected_driver_without_devices_is_unavailable.py",
+        "accelerator.drivers.selected_driver_without_devices_is_unavailable",
         env={"INTERLOCK_ACCELERATOR": "host:0"},
     )
     assert (current, checked, available) == ("host", "None", False)
@@ -99,13 +99,13 @@ def test_selected_driver_without_devices_is_unavailable() -> None:
 
 def test_misspelt_variable_warns_with_the_right_name() -> None:
     (message,) = eval_program(
-        "accelerator/misspelt_variable_warns_with_the_right_name.py",
+        "backends.imports.misspelt_variable_warns_with_the_right_name",
         env={"INTERLOCK_ACCELERATR": "host"},
     )
     assert "INTERLOCK_ACCELERATOR" in message
     assert (
         eval_program(
-            "accelerator/misspelt_variable_warns_with_the_right_name.py",
+            "backends.imports.misspelt_variable_warns_with_the_right_name",
             env={"INTERLOCK_ACCELERATOR": "host"},
         )
         == []
@@ -121,7 +121,7 @@ def test_queries_follow_the_environment_until_a_driver_is_initialized(no_driver:
     expected = [NO_DEVICE, two, three, NO_DEVICE, without, NO_DEVICE, NO_DEVICE, one]
     assert (
         eval_program(
-            "accelerator/queries_follow_the_environment_until_a_driver_is_initialized.py", env=no_driver
+            "accelerator.drivers.queries_follow_the_environment_until_a_driver_is_initialized", env=no_driver
         )
         == expected
     )
@@ -129,7 +129,7 @@ def test_queries_follow_the_environment_until_a_driver_is_initialized(no_driver:
 
 def test_queries_see_variables_set_by_c_code(no_driver: dict[str, str]) -> None:
     hosts = [[True, count, "host", "host"] for count in (2, 3)]
-    assert eval_program("accelerator/queries_see_variables_set_by_c_code.py", env=no_driver) == [
+    assert eval_program("accelerator.drivers.queries_see_variables_set_by_c_code", env=no_driver) == [
         NO_DEVICE,
         *hosts,
         NO_DEVICE,
@@ -138,7 +138,7 @@ def test_queries_see_variables_set_by_c_code(no_driver: dict[str, str]) -> None:
 
 def test_queries_follow_use_immediately(no_driver: dict[str, str]) -> None:
     hosts = [[True, 2, "host", "host"], [False, 0, "host", "None"], [True, 5, "host", "host"]]
-    assert eval_program("accelerator/queries_follow_use_immediately.py", env=no_driver) == [
+    assert eval_program("accelerator.drivers.queries_follow_use_immediately", env=no_driver) == [
         NO_DEVICE,
         *hosts,
         NO_DEVICE,
@@ -147,7 +147,7 @@ def test_queries_follow_use_immediately(no_driver: dict[str, str]) -> None:
 
 def test_queries_warn_once_of_each_variable_changed_after_first_use() -> None:
     first, *counts, last = eval_program(
-        "accelerator/queries_warn_once_of_each_variable_changed_after_first_use.py",
+        "accelerator.drivers.queries_warn_once_of_each_variable_changed_after_first_use",
         env={"INTERLOCK_ACCELERATOR": "host:2"},
     )
     assert first == last == [True, 2, "host", "host"]
@@ -157,7 +157,7 @@ def test_queries_warn_once_of_each_variable_changed_after_first_use() -> None:
 def test_queries_are_reevaluated_in_a_forked_child() -> None:
     two, five = ([True, count, "host", "host"] for count in (2, 5))
     answer = eval_program(
-        "accelerator/queries_are_reevaluated_in_a_forked_child.py",
+        "accelerator.drivers.queries_are_reevaluated_in_a_forked_child",
         env={"INTERLOCK_ACCELERATOR": "host:2"},
     )
     assert answer == [two, [two, five, 4], two, two, two, 1]
@@ -165,6 +165,6 @@ def test_queries_are_reevaluated_in_a_forked_child() -> None:
 
 def test_current_index_follows_the_thread_and_its_scopes() -> None:
     assert eval_program(
-        "accelerator/current_index_follows_the_thread_and_its_scopes.py",
+        "accelerator.drivers.current_index_follows_the_thread_and_its_scopes",
         env={"INTERLOCK_ACCELERATOR": "host:3"},
     ) == [0, 1, 2, 0, 1, 0]

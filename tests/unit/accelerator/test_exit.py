@@ -12,11 +12,12 @@ from tests.unit.accelerator.exit_scenarios import EXITS, check
 HOST = {"INTERLOCK_ACCELERATOR": "host:2"}
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("leave", EXITS)
 @pytest.mark.parametrize("group", range(5))
 def test_exit_during_queued_work_keeps_the_exit_status(leave: str, group: int) -> None:
     check(
-        "accelerator/exit_during_queued_work_on_host.py",
+        "accelerator.exits.exit_during_queued_work_on_host",
         leave,
         group,
         env=HOST,
@@ -25,24 +26,26 @@ def test_exit_during_queued_work_keeps_the_exit_status(leave: str, group: int) -
 
 
 def test_thread_in_synchronize_does_not_abort_the_process() -> None:
-    done = run_program("accelerator/thread_in_synchronize_does_not_abort_the_process.py", env=HOST)
+    done = run_program("accelerator.exits.thread_in_synchronize_does_not_abort_the_process", env=HOST)
     assert (done.code, done.stdout, done.stderr) == (0, "end\n", "")
 
 
 def test_exit_handler_can_wait_for_queued_work() -> None:
-    done = run_program("accelerator/exit_handler_can_wait_for_queued_work.py", env=HOST)
+    done = run_program("accelerator.exits.exit_handler_can_wait_for_queued_work", env=HOST)
     assert (done.code, done.stdout, done.stderr) == (0, "[0, 1]\n", "")
 
 
 def test_function_waiting_for_a_stream_is_woken_before_finalization() -> None:
-    done = run_program("accelerator/function_waiting_for_a_stream_is_woken_before_finalization.py", env=HOST)
+    done = run_program(
+        "accelerator.exits.function_waiting_for_a_stream_is_woken_before_finalization", env=HOST
+    )
     assert (done.code, done.stdout, done.stderr) == (0, "gone\n", "")
 
 
 @pytest.mark.parametrize("handler", ["a lock of logging", "a join"])
 def test_earlier_exit_handlers_are_not_delayed(handler: str) -> None:
     done = run_program(
-        "accelerator/earlier_exit_handlers_are_not_delayed.py",
+        "accelerator.exits.earlier_exit_handlers_are_not_delayed",
         handler,
         env=HOST,
         seconds=30,
@@ -51,7 +54,7 @@ def test_earlier_exit_handlers_are_not_delayed(handler: str) -> None:
 
 
 def test_calling_exit_handlers_directly_shuts_nothing_down() -> None:
-    done = run_program("accelerator/call_the_exit_handlers_directly.py", env=HOST, seconds=30)
+    done = run_program("accelerator.exits.call_the_exit_handlers_directly", env=HOST, seconds=30)
     assert (done.code, done.stdout, done.stderr) == (0, "[2, 1]\n", "")
 
 
@@ -88,7 +91,9 @@ HANDLERS_ON_A_THREAD = (
 @pytest.mark.parametrize("setup", ["", BUSY_STREAM, HANDLERS_ON_A_THREAD, "atexit._clear()"])
 def test_launch_while_the_interpreter_is_finalized_is_a_runtime_error(setup: str) -> None:
     action = "accelerator.launch(self.state[0], len, 'x')"
-    done = run_program("accelerator/call_in_a_late_finalizer.py", False, action, setup, env=HOST, seconds=20)
+    done = run_program(
+        "accelerator.exits.call_in_a_late_finalizer", False, action, setup, env=HOST, seconds=20
+    )
     assert (done.code, done.stdout, done.stderr) == (0, "end", REFUSED)
 
 
@@ -107,7 +112,9 @@ def test_launch_while_the_interpreter_is_finalized_is_a_runtime_error(setup: str
 )
 @pytest.mark.parametrize("setup", [BUSY_STREAM, "atexit._clear(); " + BUSY_STREAM])
 def test_waits_end_while_the_interpreter_is_finalized(setup: str, action: str, ending: str) -> None:
-    done = run_program("accelerator/call_in_a_late_finalizer.py", False, action, setup, env=HOST, seconds=20)
+    done = run_program(
+        "accelerator.exits.call_in_a_late_finalizer", False, action, setup, env=HOST, seconds=20
+    )
     assert (done.code, done.stdout) == (0, "end")
     assert done.stderr.endswith(ending)
 
@@ -115,7 +122,7 @@ def test_waits_end_while_the_interpreter_is_finalized(setup: str, action: str, e
 def test_synchronize_ends_while_a_function_of_a_late_exit_handler_runs() -> None:
     # The handler runs after the one that drops the functions, which the import registers.
     done = run_program(
-        "accelerator/call_in_a_late_finalizer.py",
+        "accelerator.exits.call_in_a_late_finalizer",
         True,
         "self.state[0].synchronize()",
         "",
@@ -128,7 +135,7 @@ def test_synchronize_ends_while_a_function_of_a_late_exit_handler_runs() -> None
 
 def test_waits_after_exit_handlers_on_another_thread_end() -> None:
     done = run_program(
-        "accelerator/call_in_a_late_finalizer.py",
+        "accelerator.exits.call_in_a_late_finalizer",
         False,
         "accelerator.synchronize()",
         HANDLERS_ON_A_THREAD,

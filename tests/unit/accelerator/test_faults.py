@@ -14,7 +14,7 @@ def result_of(program: str, *arguments: object) -> list[object]:
 
 def test_fail_allocation_fails_the_kth_request_only() -> None:
     retries, after, zero, retried, failed, requests, last = result_of(
-        "accelerator/fail_allocation_fails_the_kth_request_only.py"
+        "accelerator.faults.fail_allocation_fails_the_kth_request_only"
     )
     assert retries == [0, 0, 1, 1, 1], "cached memory is released, and the driver called again"
     assert after is None
@@ -37,7 +37,9 @@ def test_fail_allocation_fails_the_kth_request_only() -> None:
 def test_fail_work_reports_one_asynchronous_error_and_later_work_runs(
     fault: str, work: str, operation: str
 ) -> None:
-    first, second, seen = result_of("accelerator/fail_work_reports_one_asynchronous_error.py", fault, work)
+    first, second, seen = result_of(
+        "accelerator.faults.fail_work_reports_one_asynchronous_error", fault, work
+    )
     assert isinstance(first, list)
     assert first[0] == "AcceleratorError"
     assert operation in first[1]
@@ -47,7 +49,7 @@ def test_fail_work_reports_one_asynchronous_error_and_later_work_runs(
 
 def test_lose_device_wakes_waiting_threads_and_is_permanent() -> None:
     (outcome, *_), calls, stream, memory = result_of(
-        "accelerator/lose_device_wakes_waiting_threads_and_is_permanent.py"
+        "accelerator.faults.lose_device_wakes_waiting_threads_and_is_permanent"
     )
     for kind, message in [outcome, *calls]:
         assert kind == "DeviceLostError"
@@ -59,18 +61,18 @@ def test_lost_device_error_names_the_calling_operation() -> None:
     names = ["a fill", "accelerator.memory.copy_", "Stream", "Stream.wait_stream", "Stream.record_event"]
     names += ["Event.record", "Stream.is_capturing", "accelerator.memory.Buffer", "mul"]
     wanted = [["DeviceLostError", f"{name} failed: the device host:1 was lost: x"] for name in names]
-    assert result_of("accelerator/lost_device_error_names_the_calling_operation.py") == wanted
+    assert result_of("accelerator.faults.lost_device_error_names_the_calling_operation") == wanted
 
 
 def test_pause_copies_delays_only_its_stream() -> None:
-    held, stepped, back, seen = result_of("accelerator/pause_copies_delays_only_its_stream.py")
+    held, stepped, back, seen = result_of("accelerator.faults.pause_copies_delays_only_its_stream")
     assert held == [False, True, ["quick"]]
     assert stepped == [True, False]
     assert (back, seen) == ("slow", ["quick", "slow"])
 
 
 def test_higher_priority_work_runs_first_on_busy_engines() -> None:
-    assert result_of("accelerator/higher_priority_work_runs_first_on_busy_engines.py") == [
+    assert result_of("accelerator.faults.higher_priority_work_runs_first_on_busy_engines") == [
         "first",
         "first",
         "high",
@@ -79,11 +81,11 @@ def test_higher_priority_work_runs_first_on_busy_engines() -> None:
 
 
 def test_destroyed_objects_leave_no_resources_behind() -> None:
-    for before, after in result_of("accelerator/destroyed_objects_leave_no_resources_behind.py"):  # type: ignore[misc]
+    for before, after in result_of("accelerator.faults.destroyed_objects_leave_no_resources_behind"):  # type: ignore[misc]
         assert after <= before + 1
 
 
 def test_fault_injector_without_a_driver_raises() -> None:
     assert 'accelerator.use("host", faults=...)' in eval_program(
-        "accelerator/fault_injector_without_a_driver_raises.py"
+        "accelerator.drivers.fault_injector_without_a_driver_raises"
     )

@@ -22,37 +22,39 @@ def run(program: str) -> Result:
 
 
 def test_handles_of_the_parent_are_refused_in_a_child() -> None:
-    done = run("accelerator/handles_of_the_parent_are_refused_in_a_child.py")
+    done = run("accelerator.fork.handles_of_the_parent_are_refused_in_a_child")
     assert (done.code, done.stdout, done.stderr) == (0, "0\n", "")
 
 
 def test_child_reinitializes_the_devices_while_the_parent_runs() -> None:
-    done = run("accelerator/child_reinitializes_the_devices_while_the_parent_runs.py")
+    done = run("accelerator.fork.child_reinitializes_the_devices_while_the_parent_runs")
     assert (done.code, done.stdout, done.stderr) == (0, "0 0\nTrue\n", "")
 
 
 def test_current_device_of_the_parent_is_not_inherited() -> None:
-    done = run("accelerator/current_device_of_the_parent_is_not_inherited.py")
+    done = run("accelerator.fork.current_device_of_the_parent_is_not_inherited")
     assert (done.code, done.stdout, done.stderr) == (0, "0\n", "")
 
 
 def test_handles_of_the_parent_can_be_dropped_in_a_child() -> None:
-    done = run("accelerator/handles_of_the_parent_can_be_dropped_in_a_child.py")
+    done = run("accelerator.fork.handles_of_the_parent_can_be_dropped_in_a_child")
     assert (done.code, done.stdout, done.stderr) == (0, "0\n", "")
 
 
 def test_forks_while_threads_use_devices_neither_hang_nor_fail() -> None:
-    done = run("accelerator/forks_while_threads_use_devices_neither_hang_nor_fail.py")
+    done = run("accelerator.fork.forks_while_threads_use_devices_neither_hang_nor_fail")
     assert (done.code, done.stdout, done.stderr) == (0, f"{[0] * 20}\n", "")
 
 
 def test_child_may_choose_another_driver() -> None:
-    done = run("accelerator/child_may_choose_another_driver.py")
+    done = run("accelerator.fork.child_may_choose_another_driver")
     assert (done.code, done.stdout, done.stderr) == (0, "0 2\n", "")
 
 
 def test_device_count_in_the_parent_does_not_affect_a_child() -> None:
-    assert eval_program("accelerator/device_count_in_the_parent_does_not_affect_a_child.py", env=HOST) == [
+    assert eval_program(
+        "accelerator.streams.device_count_in_the_parent_does_not_affect_a_child", env=HOST
+    ) == [
         [True, 2, "host"],
         [2, 2],
     ]

@@ -13,5 +13,5 @@ HOST = {"INTERLOCK_ACCELERATOR": "host:2"}
 def test_streams_in_threads_survive_signals_forks_and_exit(seed: int) -> None:
     # CPython 3.12 and later warn of a fork in a process with threads.
     options = ("-W", "ignore:This process:DeprecationWarning")
-    done = run_program("accelerator/interrupted_processes_program.py", seed, env=HOST, options=options)
+    done = run_program("accelerator.exits.interrupted_process", seed, env=HOST, options=options)
     assert (done.code, done.stdout, done.stderr) == (0, "end", "")

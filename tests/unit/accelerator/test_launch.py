@@ -144,20 +144,24 @@ def test_many_launches_use_few_threads() -> None:
 
 @pytest.mark.parametrize("wait", ["stream.synchronize()", "event.synchronize()", "accelerator.synchronize()"])
 def test_wait_covers_only_work_queued_before_it(wait: str) -> None:
-    done = run_program("accelerator/launch_again_from_each_function.py", wait, env=HOST, seconds=30)
+    done = run_program("accelerator.streams.launch_again_from_each_function", wait, env=HOST, seconds=30)
     assert (done.code, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_child_forked_inside_a_function_exits() -> None:
-    assert eval_program("accelerator/child_forked_inside_a_function_exits.py", env=HOST, seconds=30) == [0]
+    assert eval_program("accelerator.streams.child_forked_inside_a_function_exits", env=HOST, seconds=30) == [
+        0
+    ]
 
 
 def test_fork_while_streams_release_python_objects() -> None:
-    assert eval_program("accelerator/fork_while_streams_release_python_objects.py", env=HOST) == [0] * 150
+    assert (
+        eval_program("accelerator.streams.fork_while_streams_release_python_objects", env=HOST) == [0] * 150
+    )
 
 
 def test_concurrently_created_events_and_streams_leak_nothing() -> None:
-    assert eval_program("accelerator/concurrently_created_events_and_streams_leak_nothing.py") == 0
+    assert eval_program("accelerator.streams.concurrently_created_events_and_streams_leak_nothing") == 0
 
 
 def test_stream_lookup_during_creation_and_destruction_of_others(devices: tuple[str, ...]) -> None:

@@ -138,5 +138,5 @@ def test_cache_limit_bounds_cached_memory() -> None:
 
 def test_get_limit_initializes_no_driver() -> None:
     assert eval_program(
-        "accelerator/get_limit_initializes_no_driver.py", env={"INTERLOCK_ACCELERATOR": "host"}
+        "accelerator.memory.get_limit_initializes_no_driver", env={"INTERLOCK_ACCELERATOR": "host"}
     ) == [None, None, "DeviceError"]

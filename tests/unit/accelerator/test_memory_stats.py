@@ -207,7 +207,7 @@ def test_destroyed_stream_releases_its_blocks() -> None:
 
 @pytest.mark.parametrize("call", ["Buffer(40 << 20)", "accelerator.empty_cache()"])
 def test_allocation_wait_ends_with_keyboard_interrupt(call: str) -> None:
-    raised, before, after, emptied = eval_program("accelerator/interrupt_a_wait_for_memory.py", call)
+    raised, before, after, emptied = eval_program("accelerator.memory.interrupt_a_wait_for_memory", call)
     assert raised == ["", "NoneType"]
     assert before == [0, 40 * MIB]
     assert after == [40 * MIB, 40 * MIB]
@@ -217,7 +217,7 @@ def test_allocation_wait_ends_with_keyboard_interrupt(call: str) -> None:
 def test_forked_child_has_its_own_allocator() -> None:
     options = ("-W", "ignore:This process:DeprecationWarning")
     *reported, parent = eval_program(
-        "accelerator/forked_child_has_its_own_allocator.py",
+        "accelerator.memory.forked_child_has_its_own_allocator",
         env={"INTERLOCK_ACCELERATOR": "host"},
         options=options,
     )

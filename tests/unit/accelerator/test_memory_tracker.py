@@ -134,7 +134,7 @@ def test_tracker_refuses_an_invalid_device(wrong: Any) -> None:
 def test_tracker_counts_nothing_without_an_accelerator() -> None:
     assert (
         eval_program(
-            "accelerator/track_memory_without_an_accelerator.py",
+            "accelerator.snapshots.track_memory_without_an_accelerator",
             env={"INTERLOCK_ACCELERATOR": "none"},
         )
         == [0] * 4 + ["DeviceError"] * 2

@@ -310,7 +310,7 @@ def test_on_oom_refuses_objects_that_are_not_callable(wrong: Any) -> None:
 
 
 def test_injected_failure_leaves_the_allocator_consistent() -> None:
-    *reported, ooms = eval_program("accelerator/injected_failure_leaves_the_allocator_consistent.py")
+    *reported, ooms = eval_program("accelerator.memory.injected_failure_leaves_the_allocator_consistent")
     assert reported == [[0] * 5] * 8, "the allocation succeeds after cached memory was released"
     assert ooms == 0
 
@@ -321,13 +321,13 @@ OPTIONS = ("-W", "ignore:This process:DeprecationWarning")
 @pytest.mark.parametrize("leave", ["pass", "sys.exit(0)", "allocate_once()", "fork()"], ids=stable_repr)
 def test_exit_while_on_oom_callbacks_run(leave: str) -> None:
     for _ in range(2):
-        done = run_program("accelerator/exit_while_on_oom_callbacks_run.py", leave, options=OPTIONS)
+        done = run_program("accelerator.exits.exit_while_on_oom_callbacks_run", leave, options=OPTIONS)
         assert (done.code, done.stdout, done.stderr) == (0, "gone\n", "")
 
 
 @pytest.mark.parametrize("never", ["spin()", "threading.Event().wait()"])
 def test_exit_while_an_on_oom_callback_never_returns(never: str) -> None:
-    done = run_program("accelerator/exit_while_an_on_oom_callback_never_returns.py", never)
+    done = run_program("accelerator.exits.exit_while_an_on_oom_callback_never_returns", never)
     assert (done.code, done.stdout, done.stderr) == (0, "", "")
 
 

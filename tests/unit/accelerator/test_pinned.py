@@ -23,7 +23,7 @@ def result_of(program: str, driver: str = "host:2") -> list[object]:
 
 @pytest.mark.parametrize("driver", ["none", "host:0", "host:2"])
 def test_stats_are_complete_and_zero_before_first_use(driver: str) -> None:
-    assert result_of("accelerator/stats_are_complete_and_zero_before_first_use.py", driver) == [
+    assert result_of("accelerator.memory.stats_are_complete_and_zero_before_first_use", driver) == [
         NAMES,
         True,
         [None] * 4,
@@ -31,19 +31,19 @@ def test_stats_are_complete_and_zero_before_first_use(driver: str) -> None:
 
 
 def test_stats_initialize_no_driver() -> None:
-    assert result_of("accelerator/stats_initialize_no_driver.py") == [5]
+    assert result_of("accelerator.memory.stats_initialize_no_driver") == [5]
 
 
 def test_stats_exclude_device_memory() -> None:
-    assert result_of("accelerator/stats_exclude_device_memory.py") == [NAMES, True, [None] * 4]
+    assert result_of("accelerator.memory.stats_exclude_device_memory") == [NAMES, True, [None] * 4]
 
 
 def test_stats_of_a_forked_child_are_its_own() -> None:
-    assert result_of("accelerator/stats_of_a_forked_child_are_its_own.py") == [0, "0"]
+    assert result_of("accelerator.memory.stats_of_a_forked_child_are_its_own") == [0, "0"]
 
 
 def test_fail_pinned_allocation_affects_no_device_and_checks_its_k() -> None:
-    (message,) = result_of("accelerator/fail_pinned_allocation_affects_no_device_and_checks_its_k.py")
+    (message,) = result_of("accelerator.memory.fail_pinned_allocation_affects_no_device_and_checks_its_k")
     assert isinstance(message, str)
     assert "fail_pinned_allocation" in message
     assert "at least 1" in message

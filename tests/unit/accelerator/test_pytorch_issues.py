@@ -46,7 +46,7 @@ def test_invalid_driver_file_raises_a_typed_error_with_its_name(is_stub: bool, t
     library = tmp_path / fake_driver.DRIVER
     if not is_stub:
         library.write_text("no library at all")
-    done = run_program("accelerator/pytorch_issues_use_a_device.py", env=env)
+    done = run_program("accelerator.drivers.pytorch_issues_use_a_device", env=env)
     assert (done.code, done.stderr, done.stdout.count("\n")) == (0, "", 1)
     assert str(library) in done.stdout
 
@@ -58,7 +58,7 @@ def test_invalid_driver_file_raises_a_typed_error_with_its_name(is_stub: bool, t
 )
 def test_outdated_driver_raises_a_typed_error(lacks: str, version: int, words: str, tmp_path: Path) -> None:
     done = run_program(
-        "accelerator/pytorch_issues_use_a_device.py",
+        "accelerator.drivers.pytorch_issues_use_a_device",
         env=fake_driver.build(tmp_path, version=version, lacks=[lacks]),
     )
     assert (done.code, done.stderr, done.stdout.count("\n")) == (0, "", 1)
@@ -68,7 +68,7 @@ def test_outdated_driver_raises_a_typed_error(lacks: str, version: int, words: s
 def test_exit_while_a_thread_waits_for_a_device() -> None:
     for pause in (0, 0.001, 0.01, 0.02, 0.03):
         done = run_program(
-            "accelerator/exit_while_a_thread_waits_for_a_device.py",
+            "accelerator.exits.exit_while_a_thread_waits_for_a_device",
             pause,
             env={"INTERLOCK_ACCELERATOR": "host"},
         )
@@ -92,7 +92,7 @@ def test_events_and_streams_wait_without_blocking_other_threads() -> None:
 
 def test_visible_devices_apply_until_first_use_and_then_warn() -> None:
     first, second, changed, again = eval_program(
-        "accelerator/visible_devices_apply_until_first_use_and_then_warn.py"
+        "accelerator.drivers.visible_devices_apply_until_first_use_and_then_warn"
     )
     assert (first, second, again) == ([2, []], [3, []], [3, []])
     number, (warning,) = changed
@@ -105,7 +105,7 @@ def test_memory_stats_are_complete_and_refuse_an_invalid_device(
     no_driver: dict[str, str],
 ) -> None:
     unused, refused, used, refused_later = eval_program(
-        "accelerator/memory_stats_are_complete_and_refuse_an_invalid_device.py",
+        "accelerator.memory.memory_stats_are_complete_and_refuse_an_invalid_device",
         env={"INTERLOCK_ACCELERATOR": "host"},
     )
     assert list(unused) == list(used)
@@ -116,14 +116,14 @@ def test_memory_stats_are_complete_and_refuse_an_invalid_device(
     assert set(refused) == {"DeviceError", "TypeError"}
     for without in (no_driver, {"INTERLOCK_ACCELERATOR": "host:0"}, {"INTERLOCK_ACCELERATOR": "none"}):
         assert eval_program(
-            "accelerator/memory_stats_are_complete_and_refuse_an_invalid_device.py", env=without
+            "accelerator.memory.memory_stats_are_complete_and_refuse_an_invalid_device", env=without
         ) == [unused, refused]
 
 
 def test_documented_no_ops_have_no_effect() -> None:
     assert (
         eval_program(
-            "accelerator/call_the_documented_no_ops.py",
+            "accelerator.drivers.call_the_documented_no_ops",
             env={"INTERLOCK_ACCELERATOR": "none"},
         )
         == 0
@@ -134,7 +134,7 @@ def test_missing_accelerator_is_none_and_the_error_names_the_search(
     no_driver: dict[str, str],
 ) -> None:
     current, why, message = eval_program(
-        "accelerator/missing_accelerator_is_none_and_the_error_names_the_search.py", env=no_driver
+        "accelerator.drivers.missing_accelerator_is_none_and_the_error_names_the_search", env=no_driver
     )
     assert current is None
     assert why in message
@@ -207,7 +207,7 @@ def test_graph_names_the_required_stream_and_follows_its_mode() -> None:
             strict.capture_end()
 
 
-USES_MEMORY = "accelerator/use_memory_of_a_stream.py"
+USES_MEMORY = "accelerator.memory.use_memory_of_a_stream"
 
 
 def test_unsupported_backend_key_does_not_affect_memory_stats() -> None:

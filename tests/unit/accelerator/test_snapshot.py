@@ -243,9 +243,9 @@ def layout(entries: list[_snapshot_types.TraceEntry]) -> list[tuple[Any, ...]]:
 
 def test_heavy_program_is_replayed_in_a_new_process(tmp_path: Path) -> None:
     recorded, repeated = tmp_path / "recorded.pickle", tmp_path / "repeated.pickle"
-    done = run_program("accelerator/record_a_snapshot_of_many_allocations.py", str(recorded))
+    done = run_program("accelerator.snapshots.record_many_allocations", str(recorded))
     assert done.code == 0, done.stderr
-    counted = eval_program("accelerator/replay_a_recorded_snapshot.py", str(recorded), str(repeated))
+    counted = eval_program("accelerator.snapshots.replay_a_recorded_snapshot", str(recorded), str(repeated))
     before = pickle.loads(recorded.read_bytes())
     after = pickle.loads(repeated.read_bytes())
     [reported], [again] = before["device_traces"], after["device_traces"]
@@ -286,18 +286,18 @@ def test_history_starts_with_the_first_device_and_initializes_none(no_driver: di
         "external_annotations": [],
     }
     seen = eval_program(
-        "accelerator/history_starts_with_the_first_device_and_initializes_none.py", env={**no_driver}
+        "accelerator.snapshots.history_starts_with_the_first_device_and_initializes_none", env={**no_driver}
     )
     assert seen == [nothing, [["segment_alloc", "alloc", "snapshot"], []], "native"]
 
 
 def test_forked_child_starts_its_own_history() -> None:
-    answer = eval_program("accelerator/forked_child_starts_its_own_history.py")
+    answer = eval_program("accelerator.snapshots.forked_child_starts_its_own_history")
     assert answer == "segment_alloc alloc snapshot"
 
 
 def test_threads_record_frames_while_histories_start_and_stop() -> None:
-    answer = eval_program("accelerator/threads_record_frames_while_histories_start_and_stop.py")
+    answer = eval_program("accelerator.snapshots.threads_record_frames_while_histories_start_and_stop")
     assert answer == [50, ["allocates"]]
 
 
@@ -313,7 +313,7 @@ def viewer() -> str:
 @pytest.mark.parametrize("kind", ["trace_plot", "segment_plot", "segments", "memory", "stats", "trace"])
 def test_snapshot_opens_in_the_viewer_of_pytorch(tmp_path: Path, viewer: str, kind: str) -> None:
     dumped, shown = tmp_path / "snapshot.pickle", tmp_path / "shown"
-    done = run_program("accelerator/snapshot_opens_in_the_viewer_of_pytorch.py", str(dumped))
+    done = run_program("accelerator.snapshots.record_many_allocations", str(dumped))
     assert done.code == 0, done.stderr
     # A fake of the script that the viewer would download to draw flame graphs.
     script = tmp_path / ".cache" / "flamegraph.pl"

@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
-from tests.helpers.subprocess import PROGRAMS, eval_program, run_program
+from tests.helpers.subprocess import eval_program, marked_lines, run_program
 
-PROGRAM = "aio/use_scopes_in_tasks.py"
-PATH = PROGRAMS / PROGRAM
-
-
-def line_of(comment: str) -> int:
-    (found,) = [number for number, line in enumerate(read(PATH), 1) if line.endswith(f"# {comment}")]
-    return found
-
-
-def read(path: Path) -> list[str]:
-    return path.read_text().splitlines()
+PROGRAM = "aio.use_scopes_in_tasks"
 
 
 @pytest.mark.parametrize(
     "case", ["overlap_of_modes", "overlap_of_flags", "overlap_of_a_mode_and_a_flag", "overlap_twice"]
 )
 def test_overlapping_scopes_of_two_tasks_are_reported_once(case: str) -> None:
-    site = f"{PATH}:{line_of('work')}"
+    site = marked_lines("aio.work")["scope"]
     ((category, message, location),) = eval_program(PROGRAM, case, "always")
     assert (category, location) == ("ScopeWarning", site)
     tasks = re.findall(r"Task-\d+", message)

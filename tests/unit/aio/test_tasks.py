@@ -417,6 +417,6 @@ def test_task_state_dropped_in_its_step_restores_the_thread_state() -> None:
 
 
 def test_steps_without_a_coroutine_are_refused_and_finalized_silently() -> None:
-    done = run_program("aio/steps_without_a_coroutine_are_refused_and_finalized_silently.py")
+    done = run_program("aio.steps_without_a_coroutine_are_refused_and_finalized_silently")
     assert (done.code, done.stderr) == (0, "")
     assert "coroutine" in done.stdout

@@ -586,7 +586,7 @@ def test_hook_that_was_registered_before_a_fork_runs_in_the_child() -> None:
 
 
 def test_backward_passes_inside_of_each_other_fit_small_stacks() -> None:
-    done = run_program("autograd/passes_on_small_stacks.py")
+    done = run_program("autograd.passes_on_small_stacks")
     assert (done.code, done.stdout, done.stderr) == (0, "ok\n", "")
 
 

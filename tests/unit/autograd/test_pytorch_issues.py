@@ -12,7 +12,7 @@ import interlock
 import pytest
 from interlock import backends
 
-from tests.helpers.subprocess import eval_program, run_program
+from tests.helpers.subprocess import eval_program, marked_lines, run_program
 from tests.helpers.thread_worker import Worker
 from tests.unit.autograd.mode_cases import HIDDEN, MODES, START, State, all_modes, public_modes
 from tests.unit.autograd.test_decorator_matrix import DECORATORS
@@ -177,10 +177,11 @@ def test_error_for_a_view_made_in_no_grad_mode_names_the_cure() -> None:
 
 
 def test_error_for_a_view_names_its_line_under_interlock_debug() -> None:
-    done = run_program("autograd/change_a_view_made_without_grad.py", env={"INTERLOCK_DEBUG": "1"})
+    program = "autograd.change_a_view_made_without_grad"
+    done = run_program(program, env={"INTERLOCK_DEBUG": "1"})
     assert done.code == 0, done.stderr
     assert "created in no_grad mode at" in done.stdout
-    assert "change_a_view_made_without_grad.py:5," in done.stdout
+    assert f"{marked_lines(program)['made']}," in done.stdout
 
 
 def test_error_for_an_inference_tensor_names_the_cure() -> None:
@@ -195,7 +196,7 @@ def test_error_for_an_inference_tensor_names_the_cure() -> None:
 
 
 def test_backward_starts_no_thread() -> None:
-    assert eval_program("autograd/pytorch_issues_threads_of_a_backward_pass.py") == [True, True, True, 1]
+    assert eval_program("autograd.pytorch_issues_threads_of_a_backward_pass") == [True, True, True, 1]
 
 
 # PyTorch: the state of a new thread depends on the build of CPython, and writes inside a scope are lost.
@@ -209,7 +210,7 @@ def test_threads_start_from_defaults_and_writes_end_with_their_scope(
 ) -> None:
     # Pythons before 3.14 ignore the option.
     options = [] if inherit is None else ["-X", f"thread_inherit_context={inherit}"]
-    seen = eval_program("autograd/pytorch_issues_inheritance.py", options=options)
+    seen = eval_program("autograd.pytorch_issues_inheritance", options=options)
     assert seen[:4] == [INSIDE, DEFAULTS, DEFAULTS, INSIDE], "a context contains no mode"
     assert seen[4:6] == [WRITTEN, WRITTEN], "a write changes the scope that owns the flag"
     assert seen[6:] == [DEFAULTS, DEFAULTS, DEFAULTS, True], "and is undone with it"

@@ -195,10 +195,10 @@ def test_a_long_chain_of_hooks_is_released_without_recursion() -> None:
 
 
 def test_collection_releases_what_a_detached_thread_has_dropped() -> None:
-    done = run_program("autograd/objects_dropped_while_detached.py")
+    done = run_program("autograd.objects_dropped_while_detached")
     assert (done.code, done.stdout, done.stderr) == (0, "ok\n", "")
 
 
 def test_memory_of_a_dropped_hook_is_free_for_a_buffer() -> None:
-    done = run_program("autograd/memory_of_a_dropped_hook.py")
+    done = run_program("autograd.memory_of_a_dropped_hook")
     assert (done.code, done.stdout, done.stderr) == (0, "ok\n", "")

@@ -20,7 +20,7 @@ NAMES = {
 def query(wish: str | None) -> tuple[str, list[list[str]]]:
     """Return the capability and the warnings of a process with this environment variable."""
     env = {} if wish is None else {"ATEN_CPU_CAPABILITY": wish}
-    seen, caught = eval_program("backends/query_the_cpu_capability.py", env=env)
+    seen, caught = eval_program("backends.libraries.query_the_cpu_capability", env=env)
     assert len(set(seen)) == 1
     return seen[0], caught
 

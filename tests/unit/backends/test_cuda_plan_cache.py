@@ -42,7 +42,7 @@ def no_device(tmp_path: Path) -> dict[str, str]:
 
 @needs_a_driver
 def test_every_device_has_its_own_cache(two_devices: dict[str, str]) -> None:
-    assert answer("backends/every_device_has_its_own_cache.py", two_devices) == [
+    assert answer("backends.plan_caches.every_device_has_its_own_cache", two_devices) == [
         [4096] * 4,
         [0, 7, 7, 7],
         [0, 7],
@@ -52,7 +52,7 @@ def test_every_device_has_its_own_cache(two_devices: dict[str, str]) -> None:
 
 @needs_a_driver
 def test_manager_has_the_attributes_of_the_current_device(two_devices: dict[str, str]) -> None:
-    assert answer("backends/manager_has_the_attributes_of_the_current_device.py", two_devices) == [
+    assert answer("backends.plan_caches.manager_has_the_attributes_of_the_current_device", two_devices) == [
         2**63 - 1,
         0,
         0,
@@ -66,7 +66,9 @@ def test_manager_has_the_attributes_of_the_current_device(two_devices: dict[str,
 def test_missing_cuda_device_is_refused_with_the_available_ones(
     two_devices: dict[str, str],
 ) -> None:
-    reported = answer("backends/missing_cuda_device_is_refused_with_the_available_ones.py", two_devices)
+    reported = answer(
+        "backends.plan_caches.missing_cuda_device_is_refused_with_the_available_ones", two_devices
+    )
     assert {name for name, _ in reported} == {"DeviceError"}
     texts = [text for _, text in reported]
     outside, mistaken = texts[:5] + texts[-2:], texts[5:-2]
@@ -87,7 +89,7 @@ def test_missing_cuda_device_is_refused_with_the_available_ones(
 
 @needs_a_driver
 def test_max_size_is_validated_named_and_can_be_frozen(two_devices: dict[str, str]) -> None:
-    raised = answer("backends/max_size_is_validated_named_and_can_be_frozen.py", two_devices)
+    raised = answer("backends.plan_caches.max_size_is_validated_named_and_can_be_frozen", two_devices)
     assert [name for name, _ in raised] == ["FlagValueError"] * 2 + ["FlagTypeError"] * 4 + [
         "FlagsFrozenError"
     ]
@@ -97,7 +99,7 @@ def test_max_size_is_validated_named_and_can_be_frozen(two_devices: dict[str, st
 
 @needs_a_driver
 def test_every_access_without_a_device_raises(no_device: dict[str, str]) -> None:
-    reported = answer("backends/every_access_without_a_device_raises.py", no_device)
+    reported = answer("backends.plan_caches.every_access_without_a_device_raises", no_device)
     assert {name for name, _ in reported} == {"NoAcceleratorError"}
     (text,) = {text for _, text in reported}
     assert text.startswith("backends.cuda.cufft_plan_cache: no CUDA device: ")

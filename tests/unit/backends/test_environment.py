@@ -34,7 +34,7 @@ def test_invalid_variable_does_not_affect_valid_ones() -> None:
 
 def test_environment_value_reappears_when_an_assignment_is_unset() -> None:
     assert eval_program(
-        "backends/environment_value_reappears_when_an_assignment_is_unset.py",
+        "backends.flags.environment_value_reappears_when_an_assignment_is_unset",
         env={"INTERLOCK_CUDNN_ENABLED": "0"},
     ) == [
         [False, "environment"],
@@ -48,7 +48,7 @@ def test_environment_value_reappears_when_an_assignment_is_unset() -> None:
 
 
 def test_environment_is_read_once() -> None:
-    assert eval_program("backends/environment_is_read_once.py", env={"INTERLOCK_CUDNN_ENABLED": "0"}) == [
+    assert eval_program("backends.flags.environment_is_read_once", env={"INTERLOCK_CUDNN_ENABLED": "0"}) == [
         False,
         False,
         False,
@@ -60,12 +60,12 @@ def test_environment_is_read_once() -> None:
 def test_precision_lookup_starts_from_the_environment_value_of_a_node() -> None:
     env = {"INTERLOCK_FP32_PRECISION": "ieee", "INTERLOCK_CUDNN_RNN_FP32_PRECISION": "tf32"}
     assert eval_program(
-        "backends/precision_lookup_starts_from_the_environment_value_of_a_node.py", env=env
+        "backends.flags.precision_lookup_starts_from_the_environment_value_of_a_node", env=env
     ) == ["ieee", "tf32", "ieee", False, "tf32", "tf32"]
 
 
 def test_environment_level_is_in_the_snapshot_but_not_restored() -> None:
-    program = "backends/restore_a_snapshot_below_an_assigned_value.py"
+    program = "backends.flags.restore_a_snapshot_below_an_assigned_value"
     assert eval_program(program, env={"INTERLOCK_CUDNN_ENABLED": "0"}) == [False, "environment"]
 
 
@@ -90,7 +90,7 @@ def test_environment_may_set_a_precision_node_to_none() -> None:
 def test_unknown_variable_warns_with_a_suggestion_and_its_values(
     variable: str, near: str, allowed: tuple[str, ...]
 ) -> None:
-    ((category, message),) = eval_program("backends/warnings_of_the_import.py", env={variable: "1"})
+    ((category, message),) = eval_program("backends.imports.warnings_of_the_import", env={variable: "1"})
     assert category == "FlagEnvironmentWarning"
     assert re.search(rf"\b{variable}\b", message)
     assert re.search(rf"\b{near}\b", message)
@@ -98,7 +98,9 @@ def test_unknown_variable_warns_with_a_suggestion_and_its_values(
 
 
 def test_unknown_variable_without_a_suggestion_warns_too() -> None:
-    ((category, message),) = eval_program("backends/warnings_of_the_import.py", env={"INTERLOCK_ZZZYZX": "1"})
+    ((category, message),) = eval_program(
+        "backends.imports.warnings_of_the_import", env={"INTERLOCK_ZZZYZX": "1"}
+    )
     assert category == "FlagEnvironmentWarning"
     assert "INTERLOCK_ZZZYZX" in message
 
@@ -107,4 +109,4 @@ def test_unknown_variable_without_a_suggestion_warns_too() -> None:
     "variable", ["CUDNN_ENABLED", "XINTERLOCK_CUDNN_ENABLED", "INTERLOCK", "interlock_x"]
 )
 def test_variables_with_another_prefix_are_ignored(variable: str) -> None:
-    assert eval_program("backends/warnings_of_the_import.py", env={variable: "1"}) == []
+    assert eval_program("backends.imports.warnings_of_the_import", env={variable: "1"}) == []

@@ -11,7 +11,7 @@ import pytest
 from interlock import backends, errors
 
 from tests.helpers.ids import stable_repr
-from tests.helpers.subprocess import eval_program, eval_python
+from tests.helpers.subprocess import eval_program, eval_python, marked_lines
 from tests.unit.backends.flag_specs import read_all
 
 pytestmark = pytest.mark.usefixtures("restored")
@@ -32,17 +32,18 @@ def test_explain_suggests_a_name_for_an_unknown_flag() -> None:
         backends.explain(3)
 
 
-SET_BY = "explain_who_set_a_flag.py"
+SET_BY = "backends.flags.explain_who_set_a_flag"
 
 
 def test_explain_names_the_line_that_set_a_flag_if_traced() -> None:
-    never, assigned, scoped, after, deleted = eval_program(f"backends/{SET_BY}", env={"INTERLOCK_DEBUG": "1"})
+    never, assigned, scoped, after, deleted = eval_program(SET_BY, env={"INTERLOCK_DEBUG": "1"})
+    lines = marked_lines(SET_BY)
     assert never is None
-    assert assigned.endswith(f"{SET_BY}:6")
-    assert scoped.endswith(f"{SET_BY}:8")
+    assert assigned == lines["assigned"]
+    assert scoped == lines["scoped"]
     assert after == assigned
     assert deleted is None
-    assert eval_program(f"backends/{SET_BY}") == [None] * 5
+    assert eval_program(SET_BY) == [None] * 5
 
 
 def test_explain_names_the_node_from_which_a_precision_is_inherited() -> None:

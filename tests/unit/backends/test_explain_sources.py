@@ -66,7 +66,7 @@ def test_explain_names_the_variable_that_forbids_tf32_as_override() -> None:
 
 
 def test_explain_names_the_module_that_set_a_flag_at_import() -> None:
-    lines = eval_program("backends/import_a_module_that_sets_flags.py", env={"INTERLOCK_DEBUG": "1"})
+    lines = eval_program("backends.flags.import_a_module_that_sets_flags", env={"INTERLOCK_DEBUG": "1"})
     assert [line.rpartition("/")[2] for line in lines] == [f"careless.py:{line}" for line in (3, 4, 5, 5)]
 
 

@@ -52,7 +52,7 @@ def read_with(number: int, *, views: bool) -> Any:
     flags = [flag for flag in FLAGS if flag.is_view is views]
     variables = {flag.variable: spelled(flag)[number % len(spelled(flag))][0] for flag in flags}
     last = {flag.name: flag.legal[-1] for flag in flags}
-    return eval_program("backends/read_every_flag.py", last, env=variables)
+    return eval_program("backends.imports.read_every_flag", last, env=variables)
 
 
 @EACH
@@ -71,7 +71,7 @@ def test_variable_sets_the_flag_unless_it_is_assigned(flag: Flag) -> None:
 def read_with_text(text: str) -> Any:
     """Return all values and warnings of a process in which every variable has this text."""
     last = {flag.name: flag.legal[-1] for flag in FLAGS}
-    return eval_program("backends/read_every_flag.py", last, env={flag.variable: text for flag in FLAGS})
+    return eval_program("backends.imports.read_every_flag", last, env={flag.variable: text for flag in FLAGS})
 
 
 def allowed_in_the_environment(flag: Flag) -> tuple[str, ...]:

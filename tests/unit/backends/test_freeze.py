@@ -85,4 +85,4 @@ def test_gradient_modes_are_not_frozen() -> None:
 
 
 def test_disable_global_flags_is_permanent_and_names_its_caller() -> None:
-    assert eval_program("backends/freeze_one_way.py") == [True, True, True, True, False, True, True, True]
+    assert eval_program("backends.flags.freeze_one_way") == [True, True, True, True, False, True, True, True]

@@ -41,7 +41,7 @@ def test_unsupported_backends_are_not_available() -> None:
 
 
 def test_import_and_is_available_load_nothing() -> None:
-    assert eval_program("backends/import_and_is_available_load_nothing.py") == []
+    assert eval_program("backends.libraries.import_and_is_available_load_nothing") == []
 
 
 CUSOLVER = fake_libraries.PROPERTIES % ("cusolverGetProperty", 12, 0, 1)
@@ -105,7 +105,7 @@ def test_unloadable_files_are_skipped(tmp_path: Path) -> None:
 def test_version_is_queried_from_the_library_which_stays_loaded(tmp_path: Path) -> None:
     fake_libraries.build(tmp_path, "libcudnn.so.9", fake_libraries.CUDNN % 91_002)
     assert eval_program(
-        "backends/version_is_queried_from_the_library_which_stays_loaded.py",
+        "backends.libraries.version_is_queried_from_the_library_which_stays_loaded",
         str(tmp_path),
         env=fake_libraries.environment(tmp_path),
     ) == [False, 91_002, 91_002, True]
@@ -152,7 +152,7 @@ def test_version_is_equal_for_concurrent_threads(tmp_path: Path) -> None:
     fake_libraries.build(tmp_path, "libcudnn.so.9", fake_libraries.CUDNN % 91_002)
     assert (
         eval_program(
-            "backends/version_is_equal_for_concurrent_threads.py",
+            "backends.libraries.version_is_equal_for_concurrent_threads",
             env=fake_libraries.environment(tmp_path),
         )
         == [91_002] * 8
@@ -163,7 +163,7 @@ def test_version_is_equal_for_concurrent_threads(tmp_path: Path) -> None:
 def test_explain_reports_whether_the_affected_library_is_available(tmp_path: Path) -> None:
     fake_libraries.build(tmp_path / "packages" / "nvidia" / "cusolver" / "lib", "libcusolver.so.12", CUSOLVER)
     absent, found, loaded = eval_program(
-        "backends/explain_reports_whether_the_affected_library_is_available.py",
+        "backends.libraries.explain_reports_whether_the_affected_library_is_available",
         str(tmp_path / "packages"),
         env=fake_libraries.environment(),
     )
@@ -176,7 +176,7 @@ def test_explain_reports_whether_the_affected_library_is_available(tmp_path: Pat
 def test_explain_follows_library_variables_immediately(tmp_path: Path) -> None:
     library = fake_libraries.build(tmp_path / "there", "libcusolver.so.12", CUSOLVER)
     absent, *reported = eval_program(
-        "backends/explain_follows_library_variables_immediately.py",
+        "backends.libraries.explain_follows_library_variables_immediately",
         str(tmp_path / "there"),
         str(tmp_path / "nowhere"),
         str(library),
@@ -193,7 +193,7 @@ def test_explain_follows_library_variables_immediately(tmp_path: Path) -> None:
 def test_explain_follows_libraries_loaded_by_other_code(tmp_path: Path) -> None:
     library = fake_libraries.build(tmp_path, "libcusolver.so.12", CUSOLVER)
     assert eval_program(
-        "backends/explain_follows_libraries_loaded_by_other_code.py",
+        "backends.libraries.explain_follows_libraries_loaded_by_other_code",
         str(library),
         env=fake_libraries.environment(),
     ) == [True, " through cuSOLVER"]
@@ -204,7 +204,7 @@ def test_explain_finds_a_new_library_file(tmp_path: Path) -> None:
     library = fake_libraries.build(tmp_path, "libcusolver.so.12", CUSOLVER)
     hidden = library.rename(tmp_path / "hidden")
     (before,) = eval_program(
-        "backends/explain_finds_a_new_library_file.py",
+        "backends.libraries.explain_finds_a_new_library_file",
         str(hidden),
         str(library),
         env=fake_libraries.environment(tmp_path),
@@ -225,14 +225,14 @@ def test_is_acceptable_is_false_for_a_cpu_tensor() -> None:
 @fake_libraries.NEEDS_COMPILER
 def test_is_acceptable_is_true_on_cuda_if_cudnn_is_enabled_and_found(tmp_path: Path) -> None:
     fake_libraries.build(tmp_path, "libcudnn.so.9", fake_libraries.CUDNN % 91_002)
-    answer = eval_program("backends/query_is_acceptable.py", env=fake_libraries.environment(tmp_path))
+    answer = eval_program("backends.libraries.query_is_acceptable", env=fake_libraries.environment(tmp_path))
     assert answer == [[True, []], [False, []], [False, []], [False, []]]
 
 
 @fake_libraries.NEEDS_COMPILER
 def test_is_acceptable_warns_if_only_cudnn_is_missing(tmp_path: Path) -> None:
     fake_libraries.build(tmp_path, "libcudnn.so.9", fake_libraries.EMPTY_LIBRARY)
-    answer = eval_program("backends/query_is_acceptable.py", env=fake_libraries.environment(tmp_path))
+    answer = eval_program("backends.libraries.query_is_acceptable", env=fake_libraries.environment(tmp_path))
     assert answer == [[False, ["UserWarning"]], [False, []], [False, []], [False, []]]
 
 

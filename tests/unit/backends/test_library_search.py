@@ -21,7 +21,7 @@ EACH = pytest.mark.parametrize(("name", "row"), LIBRARIES.items(), ids=LIBRARIES
 
 def result_of(code: str, env: dict[str, str]) -> Any:
     """Return the value of `result` after the code."""
-    return eval_program("backends/library_search_run.py", textwrap.dedent(code), env=env)
+    return eval_program("backends.libraries.run", textwrap.dedent(code), env=env)
 
 
 def test_table_has_every_library() -> None:
@@ -240,9 +240,7 @@ def test_loaded_library_stays_and_another_path_is_refused(tmp_path: Path) -> Non
     two = fake_libraries.build(tmp_path / "two", "libcudnn.so.9", fake_libraries.CUDNN % 90_200)
     (tmp_path / "link").symlink_to(one)
     paths = str(one), str(tmp_path / "link"), str(two)
-    answer = eval_program(
-        "backends/library_search_load_another_path.py", *paths, env=fake_libraries.environment()
-    )
+    answer = eval_program("backends.libraries.load_another_path", *paths, env=fake_libraries.environment())
     same, by_link, (kind, message), still = answer
     assert [same, by_link, still] == [True, True, True]
     assert kind == "LibraryPathError"
@@ -250,7 +248,7 @@ def test_loaded_library_stays_and_another_path_is_refused(tmp_path: Path) -> Non
 
 
 def test_path_variables_are_known_and_a_misspelt_one_warns() -> None:
-    program = "backends/import_warnings.py"
+    program = "backends.imports.import_warnings"
     variables = {f"INTERLOCK_{name.upper()}_PATH": "/nowhere" for name in libraries.NAMES}
     assert eval_program(program, env=variables) == []
     (message,) = eval_program(program, env={"INTERLOCK_CUDN_PATH": "/nowhere"})
@@ -260,9 +258,7 @@ def test_path_variables_are_known_and_a_misspelt_one_warns() -> None:
 @fake_libraries.NEEDS_COMPILER
 def test_find_calls_no_function_of_an_mkl_loaded_by_other_code(tmp_path: Path) -> None:
     path = fake_libraries.build(tmp_path, "libmkl_rt.so.3", fake_libraries.MKL)
-    done = run_program(
-        "backends/library_search_of_a_loaded_mkl.py", str(path), env=fake_libraries.environment()
-    )
+    done = run_program("backends.libraries.of_a_loaded_mkl", str(path), env=fake_libraries.environment())
     assert done.stdout.splitlines()[:2] == [
         "[<Source.LOADED: 'loaded'>, True, None]",
         "version query",
@@ -303,7 +299,7 @@ def test_load_by_two_threads_returns_one_file_and_unloads_none(tmp_path: Path) -
     )
     one = fake_libraries.build(tmp_path / "one", "libcudnn.so.9", source)
     two = fake_libraries.build(tmp_path / "two", "libcudnn.so.9", source)
-    program = "backends/library_search_load_two_files_at_once.py"
+    program = "backends.libraries.load_two_files_at_once"
     done = run_program(program, str(one), str(two), env=fake_libraries.environment())
     assert (done.code, done.stdout) == (0, "[False, True] 9.28.0\n")
 
@@ -324,8 +320,10 @@ def test_path_is_distinct_from_a_loaded_file_of_equal_name(tmp_path: Path) -> No
 
 
 @fake_libraries.NEEDS_COMPILER
-def test_environment_is_read_without_a_race_with_python_threads(tmp_path: Path) -> None:
+def test_environment_is_read_without_a_race_with_python_threads(tmp_path: Path, full: bool) -> None:
     """Such a race could only crash: the environment is read from a copy, so a change has no effect."""
     fake_libraries.build(tmp_path, "libcudnn.so.9", fake_libraries.CUDNN % 92_800)
-    program = "backends/library_search_while_the_environment_changes.py"
-    assert eval_program(program, env=fake_libraries.environment(tmp_path)) == ["environment"]
+    program = "backends.libraries.while_the_environment_changes"
+    searches = 2000 if full else 200
+    found = eval_program(program, searches, env=fake_libraries.environment(tmp_path))
+    assert found == ["environment"]

@@ -58,7 +58,7 @@ def test_uninitialized_mkl_is_not_called(tmp_path: Path) -> None:
     mkl = fake_libraries.build(tmp_path, "libmkl_rt.so.3", MKL)
     gnu = fake_libraries.build(tmp_path, "libgomp.so.1", fake_libraries.OPENMP % 7)
     done = run_program(
-        "backends/uninitialized_mkl_is_not_called.py",
+        "backends.openmp.uninitialized_mkl_is_not_called",
         str(mkl),
         str(gnu),
         env=fake_libraries.environment(),
@@ -72,7 +72,7 @@ def test_runtimes_lists_every_loaded_runtime_with_its_limit(hidden: bool, tmp_pa
     gnu = fake_libraries.build(tmp_path, "libgomp.so.1", fake_libraries.OPENMP % 7)
     intel = fake_libraries.build(tmp_path, "libiomp5.so", fake_libraries.OPENMP % 3)
     before, after = eval_program(
-        "backends/openmp_runtimes_after_loading.py",
+        "backends.openmp.runtimes_after_loading",
         hidden,
         [str(gnu), str(intel)],
         env=fake_libraries.environment(),
@@ -84,7 +84,7 @@ def test_runtimes_lists_every_loaded_runtime_with_its_limit(hidden: bool, tmp_pa
 @NEEDS_GNU_RUNTIME
 def test_set_num_threads_is_reported_by_gnus_runtime_and_threadpoolctl() -> None:
     default, *set_by_main, on_another_thread, at_the_end = eval_program(
-        "backends/number_of_threads_of_openmp.py", GNU_RUNTIME, env={"OMP_NUM_THREADS": "5"}
+        "backends.openmp.number_of_threads_of_openmp", GNU_RUNTIME, env={"OMP_NUM_THREADS": "5"}
     )
     assert default == [5, 5], "a runtime that is loaded later begins with its own default"
     assert set_by_main == [[1, 1], [2, 2]]
@@ -93,7 +93,7 @@ def test_set_num_threads_is_reported_by_gnus_runtime_and_threadpoolctl() -> None
 
 @NEEDS_GNU_RUNTIME
 def test_set_num_threads_in_a_forked_child_sets_the_number_of_gnus_runtime() -> None:
-    assert eval_program("backends/number_of_threads_in_a_forked_child.py", GNU_RUNTIME) == [3, 2]
+    assert eval_program("backends.openmp.number_of_threads_in_a_forked_child", GNU_RUNTIME) == [3, 2]
 
 
 @fake_libraries.NEEDS_COMPILER
@@ -120,6 +120,6 @@ def test_set_num_threads_is_passed_to_mkl_once_it_is_initialized(tmp_path: Path)
     mkl = fake_libraries.build(tmp_path, "libmkl_rt.so.3", MKL_WITH_THREADS)
     core = fake_libraries.build(tmp_path, "libmkl_core.so.3", fake_libraries.EMPTY_LIBRARY)
     done = run_program(
-        "backends/number_of_threads_of_mkl.py", str(mkl), str(core), env=fake_libraries.environment()
+        "backends.openmp.number_of_threads_of_mkl", str(mkl), str(core), env=fake_libraries.environment()
     )
     assert done == Result(0, "initialized\nprocess 3\nthread 0\ndynamic 0\n", "")

@@ -99,7 +99,7 @@ def test_freeze_ends_and_its_error_names_the_flag_and_the_line() -> None:
 
 @pytest.mark.parametrize("freeze", ["backends.disable_global_flags()", "backends.frozen().__enter__()"])
 def test_freeze_holds_during_scopes_on_two_other_threads(freeze: str) -> None:
-    assert eval_program("backends/write_during_scopes_on_two_threads.py", freeze, seconds=30) == [
+    assert eval_program("backends.flags.write_during_scopes_on_two_threads", freeze, seconds=30) == [
         0,
         True,
         True,
@@ -153,7 +153,7 @@ def test_unsupported_engine_is_refused_with_the_supported_ones() -> None:
 
 def test_neither_the_import_nor_a_round_trip_of_every_flag_warns() -> None:
     table = {flag.name: [value for value, _ in flag.accepted] for flag in FLAGS}
-    done = run_program("backends/pytorch_issues_round_trip.py", table, MODULES, options=["-W", "error"])
+    done = run_program("backends.flags.pytorch_issues_round_trip", table, MODULES, options=["-W", "error"])
     assert done == (0, "", "")
 
 

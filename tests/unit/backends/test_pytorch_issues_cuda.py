@@ -108,7 +108,7 @@ def test_enable_functions_have_a_scoped_form(
 
 
 def test_only_deprecated_functions_warn() -> None:
-    assert eval_program("backends/use_every_name_of_backends_cuda.py", options=["-W", "error"]) == [
+    assert eval_program("backends.flags.use_every_name_of_backends_cuda", options=["-W", "error"]) == [
         "sdp_kernel"
     ]
 
@@ -118,7 +118,7 @@ def test_only_deprecated_functions_warn() -> None:
 )
 def test_without_a_driver_the_plan_caches_give_one_clear_error(tmp_path: Path) -> None:
     (reported,) = eval_program(
-        "backends/without_a_driver_the_plan_caches_give_one_clear_error.py",
+        "backends.plan_caches.without_a_driver_the_plan_caches_give_one_clear_error",
         env=fake_driver.build(tmp_path, init=100),
         options=["-W", "error"],
     )

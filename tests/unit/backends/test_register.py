@@ -162,7 +162,7 @@ def test_register_refuses_invalid_flags(
 
 def test_environment_sets_the_flag_by_the_prefix_of_its_library() -> None:
     done = run_program(
-        "backends/environment_sets_the_flag_by_the_prefix_of_its_library.py",
+        "backends.flags.environment_sets_the_flag_by_the_prefix_of_its_library",
         env={"MYLIB_GOOD": "7", "MYLIB_BAD": "many"},
     )
     assert done.code == 0, done.stderr

@@ -348,7 +348,7 @@ USES = {
 @pytest.mark.parametrize("use", USES.values(), ids=USES)
 def test_misspelt_variable_of_a_library_warns_once_at_a_use(use: str) -> None:
     env = {"MYLIB_VERBOS": "1", "MYLIB_LEVEL_A": "2", "MYLIB_HOME": "/x", "OTHER_X": "1"}
-    done = run_program("backends/register_with_misspelt_variables.py", f"{use}; {use}", env=env)
+    done = run_program("backends.flags.register_with_misspelt_variables", f"{use}; {use}", env=env)
     assert done.code == 0, done.stderr
     (line,) = done.stdout.splitlines()
     assert line.startswith("MYLIB_VERBOS is ignored: ")
@@ -358,7 +358,7 @@ def test_misspelt_variable_of_a_library_warns_once_at_a_use(use: str) -> None:
 
 def test_register_after_a_use_reads_its_variable_and_warns_of_nothing() -> None:
     done = run_program(
-        "backends/register_after_a_use_reads_its_variable_and_warns_of_nothing.py",
+        "backends.flags.register_after_a_use_reads_its_variable_and_warns_of_nothing",
         env={"QY": "none", "Q_Z": "NONE", "Q_W": "2.5"},
     )
     assert (done.code, done.stdout, done.stderr) == (0, "None None 2.5 Q_W\n", "")
@@ -396,7 +396,7 @@ def test_explain_accepts_a_flag_object_like_override() -> None:
     [("''", "str(n)"), ("0.5", "1e200 + n * 1e190"), ("0.5", "5e-324 * (n + 1)")],
 )
 def test_flag_accepts_any_number_of_distinct_values(default: str, value: str) -> None:
-    done = run_program("backends/flag_accepts_any_number_of_distinct_values.py", default, value)
+    done = run_program("backends.flags.flag_accepts_any_number_of_distinct_values", default, value)
     assert done.code == 0, done.stderr
 
 
@@ -419,7 +419,7 @@ def test_float_flag_refuses_an_int_beyond_the_largest_float() -> None:
 
 def test_library_without_misspelt_variables_warns_of_nothing() -> None:
     done = run_program(
-        "backends/register_with_misspelt_variables.py",
+        "backends.flags.register_with_misspelt_variables",
         "verbose.value",
         env={"MYLIB_VERBOSE": "1", "MYLIB_PATH": os.sep},
     )

@@ -98,7 +98,7 @@ def test_namespace_or_function_is_not_assigned_or_deleted(owner: Any, name: str,
 
 
 def test_reimported_module_replaces_the_previous_one() -> None:
-    done = run_program("backends/reimported_module_replaces_the_previous_one.py")
+    done = run_program("backends.flags.reimported_module_replaces_the_previous_one")
     assert (done.code, done.stdout) == (0, "False\n"), done.stderr
 
 

@@ -60,7 +60,7 @@ def test_blocked_package_is_not_available(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_flags_leaves_precision_unset_with_environment_variables() -> None:
     done = run_program(
-        "backends/flags_leaves_precision_unset_with_environment_variables.py",
+        "backends.flags.flags_leaves_precision_unset_with_environment_variables",
         env={"INTERLOCK_CUDNN_ALLOW_TF32": "0"},
     )
     assert done.code == 0, done.stderr

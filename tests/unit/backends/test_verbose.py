@@ -23,12 +23,12 @@ MODULES = pytest.mark.parametrize("module", [backends.mkl, backends.mkldnn], ids
 
 def levels_of_code(code: str, env: dict[str, str], module: str = "mkldnn") -> list[int]:
     """Return the levels that the fake received while `code` ran."""
-    return levels_of("verbose_run", env, module, textwrap.dedent(code))
+    return levels_of("run", env, module, textwrap.dedent(code))
 
 
 def levels_of(program: str, env: dict[str, str], module: str = "mkldnn", *arguments: str) -> list[int]:
     """Return the levels that the fake received while a program ran."""
-    done = run_program(f"backends/{program}.py", module, *arguments, env=env)
+    done = run_program(f"backends.verbose.{program}", module, *arguments, env=env)
     assert done.code == 0, done.stderr
     return [int(line.removeprefix("level ")) for line in done.stdout.splitlines()]
 
@@ -91,27 +91,27 @@ def test_scopes_exited_out_of_order_restore_the_previous_level(onednn: dict[str,
 
 @fake_libraries.NEEDS_COMPILER
 def test_scope_entered_twice_can_be_exited_twice_only(onednn: dict[str, str]) -> None:
-    assert levels_of("verbose_scope_entered_twice", onednn) == [1, 1, 1, 0]
+    assert levels_of("scope_entered_twice", onednn) == [1, 1, 1, 0]
 
 
 @fake_libraries.NEEDS_COMPILER
 def test_scope_ends_with_an_exception_which_propagates(onednn: dict[str, str]) -> None:
-    assert levels_of("verbose_scope_with_an_exception", onednn) == [1, 0]
+    assert levels_of("scope_with_an_exception", onednn) == [1, 0]
 
 
 @fake_libraries.NEEDS_COMPILER
 def test_overlapping_scopes_of_two_threads_restore_the_level(onednn: dict[str, str]) -> None:
-    assert levels_of("verbose_scopes_of_two_threads", onednn) == [1, 2, 2, 0]
+    assert levels_of("scopes_of_two_threads", onednn) == [1, 2, 2, 0]
 
 
 @fake_libraries.NEEDS_COMPILER
 def test_scopes_of_many_threads_restore_the_level(onednn: dict[str, str]) -> None:
-    assert levels_of("verbose_scopes_of_many_threads", onednn)[-1] == 0
+    assert levels_of("scopes_of_many_threads", onednn)[-1] == 0
 
 
 @fake_libraries.NEEDS_COMPILER
 def test_forked_child_drops_scopes_of_other_threads(onednn: dict[str, str]) -> None:
-    assert levels_of("verbose_scopes_and_a_fork", onednn) == [2, 1, 0, 0]
+    assert levels_of("scopes_and_a_fork", onednn) == [2, 1, 0, 0]
 
 
 @fake_libraries.NEEDS_COMPILER
@@ -139,7 +139,7 @@ def test_library_without_the_function_is_not_available(
 ) -> None:
     fake_libraries.build(tmp_path, soname, fake_libraries.EMPTY_LIBRARY)
     once, again = eval_program(
-        "backends/verbose_without_the_function.py", module, env=fake_libraries.environment(tmp_path)
+        "backends.verbose.without_the_function", module, env=fake_libraries.environment(tmp_path)
     )
     assert once == again
     assert once[:2] == ["LibraryNotFoundError", True]
@@ -159,7 +159,7 @@ def test_level_refused_by_the_library_enters_no_scope(tmp_path: Path) -> None:
     refusing = fake_libraries.ONEDNN.replace("level >= 0 && level <= 2", "level != 2")
     fake_libraries.build(tmp_path, MKLDNN[1], refusing)
     assert levels_of(
-        "verbose_level_refused_by_the_library", fake_libraries.environment(tmp_path, ONEDNN_VERBOSE="0")
+        "level_refused_by_the_library", fake_libraries.environment(tmp_path, ONEDNN_VERBOSE="0")
     ) == [1, 2, 1, 0]
 
 

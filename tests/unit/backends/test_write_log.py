@@ -9,7 +9,7 @@ from tests.helpers.subprocess import run_program
 
 
 def test_writes_are_logged_with_their_module() -> None:
-    done = run_program("backends/print_the_write_log.py", env={"INTERLOCK_DEBUG": "1"})
+    done = run_program("backends.flags.print_the_write_log", env={"INTERLOCK_DEBUG": "1"})
     assert done.code == 0, done.stderr
     names = [line.rpartition(" ")[0] for line in done.stdout.splitlines()]
     assert names == [
@@ -26,7 +26,7 @@ def test_writes_are_logged_with_their_module() -> None:
 
 
 def test_log_contains_the_last_thousand_writes() -> None:
-    done = run_program("backends/write_a_flag_many_times.py", env={"INTERLOCK_DEBUG": "true"})
+    done = run_program("backends.flags.write_a_flag_many_times", env={"INTERLOCK_DEBUG": "true"})
     assert done.code == 0, done.stderr
 
 

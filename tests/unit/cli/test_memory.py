@@ -247,7 +247,7 @@ class TestPage:
 
 def test_timeline_of_a_program_equals_its_statistics(tmp_path: Path) -> None:
     path = tmp_path / "snapshot.pickle"
-    statistics = eval_program("cli/record_a_memory_history.py", str(path))
+    statistics = eval_program("cli.record_a_memory_history", str(path))
     (device,) = document("memory", str(path))["memory"]["devices"]
     assert device["allocated"] == statistics["requested_bytes.all.current"]
     assert device["peak_allocated"] == statistics["requested_bytes.all.peak"]

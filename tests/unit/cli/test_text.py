@@ -241,7 +241,7 @@ def test_unencodable_path_does_not_fail_on_a_terminal(tmp_path: Path) -> None:
 def test_report_loads_no_vendor_library(tmp_path: Path) -> None:
     fake_libraries.build(tmp_path, "libcudnn.so.9", fake_libraries.CUDNN % 92_800)
     env = fake_libraries.environment(tmp_path) | NEUTRAL
-    done = run_program("cli/report_without_and_with_loading.py", env=env)
+    done = run_program("cli.report_without_and_with_loading", env=env)
     assert done.code == 0, done.stderr
 
 

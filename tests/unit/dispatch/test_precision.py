@@ -264,6 +264,6 @@ def test_integers_on_a_device_use_the_native_kernel(devices: tuple[str, ...]) ->
 
 def test_nvidia_tf32_override_forbids_tf32() -> None:
     seen = {
-        value: eval_program("dispatch/tf32_product.py", env={"NVIDIA_TF32_OVERRIDE": value}) for value in "01"
+        value: eval_program("dispatch.tf32_product", env={"NVIDIA_TF32_OVERRIDE": value}) for value in "01"
     }
     assert seen == {"0": "float32", "1": "tf32"}

@@ -187,23 +187,23 @@ def test_explain_refuses_other_operations_and_operands() -> None:
 
 
 def test_environment_variable_prints_a_line_for_each_call() -> None:
-    done = run_program("dispatch/two_products.py", env={"INTERLOCK_DISPATCH": "1"})
+    done = run_program("dispatch.two_products", env={"INTERLOCK_DISPATCH": "1"})
     lines = done.stderr.splitlines()
     assert [line.partition(" | ")[0] for line in lines] == [
         "interlock: matmul cpu float32 2x3 @ 3x2 -> native",
         "interlock: matmul host:0 float32 2x3 @ 3x2 -> cublas (model)",
     ]
-    assert run_program("dispatch/two_products.py").stderr == ""
+    assert run_program("dispatch.two_products").stderr == ""
 
 
 def test_misspelt_value_of_the_environment_variable_is_reported() -> None:
-    done = run_program("dispatch/two_products.py", env={"INTERLOCK_DISPATCH": "yes"})
+    done = run_program("dispatch.two_products", env={"INTERLOCK_DISPATCH": "yes"})
     assert "INTERLOCK_DISPATCH" in done.stderr
     assert "0, 1, false or true" in done.stderr
 
 
 def test_recording_survives_a_fork() -> None:
-    assert eval_program("dispatch/recording_and_a_fork.py") == {"parent": ["1", "3"], "child": ["1", "2"]}
+    assert eval_program("dispatch.recording_and_a_fork") == {"parent": ["1", "3"], "child": ["1", "2"]}
 
 
 def test_empty_names_the_flag_that_fills_it() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.helpers.subprocess import PROGRAMS, eval_program
+from tests.helpers.subprocess import eval_program
 from tests.unit.launcher.run_launcher import NEUTRAL
 
 pytestmark = pytest.mark.skipif(
@@ -22,28 +22,23 @@ NEVER, SOON = "1000", "0.1"
 
 
 def drive(
-    folder: Path, program: str, signals: list[tuple[int, int]], *arguments: str, grace: str = NEVER
+    folder: Path, function: str, signals: list[tuple[int, int]], *arguments: str, grace: str = NEVER
 ) -> list[object]:
-    """Return the status of the launcher and the reports of the program."""
+    """Return the status of the launcher and the reports of its program, a function of `launcher.signals`."""
     timed = [(*signal, 0) for signal in signals]
-    return drive_and_listen(folder, program, timed, *arguments, grace=grace)[:2]
+    return drive_and_listen(folder, function, timed, *arguments, grace=grace)[:2]
 
 
 def drive_and_listen(
-    folder: Path, program: str, signals: list[tuple[int, int, int]], *arguments: str, grace: str = NEVER
+    folder: Path, function: str, signals: list[tuple[int, int, int]], *arguments: str, grace: str = NEVER
 ) -> list[Any]:
     """Return the status of the launcher, the reports of the program and the log of the launcher."""
     pipe = folder / "pipe"
     os.mkfifo(pipe)
     answer: list[Any] = eval_program(
-        "launcher/signals_drive.py", grace, path_of(program), str(pipe), signals, arguments, env=NEUTRAL
+        "launcher.signals.drive", grace, str(pipe), signals, function, *arguments, env=NEUTRAL
     )
     return answer
-
-
-def path_of(program: str) -> str:
-    """Return the path of a program for an instance."""
-    return str(PROGRAMS / "launcher" / f"signals_{program}.py")
 
 
 @pytest.mark.parametrize(
@@ -95,7 +90,7 @@ def test_children_in_another_session_are_killed_with_the_instance(tmp_path: Path
 
 
 def test_launcher_killed_by_another_leaves_no_instance(tmp_path: Path) -> None:
-    signals, inner = [(int(signal.SIGTERM), 1)], (path_of("ignore"), "SIGTERM", "inner")
+    signals, inner = [(int(signal.SIGTERM), 1)], ("ignore", "SIGTERM", "inner")
     assert drive(tmp_path, "launch_another", signals, *inner, grace=SOON) == [143, ["inner"]]
 
 

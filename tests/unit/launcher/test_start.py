@@ -72,7 +72,7 @@ def test_every_obstacle_of_a_plan_is_reported(tmp_path: Path) -> None:
 )
 def test_failure_to_start_one_instance_ends_the_others(change: dict[str, object], code: int) -> None:
     # No child is left, not even a zombie, and the affinity of this thread is unchanged.
-    assert eval_program("launcher/run_a_plan_with_a_failing_start.py", change) == [code, False, True]
+    assert eval_program("launcher.supervisor.run_a_plan_with_a_failing_start", change) == [code, False, True]
 
 
 def test_missing_kernel_files_raise_one_error(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.subprocess import PROGRAMS, eval_program, eval_python, run_command, run_program
+from tests.helpers.subprocess import eval_program, eval_python, program, run_command, run_program
 from tests.unit.launcher import machines
 from tests.unit.launcher.run_launcher import LAUNCHER, NEUTRAL, WRITE_PLACE, allowed, launch, reported, script
 
@@ -106,9 +106,9 @@ def test_launcher_exits_with_the_status_of_its_instance(
 @two_cores
 def test_failure_of_one_instance_ends_the_others(tmp_path: Path) -> None:
     # The instance that creates the folder waits for SIGTERM; the other fails once the first waits.
-    program = str(PROGRAMS / "launcher" / "fail_beside_an_instance_that_waits.py")
+    waits = program("launcher.supervisor.fail_beside_an_instance_that_waits", str(tmp_path))
     os.mkfifo(tmp_path / "fifo")
-    done = launch("--use-logical-core", "--ninstances", "2", program, str(tmp_path))
+    done = launch("--use-logical-core", "--ninstances", "2", *waits)
     assert done.code == 9, done.stderr
     assert "exited with 9; terminating the others" in done.stderr
     assert (tmp_path / "ended").exists()
@@ -119,9 +119,8 @@ def test_children_of_a_successful_instance_keep_running(tmp_path: Path) -> None:
     # One leaves a process; the other fails once the launcher has reaped the first one.
     os.mkfifo(tmp_path / "fifo")
     assert eval_program(
-        "launcher/children_of_a_successful_instance_keep_running.py",
-        str(PROGRAMS / "launcher" / "fail_after_an_instance_left_a_process.py"),
-        str(tmp_path),
+        "launcher.supervisor.children_of_a_successful_instance_keep_running",
+        program("launcher.supervisor.fail_after_an_instance_left_a_process", str(tmp_path)),
         str(tmp_path / "left"),
         env=NEUTRAL,
     ) == [5, [0, 0]]
@@ -129,7 +128,7 @@ def test_children_of_a_successful_instance_keep_running(tmp_path: Path) -> None:
 
 def test_orphans_are_reaped_while_an_instance_runs(tmp_path: Path) -> None:
     # The launcher adopts unknown processes; a process that is not reaped keeps its pid.
-    done = launch(str(PROGRAMS / "launcher" / "wait_until_orphans_are_reaped.py"))
+    done = launch(*program("launcher.supervisor.wait_until_orphans_are_reaped"))
     assert (done.code, done.stdout) == (0, "5\n"), done.stderr
 
 
@@ -145,7 +144,7 @@ def test_nested_launcher_divides_cores_of_a_rank_only_once(tmp_path: Path) -> No
 
 def test_existing_log_is_kept_and_the_new_one_numbered(tmp_path: Path) -> None:
     done = run_program(
-        "launcher/existing_log_is_kept_and_the_new_one_numbered.py",
+        "launcher.supervisor.existing_log_is_kept_and_the_new_one_numbered",
         str(tmp_path / "logs"),
         script(tmp_path, "import sys; print(sys.argv[1])"),
         env=NEUTRAL,
@@ -159,14 +158,14 @@ def test_existing_log_is_kept_and_the_new_one_numbered(tmp_path: Path) -> None:
 def test_unrequested_features_are_not_logged(tmp_path: Path) -> None:
     # No folder contains a library to preload here.
     one_core = machines.lay_out(machines.files("virtual_machine"), tmp_path / "root")
-    program = "launcher/launch_on_a_machine.py"
+    name = "launcher.supervisor.launch_on_a_machine"
     arguments = ["--disable-taskset", script(tmp_path, "pass")]
     folders = str(one_core), str(tmp_path)
     nowhere = NEUTRAL | {"CONDA_PREFIX": "", "VIRTUAL_ENV": "", "HOME": ""}
-    assert run_program(program, *folders, arguments, env=nowhere).stderr == ""
-    done = run_program(program, *folders, ["--dry-run", *arguments], env=nowhere)
+    assert run_program(name, *folders, arguments, env=nowhere).stderr == ""
+    done = run_program(name, *folders, ["--dry-run", *arguments], env=nowhere)
     assert "libiomp5.so was not found" in done.stdout
-    done = run_program(program, *folders, ["--enable-jemalloc", *arguments], env=nowhere)
+    done = run_program(name, *folders, ["--enable-jemalloc", *arguments], env=nowhere)
     assert done.stderr.startswith("run_cpu: --enable-jemalloc: libjemalloc.so was not found")
     assert len(done.stderr.splitlines()) == 1
 
@@ -188,6 +187,6 @@ def test_memory_is_bound_by_numactl_on_several_nodes(tmp_path: Path) -> None:
     tell = r"import os; os.write(1, os.environ['MEMORY'].encode() + b'\n')"
     env = NEUTRAL | {"PATH": f"{numactl.parent}:{os.environ['PATH']}"}
     arguments = ["--throughput-mode", "--disable-taskset", script(tmp_path, tell)]
-    done = run_program("launcher/launch_on_a_machine.py", str(root), None, arguments, env=env)
+    done = run_program("launcher.supervisor.launch_on_a_machine", str(root), None, arguments, env=env)
     assert done.code == 0, done.stderr
     assert sorted(done.stdout.splitlines()) == ["--membind=0", "--membind=1"]

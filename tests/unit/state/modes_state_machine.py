@@ -79,6 +79,8 @@ class ModesOnThreads(OnThreads):
         finally:
             gc.enable()
             gc.unfreeze()
+            gc.collect()
+            gc.freeze()
             cls.loop.close()
             while cls.clean_workers:
                 cls.clean_workers.pop().stop()

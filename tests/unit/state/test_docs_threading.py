@@ -159,6 +159,6 @@ def test_line_09_tasks_of_a_plain_loop_share_the_state_of_their_thread() -> None
 
 
 def test_line_10_forked_children_inherit_and_others_install_the_flags() -> None:
-    done = run_program("state/docs_threading_processes.py")
+    done = run_program("processes.start_methods.processes_of_the_documentation")
     assert done.code == 0, done.stderr
     assert done.stdout.strip() == "[(False, False, True), (True, True, True)]"

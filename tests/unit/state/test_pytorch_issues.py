@@ -9,7 +9,7 @@ import interlock
 from interlock import aio, inference_mode, is_grad_enabled, no_grad
 
 from tests.helpers.overlapping_tasks import overlaps_tasks
-from tests.helpers.subprocess import run_program
+from tests.helpers.subprocess import marked_lines, run_program
 
 
 @overlaps_tasks
@@ -44,9 +44,10 @@ def test_worker_threads_have_the_captured_state() -> None:
 
 
 def test_scope_open_in_a_suspended_generator_warns_with_both_lines() -> None:
-    program = "read_a_mode_beside_a_suspended_generator.py"
-    done = run_program(f"state/{program}", env={"INTERLOCK_DEBUG": "1"})
+    program = "state.generators.read_a_mode_beside_a_suspended_generator"
+    done = run_program(program, env={"INTERLOCK_DEBUG": "1"})
     assert done.code == 0
     assert "ScopeWarning" in done.stderr
-    assert f"{program}:5 is open at" in done.stderr
-    assert f"{program}:10 too" in done.stderr
+    lines = marked_lines(program)
+    assert f"{lines['entered']} is open at" in done.stderr
+    assert f"{lines['seen']} too" in done.stderr

@@ -7,9 +7,10 @@ import re
 import interlock
 import pytest
 
-from tests.helpers.subprocess import PROGRAMS, eval_program, eval_python, run_program
+from tests.helpers.subprocess import eval_program, eval_python, marked_lines, run_program
 
 TRACED = {"INTERLOCK_DEBUG": "1"}
+LINE = re.compile(r"\S+/trace\.py:\d+")
 
 
 def warnings_of(name: str, *arguments: object) -> list[tuple[str, list[str], str]]:
@@ -17,22 +18,17 @@ def warnings_of(name: str, *arguments: object) -> list[tuple[str, list[str], str
 
     A line of the program is marked by a comment at its end.
     """
-    marks = {str(number): line.rpartition("# ")[2] for number, line in enumerate(lines_of(name), 1)}
-    named = re.compile(rf"{name}\.py:(\d+)")
+    program = f"state.trace.{name}"
+    marks = {place: mark for mark, place in marked_lines(program).items()}
     return [
-        (category, [marks[line] for line in named.findall(message)], marks[own.rpartition(":")[2]])
-        for category, message, own in eval_program(f"state/{name}.py", *arguments, env=TRACED)
+        (category, [marks[place] for place in LINE.findall(message)], marks[own])
+        for category, message, own in eval_program(program, *arguments, env=TRACED)
     ]
-
-
-def lines_of(name: str) -> list[str]:
-    return (PROGRAMS / "state" / f"{name}.py").read_text().splitlines()
 
 
 def place_of(mark: str, name: str) -> str:
     """Return the file and line number of the line with this mark."""
-    (number,) = (number for number, line in enumerate(lines_of(name), 1) if line.endswith(f"# {mark}"))
-    return f"{name}.py:{number}"
+    return marked_lines(f"state.trace.{name}")[mark]
 
 
 @pytest.mark.parametrize(
@@ -48,7 +44,7 @@ def place_of(mark: str, name: str) -> str:
 )
 def test_scope_open_in_a_suspended_generator_warns_once_with_both_lines(scope: str) -> None:
     consumer = "interlock.is_grad_enabled()"
-    reported = warnings_of("trace_a_suspended_generator", scope, consumer)
+    reported = warnings_of("a_suspended_generator", scope, consumer)
     assert reported == [("ScopeWarning", ["entered", "seen"], "seen")]
 
 
@@ -64,41 +60,41 @@ def test_scope_open_in_a_suspended_generator_warns_once_with_both_lines(scope: s
     ],
 )
 def test_any_use_inside_a_suspended_scope_warns(consumer: str) -> None:
-    reported = warnings_of("trace_a_suspended_generator", "no_grad()", consumer)
+    reported = warnings_of("a_suspended_generator", "no_grad()", consumer)
     assert ("ScopeWarning", ["entered", "seen"], "seen") in reported
 
 
 def test_tasks_that_share_a_state_warn() -> None:
-    reported = warnings_of("trace_tasks_that_share_a_state")
+    reported = warnings_of("tasks_that_share_a_state")
     category, lines, _ = reported[0]
     assert (category, lines) == ("ScopeWarning", ["entered", "entered by the other"])
 
 
 def test_tasks_with_their_own_state_do_not_warn() -> None:
-    reported = warnings_of("trace_tasks_with_a_state_of_their_own")
+    reported = warnings_of("tasks_with_a_state_of_their_own")
     assert reported == []
 
 
 def test_exit_out_of_order_warns_with_the_scopes_that_stay_open() -> None:
-    reported = warnings_of("trace_an_exit_out_of_order")
+    reported = warnings_of("an_exit_out_of_order")
     assert reported == [("ScopeWarning", ["entered", "left", "entered later"], "left")]
 
 
 def test_exit_on_another_thread_warns_with_both_lines() -> None:
-    reported = warnings_of("trace_an_exit_on_another_thread")
+    reported = warnings_of("an_exit_on_another_thread")
     assert reported == [("ScopeWarning", ["entered", "left"], "left")]
 
 
 def test_scope_open_at_process_exit_warns() -> None:
-    name = "trace_scopes_open_at_the_end"
-    done = run_program(f"state/{name}.py", env=TRACED)
+    name = "scopes_open_at_the_end"
+    done = run_program(f"state.trace.{name}", env=TRACED)
     assert done.code == 0
     assert done.stderr.count(f"{place_of('entered', name)}: ScopeWarning: ") == 2
 
 
 def test_scopes_of_ended_threads_and_tasks_warn_once_at_exit() -> None:
-    name = "trace_scopes_of_ended_threads_and_tasks"
-    done = run_program(f"state/{name}.py", env=TRACED)
+    name = "scopes_of_ended_threads_and_tasks"
+    done = run_program(f"state.trace.{name}", env=TRACED)
     assert (done.code, done.stdout) == (0, "[]\n")
     reported = "the scope entered here was still open when its thread or task ended"
     assert done.stderr.count("ScopeWarning: ") == 1
@@ -110,11 +106,11 @@ def test_scopes_of_ended_threads_and_tasks_warn_once_at_exit() -> None:
     ["with_statement", "decorated_generator", "context_manager", "exit_stack", "one_task", "function"],
 )
 def test_ordinary_programs_do_not_warn(name: str) -> None:
-    assert warnings_of("trace_ordinary_programs", name) == []
+    assert warnings_of("ordinary_program", name) == []
 
 
 def test_warning_raised_as_an_error_keeps_the_state_consistent() -> None:
-    seen = eval_program("state/trace_a_warning_that_is_an_error.py", env=TRACED)
+    seen = eval_program("state.trace.a_warning_that_is_an_error", env=TRACED)
     assert seen == [False, True]
 
 

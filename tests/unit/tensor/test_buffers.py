@@ -107,7 +107,7 @@ def test_buffer_method_supports_every_request() -> None:
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="objects have __buffer__ since Python 3.12")
 def test_buffer_method_of_accelerator_memory_supports_every_request() -> None:
-    assert run_program("tensor/buffer_method_of_accelerator_memory.py").code == 0
+    assert run_program("tensor.values.buffer_method_of_accelerator_memory").code == 0
 
 
 class Lying(np.ndarray[Any, Any]):
@@ -188,4 +188,4 @@ def test_array_of_a_type_without_a_buffer_format_is_refused() -> None:
 
 
 def test_accelerator_copy_accepts_an_array_without_dimensions() -> None:
-    assert run_program("tensor/accelerator_copy_of_an_array_without_dimensions.py") == Result(0, "", "")
+    assert run_program("tensor.values.accelerator_copy_of_an_array_without_dimensions") == Result(0, "", "")

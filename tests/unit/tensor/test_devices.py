@@ -173,7 +173,7 @@ def test_async_error_is_reported_by_the_next_wait(devices: tuple[str, ...]) -> N
 def test_unsupported_operation_on_a_device_raises_and_has_no_effect() -> None:
     failed, lost = "AcceleratorError", "DeviceLostError"
     no_room = "OutOfMemoryError"
-    assert eval_program("tensor/unsupported_operation_on_a_device_raises_and_has_no_effect.py") == [
+    assert eval_program("tensor.values.unsupported_operation_on_a_device_raises_and_has_no_effect") == [
         failed,
         failed,
         failed,
@@ -188,7 +188,7 @@ def test_unsupported_operation_on_a_device_raises_and_has_no_effect() -> None:
 def test_tensors_of_a_device_stay_with_their_process() -> None:
     options = ("-W", "ignore:This process:DeprecationWarning")
     reported = eval_program(
-        "tensor/tensors_of_a_device_stay_with_their_process.py",
+        "tensor.values.tensors_of_a_device_stay_with_their_process",
         env={"INTERLOCK_ACCELERATOR": "host"},
         options=options,
     )
@@ -196,7 +196,7 @@ def test_tensors_of_a_device_stay_with_their_process() -> None:
 
 
 def test_missing_accelerator_error_names_the_function(no_driver: dict[str, str]) -> None:
-    reported = eval_program("tensor/missing_accelerator_error_names_the_function.py", env=no_driver)
+    reported = eval_program("tensor.values.missing_accelerator_error_names_the_function", env=no_driver)
     assert reported == ["ones", "to", "pin_memory", "zeros"]
 
 

@@ -925,7 +925,7 @@ DEVICE_CASES = [
 
 def test_error_message_of_devices() -> None:
     reported = eval_program(
-        "tensor/report_errors.py",
+        "tensor.values.report_errors",
         [source for source, *_ in DEVICE_CASES],
         env={"INTERLOCK_ACCELERATOR": "host:2"},
     )
@@ -934,7 +934,7 @@ def test_error_message_of_devices() -> None:
 
 def test_error_message_without_a_driver(no_driver: dict[str, str]) -> None:
     sources = ['ones(2, device="cuda")', "ones(2, pin_memory=True)", 'tensor([1], device="cuda")']
-    reported = eval_program("tensor/report_errors.py", sources, env=no_driver)
+    reported = eval_program("tensor.values.report_errors", sources, env=no_driver)
     assert [exception for exception, _ in reported] == ["NoAcceleratorError"] * 3
     functions, reasons = zip(*(message.split(": ", 1) for _, message in reported), strict=True)
     assert functions == ("ones", "ones", "tensor")

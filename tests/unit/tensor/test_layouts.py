@@ -172,13 +172,13 @@ def test_in_place_operator_accepts_an_array() -> None:
 
 
 def test_views_without_elements_are_copied_on_devices() -> None:
-    assert run_program("tensor/views_without_elements_are_copied_on_devices.py") == Result(0, "", "")
+    assert run_program("tensor.values.views_without_elements_are_copied_on_devices") == Result(0, "", "")
 
 
 @pytest.mark.parametrize("kind", ["long", "double", "float"])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_long_matrix_product_ends_on_ctrl_c(kind: str, threads: int) -> None:
-    done = run_program("tensor/long_matrix_product_is_interrupted.py", kind, threads)
+    done = run_program("tensor.threads.long_matrix_product_is_interrupted", kind, threads)
     assert done == Result(0, "ended\n", "")
 
 

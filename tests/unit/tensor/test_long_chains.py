@@ -18,4 +18,4 @@ LINKS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("link", LINKS.values(), ids=LINKS)
 def test_long_chain_is_dropped_without_recursion(link: str) -> None:
-    assert eval_program("tensor/long_chain_is_dropped_without_recursion.py", link)
+    assert eval_program("tensor.values.long_chain_is_dropped_without_recursion", link)

@@ -177,12 +177,12 @@ def test_memory_is_released_with_the_last_view() -> None:
 
 
 def test_shared_memory_survives_the_end_of_the_interpreter() -> None:
-    done = run_program("tensor/change_an_array_at_the_end_of_the_interpreter.py")
+    done = run_program("tensor.values.change_an_array_at_the_end_of_the_interpreter")
     assert done.code == 0, done.stderr
 
 
 def test_numpy_is_imported_on_first_use_only() -> None:
-    done = run_program("tensor/use_tensors_without_numpy.py")
+    done = run_program("tensor.values.use_tensors_without_numpy")
     assert done.code == 0, done.stderr
 
 

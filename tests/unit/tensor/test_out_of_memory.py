@@ -94,7 +94,7 @@ SLOW = ("format", "repr", "tensor of an endless list", "tensor of a list")
 )
 def test_operation_without_room_raises_out_of_memory_error(name: str) -> None:
     assert run_program(
-        "tensor/operation_without_room_raises_out_of_memory_error.py", ROOM, OPERATIONS[name]
+        "tensor.memory.operation_without_room_raises_out_of_memory_error", ROOM, OPERATIONS[name]
     ) == Result(0, "", "")
 
 
@@ -109,12 +109,12 @@ OBJECTS = {
 @pytest.mark.parametrize("name", OBJECTS)
 def test_python_objects_without_room_raise_memory_error(name: str) -> None:
     assert run_program(
-        "tensor/python_objects_without_room_raise_memory_error.py", ROOM, OBJECTS[name]
+        "tensor.memory.python_objects_without_room_raise_memory_error", ROOM, OBJECTS[name]
     ) == Result(0, "", "")
 
 
 def test_iteration_creates_rows_lazily() -> None:
-    assert run_program("tensor/iteration_creates_rows_lazily.py", ROOM) == Result(0, "", "")
+    assert run_program("tensor.memory.iteration_creates_rows_lazily", ROOM) == Result(0, "", "")
 
 
 # Preparations, and an operation whose number of objects or arguments depends on data.
@@ -185,7 +185,7 @@ SOME_MEBIBYTES = (0, 2, 12)
 def test_operation_on_many_objects_never_ends_the_process_without_room(name: str, full: bool) -> None:
     prepare, operation = COUNTED[name]
     assert run_program(
-        "tensor/operation_on_many_objects_without_memory.py",
+        "tensor.memory.operation_on_many_objects_without_memory",
         prepare,
         operation,
         MEBIBYTES if full else SOME_MEBIBYTES,

@@ -270,4 +270,4 @@ def test_out_that_is_an_input_is_not_resized() -> None:
 
 
 def test_threads_may_resize_a_tensor_that_others_read() -> None:
-    assert eval_program("tensor/resize_on_threads.py") == []
+    assert eval_program("tensor.threads.resize_on_threads") == []

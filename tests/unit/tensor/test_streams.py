@@ -173,7 +173,7 @@ def test_many_threads_share_streams_and_tensors(devices: tuple[str, ...]) -> Non
 )
 def test_wait_for_a_tensor_lets_other_threads_run(wait: str) -> None:
     assert eval_program(
-        "tensor/wait_for_a_tensor_lets_other_threads_run.py",
+        "tensor.streams.wait_for_a_tensor_lets_other_threads_run",
         wait,
         env={"INTERLOCK_ACCELERATOR": "host:2"},
     ) == [1.0]
@@ -182,7 +182,7 @@ def test_wait_for_a_tensor_lets_other_threads_run(wait: str) -> None:
 @pytest.mark.parametrize("wait", ["x.sum().item()", "x.tolist()", "repr(x)", "x[x > 0]", "x.cpu()"])
 def test_wait_for_a_tensor_ends_with_keyboard_interrupt(wait: str) -> None:
     assert eval_program(
-        "tensor/interrupt_a_wait_for_a_tensor.py",
+        "tensor.streams.interrupt_a_wait_for_a_tensor",
         wait,
         env={"INTERLOCK_ACCELERATOR": "host:2"},
     ) == [1.0, 1.0]

@@ -114,12 +114,12 @@ def test_products_on_devices_have_the_bits_of_products_on_the_cpu(devices: list[
 @pytest.mark.skipif(sys.platform == "win32", reason="no fork")
 def test_product_works_in_a_child_forked_during_a_product_on_two_threads() -> None:
     # A child that hangs is killed by its alarm.
-    assert eval_program("tensor/fork_during_product_on_threads.py") == [0] * 10
+    assert eval_program("tensor.threads.fork_during_product_on_threads") == [0] * 10
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a limit of the address space")
 def test_product_runs_on_its_own_thread_if_no_thread_can_be_started() -> None:
-    done = run_program("tensor/product_without_room_for_a_thread.py")
+    done = run_program("tensor.memory.product_without_room_for_a_thread")
     assert done == Result(0, "can't start new thread\n", "")
 
 
@@ -162,23 +162,30 @@ def test_softmax_and_argmax_have_equal_bits_for_every_number_of_threads() -> Non
         assert_same_bits(lambda dim=dim: x.argmax(dim))
 
 
-def test_operations_along_a_dimension_have_equal_bits_for_all_threads() -> None:
+ALONG_A_DIMENSION: dict[str, Callable[[interlock.Tensor, int], interlock.Tensor]] = {
+    "cumsum": lambda x, dim: x.cumsum(dim),
+    "cumprod": lambda x, dim: x.cumprod(dim),
+    "prod": lambda x, dim: x.prod(dim),
+    "var": lambda x, dim: x.var(dim),
+    "norm": lambda x, dim: x.norm(dim=dim),
+    "logsumexp": lambda x, dim: x.logsumexp(dim),
+    "argsort": lambda x, dim: x.argsort(dim),
+    "topk": lambda x, dim: x.topk(5, dim).values,
+    "max": lambda x, dim: x.max(dim).values,
+    "any": lambda x, dim: x.any(dim),
+}
+
+
+@pytest.mark.product
+@pytest.mark.parametrize("name", ALONG_A_DIMENSION)
+@pytest.mark.parametrize("dim", [0, 1])
+def test_operations_along_a_dimension_have_equal_bits_for_all_threads(name: str, dim: int) -> None:
     x = random(1 << 10, 1 << 10)
-    operations: list[Callable[[interlock.Tensor, int], interlock.Tensor]] = [
-        lambda x, dim: x.cumsum(dim),
-        lambda x, dim: x.cumprod(dim),
-        lambda x, dim: x.prod(dim),
-        lambda x, dim: x.var(dim),
-        lambda x, dim: x.norm(dim=dim),
-        lambda x, dim: x.logsumexp(dim),
-        lambda x, dim: x.argsort(dim),
-        lambda x, dim: x.topk(5, dim).values,
-        lambda x, dim: x.max(dim).values,
-        lambda x, dim: x.any(dim),
-    ]
-    for operation in operations:
-        for dim in (0, 1):
-            assert_same_bits(lambda operation=operation, dim=dim: operation(x, dim))
+    assert_same_bits(lambda: ALONG_A_DIMENSION[name](x, dim))
+
+
+def test_statistics_of_all_elements_have_equal_bits_for_all_threads() -> None:
+    x = random(1 << 10, 1 << 10)
     assert_same_bits(x.prod)
     assert_same_bits(x.std)
 

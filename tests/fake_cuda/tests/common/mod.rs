@@ -3,6 +3,8 @@
 #![allow(dead_code, reason = "each file of tests uses a part")]
 
 use std::ffi::{CString, c_void};
+use std::panic::Location;
+use std::path::Path;
 use std::process::Command;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::{env, thread};
@@ -161,7 +163,9 @@ pub fn try_launch<F: Fn() + Send + Sync + 'static>(stream: Handle, function: F) 
     code!(fake_cuda::cuLaunchHostFunc(stream, Some(call::<F>), data.cast()))
 }
 
-/// Runs `body` in a child process with these environment variables, by running the test `name` again there.
+/// Runs `body` in a child process with these environment variables, by running the test `name` of the caller's file
+/// again there.
+#[track_caller]
 pub fn alone(name: &str, variables: &[(&str, &str)], body: impl FnOnce()) {
     const MARK: &str = "FAKE_CUDA_TEST";
     if env::var(MARK).as_deref() == Ok(name) {
@@ -169,7 +173,9 @@ pub fn alone(name: &str, variables: &[(&str, &str)], body: impl FnOnce()) {
         return body();
     }
     let mut child = Command::new(env::current_exe().unwrap());
-    child.args([name, "--exact", "--nocapture"]).env_remove("CUDA_VISIBLE_DEVICES");
+    let file = Path::new(Location::caller().file()).file_stem().unwrap();
+    let test = format!("{}::{name}", file.display());
+    child.args([&test, "--exact", "--nocapture"]).env_remove("CUDA_VISIBLE_DEVICES");
     let output = child.env(MARK, name).envs(variables.iter().copied()).output().unwrap();
     let text =
         [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();

@@ -1,0 +1,162 @@
+"""Faults that a `FaultInjector` injects into the host driver."""
+
+import gc
+import threading
+
+import interlock
+from interlock import accelerator, errors, testing
+from interlock.accelerator.memory import Buffer, copy_, fill_
+
+faults = testing.FaultInjector()
+accelerator.use("host", devices=2, faults=faults)
+
+
+def raised(call, *args):
+    try:
+        call(*args)
+    except Exception as error:
+        return [type(error).__name__, str(error)]
+    return None
+
+
+def destroyed_objects_leave_no_resources_behind():
+    def use():
+        stream, event, graph = interlock.Stream(dedicated=True), interlock.Event(), accelerator.Graph()
+        buffer = Buffer(64)
+        with stream, graph:
+            fill_(buffer, 1)
+            accelerator.launch(stream, len, "abc")
+        with stream:
+            graph.replay()
+        event.record(stream)
+        interlock.Stream(dedicated=True).wait_event(event)
+        copy_(bytearray(64), buffer, stream=stream)
+        stream.synchronize()
+
+    use()
+    before = faults.live_objects()
+    for _ in range(20):
+        use()
+    gc.collect()
+    accelerator.synchronize()
+    after = faults.live_objects()
+    names = ("streams", "events", "graphs", "executables", "captures", "commands", "bytes")
+    return [[before[name], after[name]] for name in names]
+
+
+def fail_allocation_fails_the_kth_request_only():
+    faults.fail_allocation(3)
+    retries = []
+    for _ in range(5):
+        Buffer(20 << 20).close()
+        retries.append(accelerator.memory_stats()["num_alloc_retries"])
+        accelerator.empty_cache()
+    faults.fail_allocation(1)
+    faults.fail_allocation(None)
+    result = [retries, raised(Buffer, 8), raised(faults.fail_allocation, 0)]
+
+    # Each call adds a fault, and a request that fails twice calls the observers.
+    accelerator.empty_cache()
+    seen = []
+
+    def observe(error):
+        seen.append(error.requested)
+        return len(seen) == 1
+
+    with accelerator.memory.on_oom(observe):
+        faults.fail_allocation(1, times=2)
+        result.append(raised(Buffer, 20 << 20))
+        accelerator.empty_cache()
+        for number in (1, 2):
+            faults.fail_allocation(number)
+        result.append(raised(Buffer, 20 << 20)[0])
+        result += [seen, raised(Buffer, 20 << 20)]
+
+    return result
+
+
+def fail_work_reports_one_asynchronous_error(fault, work):
+    stream, buffer, seen = interlock.Stream(), Buffer(8), []
+    getattr(faults, fault)("a cable came loose")
+    exec(work)
+    accelerator.launch(stream, seen.append, 2)
+    return [raised(stream.synchronize), raised(stream.synchronize), seen]
+
+
+def higher_priority_work_runs_first_on_busy_engines():
+    blockers = [interlock.Stream(dedicated=True) for _ in range(2)]
+    low, high = (interlock.Stream(priority=priority, dedicated=True) for priority in (0, -1))
+    buffers, order = [Buffer(4) for _ in range(4)], []
+    paused = faults.pause_copies()
+    names = ("first", "first", "low", "high")
+    for stream, buffer, name in zip((*blockers, low, high), buffers, names):
+        copy_(buffer, b"1234", non_blocking=True, stream=stream)
+        accelerator.launch(stream, order.append, name)
+    for stream in (*blockers, high, low):
+        paused.step()
+        stream.synchronize()
+    paused.release()
+    return order
+
+
+def lose_device_wakes_waiting_threads_and_is_permanent():
+    stream, other, never = interlock.Stream(1), interlock.Stream(0), threading.Event()
+    buffer, begun = Buffer(8, 1), threading.Event()
+    accelerator.launch(stream, lambda: (begun.set(), never.wait()))
+    begun.wait()
+    outcome = []
+    waiter = threading.Thread(target=lambda: outcome.append(raised(stream.synchronize)))
+    waiter.start()
+    faults.lose_device(1, "it fell off the bus")
+    waiter.join(20)
+    calls = [
+        stream.query,
+        stream.record_event,
+        lambda: accelerator.launch(stream, print),
+        lambda: fill_(buffer, 1),
+        lambda: copy_(bytearray(8), buffer),
+        lambda: Buffer(3 << 20, 1),
+        lambda: Buffer(8, 1),
+        lambda: Buffer(0, 1),
+        lambda: interlock.Event().record(stream),
+        lambda: accelerator.synchronize(1),
+        lambda: accelerator.get_memory_info(1),
+    ]
+    result = [outcome, [raised(call) for call in calls], raised(other.synchronize), raised(Buffer, 8, 0)]
+    buffer = None
+    gc.collect()
+
+    return result
+
+
+def lost_device_error_names_the_calling_operation():
+    stream, other, buffer = interlock.Stream(1), interlock.Stream(0), Buffer(8, 1)
+    tensor = interlock.ones(2, device="host:1")
+    faults.lose_device(1, "x")
+    calls = [
+        lambda: fill_(buffer, 1),
+        lambda: copy_(buffer, bytearray(8)),
+        lambda: interlock.Stream(1),
+        lambda: other.wait_stream(stream),
+        stream.record_event,
+        lambda: interlock.Event().record(stream),
+        stream.is_capturing,
+        lambda: Buffer(8, 1),
+        lambda: tensor.mul(tensor),
+    ]
+    return [raised(call) for call in calls]
+
+
+def pause_copies_delays_only_its_stream():
+    slow, quick, buffer = interlock.Stream(dedicated=True), interlock.Stream(dedicated=True), Buffer(4)
+    back, seen = bytearray(4), []
+    copy_(buffer, b"slow")
+    with faults.pause_copies() as paused:
+        copy_(back, buffer, non_blocking=True, stream=slow)
+        accelerator.launch(slow, seen.append, "slow")
+        accelerator.launch(quick, seen.append, "quick")
+        quick.synchronize()
+        held = [slow.query(), bytes(back) == bytes(4), list(seen)]
+        stepped = [paused.step(), paused.step()]
+        slow.synchronize()
+    return [held, stepped, back.decode(), seen]

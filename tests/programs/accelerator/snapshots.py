@@ -1,0 +1,103 @@
+"""Histories and snapshots of memory."""
+
+import os
+import threading
+
+import interlock
+from interlock import accelerator, errors
+from interlock.accelerator import memory
+
+
+def track_memory_without_an_accelerator():
+    with memory.MemoryTracker(0) as tracker:
+        result = [tracker.current, tracker.peak]
+    result += [tracker.total, tracker.allocations]
+    for wrong in (99, "cpu"):
+        try:
+            memory.MemoryTracker(wrong).__enter__()
+        except errors.DeviceError as error:
+            result.append(type(error).__name__)
+
+    return result
+
+
+def forked_child_starts_its_own_history():
+    accelerator.use("host")
+    recording = memory.history()
+    kept = memory.Buffer(8)
+    reading, writing = os.pipe()
+    if os.fork() == 0:
+        own = memory.Buffer(8)
+        reported = [entry["action"] for entry in memory.snapshot()["device_traces"][0]]
+        recording.stop()
+        os.write(writing, " ".join(reported).encode())
+        os._exit(0)
+    os.wait()
+    return os.read(reading, 1000).decode()
+
+
+def history_starts_with_the_first_device_and_initializes_none():
+    asked = [memory.history(), memory.history(device="host:0"), memory.history(0)]
+    recording = memory.history(stacks=None, device="host:0")
+    empty = memory.snapshot()
+    settings = empty.pop("allocator_settings")
+    accelerator.use("host", devices=2)
+    kept = [memory.Buffer(8, "host:0"), memory.Buffer(8, "host:1")]
+    traces = memory.snapshot()["device_traces"]
+    return [empty, [[entry["action"] for entry in trace] for trace in traces], settings["backend"]]
+
+
+def replay_a_recorded_snapshot(recorded, repeated):
+    import pickle
+
+    accelerator.use("host", memory=64 << 20)
+    with open(recorded, "rb") as file:
+        taken = pickle.load(file)
+    memory.history(None)
+    result = memory.replay(taken)
+    memory.dump_snapshot(repeated)
+
+    return result
+
+
+def allocates():
+    for _ in range(300):
+        memory.Buffer(600)
+
+
+def threads_record_frames_while_histories_start_and_stop():
+    accelerator.use("host")
+
+    def looks():
+        for _ in range(30):
+            with memory.history(50):
+                memory.snapshot()
+
+    threads = [threading.Thread(target=work) for work in (allocates, allocates, looks)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    with memory.history(50):
+        allocates()
+        [trace] = memory.snapshot()["device_traces"]
+    names = {entry["frames"][0]["name"] for entry in trace if entry["action"] == "alloc"}
+    return [len(trace), sorted(names)]
+
+
+def record_many_allocations(path):
+    import random
+
+    accelerator.use("host", memory=64 << 20)
+    memory.history(None)
+    draw, kept = random.Random(5), []
+    streams = [interlock.Stream() for _ in range(3)] + [accelerator.current_stream()]
+    for step in range(400):
+        with draw.choice(streams):
+            try:
+                kept.append(memory.Buffer(draw.randrange(1, draw.choice([3000, 1 << 20, 3 << 20, 14 << 20]))))
+            except errors.OutOfMemoryError:
+                del kept[: len(kept) // 2]
+            if kept and (len(kept) > 24 or draw.random() < 0.3):
+                buffer = kept.pop(draw.randrange(len(kept)))
+                memory.fill_(buffer, 1, stream=draw.choice(streams))
+                del buffer
+    memory.dump_snapshot(path)

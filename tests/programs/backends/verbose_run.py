@@ -1,7 +1,0 @@
-"""Run code."""
-
-from verbose_setup import *
-
-(code,) = arguments
-
-exec(code)

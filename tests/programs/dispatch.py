@@ -1,0 +1,63 @@
+"""Recorded operations."""
+
+import json
+import os
+import threading
+
+import interlock
+from interlock import accelerator, backends, dispatch
+
+
+def recording_and_a_fork():
+    """Fork while a recording is open and other threads record; parent and child then record on their own."""
+
+    stop = threading.Event()
+
+    def keep_recording() -> None:
+        x = interlock.ones(1, 1)
+        while not stop.is_set():
+            with dispatch.record():
+                x @ x
+
+    def sizes(calls: dispatch.Recording) -> list[str]:
+        return [call.arguments.split()[2].partition("x")[0] for call in calls]
+
+    def product(size: int) -> None:
+        x = interlock.ones(size, size)
+        x @ x
+
+    threads = [threading.Thread(target=keep_recording) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    reader, writer = os.pipe()
+    with dispatch.record() as calls:
+        product(1)
+        child = os.fork()
+        if child == 0:
+            product(2)
+            os.write(writer, json.dumps(sizes(calls)).encode())
+            os._exit(0)
+        product(3)
+    os.waitpid(child, 0)
+    stop.set()
+    for thread in threads:
+        thread.join()
+    print(json.dumps({"parent": sizes(calls), "child": json.loads(os.read(reader, 1000))}))
+
+
+def tf32_product():
+    """Print the arithmetic of a product on a host device under the TF32 precision."""
+
+    accelerator.use("host")
+    x = interlock.ones(2, 2, device="host:0")
+    with backends.override({"cuda.matmul.fp32_precision": "tf32"}):
+        print(json.dumps(dispatch.explain("matmul", x, x).inputs))
+
+
+def two_products():
+    """Multiply two matrices on the CPU and on a host device."""
+
+    accelerator.use("host")
+    for device in ("cpu", "host:0"):
+        interlock.ones(2, 3, device=device) @ interlock.ones(3, 2, device=device)
+    accelerator.synchronize()

@@ -1,0 +1,198 @@
+"""Traced scopes. Tests find lines by their trailing comments."""
+
+import asyncio
+import contextlib
+import gc
+import json
+import sys
+import threading
+import time
+import warnings
+
+import interlock
+from interlock import aio, backends, enable_grad, no_grad
+
+caught = warnings.catch_warnings(record=True)
+found = caught.__enter__()
+warnings.simplefilter("always")
+
+
+def on_a_thread(action):
+    thread = threading.Thread(target=action)
+    thread.start()
+    thread.join()
+
+
+def here(code, mode="exec"):
+    """Return code that is compiled with the line number of the caller."""
+    caller = sys._getframe(1)
+    return compile("\n" * (caller.f_lineno - 1) + code, caller.f_code.co_filename, mode)
+
+
+def print_warnings():
+    caught.__exit__()
+    shown = [(each.category.__name__, str(each.message), f"{each.filename}:{each.lineno}") for each in found]
+    print("\n" + json.dumps(shown))
+
+
+def a_suspended_generator(scope, consumer):
+    def numbers():
+        with eval(here(scope, "eval")):  # entered
+            yield 1
+
+    for number in numbers():
+        exec(here(consumer))  # seen
+        exec(here(consumer))  # seen again
+
+    print_warnings()
+
+
+def a_warning_that_is_an_error():
+    warnings.simplefilter("error")
+
+    def numbers():
+        with no_grad():
+            yield 1
+
+    generator = numbers()
+    next(generator)
+    scope = enable_grad()
+    try:
+        scope.__enter__()
+    except interlock.errors.ScopeWarning:
+        result = [interlock.is_grad_enabled()]
+    generator.close()
+    result.append(interlock.is_grad_enabled())
+    caught.__exit__()
+
+    return result
+
+
+def an_exit_on_another_thread():
+    scope = backends.override({"cudnn.enabled": False})
+    scope.__enter__()  # entered
+
+    def leave():
+        scope.__exit__(None, None, None)  # left
+
+    on_a_thread(leave)
+
+    print_warnings()
+
+
+def an_exit_out_of_order():
+    first, second = no_grad(), enable_grad()
+    first.__enter__()  # entered
+    second.__enter__()  # entered later
+    first.__exit__(None, None, None)  # left
+    second.__exit__(None, None, None)
+
+    print_warnings()
+
+
+def with_statement():
+    with no_grad(), backends.cudnn.flags(), interlock.capture().apply():
+        interlock.capture()
+
+
+def decorated_generator():
+    @no_grad()
+    def numbers():
+        yield 1
+
+    for _ in numbers():
+        interlock.is_grad_enabled()
+
+
+def context_manager():
+    @contextlib.contextmanager
+    def quiet():
+        with no_grad():
+            yield
+
+    with quiet():
+        interlock.is_grad_enabled()
+
+
+def exit_stack():
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(no_grad())
+        interlock.capture()
+
+
+def one_task():
+    async def work():
+        with no_grad():
+            await asyncio.sleep(0)
+
+    asyncio.run(work())
+
+
+def function():
+    interlock.set_grad_enabled(False)
+    interlock.set_grad_enabled(True)
+
+
+def ordinary_program(name):
+    globals()[name]()
+    print_warnings()
+
+
+def scopes_of_ended_threads_and_tasks():
+    def leaves_open():
+        for _ in range(3):
+            no_grad().__enter__()  # entered
+
+    async def work():
+        leaves_open()
+
+    on_a_thread(leaves_open)
+    aio.run(work())
+    caught.__exit__()
+
+    deadline = time.monotonic() + 30
+    while interlock.state.open_scopes() and time.monotonic() < deadline:
+        # `Thread.join` returns before the native part of the thread has ended.
+        gc.collect()
+        time.sleep(0.01)
+    print(interlock.state.open_scopes())
+
+
+def scopes_open_at_the_end():
+    def leaves_open():
+        no_grad().__enter__()  # entered
+
+    leaves_open()
+    on_a_thread(leaves_open)
+    caught.__exit__()
+
+
+def tasks_that_share_a_state():
+    async def first():
+        with no_grad():  # entered
+            await asyncio.sleep(0)
+
+    async def second():
+        with enable_grad():  # entered by the other
+            await asyncio.sleep(0)
+
+    async def main():
+        await asyncio.gather(first(), second())
+
+    asyncio.run(main())
+
+    print_warnings()
+
+
+def tasks_with_a_state_of_their_own():
+    async def first():
+        with no_grad():
+            await asyncio.sleep(0)
+
+    async def main():
+        with enable_grad():
+            await asyncio.gather(first(), first())
+
+    aio.run(main())
+
+    print_warnings()
