@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from interlock._core import __features__
+from interlock._quote import shown
 
 HAS_TENSORS: Final = "tensor" in __features__
 """Whether the extension module contains the tensor runtime."""
@@ -51,7 +52,7 @@ def remove_missing(module: dict[str, Any], lazy: frozenset[str] = frozenset()) -
 def attribute_error(module: str, name: str) -> AttributeError | ImportError:
     """Return the error of `__getattr__`, which calls this, for a name that a module does not have."""
     if name not in MISSING.get(module, ()):
-        return AttributeError(f"module {module!r} has no attribute {name!r}", name=name)
+        return AttributeError(f"module {module!r} has no attribute {shown(name)}", name=name)
     text = f"{module}.{name} is missing: {NO_TENSORS}"
     # `from interlock import ones` would discard the text of an AttributeError. It queries a package first.
     if sys._getframe(2).f_code.co_name == "_handle_fromlist":

@@ -1,22 +1,56 @@
-"""Quotes values of the caller in error messages."""
+"""Quotes values of the caller in error messages: on one line, and bounded in length."""
 
 from __future__ import annotations
 
-__all__ = ["quoted", "shown"]
+import enum
+import os
+from typing import IO, Any, Never
+
+__all__ = ["QuotingEnum", "open_to_write", "quoted", "shown"]
 
 # As many characters of an argument as the messages of the extension module repeat.
 _LONGEST = 100
 
 
 def shown(value: object) -> str:
-    """Return the repr of an argument for a message, bounded in length."""
+    """Return the repr of an argument for a message."""
     return _shortened(repr(value))
 
 
 def quoted(text: str) -> str:
-    """Return a text in double quotes, bounded in length, as the extension module shows it."""
+    """Return a text in double quotes, as the extension module shows it."""
     return f'"{_shortened(repr(text)[1:-1])}"'
 
 
 def _shortened(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+    begin = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text[:_LONGEST])
+    return begin if len(text) <= _LONGEST else f"{begin}..."
+
+
+def open_to_write(function: str, path: object, mode: str, **options: Any) -> IO[Any]:
+    """Open the file that is the argument `path` of a function.
+
+    Raises:
+        TypeError: `path` is neither a str nor a path. `open` itself would use an int as the descriptor of an
+            open file, and close it.
+        OSError: The file cannot be opened.
+
+    """
+    if not isinstance(path, str | bytes | os.PathLike):
+        raise TypeError(f"{function}: path must be a str or a path, got {type(path).__name__}")
+    name = os.fspath(path)
+    try:
+        return open(name, mode, **options)
+    except OSError as error:
+        if len(name) <= _LONGEST:
+            raise
+        raise type(error)(error.errno, error.strerror, _shortened(os.fsdecode(name))) from None
+
+
+class QuotingEnum(enum.Enum):
+    """Base of enums that name their members in the error for another value."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> Never:
+        known = ", ".join(repr(member.value) for member in cls)
+        raise ValueError(f"{cls.__name__}: value must be one of {known}, got {shown(value)}")

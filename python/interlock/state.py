@@ -8,17 +8,23 @@ scopes that are still open or that were open when their thread or task ended.
 from __future__ import annotations
 
 import atexit
+import functools
+import sys
 import warnings
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar, final
+from types import FunctionType, MethodType
+from typing import Any, ParamSpec, Self, TypeVar, cast, final
 
 from interlock._core import state as _native
 from interlock._core.state import TRACED, StateScope, open_scopes
+from interlock._quote import shown
+from interlock._scope_decorator import decorate
 from interlock.errors import ScopeWarning
 
 __all__ = ["StateScope", "ThreadState", "capture", "open_scopes"]
 
 _Arguments = ParamSpec("_Arguments")
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 _Result = TypeVar("_Result")
 
 
@@ -70,6 +76,58 @@ class ThreadState(_native.ThreadState):
             raise TypeError(f"run: function must be callable, got {type(function).__name__}")
         with self.apply():
             return function(*arguments, **named)
+
+    def wrap(self, function: _Function, /) -> _Function:
+        """Wrap a function so that the state is active during each call, on any thread.
+
+        Args:
+            function: A function. If it is a generator function, a coroutine function or an asynchronous
+                generator function, the state is active during each step of its result.
+
+        Returns:
+            The wrapped function. It can be pickled only if it replaces `function` in its module, because the
+            state belongs to this process.
+
+        Raises:
+            TypeError: `function` is not callable.
+
+        """
+        if not callable(function) and not isinstance(function, classmethod):
+            raise TypeError(f"wrap: function must be callable, got {type(function).__name__}")
+        wrapped = decorate(self.apply(), function)
+        return cast(_Function, _Wrapped(wrapped)) if isinstance(wrapped, FunctionType) else wrapped
+
+
+class _Wrapped(functools.partial[Any]):
+    """A function that `ThreadState.wrap` returns.
+
+    `pickle` stores a function by its name, and for another object of this name has an error that states no
+    cure. `inspect` and asyncio treat a `partial` as the function that it calls.
+    """
+
+    def __init__(self, function: FunctionType) -> None:
+        functools.update_wrapper(self, function)
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        return self if instance is None else MethodType(self, instance)
+
+    def __reduce__(self) -> str:  # type: ignore[override]
+        found: object = sys.modules.get(self.__module__)
+        for part in self.__qualname__.split("."):
+            found = getattr(found, part, None)
+        if found is not self:
+            raise TypeError(
+                f"wrap: the result of wrapping {shown(self.__qualname__)} cannot be pickled, because it "
+                "contains a ThreadState; pass the function itself, and copy the flags to other processes "
+                "with backends.snapshot().install"
+            )
+        return self.__qualname__
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, _memo: object) -> Self:
+        return self
 
 
 def capture(*, pin: bool = False) -> ThreadState:

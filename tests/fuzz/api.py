@@ -49,8 +49,8 @@ INTERNAL_TEXTS = ("a bug in interlock", "Already borrowed", "Already mutably bor
 # Messages of PyO3 for an argument of a wrong type, which name neither the function nor the argument.
 OF_PYO3 = re.compile(
     r"^argument '\w+': |is not an instance of '|cannot be converted to '|out of range integral type"
+    r"|Can't (extract|convert) |expected tuple of length"
 )
-OF_TENSORS = ("interlock.Tensor", "setattr interlock.Tensor", "interlock._core.tensor", "interlock.nn")
 # A SystemError of CPython itself for a format that is no text.
 OF_CPYTHON = "Format specifier must be a string"
 # CPython returns an iterator of a released memoryview with an exception set.
@@ -211,7 +211,7 @@ class Episode:
             return
         if kind in INTERNAL or any(part in reported for part in INTERNAL_TEXTS):
             self.actions.wrong(f"{text}: {kind}: {reported}")
-        elif text.startswith(OF_TENSORS) and OF_PYO3.search(reported):
+        elif OF_PYO3.search(reported):
             self.actions.wrong(f"{text}: message of PyO3: {reported}")
         elif isinstance(error, (RecursionError, MemoryError)):
             if not self.values.huge and not isinstance(error, interlock.OutOfMemoryError):

@@ -131,6 +131,38 @@ FLAGS: list[tuple[str, str, str]] = [
         'unknown vendor library "cudn"; did you mean "cudnn"?',
     ),
     (
+        "backends.libraries.find(3)",
+        "TypeError",
+        "backends.libraries.find: name must be a str, got int",
+    ),
+    (
+        "backends.libraries.load('cudnn', 3)",
+        "TypeError",
+        "backends.libraries.load: path must be a str, a path or None, got int",
+    ),
+    ("backends.FlagScope(3)", "TypeError", "FlagScope: values must be a dict, got int"),
+    ("backends.FlagScope({}, 3)", "TypeError", "FlagScope: copied must be a bool, got int"),
+    (
+        "backends.mkl.verbose(7)",
+        "FlagValueError",
+        "backends.mkl.verbose: enable must be VERBOSE_OFF (0) or VERBOSE_ON (1), got 7",
+    ),
+    (
+        "backends.cudnn.conv.__delattr__(3)",
+        "TypeError",
+        "__delattr__: name must be a str, got int",
+    ),
+    (
+        "backends.cudnn.conv.__getattribute__(3)",
+        "TypeError",
+        "__getattribute__: name must be a str, got int",
+    ),
+    (
+        "backends.Level('x')",
+        "ValueError",
+        "Level: value must be one of 'scope', 'process', 'environment', 'default', got 'x'",
+    ),
+    (
         "backends.libraries.load('cudnn', '/nowhere/x.so')",
         "LibraryPathError",
         'backends.libraries.load("cudnn", path): "/nowhere/x.so" cannot be used as '
@@ -229,6 +261,53 @@ HOST_DRIVER: list[tuple[str, str, str]] = [
         "Graph: capture_error_mode must be a str, got int",
     ),
     (
+        "accelerator.Graph(pool=3)",
+        "TypeError",
+        "Graph: pool must be the result of pool() of a graph, or None, got int",
+    ),
+    (
+        "accelerator.Graph(pool=(1, -1))",
+        "TypeError",
+        "Graph: pool must be the result of pool() of a graph, or None, got (1, -1)",
+    ),
+    (
+        "interlock.Event.from_ipc_handle('host', 3)",
+        "TypeError",
+        "Event.from_ipc_handle: handle must be bytes, got int",
+    ),
+    ("interlock.ThreadState(pin=3)", "TypeError", "ThreadState: pin must be a bool, got int"),
+    (
+        "memory.AllocatorConfig.parse(3)",
+        "TypeError",
+        "AllocatorConfig.parse: text must be a str, got int",
+    ),
+    (
+        "memory.AllocatorConfig(max_split_size_mb=1)",
+        "ArgumentError",
+        "AllocatorConfig: max_split_size_mb must be a number of megabytes, at least "
+        "large_segment_size_mb, got 1",
+    ),
+    (
+        "memory.replay(3)",
+        "TypeError",
+        "accelerator.memory.replay: snapshot must be a dict, got int",
+    ),
+    (
+        "buffer.__dlpack__(max_version=3)",
+        "TypeError",
+        "Buffer.__dlpack__: max_version must be a tuple of two ints or None, got int",
+    ),
+    (
+        "buffer.__dlpack__(dl_device=(1,))",
+        "TypeError",
+        "Buffer.__dlpack__: dl_device must be a tuple of two ints or None, got (1,)",
+    ),
+    (
+        "buffer.copy_to(3)",
+        "TypeError",
+        "Buffer.copy_to: destination must be a Buffer or an object with the buffer protocol, got int",
+    ),
+    (
         "accelerator.current_accelerator(3)",
         "TypeError",
         "accelerator.current_accelerator: check_available must be a bool, got int",
@@ -298,7 +377,7 @@ HOST_DRIVER: list[tuple[str, str, str]] = [
         "event without timing",
     ),
     ("closed.fill_(1)", "BufferClosedError", "Buffer.fill_: the buffer is closed"),
-    ("closed.copy_to(bytearray(8))", "BufferClosedError", "copy_: the buffer is closed"),
+    ("closed.copy_to(bytearray(8))", "BufferClosedError", "Buffer.copy_to: the buffer is closed"),
     ("closed.nbytes", "BufferClosedError", "Buffer.nbytes: the buffer is closed"),
     ("closed.slice(1)", "BufferClosedError", "Buffer.slice: the buffer is closed"),
     ("memoryview(closed)", "BufferClosedError", "memoryview: the buffer is closed"),

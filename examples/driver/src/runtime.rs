@@ -6,7 +6,8 @@ use std::time::Instant;
 
 use interlock_driver::{
     Address, Copy, Device, DeviceIndex, DeviceProperties, DeviceType, DriverRuntime, Error, EventHandle,
-    EventOptions, Fill, HostFn, MemoryInfo, Result, StreamHandle, SyncPoint, WaitPolicy, WaitTarget,
+    EventOptions, Fill, HostFn, MemoryInfo, Result, StreamHandle, SyncPoint, TimelinePoint, WaitPoint,
+    WaitPolicy, WaitTarget,
 };
 
 use crate::lock;
@@ -15,9 +16,6 @@ use crate::stream::{Command, Stream};
 
 /// The bytes of memory of each device.
 const DEVICE_MEMORY: u64 = 256 << 20;
-
-/// The id of a stream and a position on its timeline.
-type Point = (u64, u64);
 
 struct ExampleDevice {
     memory: Memory,
@@ -44,7 +42,7 @@ struct Objects {
 struct Event {
     device: DeviceIndex,
     /// The point of the last record; `None` if it was never recorded.
-    recorded_at: Option<Point>,
+    recorded_at: Option<TimelinePoint>,
 }
 
 fn err_unknown(name: &'static str, given: u64) -> Error {
@@ -75,8 +73,8 @@ impl Objects {
         event.ok_or_else(|| err_unknown("event", handle.raw))
     }
 
-    fn end(&self, handle: StreamHandle) -> Result<Point> {
-        Ok((handle.raw, self.stream(handle)?.end()))
+    fn end(&self, handle: StreamHandle) -> Result<TimelinePoint> {
+        Ok(TimelinePoint { stream: handle.raw, position: self.stream(handle)?.end() })
     }
 
     fn streams_of(&self, index: DeviceIndex) -> impl Iterator<Item = (&u64, &Arc<Stream>)> {
@@ -84,12 +82,16 @@ impl Objects {
     }
 
     /// Returns the points that a query or a wait covers if it begins now.
-    fn points(&self, target: WaitTarget) -> Result<Vec<Point>> {
+    fn points(&self, target: WaitTarget) -> Result<Vec<TimelinePoint>> {
         match target {
             WaitTarget::Stream(handle) => Ok(vec![self.end(handle)?]),
             WaitTarget::Event(handle) => Ok(self.event(handle)?.recorded_at.into_iter().collect()),
             WaitTarget::Device(index) => {
-                Ok(self.streams_of(index).map(|(id, stream)| (*id, stream.end())).collect())
+                let end = |(id, stream): (&u64, &Arc<Stream>)| TimelinePoint {
+                    stream: *id,
+                    position: stream.end(),
+                };
+                Ok(self.streams_of(index).map(end).collect())
             }
         }
     }
@@ -108,8 +110,8 @@ impl Objects {
     }
 
     /// Returns the streams of points. Skips removed streams, which have completed and have no error.
-    fn resolve(&self, points: &[Point]) -> Vec<(Arc<Stream>, u64)> {
-        let stream = |&(id, position): &Point| Some((self.streams.get(&id)?.clone(), position));
+    fn resolve(&self, points: &[TimelinePoint]) -> Vec<(Arc<Stream>, u64)> {
+        let stream = |point: &TimelinePoint| Some((self.streams.get(&point.stream)?.clone(), point.position));
         points.iter().filter_map(stream).collect()
     }
 }
@@ -260,14 +262,16 @@ unsafe impl DriverRuntime for ExampleRuntime {
 
     fn sync_point(&self, target: WaitTarget) -> Result<SyncPoint> {
         self.device(target.device())?;
-        Ok(SyncPoint { target, points: lock(&self.objects).points(target)? })
+        let points = lock(&self.objects).points(target)?;
+        Ok(SyncPoint { target, points: points.into_iter().map(WaitPoint::InStream).collect() })
     }
 
     /// Blocks under every policy: polling would not be faster, because the devices are threads.
     fn wait(&self, sync_point: &SyncPoint, policy: WaitPolicy) -> Result<bool> {
         // A timeout that overflows `Instant` is no deadline.
         let deadline = Instant::now().checked_add(policy.timeout);
-        let points = lock(&self.objects).resolve(&sync_point.points);
+        let points: Vec<_> = sync_point.points.iter().filter_map(|point| point.in_stream()).collect();
+        let points = lock(&self.objects).resolve(&points);
         let has_reached = points.iter().all(|(stream, position)| stream.wait(*position, deadline));
         report(&points)?;
         Ok(has_reached)

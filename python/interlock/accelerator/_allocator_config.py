@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 from interlock._core import accelerator as _native
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class AllocatorConfig:
     """A configuration of the caching allocator. The fields are the keys of `PYTORCH_ALLOC_CONF`.
 

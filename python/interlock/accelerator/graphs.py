@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from os import PathLike
 from typing import TYPE_CHECKING, Self
 
 from interlock._core.accelerator import Graph as _Graph, synchronize
+from interlock._quote import open_to_write
 
 if TYPE_CHECKING:
     from interlock._core.accelerator import _CaptureErrorMode
@@ -36,6 +36,7 @@ class Graph(_Graph):
     Raises:
         NoAcceleratorError: No accelerator is available.
         ArgumentError: `capture_error_mode` is not a known mode.
+        TypeError: An argument has the wrong type.
 
     Example:
         >>> import interlock
@@ -132,11 +133,11 @@ class Graph(_Graph):
             GraphError: The captured graph was not kept. Call `enable_debug_mode` before the capture, or
                 create the graph with `keep_graph`.
             OSError: The file cannot be written.
+            TypeError: `path` is neither a str nor a path.
 
         """
         text = super()._dot()
-        # Without `fspath`, an int would be used as the descriptor of an open file, and closed.
-        with open(os.fspath(path), "w", encoding="utf-8") as file:
+        with open_to_write("Graph.debug_dump", path, "w", encoding="utf-8") as file:
             file.write(text)
 
     def __enter__(self) -> Self:

@@ -37,6 +37,7 @@ from interlock._core.accelerator import (
     set_cache_limit,
     set_limit,
 )
+from interlock._quote import open_to_write
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -220,13 +221,13 @@ def dump_snapshot(path: str | os.PathLike[str], *, device: _device | str | int |
     Raises:
         DeviceError: The device does not exist.
         OSError: The file cannot be written.
+        TypeError: `path` is neither a str nor a path.
 
     """
     import pickle
 
     taken = snapshot(device)
-    # Without `fspath`, an int would be used as the descriptor of an open file, and closed.
-    with open(os.fspath(path), "wb") as file:
+    with open_to_write("accelerator.memory.dump_snapshot", path, "wb") as file:
         # The viewer in the browser cannot read later protocols.
         pickle.dump(taken, file, protocol=4)
 

@@ -72,7 +72,7 @@ class _unsafe_preserve_version_counter:
         tensors: One tensor or several.
 
     Raises:
-        TypeError: An element of `tensors` is not a tensor.
+        TypeError: `tensors` or an element of it is not a tensor.
 
     """
 
@@ -81,6 +81,10 @@ class _unsafe_preserve_version_counter:
     """The version counters when the object was created or last entered; None for inference tensors."""
 
     def __init__(self, tensors: Tensor | Iterable[Tensor]) -> None:
+        if not isinstance(tensors, Iterable):
+            raise TypeError(
+                f"{type(self).__name__}: tensors must be a Tensor or several, got {_type_of(tensors)}"
+            )
         self.tensors = (tensors,) if isinstance(tensors, Tensor) else tuple(tensors)
         for each in self.tensors:
             if not isinstance(each, Tensor):

@@ -15,6 +15,7 @@ from typing import Any, Literal, overload
 
 from interlock._core import backends as _native
 from interlock._core.backends import FlagScope, FreezeScope, disable_global_flags, epoch, flags_frozen
+from interlock._quote import shown
 from interlock.backends import (
     cpu,
     cuda,
@@ -178,6 +179,9 @@ def override(
     if flags is not None and not isinstance(flags, dict):
         raise FlagTypeError(f"override: flags must be a dict, got {type(flags).__name__}")
     by_name = {key.name if isinstance(key, Flag) else key: value for key, value in (flags or {}).items()}
+    wrong = next((name for name in by_name if not isinstance(name, str)), None)
+    if wrong is not None:
+        raise FlagTypeError(f"override: the name of a flag must be a str, got {shown(wrong)}")
     return _native.FlagScope(by_name | named)
 
 

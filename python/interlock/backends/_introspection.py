@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from interlock._core import backends as _native
-from interlock._quote import shown
+from interlock._quote import QuotingEnum, shown
 from interlock.backends._register import Flag, warn_of_variables
 from interlock.errors import FlagTypeError, FlagValueError
 
 
-class Level(enum.StrEnum):
+class Level(QuotingEnum, enum.StrEnum):
     """The levels that determine the value of a flag, in order of precedence."""
 
     SCOPE = "scope"
@@ -53,6 +53,7 @@ def explain(name: str | Flag[Any]) -> Explanation:
 
     Raises:
         UnknownFlagError: There is no flag of this name.
+        FlagTypeError: `name` is neither a str nor a `Flag`.
 
     Example:
         >>> from interlock import backends

@@ -18,6 +18,7 @@ from os import PathLike
 from typing import NamedTuple
 
 from interlock._core import backends as _native
+from interlock._quote import QuotingEnum
 
 __all__ = ["NAMES", "Library", "Source", "find", "load"]
 
@@ -25,7 +26,7 @@ __all__ = ["NAMES", "Library", "Source", "find", "load"]
 NAMES: tuple[str, ...] = tuple(_native.library_names())
 
 
-class Source(enum.StrEnum):
+class Source(QuotingEnum, enum.StrEnum):
     """How a library was found, in the order of the search."""
 
     EXPLICIT = "explicit"
@@ -61,6 +62,7 @@ def find(name: str) -> Library:
     Raises:
         UnknownLibraryError: `name` is not one of `NAMES`.
         LibraryPathError: The path that the user gave is not that of the library.
+        TypeError: `name` is not a str.
 
     Example:
         >>> from interlock.backends import libraries
@@ -88,6 +90,7 @@ def load(name: str, path: str | PathLike[str] | None = None) -> Library:
         LibraryNotFoundError: The library was not found or cannot be loaded.
         LibraryPathError: The path that the user gave cannot be loaded, or another file of the library is
             already loaded.
+        TypeError: `name` is not a str, or `path` is neither a path nor None.
 
     """
     return _to_library(_native.load_library(name, path))

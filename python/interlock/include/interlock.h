@@ -117,6 +117,12 @@ extern "C" {
 /** For a write without a scope: the flag is unset, so that the environment or the default decides it. */
 #define INTERLOCK_VALUE_UNSET 7
 
+/**
+ * An integer of 64 bits without a sign, in the bits of `integer`, for numbers above those of a signed one. Flags of
+ * integers refuse it.
+ */
+#define INTERLOCK_VALUE_UNSIGNED 8
+
 /** The type of a flag without a word of its own, or with another type than those below. */
 #define INTERLOCK_KIND_OTHER 0
 

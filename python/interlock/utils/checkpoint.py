@@ -357,6 +357,8 @@ def checkpoint(
     """
     if not callable(function):
         raise TypeError(f"checkpoint: function must be callable, got {type(function).__name__}")
+    if not callable(context_fn):
+        raise TypeError(f"checkpoint: context_fn must be callable, got {type(context_fn).__name__}")
     for name, value in {
         "use_reentrant": use_reentrant,
         "preserve_rng_state": preserve_rng_state,

@@ -4,10 +4,16 @@ use std::time::Duration;
 
 use crate::rig::host::two_devices;
 use crate::rig::{Rig, failure, is_refused};
-use interlock_driver::{CaptureMode, SyncPoint, WaitPolicy, WaitTarget};
+use interlock_driver::{
+    CaptureMode, StreamHandle, SyncPoint, TimelinePoint, WaitPoint, WaitPolicy, WaitTarget,
+};
 
 fn sync_point(rig: &Rig, target: WaitTarget) -> SyncPoint {
     rig.driver.sync_point(target).unwrap()
+}
+
+fn point(stream: StreamHandle, position: u64) -> WaitPoint {
+    WaitPoint::InStream(TimelinePoint { stream: stream.raw, position })
 }
 
 #[test]
@@ -19,11 +25,11 @@ fn sync_point_consists_of_streams_and_positions() {
     let event = rig.record(stream);
     rig.launch(stream, || {});
     assert_eq!(sync_point(&rig, WaitTarget::Event(unrecorded)).points, []);
-    assert_eq!(sync_point(&rig, WaitTarget::Event(event)).points, [(stream.raw, 2)]);
-    assert_eq!(sync_point(&rig, WaitTarget::Stream(stream)).points, [(stream.raw, 3)]);
+    assert_eq!(sync_point(&rig, WaitTarget::Event(event)).points, [point(stream, 2)]);
+    assert_eq!(sync_point(&rig, WaitTarget::Stream(stream)).points, [point(stream, 3)]);
     let default = rig.driver.default_stream(1).unwrap();
     let device = sync_point(&rig, WaitTarget::Device(1));
-    assert_eq!(device.points, [(default.raw, 0), (stream.raw, 3), (other.raw, 0)]);
+    assert_eq!(device.points, [point(default, 0), point(stream, 3), point(other, 0)]);
     assert_eq!(rig.reach(&device), Ok(true));
 }
 

@@ -28,12 +28,6 @@ impl Failure {
         Failure { text: format!("{outer}{}", self.text), ..self }
     }
 
-    /// Replaces the name of the function of the Rust interface at the begin of the text by the name of an entry.
-    pub(crate) fn of_entry(self, entry: &str, functions: &[&str]) -> Self {
-        let rest = functions.iter().find_map(|function| self.text.strip_prefix(function));
-        Failure { text: format!("{entry}: {}", rest.unwrap_or(&self.text)), ..self }
-    }
-
     /// Creates the error of an id that no flag has.
     pub(crate) fn unknown_flag(name: &str, allowed: &str, given: u32) -> Self {
         Failure { code: INTERLOCK_ERROR_UNKNOWN_FLAG, ..Failure::argument(name, allowed, given) }
@@ -82,6 +76,7 @@ fn core_code(error: &interlock::Error) -> i32 {
         Error::ReadOnlyFlag { .. } => INTERLOCK_ERROR_READ_ONLY_FLAG,
         Error::UnknownDeviceType { .. } | Error::DeviceIndex { .. } => INTERLOCK_ERROR_DEVICE,
         Error::KernelName { .. } | Error::KernelDescriptor { .. } => INTERLOCK_ERROR_ARGUMENT,
+        Error::KernelGate { error } => core_code(error),
         _ => INTERLOCK_ERROR_OTHER,
     }
 }

@@ -128,8 +128,8 @@ unsafe fn type_from_c(declaration: &InterlockFlagDecl) -> Result<FlagType> {
     let flag_type = match declaration.kind {
         INTERLOCK_KIND_BOOL => FlagType::Switch { default: boolean(default)? },
         INTERLOCK_KIND_COUNT => FlagType::Count {
-            default: count("default_value", default, 0)?,
-            maximum: count("maximum", maximum, backends::MAX_INTEGER)?,
+            default: count("default_value", &declaration.default_value, default, 0)?,
+            maximum: count("maximum", &declaration.maximum, maximum, backends::MAX_INTEGER)?,
         },
         INTERLOCK_KIND_INTEGER => {
             const LARGEST: i64 = backends::MAX_INTEGER as i64;
@@ -179,7 +179,10 @@ fn integer(field: &str, given: Option<InputValue>, otherwise: i64) -> Result<i64
     }
 }
 
-fn count(field: &str, given: Option<InputValue>, otherwise: u64) -> Result<u64> {
+fn count(field: &str, raw: &InterlockValue, given: Option<InputValue>, otherwise: u64) -> Result<u64> {
+    if let Some(number) = values::unsigned(raw) {
+        return Ok(number);
+    }
     let number = integer(field, given, otherwise as i64)?;
     u64::try_from(number).map_err(|_| wrong(field, "non-negative", &InputValue::Integer(number)))
 }

@@ -2,7 +2,9 @@
 
 use std::mem::offset_of;
 
+use interlock::Error;
 use interlock::base::dlpack::{DLDataType, DLDevice, DLTensor};
+use interlock::base::quote::quoted;
 use interlock::dispatch::{ForeignCall, ForeignGate, ForeignKernelDescriptor, ForeignNumerics};
 use interlock_capi::sys::*;
 
@@ -30,9 +32,24 @@ unsafe fn register_kernel(operation: InterlockText, kernel: *const InterlockKern
     let register = hooks::register_kernel()?;
     // SAFETY: guaranteed by the caller. The layouts are compared below.
     let registered = unsafe { register(operation, kernel.cast::<ForeignKernelDescriptor>()) };
-    registered.map_err(|error| {
-        Failure::from(error).of_entry("kernel_register", &["register_kernel: ", "register: "])
-    })
+    registered.map_err(err_of_entry)
+}
+
+/// Returns an error of the Rust interface as one of the entry.
+fn err_of_entry(error: Error) -> Failure {
+    match error {
+        Error::KernelDescriptor { argument, given, allowed } => {
+            Failure::argument(&format!("kernel_register: {argument}"), &allowed, given)
+        }
+        Error::KernelName { operation, name } => {
+            let allowed = format!("one that no kernel of {operation} has");
+            Failure::argument("kernel_register: name", &allowed, quoted(name))
+        }
+        Error::KernelGate { error } => {
+            Failure::from(*error).within(format_args!("kernel_register: gates: value of "))
+        }
+        other => Failure::from(other).within(format_args!("kernel_register: ")),
+    }
 }
 
 /// Compares the fields of a struct of the C interface with those of the runtime.

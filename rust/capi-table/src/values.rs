@@ -90,6 +90,12 @@ impl Names {
 /// `value` is set as its kind requires, and its texts are valid during `'a`.
 pub(crate) unsafe fn from_c<'a>(value: &InterlockValue) -> Result<Option<InputValue<'a>>> {
     check_zero("reserved", value.reserved)?;
+    if let Some(number) = unsigned(value) {
+        return Ok(Some(InputValue::HugeInteger {
+            display: number.to_string(),
+            nearest: Some(number as f64),
+        }));
+    }
     // SAFETY: the kind selects the field, here and below.
     let integer = || unsafe { value.data.integer };
     Ok(Some(match value.kind {
@@ -108,6 +114,12 @@ pub(crate) unsafe fn from_c<'a>(value: &InterlockValue) -> Result<Option<InputVa
         INTERLOCK_VALUE_UNSET => return Ok(None),
         other => return Err(Failure::argument("kind", "one of INTERLOCK_VALUE_*", other)),
     }))
+}
+
+/// Returns an integer without a sign; `None` for a value of another kind.
+pub(crate) fn unsigned(value: &InterlockValue) -> Option<u64> {
+    // SAFETY: the kind selects the field.
+    (value.kind == INTERLOCK_VALUE_UNSIGNED).then(|| unsafe { value.data.integer }.cast_unsigned())
 }
 
 /// # Safety

@@ -81,12 +81,6 @@ pub trait FlagValue: Sized {
     /// Converts a value that was read.
     #[doc(hidden)]
     fn of_value(value: Value) -> Option<Self>;
-    /// Returns a number that the table has no value for. The table receives the largest one that it has, which every flag
-    /// refuses as well.
-    #[doc(hidden)]
-    fn too_large(&self) -> Option<u64> {
-        None
-    }
     /// Calls `receive` with the value as the table accepts it.
     #[doc(hidden)]
     fn with_raw<R>(self, receive: impl FnOnce(InterlockValue) -> R) -> R;
@@ -148,12 +142,10 @@ impl FlagValue for u64 {
         i64::of_value(value).map(i64::cast_unsigned)
     }
 
-    fn too_large(&self) -> Option<u64> {
-        i64::try_from(*self).is_err().then_some(*self)
-    }
-
     fn with_raw<R>(self, receive: impl FnOnce(InterlockValue) -> R) -> R {
-        i64::try_from(self).unwrap_or(i64::MAX).with_raw(receive)
+        let kind =
+            if i64::try_from(self).is_ok() { INTERLOCK_VALUE_INTEGER } else { INTERLOCK_VALUE_UNSIGNED };
+        receive(raw(kind, InterlockData { integer: self.cast_signed() }))
     }
 }
 
@@ -211,17 +203,6 @@ impl FlagValue for Value {
                 receive(raw(INTERLOCK_VALUE_NAMES, InterlockData { names }))
             }
         }
-    }
-}
-
-/// Returns the error of a number that was too large for the table, with the number that the caller passed.
-fn err_too_large(error: Error, number: Option<u64>) -> Error {
-    match number {
-        Some(number) => {
-            let text = error.to_string().replace(&i64::MAX.to_string(), &number.to_string());
-            Error::new(error.code(), text)
-        }
-        None => error,
     }
 }
 
@@ -368,8 +349,7 @@ impl<T: FlagValue> Flag<T> {
     /// Writes the flag in the innermost scope of this thread that decides it, else for the process. Fails for a value
     /// that the flag does not accept, and while flags are frozen.
     pub fn set(&self, value: T) -> Result<()> {
-        let too_large = value.too_large();
-        value.with_raw(|value| self.write(value)).map_err(|error| err_too_large(error, too_large))
+        value.with_raw(|value| self.write(value))
     }
 
     /// Unsets the flag, so that the environment or the default decides it.
@@ -386,7 +366,6 @@ impl<T: FlagValue> Flag<T> {
     /// Returns a scope that sets this flag for the thread that enters it. Fails for a value that the flag does not
     /// accept.
     pub fn scope(&self, value: T) -> Result<FlagScope> {
-        let too_large = value.too_large();
         value
             .with_raw(|value| {
                 let write = InterlockWrite { flag: self.flag.id, reserved: 0, value };
@@ -394,7 +373,6 @@ impl<T: FlagValue> Flag<T> {
                 handle(|scope, error| unsafe { (api().scope_new)(&raw const write, 1, scope, error) })
             })
             .map(FlagScope)
-            .map_err(|error| err_too_large(error, too_large))
     }
 }
 
@@ -527,7 +505,7 @@ impl<'a> FlagDecl<'a> {
 /// Fails with [`ErrorCode::FlagRegistration`], and with [`ErrorCode::FlagType`] if `T` is not the type of its values.
 pub fn register<T: FlagValue>(declaration: &FlagDecl) -> Result<(Flag<T>, Option<Error>)> {
     let integer = |integer| raw(INTERLOCK_VALUE_INTEGER, InterlockData { integer });
-    let count = |number: u64| integer(i64::try_from(number).unwrap_or(i64::MAX));
+    let count = |number: u64| number.with_raw(|value| value);
     let float = |number| raw(INTERLOCK_VALUE_FLOAT, InterlockData { number });
     let words = |words: &str| raw(INTERLOCK_VALUE_TEXT, InterlockData { text: text(words) });
     let choices: Vec<InterlockText> = match declaration.flag_type {
@@ -550,10 +528,6 @@ pub fn register<T: FlagValue>(declaration: &FlagDecl) -> Result<(Flag<T>, Option
         FlagType::Choice { default, .. } => (INTERLOCK_KIND_CHOICE, words(default), none(), none()),
         FlagType::Text { default } => (INTERLOCK_KIND_TEXT, words(default), none(), none()),
     };
-    let too_large = match declaration.flag_type {
-        FlagType::Count { default, maximum } => maximum.too_large().or(default.too_large()),
-        _ => None,
-    };
     // First, because a registered flag exists until the process exits.
     check_type::<T>("register", declaration.name, kind)?;
     let declaration = InterlockFlagDecl {
@@ -574,8 +548,7 @@ pub fn register<T: FlagValue>(declaration: &FlagDecl) -> Result<(Flag<T>, Option
     // SAFETY: all places are valid.
     check(|error| unsafe {
         (api().flag_register)(&raw const declaration, &raw mut flag, &raw mut warning, error)
-    })
-    .map_err(|error| err_too_large(error, too_large))?;
+    })?;
     Ok((Flag::of("register", flag)?, error::warning_of(&warning)))
 }
 

@@ -85,6 +85,11 @@ pub enum Error {
         /// The accepted values.
         allowed: String,
     },
+    /// A gate in the description of a foreign kernel has a value that the flag does not accept.
+    KernelGate {
+        /// The error of the flag.
+        error: Box<Error>,
+    },
     /// An environment variable has interlock's prefix and an unknown name.
     UnknownVariable {
         /// The name of the variable.
@@ -175,7 +180,8 @@ crate::messages! { Error {
     Error::UnknownFlag { name, suggestion: None } => "there is no flag {name}";
     Error::FlagRegistration { name, reason } => "register({}): {reason}", quoted(name);
     Error::KernelName { operation, name } => "register: {operation} has a kernel named {}; names must be unique", quoted(name);
-    Error::KernelDescriptor { argument, given, allowed } => "register_kernel: {argument} must be {allowed}, got {given}";
+    Error::KernelDescriptor { argument, given, allowed } => "register_foreign_kernel: {argument} must be {allowed}, got {given}";
+    Error::KernelGate { error } => "register_foreign_kernel: gates: value of {error}";
     Error::UnknownVariable { name, suggestion: Some((suggestion, allowed)) } =>
         "there is no variable {name}; did you mean {suggestion}, which accepts {allowed}?";
     Error::UnknownVariable { name, suggestion: None } =>

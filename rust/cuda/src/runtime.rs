@@ -11,7 +11,7 @@ use interlock_driver::capture::{self, CaptureId, Captures, refused};
 use interlock_driver::{
     Address, CaptureMode, Copy, CopyEndpoint, DeviceIndex, DeviceProperties, DriverRuntime, Error,
     EventHandle, EventOptions, Fill, GraphDump, GraphExecHandle, GraphHandle, HostFn, MemoryInfo, Owners,
-    PriorityRange, Result, StreamHandle, SyncPoint, WaitPolicy, WaitTarget,
+    PriorityRange, Result, StreamHandle, SyncPoint, TimelinePoint, WaitPoint, WaitPolicy, WaitTarget,
 };
 
 use super::device::device::{CudaDevice, DeviceOp};
@@ -30,7 +30,7 @@ use super::stream::progress::AsyncError;
 use super::stream::stream::{DEFAULT, INVALIDATED_CAPTURE, Stream};
 use super::stream::stream_semaphore::{Semaphore, SemaphorePool};
 use super::stream::submit::{self, PeerContexts};
-use super::stream::sync::{self, Point, SideStreams};
+use super::stream::sync::{self, SideStreams};
 use super::stream::table::{self, StreamTable};
 use super::sys::api;
 use super::sys::error::{Code, check};
@@ -51,9 +51,6 @@ const SYNC_STREAM: &str = "Stream.synchronize";
 const QUERY_EVENT: &str = "Event.query";
 const SYNC_EVENT: &str = "Event.synchronize";
 const SYNC_DEVICE: &str = "accelerator.synchronize";
-
-/// Replaces the stream id in a [`Point`] that is a ticket of a [`DeviceSync`].
-const DEVICE_TICKET: u64 = u64::MAX;
 
 /// The devices of the driver and all objects that were created on them.
 pub(crate) struct CudaRuntime {
@@ -266,8 +263,8 @@ impl CudaRuntime {
             let has_completed = event.query(&op)?;
             (op, has_completed, recorded_at)
         };
-        if let RecordedAt::InStream { stream, point } = recorded_at {
-            sync::poll_and_report(&self.streams, &op, (stream, point))?;
+        if let RecordedAt::InStream(point) = recorded_at {
+            sync::poll_and_report(&self.streams, &op, point)?;
         }
         Ok(has_completed)
     }
@@ -284,45 +281,46 @@ impl CudaRuntime {
         Ok(is_idle)
     }
 
-    fn points_of_stream(&self, handle: StreamHandle) -> Result<Vec<Point>> {
+    fn points_of_stream(&self, handle: StreamHandle) -> Result<Vec<WaitPoint>> {
         let stream = self.streams.find(handle, SYNC_STREAM)?;
         let op = stream.device().begin(SYNC_STREAM)?;
-        let point = stream.signal(&op)?;
-        let point = point.map_err(|capture| self.captures().refuse_stream_sync(capture, SYNC_STREAM))?;
-        Ok(vec![(stream.id(), point)])
+        let position = stream.signal(&op)?;
+        let position =
+            position.map_err(|capture| self.captures().refuse_stream_sync(capture, SYNC_STREAM))?;
+        Ok(vec![WaitPoint::InStream(TimelinePoint { stream: stream.id(), position })])
     }
 
     /// Returns a point after the last record of an event, then the point of the record if this process recorded it,
     /// which reports errors.
-    fn points_of_event(&self, handle: EventHandle) -> Result<Vec<Point>> {
+    fn points_of_event(&self, handle: EventHandle) -> Result<Vec<WaitPoint>> {
         let event = self.events.find(handle, SYNC_EVENT)?;
         let recorded_at = event.recorded_at();
         self.check_event_sync(*recorded_at, SYNC_EVENT)?;
         let reports = match *recorded_at {
-            RecordedAt::InStream { stream, point } => Some((stream, point)),
+            RecordedAt::InStream(point) => Some(WaitPoint::InStream(point)),
             RecordedAt::InOtherProcess => None,
             RecordedAt::Never | RecordedAt::InCapture(_) => return Ok(Vec::new()),
         };
         let op = event.device().begin(SYNC_EVENT)?;
         let awaited = match event.query(&op)? {
-            true => sync::COMPLETED,
+            true => WaitPoint::Completed,
             false => {
                 let side_streams = &self.state(event.device().index())?.side_streams;
-                side_streams.point_after(&self.streams, &op, &event, SYNC_EVENT)?
+                WaitPoint::InStream(side_streams.point_after(&self.streams, &op, &event, SYNC_EVENT)?)
             }
         };
         Ok(std::iter::once(awaited).chain(reports).collect())
     }
 
     /// Returns the ticket of a `cuCtxSynchronize`, or the points after all work of the device's streams.
-    fn points_of_device(&self, index: DeviceIndex) -> Result<Vec<Point>> {
+    fn points_of_device(&self, index: DeviceIndex) -> Result<Vec<WaitPoint>> {
         let DeviceState { device, sync, .. } = self.state(index)?;
         self.captures().check_sync_allowed(SYNC_DEVICE)?;
         if !device.is_used() {
             return Ok(Vec::new());
         }
         if self.captures().count() == 0 {
-            return Ok(vec![(DEVICE_TICKET, sync.begin(device.context(SYNC_DEVICE)?))]);
+            return Ok(vec![WaitPoint::OfDevice { ticket: sync.begin(device.context(SYNC_DEVICE)?) }]);
         }
         // The driver refuses `cuCtxSynchronize` while a stream of the device captures. The wait then covers the streams
         // of this process's table, not the work of other libraries.
@@ -333,21 +331,22 @@ impl CudaRuntime {
     fn wait_for_point(
         &self,
         op: &DeviceOp<'_>,
-        point: Point,
-        reports: &[Point],
+        point: WaitPoint,
+        reports: &[WaitPoint],
         policy: WaitPolicy,
     ) -> Result<bool> {
         if !sync::wait(&self.streams, op, &[point], policy)? {
             return Ok(false);
         }
-        reports.iter().try_for_each(|point| sync::poll_and_report(&self.streams, op, *point))?;
+        let mut reports = reports.iter().filter_map(|point| point.in_stream());
+        reports.try_for_each(|point| sync::poll_and_report(&self.streams, op, point))?;
         Ok(true)
     }
 
-    fn wait_for_device(&self, index: DeviceIndex, points: &[Point], policy: WaitPolicy) -> Result<bool> {
+    fn wait_for_device(&self, index: DeviceIndex, points: &[WaitPoint], policy: WaitPolicy) -> Result<bool> {
         let DeviceState { device, sync, .. } = self.state(index)?;
         let has_completed = match points {
-            [(DEVICE_TICKET, ticket)] => {
+            [WaitPoint::OfDevice { ticket }] => {
                 sync.wait(*ticket, policy).map_err(|code| device.error(SYNC_DEVICE, code))?
             }
             points => sync::wait(&self.streams, &device.begin(SYNC_DEVICE)?, points, policy)?,
@@ -473,7 +472,7 @@ unsafe impl DriverRuntime for CudaRuntime {
         let submission = self.submit(&op, &stream, RECORD)?;
         let recorded_at = match submission.capture() {
             Some(id) => RecordedAt::InCapture(id),
-            None => RecordedAt::InStream { stream: stream.id(), point: stream.submitted() },
+            None => RecordedAt::InStream(TimelinePoint { stream: stream.id(), position: stream.submitted() }),
         };
         // SAFETY: the event and the stream are alive.
         submission.queue(Owners::default(), |on| unsafe { api::cuEventRecord(event.raw(), on) })?;
@@ -488,7 +487,7 @@ unsafe impl DriverRuntime for CudaRuntime {
         let recorded_in = match *record {
             RecordedAt::Never => return Ok(()),
             RecordedAt::InCapture(id) => Some(id),
-            RecordedAt::InStream { .. } | RecordedAt::InOtherProcess => None,
+            RecordedAt::InStream(_) | RecordedAt::InOtherProcess => None,
         };
         let op = stream.device().begin_on_stream(WAIT_EVENT)?;
         let mut submission = match recorded_in {
@@ -526,7 +525,7 @@ unsafe impl DriverRuntime for CudaRuntime {
         match *recorded_at {
             RecordedAt::Never => Ok(true),
             RecordedAt::InCapture(_) => Ok(false),
-            RecordedAt::InStream { .. } | RecordedAt::InOtherProcess => {
+            RecordedAt::InStream(_) | RecordedAt::InOtherProcess => {
                 event.query(&event.device().begin(QUERY_EVENT)?)
             }
         }

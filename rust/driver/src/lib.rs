@@ -37,4 +37,4 @@ pub use oom::{AllocatorState, OutOfMemory};
 pub use ops::{Copy, CopyEndpoint, Fill, GraphDump, HostFn, KeepAlive, Owners};
 pub use properties::{DeviceProperties, MemoryInfo, PriorityRange};
 pub use runtime::DriverRuntime;
-pub use wait::{SyncPoint, WaitPolicy, WaitTarget};
+pub use wait::{SyncPoint, TimelinePoint, WaitPoint, WaitPolicy, WaitTarget};

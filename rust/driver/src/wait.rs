@@ -57,8 +57,55 @@ impl WaitTarget {
 pub struct SyncPoint {
     /// The target of the wait.
     pub target: WaitTarget,
-    /// Points on timelines to be reached, as numbers of the driver.
-    pub points: Vec<(u64, u64)>,
+    /// The points to be reached.
+    pub points: Vec<WaitPoint>,
+}
+
+/// A point that a wait covers.
+///
+/// ```
+/// use interlock_driver::{TimelinePoint, WaitPoint};
+///
+/// let point = WaitPoint::InStream(TimelinePoint { stream: 7, position: 2 });
+/// assert_ne!(point, WaitPoint::Completed);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitPoint {
+    /// A point on the timeline of a stream.
+    InStream(TimelinePoint),
+    /// The completion of all work of the device, requested from the driver with this ticket.
+    OfDevice {
+        /// The number of the request.
+        ticket: u64,
+    },
+    /// Work that has completed.
+    Completed,
+}
+
+impl WaitPoint {
+    /// Returns the point on the timeline of a stream, if it is one.
+    pub fn in_stream(self) -> Option<TimelinePoint> {
+        match self {
+            WaitPoint::InStream(point) => Some(point),
+            WaitPoint::OfDevice { .. } | WaitPoint::Completed => None,
+        }
+    }
+}
+
+/// A point on the timeline of a stream. Both numbers have a meaning for the driver only.
+///
+/// ```
+/// use interlock_driver::TimelinePoint;
+///
+/// let point = TimelinePoint { stream: 7, position: 2 };
+/// assert_eq!(point.position, 2);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimelinePoint {
+    /// The number of the stream.
+    pub stream: u64,
+    /// The position on its timeline, such as the number of commands before the point.
+    pub position: u64,
 }
 
 /// The longest time of a wait, and whether the thread sleeps or polls.

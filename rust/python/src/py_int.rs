@@ -20,17 +20,21 @@ pub(crate) fn index<'py>(given: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py
     Ok(Some(number.cast_into()?))
 }
 
-/// Returns the result of `__index__` of the argument `what`, which must be `wanted`. Exceptions propagate, except those
-/// of tensors and arrays, which have `__dlpack__`: their messages name neither the function nor the argument.
+/// Returns the result of `__index__` of the argument `what`, which must be `wanted`.
 pub(crate) fn extract_index<'py>(
     what: &str,
     wanted: &str,
     given: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyInt>> {
-    let wrong = || new_type_error(what, wanted, given);
+    index_of_argument(given)?.ok_or_else(|| new_type_error(what, wanted, given))
+}
+
+/// Returns the result of `__index__`, or `None` for an object that has no value as an int. Exceptions propagate, except
+/// those of tensors and arrays, which have `__dlpack__`: their messages name neither the function nor the argument.
+pub(crate) fn index_of_argument<'py>(given: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyInt>>> {
     match index(given) {
-        Err(_) if given.hasattr("__dlpack__")? => Err(wrong()),
-        index => index?.ok_or_else(wrong),
+        Err(_) if given.hasattr("__dlpack__")? => Ok(None),
+        index => index,
     }
 }
 

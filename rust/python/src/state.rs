@@ -11,6 +11,7 @@ use crate::autograd::decorated;
 use crate::errors::IntoPyResult;
 use crate::scope_debug;
 use crate::submodule::submodule;
+use crate::switches;
 
 pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     let module = submodule(parent, "state")?;
@@ -51,7 +52,7 @@ impl ThreadState {
     /// Capture the state of this thread; `pin` also captures every flag of the process.
     #[new]
     #[pyo3(signature = (*, pin=false))]
-    fn new(py: Python<'_>, pin: bool) -> PyResult<Self> {
+    fn new(py: Python<'_>, #[pyo3(from_py_with = switches::thread_state::pin)] pin: bool) -> PyResult<Self> {
         scope_debug::warn_suspended_scopes(py)?;
         let captured = if pin { state::ThreadState::capture_pinned() } else { state::ThreadState::capture() };
         Ok(ThreadState(captured))
@@ -61,23 +62,6 @@ impl ThreadState {
     /// scopes.
     fn apply(&self) -> StateScope {
         StateScope(state::StateScope::new(self.0.clone()))
-    }
-
-    /// Wrap a function so that the state is active during each call, on any thread.
-    ///
-    /// Args:
-    ///     function: A function. If it is a generator function, a coroutine function or an asynchronous generator
-    ///         function, the state is active during each step of its result.
-    ///
-    /// Returns:
-    ///     The wrapped function.
-    ///
-    /// Raises:
-    ///     TypeError: `function` is not callable.
-    #[pyo3(signature = (function, /))]
-    fn wrap<'py>(&self, function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let scope = Bound::new(function.py(), self.apply())?;
-        decorated(scope.as_any(), function)
     }
 
     /// Set the state as the base of this thread, below all open scopes, until the thread ends. For use as the

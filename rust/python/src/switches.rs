@@ -79,6 +79,7 @@ switches! {
     buffer_copy_to "Buffer.copy_to": non_blocking;
     buffer_dlpack "Buffer.__dlpack__": copy;
     copy_: non_blocking;
+    table: registered;
     tensor_dlpack "Tensor.__dlpack__": copy;
     from_dlpack: copy;
     current_accelerator "accelerator.current_accelerator": check_available;
@@ -86,6 +87,7 @@ switches! {
     empty: requires_grad pin_memory;
     empty_like: requires_grad pin_memory;
     empty_strided: requires_grad pin_memory;
+    flag_scope "FlagScope": copied;
     event "Event": enable_timing blocking interprocess;
     full: requires_grad pin_memory;
     grad: retain_graph create_graph allow_unused materialize_grads;
@@ -99,7 +101,7 @@ switches! {
     mean: keepdim;
     memory_copy_ "accelerator.memory.copy_": non_blocking;
     min: keepdim;
-    multi_head_attention "MultiheadAttention": average_attn_weights is_causal need_weights;
+    multi_head_attention "MultiheadAttention": average_attn_weights batch_first is_causal need_weights training;
     nonzero: as_tuple;
     numpy: force;
     ones: requires_grad pin_memory;
@@ -110,6 +112,7 @@ switches! {
     prod: keepdim;
     rand: requires_grad pin_memory;
     randn: requires_grad pin_memory;
+    register_flag: optional;
     requires_grad_: requires_grad;
     scaled_dot_product_attention: enable_gqa is_causal;
     silu: inplace;
@@ -119,6 +122,7 @@ switches! {
     stream "Stream": dedicated;
     sum: keepdim;
     tensor: requires_grad pin_memory;
+    thread_state "ThreadState": pin;
     topk: largest sorted;
     to: non_blocking copy;
     var: unbiased keepdim;

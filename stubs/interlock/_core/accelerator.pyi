@@ -307,6 +307,7 @@ class Event:
 
         Raises:
             UnsupportedError: The driver does not support interprocess events.
+            TypeError: `handle` is not bytes.
         """
     def ipc_handle(self) -> bytes:
         """Return the handle as bytes, with which `Event.from_ipc_handle` opens the event in another process.

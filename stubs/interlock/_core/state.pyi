@@ -15,19 +15,6 @@ class ThreadState:
         """Return a context manager and decorator that applies the state on the thread that enters it, above all open
         scopes.
         """
-    def wrap(self, function: _Function, /) -> _Function:
-        """Wrap a function so that the state is active during each call, on any thread.
-
-        Args:
-            function: A function. If it is a generator function, a coroutine function or an asynchronous generator
-                function, the state is active during each step of its result.
-
-        Returns:
-            The wrapped function.
-
-        Raises:
-            TypeError: `function` is not callable.
-        """
     def install(self) -> None:
         """Set the state as the base of this thread, below all open scopes, until the thread ends. For use as the
         initializer of worker threads.

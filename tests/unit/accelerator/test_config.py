@@ -158,7 +158,7 @@ def test_roundup_divisions_are_copied_in_order_of_size() -> None:
 def test_config_class_refuses_values_that_a_key_does_not_accept(
     key: str, value: Any, error: type[Exception]
 ) -> None:
-    with pytest.raises(error, match=f"^{key} must be"):
+    with pytest.raises(error, match=f"^AllocatorConfig: {key} must be"):
         AllocatorConfig(**{key: value})
 
 

@@ -30,9 +30,9 @@ def test_override_accepts_a_dict(wrong: Any) -> None:
 
 def test_flag_name_must_be_a_str() -> None:
     wrong: Any = {1: True}
-    with pytest.raises(errors.FlagTypeError, match=r"the name of a flag must be a str, got 1 \(int\)"):
+    with pytest.raises(errors.FlagTypeError, match=r"^override: the name of a flag must be a str, got 1$"):
         backends.override(wrong)
-    with pytest.raises(errors.FlagTypeError, match="the name of a flag"):
+    with pytest.raises(errors.FlagTypeError, match=r"^explain: name must be a str, got {1: True} \(dict\)$"):
         backends.explain(wrong)
 
 

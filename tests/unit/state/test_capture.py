@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import copy
 import inspect
+import json
 import pickle
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -222,9 +223,54 @@ def test_state_shows_its_modes_and_flags() -> None:
 def test_states_and_scopes_name_the_cure_if_they_are_pickled() -> None:
     with pytest.raises(TypeError, match=r"^a ThreadState cannot be pickled; .*snapshot\(\)\.install$"):
         pickle.dumps(capture())
-    # A library that pickles functions by value pickles the scope that a function of `wrap` contains.
+    # A library that pickles functions by value pickles the scope that a decorated function contains.
     with pytest.raises(TypeError, match=r"^wrap and apply: .*snapshot\(\)\.install$"):
         pickle.dumps(capture().apply())
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_wrapped_function_names_the_cure_if_it_is_pickled(protocol: int) -> None:
+    async def local() -> None: ...
+
+    for function in (seen, local, json.dumps):
+        with pytest.raises(TypeError, match=r"^wrap: the result of wrapping '.*snapshot\(\)\.install$"):
+            pickle.dumps(capture().wrap(function), protocol)
+
+
+@capture().wrap
+def replaced() -> bool:
+    """Wrapped in place of itself."""
+    return interlock.is_grad_enabled()
+
+
+def test_wrapped_function_that_replaces_the_function_is_pickled_by_its_name() -> None:
+    assert pickle.loads(pickle.dumps(replaced)) is replaced
+
+
+def test_wrapped_function_is_treated_as_the_function() -> None:
+    class Counter:
+        count = 3
+
+        @capture().wrap
+        def read(self, times: int) -> int:
+            """Return a multiple of the count."""
+            return self.count * times
+
+    async def coroutine() -> int:
+        return 1
+
+    def generator() -> Iterator[int]:
+        yield 1
+
+    assert Counter().read(2) == 6
+    assert Counter().read.__name__ == "read"
+    assert Counter.read.__doc__ == "Return a multiple of the count."
+    assert str(inspect.signature(Counter.read)) == "(self, times: 'int') -> 'int'"
+    assert inspect.iscoroutinefunction(capture().wrap(coroutine))
+    assert inspect.isgeneratorfunction(capture().wrap(generator))
+    wrapped = capture().wrap(seen)
+    assert copy.copy(wrapped) is wrapped
+    assert copy.deepcopy(wrapped) is wrapped
 
 
 @pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy])

@@ -236,13 +236,14 @@ CASES: list[tuple[str, type[Exception], str]] = [
     (
         'from_numpy(np.zeros(2, "u4"))',
         TypeError,
-        "the dtype of the array must be float16, bfloat16, float32, float64, int64, int32, int16, int8, uint8"
-        " or bool in this machine's byte order, got uint32",
+        "from_numpy: the dtype of the array must be float16, bfloat16, float32, float64, int64, int32, "
+        "int16, int8, uint8 or bool in this machine's byte order, got uint32",
     ),
     (
         "from_numpy(np.ones(3)[::-1])",
         ValueError,
-        "the strides of the array must be non-negative multiples of 8 bytes, got -8; copy() the array",
+        "from_numpy: the strides of the array must be non-negative multiples of 8 bytes, got -8; "
+        "copy() the array",
     ),
     # arithmetic
     ("ones(2, 3) + ones(4)", ShapeError, "add: shapes (2, 3) and (4,) cannot be broadcast"),
@@ -807,7 +808,7 @@ CASES: list[tuple[str, type[Exception], str]] = [
     (
         "ones(2).__dlpack__(dl_device=(1, 'x'))",
         TypeError,
-        "__dlpack__: dl_device must be a tuple of two ints or None, got tuple",
+        "__dlpack__: dl_device must be a tuple of two ints or None, got (1, 'x')",
     ),
     ("ones(2)._set_version(1.5)", TypeError, "_set_version: version must be an int, got float"),
     (

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import enum
 from typing import Literal
 
 from interlock._core import backends as _native
+from interlock._quote import QuotingEnum
 from interlock.errors import FlagValueError
 
 
-class NumberedEnum(enum.Enum):
+class NumberedEnum(QuotingEnum):
     """An enum with PyTorch's numbers. `int(member)` returns the number; a member does not equal it."""
 
     def __int__(self) -> int:

@@ -72,6 +72,9 @@ constants! {
     INTERLOCK_VALUE_NAMES: u32 = 6;
     /// For a write without a scope: the flag is unset, so that the environment or the default decides it.
     INTERLOCK_VALUE_UNSET: u32 = 7;
+    /// An integer of 64 bits without a sign, in the bits of `integer`, for numbers above those of a signed one. Flags of
+    /// integers refuse it.
+    INTERLOCK_VALUE_UNSIGNED: u32 = 8;
 
     /// The type of a flag without a word of its own, or with another type than those below.
     INTERLOCK_KIND_OTHER: u32 = 0;

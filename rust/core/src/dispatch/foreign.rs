@@ -100,17 +100,11 @@ impl ForeignKernel {
         };
         let gate = |gate: &ForeignGate| {
             let (flag, value) = (text("gates: flag", gate.flag)?, text("gates: value", gate.value)?);
-            Gate::named(flag, value).map_err(|error| {
-                let of_gate = |name: &str| format!("register_kernel: gates: value of {name}");
-                match error {
-                    Error::FlagValue { name, given, allowed } => {
-                        Error::FlagValue { name: of_gate(&name), given, allowed }
-                    }
-                    Error::FlagType { name, given, allowed } => {
-                        Error::FlagType { name: of_gate(&name), given, allowed }
-                    }
-                    other => other,
+            Gate::named(flag, value).map_err(|error| match error {
+                Error::FlagValue { .. } | Error::FlagType { .. } => {
+                    Error::KernelGate { error: Box::new(error) }
                 }
+                other => other,
             })
         };
         let gates = gates.iter().map(gate).collect::<Result<_>>()?;

@@ -51,18 +51,27 @@ impl VerboseLibrary {
         }
     }
 
-    /// Returns the names of the levels in the Python module.
-    const fn levels(self) -> &'static [&'static str] {
+    const fn highest_level(self) -> c_int {
         match self {
-            Mkl => &["VERBOSE_OFF", "VERBOSE_ON"],
-            OneDnn => &["VERBOSE_OFF", "VERBOSE_ON", "VERBOSE_ON_CREATION"],
+            Mkl => 1,
+            OneDnn => 2,
         }
     }
 
     /// Returns the accepted levels, as a message describes them.
-    pub fn accepted(self) -> String {
-        let named = self.levels().iter().enumerate().map(|(level, name)| format!("{name} ({level})"));
-        named.collect::<Vec<_>>().join(", ")
+    pub const fn accepted(self) -> &'static str {
+        match self {
+            Mkl => "VERBOSE_OFF (0) or VERBOSE_ON (1)",
+            OneDnn => "VERBOSE_OFF (0), VERBOSE_ON (1) or VERBOSE_ON_CREATION (2)",
+        }
+    }
+
+    /// Returns the argument of the scope with the level, as a message names it.
+    pub const fn argument(self) -> &'static str {
+        match self {
+            Mkl => "backends.mkl.verbose: enable",
+            OneDnn => "backends.mkldnn.verbose: level",
+        }
     }
 
     /// Returns the scope as a program names it.
@@ -200,13 +209,13 @@ impl VerboseScope {
     /// Creates a scope that is not open. Fails with `Error::FlagValue` for a level that the library does not have.
     pub fn new(library: VerboseLibrary, level: i64) -> Result<Self> {
         match c_int::try_from(level) {
-            Ok(small) if (0..).zip(library.levels()).any(|(known, _)| known == small) => {
+            Ok(small) if (0..=library.highest_level()).contains(&small) => {
                 Ok(VerboseScope { library, level: small, serial: SERIALS.add(1) })
             }
             _ => Err(Error::FlagValue {
-                name: library.operation().to_owned(),
+                name: library.argument().to_owned(),
                 given: level.to_string(),
-                allowed: library.accepted(),
+                allowed: library.accepted().to_owned(),
             }),
         }
     }

@@ -8,7 +8,7 @@ use cudarc::driver::sys::{CUevent, CUevent_flags, CUipcEventHandle};
 
 use interlock_core::base::mutex::Mutex;
 use interlock_driver::capture::CaptureId;
-use interlock_driver::{Error, EventHandle, EventOptions, Result};
+use interlock_driver::{Error, EventHandle, EventOptions, Result, TimelinePoint};
 
 use crate::device::device::{CudaDevice, DeviceOp};
 use crate::sys::api;
@@ -25,11 +25,7 @@ pub(crate) struct Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RecordedAt {
     Never,
-    /// The id of a stream and a point on its timeline.
-    InStream {
-        stream: u64,
-        point: u64,
-    },
+    InStream(TimelinePoint),
     InCapture(CaptureId),
     /// In another process, for an event that was imported.
     InOtherProcess,
@@ -123,8 +119,7 @@ impl EventTable {
         let op = start.device.begin(OPERATION)?;
         for event in [&start, &end] {
             let recorded_at = event.recorded_at();
-            let is_recorded =
-                matches!(*recorded_at, RecordedAt::InStream { .. } | RecordedAt::InOtherProcess);
+            let is_recorded = matches!(*recorded_at, RecordedAt::InStream(_) | RecordedAt::InOtherProcess);
             if !is_recorded || !event.query(&op)? {
                 return Err(misused("both events must have been recorded and have completed"));
             }

@@ -5,19 +5,13 @@ use std::time::Instant;
 
 use interlock_core::base::mutex::Mutex;
 use interlock_driver::capture::refused;
-use interlock_driver::{Result, WaitPolicy};
+use interlock_driver::{Result, TimelinePoint, WaitPoint, WaitPolicy};
 
 use super::event::Event;
 use super::stream::Stream;
 use super::table::StreamTable;
 use crate::device::device::{CudaDevice, DeviceOp};
 use crate::sys::api;
-
-/// The id of a stream and a point on its timeline.
-pub(crate) type Point = (u64, u64);
-
-/// A point that has completed, of a stream that does not exist.
-pub(crate) const COMPLETED: Point = (u64::MAX, 0);
 
 /// Unused streams of a device, on which no other thread queues work. A point signals the end of their queued work.
 #[derive(Default)]
@@ -52,34 +46,35 @@ impl SideStreams {
         op: &DeviceOp<'_>,
         event: &Event,
         operation: &'static str,
-    ) -> Result<Point> {
+    ) -> Result<TimelinePoint> {
         let stream = self.take(streams, op, operation)?;
         // SAFETY: the event and the stream are alive.
         let waits = op.check(unsafe { api::cuStreamWaitEvent(stream.raw(), event.raw(), 0) });
-        let point = waits.and_then(|()| stream.signal(op));
+        let position = waits.and_then(|()| stream.signal(op));
         let id = stream.id();
-        match point {
+        match position {
             Ok(_) => self.put_back(stream),
             // It may have queued a wait that no point signals.
             Err(_) => streams.destroy(stream.handle()),
         }
-        Ok((id, point?.map_err(|_| refused(operation, "the stream of the wait captures"))?))
+        let position = position?.map_err(|_| refused(operation, "the stream of the wait captures"))?;
+        Ok(TimelinePoint { stream: id, position })
     }
 }
 
 /// Waits until points have completed; returns false on timeout. A stream leaves the table only after its work has
-/// completed.
+/// completed. Points of other kinds than [`WaitPoint::InStream`] have completed.
 pub(crate) fn wait(
     streams: &StreamTable,
     op: &DeviceOp<'_>,
-    points: &[Point],
+    points: &[WaitPoint],
     policy: WaitPolicy,
 ) -> Result<bool> {
     let began = Instant::now();
-    for (stream, point) in points {
-        let Some(progress) = streams.by_id(*stream) else { continue };
+    for TimelinePoint { stream, position } in points.iter().filter_map(|point| point.in_stream()) {
+        let Some(progress) = streams.by_id(stream) else { continue };
         let left = WaitPolicy { timeout: policy.timeout.saturating_sub(began.elapsed()), ..policy };
-        if !progress.wait(op, *point, left)? {
+        if !progress.wait(op, position, left)? {
             return Ok(false);
         }
     }
@@ -87,14 +82,10 @@ pub(crate) fn wait(
 }
 
 /// Polls a stream and returns its asynchronous error, if it occurred at or before a point.
-pub(crate) fn poll_and_report(
-    streams: &StreamTable,
-    op: &DeviceOp<'_>,
-    (stream, point): Point,
-) -> Result<()> {
-    let Some(stream) = streams.by_id(stream) else { return Ok(()) };
+pub(crate) fn poll_and_report(streams: &StreamTable, op: &DeviceOp<'_>, point: TimelinePoint) -> Result<()> {
+    let Some(stream) = streams.by_id(point.stream) else { return Ok(()) };
     stream.poll(op)?;
-    stream.take_error(point)
+    stream.take_error(point.position)
 }
 
 /// Returns the first unreported error of all streams of a device.
@@ -121,12 +112,13 @@ pub(crate) fn is_device_idle(streams: &StreamTable, op: &DeviceOp<'_>) -> Result
 }
 
 /// Returns the points after all work that is queued on the non-capturing streams of a device.
-pub(crate) fn points_of_device(streams: &StreamTable, op: &DeviceOp<'_>) -> Result<Vec<Point>> {
+pub(crate) fn points_of_device(streams: &StreamTable, op: &DeviceOp<'_>) -> Result<Vec<WaitPoint>> {
     let (live, others) = streams.live_and_destroyed(op.device().index());
-    let mut points: Vec<Point> = others.iter().map(|stream| (stream.id(), stream.last_signaled())).collect();
+    let point = |stream, position| WaitPoint::InStream(TimelinePoint { stream, position });
+    let mut points: Vec<_> = others.iter().map(|stream| point(stream.id(), stream.last_signaled())).collect();
     for stream in live {
-        if let Ok(point) = stream.signal(op)? {
-            points.push((stream.id(), point));
+        if let Ok(position) = stream.signal(op)? {
+            points.push(point(stream.id(), position));
         }
     }
     Ok(points)

@@ -1,9 +1,8 @@
 //! Errors of queued work, which a later query or wait reports (CUDA's asynchronous errors).
 
-use interlock_driver::{DeviceIndex, Error};
+use interlock_driver::{DeviceIndex, Error, TimelinePoint};
 
 use crate::exec::inner::Inner;
-use crate::object::stream::TimelinePoint;
 
 /// An error of queued work that no query or wait has reported yet.
 #[derive(Debug)]

@@ -5,10 +5,10 @@ use std::ptr;
 use interlock_core::device::Device;
 use interlock_driver::{
     Access, Address, ByteRange, CaptureId, Copy, CopyEndpoint, DeviceIndex, Fill, HostFn, KeepAlive,
+    TimelinePoint,
 };
 
 use crate::object::device;
-use crate::object::stream::TimelinePoint;
 
 /// Work that a worker thread runs, that may fail and that graphs replay.
 #[derive(Clone)]

@@ -1,11 +1,11 @@
 //! The scheduler: polls the first command of each stream and completes the commands that need no worker thread.
 
-use interlock_driver::{DeviceIndex, Error};
+use interlock_driver::{DeviceIndex, Error, TimelinePoint};
 
 use crate::exec::command::{Command, QueuedCommand, Task};
 use crate::exec::inner::Inner;
 use crate::object::device;
-use crate::object::stream::{Stream, StreamId, TimelinePoint, Waiter};
+use crate::object::stream::{Stream, StreamId, Waiter};
 
 impl Inner {
     /// Advances a stream as far as possible, and then the streams that wait for it.

@@ -4,12 +4,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use interlock_core::base::parker::Parker;
-use interlock_driver::{DeviceIndex, EventHandle, Result, SyncPoint, WaitPolicy, WaitTarget};
+use interlock_driver::{
+    DeviceIndex, EventHandle, Result, SyncPoint, TimelinePoint, WaitPoint, WaitPolicy, WaitTarget,
+};
 
 use crate::exec::inner::Inner;
 use crate::exec::shared::Shared;
 use crate::object::event::{Event, RecordedAt};
-use crate::object::stream::{Stream, TimelinePoint, Waiter};
+use crate::object::stream::{Stream, Waiter};
 
 /// The points that a query or a wait covers, as found when it was called.
 struct WaitPoints {
@@ -99,16 +101,13 @@ impl Inner {
 
     pub(crate) fn sync_point(&mut self, target: WaitTarget) -> Result<SyncPoint> {
         let WaitPoints { points, .. } = self.wait_points(target, operations(target).1)?;
-        let points =
-            points.into_iter().map(|TimelinePoint { stream, position }| (stream, position)).collect();
-        Ok(SyncPoint { target, points })
+        Ok(SyncPoint { target, points: points.into_iter().map(WaitPoint::InStream).collect() })
     }
 }
 
 /// Waits until a sync point is reached; returns false on timeout.
 pub(crate) fn wait(shared: &Shared, sync_point: &SyncPoint, policy: WaitPolicy) -> Result<bool> {
-    let points =
-        sync_point.points.iter().map(|&(stream, position)| TimelinePoint { stream, position }).collect();
+    let points = sync_point.points.iter().filter_map(|point| point.in_stream()).collect();
     let (_, operation) = operations(sync_point.target);
     let points = WaitPoints { operation, device: sync_point.target.device(), points };
     shared.lock()?.check_sync_allowed(sync_point.target, operation)?;

@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 use interlock_core::base::catch::drop_catching_panic;
 use interlock_core::base::parker::Parker;
-use interlock_driver::{DeviceIndex, Error, Result};
+use interlock_driver::{DeviceIndex, Error, Result, TimelinePoint};
 
 use crate::exec::command::{Command, QueuedCommand, Task};
 use crate::exec::inner::Inner;
 use crate::exec::shared::Shared;
 use crate::object::device;
-use crate::object::stream::{Stream, StreamId, TimelinePoint};
+use crate::object::stream::{Stream, StreamId};
 
 /// A worker that was idle for this time ends; the stream's next task starts another.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(10);

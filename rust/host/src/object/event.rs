@@ -3,11 +3,10 @@
 use std::time::Instant;
 
 use interlock_driver::capture::CaptureId;
-use interlock_driver::{DeviceIndex, Error, EventHandle, EventOptions, Result, StreamHandle};
+use interlock_driver::{DeviceIndex, Error, EventHandle, EventOptions, Result, StreamHandle, TimelinePoint};
 
 use crate::exec::command::Command;
 use crate::exec::inner::Inner;
-use crate::object::stream::TimelinePoint;
 use crate::object::{device, err_released};
 
 /// An event and its last record.

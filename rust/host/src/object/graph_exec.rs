@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use interlock_driver::{GraphExecHandle, GraphHandle, Result, StreamHandle};
+use interlock_driver::{GraphExecHandle, GraphHandle, Result, StreamHandle, TimelinePoint};
 
 use crate::exec::chains::{self, StreamAssignment};
 use crate::exec::command::Command;
 use crate::exec::inner::Inner;
 use crate::object::err_released;
 use crate::object::graph::Node;
-use crate::object::stream::{StreamId, StreamKind, TimelinePoint};
+use crate::object::stream::{StreamId, StreamKind};
 
 pub(crate) struct GraphExec {
     plan: Arc<ReplayPlan>,

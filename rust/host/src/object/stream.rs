@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use interlock_core::base::parker::Parker;
 use interlock_driver::capture::CaptureId;
-use interlock_driver::{DeviceIndex, Error, PriorityRange, Result, StreamHandle};
+use interlock_driver::{DeviceIndex, Error, PriorityRange, Result, StreamHandle, TimelinePoint};
 
 use crate::exec::async_error::AsyncError;
 use crate::exec::command::{Command, QueuedCommand};
@@ -15,17 +15,11 @@ use crate::object::{device, err_released};
 /// The id of a stream, which the driver never reuses.
 pub(crate) type StreamId = u64;
 
-/// A point on the timeline of a stream, reached when its first `position` commands have completed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TimelinePoint {
-    pub(crate) stream: StreamId,
-    pub(crate) position: u64,
-}
-
 /// The stream priorities of every device.
 pub(crate) const PRIORITIES: PriorityRange = PriorityRange { least: 0, greatest: -3 };
 
-/// A stream. Its counters `submitted` and `completed` are positions on its timeline.
+/// A stream. Its counters `submitted` and `completed` are positions on its timeline, which is reached when so many
+/// commands have completed.
 pub(crate) struct Stream {
     device: DeviceIndex,
     priority: i32,

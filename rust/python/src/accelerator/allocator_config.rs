@@ -8,7 +8,7 @@ use interlock::base::quote::quoted;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyMapping, PyString, PyTuple};
 
-use super::args::extract_int;
+use crate::args::{extract_dict, extract_int, extract_str};
 use crate::detach::detach;
 use crate::errors::{IntoPyResult, exception, new_type_error};
 use crate::py_int;
@@ -46,20 +46,23 @@ fn allocator_keys(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
 
 /// Parse a configuration in PyTorch's text format into fields.
 #[pyfunction]
-fn parse_config<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyDict>> {
-    fields(py, &text.parse::<AllocatorConfig>().into_py_result(py)?)
+fn parse_config<'py>(text: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
+    let py = text.py();
+    let config: AllocatorConfig =
+        extract_str(text, "AllocatorConfig.parse: text")?.parse().into_py_result(py)?;
+    fields(py, &config)
 }
 
 /// Validate fields and return them with converted values.
 #[pyfunction]
-fn checked_config<'py>(given: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyDict>> {
+fn checked_config<'py>(given: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
     let config = checked(given)?;
     fields(given.py(), &config)
 }
 
 /// Return fields in PyTorch's text format.
 #[pyfunction]
-fn config_text(given: &Bound<'_, PyDict>) -> PyResult<String> {
+fn config_text(given: &Bound<'_, PyAny>) -> PyResult<String> {
     Ok(checked(given)?.to_string())
 }
 
@@ -72,7 +75,7 @@ fn get_config(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
 
 /// Make fields the active configuration.
 #[pyfunction]
-fn set_config(given: &Bound<'_, PyDict>) -> PyResult<()> {
+fn set_config(given: &Bound<'_, PyAny>) -> PyResult<()> {
     let config = checked(given)?;
     config::set_config(config).into_py_result(given.py())
 }
@@ -137,7 +140,8 @@ fn to_python(py: Python<'_>, value: Value) -> PyResult<Bound<'_, PyAny>> {
 const REST: &str = ">";
 
 /// Creates a configuration from fields and validates it.
-fn checked(given: &Bound<'_, PyDict>) -> PyResult<AllocatorConfig> {
+fn checked(given: &Bound<'_, PyAny>) -> PyResult<AllocatorConfig> {
+    let (py, given) = (given.py(), extract_dict(given, "AllocatorConfig: fields")?);
     let mut config = AllocatorConfig::default();
     for key in KEYS {
         if let Some(given) = given.get_item(key.name)? {
@@ -145,17 +149,32 @@ fn checked(given: &Bound<'_, PyDict>) -> PyResult<AllocatorConfig> {
             key.set(&mut config, value);
         }
     }
-    config.check().into_py_result(given.py())?;
+    config.check().map_err(err_of_constructor).into_py_result(py)?;
     Ok(config)
+}
+
+/// Returns an error of a key as one of the constructor.
+fn err_of_constructor(error: Error) -> Error {
+    match error {
+        Error::Argument { name, given, allowed } => {
+            Error::Argument { name: argument(&name).into(), given, allowed }
+        }
+        other => other,
+    }
+}
+
+/// Returns the name of an argument of the constructor in errors.
+fn argument(key: &str) -> String {
+    format!("AllocatorConfig: {key}")
 }
 
 /// Converts a field of a key to the type of its default.
 fn from_python(key: &'static Key, default: &Value, given: &Bound<'_, PyAny>) -> PyResult<Value> {
-    let number = |given| extract_int(given, key.name, key.expected);
+    let number = |given| extract_int(given, argument(key.name), key.expected);
     match default {
         Value::Backend(_) => {
             let name = given.cast::<PyString>().map_err(|_| wrong_type(key, "a str", given))?.to_string();
-            let refused = || Error::argument(key.name, quoted(&name), key.expected);
+            let refused = || Error::argument(argument(key.name), quoted(&name), key.expected);
             let backend = Backend::named(&name).ok_or_else(|| exception(given.py(), &refused()))?;
             Ok(Value::Backend(backend))
         }
@@ -189,11 +208,13 @@ fn from_python(key: &'static Key, default: &Value, given: &Bound<'_, PyAny>) -> 
 fn by_size_of(key: &'static Key, given: &Bound<'_, PyMapping>) -> PyResult<RoundupDivisions> {
     let (mut steps, mut rest) = (Vec::new(), None);
     for item in given.items()? {
-        let (size, divisions) = item.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>()?;
-        let divisions = extract_int(&divisions, key.name, key.expected)?;
+        let Ok((size, divisions)) = item.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>() else {
+            return Err(wrong_type(key, "a mapping with items of a size and divisions", given));
+        };
+        let divisions = extract_int(&divisions, argument(key.name), key.expected)?;
         match size.cast::<PyString>() {
             Ok(text) if text == REST => rest = Some(divisions),
-            _ => steps.push((extract_int(&size, key.name, key.expected)?, divisions)),
+            _ => steps.push((extract_int(&size, argument(key.name), key.expected)?, divisions)),
         }
     }
     steps.sort_unstable();
@@ -201,5 +222,5 @@ fn by_size_of(key: &'static Key, given: &Bound<'_, PyMapping>) -> PyResult<Round
 }
 
 fn wrong_type(key: &Key, wanted: &str, given: &Bound<'_, PyAny>) -> PyErr {
-    new_type_error(key.name, wanted, given)
+    new_type_error(&argument(key.name), wanted, given)
 }

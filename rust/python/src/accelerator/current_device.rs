@@ -10,10 +10,10 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use super::args;
 use super::device::{self, Device};
 use super::fault_injection::FaultInjector;
 use super::stream::{self, Stream};
+use crate::args;
 use crate::detach::{detach, detach_with_env, wait};
 use crate::errors::{IntoPyResult, new_type_error};
 use crate::scope_debug;

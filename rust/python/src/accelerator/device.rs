@@ -138,7 +138,7 @@ pub(crate) fn parse(
     if let Ok(device) = given.cast::<Device>() {
         Ok(device.get().core)
     } else if let Ok(text) = given.cast::<PyString>() {
-        let text = text.to_cow()?;
+        let text = text.to_string_lossy();
         match text.parse() {
             Ok(device) => Ok(device),
             Err(_) if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) => {

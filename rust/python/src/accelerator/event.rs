@@ -78,10 +78,15 @@ impl Event {
     ///
     /// Raises:
     ///     UnsupportedError: The driver does not support interprocess events.
+    ///     TypeError: `handle` is not bytes.
     #[staticmethod]
     #[pyo3(signature = (device, handle))]
-    fn from_ipc_handle(device: &Bound<'_, PyAny>, handle: &[u8]) -> PyResult<Self> {
+    fn from_ipc_handle(device: &Bound<'_, PyAny>, handle: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = device.py();
+        let Ok(handle) = handle.cast::<PyBytes>() else {
+            return Err(new_type_error("Event.from_ipc_handle: handle", "bytes", handle));
+        };
+        let handle = handle.as_bytes();
         let device = device::optional(Some(device), "Event.from_ipc_handle")?;
         detach(py, || CoreEvent::import(device, handle)).into_py_result(py).map(Event)
     }

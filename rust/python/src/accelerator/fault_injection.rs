@@ -5,8 +5,8 @@ use interlock::base::mutex::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use super::args::{extract_int, extract_optional_int, extract_str};
 use super::device;
+use crate::args::{extract_int, extract_optional_int, extract_str};
 use crate::detach::detach;
 use crate::errors::IntoPyResult;
 
@@ -15,8 +15,16 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PausedCopies>()
 }
 
-fn extract_times(given: &Bound<'_, PyAny>) -> PyResult<u64> {
-    extract_int(given, "FaultInjector: times", "at least 1")
+const AT_LEAST_1: &str = "at least 1";
+
+/// Extracts `times` of `fail_allocation`.
+fn allocation_times(given: &Bound<'_, PyAny>) -> PyResult<u64> {
+    extract_int(given, "FaultInjector.fail_allocation: times", AT_LEAST_1)
+}
+
+/// Extracts `times` of `fail_pinned_allocation`.
+fn pinned_allocation_times(given: &Bound<'_, PyAny>) -> PyResult<u64> {
+    extract_int(given, "FaultInjector.fail_pinned_allocation: times", AT_LEAST_1)
 }
 
 /// Extracts `reason` of a method.
@@ -81,9 +89,9 @@ impl FaultInjector {
         &self,
         py: Python<'_>,
         number: Option<&Bound<'_, PyAny>>,
-        #[pyo3(from_py_with = extract_times)] times: u64,
+        #[pyo3(from_py_with = allocation_times)] times: u64,
     ) -> PyResult<()> {
-        match extract_optional_int(number, "FaultInjector.fail_allocation: number", "at least 1")? {
+        match extract_optional_int(number, "FaultInjector.fail_allocation: number", AT_LEAST_1)? {
             Some(number) => self.0.fail_allocations(number, times),
             None => self.0.fail_allocation(None),
         }
@@ -104,9 +112,9 @@ impl FaultInjector {
         &self,
         py: Python<'_>,
         number: Option<&Bound<'_, PyAny>>,
-        #[pyo3(from_py_with = extract_times)] times: u64,
+        #[pyo3(from_py_with = pinned_allocation_times)] times: u64,
     ) -> PyResult<()> {
-        match extract_optional_int(number, "FaultInjector.fail_pinned_allocation: number", "at least 1")? {
+        match extract_optional_int(number, "FaultInjector.fail_pinned_allocation: number", AT_LEAST_1)? {
             Some(number) => self.0.fail_pinned_allocations(number, times),
             None => self.0.fail_pinned_allocation(None),
         }

@@ -5,7 +5,7 @@ use interlock::base::quote::quoted;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
-use super::args::extract_str;
+use crate::args::{extract_int_pair, extract_str};
 use crate::detach::detach;
 use crate::errors::{IntoPyResult, exception};
 use crate::switches;
@@ -19,18 +19,22 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 struct Graph(CoreGraph);
 
 /// Parses `capture_error_mode`.
-fn mode_of(given: &Bound<'_, PyAny>) -> PyResult<CaptureMode> {
-    const NAME: &str = "Graph: capture_error_mode";
-    match &*extract_str(given, NAME)? {
+fn mode_of(name: &'static str, given: &Bound<'_, PyAny>) -> PyResult<CaptureMode> {
+    match &*extract_str(given, name)? {
         "default" | "global" => Ok(CaptureMode::Global),
         "thread_local" => Ok(CaptureMode::ThreadLocal),
         "relaxed" => Ok(CaptureMode::Relaxed),
-        name => {
+        mode => {
             let allowed = "\"default\", \"global\", \"thread_local\" or \"relaxed\"";
-            let error = Error::argument(NAME, quoted(name), allowed);
+            let error = Error::argument(name, quoted(mode), allowed);
             Err(exception(given.py(), &error))
         }
     }
+}
+
+/// Extracts a memory pool, which is named as the argument of the constructor or as the attribute that holds it.
+fn extract_pool(name: &str, given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<PoolId>> {
+    given.map(|given| extract_int_pair(given, name, "the result of pool() of a graph, or None")).transpose()
 }
 
 #[pymethods]
@@ -40,18 +44,24 @@ impl Graph {
     fn new(
         py: Python<'_>,
         #[pyo3(from_py_with = switches::graph::keep_graph)] keep_graph: bool,
-        pool: Option<PoolId>,
+        pool: Option<&Bound<'_, PyAny>>,
         capture_error_mode: &Bound<'_, PyAny>,
     ) -> PyResult<Self> {
         // Stored by the subclass for the next capture; only validated here.
-        let (_, _) = (pool, mode_of(capture_error_mode)?);
+        let (_, _) =
+            (extract_pool("Graph: pool", pool)?, mode_of("Graph: capture_error_mode", capture_error_mode)?);
         detach(py, || CoreGraph::new(keep_graph)).into_py_result(py).map(Graph)
     }
 
     /// Begin the capture.
-    fn _capture_begin(&self, pool: Option<PoolId>, capture_error_mode: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn _capture_begin(
+        &self,
+        pool: Option<&Bound<'_, PyAny>>,
+        capture_error_mode: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
         let py = capture_error_mode.py();
-        let mode = mode_of(capture_error_mode)?;
+        let pool = extract_pool("Graph.capture_begin: graph_pool", pool)?;
+        let mode = mode_of("Graph.capture_begin: capture_error_mode", capture_error_mode)?;
         detach(py, || self.0.capture_begin(pool, mode)).into_py_result(py)
     }
 
@@ -85,7 +95,8 @@ impl Graph {
     }
 
     /// Return the id of the memory pool; before a capture, the pool of one that is passed `next`.
-    fn _pool(&self, py: Python<'_>, next: Option<PoolId>) -> PyResult<PoolId> {
+    fn _pool(&self, py: Python<'_>, next: Option<&Bound<'_, PyAny>>) -> PyResult<PoolId> {
+        let next = extract_pool("Graph.pool: graph_pool", next)?;
         self.0.pool(next).into_py_result(py)
     }
 

@@ -7,10 +7,10 @@ use interlock::accelerator::memory::{
 use interlock::base::quote::quoted;
 use pyo3::exceptions::{PyKeyError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString, PyTuple};
+use pyo3::types::{PyDict, PyIterator, PyMapping, PySequence, PyString, PyTuple};
 
-use super::args::extract_int;
 use super::device;
+use crate::args::{extract_int, extract_str};
 use crate::detach::detach;
 use crate::errors::{IntoPyResult, exception, new_type_error, type_name};
 use crate::py_int;
@@ -78,7 +78,7 @@ fn extract_stacks(given: &Bound<'_, PyAny>) -> PyResult<bool> {
     let Ok(word) = given.cast::<PyString>() else {
         return Err(new_type_error("accelerator.memory.history: stacks", "a str or None", given));
     };
-    match &*word.to_cow()? {
+    match &*word.to_string_lossy() {
         "python" | "all" => Ok(true),
         other => {
             let name = "accelerator.memory.history: stacks";
@@ -97,10 +97,14 @@ fn replay<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let py = snapshot.py();
     let device = device::optional(device, "accelerator.memory.replay")?;
+    if snapshot.cast::<PyMapping>().is_err() {
+        return Err(new_type_error("accelerator.memory.replay: snapshot", "a dict", snapshot));
+    }
     let traces = key(snapshot, "device_traces")?;
     let mut core = memory::Snapshot::default();
-    for trace in traces.try_iter()? {
-        let entries = trace?.try_iter()?.map(|entry| extract_entry(&entry?)).collect::<PyResult<_>>()?;
+    for trace in list("device_traces", &traces)? {
+        let entries =
+            list("a trace", &trace?)?.map(|entry| extract_entry(&entry?)).collect::<PyResult<_>>()?;
         core.traces.push(entries);
     }
     let statistics = detach(py, || memory::replay(&core, device)).into_py_result(py)?;
@@ -111,7 +115,17 @@ fn replay<'py>(
     Ok(dict)
 }
 
+fn list<'py>(what: &str, given: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyIterator>> {
+    match given.cast::<PySequence>() {
+        Ok(_) => given.try_iter(),
+        Err(_) => Err(malformed(given.py(), &format!("{what} of type"), &type_name(given))),
+    }
+}
+
 fn extract_entry(entry: &Bound<'_, PyAny>) -> PyResult<TraceEntry> {
+    if entry.cast::<PyMapping>().is_err() {
+        return Err(malformed(entry.py(), "an entry of type", &type_name(entry)));
+    }
     let word = key(entry, "action")?;
     let word: String =
         word.extract().map_err(|_| malformed(entry.py(), "an action of type", &type_name(&word)))?;
@@ -134,7 +148,9 @@ fn extract_entry(entry: &Bound<'_, PyAny>) -> PyResult<TraceEntry> {
         }
         None => None,
     };
-    let cause: Option<String> = optional_key(entry, "cause")?.map(|cause| cause.extract()).transpose()?;
+    let cause = optional_key(entry, "cause")?;
+    let cause =
+        cause.as_ref().map(|cause| extract_str(cause, "accelerator.memory.replay: a cause of the trace"));
     Ok(TraceEntry {
         action,
         address,
@@ -142,7 +158,7 @@ fn extract_entry(entry: &Bound<'_, PyAny>) -> PyResult<TraceEntry> {
         stream: number::<i64>(entry, "stream")?,
         time: 0,
         pool: pool.filter(|pool| *pool != (0, 0)),
-        cause: cause.as_deref().and_then(ReleaseReason::named),
+        cause: cause.transpose()?.as_deref().and_then(ReleaseReason::named),
         stack: None,
     })
 }

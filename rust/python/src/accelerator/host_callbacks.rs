@@ -21,6 +21,7 @@ use crate::detach::{self, detach, detach_to_wait};
 use crate::errors::{IntoPyResult, new_type_error};
 use crate::shutdown::close_if_finalizing;
 use crate::state::ThreadState;
+use crate::switches::extract_as;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<HostCallback>()?;
@@ -44,9 +45,11 @@ impl HostCallback {
     fn new(
         stream: &Bound<'_, PyAny>,
         function: Bound<'_, PyAny>,
-        args: Bound<'_, PyTuple>,
-        kwargs: Bound<'_, PyDict>,
+        args: &Bound<'_, PyAny>,
+        kwargs: &Bound<'_, PyAny>,
     ) -> PyResult<Self> {
+        let args: Bound<'_, PyTuple> = extract_as("HostCallback: args", "a tuple", args)?;
+        let kwargs: Bound<'_, PyDict> = extract_as("HostCallback: kwargs", "a dict", kwargs)?;
         let stream = stream::extract(stream, "accelerator.launch")?;
         if !function.is_callable() {
             return Err(new_type_error("accelerator.launch: function", "callable", &function));
@@ -199,12 +202,14 @@ impl Call {
 
     /// End the call, with the reason if it failed.
     #[pyo3(signature = (reason))]
-    fn end(&self, reason: Option<String>) {
+    fn end(&self, reason: &Bound<'_, PyAny>) -> PyResult<()> {
+        let reason: Option<String> = extract_as("Call.end: reason", "a str or None", reason)?;
         HostFnScope::clear();
         // In a child that was forked by the function, the waiting stream does not exist.
         if self.queue.is_current_process() {
             self.pending.end(reason.map_or(Ok(()), Err));
         }
+        Ok(())
     }
 }
 

@@ -1,7 +1,6 @@
 //! The module `interlock._core.accelerator`: devices, streams, events, graphs and memory.
 
 mod allocator_config;
-pub(crate) mod args;
 mod callback_queue;
 mod current_device;
 mod device;

@@ -10,9 +10,9 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use super::args;
 use super::device::{self, Device};
 use super::event::{self, Event};
+use crate::args;
 use crate::deferred_drop::DeferredDrop;
 use crate::detach::{detach, wait};
 use crate::errors::{IntoPyResult, new_type_error, shown};

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
 
 use super::decorated;
-use crate::errors::new_type_error;
+use crate::errors::{new_type_error, type_name};
 use crate::raw_types::{HeapType, Method, catch_panic, ffi_ptr};
 use crate::{scope_debug, task_overlap};
 
@@ -243,9 +243,12 @@ unsafe extern "C" fn call(
                 Bound::from_borrowed_ptr_or_opt(py, named),
             )
         };
-        let function = match arguments.len() {
-            1 if named.is_none_or(|named| named.is_empty().unwrap_or(false)) => arguments.get_item(0)?,
-            _ => return Err(PyTypeError::new_err("a mode must be called with one function to decorate")),
+        let count = arguments.len() + named.map_or(Ok(0), |named| named.len())?;
+        let (1, Ok(function)) = (count, arguments.get_item(0)) else {
+            return Err(PyTypeError::new_err(format!(
+                "{}.__call__() takes 1 argument (the function to decorate), got {count}",
+                type_name(&scope)
+            )));
         };
         context.revoke_write();
         let calls = if is_exactly_ours(object) { clone_unentered(py, object)? } else { scope };

@@ -1,15 +1,19 @@
 //! The functions of `interlock._core.backends`.
 
+use std::borrow::Cow;
+
 use interlock::Error;
 use interlock::backends::{self, FlagDecl, FlagType, InputValue, LoggedWrite, MatmulPrecision, Value};
 use interlock::base::quote::quoted;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::PyDict;
 
 use super::libraries;
 use super::values::{from_py, named, named_values, object, texts_and_values};
+use crate::args::{extract_dict, extract_str};
 use crate::errors::IntoPyResult;
-use crate::{call_site, scope_debug};
+use crate::switches::extract_as;
+use crate::{call_site, scope_debug, switches};
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(assign, module)?)?;
@@ -35,9 +39,10 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
 /// Write several flags without a scope, all or none; `values` maps dotted names to values.
 #[pyfunction]
-fn assign(values: &Bound<'_, PyDict>) -> PyResult<()> {
-    let py = values.py();
-    let writes: Vec<_> = named_values(values)?.into_iter().map(|(spec, given)| (spec, Some(given))).collect();
+fn assign(values: &Bound<'_, PyAny>) -> PyResult<()> {
+    let (py, values) = (values.py(), extract_dict(values, "assign: values")?);
+    let writes: Vec<_> =
+        named_values("assign", values)?.into_iter().map(|(spec, given)| (spec, Some(given))).collect();
     backends::assign(&writes, call_site::current_if_tracing(py)).into_py_result(py)
 }
 
@@ -45,13 +50,14 @@ fn assign(values: &Bound<'_, PyDict>) -> PyResult<()> {
 #[pyfunction]
 fn unset(name: &Bound<'_, PyAny>) -> PyResult<()> {
     let py = name.py();
-    backends::assign(&[(named(name)?, None)], call_site::current_if_tracing(py)).into_py_result(py)
+    backends::assign(&[(named(name, "unset: name")?, None)], call_site::current_if_tracing(py))
+        .into_py_result(py)
 }
 
 /// Return the active value of the flag with this dotted name on this thread.
 #[pyfunction]
 fn read<'py>(name: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    object(name.py(), named(name)?.read())
+    object(name.py(), named(name, "read: name")?.read())
 }
 
 /// Explain a flag: return its dotted name, its value, level, the line or variable that set it or None, the effective
@@ -59,7 +65,7 @@ fn read<'py>(name: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
 #[pyfunction]
 fn explain<'py>(name: &Bound<'py, PyAny>) -> PyResult<Explained<'py>> {
     libraries::update_python_paths(name.py());
-    let spec = named(name)?;
+    let spec = named(name, "explain: name")?;
     let explanation = spec.explain();
     Ok((
         spec.name(),
@@ -90,7 +96,10 @@ type Explained<'py> = (
 /// programs register obey it; `doc`. Flags of other libraries are included if `registered` is true.
 #[pyfunction]
 #[pyo3(signature = (registered=false))]
-fn table(py: Python<'_>, registered: bool) -> PyResult<Vec<Bound<'_, PyDict>>> {
+fn table(
+    py: Python<'_>,
+    #[pyo3(from_py_with = switches::table::registered)] registered: bool,
+) -> PyResult<Vec<Bound<'_, PyDict>>> {
     backends::flag_specs()
         .filter(|spec| registered || !spec.is_registered())
         .map(|spec| {
@@ -121,26 +130,28 @@ fn table(py: Python<'_>, registered: bool) -> PyResult<Vec<Bound<'_, PyDict>>> {
 #[expect(clippy::too_many_arguments, reason = "the parts of one declaration")]
 fn register_flag(
     py: Python<'_>,
-    name: &Bound<'_, PyString>,
+    name: &Bound<'_, PyAny>,
     default: &Bound<'_, PyAny>,
-    doc: &Bound<'_, PyString>,
-    flag_type: &str,
-    values: Vec<Bound<'_, PyAny>>,
-    optional: bool,
-    variable: Option<Bound<'_, PyString>>,
-    affects: Option<Bound<'_, PyString>>,
+    doc: &Bound<'_, PyAny>,
+    flag_type: &Bound<'_, PyAny>,
+    values: &Bound<'_, PyAny>,
+    #[pyo3(from_py_with = switches::register_flag::optional)] optional: bool,
+    variable: Option<&Bound<'_, PyAny>>,
+    affects: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Vec<(String, String)>> {
-    let text = |text: &Bound<'_, PyString>| text.to_string_lossy().into_owned();
-    let name = text(name);
+    let text = |name, text| extract_str(text, name).map(Cow::into_owned);
+    let name = text("register_flag: name", name)?;
+    let values: Vec<Bound<'_, PyAny>> = extract_as("register_flag: values", "a list", values)?;
     let values: Vec<InputValue<'_>> = values.iter().map(from_py).collect::<PyResult<_>>()?;
+    let flag_type = extract_str(flag_type, "register_flag: flag_type")?;
     let flag_type =
-        flag_type_of(&name, from_py(default)?, flag_type, &values, optional).into_py_result(py)?;
+        flag_type_of(&name, from_py(default)?, &flag_type, &values, optional).into_py_result(py)?;
     let declaration = FlagDecl {
         name,
         flag_type,
-        doc: text(doc),
-        variable: variable.as_ref().map(text),
-        affects: affects.as_ref().map(text),
+        doc: text("register_flag: doc", doc)?,
+        variable: variable.map(|variable| text("register_flag: variable", variable)).transpose()?,
+        affects: affects.map(|affects| text("register_flag: affects", affects)).transpose()?,
     };
     let (_, problems) = backends::register(declaration).into_py_result(py)?;
     Ok(problems.into_iter().map(|(variable, error)| (variable, error.to_string())).collect())
@@ -253,9 +264,10 @@ fn any_value<'a>(flag_type: &str, values: &[InputValue<'a>]) -> InputValue<'a> {
 /// Return the environment variables that are set and resemble those of a library's registered flags, each with the
 /// reason why it has no effect.
 #[pyfunction]
-fn misspelt_variables(library: &str) -> Vec<(String, String)> {
-    let misspelt = backends::misspelt_variables(library).into_iter();
-    misspelt.map(|(variable, error)| (variable, error.to_string())).collect()
+fn misspelt_variables(library: &Bound<'_, PyAny>) -> PyResult<Vec<(String, String)>> {
+    let library = extract_str(library, "misspelt_variables: library")?;
+    let misspelt = backends::misspelt_variables(&library).into_iter();
+    Ok(misspelt.map(|(variable, error)| (variable, error.to_string())).collect())
 }
 
 type Written<'py> = (&'static str, Bound<'py, PyAny>, bool, String);
@@ -283,16 +295,18 @@ fn snapshot(py: Python<'_>) -> PyResult<Vec<(&'static str, Bound<'_, PyAny>, &'s
 /// Assign these flags for the process and unset all others, all or none. A flag of another library that is not
 /// registered yet is assigned when it is registered.
 #[pyfunction]
-fn restore(assigned: &Bound<'_, PyDict>) -> PyResult<()> {
-    let py = assigned.py();
-    backends::restore(&texts_and_values(assigned)?, call_site::current_if_tracing(py)).into_py_result(py)
+fn restore(assigned: &Bound<'_, PyAny>) -> PyResult<()> {
+    let (py, assigned) = (assigned.py(), extract_dict(assigned, "restore: assigned")?);
+    backends::restore(&texts_and_values("restore", assigned)?, call_site::current_if_tracing(py))
+        .into_py_result(py)
 }
 
 /// Like `restore`, but do nothing if exactly these flags are assigned already.
 #[pyfunction]
-fn install(assigned: &Bound<'_, PyDict>) -> PyResult<()> {
-    let py = assigned.py();
-    backends::install(&texts_and_values(assigned)?, call_site::current_if_tracing(py)).into_py_result(py)
+fn install(assigned: &Bound<'_, PyAny>) -> PyResult<()> {
+    let (py, assigned) = (assigned.py(), extract_dict(assigned, "install: assigned")?);
+    backends::install(&texts_and_values("install", assigned)?, call_site::current_if_tracing(py))
+        .into_py_result(py)
 }
 
 /// Unset every flag of the process.

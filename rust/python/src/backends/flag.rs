@@ -84,7 +84,7 @@ unsafe extern "C" fn new(
         let (Some(name), 1) = (by_name.or_else(|| arguments.get_item(0).ok()), given) else {
             return Err(PyTypeError::new_err(format!("Flag() takes 1 argument (name), got {given}")));
         };
-        let spec = values::named(&name)?;
+        let spec = values::named(&name, "Flag: name")?;
         // SAFETY: `class` is the class of `register` or a subclass, so its instances begin with a FlagObject. The
         // reference is written before other code can see the object.
         unsafe {

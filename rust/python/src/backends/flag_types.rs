@@ -14,7 +14,8 @@ use pyo3::types::{PyDict, PyList, PyModule, PySet, PyString, PyTuple, PyType};
 
 use super::flag_names::FlagNames;
 use super::{flag_names, values};
-use crate::errors::new_exception;
+use crate::args::extract_str;
+use crate::errors::{new_exception, new_type_error, type_name};
 use crate::raw_types::{HeapType, Method, catch_panic, ffi_ptr, ffi_status};
 
 /// The flags of one owner.
@@ -174,11 +175,11 @@ unsafe extern "C" fn get_or_suggest(
         return found;
     }
     ffi_ptr(|py| {
-        // SAFETY: the interpreter lends the owner and the name, which is a str, for the call.
+        // SAFETY: the interpreter lends the owner and the name for the call.
         let (owner, name) =
             unsafe { (Bound::from_borrowed_ptr(py, owner), Bound::from_borrowed_ptr(py, name)) };
         let error = PyErr::fetch(py);
-        let name: String = name.extract()?;
+        let name = extract_str(&name, "__getattribute__: name")?;
         // Protocols of Python look for names with underscores, and expect a cheap error.
         if name.starts_with('_') || !error.is_instance_of::<PyAttributeError>(py) {
             return Err(error);
@@ -229,14 +230,18 @@ unsafe extern "C" fn init_module(
             _ => Ok(arguments.get_item(qualified_name).ok()),
         };
         let given = arguments.len() + named.as_ref().map_or(0, |named| named.len());
+        let class = type_name(&module);
         let (Some(like), Some(name), 2) = (argument(0, "m")?, argument(1, "name")?, given) else {
             return Err(PyTypeError::new_err(format!(
-                "a module of flags takes m and name, got {given} arguments"
+                "{class}() takes 2 arguments (m and name), got {given}"
             )));
         };
-        let like = like.cast_into::<PyModule>()?;
-        let name = name.cast_into::<PyString>()?;
-        py.get_type::<PyModule>().getattr("__init__")?.call1((&module, &name))?;
+        let wrong = |argument: &str, wanted: &str, given: &Bound<'_, PyAny>| {
+            new_type_error(&format!("{class}: {argument}"), wanted, given)
+        };
+        let like = like.cast::<PyModule>().map_err(|_| wrong("m", "a module", &like))?;
+        let name = name.cast::<PyString>().map_err(|_| wrong("name", "a str", &name))?;
+        py.get_type::<PyModule>().getattr("__init__")?.call1((&module, name))?;
         let dict = module.cast::<PyModule>()?.dict();
         dict.update(like.dict().as_mapping())?;
         dict.set_item("__name__", name)
@@ -355,15 +360,16 @@ unsafe extern "C" fn setattr_strict(
         let (owner, name, value) = unsafe {
             (
                 Bound::from_borrowed_ptr(py, owner),
-                Bound::from_borrowed_ptr(py, name).cast_into::<PyString>()?,
+                Bound::from_borrowed_ptr(py, name),
                 Bound::from_borrowed_ptr_or_opt(py, value),
             )
         };
-        let text = name.to_string_lossy();
+        let method = if value.is_some() { "__setattr__: name" } else { "__delattr__: name" };
+        let text = extract_str(&name, method)?;
         if text.starts_with('_') || is_submodule(&owner, &text, value.as_ref())? {
             return Ok(());
         }
-        match owner.getattr_opt(&name)? {
+        match owner.getattr_opt(name.cast::<PyString>()?)? {
             Some(replaced) => refuse_to_replace(&owner, &text, &replaced, value.as_ref()),
             None => Err(unknown(&owner, &text)?),
         }

@@ -12,9 +12,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList, PyString, PyType};
 
 use super::values::display;
+use crate::args::extract_str;
 use crate::detach::detach_with_env;
 use crate::errors::{IntoPyResult, exception};
 use crate::py_int;
+use crate::switches::extract_as;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(library_names, module)?)?;
@@ -35,22 +37,22 @@ fn library_names() -> Vec<&'static str> {
 
 /// Return whether a library is loaded or would be found, without loading it.
 #[pyfunction]
-fn library_is_available(py: Python<'_>, name: &str) -> PyResult<bool> {
-    let library = named(py, name)?;
+fn library_is_available(name: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let (py, library) = (name.py(), extract_library(name, "library_is_available: name")?);
     detach_with_env(py, || library.is_available()).into_py_result(py)
 }
 
 /// Return whether a library is loaded in this process, by interlock or by other code.
 #[pyfunction]
-fn library_is_loaded(py: Python<'_>, name: &str) -> PyResult<bool> {
-    let library = named(py, name)?;
+fn library_is_loaded(name: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let (py, library) = (name.py(), extract_library(name, "library_is_loaded: name")?);
     Ok(detach_with_env(py, || library.is_loaded()))
 }
 
 /// Return the version number of a library, or None. The first call loads the library.
 #[pyfunction]
-fn library_version(py: Python<'_>, name: &str) -> PyResult<Option<u64>> {
-    let library = named(py, name)?;
+fn library_version(name: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
+    let (py, library) = (name.py(), extract_library(name, "library_version: name")?);
     let version = detach_with_env(py, || library.version()).into_py_result(py)?;
     Ok(version.and_then(|version| version.number))
 }
@@ -60,15 +62,17 @@ type Description = (&'static str, &'static str, Option<OsString>, Option<&'stati
 
 /// Return the state of a library without loading it.
 #[pyfunction]
-fn find_library(py: Python<'_>, name: &str) -> PyResult<Description> {
-    let library = named(py, name)?;
+fn find_library(name: &Bound<'_, PyAny>) -> PyResult<Description> {
+    let (py, library) = (name.py(), extract_library(name, "backends.libraries.find: name")?);
     detach_with_env(py, || describe(library)).into_py_result(py)
 }
 
 /// Load a library, from `path` unless that is None, and return its state.
 #[pyfunction]
-fn load_library(py: Python<'_>, name: &str, path: Option<PathBuf>) -> PyResult<Description> {
-    let library = named(py, name)?;
+fn load_library(name: &Bound<'_, PyAny>, path: &Bound<'_, PyAny>) -> PyResult<Description> {
+    let (py, library) = (name.py(), extract_library(name, "backends.libraries.load: name")?);
+    let what = "backends.libraries.load: path";
+    let path: Option<PathBuf> = extract_as(what, "a str, a path or None", path)?;
     let load = || {
         match path.as_deref() {
             // SAFETY: the Python program guarantees that the file is this library, as the documentation of `load`
@@ -92,6 +96,11 @@ fn describe(library: &Library) -> interlock::Result<Description> {
 fn openmp_runtimes(py: Python<'_>) -> Vec<(&'static str, OsString, Option<u32>)> {
     let runtimes = detach_with_env(py, libraries::openmp_runtimes).into_iter();
     runtimes.map(|OpenMpRuntime { name, path, threads }| (name, path.into_os_string(), threads)).collect()
+}
+
+/// Extracts a library by its name as the argument `what`, after updating the search paths of Python's packages.
+fn extract_library(name: &Bound<'_, PyAny>, what: &str) -> PyResult<&'static Library> {
+    named(name.py(), &extract_str(name, what)?)
 }
 
 /// Returns the library with this name, after updating the search paths of Python's packages.
@@ -143,14 +152,15 @@ struct VerboseScope(libraries::VerboseScope);
 impl VerboseScope {
     #[new]
     #[pyo3(signature = (name, level, /))]
-    fn new(name: &str, level: &Bound<'_, PyAny>) -> PyResult<Self> {
+    fn new(name: &Bound<'_, PyAny>, level: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = level.py();
+        let name = &*extract_str(name, "VerboseScope: name")?;
         let Some(library) = VerboseLibrary::named(name) else {
             let names = [VerboseLibrary::Mkl, VerboseLibrary::OneDnn].map(VerboseLibrary::name);
             let error = accelerator::Error::argument("VerboseScope: name", quoted(name), names.join(" or "));
             return Err(exception(py, &error));
         };
-        let (name, allowed) = (library.operation().to_owned(), library.accepted());
+        let (name, allowed) = (library.argument().to_owned(), library.accepted().to_owned());
         // A bool is accepted as an int, as in PyTorch.
         let Ok(number) = level.cast::<PyInt>() else {
             return Err(exception(py, &Error::FlagType { name, given: display(level)?, allowed }));

@@ -6,10 +6,11 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyInt, PyString, PyTuple, PyType};
 
-use super::values::{from_py, named_values, object};
+use super::values::{from_py, named, named_values, object};
+use crate::args::extract_dict;
 use crate::autograd::decorated;
 use crate::errors::IntoPyResult;
-use crate::{call_site, scope_debug};
+use crate::{call_site, scope_debug, switches};
 
 /// The result of `__reduce__`: a class and its arguments.
 type Reduced<'py, Arguments> = (Bound<'py, PyType>, Arguments);
@@ -34,11 +35,14 @@ impl FlagScope {
     /// `copied` from another scope, None is an empty node of the precision tree.
     #[new]
     #[pyo3(signature = (values, copied = false, /))]
-    fn new(values: &Bound<'_, PyDict>, copied: bool) -> PyResult<Self> {
-        let py = values.py();
+    fn new(
+        values: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = switches::flag_scope::copied)] copied: bool,
+    ) -> PyResult<Self> {
+        let (py, values) = (values.py(), extract_dict(values, "FlagScope: values")?);
         let purpose = if copied { Purpose::Copied } else { Purpose::Named };
         let mut scope = FlagScopeBuilder::new(purpose, values.len());
-        for (spec, given) in named_values(values)? {
+        for (spec, given) in named_values("FlagScope", values)? {
             scope.add(spec, &given).into_py_result(py)?;
         }
         Ok(FlagScope(scope.build(call_site::current_if_tracing(py))))
@@ -102,9 +106,9 @@ impl CheckedValues {
 impl FlagArguments {
     #[new]
     #[pyo3(signature = (*names))]
-    fn new(py: Python<'_>, names: Vec<String>) -> PyResult<Self> {
-        let specs: interlock::Result<_> = names.iter().map(|name| backends::find(name)).collect();
-        Ok(FlagArguments { specs: specs.into_py_result(py)?, last: Mutex::default() })
+    fn new(names: &Bound<'_, PyTuple>) -> PyResult<Self> {
+        let specs = names.iter().map(|name| named(&name, "FlagArguments: names")).collect::<PyResult<_>>()?;
+        Ok(FlagArguments { specs, last: Mutex::default() })
     }
 
     /// Return a scope of these values, one for each flag; None does not set the flag.

@@ -3,6 +3,7 @@
 use std::ffi::c_int;
 
 use interlock::backends::{self, FlagSpec, InputValue, Value};
+use interlock::base::quote;
 use pyo3::exceptions::PyException;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -72,7 +73,7 @@ fn whole_number(value: &Bound<'_, PyAny>) -> PyResult<Option<InputValue<'static>
     if value.get_type().hasattr("__members__")? {
         return Ok(None);
     }
-    let number = py_int::index(value)?;
+    let number = py_int::index_of_argument(value)?;
     Ok(number.and_then(|number| from_scalar(&number).map(InputValue::into_owned)))
 }
 
@@ -80,7 +81,7 @@ fn whole_number(value: &Bound<'_, PyAny>) -> PyResult<Option<InputValue<'static>
 pub(super) fn display(value: &Bound<'_, PyAny>) -> PyResult<String> {
     match value.repr().map(|repr| repr.to_string()) {
         Ok(repr) if repr.chars().count() <= LONGEST_SHOWN => {
-            Ok(format!("{repr} ({})", value.get_type().fully_qualified_name()?))
+            Ok(format!("{} ({})", quote::shown(&repr), value.get_type().fully_qualified_name()?))
         }
         // A `KeyboardInterrupt` is not an error of the value.
         Err(error) if !error.is_instance_of::<PyException>(value.py()) => Err(error),
@@ -93,36 +94,42 @@ fn type_of(value: &Bound<'_, PyAny>) -> String {
     value.get_type().fully_qualified_name().map(|name| name.to_string()).unwrap_or_default()
 }
 
-/// Returns the flag with this dotted name.
-pub(super) fn named(name: &Bound<'_, PyAny>) -> PyResult<&'static FlagSpec> {
-    backends::find(&name_of_flag(name)?).into_py_result(name.py())
+/// Returns the flag with this dotted name, the argument `what`.
+pub(super) fn named(name: &Bound<'_, PyAny>, what: &str) -> PyResult<&'static FlagSpec> {
+    backends::find(&name_of_flag(name, || what.to_owned())?).into_py_result(name.py())
 }
 
 /// Flags with their input values.
 pub(super) type NamedValues = Vec<(&'static FlagSpec, InputValue<'static>)>;
 
-/// Converts a dict such as `{"cudnn.enabled": False}` to flags and values.
-pub(super) fn named_values(values: &Bound<'_, PyDict>) -> PyResult<NamedValues> {
+/// Converts a dict such as `{"cudnn.enabled": False}`, an argument of a function, to flags and values.
+pub(super) fn named_values(function: &str, values: &Bound<'_, PyDict>) -> PyResult<NamedValues> {
     let spec = |name: &str| backends::find(name).into_py_result(values.py());
-    texts_and_values(values)?.into_iter().map(|(name, given)| Ok((spec(&name)?, given))).collect()
+    texts_and_values(function, values)?.into_iter().map(|(name, given)| Ok((spec(&name)?, given))).collect()
 }
 
-/// Converts a dict of names and values, without looking up flags.
-pub(super) fn texts_and_values(values: &Bound<'_, PyDict>) -> PyResult<Vec<(String, InputValue<'static>)>> {
+/// Converts a dict of names and values, an argument of a function, without looking up flags.
+pub(super) fn texts_and_values(
+    function: &str,
+    values: &Bound<'_, PyDict>,
+) -> PyResult<Vec<(String, InputValue<'static>)>> {
     let text_and_value = |item: Bound<'_, PyAny>| {
         let (name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
-        Ok((name_of_flag(&name)?, from_py(&value)?.into_owned()))
+        Ok((
+            name_of_flag(&name, || format!("{function}: the name of a flag"))?,
+            from_py(&value)?.into_owned(),
+        ))
     };
     // A copy of the items, because the repr of a value may change the dict.
     values.items().iter().map(text_and_value).collect()
 }
 
-fn name_of_flag(name: &Bound<'_, PyAny>) -> PyResult<String> {
+fn name_of_flag(name: &Bound<'_, PyAny>, what: impl Fn() -> String) -> PyResult<String> {
     match name.cast::<PyString>() {
         Ok(name) => Ok(name.to_string_lossy().into_owned()),
         Err(_) => {
             let error = interlock::Error::FlagType {
-                name: "the name of a flag".to_owned(),
+                name: what(),
                 given: display(name)?,
                 allowed: "a str".to_owned(),
             };

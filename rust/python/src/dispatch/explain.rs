@@ -66,7 +66,7 @@ pub(super) fn explain<'py>(
     let Ok(name) = operation.cast::<PyString>() else {
         return Err(new_type_error("explain: operation", "a str", operation));
     };
-    let operation = &*name.to_cow()?;
+    let operation = &*name.to_string_lossy();
     let operations = OPERATIONS.get().copied().unwrap_or_default();
     let names = || operations.iter().map(|operation| operation.name);
     if let Some(found) = operations.iter().find(|found| found.name == operation) {

@@ -8,6 +8,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 
 use super::{IS_COPY, Managed, Unversioned, Versioned};
+use crate::args::extract_int_pair;
 use interlock::base::dlpack::{DLDataType, DLDevice, DLTensor};
 
 /// Memory to export.
@@ -74,6 +75,14 @@ unsafe extern "C" fn destroy<T: Managed>(capsule: *mut ffi::PyObject) {
             delete(ffi::PyCapsule_GetPointer(capsule, T::NAME.as_ptr()).cast::<T>());
         }
     }
+}
+
+/// Extracts `max_version` or `dl_device` of `__dlpack__`.
+pub(crate) fn extract_pair<T: TryFrom<i128>>(
+    given: Option<&Bound<'_, PyAny>>,
+    name: &str,
+) -> PyResult<Option<(T, T)>> {
+    given.map(|given| extract_int_pair(given, name, "a tuple of two ints or None")).transpose()
 }
 
 /// Creates a capsule of memory, in a version that `max_version` allows.

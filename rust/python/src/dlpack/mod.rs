@@ -9,7 +9,7 @@ mod import;
 
 use std::ffi::{CStr, c_void};
 
-pub(crate) use export::{Export, capsule};
+pub(crate) use export::{Export, capsule, extract_pair};
 #[cfg(feature = "tensor")]
 pub(crate) use import::Imported;
 use interlock::base::dlpack::DLTensor;

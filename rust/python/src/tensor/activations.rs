@@ -22,7 +22,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 fn approximation(given: &Bound<'_, PyAny>) -> PyResult<GeluApproximation> {
     let what = "gelu: approximate";
     let Ok(name) = given.cast::<PyString>() else { return Err(new_type_error(what, "a str", given)) };
-    match &*name.to_cow()? {
+    match &*name.to_string_lossy() {
         "none" => Ok(GeluApproximation::None),
         "tanh" => Ok(GeluApproximation::Tanh),
         _ => {

@@ -186,7 +186,9 @@ impl TensorOrScalar {
     /// other objects, for which the operator returns NotImplemented.
     pub fn from_operand(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
         match Self::try_extract(what, given)? {
-            None if numpy::is_array(given)? => numpy::tensor_from_array(given).map(Self::Tensor).map(Some),
+            None if numpy::is_array(given)? => {
+                numpy::tensor_from_array(function_of(what), given).map(Self::Tensor).map(Some)
+            }
             found => Ok(found),
         }
     }
@@ -287,10 +289,14 @@ pub(super) fn checked_sizes(py: Python<'_>, what: &str, sizes: &[i64]) -> PyResu
 }
 
 /// Extracts the optional dtype of `op`.
-pub(super) fn extract_dtype(op: &str, given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<CoreDType>> {
-    let Some(given) = given else { return Ok(None) };
+pub(super) fn extract_dtype(op: &str, given: OptionalArg<'_, '_>) -> PyResult<Option<CoreDType>> {
+    given.map(|given| extract_required_dtype(op, given)).transpose()
+}
+
+/// Extracts the dtype of `op`.
+pub(super) fn extract_required_dtype(op: &str, given: Arg<'_, '_>) -> PyResult<CoreDType> {
     match given.cast::<DType>() {
-        Ok(dtype) => Ok(Some(dtype.get().0)),
+        Ok(dtype) => Ok(dtype.get().0),
         Err(_) => {
             let wanted = format!("interlock.{NAMES}");
             Err(new_type_error(&format!("{op}: dtype"), &wanted, given))

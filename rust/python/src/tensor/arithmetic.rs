@@ -48,7 +48,7 @@ fn matmul_operator(
     let py = other.py();
     let other = match other.cast::<Tensor>() {
         Ok(other) => other.get().0.clone(),
-        Err(_) if numpy::is_array(other)? => numpy::tensor_from_array(other)?,
+        Err(_) if numpy::is_array(other)? => numpy::tensor_from_array("matmul", other)?,
         Err(_) => return Ok(py.NotImplemented()),
     };
     Ok(Bound::new(py, run_op(py, "matmul", super::DETACH_THRESHOLD, || operation(&other))?)?

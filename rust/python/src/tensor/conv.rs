@@ -50,7 +50,7 @@ fn padding(given: Arg<'_, '_>) -> PyResult<ConvPadding> {
     let Ok(name) = given.cast::<PyString>() else {
         return Ok(ConvPadding::Sizes(extract_pair(PADDING, given)?));
     };
-    match name.to_cow()?.as_ref() {
+    match name.to_string_lossy().as_ref() {
         "same" => Ok(ConvPadding::Same),
         "valid" => Ok(ConvPadding::Valid),
         _ => {

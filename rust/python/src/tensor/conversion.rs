@@ -8,7 +8,7 @@ use super::args::{OptionalArg, extract_dtype, placement};
 use super::creation::build;
 use super::{Tensor, from_data, numpy};
 use crate::detach::detach;
-use crate::errors::IntoPyResult;
+use crate::errors::{IntoPyResult, new_type_error};
 use crate::switches;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -105,7 +105,7 @@ fn as_tensor<'py>(
     let source = if let Ok(tensor) = data.cast::<Tensor>() {
         tensor.get().0.clone()
     } else if numpy::is_array(data)? {
-        numpy::tensor_from_array(data)?
+        numpy::tensor_from_array(op, data)?
     } else {
         from_data::from_data(op, data, wanted)?
     };
@@ -139,5 +139,8 @@ fn as_tensor<'py>(
 ///     array([1., 1.])
 #[pyfunction]
 fn from_numpy(ndarray: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-    numpy::tensor_from_array(ndarray).map(Tensor)
+    if !numpy::is_array(ndarray)? {
+        return Err(new_type_error("from_numpy: ndarray", "a numpy.ndarray", ndarray));
+    }
+    numpy::tensor_from_array("from_numpy", ndarray).map(Tensor)
 }

@@ -14,9 +14,9 @@ use super::dtype::NAMES;
 use super::foreign_memory::tensor_over;
 use super::numpy::is_recorded;
 use super::{Tensor, run_op, work_size};
-use crate::accelerator::args::extract_optional_int;
 use crate::accelerator::memory::interop;
 use crate::accelerator::stream;
+use crate::args::extract_optional_int;
 use crate::detach::detach;
 use crate::dlpack::{self, Export, Imported};
 use crate::errors::{IntoPyResult, new_type_error, shown};
@@ -101,13 +101,8 @@ impl Tensor {
         dl_device: OptionalArg<'_, 'py>,
         #[pyo3(from_py_with = switches::tensor_dlpack::copy)] copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let wanted = "a tuple of two ints or None";
-        let max_version: Option<(u32, u32)> = max_version
-            .map(|given| switches::extract_as("__dlpack__: max_version", wanted, given))
-            .transpose()?;
-        let dl_device: Option<(i32, i32)> = dl_device
-            .map(|given| switches::extract_as("__dlpack__: dl_device", wanted, given))
-            .transpose()?;
+        let max_version = dlpack::extract_pair(max_version, "__dlpack__: max_version")?;
+        let dl_device = dlpack::extract_pair(dl_device, "__dlpack__: dl_device")?;
         let argument = "Tensor.__dlpack__: stream";
         let stream = extract_optional_int(stream, argument, "the handle of a stream")?;
         check_not_recorded("__dlpack__", &self.0)?;

@@ -113,7 +113,7 @@ fn extract(
     operands: &Bound<'_, PyTuple>,
 ) -> PyResult<(String, Vec<CoreTensor>)> {
     let (equation, operands) = match equation.cast::<PyString>() {
-        Ok(equation) => (equation.to_str()?.to_owned(), listed(operands)?),
+        Ok(equation) => (equation.to_string_lossy().into_owned(), listed(operands)?),
         Err(_) => from_sublists(equation, operands)?,
     };
     let tensor = |given: &Bound<'_, PyAny>| extract_tensor("einsum: each operand", given);

@@ -37,7 +37,7 @@ pub(super) fn from_data(
         return copy.into_py_result(py);
     }
     if numpy::is_array(data)? {
-        let shared = numpy::tensor_from_array(data)?;
+        let shared = numpy::tensor_from_array(op, data)?;
         let wanted = dtype.unwrap_or(shared.dtype());
         let copy =
             detach(
@@ -95,7 +95,7 @@ impl NestedSequence {
             return Ok(());
         }
         if numpy::is_array(data)?
-            && let Ok(array) = numpy::tensor_from_array(data)
+            && let Ok(array) = numpy::tensor_from_array(self.op, data)
         {
             return self.read_array(data.py(), &array, depth);
         }

@@ -16,6 +16,7 @@ use super::{Tensor, fallible_alloc};
 use crate::deferred_drop::DeferredDrop;
 use crate::detach::call;
 use crate::errors::{IntoPyResult, new_type_error};
+use crate::switches::extract_as;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     // Not in `__all__`: private.
@@ -107,16 +108,20 @@ fn tensors(what: &str, given: &Bound<'_, PyTuple>) -> PyResult<Vec<CoreTensor>> 
 #[pyfunction]
 #[allow(clippy::too_many_arguments)] // called from one place
 fn _record_function<'py>(
-    ctx: &Bound<'py, FunctionNode>,
-    name: &str,
-    inputs: &Bound<'py, PyTuple>,
-    results: &Bound<'py, PyTuple>,
+    ctx: &Bound<'py, PyAny>,
+    name: &Bound<'py, PyAny>,
+    inputs: &Bound<'py, PyAny>,
+    results: &Bound<'py, PyAny>,
     dirty: &Bound<'py, PyAny>,
     non_differentiable: &Bound<'py, PyAny>,
     saved: &Bound<'py, PyAny>,
     materialize_grads: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyTuple>> {
     let py = ctx.py();
+    let ctx: Bound<'_, FunctionNode> = extract_as("_record_function: ctx", "a node of a Function", ctx)?;
+    let name: String = extract_as("_record_function: name", "a str", name)?;
+    let inputs: Bound<'_, PyTuple> = extract_as("_record_function: inputs", "a tuple", inputs)?;
+    let results: Bound<'_, PyTuple> = extract_as("_record_function: results", "a tuple", results)?;
     for input in inputs.iter().chain(results.iter()) {
         if let Ok(input) = input.cast::<Tensor>() {
             remember_tensor(input)?;
@@ -132,14 +137,14 @@ fn _record_function<'py>(
     let what = "save_for_backward: the tensors";
     let saved: Vec<_> = saved.iter().map(|item| optional_tensor(what, &item)).collect::<PyResult<_>>()?;
     let call = CustomRecord {
-        name: name.to_owned(),
-        inputs: &tensors("apply: the inputs", inputs)?,
-        results: &tensors("forward: the results", results)?,
+        name,
+        inputs: &tensors("apply: the inputs", &inputs)?,
+        results: &tensors("forward: the results", &results)?,
         dirty: &tensors("mark_dirty: the tensors", dirty)?,
         non_differentiable: &tensors("mark_non_differentiable: the tensors", non_differentiable)?,
         saved: &saved,
     };
-    let function = FunctionBackward { ctx: DeferredDrop::new(ctx.clone()), materialize_grads };
+    let function = FunctionBackward { ctx: DeferredDrop::new(ctx.clone().into_any()), materialize_grads };
     let forward = record(&call, Arc::new(function)).into_py_result(py)?;
     if let Some(node) = &forward.node {
         ctx.as_super().get().set_recorded(node);

@@ -198,7 +198,7 @@ fn extract_reduce(what: &str, given: OptionalArg<'_, '_>) -> PyResult<ScatterRed
     let Some(given) = given else { return Ok(ScatterReduce::Replace) };
     let wanted = "'add', 'multiply' or None";
     let Ok(name) = given.cast::<PyString>() else { return Err(new_type_error(what, wanted, given)) };
-    match &*name.to_cow()? {
+    match &*name.to_string_lossy() {
         "add" => Ok(ScatterReduce::Add),
         "multiply" => Ok(ScatterReduce::Multiply),
         _ => Err(new_exception(

@@ -20,7 +20,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
 fn extract_reduction(what: &str, given: Arg<'_, '_>) -> PyResult<Reduction> {
     let Ok(name) = given.cast::<PyString>() else { return Err(new_type_error(what, "a str", given)) };
-    match &*name.to_cow()? {
+    match &*name.to_string_lossy() {
         "none" => Ok(Reduction::None),
         "mean" => Ok(Reduction::Mean),
         "sum" => Ok(Reduction::Sum),

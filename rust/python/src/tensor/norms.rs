@@ -22,7 +22,7 @@ fn order(given: OptionalArg<'_, '_>) -> PyResult<f64> {
     let Ok(name) = given.cast::<PyString>() else {
         return Ok(extract_scalar("norm: p", given)?.cast());
     };
-    if &*name.to_cow()? == "fro" {
+    if &*name.to_string_lossy() == "fro" {
         return Ok(2.0);
     }
     let message = format!("norm: p must be a number or 'fro', got {}", shown(name)?);

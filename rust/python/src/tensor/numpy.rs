@@ -45,13 +45,13 @@ fn element_type(buffer: &PyBuffer) -> Option<CoreDType> {
 }
 
 /// Returns the exception for an array with an unsupported dtype. The name of the dtype is the array's own text.
-fn err_unsupported_dtype(array: &Bound<'_, PyAny>) -> PyErr {
+fn err_unsupported_dtype(op: &str, array: &Bound<'_, PyAny>) -> PyErr {
     let given = match array.getattr("dtype").and_then(|dtype| dtype.str()) {
         Ok(dtype) => dtype.to_string(),
         Err(raised) => return raised,
     };
     PyTypeError::new_err(format!(
-        "the dtype of the array must be {NAMES} in this machine's byte order, got {given}"
+        "{op}: the dtype of the array must be {NAMES} in this machine's byte order, got {given}"
     ))
 }
 
@@ -101,15 +101,12 @@ fn bfloat16_bits<'py>(array: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, P
     array_type.call_method1("view", (array, "float16")).map(Some)
 }
 
-/// Returns a tensor that shares the memory of an array. Read-only and unaligned arrays are copied.
+/// Returns a tensor that shares the memory of an array, an argument of `op`. Read-only and unaligned arrays are copied.
 ///
 /// Shape and strides are read from the buffer that the array exports: a subclass of `numpy.ndarray` may override
 /// `shape`, `strides`, `__array_interface__` and `copy` with values that do not describe its memory.
-pub(super) fn tensor_from_array(array: &Bound<'_, PyAny>) -> PyResult<CoreTensor> {
+pub(super) fn tensor_from_array(op: &str, array: &Bound<'_, PyAny>) -> PyResult<CoreTensor> {
     let py = array.py();
-    if !is_array(array)? {
-        return Err(new_type_error("from_numpy: ndarray", "a numpy.ndarray", array));
-    }
     let (array, is_bfloat16) = match bfloat16_bits(array)? {
         Some(bits) => (&bits.clone(), true),
         None => (array, false),
@@ -118,16 +115,16 @@ pub(super) fn tensor_from_array(array: &Bound<'_, PyAny>) -> PyResult<CoreTensor
         // NumPy exports no buffer of dates and similar types.
         let has_no_format =
             error.is_instance_of::<PyValueError>(py) || error.is_instance_of::<PyBufferError>(py);
-        if has_no_format { err_unsupported_dtype(array) } else { error }
+        if has_no_format { err_unsupported_dtype(op, array) } else { error }
     })?;
     let dtype = element_type(&buffer)
         .filter(|_| !buffer.is_indirect())
-        .ok_or_else(|| err_unsupported_dtype(array))?;
+        .ok_or_else(|| err_unsupported_dtype(op, array))?;
     let dtype = if is_bfloat16 { CoreDType::BFloat16 } else { dtype };
     let (size, shape) = (dtype.size(), buffer.shape());
     let pointer = buffer.pointer().unwrap_or(NonNull::<u64>::dangling().cast());
     if buffer.is_readonly() || !pointer.addr().get().is_multiple_of(size) {
-        return copy_buffer(py, &buffer, dtype, &shape);
+        return copy_buffer(py, op, &buffer, dtype, &shape);
     }
     let is_empty = shape.contains(&0);
     let in_elements = |(&count, &stride): (&usize, &isize)| match usize::try_from(stride) {
@@ -135,7 +132,7 @@ pub(super) fn tensor_from_array(array: &Bound<'_, PyAny>) -> PyResult<CoreTensor
         // The stride of a dimension with less than two elements is not used.
         _ if is_empty || count == 1 => Ok(1),
         _ => Err(PyValueError::new_err(format!(
-            "the strides of the array must be non-negative multiples of {size} bytes, got {stride}; copy() the array"
+            "{op}: the strides of the array must be non-negative multiples of {size} bytes, got {stride}; copy() the array"
         ))),
     };
     let strides = shape.iter().zip(buffer.strides()).map(in_elements).collect::<PyResult<Vec<_>>>()?;
@@ -146,16 +143,33 @@ pub(super) fn tensor_from_array(array: &Bound<'_, PyAny>) -> PyResult<CoreTensor
 }
 
 /// Returns a contiguous tensor with the elements of a buffer.
-fn copy_buffer(py: Python<'_>, buffer: &PyBuffer, dtype: CoreDType, shape: &[usize]) -> PyResult<CoreTensor> {
+fn copy_buffer(
+    py: Python<'_>,
+    op: &str,
+    buffer: &PyBuffer,
+    dtype: CoreDType,
+    shape: &[usize],
+) -> PyResult<CoreTensor> {
     let tensor = CoreTensor::zeros(shape, dtype).into_py_result(py)?;
     if tensor.numel().checked_mul(dtype.size()) != Some(buffer.bytes()) {
-        return Err(PyBufferError::new_err(
-            "the array exports a buffer whose length does not match its shape",
-        ));
+        return Err(PyBufferError::new_err(format!(
+            "{op}: the array must export a buffer whose length matches its shape"
+        )));
     }
     // SAFETY: the tensor is new and contiguous and has that many bytes.
     unsafe { buffer.copy_to(py, tensor.data_ptr())? };
     Ok(tensor)
+}
+
+/// Returns the `numpy.dtype` for the argument `dtype` of `__array__`.
+fn array_dtype<'py>(given: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    given.py().import("numpy")?.getattr("dtype")?.call1((given,)).map_err(|error| {
+        match error.is_instance_of::<PyTypeError>(given.py()) {
+            // NumPy's text repeats all of a str.
+            true => new_type_error("__array__: dtype", "a dtype of NumPy", given),
+            false => error,
+        }
+    })
 }
 
 /// The data of an exported buffer: the shape and strides that it points to, and the tensor that it refers to.
@@ -261,7 +275,10 @@ impl Tensor {
     ) -> PyResult<Bound<'py, PyAny>> {
         let array = Self::numpy(slf, false)?;
         let array = match dtype {
-            Some(dtype) => array.call_method1("astype", (dtype,))?,
+            Some(dtype) => {
+                let dtype = array_dtype(dtype)?;
+                array.call_method1("astype", (dtype,))?
+            }
             None => array,
         };
         if copy == Some(true) && dtype.is_none() { array.call_method0("copy") } else { Ok(array) }

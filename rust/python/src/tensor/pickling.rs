@@ -3,13 +3,15 @@
 
 use std::sync::Arc;
 
-use interlock_tensor::{Placement, Tensor as CoreTensor};
+use interlock_tensor::{DType as CoreDType, Placement, Tensor as CoreTensor};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCFunction, PyDict, PyTuple, PyType, PyWeakrefMethods, PyWeakrefReference};
 
-use super::args::{OptionalArg, checked_sizes, extract_int, extract_int_or_ints, placement};
+use super::args::{
+    Arg, OptionalArg, checked_sizes, extract_int, extract_int_or_ints, extract_required_dtype, placement,
+};
 use super::creation::build;
-use super::dtype::{self, DType};
+use super::dtype;
 use super::identity::remember_tensor;
 use super::{Tensor, from_data};
 use crate::errors::{IntoPyResult, new_type_error};
@@ -137,29 +139,35 @@ impl Tensor {
 #[pyfunction]
 #[pyo3(signature = (bytes, dtype, device = None))]
 fn _rebuild_storage(
-    bytes: &Bound<'_, PyBytes>,
-    dtype: &DType,
+    bytes: Arg<'_, '_>,
+    dtype: Arg<'_, '_>,
     device: OptionalArg<'_, '_>,
 ) -> PyResult<Storage> {
-    let count = bytes.as_bytes().len() / dtype.0.size();
+    let (bytes, dtype) = elements("_rebuild_storage", bytes, dtype)?;
+    let count = bytes.as_bytes().len() / dtype.size();
     Ok(Storage { whole: restored("_rebuild_storage", bytes, dtype, &[count], device)? })
 }
 
 /// Recreate a tensor from its storage.
 #[pyfunction]
 fn _rebuild_tensor<'py>(
-    class: &Bound<'py, PyType>,
-    storage: &Bound<'_, Storage>,
-    dtype: &DType,
+    class: Arg<'_, 'py>,
+    storage: Arg<'_, 'py>,
+    dtype: Arg<'_, 'py>,
     shape: &Bound<'_, PyAny>,
     stride: &Bound<'_, PyAny>,
     storage_offset: &Bound<'_, PyAny>,
     #[pyo3(from_py_with = switches::_rebuild_tensor::requires_grad)] requires_grad: bool,
 ) -> PyResult<Bound<'py, Tensor>> {
     let py = class.py();
-    if !class.is_subclass_of::<Tensor>()? {
-        return Err(new_type_error("_rebuild_tensor: class", "a subclass of Tensor", class));
-    }
+    let class = match class.cast::<PyType>() {
+        Ok(class) if class.is_subclass_of::<Tensor>()? => class,
+        _ => return Err(new_type_error("_rebuild_tensor: class", "a subclass of Tensor", class)),
+    };
+    let Ok(storage) = storage.cast::<Storage>() else {
+        return Err(new_type_error("_rebuild_tensor: storage", "a storage", storage));
+    };
+    let dtype = extract_required_dtype("_rebuild_tensor", dtype)?;
     let sizes =
         |what: &str, given: &Bound<'_, PyAny>| checked_sizes(py, what, &extract_int_or_ints(what, given)?);
     let (shape, strides) =
@@ -167,7 +175,7 @@ fn _rebuild_tensor<'py>(
     let what = "_rebuild_tensor: storage_offset";
     let offset = checked_sizes(py, what, &[extract_int(what, storage_offset)?])?;
     let offset = offset.first().copied().unwrap_or(0);
-    let tensor = CoreTensor::from_storage(storage.get().whole.storage(), dtype.0, &shape, &strides, offset);
+    let tensor = CoreTensor::from_storage(storage.get().whole.storage(), dtype, &shape, &strides, offset);
     new_leaf(class, tensor.into_py_result(py)?, requires_grad)
 }
 
@@ -175,29 +183,42 @@ fn _rebuild_tensor<'py>(
 #[pyfunction]
 #[pyo3(signature = (bytes, dtype, shape, requires_grad, device = None))]
 fn _rebuild(
-    bytes: &Bound<'_, PyBytes>,
-    dtype: &DType,
+    bytes: Arg<'_, '_>,
+    dtype: Arg<'_, '_>,
     shape: &Bound<'_, PyAny>,
     #[pyo3(from_py_with = switches::_rebuild::requires_grad)] requires_grad: bool,
     device: OptionalArg<'_, '_>,
 ) -> PyResult<Py<Tensor>> {
     let (py, what) = (bytes.py(), "_rebuild: shape");
+    let (bytes, dtype) = elements("_rebuild", bytes, dtype)?;
     let shape = checked_sizes(py, what, &extract_int_or_ints(what, shape)?)?;
     let tensor = restored("_rebuild", bytes, dtype, &shape, device)?;
     build(py, requires_grad, || Ok(tensor))
+}
+
+/// Extracts pickled elements and their dtype.
+fn elements<'a, 'py>(
+    op: &str,
+    bytes: Arg<'a, 'py>,
+    dtype: Arg<'_, 'py>,
+) -> PyResult<(&'a Bound<'py, PyBytes>, CoreDType)> {
+    match bytes.cast() {
+        Ok(bytes) => Ok((bytes, extract_required_dtype(op, dtype)?)),
+        Err(_) => Err(new_type_error(&format!("{op}: bytes"), "bytes", bytes)),
+    }
 }
 
 /// Creates a tensor from pickled elements, on the CPU or on a device.
 fn restored(
     op: &'static str,
     bytes: &Bound<'_, PyBytes>,
-    dtype: &DType,
+    dtype: CoreDType,
     shape: &[usize],
     device: OptionalArg<'_, '_>,
 ) -> PyResult<CoreTensor> {
     let py = bytes.py();
     let placement = placement(py, op, device, false, Placement::Cpu)?;
-    let tensor = from_data::from_bytes(bytes.as_bytes(), dtype.0, shape).into_py_result(py)?;
+    let tensor = from_data::from_bytes(bytes.as_bytes(), dtype, shape).into_py_result(py)?;
     let size = super::work_size(&tensor);
     super::maybe_detach(py, op, size, || tensor.to((tensor.dtype(), placement), false))
 }

@@ -398,7 +398,7 @@ const MISSING_DTYPES: &[&str] = &[
 /// Returns an error for the name of a dtype where a device is expected.
 fn check_not_dtype(given: &Bound<'_, PyAny>) -> PyResult<()> {
     let Ok(name) = given.cast::<PyString>() else { return Ok(()) };
-    let name = name.to_cow()?;
+    let name = name.to_string_lossy();
     if CoreDType::ALL.iter().any(|dtype| dtype.name() == name) {
         let message = format!("to: {name:?} is a dtype: use to(interlock.{name})");
         return Err(new_exception(given.py(), "DeviceError", message));

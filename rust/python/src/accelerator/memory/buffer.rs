@@ -9,9 +9,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PySlice, PyTuple};
 
 use super::copies;
-use crate::accelerator::args::{extract_int, extract_optional_int};
 use crate::accelerator::device::{self, Device};
 use crate::accelerator::stream::{self, Stream};
+use crate::args::{extract_int, extract_optional_int};
 use crate::detach::detach;
 use crate::errors::{IntoPyResult, exception, new_exception, new_type_error};
 use crate::switches;
@@ -197,7 +197,7 @@ impl Buffer {
         #[pyo3(from_py_with = switches::buffer_copy_from::non_blocking)] non_blocking: bool,
         stream: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, Self>> {
-        copies::copy_(slf.as_any(), source, non_blocking, stream)?;
+        copies::copy("Buffer.copy_from", slf.as_any(), source, non_blocking, stream)?;
         Ok(slf)
     }
 
@@ -223,7 +223,7 @@ impl Buffer {
         #[pyo3(from_py_with = switches::buffer_copy_to::non_blocking)] non_blocking: bool,
         stream: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, Self>> {
-        copies::copy_(destination, slf.as_any(), non_blocking, stream)?;
+        copies::copy("Buffer.copy_to", destination, slf.as_any(), non_blocking, stream)?;
         Ok(slf)
     }
 

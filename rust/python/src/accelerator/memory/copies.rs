@@ -11,8 +11,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyMemoryView;
 
 use super::buffer::Buffer;
-use crate::accelerator::args::extract_int;
 use crate::accelerator::stream;
+use crate::args::extract_int;
 use crate::deferred_drop::DeferredDrop;
 use crate::detach::{detach, wait};
 use crate::errors::{IntoPyResult, new_type_error};
@@ -24,25 +24,24 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(fill_, module)?)
 }
 
-/// Extracts an operand of a copy: a `Buffer`, or an object with a contiguous Python buffer.
-fn operand(given: &Bound<'_, PyAny>, written: bool) -> PyResult<CopyOperand> {
+/// Extracts an operand of a copy: a `Buffer`, or an object with a contiguous Python buffer. It is the argument
+/// `argument` of `function`.
+fn operand(function: &str, argument: &str, given: &Bound<'_, PyAny>, written: bool) -> PyResult<CopyOperand> {
     let py = given.py();
     if let Ok(buffer) = given.cast::<Buffer>() {
-        return buffer.get().memory(py, "copy_").map(CopyOperand::Device);
+        return buffer.get().memory(py, function).map(CopyOperand::Device);
     }
-    let view = PyMemoryView::from(given).map_err(|error| new_buffer_error(given, error))?;
+    let what = format!("{function}: {argument}");
+    let view = PyMemoryView::from(given).map_err(|error| new_buffer_error(&what, given, error))?;
     let bytes = PyBuffer::of(&view)?;
     if has_object_references(bytes.format()) {
-        let message = "accelerator.memory.copy_: an operand must not contain references to Python objects";
-        return Err(PyTypeError::new_err(message));
+        return Err(PyTypeError::new_err(format!("{what} must not contain references to Python objects")));
     }
     if !bytes.is_contiguous() {
-        return Err(PyBufferError::new_err("accelerator.memory.copy_: an operand must be contiguous"));
+        return Err(PyBufferError::new_err(format!("{what} must be contiguous")));
     }
     if written && bytes.is_readonly() {
-        return Err(PyBufferError::new_err(
-            "accelerator.memory.copy_: destination must be writable, got a read-only buffer",
-        ));
+        return Err(PyBufferError::new_err(format!("{what} must be writable, got a read-only buffer")));
     }
     let (pointer, length) = (bytes.pointer().map_or(std::ptr::null_mut(), NonNull::as_ptr), bytes.bytes());
     drop(bytes);
@@ -58,13 +57,12 @@ fn has_object_references(format: &[u8]) -> bool {
 }
 
 /// Replaces the TypeError of an object without the buffer protocol; other errors of the object propagate.
-fn new_buffer_error(given: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
+fn new_buffer_error(what: &str, given: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
     let py = given.py();
     if !error.is_instance_of::<PyTypeError>(py) {
         return error;
     }
-    let wanted = "a Buffer or an object with the buffer protocol";
-    let refused = new_type_error("accelerator.memory.copy_: an operand", wanted, given);
+    let refused = new_type_error(what, "a Buffer or an object with the buffer protocol", given);
     refused.set_cause(py, Some(error));
     refused
 }
@@ -97,15 +95,27 @@ fn new_buffer_error(given: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
 ///     bytearray(b'abcd')
 #[pyfunction]
 #[pyo3(signature = (destination, source, *, non_blocking=false, stream=None))]
-pub(super) fn copy_(
+fn copy_(
     destination: &Bound<'_, PyAny>,
     source: &Bound<'_, PyAny>,
     #[pyo3(from_py_with = switches::memory_copy_::non_blocking)] non_blocking: bool,
     stream: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<()> {
+    copy("accelerator.memory.copy_", destination, source, non_blocking, stream)
+}
+
+/// Copies all bytes of `source` to `destination`. Errors name the function.
+pub(super) fn copy(
+    function: &str,
+    destination: &Bound<'_, PyAny>,
+    source: &Bound<'_, PyAny>,
+    non_blocking: bool,
+    stream: Option<&Bound<'_, PyAny>>,
+) -> PyResult<()> {
     let py = destination.py();
-    let (to, from) = (operand(destination, true)?, operand(source, false)?);
-    let stream = stream::optional(stream, "accelerator.memory.copy_")?;
+    let to = operand(function, "destination", destination, true)?;
+    let from = operand(function, "source", source, false)?;
+    let stream = stream::optional(stream, function)?;
     let queued_on =
         detach(py, || memory::copy(&to, &from, stream.as_ref(), !non_blocking)).into_py_result(py)?;
     if non_blocking { Ok(()) } else { wait(py, || queued_on.begin_wait().map(Some)) }

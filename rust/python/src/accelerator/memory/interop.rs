@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::buffer::Buffer;
-use crate::accelerator::args::extract_optional_int;
+use crate::args::extract_optional_int;
 use crate::detach::{detach, wait};
 use crate::dlpack::{self, Export};
 use crate::errors::IntoPyResult;
@@ -172,10 +172,12 @@ impl Buffer {
         &self,
         py: Python<'py>,
         stream: Option<&Bound<'py, PyAny>>,
-        max_version: Option<(u32, u32)>,
-        dl_device: Option<(i32, i32)>,
+        max_version: Option<&Bound<'py, PyAny>>,
+        dl_device: Option<&Bound<'py, PyAny>>,
         #[pyo3(from_py_with = switches::buffer_dlpack::copy)] copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let max_version = dlpack::extract_pair(max_version, "Buffer.__dlpack__: max_version")?;
+        let dl_device: Option<(i32, i32)> = dlpack::extract_pair(dl_device, "Buffer.__dlpack__: dl_device")?;
         let argument = "Buffer.__dlpack__: stream";
         let stream = extract_optional_int(stream, argument, "the handle of a stream")?;
         let memory = self.memory(py, "Buffer.__dlpack__")?;

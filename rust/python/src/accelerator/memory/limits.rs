@@ -6,7 +6,8 @@ use interlock::base::quote::quoted;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyString};
 
-use crate::accelerator::{args, device};
+use crate::accelerator::device;
+use crate::args;
 use crate::detach::detach;
 use crate::errors::{IntoPyResult, exception, new_type_error};
 use crate::py_int;
@@ -28,7 +29,7 @@ fn extract_limit(given: &Bound<'_, PyAny>, name: &'static str) -> PyResult<Optio
         return Ok(None);
     }
     if let Ok(text) = given.cast::<PyString>() {
-        let text = text.to_cow()?;
+        let text = text.to_string_lossy();
         return text.parse().map(Some).map_err(|_| refused(quoted(&text)));
     }
     if let Ok(fraction) = given.cast::<PyFloat>() {

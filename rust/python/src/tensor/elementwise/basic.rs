@@ -60,7 +60,7 @@ pub(in crate::tensor) fn rounding_mode(
     let Ok(name) = given.cast::<PyString>() else {
         return Err(new_type_error(&what, "a str or None", given));
     };
-    match name.to_cow()?.as_ref() {
+    match name.to_string_lossy().as_ref() {
         "floor" => Ok(Some(RoundingMode::Floor)),
         "trunc" => Ok(Some(RoundingMode::Trunc)),
         other => {
