@@ -31,8 +31,8 @@ OPTIONS = ":".join(
         "allow_user_segv_handler=1",
     )
 )
-# Libraries that a test program loads use the sanitizer runtime of the program. Globals have no red zones: those
-# of ELF notes would be parts of the section that the search for a second copy of the state reads.
+# Libraries that a test program loads use the sanitizer runtime of the program. Globals have no red zones:
+# those of ELF notes would be parts of the section that the search for a second copy of the state reads.
 RUST_FLAGS = "-Zsanitizer=address -Cllvm-args=-asan-globals=0 -Clink-arg=-Wl,--export-dynamic-symbol=__asan_*"
 COMPILER = {
     "RUSTC_BOOTSTRAP": "1",
