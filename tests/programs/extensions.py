@@ -334,7 +334,6 @@ def kernel_leaves_an_exception(status):
 
 def small_operation_during_a_kernel_that_attaches(operation):
     """Run an operation on an operand of a kernel while the kernel waits for the interpreter."""
-
     is_running, is_awaited = threading.Event(), threading.Event()
 
     def run() -> None:
