@@ -11,8 +11,8 @@ REQUIRE_PYTHON = command -v $(PYTHON) > /dev/null || \
 	{ echo "$(PYTHON) was not found: install CPython 3.11 or newer." >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-training docs test test-all test-long test-pythons test-sanitized test-gpu test-vendor fuzz bench bench-gpu install \
-	install-light wheel generate format clean environment test-environment
+.PHONY: help demo demo-training docs test test-all test-long test-pythons test-sanitized test-gpu test-vendor fuzz compare bench \
+	bench-gpu install install-light wheel generate format clean environment test-environment
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "make %-14s %s\n", $$1, $$2 }'
@@ -20,15 +20,17 @@ help: ## list the targets
 # In an environment of their own, so that they do not replace the build of `make install`.
 DEMO_PYTHON := .venv-demo/bin/python
 DEMO_INSTALL := $(DEMO_PYTHON) -m pip install --quiet --disable-pip-version-check
+# Its argument: options of pip.
+DEMO_BUILD = started=$$(date +%s); $(DEMO_INSTALL) $(1) . && echo "compiled in $$(($$(date +%s) - started)) s"
 
-demo: environment ## build interlock without tensors, and show flags, modes, threads, devices and memory (one to two minutes)
-	@echo "compiling interlock without the tensor runtime: 100 s of CPU time, one to two minutes on two cores ..."
-	@$(DEMO_INSTALL) --config-settings build-args=--no-default-features .
+demo: environment ## build interlock without tensors, and show flags, modes, threads, devices and memory (one minute)
+	@echo "compiling interlock without the tensor runtime: one minute on two cores for the first build ..."
+	@$(call DEMO_BUILD,--config-settings build-args=--no-default-features)
 	@INTERLOCK_DEBUG=1 $(DEMO_PYTHON) examples/control_plane.py
 
-demo-training: environment ## build interlock with tensors, and train a classifier of handwritten digits (about nine minutes)
-	@echo "compiling interlock with the tensor runtime: about nine minutes on two cores, later builds less ..."
-	@$(DEMO_INSTALL) .
+demo-training: environment ## build interlock with tensors, and train a classifier of handwritten digits (five minutes)
+	@echo "compiling interlock with the tensor runtime: five minutes on two cores for the first build ..."
+	@$(call DEMO_BUILD)
 	@$(DEMO_PYTHON) examples/quickstart.py
 
 test: test-environment ## build the wheel, install it and run the checks for every change
@@ -60,6 +62,9 @@ test-pythons: test-environment ## run every test on each CPython from 3.11 to 3.
 fuzz: test-environment ## run the fuzzers for minutes with random seeds; BENCH_PYTHON=/path/to/python with PyTorch compares results
 	@$(VENV_PYTHON) tools/package.py install release
 	@$(VENV_PYTHON) -m tests.fuzz
+
+compare: install ## compare recorded cases, names and differences with PyTorch; BENCH_PYTHON=/path/to/python with PyTorch 2.13
+	@$(VENV_PYTHON) -m tests.conformance.compare
 
 bench: test-environment ## run the benchmarks; BENCH_PYTHON=/path/to/python with PyTorch adds a column
 	@$(VENV_PYTHON) tools/package.py install release

@@ -141,8 +141,8 @@ def allocator_keys() -> Iterator[str]:
 
 
 def formatted(path: Path, text: str) -> str:
-    """Return the text of a file, formatted by ruff if it is Python."""
-    if path.suffix not in (".py", ".pyi"):
+    """Return the text of a file, formatted by ruff if it is Python or contains blocks of Python."""
+    if path.suffix not in (".py", ".pyi", ".md"):
         return text
     command = [sys.executable, "-m", "ruff", "format", "--quiet", "--stdin-filename", str(path), "-"]
     return subprocess.run(command, input=text, capture_output=True, text=True, check=True, cwd=ROOT).stdout

@@ -31,10 +31,12 @@ OPTIONS = ":".join(
         "allow_user_segv_handler=1",
     )
 )
+# Libraries that a test program loads use the sanitizer runtime of the program. Globals have no red zones: those of ELF
+# notes would be a part of the section, which the search for a second copy of the state reads.
+RUST_FLAGS = "-Zsanitizer=address -Cllvm-args=-asan-globals=0 -Clink-arg=-Wl,--export-dynamic-symbol=__asan_*"
 COMPILER = {
     "RUSTC_BOOTSTRAP": "1",
-    # Libraries that a test program loads use the sanitizer runtime of the program.
-    "RUSTFLAGS": "-Zsanitizer=address -Clink-arg=-Wl,--export-dynamic-symbol=__asan_*",
+    "RUSTFLAGS": RUST_FLAGS,
     "CARGO_TARGET_DIR": str(TARGET_DIR),
     "ASAN_OPTIONS": OPTIONS,
 }

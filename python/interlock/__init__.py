@@ -37,7 +37,7 @@ if __version__ != _VERSION:
         path=__file__,
     )
 
-from interlock import accelerator, autograd, backends, dispatch, errors, return_types, state, utils
+from interlock import accelerator, autograd, backends, dispatch, errors, state, utils
 from interlock._constants import e, inf, nan, pi
 from interlock._core.accelerator import Event, Stream, device, get_default_device, set_default_device
 from interlock._core.autograd import (
@@ -76,7 +76,7 @@ from interlock.errors import AcceleratorError, OutOfMemoryError
 from interlock.state import ThreadState, capture
 
 if TYPE_CHECKING or HAS_TENSORS:
-    from interlock import nn
+    from interlock import nn, return_types
     from interlock._core.tensor import (
         Tensor,
         abs,

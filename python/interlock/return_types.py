@@ -1,5 +1,7 @@
 """The named tuples that operations with two results return, under PyTorch's names.
 
+A build without the tensor runtime lacks this module.
+
 Example:
     >>> import interlock
     >>> result = interlock.tensor([3, 1, 2]).sort()
@@ -11,6 +13,8 @@ Example:
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
+
+import interlock._requires_tensors  # noqa: F401 (raises ImportError in a build without tensors)
 
 if TYPE_CHECKING:
     from interlock._core.tensor import Tensor

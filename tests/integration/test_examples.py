@@ -44,6 +44,8 @@ COMMANDS_TESTED_BY = {
     "precision.md": "tests/integration/test_precision.py",
     "command_line.md": "tests/unit/cli/test_docs_command_line.py",
 }
+# The page whose Python blocks another test runs.
+PYTHON_TESTED_BY = {"differences.md": "tests/conformance/test_differences.py"}
 # These blocks contain commands and settings of a user's system.
 NOT_RUN = {"sh", "toml"}
 # The test of the page builds the program.
@@ -79,7 +81,7 @@ def blocks_of(page: Path) -> list[Block]:
 
 
 BLOCKS = [block for page in PAGES for block in blocks_of(page)]
-PYTHON = [block for block in BLOCKS if block.language == "python"]
+PYTHON = [block for block in BLOCKS if block.language == "python" and block.page not in PYTHON_TESTED_BY]
 # The blocks that show what the block above them prints.
 PRINTED = [(above, block) for above, block in pairwise(BLOCKS) if block.language == "text"]
 COMMANDS = [block for block in BLOCKS if block.language == "console" and block.page not in COMMANDS_TESTED_BY]
@@ -169,8 +171,8 @@ def stable(printed: str) -> str:
     return re.sub(r"\b0x[0-9a-f]+", "0x0", re.sub(r"\d+\.\d+s\b", "0.00s", printed))
 
 
-@pytest.mark.parametrize(("page", "test"), COMMANDS_TESTED_BY.items())
-def test_test_that_runs_the_commands_of_a_page_names_the_page(page: str, test: str) -> None:
+@pytest.mark.parametrize(("page", "test"), (COMMANDS_TESTED_BY | PYTHON_TESTED_BY).items())
+def test_test_that_runs_the_blocks_of_a_page_names_the_page(page: str, test: str) -> None:
     assert f'"{page}"' in (ROOT / test).read_text()
 
 

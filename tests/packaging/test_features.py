@@ -22,7 +22,7 @@ CURE = "this build has no tensor runtime; install interlock with the default fea
 
 # The names of public modules that need tensors; `interlock` also lacks those of `interlock._core.tensor`.
 NEED_TENSORS = {
-    "interlock": {"nn", "double", "float", "int", "long", "short"},
+    "interlock": {"nn", "return_types", "double", "float", "int", "long", "short"},
     "interlock.autograd": {
         "Function",
         "Node",
@@ -42,6 +42,7 @@ MODULES_OF_TENSORS = (
     "interlock.autograd.graph",
     "interlock.nn",
     "interlock.nn.functional",
+    "interlock.return_types",
     "interlock.utils.checkpoint",
     "interlock.utils.hooks",
 )

@@ -351,3 +351,32 @@ def small_operation_during_a_kernel_that_attaches(operation):
     exec(operation)
     thread.join()
     print("done")
+
+
+def small_read_behind_a_write_that_waits(operation):
+    """Read an operand while a write of it waits for a kernel that waits for the interpreter."""
+
+    is_running, is_awaited = threading.Event(), threading.Event()
+
+    def run() -> None:
+        is_running.set()
+        is_awaited.wait()
+
+    a, b = interlock.ones(4, 4), interlock.ones(4, 4)
+    register_product(run)
+    kernel = threading.Thread(target=lambda: a @ b)
+    kernel.start()
+    is_running.wait()
+    detaches = _core._detach_count()
+    writer = threading.Thread(target=lambda: a.add_(1))
+    writer.start()
+    # The writer detaches to wait for the kernel, and later readers wait for the writer.
+    while _core._detach_count() == detaches:
+        pass
+    # From here on this thread loses the interpreter only if it detaches.
+    sys.setswitchinterval(3600)
+    is_awaited.set()
+    exec(operation)
+    kernel.join()
+    writer.join()
+    print("done")

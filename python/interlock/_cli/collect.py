@@ -37,6 +37,8 @@ class Versions:
     interlock: str
     extension: str | None
     """The file of the extension module; None if a program that embeds Python contains the module."""
+    features: tuple[str, ...]
+    """The optional parts of the build."""
     python: str
     executable: str
     abi: str | None
@@ -60,6 +62,7 @@ def versions() -> Versions:
     return Versions(
         interlock=interlock.__version__,
         extension=getattr(_core, "__file__", None),
+        features=interlock.__features__,
         python=f"{platform.python_version()} ({platform.python_implementation()})",
         executable=sys.executable,
         abi=sysconfig.get_config_var("SOABI"),

@@ -117,6 +117,10 @@ def _versions(versions: Versions) -> Block:
         (
             ("interlock", Cell(versions.interlock)),
             ("extension", _no_wrap(versions.extension)),
+            (
+                "features",
+                Cell(", ".join(versions.features)) if versions.features else Cell("none", Style.DIM),
+            ),
             ("Python", Cell(versions.python)),
             ("executable", _no_wrap(versions.executable)),
             ("ABI", _text(versions.abi)),

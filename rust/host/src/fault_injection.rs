@@ -258,6 +258,7 @@ impl Drop for PausedCopies {
     fn drop(&mut self) {
         let Some(shared) = self.0.upgrade() else { return };
         if let Ok(mut state) = shared.lock() {
+            debug_assert!(state.faults.copy_pauses > 0, "more pauses of copies end than began");
             state.faults.copy_pauses = state.faults.copy_pauses.saturating_sub(1);
             state.advance_all();
         }

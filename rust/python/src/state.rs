@@ -129,7 +129,7 @@ const PICKLE_CURE: &str = "copy the flags to other processes with backends.snaps
 
 /// A scope in which a captured state is active; also a decorator.
 #[pyclass(frozen, module = "interlock.state")]
-struct StateScope(state::StateScope);
+pub(crate) struct StateScope(pub(crate) state::StateScope);
 
 #[pymethods]
 impl StateScope {

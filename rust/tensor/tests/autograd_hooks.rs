@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use interlock::autograd::{ModeContext, ModeKind, SavedTensorHooksDisabledContext, no_grad};
 use interlock_tensor::autograd::{
     BackwardArgs, CustomFunction, CustomRecord, EdgeOrTensor, ForwardStack, GradientEdge, MultiGradMode,
-    NextFunction, SavedTensorHooks, backward, grad, record, register_multi_grad_hook,
+    NextFunction, PackedTensor, SavedTensorHooks, backward, grad, record, register_multi_grad_hook,
     saved_tensor_hooks_context, set_forward_stack_provider,
 };
 use interlock_tensor::{Error, ForeignError, Result, Tensor};
@@ -165,18 +165,20 @@ fn custom_function_with_too_few_gradients_is_an_error() {
 
 #[test]
 fn saved_tensor_hooks_replace_saved_tensors() {
-    struct Negated;
-    impl SavedTensorHooks for Negated {
-        fn pack(&self, tensor: &Tensor) -> Result<Arc<dyn Any + Send + Sync>> {
-            Ok(Arc::new(tensor.neg()?))
+    struct Negate;
+    impl SavedTensorHooks for Negate {
+        fn pack(&self, tensor: &Tensor) -> Result<Arc<dyn PackedTensor>> {
+            Ok(Arc::new(Negated(tensor.neg()?)))
         }
-
-        fn unpack(&self, packed: &(dyn Any + Send + Sync)) -> Result<Option<Tensor>> {
-            packed.downcast_ref::<Tensor>().map(Tensor::neg).transpose()
+    }
+    struct Negated(Tensor);
+    impl PackedTensor for Negated {
+        fn unpack(&self) -> Result<Tensor> {
+            self.0.neg()
         }
     }
     let x = leaf(&[3.0]);
-    let hooks = saved_tensor_hooks_context(Arc::new(Negated));
+    let hooks = saved_tensor_hooks_context(Arc::new(Negate));
     hooks.enter().unwrap();
     let y = x.mul(&x).unwrap();
     hooks.exit();
@@ -269,12 +271,14 @@ fn gradient_edge_replaces_its_tensor() {
 fn saved_tensor_hooks_are_disabled_in_a_scope() {
     struct Identity;
     impl SavedTensorHooks for Identity {
-        fn pack(&self, tensor: &Tensor) -> Result<Arc<dyn Any + Send + Sync>> {
-            Ok(Arc::new(tensor.clone()))
+        fn pack(&self, tensor: &Tensor) -> Result<Arc<dyn PackedTensor>> {
+            Ok(Arc::new(Packed(tensor.clone())))
         }
-
-        fn unpack(&self, packed: &(dyn Any + Send + Sync)) -> Result<Option<Tensor>> {
-            Ok(packed.downcast_ref::<Tensor>().cloned())
+    }
+    struct Packed(Tensor);
+    impl PackedTensor for Packed {
+        fn unpack(&self) -> Result<Tensor> {
+            Ok(self.0.clone())
         }
     }
     let hooks = saved_tensor_hooks_context(Arc::new(Identity));

@@ -1,10 +1,12 @@
 """Print a description of each public name of a package as JSON, with any Python that has the package.
 
 record.py PACKAGE NAMES.json
+record.py --public PACKAGE NAMES.json
 
 NAMES.json contains a list of dotted names below the package, or the output of this program. names.json
 is created by `record.py torch names.json` with a Python that has PyTorch and opt_einsum, from which
-PyTorch derives the values of `backends.opt_einsum`.
+PyTorch derives the values of `backends.opt_einsum`. With `--public`, the program prints a list of the public
+names of the modules in NAMES.json instead.
 """
 
 from __future__ import annotations
@@ -134,9 +136,27 @@ def facts_of(package: str, name: str) -> Facts:
     return {"kind": kind}
 
 
-def main(package: str, file: str) -> None:
+def public_names(package: str, module: str) -> list[str]:
+    """Return the public names that a module defines, without those that it imports from other modules."""
+    path = f"{package}.{module}"
+    # The functions of the extension module have its name.
+    own = (path, f"{package}._C")
+    found = []
+    for name in dir(importlib.import_module(path)):
+        value = getattr(importlib.import_module(path), name, None)
+        source = getattr(value, "__name__" if isinstance(value, ModuleType) else "__module__", path)
+        if str(source).startswith(own) and not name.startswith("_"):
+            found.append(f"{module}.{name}")
+    return found
+
+
+def main(package: str, file: str, *, public: bool = False) -> None:
     listed = json.loads(Path(file).read_text())
     names = list(listed if isinstance(listed, list) else listed["names"])
+    if public:
+        modules = [name for name in names if facts_of(package, name) == {"kind": "module"}]
+        print(json.dumps([name for module in modules for name in public_names(package, module)]))
+        return
     lines = [f"  {json.dumps(name)}: {json.dumps(facts_of(package, name))}" for name in names]
     version = importlib.import_module(package).__version__
     made = {"package": package, "version": str(version)}
@@ -144,4 +164,7 @@ def main(package: str, file: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    if sys.argv[1] == "--public":
+        main(*sys.argv[2:], public=True)
+    else:
+        main(*sys.argv[1:])

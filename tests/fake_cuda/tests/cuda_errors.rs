@@ -382,6 +382,26 @@ fn event_that_fails_after_queued_work_is_an_asynchronous_error() {
 }
 
 #[test]
+fn replay_that_fails_does_not_run() {
+    let rig = rig();
+    let (stream, captured, counter) = (rig.stream(0), rig.stream(0), Counter::default());
+    let executable = rig.ready(captured, || rig.driver.launch_host_fn(captured, counter.work()).unwrap());
+    rig.driver.replay(executable, captured).unwrap();
+    // The calls of a replay, in their order: the wait for the replay before it, the begin and the launch.
+    for name in ["cuStreamWaitEvent", "cuLaunchHostFunc", "cuGraphLaunch"] {
+        fail_call(name, 1);
+        assert!(matches!(rig.driver.replay(executable, stream), Err(Error::Device { .. })), "{name}");
+        fake_library::unhook(name);
+        rig.finish(stream);
+        rig.finish(captured);
+        assert_eq!(counter.get(), 1, "{name}");
+    }
+    rig.driver.replay(executable, stream).unwrap();
+    rig.finish(stream);
+    assert_eq!(counter.get(), 2);
+}
+
+#[test]
 fn addresses_that_cannot_be_freed_remain_reserved() {
     let rig = rig();
     let bytes = rig.driver.mapping_granularity(0).unwrap();

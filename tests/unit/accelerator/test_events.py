@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
-from typing import Any
+from typing import Any, Self
 
 import interlock
 import pytest
@@ -147,6 +147,29 @@ def test_other_objects_are_refused_as_events(given: Any) -> None:
         stream.wait_event(given)
     with pytest.raises(TypeError):
         Event(enable_timing=True).elapsed_time(given)
+
+
+def test_subclass_is_an_event(gate: Gate) -> None:
+    class Named(Event):
+        label: str
+
+        def __new__(cls, label: str) -> Self:
+            event = super().__new__(cls, enable_timing=True)
+            event.label = label
+            return event
+
+        def __init__(self, label: str) -> None:
+            assert self.label == label
+
+    event, stream, other = Named("mine"), Stream(dedicated=True), Stream(dedicated=True)
+    assert (type(event), event.label, event.enable_timing) == (Named, "mine", True)
+    accelerator.launch(stream, gate)
+    assert stream.record_event(event) is event
+    other.wait_event(event)
+    assert not other.query()
+    gate.open()
+    other.synchronize()
+    assert event.query()
 
 
 def test_events_cannot_be_pickled_or_copied() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import interlock
 import pytest
@@ -44,6 +44,24 @@ def test_replay_reads_changed_inputs_and_runs_no_python() -> None:
         stream.synchronize()
         assert read(destination) == content
     assert entered == [1]
+
+
+def test_subclass_is_a_graph() -> None:
+    class Named(Graph):
+        def __new__(cls, label: str) -> Self:
+            return super().__new__(cls, keep_graph=True)
+
+        def __init__(self, label: str) -> None:
+            super().__init__(keep_graph=True)
+            self.label = label
+
+    stream, graph, seen = Stream(), Named("mine"), list[int]()
+    with stream, graph:
+        accelerator.launch(stream, seen.append, 1)
+    with stream:
+        graph.replay()
+    stream.synchronize()
+    assert (type(graph), graph.label, seen) == (Named, "mine", [1])
 
 
 def test_captured_work_is_not_run() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import threading
-from typing import Any
+from typing import Any, Self
 
 import interlock
 import pytest
@@ -257,6 +257,27 @@ def test_subclass_is_a_stream() -> None:
     with stream as entered:
         assert entered is stream
         assert accelerator.current_stream() == stream
+
+
+def test_subclass_may_have_a_constructor_of_its_own() -> None:
+    class Named(Stream):
+        label: str
+
+        def __new__(cls, label: str) -> Self:
+            stream = super().__new__(cls, priority=-1)
+            stream.label = label
+            return stream
+
+        def __init__(self, label: str) -> None:
+            assert self.label == label
+
+    stream = Named("mine")
+    assert (type(stream), stream.label, stream.priority) == (Named, "mine", -1)
+    assert stream == Stream(
+        stream_id=stream.stream_id, device_index=stream.device_index, device_type=stream.device_type
+    )
+    accelerator.launch(stream, lambda: None)
+    stream.synchronize()
 
 
 def test_exception_of_a_function_is_reported_once_by_the_next_wait() -> None:

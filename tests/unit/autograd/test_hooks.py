@@ -15,8 +15,10 @@ import interlock
 import pytest
 from interlock import Tensor
 from interlock._core.accelerator import HostCallback
+from interlock._core.tensor import _SavedInput
 from interlock.autograd import graph
 from interlock.errors import ArgumentError, DTypeError, ShapeError
+from interlock.utils.checkpoint import checkpoint
 
 from tests.helpers.subprocess import eval_python, run_program
 
@@ -376,6 +378,52 @@ def _hooks_of_saved_tensors_without_functions(marker: Marker) -> None:
     owner += [hooks, marker]
 
 
+def _packed_tensor(marker: Marker) -> None:
+    packed: list[Any] = [marker]
+    with graph.saved_tensors_hooks(lambda tensor: packed, lambda packed: leaf(1)):
+        packed.append(leaf(1).exp())
+
+
+def _unpack_hook(marker: Marker) -> None:
+    results: list[Any] = [marker]
+    with graph.saved_tensors_hooks(lambda tensor: tensor, lambda tensor: results):  # type: ignore[arg-type, return-value]
+        results.append(leaf(1).exp())
+
+
+def _checkpoint(marker: Marker) -> None:
+    results: list[Any] = [marker]
+    results.append(checkpoint(lambda x: (x.exp(), results)[0], leaf(1)))
+
+
+def _argument_of_a_checkpoint(marker: Marker) -> None:
+    saved: list[Any] = [marker]
+    x = leaf(1) * 2
+    x.register_hook(lambda _: print(saved))
+    saved.append(_SavedInput(x))
+
+
+def _packed_argument_of_a_checkpoint(marker: Marker) -> None:
+    packed: list[Any] = [marker]
+    with graph.saved_tensors_hooks(lambda tensor: packed, lambda packed: leaf(1)):
+        packed.append(_SavedInput(leaf(1)))
+
+
+def _captured_state(
+    marker: Marker, use: Callable[[interlock.ThreadState], Any] = lambda state: state
+) -> None:
+    states: list[Any] = [marker]
+    with graph.saved_tensors_hooks(states.append, states.pop):
+        states.append(use(interlock.capture()))
+
+
+def _applied_state(marker: Marker) -> None:
+    _captured_state(marker, lambda state: state.apply())
+
+
+def _function_with_a_state(marker: Marker) -> None:
+    _captured_state(marker, lambda state: state.wrap(print))
+
+
 def _queued_call(marker: Marker) -> None:
     arguments: list[Any] = [marker]
     call = HostCallback(interlock.Stream(device="host:0"), print, (arguments,), {})
@@ -395,6 +443,14 @@ def _queued_call(marker: Marker) -> None:
         _context_of_a_function,
         _hooks_of_saved_tensors,
         _hooks_of_saved_tensors_without_functions,
+        _packed_tensor,
+        _unpack_hook,
+        _checkpoint,
+        _argument_of_a_checkpoint,
+        _packed_argument_of_a_checkpoint,
+        _captured_state,
+        _applied_state,
+        _function_with_a_state,
         _queued_call,
     ],
 )

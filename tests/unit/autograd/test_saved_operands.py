@@ -9,6 +9,8 @@ import interlock
 import pytest
 from interlock import Tensor
 from interlock.autograd.graph import saved_tensors_hooks
+from interlock.nn import functional
+from interlock.nn.attention import SDPBackend, sdpa_kernel
 
 NUMBERS: dict[str, Callable[[Tensor], Any]] = {
     "add": lambda x: x + 3,
@@ -58,6 +60,17 @@ def test_hooks_pack_tensors_without_dimensions() -> None:
 
 Operation = Callable[..., Tensor]
 
+
+def attention(*operands: Tensor) -> Tensor:
+    """Return the attention of one query to two keys and values of one element."""
+    return functional.scaled_dot_product_attention(*(x.reshape(1, 1, 2, 1) for x in operands))
+
+
+def math_attention(*operands: Tensor) -> Tensor:
+    with sdpa_kernel(SDPBackend.MATH):
+        return attention(*operands)
+
+
 # The operation, the operand that requires grad, and the operands that its gradient does not use.
 UNUSED: list[tuple[str, Operation, int, tuple[int, ...]]] = [
     ("add", lambda a, b: a + b, 0, (0, 1)),
@@ -77,6 +90,12 @@ UNUSED: list[tuple[str, Operation, int, tuple[int, ...]]] = [
     ("addcdiv", lambda a, b, c: a.addcdiv(b, c), 1, (0, 1)),
     ("where", lambda a, b: interlock.where(interlock.tensor([True, False]), a, b), 0, (0, 1)),
     ("matmul", lambda a, b: a @ b, 0, (0,)),
+    ("pow with exponent 0", lambda a: a**0, 0, (0,)),
+    ("layer_norm", lambda x, w, b: functional.layer_norm(x, (2,), w, b), 0, (2,)),
+    ("layer_norm", lambda x, w, b: functional.layer_norm(x, (2,), w, b), 1, (1, 2)),
+    ("layer_norm", lambda x, w, b: functional.layer_norm(x, (2,), w, b), 2, (0, 1, 2)),
+    ("attention", lambda q, k, v: attention(q, k, v), 2, (2,)),
+    ("math attention", lambda q, k, v: math_attention(q, k, v), 2, (2,)),
 ]
 
 
@@ -104,6 +123,12 @@ def test_operands_that_no_gradient_uses_may_be_changed(
     operation(*expected).sum().backward()
     assert expected[needed].grad is not None
     assert grad.tolist() == expected[needed].grad.tolist()  # type: ignore[union-attr]
+
+
+def test_second_gradient_of_a_power_with_exponent_1_is_0() -> None:
+    x = interlock.tensor([1.5, 2.5], requires_grad=True)
+    (grad,) = interlock.autograd.grad((x**1).sum(), x, create_graph=True)
+    assert interlock.autograd.grad(grad.sum(), x)[0].tolist() == [0, 0]
 
 
 @pytest.mark.parametrize("operand", [0, 1])

@@ -6,6 +6,7 @@ from itertools import groupby
 from pathlib import Path
 
 import pytest
+from interlock import __features__
 from interlock._cli import collect
 from interlock._core import backends as _native
 
@@ -35,6 +36,12 @@ def test_report_has_every_section() -> None:
         "Flags that differ from their default",
         "Environment",
     ]
+
+
+def test_report_has_the_features_of_the_build() -> None:
+    reported = dict(sections(text())["Versions"])
+    assert reported["features"] == (", ".join(__features__) or "none")
+    assert document()["versions"]["features"] == list(__features__)
 
 
 def test_report_without_a_device_has_the_reason() -> None:

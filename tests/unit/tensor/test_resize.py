@@ -163,6 +163,13 @@ def test_memory_shared_with_another_library_does_not_grow(name: str) -> None:
     assert x.clone().resize_(4).shape == (4,)
 
 
+def test_memory_grows_after_a_buffer_was_refused() -> None:
+    x = interlock.ones(3, dtype=interlock.bfloat16)
+    with pytest.raises(BufferError, match="the dtype must have a format"):
+        memoryview(x)  # type: ignore[arg-type]
+    assert x.resize_(4).shape == (4,)
+
+
 def test_an_array_of_dlpack_keeps_the_memory_from_before() -> None:
     x = interlock.ones(3)
     array = np.from_dlpack(x)  # type: ignore[arg-type]

@@ -32,6 +32,8 @@ struct Plan {
     /// The interval of failing calls; 0 for none.
     every: AtomicU64,
     calls: AtomicU64,
+    /// The method of one call to fail, and how many calls of it are left until then.
+    numbered_call: Mutex<Option<(&'static str, u32)>>,
     numbered: Option<Mutex<Numbered>>,
     hides_memory: AtomicBool,
     interposed: Mutex<Option<Interposed>>,
@@ -65,6 +67,11 @@ impl Failing {
         *self.plan.interposed.lock().unwrap() = Some((methods, Box::new(function)));
     }
 
+    /// Makes the `number`th call of a method from now on fail.
+    pub fn fail_call(&self, method: &'static str, number: u32) {
+        *self.plan.numbered_call.lock().unwrap() = Some((method, number));
+    }
+
     /// Makes later calls fail at an interval, beginning with the call of that number; 0 for none.
     pub fn fail_every(&self, every: u64) {
         self.plan.calls.store(0, Ordering::SeqCst);
@@ -77,6 +84,7 @@ impl Plan {
         Plan {
             every: AtomicU64::new(0),
             calls: AtomicU64::new(0),
+            numbered_call: Mutex::default(),
             numbered,
             hides_memory: AtomicBool::new(false),
             interposed: Mutex::default(),
@@ -108,9 +116,15 @@ impl Plan {
         // Unlocked before the call, which may call the driver.
         let interposed = self.interposed.lock().unwrap().take_if(|(methods, _)| methods.contains(&operation));
         interposed.into_iter().for_each(|(_, function)| function());
+        let fails_once = {
+            let mut numbered = self.numbered_call.lock().unwrap();
+            let called = numbered.as_mut().filter(|(method, _)| *method == operation);
+            called.into_iter().for_each(|(_, left)| *left -= 1);
+            numbered.take_if(|(_, left)| *left == 0).is_some()
+        };
         match self.fails() {
-            None => Ok(()),
-            Some(_) => Err(Error::Device {
+            None if !fails_once => Ok(()),
+            _ => Err(Error::Device {
                 device: device_of(device),
                 operation: operation.to_owned(),
                 reason: "it was its turn".to_owned(),

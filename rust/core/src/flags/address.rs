@@ -114,12 +114,12 @@ impl FlagSpec {
         }
     }
 
-    /// Returns the active payload on this thread of a flag with a [plain word](FlagSpec::plain_word); 0 for others.
+    /// Returns the active payload on this thread of a flag with a [plain word](FlagSpec::plain_word).
     #[inline]
-    pub fn plain_payload(&self) -> u64 {
+    pub fn plain_payload(&self) -> Option<u64> {
         match self.backing {
-            Backing::Word(word, Projection::Whole) if is_plain(word.kind) => word.payload(),
-            _ => 0,
+            Backing::Word(word, Projection::Whole) if is_plain(word.kind) => Some(word.payload()),
+            _ => None,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use crate::base::sync::RelaxedU64;
-use crate::thread::{self, Scope, ScopeGuard, Slots};
+use crate::thread::{self, Scope, ScopeGuard, Slots, ThreadState};
 use crate::{Error, Result};
 
 /// The number of [`CountedHooks`].
@@ -28,6 +28,12 @@ pub fn saved_tensor_hooks() -> Option<Arc<dyn Any + Send + Sync>> {
 #[cold]
 fn hooks_of_layers() -> Option<Arc<dyn Any + Send + Sync>> {
     thread::saved_tensor_hooks()?.downcast_ref::<CountedHooks>().map(|counted| counted.0.clone())
+}
+
+/// Returns the hooks of a captured state if no other state, layer or context shares them.
+pub fn own_hooks_of(state: &ThreadState) -> Option<&Arc<dyn Any + Send + Sync>> {
+    let hooks = Slots::own_saved_tensor_hooks(&state.slots)?;
+    hooks.downcast_ref::<CountedHooks>().map(|counted| &counted.0)
 }
 
 /// The message of the errors of a layer in which hooks are disabled. It has the slot of the hooks, because a layer that
@@ -95,7 +101,7 @@ impl SavedTensorHooksContext {
     /// Returns whether this context is the only owner of its reference to the hooks: they are not entered, and no
     /// captured state has them.
     pub fn is_only_owner(&self) -> bool {
-        !Slots::shares_saved_tensor_hooks(&self.slots)
+        Slots::own_saved_tensor_hooks(&self.slots).is_some()
     }
 
     /// Activates the hooks on this thread until the guard is dropped.

@@ -65,13 +65,11 @@ impl Slots {
         self.objects.as_ref()?.saved_tensor_hooks.clone()
     }
 
-    /// Returns whether other slots, a layer or a captured state share the hooks of saved tensors.
-    pub(crate) fn shares_saved_tensor_hooks(this: &Arc<Self>) -> bool {
-        let is_shared_in = |objects: &Arc<Objects>| {
-            let hooks = objects.saved_tensor_hooks.as_ref();
-            Arc::strong_count(objects) > 1 || hooks.is_some_and(|hooks| Arc::strong_count(hooks) > 1)
-        };
-        Arc::strong_count(this) > 1 || this.objects.as_ref().is_some_and(is_shared_in)
+    /// Returns the hooks of saved tensors, unless other slots, a layer or a captured state share them.
+    pub(crate) fn own_saved_tensor_hooks(this: &Arc<Self>) -> Option<&Arc<dyn Any + Send + Sync>> {
+        let objects = this.objects.as_ref().filter(|objects| Arc::strong_count(objects) == 1)?;
+        let hooks = objects.saved_tensor_hooks.as_ref()?;
+        (Arc::strong_count(this) == 1 && Arc::strong_count(hooks) == 1).then_some(hooks)
     }
 
     /// Returns opaque slots that name nothing.

@@ -27,7 +27,7 @@ use crate::device::{Device, DeviceIndex};
 pub struct ThreadState {
     pub(super) modes: u8,
     /// Opaque: the layers below have no effect.
-    pub(super) slots: Arc<Slots>,
+    pub(crate) slots: Arc<Slots>,
 }
 
 impl ThreadState {
@@ -130,6 +130,11 @@ impl StateScope {
     /// Returns the scope that enters and exits.
     pub fn scope(&self) -> &Scope {
         &self.scope
+    }
+
+    /// Returns the state.
+    pub fn state(&self) -> &ThreadState {
+        &self.state
     }
 
     /// Activates the state on this thread.

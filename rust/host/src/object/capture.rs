@@ -24,7 +24,9 @@ impl Recording {
         Recording { nodes: Vec::new(), tails: BTreeMap::from([(origin, Vec::new())]) }
     }
 
+    /// Returns the dependencies of the next node of a stream in the capture.
     pub(crate) fn tail_of(&self, stream: StreamId) -> Vec<usize> {
+        debug_assert!(self.tails.contains_key(&stream), "the stream {stream} is not in the capture");
         self.tails.get(&stream).cloned().unwrap_or_default()
     }
 
@@ -56,7 +58,8 @@ impl Recording {
 
     /// Adds dependencies of the next node that the stream records.
     fn join(&mut self, stream: StreamId, nodes: Vec<usize>) {
-        let mut tail = self.tail_of(stream);
+        // A stream that joins the capture has recorded nothing.
+        let mut tail = self.tails.get(&stream).cloned().unwrap_or_default();
         tail.extend(nodes);
         tail.sort_unstable();
         tail.dedup();
@@ -96,7 +99,9 @@ impl Inner {
         task: Task,
         operation: &'static str,
     ) -> Result<()> {
-        let priority = self.streams.get(&stream.raw).map_or(0, Stream::priority);
+        let stream_state = self.streams.get(&stream.raw);
+        debug_assert!(stream_state.is_some(), "work for the stream {}, which was destroyed", stream.raw);
+        let priority = stream_state.map_or(0, Stream::priority);
         match self.captures.open(capture, operation) {
             Ok(recording) => {
                 recording.add(stream.raw, task, stream.device, priority);
@@ -190,5 +195,18 @@ impl Inner {
         };
         self.defer_drop(content);
         Err(error)
+    }
+}
+
+#[cfg(all(test, debug_assertions))]
+mod tests {
+    use std::panic::catch_unwind;
+
+    use super::*;
+
+    #[test]
+    fn streams_outside_of_a_capture_fail_in_test_builds() {
+        assert!(Recording::new(1).tail_of(1).is_empty());
+        assert!(catch_unwind(|| Recording::new(1).tail_of(2)).is_err());
     }
 }

@@ -27,8 +27,9 @@ struct ReplayPlan {
 impl ReplayPlan {
     /// Returns the stream of a chain in a replay on `launch_stream`.
     fn stream(&self, chain: usize, launch_stream: StreamId) -> StreamId {
-        let own = chain.checked_sub(1).and_then(|index| self.streams.get(index));
-        own.copied().unwrap_or(launch_stream)
+        let own = chain.checked_sub(1).map(|index| self.streams.get(index).copied());
+        debug_assert!(own != Some(None), "the chain {chain} has no stream");
+        own.flatten().unwrap_or(launch_stream)
     }
 }
 
@@ -55,6 +56,10 @@ impl Inner {
         let mut points: Vec<TimelinePoint> = Vec::with_capacity(plan.nodes.len());
         for (node, chain) in plan.nodes.iter().zip(&plan.assignment.chain_of) {
             let stream = plan.stream(*chain, launch_stream);
+            debug_assert!(
+                node.after.iter().all(|index| *index < points.len()),
+                "a node before its dependency"
+            );
             for point in node.after.iter().filter_map(|index| points.get(*index)) {
                 if point.stream != stream {
                     self.push(stream, Command::WaitFor(*point), None, None);
@@ -122,5 +127,33 @@ impl Inner {
             executable.plan.streams.iter().for_each(|stream| self.destroy_stream(*stream));
             self.defer_drop(executable);
         }
+    }
+}
+
+#[cfg(all(test, debug_assertions))]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use interlock_driver::HostFn;
+
+    use super::*;
+    use crate::exec::command::Task;
+    use crate::options::HostOptions;
+
+    #[test]
+    fn inconsistent_replays_fail_in_test_builds() {
+        let fails = |after: Vec<usize>, chain: usize| {
+            let mut inner = Inner::new(&HostOptions::default());
+            let stream = inner.add_stream(0, 0, StreamKind::Created);
+            let task = || Task::HostFn(HostFn::new("nothing", || Ok(())));
+            let first = Node { task: task(), device: 0, priority: 0, after: Vec::new() };
+            let second = Node { task: task(), device: 0, priority: 0, after };
+            let assignment = StreamAssignment { chain_of: vec![0, chain], streams: vec![(0, 0)] };
+            let plan = ReplayPlan { nodes: [first, second].into(), assignment, streams: Vec::new() };
+            catch_unwind(AssertUnwindSafe(|| inner.push_graph(&plan, stream, None))).is_err()
+        };
+        assert!(!fails(vec![0], 0));
+        // A dependency that was not queued before, and a chain without a stream.
+        assert!(fails(vec![1], 0) && fails(vec![0], 1));
     }
 }

@@ -321,7 +321,9 @@ impl Inner {
 
     /// Returns the point after all commands that are queued now.
     pub(crate) fn end_of(&self, stream: StreamId) -> TimelinePoint {
-        TimelinePoint { stream, position: self.streams.get(&stream).map_or(0, |stream| stream.submitted) }
+        let submitted = self.streams.get(&stream).map(|stream| stream.submitted);
+        debug_assert!(submitted.is_some(), "the end of the stream {stream}, which was destroyed");
+        TimelinePoint { stream, position: submitted.unwrap_or(0) }
     }
 
     /// Queues a command and returns its point. The next [`advance`](Inner::advance) polls it. `device` defaults to the
@@ -390,5 +392,30 @@ impl Inner {
         if self.streams.get(&handle.raw).is_some_and(|stream| stream.kind == StreamKind::Created) {
             self.destroy_stream(handle.raw);
         }
+    }
+}
+
+#[cfg(all(test, debug_assertions))]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::*;
+    use crate::options::HostOptions;
+
+    #[test]
+    fn points_of_a_destroyed_stream_fail_in_test_builds() {
+        let fails = |act: fn(&mut Inner, StreamId) -> TimelinePoint| {
+            let mut inner = Inner::new(&HostOptions::default());
+            let stream = inner.add_stream(0, 0, StreamKind::Created);
+            _ = act(&mut inner, stream);
+            inner.destroy_stream(stream);
+            catch_unwind(AssertUnwindSafe(|| act(&mut inner, stream))).is_err()
+        };
+        assert!(fails(|inner, stream| inner.end_of(stream)));
+        assert!(fails(|inner, stream| {
+            let point = inner.push(stream, Command::Nop, None, None);
+            inner.advance(stream);
+            point
+        }));
     }
 }

@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use interlock_tensor::autograd::{self as core, pass_object};
 use pyo3::prelude::*;
+use pyo3::{PyTraverseError, PyVisit};
 
 use super::Tensor;
 use super::args::extract_tensor;
+use super::hooks::traverse_all;
 use super::identity::{remember_tensor, tensor_object};
 use crate::deferred_drop::DeferredDrop;
 use crate::detach::detach;
@@ -55,6 +57,10 @@ impl SavedInput {
             remember_tensor(tensor)?;
         }
         detach(py, || core::SavedInput::new("checkpoint", &saved)).into_py_result(py).map(SavedInput)
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        traverse_all(&visit, |each| self.0.visit_owned(each))
     }
 
     /// Return the tensor. Raises RuntimeError if it was changed in place.

@@ -15,6 +15,7 @@ use super::args::try_iter_arg;
 use super::function::FunctionBackward;
 use super::identity::{self, remember_tensor, tensor_object};
 use super::program::{call_program, optional_gradients, optional_tensor, tuple_of};
+use super::saved_tensors_hooks::Packed;
 use super::{Tensor, fallible_alloc};
 use crate::deferred_drop::DeferredDrop;
 use crate::detach::{self, attach, call, call_with};
@@ -170,6 +171,9 @@ fn traverse(owned: &dyn Any, visit: &PyVisit<'_>) -> std::result::Result<(), PyT
     }
     if let Some(hook) = owned.downcast_ref::<MultiPyHook>() {
         return hook.function.traverse(visit);
+    }
+    if let Some(packed) = owned.downcast_ref::<Packed>() {
+        return packed.traverse(visit);
     }
     match owned.downcast_ref::<FunctionBackward>() {
         Some(function) => function.traverse(visit),

@@ -284,6 +284,8 @@ impl Tensor {
         if tensor.is_on_device() {
             return Err(PyBufferError::new_err(device_memory_message("__buffer__", &tensor)));
         }
+        // The layout of an alias does not change, also if another thread resizes the tensor.
+        let tensor = tensor.detach();
         let requests = |wanted: c_int| flags & wanted == wanted;
         let row_major = tensor.is_contiguous();
         let column_major = row_major && tensor.ndim() <= 1 || is_column_major(&tensor);
@@ -296,8 +298,16 @@ impl Tensor {
                 "__buffer__: the tensor must have the requested memory order; contiguous() copies it",
             ));
         }
-        // The layout of an alias does not change, also if another thread resizes the tensor.
-        let tensor = tensor.detach();
+        // A request without a shape is for bytes. As CPython's own exporters do, this describes them as one
+        // dimension: `memoryview` reads `ndim` sizes from a shape that such a request leaves null.
+        let (ndim, itemsize, format) = if requests(ffi::PyBUF_ND) {
+            let format = format_of(tensor.dtype()).ok_or_else(|| {
+                PyBufferError::new_err("__buffer__: the dtype must have a format in the buffer protocol, got bfloat16; use float() or numpy()")
+            })?;
+            (tensor.ndim(), tensor.dtype().size(), format)
+        } else {
+            (1, 1, c"B")
+        };
         let size = tensor.dtype().size();
         let mut exported = Box::new(BufferExport {
             shape: signed(tensor.shape(), 1),
@@ -309,16 +319,6 @@ impl Tensor {
         view.buf = tensor.data_ptr().cast::<c_void>();
         view.len = isize::try_from(tensor.numel().saturating_mul(size)).unwrap_or(isize::MAX);
         view.readonly = 0;
-        // A request without a shape is for bytes. As CPython's own exporters do, this describes them as one
-        // dimension: `memoryview` reads `ndim` sizes from a shape that such a request leaves null.
-        let (ndim, itemsize, format) = if requests(ffi::PyBUF_ND) {
-            let format = format_of(tensor.dtype()).ok_or_else(|| {
-                PyBufferError::new_err("__buffer__: the dtype must have a format in the buffer protocol, got bfloat16; use float() or numpy()")
-            })?;
-            (tensor.ndim(), size, format)
-        } else {
-            (1, 1, c"B")
-        };
         view.itemsize = isize::try_from(itemsize).unwrap_or(1);
         view.format =
             if requests(ffi::PyBUF_FORMAT) { format.as_ptr().cast_mut() } else { std::ptr::null_mut() };

@@ -1,12 +1,12 @@
 //! Hooks that pack saved tensors.
 
-use std::any::Any;
 use std::sync::Arc;
 
 use interlock::autograd::{
     SavedTensorHooksContext, SavedTensorHooksDisabledContext, check_saved_tensor_hooks_enabled,
 };
-use interlock_tensor::autograd::{SavedTensorHooks, saved_tensor_hooks_context};
+use interlock::state::ThreadState as CoreThreadState;
+use interlock_tensor::autograd::{PackedTensor, SavedTensorHooks, own_hooks_of, saved_tensor_hooks_context};
 use interlock_tensor::{Result, Tensor as CoreTensor};
 use once_cell::race::OnceBox;
 use pyo3::exceptions::PyRuntimeError;
@@ -21,6 +21,7 @@ use crate::deferred_drop::{Clearable, DeferredDrop};
 use crate::detach::{self, call};
 use crate::errors::new_type_error;
 use crate::scope_debug;
+use crate::state::{StateScope, ThreadState};
 use crate::switches;
 
 /// Returns the exception of PyTorch: RuntimeError with the message of the caller.
@@ -28,27 +29,71 @@ fn err_disabled(error: interlock::Error) -> PyErr {
     PyRuntimeError::new_err(error.to_string())
 }
 
-/// The two functions. Nodes own them as long as they have tensors that were packed.
+/// The two functions.
 struct Functions {
     pack: Clearable,
     unpack: Clearable,
 }
 
 impl SavedTensorHooks for Functions {
-    fn pack(&self, tensor: &CoreTensor) -> Result<Arc<dyn Any + Send + Sync>> {
+    fn pack(&self, tensor: &CoreTensor) -> Result<Arc<dyn PackedTensor>> {
         call_program(|py| {
             let tensor = Bound::new(py, Tensor(tensor.clone()))?;
-            let packed = call(&self.pack.get(py), &tensor)?;
-            Ok(Arc::new(DeferredDrop::new(packed)) as Arc<dyn Any + Send + Sync>)
+            let object = DeferredDrop::new(call(&self.pack.get(py), &tensor)?);
+            let unpack = DeferredDrop::new(self.unpack.get(py));
+            Ok(Arc::new(Packed { object, unpack }) as Arc<dyn PackedTensor>)
         })
     }
+}
 
-    fn unpack(&self, packed: &(dyn Any + Send + Sync)) -> Result<Option<CoreTensor>> {
-        let Some(packed) = packed.downcast_ref::<DeferredDrop>() else { return Ok(None) };
+impl Functions {
+    fn traverse(&self, visit: &PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
+        self.pack.traverse(visit).and_then(|()| self.unpack.traverse(visit))
+    }
+}
+
+/// The result of `pack_hook`. Each has its own reference to `unpack_hook`, so that a garbage collector finds the one
+/// owner of each reference.
+pub(super) struct Packed {
+    object: DeferredDrop,
+    unpack: DeferredDrop,
+}
+
+impl Packed {
+    pub(super) fn traverse(&self, visit: &PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
+        self.object.traverse(visit).and_then(|()| self.unpack.traverse(visit))
+    }
+}
+
+impl PackedTensor for Packed {
+    fn unpack(&self) -> Result<CoreTensor> {
         call_program(|py| {
-            let unpacked = call(&self.unpack.get(py), packed.bind(py))?;
-            extract_tensor("saved_tensors_hooks: the result of unpack_hook", &unpacked).map(Some)
+            let unpacked = call(self.unpack.bind(py), self.object.bind(py))?;
+            extract_tensor("saved_tensors_hooks: the result of unpack_hook", &unpacked)
         })
+    }
+}
+
+/// Visits the hooks of a captured state if only this state owns them.
+fn traverse_state(state: &CoreThreadState, visit: &PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
+    let traverse = || {
+        let hooks = own_hooks_of(state).and_then(|hooks| hooks.downcast_ref::<Functions>());
+        hooks.map_or(Ok(()), |hooks| hooks.traverse(visit))
+    };
+    detach::traverse(traverse).unwrap_or(Ok(()))
+}
+
+#[pymethods]
+impl ThreadState {
+    fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
+        traverse_state(&self.0, &visit)
+    }
+}
+
+#[pymethods]
+impl StateScope {
+    fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
+        traverse_state(self.0.state(), &visit)
     }
 }
 
@@ -140,9 +185,7 @@ impl SavedTensorsHooks {
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
         let visited = detach::traverse(|| match self.owned_functions() {
-            Some(functions) => {
-                functions.pack.traverse(&visit).and_then(|()| functions.unpack.traverse(&visit))
-            }
+            Some(functions) => functions.traverse(&visit),
             None => Ok(()),
         });
         visited.unwrap_or(Ok(()))
@@ -157,7 +200,7 @@ impl SavedTensorsHooks {
 }
 
 impl SavedTensorsHooks {
-    /// Returns the functions if no node, layer or captured state owns them, besides this object and its context.
+    /// Returns the functions if no layer or captured state owns them, besides this object and its context.
     fn owned_functions(&self) -> Option<&Functions> {
         let Initialized { functions, context } = self.0.get()?;
         (Arc::strong_count(functions) == 2 && context.is_only_owner()).then_some(functions)

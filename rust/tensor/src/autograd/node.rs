@@ -254,6 +254,13 @@ impl Node {
         if let BackwardFn::Custom(function) = &self.function {
             visit(&**function as &dyn Any);
         }
+        let saved = self.saved.read();
+        for value in saved.iter().filter(|saved| Arc::strong_count(saved) == 1).flat_map(|saved| saved.iter())
+        {
+            if let Some(SavedValue::Tensor(saved)) = value {
+                saved.visit_owned(visit);
+            }
+        }
     }
 
     /// Returns the tensors that the node saved, in the order in which they were saved. `None` for those that no

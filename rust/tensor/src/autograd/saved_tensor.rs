@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::edge::Edge;
-use super::saved_tensor_hooks::Packed;
+use super::saved_tensor_hooks::{self, PackedTensor};
 use super::{GradFn, Node, NodeBuilder};
 use crate::{Error, Result, Tensor};
 
@@ -33,7 +33,7 @@ enum Content {
         version: u32,
     },
     /// The tensor as hooks have packed it. Changes in place are not detected.
-    Packed(Packed),
+    Packed(Arc<dyn PackedTensor>),
 }
 
 #[derive(Clone)]
@@ -69,7 +69,7 @@ impl SavedTensor {
 
     fn new(tensor: &Tensor, producer: Producer) -> Result<Self> {
         let version = version(tensor)?;
-        let packed = if tensor.meta().is_number { None } else { Packed::by_active_hooks(tensor)? };
+        let packed = if tensor.meta().is_number { None } else { saved_tensor_hooks::pack(tensor)? };
         let content = match packed {
             Some(packed) => Content::Packed(packed),
             None if matches!(producer, Producer::Leaf(_)) => {
@@ -122,10 +122,19 @@ impl SavedTensor {
         }
     }
 
+    /// Calls `visit` with the object of the program that replaces the tensor, if only this value owns it.
+    pub fn visit_owned(&self, visit: &mut dyn FnMut(&dyn Any)) {
+        if let Content::Packed(packed) = &self.content
+            && Arc::strong_count(packed) == 1
+        {
+            visit(&**packed);
+        }
+    }
+
     fn content(&self) -> Result<Tensor> {
         match &self.content {
             Content::Tensor { tensor, .. } => Ok(tensor.clone()),
-            Content::Packed(packed) => packed.unpack(),
+            Content::Packed(packed) => saved_tensor_hooks::unpack(&**packed),
         }
     }
 }
@@ -166,6 +175,17 @@ impl SavedInput {
     pub fn unpack(&self) -> Result<Tensor> {
         self.saved.check_version_for(|| self.owner.into())?;
         self.saved.unpack_input()
+    }
+
+    /// Calls `visit` with each object of the program that only this value keeps alive: what replaces the tensor, and what
+    /// a node owns whose only result was the tensor.
+    pub fn visit_owned(&self, visit: &mut dyn FnMut(&dyn Any)) {
+        self.saved.visit_owned(visit);
+        if let Producer::Input(grad_fn) = &self.saved.producer
+            && Arc::strong_count(&grad_fn.node) == 1
+        {
+            grad_fn.node.visit_owned(visit);
+        }
     }
 }
 

@@ -21,8 +21,22 @@ pub(crate) type NoInput = Bool8;
 #[derive(Clone, Copy)]
 struct Target<'a> {
     storage: &'a Arc<Storage>,
-    /// The storage is not visible to other threads, and its bytes are zeroed before the kernel runs.
+    /// The storage is not visible to other threads.
     fresh: bool,
+    /// Its bytes are zeroed before the kernel runs.
+    zeroed: bool,
+}
+
+impl<'a> Target<'a> {
+    /// Returns a new storage, whose bytes are zeroed.
+    fn new_result(storage: &'a Arc<Storage>) -> Self {
+        Target { storage, fresh: true, zeroed: true }
+    }
+
+    /// Returns the storage of a tensor that is changed in place.
+    fn of(tensor: &'a Tensor) -> Self {
+        Target { storage: tensor.storage_handle(), fresh: false, zeroed: false }
+    }
 }
 
 /// Runs `kernel` on the whole memory of a target and of two sources, none of which shares memory with the target.
@@ -45,7 +59,7 @@ fn run<T: Element, A: Element, B: Element>(
 /// Calls `kernel` synchronously on CPU memory while the locks of all storages are held.
 fn run_on_cpu<T: Element, A: Element, B: Element, R>(
     op: &'static str,
-    Target { storage, fresh }: Target<'_>,
+    Target { storage, fresh, zeroed }: Target<'_>,
     sources: [Option<&Tensor>; 2],
     kernel: impl FnOnce(&mut [T], &[A], &[B]) -> R,
 ) -> Result<R> {
@@ -58,13 +72,13 @@ fn run_on_cpu<T: Element, A: Element, B: Element, R>(
     };
     // SAFETY: a fresh storage is not visible to any other thread.
     let slice = if fresh { unsafe { slice.unlocked() } } else { slice };
-    slice.write(fresh, [a, b], kernel).ok_or_else(|| err_aliased(op))
+    slice.write(zeroed, [a, b], kernel).ok_or_else(|| err_aliased(op))
 }
 
 /// Queues `kernel` on the current stream of the device of the target.
 fn enqueue<T: Element, A: Element, B: Element>(
     op: &'static str,
-    Target { storage, fresh }: Target<'_>,
+    Target { storage, zeroed, .. }: Target<'_>,
     sources: [Option<&Tensor>; 2],
     kernel: impl Fn(&mut [T], &[A], &[B]) -> Result<()> + Send + Sync + 'static,
 ) -> Result<()> {
@@ -78,7 +92,7 @@ fn enqueue<T: Element, A: Element, B: Element>(
     let (a, b) = (source(a)?, source(b)?);
     let work = HostFn::new(op, move || {
         let [a, b] = [&a, &b].map(|source| source.as_ref().map_or(RawSlice::EMPTY, KernelArg::raw_slice));
-        let done = target.raw_slice().write(fresh, [a, b], |out, a, b| kernel(out, a, b));
+        let done = target.raw_slice().write(zeroed, [a, b], |out, a, b| kernel(out, a, b));
         done.unwrap_or_else(|| Err(err_aliased(op))).map_err(|error| reason(op, &error))
     });
     Ok(stream.launch(work.with_owners(owners)).map_err(|error| error.during(op))?)
@@ -170,7 +184,7 @@ pub(crate) fn launch_with_layout<T: Element, A: Element, B: Element>(
     check_memory()?;
     let count = checked_numel(&layout.shape, size_of::<T>())?;
     let storage = Storage::new(op, placement, count.saturating_mul(size_of::<T>()))?;
-    run(op, Target { storage: &storage, fresh: true }, sources, kernel)?;
+    run(op, Target::new_result(&storage), sources, kernel)?;
     Ok(Tensor::new(storage, T::DTYPE, layout))
 }
 
@@ -200,14 +214,11 @@ pub(crate) fn launch_chunked<T: Element, A: Element, B: Element>(
     check_memory()?;
     let count = checked_numel(shape, size_of::<T>())?;
     let storage = Storage::new(op, placement, count.saturating_mul(size_of::<T>()))?;
-    let mut fresh = true;
-    while !run_on_cpu(
-        op,
-        Target { storage: &storage, fresh },
-        sources,
-        |out: &mut [T], a: &[A], b: &[B]| kernel.run_chunk(work, out, a, b),
-    )?? {
-        fresh = false;
+    let mut target = Target::new_result(&storage);
+    while !run_on_cpu(op, target, sources, |out: &mut [T], a: &[A], b: &[B]| {
+        kernel.run_chunk(work, out, a, b)
+    })?? {
+        target.zeroed = false;
         check_interrupts()?;
     }
     Ok(Tensor::new(storage, T::DTYPE, Layout::contiguous(shape)))
@@ -334,8 +345,9 @@ pub(crate) fn launch_inplace<T: Element, A: Element>(
     kernel: impl Fn(&mut [T], &[A]) -> Result<()> + Send + Sync + 'static,
 ) -> Result<()> {
     check_memory()?;
-    let target = Target { storage: target.storage_handle(), fresh: false };
-    run(op, target, [Some(source), None], move |out: &mut [T], a: &[A], _: &[NoInput]| kernel(out, a))
+    run(op, Target::of(target), [Some(source), None], move |out: &mut [T], a: &[A], _: &[NoInput]| {
+        kernel(out, a)
+    })
 }
 
 /// Like [`launch_inplace`], with two sources.
@@ -346,5 +358,71 @@ pub(crate) fn launch_inplace_from<T: Element, A: Element, B: Element>(
     kernel: impl Fn(&mut [T], &[A], &[B]) -> Result<()> + Send + Sync + 'static,
 ) -> Result<()> {
     check_memory()?;
-    run(op, Target { storage: target.storage_handle(), fresh: false }, [Some(a), Some(b)], kernel)
+    run(op, Target::of(target), [Some(a), Some(b)], kernel)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use interlock::base::blocking::{self, Interpreter};
+
+    use super::*;
+
+    thread_local! {
+        static DETACHES: Cell<usize> = const { Cell::new(0) };
+    }
+
+    /// Returns how often `work` detaches from the interpreter.
+    fn detaches(work: impl FnOnce()) -> usize {
+        let interpreter = Interpreter {
+            must_detach: || true,
+            detach: |work| {
+                DETACHES.set(DETACHES.get() + 1);
+                work();
+            },
+        };
+        // SAFETY: `detach` calls its argument once.
+        unsafe { blocking::set_interpreter(interpreter) };
+        DETACHES.set(0);
+        work();
+        DETACHES.get()
+    }
+
+    /// A kernel of three chunks or parts.
+    #[derive(Clone)]
+    struct Three(usize);
+
+    impl ChunkedKernel<f64, NoInput, NoInput> for Three {
+        fn run_chunk(&mut self, _: usize, _: &mut [f64], _: &[NoInput], _: &[NoInput]) -> Result<bool> {
+            self.0 += 1;
+            Ok(self.0 == 3)
+        }
+    }
+
+    impl PartedKernel<f64, 1> for Three {
+        fn parts(&self) -> usize {
+            3
+        }
+
+        fn chunk(&self) -> usize {
+            1
+        }
+
+        fn run(&self, _: Range<usize>, _: [&mut [f64]; 1], _: &[&[f64]]) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn every_chunk_of_a_large_result_detaches() {
+        for (size, expected) in [(100, 0), (10_000, 3)] {
+            let shape = [size];
+            let chunked =
+                || launch_chunked("a test", Placement::Cpu, &shape, [None; 2], 1, Three(0)).map(drop);
+            assert_eq!(detaches(|| chunked().unwrap()), expected);
+            let parted = || launch_several("a test", Placement::Cpu, [&shape], &[], Three(0)).map(drop);
+            assert_eq!(detaches(|| parted().unwrap()), expected);
+        }
+    }
 }

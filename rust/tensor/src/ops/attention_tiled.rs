@@ -143,9 +143,12 @@ pub(super) fn with_history(out: AttentionOut, args: &AttentionArgs<'_>) -> Resul
     let Some(mut builder) = NodeBuilder::new(node, &[args.query, args.key, args.value])? else {
         return Ok(output);
     };
-    let (query, key, value) = (builder.save(args.query)?, builder.save(args.key)?, builder.save(args.value)?);
+    let (query, key) = (builder.save(args.query)?, builder.save(args.key)?);
+    // The gradient of the values uses neither the values nor the result.
+    let user = if builder.needs(0) { 0 } else { 1 };
+    let (value, value_shape) = (builder.save_for(user, args.value)?, args.value.shape().to_vec());
     let mask = args.mask.map(|mask| builder.save(mask)).transpose()?;
-    let result = builder.save_output(&output)?;
+    let result = builder.save_output_for(user, &output)?;
     let normalizers = normalizers.map(|normalizers| builder.save(&normalizers)).transpose()?;
     let (scale, is_causal, enable_gqa) = (args.scale, args.is_causal, args.enable_gqa);
     builder.set_history(&output, move |ctx, gradient| {
@@ -155,17 +158,22 @@ pub(super) fn with_history(out: AttentionOut, args: &AttentionArgs<'_>) -> Resul
                 cure: "select the math kernel, sdpa_kernel(SDPBackend.MATH)",
             });
         }
-        let (query, key, value) = (ctx.saved(query)?, ctx.saved(key)?, ctx.saved(value)?);
+        let (query, key) = (ctx.saved(query)?, ctx.saved(key)?);
+        let only_value = !ctx.needs(0) && !ctx.needs(1);
+        let value =
+            if only_value { Tensor::zeros(&value_shape, query.options())? } else { ctx.saved(value)? };
         let mask = mask.map(|mask| ctx.saved(mask)).transpose()?;
         let (query, key, value, mask) = (&query, &key, &value, mask.as_ref());
         let operands =
             Operands::new(&AttentionArgs { query, key, value, mask, is_causal, scale, enable_gqa })?;
         let (output, normalizers) = match normalizers {
+            Some(normalizers) if only_value => (gradient.clone(), ctx.saved(normalizers)?),
             Some(normalizers) => (ctx.saved(result)?, ctx.saved(normalizers)?),
             None => operands.forward()?,
         };
         let [query, key, value] = operands.backward(&output, &normalizers, gradient)?;
-        Ok(vec![Some(query), Some(key), Some(value)])
+        let of_scores = |gradient: Tensor| (!only_value).then_some(gradient);
+        Ok(vec![of_scores(query), of_scores(key), Some(value)])
     });
     Ok(output)
 }

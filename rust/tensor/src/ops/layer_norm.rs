@@ -9,7 +9,7 @@ use crate::{DType, Error, Result, Tensor, kernel};
 
 const OP: &str = "layer_norm";
 
-/// The numbers of the saved tensors. Parameters that a call does not have are not saved.
+/// The numbers of the saved tensors. Only those are saved that needed gradients use: that of the bias uses none.
 #[derive(Clone, Copy)]
 struct Saved {
     input: usize,
@@ -54,12 +54,17 @@ impl Tensor {
         let absent = self.detach();
         let inputs = [self, weight.unwrap_or(&absent), bias.unwrap_or(&absent)];
         if let Some(mut builder) = NodeBuilder::new("NativeLayerNormBackward0", &inputs)? {
-            let (input, mean, rstd) = (builder.save(self)?, builder.save(&mean)?, builder.save(&rstd)?);
-            let weight = weight.map(|weight| builder.save(weight)).transpose()?;
+            let user = if builder.needs(0) { 0 } else { 1 };
+            let [input, mean, rstd] = [self, &mean, &rstd].map(|tensor| builder.save_for(user, tensor));
+            let (input, mean, rstd) = (input?, mean?, rstd?);
+            let weight = weight.map(|weight| builder.save_for(0, weight)).transpose()?;
             let (saved, norm) =
                 (Saved { input, mean, rstd, weight }, Norm { rows, ndim: normalized_shape.len(), eps });
             builder.set_history(&out, move |ctx, gradient| {
-                if is_recording() {
+                if !ctx.needs(0) && !ctx.needs(1) {
+                    let gradient = gradient.cast(gradient.dtype().compute())?;
+                    Ok(vec![None, None, ctx.gradient(2, || norm.total(&gradient))?])
+                } else if is_recording() {
                     norm.recorded(ctx, gradient, saved)
                 } else {
                     norm.fused(ctx, gradient, saved)
@@ -110,7 +115,8 @@ impl Norm {
         let compute = gradient.dtype().compute();
         let load = |tensor: Tensor| kernel::cast(&tensor.detach(), compute)?.contiguous();
         let (input, gradient) = (load(ctx.saved(saved.input)?)?, load(gradient.clone())?);
-        let weight = saved.weight.map(|weight| load(ctx.saved(weight)?)).transpose()?;
+        let weight =
+            saved.weight.filter(|_| ctx.needs(0)).map(|weight| load(ctx.saved(weight)?)).transpose()?;
         let (mean, rstd) = (ctx.saved(saved.mean)?, ctx.saved(saved.rstd)?);
         let results = NormResults { gradient: &gradient, mean: &mean, rstd: &rstd };
         let needs = [ctx.needs(1), ctx.needs(2)];
@@ -119,7 +125,8 @@ impl Norm {
         })?;
         let normalized = input.shape().get(input.ndim().saturating_sub(self.ndim)..).unwrap_or_default();
         let total = |parts: &Tensor| parts.sum(Some(&[0]), false)?.reshaped(normalized);
-        Ok(vec![Some(of_input), ctx.gradient(1, || total(&of_weight))?, ctx.gradient(2, || total(&of_bias))?])
+        let of_input = ctx.needs(0).then_some(of_input);
+        Ok(vec![of_input, ctx.gradient(1, || total(&of_weight))?, ctx.gradient(2, || total(&of_bias))?])
     }
 
     /// Computes the gradients by recorded operations, so that they can be differentiated.
@@ -128,13 +135,7 @@ impl Norm {
         let (input, gradient) =
             (input.cast(input.dtype().compute())?, gradient.cast(input.dtype().compute())?);
         let inner: Vec<i64> = (1..=self.ndim).map(|dim| -i64::try_from(dim).unwrap_or(i64::MAX)).collect();
-        let outer: Vec<i64> = (0..input.ndim().saturating_sub(self.ndim))
-            .map(|dim| i64::try_from(dim).unwrap_or(i64::MAX))
-            .collect();
         let mean = |tensor: &Tensor| tensor.mean(Some(&inner), true);
-        let total = |tensor: &Tensor| {
-            if outer.is_empty() { Ok(tensor.clone()) } else { tensor.sum(Some(&outer), false) }
-        };
         let centered = input.sub(&mean(&input)?)?;
         let rstd = mean(&centered.mul(&centered)?)?.add(self.eps)?.sqrt()?.rdiv(1i64)?;
         let normalized = centered.mul(&rstd)?;
@@ -148,9 +149,16 @@ impl Norm {
         };
         Ok(vec![
             ctx.gradient(0, of_input)?,
-            ctx.gradient(1, || total(&gradient.mul(&normalized)?))?,
-            ctx.gradient(2, || total(&gradient))?,
+            ctx.gradient(1, || self.total(&gradient.mul(&normalized)?))?,
+            ctx.gradient(2, || self.total(&gradient))?,
         ])
+    }
+
+    /// Returns the sum over the dimensions that are not normalized.
+    fn total(self, tensor: &Tensor) -> Result<Tensor> {
+        let outer = 0..tensor.ndim().saturating_sub(self.ndim);
+        let outer: Vec<i64> = outer.map(|dim| i64::try_from(dim).unwrap_or(i64::MAX)).collect();
+        if outer.is_empty() { Ok(tensor.clone()) } else { tensor.sum(Some(&outer), false) }
     }
 }
 

@@ -82,14 +82,16 @@ pub fn power<'a>(base: impl Into<Operand<'a>>, exponent: impl Into<Operand<'a>>)
 
 fn record_scalar_exponent(base: &Tensor, exponent: Scalar, out: &Tensor) -> Result<()> {
     let Some(mut builder) = NodeBuilder::new("PowBackward0", &[base])? else { return Ok(()) };
+    let value: f64 = exponent.cast();
+    if value == 0.0 {
+        // 0 also where the base is 0 and a lower power of it is infinite.
+        let (shape, options) = (base.shape().to_vec(), base.options());
+        builder.set_history(out, move |_, _| Ok(vec![Some(Tensor::zeros(&shape, options)?)]));
+        return Ok(());
+    }
     let saved = builder.save(base)?;
     builder.set_history(out, move |ctx, gradient| {
         let base = ctx.saved(saved)?;
-        let value: f64 = exponent.cast();
-        if value == 0.0 {
-            // 0 also where the base is 0 and a lower power of it is infinite.
-            return Ok(vec![Some(Tensor::zeros(base.shape(), base.options())?)]);
-        }
         let lower = if value == 2.0 { base } else { power(&base, value - 1.0)? };
         Ok(vec![Some(gradient.mul(&lower.mul(exponent)?)?)])
     });

@@ -183,7 +183,7 @@ impl Storage {
         let source = self.raw_slice().unwrap_or(RawSlice::EMPTY);
         let lock = RawForkRwLock::default();
         // SAFETY: the memory is on the CPU, and `buffers` owns it before another thread accesses it. `write` zeroes it.
-        let target = unsafe { RawSlice::new(buffer.pointer(), buffer.nbytes(), &lock) };
+        let target = unsafe { RawSlice::new(buffer.pointer(), buffer.nbytes(), &lock).unlocked() };
         let target = if self.pinned { target.streamed() } else { target };
         target.write(true, [source, RawSlice::EMPTY], |new: &mut [u8], old: &[u8], _: &[u8]| {
             new.iter_mut().zip(old).for_each(|(new, old)| *new = *old);

@@ -13,8 +13,8 @@ use super::Storage;
 use crate::Element;
 use crate::fork_rwlock::{LockRequest, RawForkRwLock, with_locks};
 
-/// The size of a new result, in bytes, from which on the thread is detached from the interpreter while it is computed: few
-/// input elements may have many results.
+/// The size of a new result, in bytes, from which on the thread is detached from the interpreter while it is computed,
+/// or a chunk of it: few input elements may have many results.
 const LONG_RESULT: usize = 32 << 10;
 
 /// The bytes of a storage and their lock. The constructor requires that the bytes are initialized and can be accessed
@@ -82,6 +82,12 @@ impl<'a> RawSlice<'a> {
         RawSlice { lock: None, storage: None, ..self }
     }
 
+    /// Returns whether to detach from the interpreter while this target is written. A target without a lock is a new
+    /// result.
+    fn is_long_result(&self) -> bool {
+        self.lock.is_none() && self.bytes >= LONG_RESULT
+    }
+
     fn request(&self, is_written: bool) -> LockRequest<'a> {
         LockRequest::new(self.lock, is_written)
     }
@@ -138,18 +144,18 @@ impl<'a> RawSlice<'a> {
     }
 
     /// Calls `write` with these elements and those of two sources while all locks are held. The sources may be the
-    /// same, and `fresh` bytes are zeroed first. Returns `None`, without calling `write`, if a source shares bytes
+    /// same, and the bytes are `zeroed` first. Returns `None`, without calling `write`, if a source shares bytes
     /// with this slice.
     pub fn write<'b, T: Element, A: Element, B: Element, R>(
         &self,
-        fresh: bool,
+        zeroed: bool,
         [a, b]: [RawSlice<'b>; 2],
         write: impl FnOnce(&mut [T], &[A], &[B]) -> R,
     ) -> Option<R> {
-        if !fresh && (self.overlaps(&a) || self.overlaps(&b)) {
+        if !zeroed && (self.overlaps(&a) || self.overlaps(&b)) {
             return None;
         }
-        let is_long = fresh && self.bytes >= LONG_RESULT;
+        let is_long = self.is_long_result();
         with_locks(&mut [self.request(true), a.request(false), b.request(false)], is_long, || {
             let (target, a, b) = (self.located(), a.located(), b.located());
             // Acquired together and after the locks: work that holds an access waits for nothing.
@@ -159,11 +165,11 @@ impl<'a> RawSlice<'a> {
                     ranges.map(|range| range.unwrap_or(ByteRange::read(std::ptr::null(), 0)));
                 memory::Access::new(&[target, a, b])
             });
-            if fresh {
+            if zeroed {
                 // SAFETY: the bytes are writable, and the lock is held for writing.
                 unsafe { target.pointer.write_bytes(0, target.bytes) };
             }
-            // SAFETY: all slices are locked, the target shares no byte with a source (a fresh one is not visible to
+            // SAFETY: all slices are locked, the target shares no byte with a source (a zeroed one is not visible to
             // other threads), and the locks are held longer than the slices exist.
             Some(write(unsafe { target.slice_mut() }, unsafe { a.slice() }, unsafe { b.slice() }))
         })
@@ -185,7 +191,7 @@ impl<'a> RawSlice<'a> {
         let written = targets.iter().map(|target| target.request(true));
         let mut requests: Vec<_> =
             written.chain(sources.iter().map(|source| source.request(false))).collect();
-        let is_long = zeroed && targets.iter().any(|target| target.bytes >= LONG_RESULT);
+        let is_long = targets.iter().any(RawSlice::is_long_result);
         with_locks(&mut requests, is_long, || {
             let targets = targets.map(RawSlice::located);
             let sources: Vec<_> = sources.iter().map(|source| source.located()).collect();

@@ -20,7 +20,7 @@ impl Heap {
     /// # Panics
     /// Panics if one of them does not hold.
     fn check(&self) -> usize {
-        let (mut blocks, mut listed, mut cached) = (0, 0, 0);
+        let (mut blocks, mut listed, mut cached, mut requested) = (0, 0, 0, 0);
         let (mut allocated, mut active, mut split) = ((0, 0), (0, 0), (0, 0));
         let mut segments: HashMap<PoolKey, usize> = HashMap::new();
         let add = |sum: &mut (u64, u64), (count, bytes)| *sum = (sum.0 + count, sum.1 + bytes);
@@ -56,6 +56,7 @@ impl Heap {
                     listed += 1;
                     cached += bytes;
                 }
+                requested += block.requested as u64;
                 blocks += 1;
                 end += bytes;
                 prev = Some(key);
@@ -68,7 +69,7 @@ impl Heap {
         }
         assert_eq!(blocks, self.blocks.iter().count(), "blocks in no segment");
         assert_eq!(listed, self.pools.free_blocks().count(), "entries of free lists without a free block");
-        assert_eq!(cached, self.cached_bytes);
+        assert_eq!(cached, self.cached_bytes, "the bytes in free lists");
         for (key, pool) in self.pools.iter() {
             assert_eq!(pool.segments, segments.remove(&key).unwrap_or(0), "the segments of {:?}", pool.id);
         }
@@ -76,7 +77,44 @@ impl Heap {
         let stats = &self.stats;
         assert_eq!(allocated, (stats.allocation.all.current, stats.allocated_bytes.all.current));
         assert_eq!(active, (stats.active.all.current, stats.active_bytes.all.current));
+        assert_eq!(requested, stats.requested_bytes.all.current);
         assert_eq!(split, (stats.inactive_split.all.current, stats.inactive_split_bytes.all.current));
         blocks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use interlock_driver::Address;
+
+    use super::super::Request;
+    use super::*;
+
+    /// Returns a heap with an allocated and a free block.
+    fn heap() -> Heap {
+        let mut heap = Heap::default();
+        let request = Request { stream: 0, requested: 500, bytes: 512, pool: heap.default_pool() };
+        heap.add_segment(&request, Address(512), 2 << 20);
+        heap.allocate(&request).unwrap();
+        heap
+    }
+
+    #[test]
+    fn check_finds_each_wrong_sum() {
+        let sums: [fn(&mut Heap) -> &mut u64; 5] = [
+            |heap| &mut heap.cached_bytes,
+            |heap| &mut heap.stats.allocated_bytes.all.current,
+            |heap| &mut heap.stats.active.all.current,
+            |heap| &mut heap.stats.requested_bytes.all.current,
+            |heap| &mut heap.stats.inactive_split_bytes.all.current,
+        ];
+        for (number, sum) in sums.into_iter().enumerate() {
+            let mut heap = heap();
+            assert_eq!(heap.check(), 2);
+            *sum(&mut heap) += 1;
+            assert!(catch_unwind(AssertUnwindSafe(|| heap.check_if_due())).is_err(), "{number}");
+        }
     }
 }
