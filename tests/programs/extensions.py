@@ -355,7 +355,6 @@ def small_operation_during_a_kernel_that_attaches(operation):
 
 def small_read_behind_a_write_that_waits(operation):
     """Read an operand while a write of it waits for a kernel that waits for the interpreter."""
-
     is_running, is_awaited = threading.Event(), threading.Event()
 
     def run() -> None:
