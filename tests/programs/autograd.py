@@ -21,7 +21,6 @@ def change_a_view_made_without_grad():
 
 def memory_of_a_dropped_hook():
     """Memory that only the hook of a dropped tensor owns is free for the next buffer."""
-
     accelerator.use("host", memory=64 << 20)
 
     def drop():
@@ -36,7 +35,6 @@ def memory_of_a_dropped_hook():
 
 def objects_dropped_while_detached():
     """A garbage collection releases objects that a detached thread has dropped."""
-
     accelerator.use("host")
 
     class Held:
@@ -67,7 +65,6 @@ def objects_dropped_while_detached():
 
 def passes_on_small_stacks():
     """Backward passes inside of each other do not overflow small stacks."""
-
     DEPTH = 200
     done = []
 
@@ -115,7 +112,6 @@ def pytorch_issues_inheritance():
         result += [look(), on_a_thread(look), on_a_thread(lambda: copied.run(look)), copied.run(look)]
         result += [copied.run(write), look()]
     result += [look(), copied.run(look), on_a_thread(lambda: copied.run(look)), backends.cudnn.benchmark]
-
     return result
 
 
@@ -143,5 +139,4 @@ def pytorch_issues_threads_of_a_backward_pass():
     other.start()
     other.join()
     result.append(threading.active_count())
-
     return result

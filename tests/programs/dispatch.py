@@ -10,7 +10,6 @@ from interlock import accelerator, backends, dispatch
 
 def recording_and_a_fork():
     """Fork while a recording is open and other threads record; parent and child then record on their own."""
-
     stop = threading.Event()
 
     def keep_recording() -> None:
@@ -47,7 +46,6 @@ def recording_and_a_fork():
 
 def tf32_product():
     """Print the arithmetic of a product on a host device under the TF32 precision."""
-
     accelerator.use("host")
     x = interlock.ones(2, 2, device="host:0")
     with backends.override({"cuda.matmul.fp32_precision": "tf32"}):
@@ -56,7 +54,6 @@ def tf32_product():
 
 def two_products():
     """Multiply two matrices on the CPU and on a host device."""
-
     accelerator.use("host")
     for device in ("cpu", "host:0"):
         interlock.ones(2, 3, device=device) @ interlock.ones(3, 2, device=device)

@@ -334,7 +334,6 @@ def kernel_leaves_an_exception(status):
 
 def small_operation_during_a_kernel_that_attaches(operation):
     """Run an operation on an operand of a kernel while the kernel waits for the interpreter."""
-
     is_running, is_awaited = threading.Event(), threading.Event()
 
     def run() -> None:
@@ -356,7 +355,6 @@ def small_operation_during_a_kernel_that_attaches(operation):
 
 def small_read_behind_a_write_that_waits(operation):
     """Read an operand while a write of it waits for a kernel that waits for the interpreter."""
-
     is_running, is_awaited = threading.Event(), threading.Event()
 
     def run() -> None:

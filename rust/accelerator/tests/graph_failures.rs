@@ -1,19 +1,14 @@
 //! Graphs and copies after a call of the driver has failed: a call that returns an error has had no effect.
 
-#![cfg(not(loom))]
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
-
-mod rig;
-
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
 use std::thread;
 use std::time::Duration;
 
+use crate::rig::failing::Failing;
+use crate::rig::{Counter, Latch};
 use interlock_accelerator::memory::{self, CopyOperand, DeviceBuffer};
 use interlock_accelerator::{CaptureMode, Device, Error, Graph, Stream, use_driver};
 use interlock_host::{HostDriver, HostOptions};
-use rig::failing::Failing;
-use rig::{Counter, Latch};
 
 /// Returns the driver of the process. One test uses it at a time.
 fn failing_driver() -> MutexGuard<'static, Arc<Failing>> {

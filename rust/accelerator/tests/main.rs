@@ -14,6 +14,7 @@ mod driver_behaviour;
 mod expandable_graphs;
 mod expandable_threads;
 mod external_streams;
+mod graph_failures;
 mod happens_before;
 mod host_driver;
 mod host_faults;

@@ -36,7 +36,6 @@ def current_index_follows_the_thread_and_its_scopes():
         thread.join()
         result.append(index())
     result.append(index())
-
     return result
 
 
@@ -70,7 +69,6 @@ def importing_does_not_touch_the_libraries_of_the_driver():
     result = [loaded()]
     interlock.accelerator.is_available()
     result.append(loaded()[0])
-
     return result
 
 
@@ -134,7 +132,6 @@ def queries_follow_the_environment_until_a_driver_is_initialized():
             os.environ["INTERLOCK_ACCELERATOR"] = text
         assert query() == query()
         result.append(query())
-
     return result
 
 
@@ -145,7 +142,6 @@ def queries_follow_use_immediately():
         result.append(query())
     accelerator.use("none")
     result.append(query())
-
     return result
 
 
@@ -158,7 +154,6 @@ def queries_see_variables_set_by_c_code():
     result.append(query())
     libc.unsetenv(b"INTERLOCK_ACCELERATOR")
     result.append(query())
-
     return result
 
 
@@ -203,7 +198,6 @@ def query_devices_without_a_driver():
     except errors.NoAcceleratorError as error:
         result.append(str(error))
     result.append(str(interlock.device("cuda:0")))
-
     return result
 
 
@@ -220,7 +214,6 @@ def use_several_drivers_before_first_use():
     for name in ("host", "cuda", "host", "none"):
         accelerator.use(name)
         result.append([accelerator.device_count(), accelerator.unavailable_reason() is None])
-
     return result
 
 
@@ -252,5 +245,4 @@ def visible_devices_apply_until_first_use_and_then_warn():
     interlock.Stream(2)
     os.environ["INTERLOCK_ACCELERATOR"] = "host:5"
     result += [count(), count()]
-
     return result

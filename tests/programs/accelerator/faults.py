@@ -71,7 +71,6 @@ def fail_allocation_fails_the_kth_request_only():
             faults.fail_allocation(number)
         result.append(raised(Buffer, 20 << 20)[0])
         result += [seen, raised(Buffer, 20 << 20)]
-
     return result
 
 
@@ -125,7 +124,6 @@ def lose_device_wakes_waiting_threads_and_is_permanent():
     result = [outcome, [raised(call) for call in calls], raised(other.synchronize), raised(Buffer, 8, 0)]
     buffer = None
     gc.collect()
-
     return result
 
 

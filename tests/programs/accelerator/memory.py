@@ -53,7 +53,6 @@ def invalid_variable_raises_until_the_program_sets_a_config():
         result.append(config_state())
     memory.set_config("max_split_size_mb:64")
     result.append(config_state())
-
     return result
 
 
@@ -65,7 +64,6 @@ def variable_switches_caching_off_for_good():
     result = [config_state()]
     memory.set_config(memory.AllocatorConfig(max_split_size_mb=64))
     result += [config_state(), memory.config_report()["max_split_size_mb"].applies]
-
     return result
 
 
@@ -152,7 +150,6 @@ def forked_child_has_its_own_allocator():
         with open(reading) as pipe:
             result = json.loads(pipe.read())
     result.append([accelerator.memory_allocated(), tracker.total])
-
     return result
 
 
@@ -193,7 +190,6 @@ def interrupt_a_wait_for_memory(call):
     again.close()
     accelerator.empty_cache()
     result.append([accelerator.memory_reserved(), faults.live_objects()["bytes"] - empty])
-
     return result
 
 
@@ -213,7 +209,6 @@ def injected_failure_leaves_the_allocator_consistent():
         reported.append(faults.live_objects()["bytes"])
         result.append(reported)
     result.append(accelerator.memory_stats()["num_ooms"])
-
     return result
 
 
@@ -224,7 +219,6 @@ def get_limit_initializes_no_driver():
         memory.set_limit(1, 7)
     except errors.DeviceError:
         result.append("DeviceError")
-
     return result
 
 
@@ -243,7 +237,6 @@ def memory_stats_are_complete_and_refuse_an_invalid_device():
     if accelerator.is_available():
         buffer = memory.Buffer(1)
         result += [dict(accelerator.memory_stats(0)), refusals()]
-
     return result
 
 

@@ -17,7 +17,6 @@ def track_memory_without_an_accelerator():
             memory.MemoryTracker(wrong).__enter__()
         except errors.DeviceError as error:
             result.append(type(error).__name__)
-
     return result
 
 
@@ -56,7 +55,6 @@ def replay_a_recorded_snapshot(recorded, repeated):
     memory.history(None)
     result = memory.replay(taken)
     memory.dump_snapshot(repeated)
-
     return result
 
 

@@ -71,7 +71,6 @@ def interrupt_synchronize(blocking, wait):
         result = time.monotonic() - sent[0]
     release.set()
     stream.synchronize()
-
     return result
 
 
@@ -143,7 +142,6 @@ def fork_while_streams_release_python_objects():
     ended.set()
     for thread in threads:
         thread.join()
-
     return result
 
 

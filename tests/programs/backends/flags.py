@@ -18,7 +18,6 @@ def environment_is_read_once():
     result = [before, backends.cudnn.enabled, backends.cudnn.benchmark]
     backends.reset()
     result += [backends.cudnn.enabled, backends.cudnn.benchmark]
-
     return result
 
 
@@ -46,7 +45,6 @@ def environment_value_reappears_when_an_assignment_is_unset():
     backends.cudnn.enabled = True
     backends.reset()
     result.append(level())
-
     return result
 
 
@@ -59,7 +57,6 @@ def explain_who_set_a_flag():
     result.append(backends.explain("cudnn.enabled").set_by)
     del backends.cudnn.enabled
     result.append(backends.explain("cudnn.enabled").set_by)
-
     return result
 
 
@@ -111,7 +108,6 @@ def freeze_one_way():
     with backends.cudnn.flags(enabled=False):
         result.append(backends.cudnn.enabled)
     result += [backends.cudnn.benchmark, backends.cudnn.enabled, backends.flags_frozen()]
-
     return result
 
 
@@ -140,7 +136,6 @@ def precision_lookup_starts_from_the_environment_value_of_a_node():
     ]
     backends.cudnn.fp32_precision = "tf32"
     result += [backends.cudnn.conv.fp32_precision, backends.cudnn.rnn.fp32_precision]
-
     return result
 
 

@@ -20,7 +20,6 @@ def warnings_of_the_import():
 
 def read_every_flag(table):
     """Read every flag before and after an assignment and deletion: both give the environment's value."""
-
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         from interlock import backends, errors

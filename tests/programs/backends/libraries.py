@@ -48,7 +48,6 @@ def explain_finds_a_new_library_file(hidden, library):
     os.remove(library)
     while effect() != result[0]:
         time.sleep(0.02)
-
     return result
 
 
@@ -73,7 +72,6 @@ def explain_follows_library_variables_immediately(tmp_path, tmp_path_2, library,
     result.append(effect())
     os.chdir("/")
     result.append(effect())
-
     return result
 
 
@@ -86,7 +84,6 @@ def explain_reports_whether_the_affected_library_is_available(tmp_path):
     result.append(effect())
     backends.libraries.load("cusolver")
     result.append(effect())
-
     return result
 
 
@@ -131,7 +128,6 @@ def of_a_loaded_mkl(path):
 
 def run(code):
     """Run code and print the value of its name `result`."""
-
     scope = dict(globals())
     exec(code, scope)
 
@@ -176,7 +172,6 @@ def query_is_acceptable():
     ]
     with cudnn.flags(enabled=False):
         result.append(query("cuda", interlock.float32))
-
     return result
 
 

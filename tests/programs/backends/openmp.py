@@ -54,7 +54,6 @@ def number_of_threads_of_openmp(path):
     thread.start()
     thread.join()
     result.append(reported())
-
     return result
 
 

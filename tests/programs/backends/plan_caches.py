@@ -29,7 +29,6 @@ def every_device_has_its_own_cache():
     result.append([cuda.cuFFTPlanCache(index).max_size for index in (0, 1)])
     caches[1].clear()
     result.append([caches[1].max_size, caches[1].size, caches[1].device_index])
-
     return result
 
 
@@ -38,7 +37,6 @@ def manager_has_the_attributes_of_the_current_device():
     caches.clear()
     result = [caches.max_size, caches.size, caches.device_index]
     result += [caches[0].max_size, caches[1].max_size, cuda.cuFFTPlanCacheManager().max_size]
-
     return result
 
 
@@ -52,7 +50,6 @@ def max_size_is_validated_named_and_can_be_frozen():
         result.append(error(lambda: setattr(caches[1], "max_size", 3), RuntimeError))
         caches[1].clear()
     assert caches[1].max_size == 4096
-
     return result
 
 
@@ -66,7 +63,6 @@ def missing_cuda_device_is_refused_with_the_available_ones():
     result += [wrong(key) for key in ("cpu", "cuda", device("cpu", 0), "nope", None, 1.5, True, 10**30)]
     result.append(error(lambda: cuda.cuFFTPlanCache(5).max_size, RuntimeError))
     result.append(error(cuda.cuFFTPlanCache(5).clear, RuntimeError))
-
     return result
 
 

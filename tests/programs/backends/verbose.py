@@ -22,7 +22,6 @@ def level_refused_by_the_library(module):
 
 def run(module, code):
     """Run code."""
-
     m = importlib.import_module(f"interlock.backends.{module}")
 
     exec(code, globals() | {"m": m})
@@ -119,5 +118,4 @@ def without_the_function(module):
                 result.append("entered")
         except AssertionError as error:
             result.append([type(error).__name__, isinstance(error, RuntimeError), str(error)])
-
     return result

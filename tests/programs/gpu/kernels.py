@@ -83,7 +83,6 @@ def fork_after_the_first_use():
     os.wait()
     cell.fill_(1)
     accelerator.synchronize()
-
     return result
 
 
@@ -141,7 +140,6 @@ def memory_reserved_and_used(large):
     result.append((accelerator.memory_reserved(), taken()))
     more = accelerator.device_properties().extra
     result.append(more["virtual_memory"])
-
     return result
 
 

@@ -25,7 +25,6 @@ def fork_before_the_first_use():
 
 def open_an_event_of_another_process():
     """Open the event whose handle is read from standard input and wait for it."""
-
     event = Event.from_ipc_handle(0, bytes.fromhex(sys.stdin.readline()))
     print("opened", flush=True)
     sys.stdin.readline()

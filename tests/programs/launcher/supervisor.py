@@ -17,7 +17,6 @@ def children_of_a_successful_instance_keep_running(command, path):
     left = int(open(path).read())
     result = [code, os.waitpid(left, os.WNOHANG)]
     os.kill(left, signal.SIGKILL)
-
     return result
 
 
@@ -49,7 +48,6 @@ def fail_after_an_instance_left_a_process(folder):
 
 def fail_beside_an_instance_that_waits(folder):
     """Wait for SIGTERM in the instance that creates the folder; fail in the other when the first waits."""
-
     try:
         os.mkdir(os.path.join(folder, "taken"))
     except FileExistsError:
@@ -100,7 +98,6 @@ def run_a_plan_with_a_failing_start(change):
 
 def wait_until_orphans_are_reaped():
     """Leave orphans to the launcher and wait until they are reaped; print their number."""
-
     reading, writing = os.pipe()
     for _ in range(5):
         if os.fork() == 0:

@@ -43,7 +43,6 @@ def a_suspended_generator(scope, consumer):
     for number in numbers():
         exec(here(consumer))  # seen
         exec(here(consumer))  # seen again
-
     print_warnings()
 
 
@@ -64,7 +63,6 @@ def a_warning_that_is_an_error():
     generator.close()
     result.append(interlock.is_grad_enabled())
     caught.__exit__()
-
     return result
 
 
@@ -76,7 +74,6 @@ def an_exit_on_another_thread():
         scope.__exit__(None, None, None)  # left
 
     on_a_thread(leave)
-
     print_warnings()
 
 
@@ -86,7 +83,6 @@ def an_exit_out_of_order():
     second.__enter__()  # entered later
     first.__exit__(None, None, None)  # left
     second.__exit__(None, None, None)
-
     print_warnings()
 
 
@@ -180,7 +176,6 @@ def tasks_that_share_a_state():
         await asyncio.gather(first(), second())
 
     asyncio.run(main())
-
     print_warnings()
 
 
@@ -194,5 +189,4 @@ def tasks_with_a_state_of_their_own():
             await asyncio.gather(first(), first())
 
     aio.run(main())
-
     print_warnings()

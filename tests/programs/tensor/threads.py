@@ -62,7 +62,6 @@ def fork_during_product_on_threads():
         result.append(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
     busy = False
     thread.join()
-
     return result
 
 
@@ -121,7 +120,6 @@ def fork_while_threads_use_tensors():
     busy = False
     for thread in threads:
         thread.join()
-
     return result
 
 
@@ -141,7 +139,6 @@ def long_matrix_product_is_interrupted(kind, threads):
 
 def resize_on_threads():
     """Resize a tensor on one thread while others use it, and print what is wrong with the results."""
-
     warnings.simplefilter("ignore")
     # Large enough for operations to run while other threads are attached to the interpreter.
     x = interlock.ones(80, 80)

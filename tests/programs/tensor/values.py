@@ -78,7 +78,6 @@ def missing_accelerator_error_names_the_function():
 
 def report_errors(sources):
     """Print the class and the message of the error of each expression in the argument."""
-
     reported = []
     for source in sources:
         try:

@@ -92,7 +92,6 @@ def onednn_calls(word):
 
 def verbose_around_calls(name, level, is_called_before):
     """Call a library inside a scope and after it, and optionally before it."""
-
     module, calls = {"mkl": (mkl, mkl_calls), "mkldnn": (mkldnn, onednn_calls)}[name]
 
     if is_called_before:

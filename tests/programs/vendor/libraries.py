@@ -34,7 +34,6 @@ def refused(call, *arguments):
 
 def find_and_load_onednn(loaded_before, is_hidden):
     """Find and load oneDNN after other code has loaded a file, or without a package."""
-
     if loaded_before is not None:
         ctypes.CDLL(loaded_before)
     from interlock.backends import libraries
@@ -110,7 +109,6 @@ def load_onednn_from_a_path_that_is_refused(path):
     result = [error, message, [file for file in vendors() if "libdnnl" in file]]
     # The failure is not cached.
     assert libraries.load("onednn").source == "packages"
-
     return result
 
 
@@ -136,7 +134,6 @@ def number_of_threads():
     for number in (1, 3):
         interlock.set_num_threads(number)
         result.append({pool["prefix"]: pool["num_threads"] for pool in threadpoolctl.threadpool_info()})
-
     return result
 
 
@@ -161,7 +158,6 @@ def openmp_limits_of_threads(is_hidden):
     thread.start()
     thread.join()
     result.append(limit())
-
     return result
 
 
@@ -185,7 +181,6 @@ def openmp_runtimes(is_hidden, names):
 
 def run(code):
     """Run code and print the value of its name `result`."""
-
     scope = dict(globals())
     exec(code, scope)
 
