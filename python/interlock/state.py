@@ -92,8 +92,9 @@ class ThreadState(_native.ThreadState):
             TypeError: `function` is not callable.
 
         """
-        if not callable(function) and not isinstance(function, classmethod):
-            raise TypeError(f"wrap: function must be callable, got {type(function).__name__}")
+        given: object = function
+        if not callable(given) and not isinstance(given, classmethod):
+            raise TypeError(f"wrap: function must be callable, got {type(given).__name__}")
         wrapped = decorate(self.apply(), function)
         return cast(_Function, _Wrapped(wrapped)) if isinstance(wrapped, FunctionType) else wrapped
 
@@ -105,13 +106,15 @@ class _Wrapped(functools.partial[Any]):
     cure. `inspect` and asyncio treat a `partial` as the function that it calls.
     """
 
+    __qualname__: str
+
     def __init__(self, function: FunctionType) -> None:
         functools.update_wrapper(self, function)
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         return self if instance is None else MethodType(self, instance)
 
-    def __reduce__(self) -> str:  # type: ignore[override]
+    def __reduce__(self) -> str:
         found: object = sys.modules.get(self.__module__)
         for part in self.__qualname__.split("."):
             found = getattr(found, part, None)

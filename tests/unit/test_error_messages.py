@@ -290,7 +290,7 @@ HOST_DRIVER: list[tuple[str, str, str]] = [
     (
         "memory.replay(3)",
         "TypeError",
-        "accelerator.memory.replay: snapshot must be a dict, got int",
+        "replay: snapshot must be a dict, as snapshot() returns it, got int",
     ),
     (
         "buffer.__dlpack__(max_version=3)",

@@ -243,7 +243,7 @@ def replaced() -> bool:
     return interlock.is_grad_enabled()
 
 
-def test_wrapper_that_replaces_its_function_is_pickled_by_name() -> None:
+def test_wrapped_function_in_place_of_itself_is_pickled_by_name() -> None:
     assert pickle.loads(pickle.dumps(replaced)) is replaced
 
 

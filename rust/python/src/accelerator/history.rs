@@ -115,16 +115,17 @@ fn replay<'py>(
     Ok(dict)
 }
 
+/// Returns an iterator over a list within the snapshot.
 fn list<'py>(what: &str, given: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyIterator>> {
     match given.cast::<PySequence>() {
         Ok(_) => given.try_iter(),
-        Err(_) => Err(malformed(given.py(), &format!("{what} of type"), &type_name(given))),
+        Err(_) => Err(new_type_error(&format!("accelerator.memory.replay: {what}"), "a list", given)),
     }
 }
 
 fn extract_entry(entry: &Bound<'_, PyAny>) -> PyResult<TraceEntry> {
     if entry.cast::<PyMapping>().is_err() {
-        return Err(malformed(entry.py(), "an entry of type", &type_name(entry)));
+        return Err(new_type_error("accelerator.memory.replay: an entry of a trace", "a dict", entry));
     }
     let word = key(entry, "action")?;
     let word: String =
