@@ -77,6 +77,7 @@ fn core_code(error: &interlock::Error) -> i32 {
         Error::UnknownDeviceType { .. } | Error::DeviceIndex { .. } => INTERLOCK_ERROR_DEVICE,
         Error::KernelName { .. } | Error::KernelDescriptor { .. } => INTERLOCK_ERROR_ARGUMENT,
         Error::KernelGate { error } => core_code(error),
+        Error::ContextNotAtHand { .. } => INTERLOCK_ERROR_UNSUPPORTED,
         _ => INTERLOCK_ERROR_OTHER,
     }
 }
