@@ -137,7 +137,7 @@ fn copy_whose_event_fails_has_completed() {
         source.launch(latch.work()).unwrap();
         // After the wait for the stream of the destination, which comes before the copy.
         let failing = driver.clone();
-        driver.before("copy", move || failing.fail_call(method, 1));
+        driver.before(&["copy"], move || failing.fail_call(method, 1));
         thread::scope(|scope| {
             scope.spawn(|| {
                 thread::sleep(Duration::from_millis(20));
