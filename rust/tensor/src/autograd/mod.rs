@@ -262,7 +262,7 @@ mod tests {
         let pass = |multithreading: bool| {
             both.wait();
             let mode = ModeContext::new(ModeKind::SetMultithreadingEnabled);
-            mode.set(multithreading);
+            mode.set(multithreading).unwrap();
             mode.enter();
             assert_eq!(interlock::autograd::Mode::Multithreading.is_on(), multithreading);
             let visitors = Visitors::default();
