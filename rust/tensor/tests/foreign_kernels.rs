@@ -280,7 +280,7 @@ fn register_refuses_an_unknown_operation_and_a_used_name() {
     let error = unsafe { register_foreign_kernel("conv9d", ptr::null()) }.unwrap_err().to_string();
     assert_eq!(
         error,
-        "register_kernel: operation must be matmul or scaled_dot_product_attention, got \"conv9d\""
+        "register_foreign_kernel: operation must be matmul or scaled_dot_product_attention, got \"conv9d\""
     );
 }
 

@@ -30,7 +30,7 @@ use crate::{Error, Result};
 /// };
 /// // SAFETY: the name is a static text, and there are no functions.
 /// let refused = unsafe { ForeignKernel::new(&empty) }.unwrap_err();
-/// assert_eq!(refused.to_string(), "register_kernel: run must be a function, got NULL");
+/// assert_eq!(refused.to_string(), "register_foreign_kernel: run must be a function, got NULL");
 /// ```
 #[derive(Debug)]
 pub struct ForeignKernel {
@@ -503,22 +503,25 @@ mod tests {
             ..good
         };
         let cases = [
-            (ForeignKernelDescriptor { size: 8, ..good }, "register_kernel: size must be at least 64, got 8"),
+            (
+                ForeignKernelDescriptor { size: 8, ..good },
+                "register_foreign_kernel: size must be at least 64, got 8",
+            ),
             (
                 ForeignKernelDescriptor { name: ptr::null(), ..good },
-                "register_kernel: name must be a text, got NULL",
+                "register_foreign_kernel: name must be a text, got NULL",
             ),
             (
                 ForeignKernelDescriptor { run: None, ..good },
-                "register_kernel: run must be a function, got NULL",
+                "register_foreign_kernel: run must be a function, got NULL",
             ),
             (
                 ForeignKernelDescriptor { node: c"matmul".as_ptr(), ..good },
-                "register_kernel: node must be one of fp32_precision, ",
+                "register_foreign_kernel: node must be one of fp32_precision, ",
             ),
             (
                 ForeignKernelDescriptor { num_gates: 3, ..good },
-                "register_kernel: gates must be an array of 3 gates, got NULL",
+                "register_foreign_kernel: gates must be an array of 3 gates, got NULL",
             ),
             (
                 with_gate(&unknown),
@@ -526,19 +529,19 @@ mod tests {
             ),
             (
                 with_gate(&invalid),
-                "register_kernel: gates: value of backends.cuda.blas_library must be 'default', ",
+                "register_foreign_kernel: gates: value of backends.cuda.blas_library must be 'default', ",
             ),
             (
                 ForeignKernelDescriptor { name: c"two words".as_ptr(), ..good },
-                "register_kernel: name must be a text without whitespace and control characters, got \"two words\"",
+                "register_foreign_kernel: name must be a text without whitespace and control characters, got \"two words\"",
             ),
             (
                 ForeignKernelDescriptor { num_gates: usize::MAX, ..with_gate(&unknown) },
-                "register_kernel: num_gates must be at most ",
+                "register_foreign_kernel: num_gates must be at most ",
             ),
             (
                 with_gate(&number),
-                "register_kernel: gates: flag must be a flag with bools or names, got cudnn.benchmark_limit",
+                "register_foreign_kernel: gates: flag must be a flag with bools or names, got cudnn.benchmark_limit",
             ),
         ];
         for (described, expected) in cases {
