@@ -92,7 +92,7 @@ class ThreadState(_native.ThreadState):
             TypeError: `function` is not callable.
 
         """
-        given: object = function
+        given: Any = function
         if not callable(given) and not isinstance(given, classmethod):
             raise TypeError(f"wrap: function must be callable, got {type(given).__name__}")
         wrapped = decorate(self.apply(), function)

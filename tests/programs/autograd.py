@@ -3,6 +3,7 @@
 import gc
 import os
 import threading
+import time
 import weakref
 
 import interlock
@@ -140,3 +141,29 @@ def pytorch_issues_threads_of_a_backward_pass():
     other.join()
     result.append(threading.active_count())
     return result
+
+
+def cycle_while_a_thread_waits(waiting):
+    """Return whether a cycle through a hook is collected while another thread waits for a stream."""
+    stream, opened = interlock.Stream(), threading.Event()
+    interlock.accelerator.launch(stream, opened.wait)
+    if waiting == "synchronize":
+        threading.Thread(target=stream.synchronize).start()
+    else:
+        opened.set()
+        stream.synchronize()
+
+    class Owner:
+        pass
+
+    owner, leaf = Owner(), interlock.ones(1, requires_grad=True)
+    owner.leaf = leaf
+    leaf.register_hook(lambda gradient, owner=owner: None)
+    observed = weakref.ref(owner)
+    del owner, leaf
+    # The thread may not have begun to wait.
+    deadline = time.monotonic() + 10
+    while observed() is not None and time.monotonic() < deadline:
+        gc.collect()
+    opened.set()
+    return observed() is None

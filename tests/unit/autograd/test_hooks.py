@@ -20,7 +20,7 @@ from interlock.autograd import graph
 from interlock.errors import ArgumentError, DTypeError, ShapeError
 from interlock.utils.checkpoint import checkpoint
 
-from tests.helpers.subprocess import eval_python, run_program
+from tests.helpers.subprocess import eval_program, eval_python, run_program
 
 ROOT = Path(__file__).parents[3]
 
@@ -467,27 +467,7 @@ def test_cycle_through_a_tensor_is_collected(cycle: Callable[[Marker], None]) ->
 
 @pytest.mark.parametrize("waiting", ["worker of launched functions", "synchronize"])
 def test_cycle_is_collected_while_a_thread_waits(waiting: str) -> None:
-    code = f"""
-        import sys, threading, time
-        sys.path.insert(0, {str(ROOT)!r})
-        import interlock
-        from tests.unit.autograd import test_hooks
-        stream, opened = interlock.Stream(), threading.Event()
-        interlock.accelerator.launch(stream, opened.wait)
-        if {waiting!r} == "synchronize":
-            thread = threading.Thread(target=stream.synchronize)
-            thread.start()
-        else:
-            opened.set()
-            stream.synchronize()
-        # The thread may not have begun to wait.
-        deadline = time.monotonic() + 10
-        while not (result := test_hooks.is_collected(test_hooks._hook_of_a_leaf)):
-            if time.monotonic() > deadline:
-                break
-        opened.set()
-    """
-    assert eval_python(code, env={"INTERLOCK_ACCELERATOR": "host"})
+    assert eval_program("autograd.cycle_while_a_thread_waits", waiting, env={"INTERLOCK_ACCELERATOR": "host"})
 
 
 def is_collected(cycle: Callable[[Marker], None]) -> bool:

@@ -38,6 +38,12 @@ pub fn set_carrier(carrier: &'static dyn Carrier) {
     let _present = CARRIER.set(Box::new(carrier));
 }
 
+/// Returns whether contexts exist in this process.
+#[inline]
+pub(super) fn is_installed() -> bool {
+    CARRIER.get().is_some()
+}
+
 /// The context in which this thread runs, with its state as of now.
 pub(super) struct Context {
     carrier: &'static dyn Carrier,
@@ -49,7 +55,12 @@ impl Context {
     /// Returns the context of this thread, which has then seen its state; `None` if none is at hand.
     #[inline]
     pub(super) fn at_hand() -> Option<Self> {
-        let carrier = *CARRIER.get()?;
+        CARRIER.get().and_then(|carrier| Self::load(*carrier))
+    }
+
+    // A call, so that the code of a program without a carrier stays small.
+    #[inline(never)]
+    fn load(carrier: &'static dyn Carrier) -> Option<Self> {
         let stored = carrier.load()?;
         current::show(&stored);
         Some(Context { carrier, stored })

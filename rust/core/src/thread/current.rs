@@ -18,8 +18,9 @@ use super::guards::{Guards, Removed};
 use super::ids::{LayerId, LayerIds, TaskId, ThreadId};
 use super::mailbox::{Exits, Mailbox, MailboxId, Request};
 use super::state::{self, State};
+use super::summary::Summary;
 use super::view::View;
-use super::{Masked, changes, mode_bits, scope_trace};
+use super::{Masked, Slots, changes, mode_bits, scope_trace};
 use crate::base::env;
 use crate::base::sync::{debug_assert_unlocked, thread_local};
 
@@ -268,7 +269,18 @@ impl Tls {
         let base_modes = owned.view().base_modes();
         let Owned { native, context, .. } = owned;
         self.modes.set(native.guards.refresh_modes(base_modes, context.layers()));
-        let summary = owned.view().summary();
+        self.publish_summary(owned.view().summary());
+    }
+
+    /// Computes what readers load after an innermost layer was pushed.
+    pub(super) fn publish_pushed(&self, modes: Masked<u8>, slots: &Slots) {
+        let (tree, flags, devices) = (self.tree.get(), self.flags.get(), self.devices.get());
+        let below = Summary { modes: Masked::default(), tree, flags, devices, is_opaque: false };
+        self.modes.set(modes.applied_to(self.modes.get()));
+        self.publish_summary(Summary::of_layer(modes, Some(slots)).over(below));
+    }
+
+    fn publish_summary(&self, summary: Summary) {
         if summary.names_flags() || self.names_flags() {
             self.tree.set(summary.tree);
             self.flags.set(summary.flags);

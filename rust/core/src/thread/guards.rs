@@ -27,17 +27,61 @@ pub(super) struct Guard {
     made_in: Layers,
 }
 
+/// The mode bits that a guard sets, those below it, and its rank, in one word that is stored and loaded at once.
 #[derive(Clone, Copy, Debug)]
-#[repr(align(8))]
-pub(super) struct GuardWord {
-    pub(super) modes: Masked<u8>,
-    /// All mode bits without this layer and those above. Recomputed when a lower layer changes, so removing this layer
-    /// always restores current values.
-    below: u8,
-    /// Whether `made_in` is set. Until then the guard was made in the current layers of the context.
-    is_moved: bool,
-    /// The number of layers of the context that lie below.
-    pub(super) rank: u32,
+pub(super) struct GuardWord(u64);
+
+/// Whether `made_in` is set. Until then the guard was made in the current layers of the context.
+const IS_MOVED: u64 = 1 << 24;
+const RANK_SHIFT: u32 = 32;
+
+impl GuardWord {
+    #[inline]
+    fn new(modes: Masked<u8>, below: u8, rank: u32) -> Self {
+        let modes = u64::from(modes.mask) | u64::from(modes.value) << 8;
+        GuardWord(modes | u64::from(below) << 16 | u64::from(rank) << RANK_SHIFT)
+    }
+
+    pub(super) fn modes(self) -> Masked<u8> {
+        let [mask, value, ..] = self.0.to_le_bytes();
+        Masked { mask, value }
+    }
+
+    pub(super) fn set_modes(&mut self, modes: Masked<u8>) {
+        let word = GuardWord::new(modes, self.below(), self.rank());
+        self.0 = word.0 | self.0 & IS_MOVED;
+    }
+
+    /// Returns all mode bits without this layer and those above. They are recomputed when a lower layer changes, so
+    /// removing this layer always restores current values.
+    #[inline]
+    fn below(self) -> u8 {
+        (self.0 >> 16) as u8
+    }
+
+    fn set_below(&mut self, below: u8) {
+        self.0 = self.0 & !(0xff << 16) | u64::from(below) << 16;
+    }
+
+    fn is_moved(self) -> bool {
+        self.0 & IS_MOVED != 0
+    }
+
+    /// Returns the number of layers of the context that lie below.
+    #[inline]
+    pub(super) fn rank(self) -> u32 {
+        (self.0 >> RANK_SHIFT) as u32
+    }
+
+    fn set_rank(&mut self, rank: u32) {
+        self.0 = self.0 & u64::from(u32::MAX) | u64::from(rank) << RANK_SHIFT;
+    }
+
+    /// Returns whether the guard is above all `depth` layers of the context in which it was made.
+    #[inline]
+    fn is_on_top(self, depth: u32) -> bool {
+        self.0 & (IS_MOVED | u64::from(u32::MAX) << RANK_SHIFT) == u64::from(depth) << RANK_SHIFT
+    }
 }
 
 // Every guard writes a whole layer.
@@ -134,15 +178,13 @@ impl Guards {
     /// Restores bits of a guard or of the base, if it still exists; `old` has the bits that it set of `mask`. Returns
     /// false if there is no such guard or base.
     pub(super) fn restore_mode(&mut self, target: LayerId, mask: u8, old: Masked<u8>) -> bool {
-        let modes = if target == self.base.id {
-            &mut self.base.modes
-        } else {
-            match self.guard_mut(target) {
-                Some(guard) => &mut guard.word.modes,
-                None => return false,
-            }
-        };
-        *modes = old.over(modes.within(!mask));
+        let restored = |modes: Masked<u8>| old.over(modes.within(!mask));
+        if target == self.base.id {
+            self.base.modes = restored(self.base.modes);
+            return true;
+        }
+        let Some(guard) = self.guard_mut(target) else { return false };
+        guard.word.set_modes(restored(guard.word.modes()));
         true
     }
 
@@ -184,7 +226,7 @@ impl Guards {
         }
         let id = ids.next();
         // Written in place: `Vec::push` builds a layer elsewhere and copies it.
-        let word = GuardWord { modes, below, is_moved: false, rank };
+        let word = GuardWord::new(modes, below, rank);
         place.write(Guard { id, scope, word, slots, made_in: None });
         // SAFETY: the element after the last one has just been written.
         unsafe { self.list.set_len(length + 1) };
@@ -196,11 +238,14 @@ impl Guards {
     #[inline]
     pub(super) fn pop_plain(&mut self, target: ExitTarget, depth: u32) -> Option<(LayerId, u8)> {
         let last = self.list.last()?;
-        if !last.is(target) || last.slots.is_some() || last.word.is_moved || last.word.rank != depth {
+        if !last.is(target) || last.slots.is_some() || !last.word.is_on_top(depth) {
             return None;
         }
-        let popped = (last.id, last.word.below);
-        self.list.truncate(self.list.len() - 1);
+        let popped = (last.id, last.word.below());
+        let length = self.list.len() - 1;
+        // SAFETY: the new length is smaller. The last element needs no drop: it has no slots, and a guard that was not
+        // moved has no layers.
+        unsafe { self.list.set_len(length) };
         Some(popped)
     }
 
@@ -214,7 +259,7 @@ impl Guards {
     /// Returns whether this is the innermost layer.
     #[inline]
     pub(super) fn is_innermost(&self, id: LayerId, depth: u32) -> bool {
-        self.list.last().is_some_and(|guard| guard.id == id && guard.word.rank == depth)
+        self.list.last().is_some_and(|guard| guard.id == id && guard.word.rank() == depth)
     }
 
     /// Removes the layers above one, innermost first. Removes nothing if there is no such layer.
@@ -225,9 +270,9 @@ impl Guards {
 
     /// Records the layers of the context in which guards were made, before the thread moves to others.
     pub(super) fn leave(&mut self, layers: &Layers) {
-        for guard in self.list.iter_mut().rev().take_while(|guard| !guard.word.is_moved) {
+        for guard in self.list.iter_mut().rev().take_while(|guard| !guard.word.is_moved()) {
             guard.made_in.clone_from(layers);
-            guard.word.is_moved = true;
+            guard.word.0 |= IS_MOVED;
         }
     }
 
@@ -242,13 +287,13 @@ impl Guards {
         *floor_rank = floor.as_ref().map_or(0, |floor| state::shared_depth(layers, floor));
         let mut rank = *floor_rank;
         for guard in list {
-            let own = if guard.word.is_moved {
+            let own = if guard.word.is_moved() {
                 state::shared_depth(layers, &guard.made_in)
             } else {
-                guard.word.rank
+                guard.word.rank()
             };
             rank = rank.max(own);
-            guard.word.rank = rank;
+            guard.word.set_rank(rank);
         }
     }
 
@@ -260,11 +305,11 @@ impl Guards {
         let floor_rank = self.floor_rank;
         let mut nodes: Vec<_> = state::iterate(layers).take_while(|node| node.depth() > floor_rank).collect();
         for guard in &mut self.list {
-            while let Some(node) = nodes.pop_if(|node| node.depth() <= guard.word.rank) {
+            while let Some(node) = nodes.pop_if(|node| node.depth() <= guard.word.rank()) {
                 word = node.layer.modes.applied_to(word);
             }
-            guard.word.below = word;
-            word = guard.word.modes.applied_to(word);
+            guard.word.set_below(word);
+            word = guard.word.modes().applied_to(word);
         }
         nodes.iter().rev().fold(word, |word, node| node.layer.modes.applied_to(word))
     }

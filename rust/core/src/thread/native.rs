@@ -55,7 +55,7 @@ pub(super) fn push_slots(scope: ScopeId, modes: Masked<u8>, slots: &Arc<Slots>) 
         owned.reserve_layer();
         let (below, depth, shared) = (current.modes.get(), owned.depth(), Some(slots.clone()));
         let id = owned.native.guards.push(&mut owned.ids, scope, modes, below, depth, shared)?;
-        current.publish(owned);
+        current.publish_pushed(modes, slots);
         Some(id)
     })
     .flatten()

@@ -47,7 +47,7 @@ impl<'a> Item<'a> {
 
     fn modes(self) -> Masked<u8> {
         match self {
-            Item::Guard(guard) => guard.word.modes,
+            Item::Guard(guard) => guard.word.modes(),
             Item::Layer(node) => node.layer.modes,
         }
     }
@@ -74,7 +74,7 @@ impl<'a> View<'a> {
         let mut guards = self.guards.list().iter().rev().peekable();
         let floor_rank = self.guards.floor_rank;
         std::iter::from_fn(move || {
-            let rank = guards.peek().map_or(floor_rank, |guard| guard.word.rank);
+            let rank = guards.peek().map_or(floor_rank, |guard| guard.word.rank());
             match nodes.next_if(|node| node.depth() > rank) {
                 Some(node) => Some(Item::Layer(node)),
                 None => guards.next().map(Item::Guard),
@@ -113,6 +113,11 @@ impl<'a> View<'a> {
         if self.guards.list().is_empty() && !self.guards.hide_the_context() {
             return self.context.summary().over(bases);
         }
+        if self.context.layers().is_none() {
+            let of_guard = |guard: &Guard| Summary::of_layer(guard.word.modes(), guard.slots.as_deref());
+            let guards = self.guards.list().iter().rev();
+            return guards.fold(Summary::default(), |above, guard| above.over(of_guard(guard))).over(bases);
+        }
         let layers = self.items().fold(Summary::default(), |above, item| {
             above.over(Summary::of_layer(item.modes(), item.slots().map(|slots| &**slots)))
         });
@@ -141,7 +146,17 @@ impl<'a> View<'a> {
     /// Returns the payload of a flag that a layer or base sets.
     #[inline]
     pub(super) fn flag(self, id: FlagId) -> Option<u64> {
-        // A loop instead of `visible`: this is the read of a flag in a scope.
+        if self.context.layers().is_none() {
+            // The read of a flag in a scope of native code: no merge of two lists.
+            for slots in self.guards.list().iter().rev().filter_map(|guard| guard.slots.as_ref()) {
+                let payload = slots.flags.word(id);
+                if payload.is_some() || slots.is_opaque {
+                    return payload;
+                }
+            }
+            // The base of a context sets no flags.
+            return self.guards.base().slots.as_ref()?.flags.word(id);
+        }
         for slots in self.all_slots() {
             let payload = slots.flags.word(id);
             if payload.is_some() || slots.is_opaque {

@@ -42,8 +42,8 @@ pub(crate) fn write_mode(name: &str, bit: Masked<u8>) -> Result<Option<WrittenMo
         let (layer, old) = match target {
             Some(Target::Guard(id)) => {
                 let guard = owned.native.guards.guard_mut(id)?;
-                let old = guard.word.modes.within(bit.mask);
-                guard.word.modes = bit.over(guard.word.modes);
+                let old = guard.word.modes().within(bit.mask);
+                guard.word.set_modes(bit.over(guard.word.modes()));
                 (id, old)
             }
             Some(Target::Layer(mark)) => return Some(Err(InContext::Layer(mark))),
