@@ -51,6 +51,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="the vendors' libraries are installed (make test-vendor), so none of their tests is skipped",
     )
+    parser.addoption(
+        "--torch",
+        default="fake",
+        metavar="PYTHON",
+        help="an interpreter with PyTorch for the tests of its settings (make test-integrations)",
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -140,6 +146,7 @@ def _driver_name(config: pytest.Config) -> str:
 def pytest_configure(config: pytest.Config) -> None:
     _receive_signals_in_child_processes()
     run_options.FULL = config.getoption("--full")
+    run_options.TORCH = config.getoption("--torch")
     if config.getoption("--driver") == "fake-cuda" and not fake_cuda.is_active():
         fake_cuda.restart_with_fakes(config)
 
