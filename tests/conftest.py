@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import os
 import signal
 import sys
 from collections.abc import Generator, Iterator
@@ -146,7 +147,9 @@ def _driver_name(config: pytest.Config) -> str:
 def pytest_configure(config: pytest.Config) -> None:
     _receive_signals_in_child_processes()
     run_options.FULL = config.getoption("--full")
-    run_options.TORCH = config.getoption("--torch")
+    python = config.getoption("--torch")
+    # Programs run in other folders.
+    run_options.TORCH = python if python == "fake" else os.path.abspath(python)
     if config.getoption("--driver") == "fake-cuda" and not fake_cuda.is_active():
         fake_cuda.restart_with_fakes(config)
 

@@ -2,4 +2,20 @@
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from interlock.integrations import torch as torch
+
+__all__ = ["torch"]
+
+
+def __getattr__(name: str) -> ModuleType:
+    """Import the module of a library on its first use."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+    from importlib import import_module
+
+    return import_module(f"{__name__}.{name}")

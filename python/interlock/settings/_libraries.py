@@ -36,7 +36,13 @@ _enabled: dict[str, _Library] = {}
 
 
 class Enabled:
-    """Settings that are known until the `with` block ends; `enable` and `register` return it."""
+    """Settings that are known until the `with` block ends; `enable` and `register` return it.
+
+    Args:
+        disable: Called at the end of the block.
+        names: What was enabled, for `repr`.
+
+    """
 
     def __init__(self, disable: Callable[[], None], names: Sequence[str]) -> None:
         self._disable = disable

@@ -35,7 +35,9 @@ class Origin(NamedTuple):
         return f"{self.file}:{self.line}"
 
 
-def _is_in(module: str, packages: Sequence[str]) -> bool:
+@functools.lru_cache(maxsize=4096)
+def _is_in(module: str, packages: tuple[str, ...]) -> bool:
+    """Return whether a module is in one of some packages. Cached: each frame of a stack is looked up."""
     return any(module == package or module.startswith(f"{package}.") for package in packages)
 
 
@@ -43,7 +45,7 @@ def _name(frame: FrameType) -> str:
     return str(frame.f_globals.get("__name__", ""))
 
 
-def caller(packages: Sequence[str] = (), groups: Sequence[tuple[str, str]] = ()) -> Origin:
+def caller(packages: tuple[str, ...] = (), groups: Sequence[tuple[str, str]] = ()) -> Origin:
     """Return the innermost frame that is neither of this package nor of the library that is written.
 
     Args:
@@ -65,7 +67,8 @@ def caller(packages: Sequence[str] = (), groups: Sequence[tuple[str, str]] = ())
         if not is_generated and not _is_in(module, packages) and not _is_in(module, _PASSED_ON):
             found = frame
             break
-        group = group or next((name for package, name in groups if _is_in(module, [package])), None)
+        if groups and group is None:
+            group = next((name for package, name in groups if _is_in(module, (package,))), None)
         frame = frame.f_back
     return Origin(
         found.f_code.co_filename,

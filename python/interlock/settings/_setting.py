@@ -38,10 +38,6 @@ class Unreadable(NamedTuple):
         return f"unreadable: {self.reason}"
 
 
-def _unchanged(value: Any) -> Any:
-    return value
-
-
 @dataclass(frozen=True, eq=False)
 class Setting:
     """One setting of a library.
@@ -81,8 +77,8 @@ class Setting:
     """A hazard of the setting; `explain` shows it."""
     guards: tuple[str, ...] = ()
     """What reacts to a change, such as `torch.compile`, which compiles again."""
-    convert: Callable[[Any], Any] = _unchanged
-    """Returns the value in the form that `get` returns, and raises for a value that is not accepted."""
+    convert: Callable[[Any], Any] | None = None
+    """Returns a value in the form in which `get` returns it, or raises; None to use values as they are."""
     restore: Callable[[Any], object] | None = None
     """Puts an earlier value back, if that differs from writing it; None to use `set`."""
     writers: tuple[str, ...] = ()
@@ -122,6 +118,8 @@ def converted(function: str, setting: Setting, value: Any) -> Any:
     """Return a value in the form in which it is read. Raises `SettingValueError` if it is not accepted."""
     if setting.set is None:
         raise SettingValueError(f"{function}: {setting.name} is read-only. {setting.note}".rstrip(". ") + ".")
+    if setting.convert is None:
+        return value
     try:
         return setting.convert(value)
     except SettingValueError as error:

@@ -184,7 +184,12 @@ LOG = Log()
 
 
 class Watch:
-    """Reports writes of enabled settings while it is open; `watch` returns it."""
+    """Reports writes of enabled settings while it is open; `watch` returns it.
+
+    Args:
+        on_write: Called after each write, or None.
+
+    """
 
     def __init__(self, on_write: Callable[[Write], object] | None) -> None:
         self._on_write = on_write
