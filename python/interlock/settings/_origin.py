@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import FrameType
 from typing import NamedTuple
 
@@ -35,10 +34,16 @@ class Origin(NamedTuple):
         return f"{self.file}:{self.line}"
 
 
-@functools.lru_cache(maxsize=4096)
+# Whether a module is in one of some packages: each frame of a stack is looked up.
+_found: dict[tuple[str, tuple[str, ...]], bool] = {}
+
+
 def _is_in(module: str, packages: tuple[str, ...]) -> bool:
-    """Return whether a module is in one of some packages. Cached: each frame of a stack is looked up."""
-    return any(module == package or module.startswith(f"{package}.") for package in packages)
+    found = _found.get((module, packages))
+    if found is None:
+        found = any(module == package or module.startswith(f"{package}.") for package in packages)
+        _found[module, packages] = found
+    return found
 
 
 def _name(frame: FrameType) -> str:
@@ -89,14 +94,16 @@ def _is_importing(frame: FrameType | None) -> bool:
     return False
 
 
-@functools.cache
-def _distributions() -> dict[str, list[str]]:
-    from importlib.metadata import packages_distributions
-
-    return dict(packages_distributions())
+# The distributions of each top module; None until they are first needed.
+_distributions: Mapping[str, list[str]] | None = None
 
 
 def distribution(module: str) -> str | None:
     """Return the name of the installed distribution that contains a module; None if there is none."""
-    names = _distributions().get(module.partition(".")[0])
+    global _distributions
+    if _distributions is None:
+        from importlib.metadata import packages_distributions
+
+        _distributions = packages_distributions()
+    names = _distributions.get(module.partition(".")[0])
     return names[0] if names else None

@@ -20,7 +20,8 @@ WATCHED = str(FOLDER / "watched.py")
 
 
 def watch(folder: Path, *arguments: str, **env: str) -> Result:
-    return run_with_torch(folder, "-m", "interlock", "watch", *arguments, env=env)
+    # pytest's workers set the variable.
+    return run_with_torch(folder, "-m", "interlock", "watch", *arguments, env={"COLUMNS": ""} | env)
 
 
 @pytest.mark.parametrize(
