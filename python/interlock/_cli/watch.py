@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.machinery
 import importlib.util
 import io
 import os
@@ -112,9 +113,12 @@ def run(command: Command, failed: int, changed: int) -> int:
             print_error(f'{PROGRAM}: cannot write "{command.json}": {error.strerror}')
             return failed
         json_file = os.path.abspath(command.json)
-    recorder = _Recorder()
+    recorder, process = _Recorder(), os.getpid()
     with settings.enable(), settings.watch(recorder.add):
         status, end = _run_program(command)
+        if os.getpid() != process:
+            # A forked child of the program ended by an exception or `sys.exit`.
+            return status
         _join_threads()
         changes, values = recorder.changes(), _changed_values()
     if command.json is not None:
@@ -183,6 +187,8 @@ def _script_code(command: Command, module: types.ModuleType) -> types.CodeType |
     if not sys.flags.safe_path:
         sys.path[0] = os.path.dirname(os.path.realpath(command.program))
     module.__file__ = os.path.abspath(command.program)
+    module.__loader__ = importlib.machinery.SourceFileLoader("__main__", module.__file__)
+    module.__dict__["__cached__"] = None
     return compile(source, module.__file__, "exec", dont_inherit=True)
 
 

@@ -14,6 +14,8 @@ from interlock.settings._setting import LOCK, Extent, Setting, Unreadable, read
 
 # The writes of one setting that are stored; a program that writes one in a loop keeps those of the others.
 _LONGEST_LOG = 1000
+# The writes of all settings that a watch stores.
+_LONGEST_WATCH = 10_000
 
 
 class Write(NamedTuple):
@@ -193,13 +195,13 @@ class Watch:
 
     def __init__(self, on_write: Callable[[Write], object] | None) -> None:
         self._on_write = on_write
-        self._writes: list[Write] = []
+        self._writes: deque[Write] = deque(maxlen=_LONGEST_WATCH)
         with LOCK:
             LOG.watches += (self,)
 
     @property
     def writes(self) -> list[Write]:
-        """The writes since the watch was opened, the oldest first."""
+        """The last 10,000 writes since the watch was opened, the oldest first."""
         with LOCK:
             return list(self._writes)
 

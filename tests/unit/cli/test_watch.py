@@ -38,6 +38,9 @@ def watch(folder: Path, *arguments: str, **env: str) -> Result:
         (["interrupt"], -signal.SIGINT),
         (["pipe"], 0),
         (["warn"], 0),
+        (["spawn"], 0),
+        (["fork"], 0),
+        (["source"], 0),
     ],
 )
 def test_watched_script_has_the_output_and_status_of_python(
@@ -99,7 +102,7 @@ def test_writes_at_import_and_later_are_reported_with_line_and_thread(tmp_path: 
     late, benchmark = changes["torch.num_threads"], changes["torch.backends.cudnn.benchmark"]
     assert (benchmark["before"], benchmark["after"], benchmark["at_import"]) == (False, True, True)
     assert benchmark["file"] == str(FOLDER / "flags_at_import_later.py")
-    assert (late["line"], late["function"], late["thread"], late["at_import"]) == (16, "work", "late", False)
+    assert (late["line"], late["function"], late["thread"], late["at_import"]) == (19, "work", "late", False)
     assert changes["torch.backends.cuda.matmul.allow_tf32"]["function"] == "<module>"
     variable = changes["environ.OMP_NUM_THREADS"]
     assert (variable["before"], variable["after"]) == (None, "1")
