@@ -213,6 +213,14 @@ def _flags(torch: ModuleType) -> Iterator[Setting | None]:
         default=False,
         doc="Whether products of fp16 may be accumulated in fp16.",
     )
+    # Since 2.15.
+    yield row(
+        "torch.backends.cuda.matmul.prefer_cublaslt_grouped_gemm",
+        "_get_cublaslt_prefer_grouped_gemm",
+        "_set_cublaslt_prefer_grouped_gemm",
+        default=False,
+        doc="Whether grouped products prefer cuBLASLt.",
+    )
     for library, doc in (
         ("linalg", "linear algebra"),
         ("blas", "products"),
