@@ -571,10 +571,11 @@ def _thread(torch: ModuleType) -> Iterator[Setting | None]:
         guards=_COMPILE,
         doc="Whether autocast caches converted weights.",
     )
-    yield mode(
+    yield thread(
         "torch.default_device",
         partial(_get_default_device, torch),
         torch.set_default_device,
+        writers=("torch.set_default_device",),
         convert=_device,
         doc="The device of new tensors; None for the CPU without any write.",
     )

@@ -10,7 +10,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Literal, Self, TypeAlias, TypeVar, get_args
 
 from interlock._quote import shown as quoted
 from interlock._scope_decorator import wrap_resumable
@@ -22,7 +22,8 @@ from interlock.settings._setting import LOCK, RELEASED, converted
 from interlock.settings._writes import Write, report, shown
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
-_ON_CONFLICT: Final = ("raise", "wait", "warn")
+_OnConflict: TypeAlias = Literal["raise", "wait", "warn"]
+_OnWrite: TypeAlias = Literal["raise", "warn", "ignore"]
 
 
 def _checked(function: str, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -74,11 +75,11 @@ class override:
     """
 
     def __init__(
-        self, values: Mapping[str, Any], *, on_conflict: str = "raise", timeout: float | None = None
+        self, values: Mapping[str, Any], *, on_conflict: _OnConflict = "raise", timeout: float | None = None
     ) -> None:
         if not isinstance(values, Mapping):
             raise TypeError(f"override: values must be a mapping, got {type(values).__name__}")
-        if on_conflict not in _ON_CONFLICT:
+        if on_conflict not in get_args(_OnConflict):
             raise ValueError(
                 f'override: on_conflict must be "raise", "wait" or "warn", got {quoted(on_conflict)}'
             )
@@ -280,8 +281,8 @@ class pin:
 
     """
 
-    def __init__(self, values: Mapping[str, Any], *, on_write: str = "raise") -> None:
-        if on_write not in ("raise", "warn", "ignore"):
+    def __init__(self, values: Mapping[str, Any], *, on_write: _OnWrite = "raise") -> None:
+        if on_write not in get_args(_OnWrite):
             raise ValueError(f'pin: on_write must be "raise", "warn" or "ignore", got {quoted(on_write)}')
         wanted = _checked("pin", values)
         for name in wanted:

@@ -6,7 +6,7 @@ import enum
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from interlock._quote import shown
 from interlock.errors import SettingValueError
@@ -67,7 +67,7 @@ class Setting:
     """Returns the value: None, a bool, a number or a string, so that it can be stored as JSON."""
     set: Callable[[Any], object] | None = None
     """Writes a value; None for a setting that can only be read."""
-    extent: str = Extent.PROCESS
+    extent: Extent | Literal["process", "thread", "context"] = Extent.PROCESS
     """Where the library stores the setting: `process`, `thread` or `context`."""
     default: Any = None
     """The value that the library has without any write; None if it depends on the machine."""

@@ -177,3 +177,16 @@ def test_help_describes_the_options(tmp_path: Path) -> None:
     )
     done = run_with_torch(tmp_path, "-m", "interlock", "--json", "watch", WATCHED)
     assert (done.code, "watch must be the first argument" in done.stderr) == (2, True)
+
+
+@pytest.mark.skipif("config.getoption('--torch') != 'fake'", reason="the other interpreter has no pytest")
+def test_run_of_pytest_is_watched(tmp_path: Path) -> None:
+    test = "import torch\n\ndef test_leak():\n    torch.backends.cudnn.benchmark = True\n"
+    (tmp_path / "test_leak.py").write_text(test)
+    options = ["-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)]
+    done, found = document(tmp_path, *options)
+    assert (done.code, "1 passed" in done.stdout) == (0, True), done.stdout
+    (leak,) = (each for each in found["settings"] if each["setting"].startswith("torch."))
+    assert (leak["setting"], leak["after"]) == ("torch.backends.cudnn.benchmark", True)
+    change = next(each for each in found["changes"] if each["setting"] == leak["setting"])
+    assert (change["function"], change["line"], change["at_import"]) == ("test_leak", 4, False)

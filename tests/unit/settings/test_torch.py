@@ -77,6 +77,10 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Any:
         ("node", [["allow_tf32", PROGRAM, "tf32", "ieee", False]]),
         ("deterministic", [["deterministic", PROGRAM, False, True, False]]),
         ("dtype", [["set_dtype", PROGRAM, "float32", "float64", False]]),
+        (
+            "device",
+            [["set_device", PROGRAM, None, "meta", False], ["set_device", PROGRAM, "meta", None, False]],
+        ),
     ],
 )
 def test_each_way_of_writing_a_setting_of_torch_is_recorded(found: Any, way: str, writes: Any) -> None:
