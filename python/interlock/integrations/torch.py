@@ -571,12 +571,13 @@ def _thread(torch: ModuleType) -> Iterator[Setting | None]:
         guards=_COMPILE,
         doc="Whether autocast caches converted weights.",
     )
+    # The compiler replaces this function by identity, so a wrapper would break its graphs.
     yield thread(
         "torch.default_device",
         partial(_get_default_device, torch),
         torch.set_default_device,
-        writers=("torch.set_default_device",),
         convert=_device,
+        note="Writes are not recorded.",
         doc="The device of new tensors; None for the CPU without any write.",
     )
     yield mode(

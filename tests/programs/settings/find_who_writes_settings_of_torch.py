@@ -70,11 +70,6 @@ def set_dtype():
     torch.set_default_dtype(torch.float64)
 
 
-def set_device():
-    torch.set_default_device("meta")
-    torch.set_default_device(None)
-
-
 original = torch._C._set_cudnn_benchmark.__wrapped__
 found = {
     "property": who(BENCHMARK, by_property),
@@ -88,7 +83,6 @@ found = {
     "node": who("torch.backends.cuda.matmul.fp32_precision", allow_tf32),
     "deterministic": who("torch.deterministic_algorithms", deterministic),
     "dtype": who("torch.default_dtype", set_dtype),
-    "device": who("torch.default_device", set_device),
 }
 with settings.pin({BENCHMARK: False}):
     try:

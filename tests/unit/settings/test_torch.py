@@ -77,10 +77,6 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Any:
         ("node", [["allow_tf32", PROGRAM, "tf32", "ieee", False]]),
         ("deterministic", [["deterministic", PROGRAM, False, True, False]]),
         ("dtype", [["set_dtype", PROGRAM, "float32", "float64", False]]),
-        (
-            "device",
-            [["set_device", PROGRAM, None, "meta", False], ["set_device", PROGRAM, "meta", None, False]],
-        ),
     ],
 )
 def test_each_way_of_writing_a_setting_of_torch_is_recorded(found: Any, way: str, writes: Any) -> None:
@@ -121,3 +117,15 @@ def test_torch_compile_and_script_work_while_settings_are_enabled(tmp_path: Path
             "functions": ["attend"],
             "groups": ["None", "torch.compile"],
         }
+
+
+@needs_torch
+def test_torch_compile_treats_each_setter_as_without_settings(tmp_path: Path) -> None:
+    program = "settings/compile_each_setter_of_torch.py"
+    plain, enabled, enabled_late = (
+        eval_with_torch(program, tmp_path, when) for when in ("", "first", "late")
+    )
+    assert early == plain
+    assert late == plain
+    assert len(plain) > 40
+    assert list(plain.values()).count("compiled") > 30
