@@ -122,9 +122,7 @@ def test_torch_compile_and_script_work_while_settings_are_enabled(tmp_path: Path
 @needs_torch
 def test_torch_compile_treats_each_setter_as_without_settings(tmp_path: Path) -> None:
     program = "settings/compile_each_setter_of_torch.py"
-    plain, enabled, enabled_late = (
-        eval_with_torch(program, tmp_path, when) for when in ("", "first", "late")
-    )
+    plain, early, late = (eval_with_torch(program, tmp_path, when) for when in ("", "first", "late"))
     assert early == plain
     assert late == plain
     assert len(plain) > 40
