@@ -18,7 +18,7 @@ from tests.helpers.subprocess import PROGRAMS, Result, run_command
 
 FAKE = Path(__file__).parent / "fake_torch"
 # The import of PyTorch takes seconds on a busy machine, and its compiler takes a minute.
-SECONDS = 300.0
+SECONDS = 600.0
 
 
 def is_real() -> bool:

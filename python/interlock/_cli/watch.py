@@ -188,7 +188,6 @@ def _script_code(command: Command, module: types.ModuleType) -> types.CodeType |
         sys.path[0] = os.path.dirname(os.path.realpath(command.program))
     module.__file__ = os.path.abspath(command.program)
     module.__loader__ = importlib.machinery.SourceFileLoader("__main__", module.__file__)
-    module.__dict__["__cached__"] = None
     return compile(source, module.__file__, "exec", dont_inherit=True)
 
 

@@ -103,9 +103,9 @@ class Observer:
         addressed = [
             each for each in direct if arguments[: len(each.writer_arguments)] == each.writer_arguments
         ]
-        compared = dict.fromkeys(
-            relative for each in addressed or direct for relative in _registry.relatives(each)
-        )
+        # Arguments that select no setting, such as another environment variable, may still change a family.
+        changing = addressed or [each for each in direct if each.family]
+        compared = dict.fromkeys(relative for each in changing for relative in _registry.relatives(each))
         writes: list[Write] = []
         refusals: list[Callable[[], None]] = []
         origin: Origin | None = None

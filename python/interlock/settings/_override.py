@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import functools
 import inspect
@@ -10,7 +9,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, Self, TypeAlias, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypeVar, get_args
 
 from interlock._quote import shown as quoted
 from interlock._scope_decorator import wrap_resumable
@@ -20,6 +19,9 @@ from interlock.settings._holds import Scope
 from interlock.settings._origin import caller
 from interlock.settings._setting import LOCK, RELEASED, converted
 from interlock.settings._writes import Write, report, shown
+
+if TYPE_CHECKING:
+    import asyncio
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _OnConflict: TypeAlias = Literal["raise", "wait", "warn"]
@@ -115,6 +117,9 @@ class override:
         return self
 
     async def __aenter__(self) -> Self:
+        # Imported here, so that programs without event loops do not import it.
+        import asyncio
+
         scope = self._scope()
         loop = asyncio.get_running_loop()
         deadline = None if self._timeout is None else loop.time() + self._timeout

@@ -31,6 +31,9 @@ async def main(seed):
         asyncio.create_task(hold(choose.randint(1, 5)), context=contextvars.copy_context())
         for _ in range(TASKS)
     ]
+    await asyncio.sleep(0)
+    # All but the first wait, or have joined it.
+    tasks[-1].cancel()
     while pending := [task for task in tasks if not task.done()]:
         if choose.random() < 0.3:
             choose.choice(pending).cancel()

@@ -31,7 +31,7 @@ def fail():
 if __name__ == "__main__":
     torch._C._set_grad_enabled(False)
     print(sys.argv[1:], __name__, __file__, sys.path[0], sys.flags.optimize, flush=True)
-    print(sys.modules["__main__"].fail is fail, __package__, __spec__, __cached__, flush=True)
+    print(sys.modules["__main__"].fail is fail, __package__, __spec__, flush=True)
     match sys.argv[1]:
         case "thread":
             threading.Thread(target=work, name="late").start()
