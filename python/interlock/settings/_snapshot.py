@@ -64,7 +64,13 @@ def diff(before: Mapping[str, Any], after: Mapping[str, Any] | None = None) -> l
         before: A snapshot, or what its JSON was read as.
         after: A later one; None for the present values.
 
+    Raises:
+        TypeError: An argument is not a mapping.
+
     """
+    for name, value in (("before", before), ("after", {} if after is None else after)):
+        if not isinstance(value, Mapping):
+            raise TypeError(f"diff: {name} must be a mapping, got {type(value).__name__}")
     one, other = _flat(before), _flat(snapshot() if after is None else after)
     names = dict.fromkeys([*one, *other])
     return [

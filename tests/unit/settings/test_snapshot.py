@@ -48,6 +48,8 @@ def test_diff_of_two_snapshots_lists_missing_settings(library: Library) -> None:
         ("a.d", None, 3),
     ]
     assert str(settings.diff(one, other)[0]) == "a.b: 1 -> None"
+    with pytest.raises(TypeError, match="diff: after must be a mapping, got list"):
+        settings.diff(one, [])  # type: ignore[arg-type]
 
 
 def test_restore_of_some_settings_leaves_the_others(library: Library) -> None:
