@@ -7,15 +7,18 @@ GPU_PYTHON ?=
 PYTHONS ?=
 export PYTHONS
 
+# Interpreters with PyTorch for test-integrations, separated by spaces; the default is two environments of its own.
+TORCH_PYTHONS ?=
+
 REQUIRE_PYTHON = command -v $(PYTHON) > /dev/null || \
 	{ echo "$(PYTHON) was not found: install CPython 3.11 or newer." >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-training docs test test-all test-long test-pythons test-sanitized test-gpu test-vendor fuzz compare bench \
-	bench-gpu install install-light wheel generate format clean environment test-environment
+.PHONY: help demo demo-training docs test test-all test-integrations test-long test-pythons test-sanitized test-gpu \
+	test-vendor fuzz compare bench bench-gpu install install-light wheel generate format clean environment test-environment
 
 help: ## list the targets
-	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "make %-14s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "make %-18s %s\n", $$1, $$2 }'
 
 # In an environment of their own, so that they do not replace the build of `make install`.
 DEMO_PYTHON := .venv-demo/bin/python
@@ -54,6 +57,15 @@ test-vendor: test-environment ## install the vendors' libraries (4 GB) and test 
 	@$(PYTHON) tools/environment.py vendor
 	@$(VENV_PYTHON) tools/package.py install release .venv-vendor/bin/python
 	@.venv-vendor/bin/python -m pytest tests/hardware/vendor --vendor
+
+# Not part of `make test`, because it installs 8 GB, in separate environments.
+TORCH_VERSIONS := 2.13 2.15
+test-integrations: install ## install PyTorch 2.13 and 2.15 (8 GB) and test its settings with each; TORCH_PYTHONS=PYTHON uses another
+	@$(if $(TORCH_PYTHONS),,for version in $(TORCH_VERSIONS); do \
+		$(PYTHON) tools/environment.py integrations-$$version || exit 1; done)
+	@for python in $(or $(TORCH_PYTHONS),$(TORCH_VERSIONS:%=.venv-integrations-%/bin/python)); do \
+		$$python -W ignore -c 'import torch; print("PyTorch", torch.__version__)' && \
+		$(VENV_PYTHON) -m pytest tests/unit/settings tests/unit/cli/test_watch.py --torch=$$python || exit 1; done
 
 # Not part of `make test`: it takes several times as long, and needs interpreters that a machine may lack.
 test-pythons: test-environment ## run every test on each CPython from 3.11 to 3.15 found on PATH, in pyenv or in PYTHONS=folder:folder

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import os
 import signal
 import sys
 from collections.abc import Generator, Iterator
@@ -63,6 +64,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--vendor",
         action="store_true",
         help="the vendors' libraries are installed (make test-vendor), so none of their tests is skipped",
+    )
+    parser.addoption(
+        "--torch",
+        default="fake",
+        metavar="PYTHON",
+        help="an interpreter with PyTorch for the tests of its settings (make test-integrations)",
     )
 
 
@@ -178,6 +185,9 @@ def pytest_configure(config: pytest.Config) -> None:
     _receive_signals_in_child_processes()
     run_options.FULL = config.getoption("--full")
     gc.disable()  # Until the tests are collected.
+    python = config.getoption("--torch")
+    # Programs run in other folders.
+    run_options.TORCH = python if python == "fake" else os.path.abspath(python)
     if config.getoption("--driver") == "fake-cuda" and not fake_cuda.is_active():
         fake_cuda.restart_with_fakes(config)
 

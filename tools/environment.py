@@ -1,8 +1,8 @@
 """Create a virtual environment, or print one sentence about the requirement that is missing.
 
 interlock is built and tested in `.venv`; the demos install it in `.venv-demo`. `vendor` creates
-`.venv-vendor` with the libraries of vendors, and `docs` creates `.venv-docs` with the programs that build the
-site.
+`.venv-vendor` with the libraries of vendors, `docs` creates `.venv-docs` with the programs that build the
+site, and `integrations-2.13` and `integrations-2.15` create environments with these versions of PyTorch.
 
 The Makefile runs this file with the interpreter `PYTHON`. It uses syntax that every Python 3 accepts (quoted
 annotations, no f-strings), so that an interpreter that is too old can still report this.
@@ -16,7 +16,10 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ENVIRONMENT = os.path.join(ROOT, ".venv")
-OTHER_ENVIRONMENTS = {use: os.path.join(ROOT, ".venv-" + use) for use in ("demo", "vendor", "docs")}
+INTEGRATIONS = ("integrations-2.13", "integrations-2.15")
+OTHER_ENVIRONMENTS = {
+    use: os.path.join(ROOT, ".venv-" + use) for use in ("demo", "vendor", "docs", *INTEGRATIONS)
+}
 
 MISSING_PYTHON = (
     "interlock needs CPython 3.11 or newer and {0} is {1}: "
@@ -82,7 +85,7 @@ def create(environment: str) -> None:
 
 
 def requirements(use: str) -> "list[str]":
-    """Return the requirements in pyproject.toml for an environment: `test`, `vendor` or `docs`."""
+    """Return the requirements in pyproject.toml for an environment: `test`, `vendor`, `docs`, ..."""
     import tomllib
 
     with open(os.path.join(ROOT, "pyproject.toml"), "rb") as file:
@@ -93,6 +96,8 @@ def requirements(use: str) -> "list[str]":
         "vendor": extras["test-vendor"],
         "docs": extras["docs"],
     }
+    # A dot is not allowed in the name of an extra.
+    wanted.update({each: extras["test-" + each.replace(".", "-")] for each in INTEGRATIONS})
     return [str(requirement) for requirement in wanted[use]]
 
 
@@ -114,7 +119,7 @@ def install(environment: str, wanted: "list[str]") -> None:
 def main(arguments: "list[str]") -> int:
     """Prepare `.venv-demo`, or for `test` `.venv` with the test requirements, or another environment."""
     use = arguments[0] if arguments else "demo"
-    tools = [] if use == "docs" else ["cargo", "cc"]
+    tools = [] if use in ("docs", *INTEGRATIONS) else ["cargo", "cc"]
     sentence = missing(tools + (["cargo-clippy", "cargo-fmt"] if use == "test" else []))
     if sentence is None and use == "vendor":
         sentence = missing_wheels()

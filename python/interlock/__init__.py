@@ -397,7 +397,7 @@ if TYPE_CHECKING or HAS_TENSORS:
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from interlock import aio, testing
+    from interlock import aio, integrations, settings, testing
 
 __all__ = [
     "AcceleratorError",
@@ -577,6 +577,7 @@ __all__ = [
     "int16",
     "int32",
     "int64",
+    "integrations",
     "is_anomaly_check_nan_enabled",
     "is_anomaly_enabled",
     "is_deterministic_algorithms_warn_only_enabled",
@@ -685,6 +686,7 @@ __all__ = [
     "set_grad_enabled",
     "set_multithreading_enabled",
     "set_num_threads",
+    "settings",
     "short",
     "sigmoid",
     "sigmoid_",
@@ -792,7 +794,7 @@ def get_include() -> str:
 
 
 def __getattr__(name: str) -> ModuleType:
-    """Import `aio` or `testing` on first use, so that `import interlock` does not import asyncio."""
+    """Import a module on its first use, so that `import interlock` does not import asyncio, for example."""
     if name not in _LAZY:
         raise attribute_error(__name__, name)
     from importlib import import_module
@@ -804,5 +806,5 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *_LAZY})
 
 
-_LAZY = frozenset({"aio", "testing"})
+_LAZY = frozenset({"aio", "integrations", "settings", "testing"})
 remove_missing(globals(), _LAZY)

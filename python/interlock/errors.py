@@ -42,10 +42,15 @@ __all__ = [
     "OutOfMemoryError",
     "ReadOnlyFlagError",
     "ScopeWarning",
+    "SettingConflictError",
+    "SettingPinnedError",
+    "SettingValueError",
+    "SettingWarning",
     "ShapeError",
     "TaskIsRunningError",
     "UnknownFlagError",
     "UnknownLibraryError",
+    "UnknownSettingError",
     "UnsupportedError",
 ]
 
@@ -262,6 +267,35 @@ class ContextNotAtHandError(InterlockError, RuntimeError):
     """
 
 
+class SettingValueError(InterlockError, ValueError):
+    """A setting of another library does not accept a value, is read-only, or is declared wrongly.
+
+    Pass a value that the message describes; a read-only setting is changed by its library only.
+    """
+
+
+class UnknownSettingError(InterlockError, LookupError):
+    """No setting of an enabled and imported library has this name.
+
+    Use the name that the message suggests; `settings.names` lists all. Call `settings.enable` with the
+    library first, and import the library.
+    """
+
+
+class SettingConflictError(InterlockError, RuntimeError):
+    """A setting of the process is held by another scope, or pinned, with another value.
+
+    Exit the scope that the message names first, request its value, or pass `on_conflict="wait"`.
+    """
+
+
+class SettingPinnedError(InterlockError, RuntimeError):
+    """A pinned setting was written.
+
+    Remove the write, or release the pin; the message has the lines of both.
+    """
+
+
 class ShapeError(InterlockError, RuntimeError, ValueError):
     """The shapes of tensors are not valid for an operation or do not match.
 
@@ -304,6 +338,14 @@ class ScopeWarning(RuntimeWarning):
     Exit scopes in the reverse order of entering them, on the thread that entered them. Issued with
     `INTERLOCK_DEBUG=1` in the environment. Without it, a process issues one warning, if scopes of two asyncio
     tasks overlap that have no state of their own (`interlock.aio`).
+    """
+
+
+class SettingWarning(UserWarning):
+    """A setting of another library was changed while a scope held it or a pin kept it.
+
+    Remove one of the two writes; the message has their lines. Also issued where `on_conflict` or `on_write`
+    is `"warn"`.
     """
 
 

@@ -43,6 +43,7 @@ COMMANDS_TESTED_BY = {
     "memory_timeline.md": "tests/unit/cli/test_memory.py",
     "precision.md": "tests/integration/test_precision.py",
     "command_line.md": "tests/unit/cli/test_docs_command_line.py",
+    "settings.md": "tests/unit/settings/test_docs_settings.py",
 }
 # The page whose Python blocks another test runs.
 PYTHON_TESTED_BY = {"differences.md": "tests/conformance/test_differences.py"}

@@ -23,6 +23,8 @@ NO_VARIABLES = {
     "VERBOSE_ON": "a level of a vendor library",
     "VERBOSE_ON_CREATION": "a level of a vendor library",
 }
+# The variables of other libraries, which interlock shows but does not read.
+OF_OTHER_LIBRARIES = ROOT / "python" / "interlock" / "settings" / "_environ.py"
 NAME = re.compile(r'(?<![a-z])"([A-Z][A-Z0-9]*_[A-Z0-9_]*)"')
 # A name without an underscore is recognized by the call that reads it.
 READ = re.compile(r'environ(?:ment)?(?:\.get\(|\[)"([A-Z]+)"')
@@ -42,7 +44,7 @@ def named_in_rust() -> set[str]:
 def named_in_python() -> set[str]:
     """Return the names in the Python package, without `__all__` and the attributes of modules."""
     found: set[str] = set()
-    for path in (ROOT / "python").glob("**/*.py"):
+    for path in {*(ROOT / "python").glob("**/*.py")} - {OF_OTHER_LIBRARIES}:
         source = re.sub(r"__all__ = \[.*?\]", "", path.read_text(), flags=re.DOTALL)
         found.update(NAME.findall(source), READ.findall(source))
     return found
@@ -53,6 +55,13 @@ def test_every_variable_in_the_sources_is_listed(named: Callable[[], set[str]]) 
     names = named()
     assert names & LISTED
     assert sorted(names - LISTED - NO_VARIABLES.keys()) == []
+
+
+def test_variables_of_other_libraries_are_listed_on_the_page_of_settings() -> None:
+    page = (ROOT / "docs" / "settings.md").read_text()
+    names = set(NAME.findall(OF_OTHER_LIBRARIES.read_text()))
+    assert "OMP_NUM_THREADS" in names
+    assert sorted(name for name in names if f"`{name}`" not in page) == []
 
 
 def test_every_variable_that_the_core_reads_is_listed() -> None:

@@ -48,6 +48,8 @@ NOT_OF_INTERLOCK = (
     "interlock._suggest",
     "interlock.aio",
     "interlock.backends.xeon",
+    "interlock.integrations",
+    "interlock.settings",
     "interlock.testing",
     "interlock.utils.checkpoint",
 )
@@ -101,7 +103,7 @@ def test_import_leaves_out_the_report_and_other_explicit_modules() -> None:
     assert {name for name in loaded if name.startswith(NOT_OF_INTERLOCK)} == set()
 
 
-@pytest.mark.parametrize("name", ["aio", "testing"])
+@pytest.mark.parametrize("name", ["aio", "integrations", "settings", "testing"])
 def test_modules_imported_on_first_use_need_no_import_statement(name: str) -> None:
     loaded = modules_after(f"import interlock; assert interlock.{name}.__all__", ())
     assert f"interlock.{name}" in loaded

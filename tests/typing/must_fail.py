@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import Literal
 
 import interlock
-from interlock import accelerator, aio, backends, device, inference_mode, no_grad, set_grad_enabled
+from interlock import (
+    accelerator,
+    aio,
+    backends,
+    device,
+    inference_mode,
+    no_grad,
+    set_grad_enabled,
+    settings,
+)
 from interlock.backends import cudnn, mkldnn
 
 backends.fp32_precision = "fp32"  # error: assignment
@@ -120,3 +129,7 @@ accelerator.memory.history(stacks="c++")  # error: arg-type
 accelerator.memory.snapshot()["segment"]  # error: typeddict-item
 with interlock.Event():  # error: attr-defined
     pass
+settings.override({"torch.num_threads": 1}, on_conflict="later")  # error: arg-type
+settings.pin({"torch.num_threads": 1}, on_write="log")  # error: arg-type
+settings.Setting("mylib.level", get=lambda: 1, extent="task")  # error: arg-type
+settings.enable(settings)  # error: arg-type

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Generator
 from typing import Any, Literal, assert_type
 
 import interlock
-from interlock import aio, backends, enable_grad, inference_mode, no_grad, set_grad_enabled
+from interlock import aio, backends, enable_grad, inference_mode, no_grad, set_grad_enabled, settings
 from interlock.backends import Flag, cudnn, mkldnn
 
 
@@ -159,6 +159,14 @@ maybe_literal = register("reveal.maybe_literal", None, type=Literal["a", "b"], d
 assert_type(maybe_literal, Flag[Literal["a", "b"] | None])
 declared: Flag[Literal["a", "b"]] = register("reveal.declared", "a", choices=["a", "b"], doc="x")
 assert_type(backends.override({literal: "a", declared: "b"})(function)(1), float)
+settings_row = settings.Setting("reveal.setting", get=lambda: 1, set=print, extent="thread")
+with settings.register(settings_row) as enabled, settings.watch() as watched:
+    assert_type(enabled, settings.Enabled)
+    assert_type(watched.writes, list[settings.Write])
+    assert_type(settings.override({"reveal.setting": 1})(function)(1), float)
+    assert_type(settings.override({"reveal.setting": 1}, on_conflict="wait")(coroutine)(1).close(), None)
+    assert_type(settings.explain("reveal.setting"), settings.Explanation)
+    assert_type(settings.diff(settings.snapshot()), list[settings.Difference])
 with mkldnn.verbose(mkldnn.VERBOSE_OFF) as scope:
     assert_type(scope, mkldnn.verbose)
     assert_type(scope.level, int)

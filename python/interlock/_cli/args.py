@@ -20,7 +20,9 @@ COMMANDS = {
     "explain": "one flag in full: value, origin, type and documentation",
     "accelerators": "the devices and their memory, or the reason why none is available",
     "memory": "a memory snapshot: peak, call sites, fragmentation; with --html its timeline",
+    "watch": "which code of a program changes settings of PyTorch and the environment",
 }
+WATCH_USAGE = f"{PROGRAM} watch [--json FILE] [--fail] script.py ARGS... | -m module ARGS..."
 _COMMON_OPTIONS = ("--json", "--color", "--help")
 _FLAG_OPTIONS = ("--import",)
 """Options that only the report and the commands that show flags accept."""
@@ -62,6 +64,8 @@ def parse(command_line: Sequence[str]) -> Arguments | str:
         suggestion = _suggest_command(command)
         known = "" if suggestion else f"; the commands are {', '.join(COMMANDS)}"
         raise UnknownNameError(f'unknown command "{command}"{known}', suggestion)
+    if command == "watch":
+        raise UsageError(f"watch must be the first argument; usage: {WATCH_USAGE}")
     if command == "report":
         command = None
     parser = _parser(command)
@@ -119,11 +123,16 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(f"{message}; see `{self.prog} --help`")
 
 
+def help_of(command: str) -> str:
+    """Return the text that `--help` prints for a command."""
+    return _parser(command).format_help()
+
+
 def _parser(command: str | None) -> argparse.ArgumentParser:
     """Return the parser of a command, or of the report."""
     parser = _Parser(
         prog=f"{PROGRAM} {command or ''}".strip(),
-        usage=None if command else f"{PROGRAM} [COMMAND] [OPTION...]",
+        usage={None: f"{PROGRAM} [COMMAND] [OPTION...]", "watch": WATCH_USAGE}.get(command),
         description=f"Show {COMMANDS[command]}."
         if command
         else "Show devices, libraries, flags and variables.",
@@ -131,6 +140,12 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+    if command == "watch":
+        # Only for the text of `--help`: what follows the program is not parsed, see `_cli.watch`.
+        parser.add_argument("--json", metavar="FILE", help="write the changes as one JSON document to a file")
+        parser.add_argument("--fail", action="store_true", help="exit with 5 if a setting was changed")
+        parser.add_argument("-m", metavar="MODULE", help="run a module, like `python -m`")
+        return parser
     if command == "flags":
         parser.add_argument(
             "names",

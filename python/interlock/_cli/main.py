@@ -24,6 +24,7 @@ EXIT_OUTPUT_ERROR = 1
 EXIT_USAGE_ERROR = 2
 EXIT_IMPORT_ERROR = 3
 EXIT_SNAPSHOT_ERROR = 4
+EXIT_SETTINGS_CHANGED = 5
 
 
 class ModuleImportError(Exception):
@@ -33,6 +34,8 @@ class ModuleImportError(Exception):
 def main(command_line: Sequence[str]) -> int:
     """Run a command line and return the exit status."""
     try:
+        if command_line[:1] == ["watch"]:
+            return _watch(command_line[1:])
         arguments = parse(command_line)
         if isinstance(arguments, str):
             _console.print_output(arguments)
@@ -48,6 +51,18 @@ def main(command_line: Sequence[str]) -> int:
     except _console.OutputError as error:
         return _failed(str(error), EXIT_OUTPUT_ERROR)
     return 0
+
+
+def _watch(command_line: Sequence[str]) -> int:
+    """Run the program of `watch` and return its exit status."""
+    # Imported here: the other commands need no settings of other libraries.
+    from interlock._cli import watch
+
+    command = watch.parse(command_line)
+    if isinstance(command, str):
+        _console.print_output(command)
+        return 0
+    return watch.run(command, EXIT_OUTPUT_ERROR, EXIT_SETTINGS_CHANGED)
 
 
 def import_all(names: Iterable[str]) -> None:

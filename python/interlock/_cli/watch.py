@@ -1,0 +1,331 @@
+"""Runs a program and reports the settings of other libraries that it changed."""
+
+from __future__ import annotations
+
+import importlib.machinery
+import importlib.util
+import io
+import os
+import signal
+import sys
+import threading
+import types
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import interlock
+from interlock import settings
+from interlock._cli.args import PROGRAM, WATCH_USAGE, help_of
+from interlock._cli.collect import UsageError
+from interlock._cli.json_output import document
+from interlock._console import Cell, Layout, Row, Section, Style, Table, print_error, width
+from interlock.settings import Write, _registry
+from interlock.settings._environ import THREADS
+from interlock.settings._writes import plain, shown
+
+_POOLS = ("torch", "numpy", "scipy", "sklearn", "numba", "numexpr", "polars", "jax")
+"""Modules whose import may start the threads that a variable limits."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """The command line of `watch`."""
+
+    program: str
+    """The file of a script, or the name of a module."""
+    arguments: tuple[str, ...]
+    is_module: bool
+    json: str | None
+    fail: bool
+
+
+@dataclass(frozen=True)
+class Change:
+    """The writes of one setting by one line of code from one value to another."""
+
+    setting: str
+    before: Any
+    after: Any
+    file: str | None
+    line: int | None
+    function: str | None
+    distribution: str | None
+    at_import: bool
+    thread: str
+    times: int
+    group: str | None
+    problem: str | None
+    """Why the write has no effect, as far as interlock knows."""
+
+
+@dataclass(frozen=True)
+class Changed:
+    """A setting whose value at the end differs from the one at the start."""
+
+    setting: str
+    before: Any
+    after: Any
+
+
+def parse(arguments: Sequence[str]) -> Command | str:
+    """Parse what follows `watch`, or return the text for `--help`. Raises `UsageError`."""
+    json, fail = None, False
+    rest = list(arguments)
+    while rest:
+        argument = rest.pop(0)
+        if argument in ("-h", "--help"):
+            return help_of("watch")
+        if argument == "--fail":
+            fail = True
+        elif argument == "--json" or argument.startswith("--json="):
+            json = argument.partition("=")[2] if "=" in argument else rest.pop(0) if rest else ""
+            if not json:
+                raise UsageError(f"watch: --json must be followed by a file; usage: {WATCH_USAGE}")
+        elif argument == "-m":
+            if not rest:
+                raise UsageError(f"watch: -m must be followed by a module; usage: {WATCH_USAGE}")
+            return Command(rest[0], tuple(rest[1:]), True, json, fail)
+        elif argument.startswith("-"):
+            raise UsageError(f'watch has no option "{argument}"; usage: {WATCH_USAGE}')
+        else:
+            return Command(argument, tuple(rest), False, json, fail)
+    raise UsageError(f"watch: a script or -m module is missing; usage: {WATCH_USAGE}")
+
+
+def run(command: Command, failed: int, changed: int) -> int:
+    """Run the program and report its writes.
+
+    Args:
+        command: The command line.
+        failed: The exit status if the program or the file of `--json` cannot be used.
+        changed: The exit status for `--fail`.
+
+    Returns:
+        The exit status: that of the program, if nothing is wrong.
+
+    """
+    if command.json is not None:
+        try:
+            Path(command.json).write_text("", encoding="utf-8")
+        except OSError as error:
+            print_error(f'{PROGRAM}: cannot write "{command.json}": {error.strerror}')
+            return failed
+        json_file = os.path.abspath(command.json)
+    recorder, process = _Recorder(), os.getpid()
+    with settings.enable(), settings.watch(recorder.add):
+        status, end = _run_program(command)
+        if os.getpid() != process:
+            # A forked child of the program ended by an exception or `sys.exit`.
+            return status
+        _join_threads()
+        changes, values = recorder.changes(), _changed_values()
+    if command.json is not None:
+        text = document(changes=changes, settings=values, status=status)
+        Path(json_file).write_text(text, encoding="utf-8")
+    _print(Layout(width()).text(_sections(changes, values)))
+    if end is not None:
+        end()
+    return changed if status == 0 and command.fail and (values or any(map(_has_effect, changes))) else status
+
+
+def _run_program(command: Command) -> tuple[int, Callable[[], None] | None]:
+    """Run the program as `python` does.
+
+    Returns:
+        The exit status, and what ends this process in the way in which the program ended, or None.
+
+    """
+    module = types.ModuleType("__main__")
+    module.__dict__["__builtins__"] = __builtins__
+    # The program finds its own options, signals and modules.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    sys.modules["__main__"] = module
+    try:
+        code = (_module_code if command.is_module else _script_code)(command, module)
+        if isinstance(code, str):
+            print_error(code)
+            return 2 if not command.is_module else 1, None
+        exec(code, module.__dict__)
+    except SystemExit as error:
+        return _exit_status(error.code), None
+    except BaseException as error:
+        # The first frame is that of this function.
+        traceback = _without_own_frames(error.__traceback__)
+        sys.excepthook(type(error), error.with_traceback(traceback), traceback)
+        if isinstance(error, KeyboardInterrupt):
+            return 128 + signal.SIGINT, _interrupt
+        return 1, None
+    finally:
+        _flush()
+    return 0, None
+
+
+def _without_own_frames(found: types.TracebackType | None) -> types.TracebackType | None:
+    while found is not None and found.tb_frame.f_code.co_filename == __file__:
+        found = found.tb_next
+    return found
+
+
+def _interrupt() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def _script_code(command: Command, module: types.ModuleType) -> types.CodeType | str:
+    sys.argv[:] = [command.program, *command.arguments]
+    try:
+        with io.open_code(os.path.abspath(command.program)) as file:
+            source = file.read()
+    except OSError as error:
+        return (
+            f"{sys.executable}: can't open file {os.path.abspath(command.program)!r}: "
+            f"[Errno {error.errno}] {error.strerror}"
+        )
+    if not sys.flags.safe_path:
+        sys.path[0] = os.path.dirname(os.path.realpath(command.program))
+    module.__file__ = os.path.abspath(command.program)
+    module.__loader__ = importlib.machinery.SourceFileLoader("__main__", module.__file__)
+    return compile(source, module.__file__, "exec", dont_inherit=True)
+
+
+def _module_code(command: Command, module: types.ModuleType) -> types.CodeType | str:
+    """Return the code of a module as `python -m` runs it, and fill in the attributes of `module`."""
+    # Seen by the packages that are imported on the way.
+    sys.argv[:] = ["-m", *command.arguments]
+    name = command.program
+    try:
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.submodule_search_locations is not None:
+            name = f"{name}.__main__"
+            spec = importlib.util.find_spec(name)
+    except (ImportError, ValueError) as error:
+        return f"{sys.executable}: Error while finding module specification for {name!r} ({error})"
+    loader: Any = None if spec is None else spec.loader
+    code = loader.get_code(name) if hasattr(loader, "get_code") else None
+    if spec is None or code is None:
+        return f"{sys.executable}: No module named {name}"
+    module.__spec__, module.__loader__, module.__package__ = spec, loader, spec.parent
+    module.__file__ = sys.argv[0] = spec.origin or name
+    assert isinstance(code, types.CodeType)
+    return code
+
+
+def _exit_status(code: object) -> int:
+    """Return the exit status that Python gives a process for the code of a `SystemExit`."""
+    if code is None:
+        return 0
+    if isinstance(code, int):
+        return code & 0xFF
+    _flush()
+    print(code, file=sys.stderr)
+    return 1
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None and not stream.closed:
+            try:
+                stream.flush()
+            except OSError:
+                # The reader of the program's output has closed its pipe.
+                continue
+
+
+def _join_threads() -> None:
+    """Wait for the threads of the program, as Python does before it exits."""
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join()
+
+
+class _Recorder:
+    """Collects the writes of the program, and what is known about their effect at that time."""
+
+    def __init__(self) -> None:
+        self._problems: dict[int, str] = {}
+
+    def add(self, write: Write) -> None:
+        loaded = [name for name in _POOLS if name in sys.modules]
+        if write.setting.removeprefix("environ.") in THREADS and write.changed and loaded:
+            self._problems[write.order] = f"too late: {', '.join(loaded)} imported before"
+
+    def changes(self) -> list[Change]:
+        """Return the writes by setting and line, in the order of their first write."""
+        found: dict[tuple[object, ...], Change] = {}
+        for write in settings.writes():
+            where = (write.file, write.line, write.function, write.at_import, write.thread)
+            key = (write.setting, plain(write.old), plain(write.new), *where)
+            before = found.get(key)
+            found[key] = Change(
+                write.setting,
+                plain(write.old),
+                plain(write.new),
+                write.file,
+                write.line,
+                write.function,
+                write.distribution,
+                write.at_import,
+                write.thread,
+                write.times + (0 if before is None else before.times),
+                write.group,
+                self._problems.get(write.order, None if before is None else before.problem),
+            )
+        return list(found.values())
+
+
+def _has_effect(change: Change) -> bool:
+    return bool(change.before != change.after)
+
+
+def _changed_values() -> list[Changed]:
+    """Return the settings whose value on this thread differs from that when they became known."""
+    found = []
+    for name, value in settings.snapshot().items():
+        if name in settings.names() and (first := _registry.first(name)) != value:
+            found.append(Changed(name, plain(first), plain(value)))
+    return found
+
+
+def _sections(changes: Iterable[Change], values: Sequence[Changed]) -> list[Section]:
+    rows = [_row(change) for change in changes if _has_effect(change)]
+    columns = ("setting", "before", "after", "by", "package", "when", "thread")
+    written: Table | Cell = Table(columns, tuple(rows)) if rows else Cell("No setting was changed.")
+    end = [Row((Cell(each.setting), Cell(shown(each.before)), Cell(shown(each.after)))) for each in values]
+    left: Table | Cell = (
+        Table(("setting", "before", "after"), tuple(end)) if end else Cell("All settings are as they were.")
+    )
+    return [
+        Section("Settings that the program changed", (written,)),
+        Section("Settings that differ at the end", (left,)),
+    ]
+
+
+def _row(change: Change) -> Row:
+    place = "code that cannot be seen" if change.file is None else f"{change.file}:{change.line}"
+    function = "" if change.function in (None, "<module>") else f" {change.function}"
+    when = "at import" if change.at_import else "later"
+    notes = []
+    if change.times > 1:
+        notes.append(Cell(f"{change.times} times", Style.DIM))
+    if change.group is not None:
+        notes.append(Cell(f"by {change.group}", Style.DIM))
+    if change.problem is not None:
+        notes.append(Cell(change.problem, Style.PROBLEM))
+    cells = (
+        Cell(change.setting, no_wrap=True),
+        Cell(shown(change.before)),
+        Cell(shown(change.after)),
+        Cell(place + function, no_wrap=True),
+        Cell(change.distribution or "-"),
+        Cell("-" if change.file is None else when),
+        Cell(change.thread),
+    )
+    return Row(cells, tuple(notes))
+
+
+def _print(text: str) -> None:
+    """Print the report to standard error: standard output is the program's."""
+    print_error(f"\n{interlock.__name__} watch\n{text}".rstrip("\n"))

@@ -1,0 +1,21 @@
+"""What interlock knows of other libraries. Each library has a module, which does not import the library."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from interlock.integrations import torch as torch
+
+__all__ = ["torch"]
+
+
+def __getattr__(name: str) -> ModuleType:
+    """Import the module of a library on its first use."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+    from importlib import import_module
+
+    return import_module(f"{__name__}.{name}")

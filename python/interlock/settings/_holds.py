@@ -1,0 +1,431 @@
+"""The scopes that hold settings of the process, and the writes that scopes and pins make.
+
+A setting of the process has one value, so scopes that want different values cannot be open at one time. The
+levels of a `Hold` are nested scopes of one holder, the innermost last. A level is shared by scopes with equal
+values. The holder is a context: a scope belongs to it if its context has the holder's scopes in its chain,
+which a context gets by being the same or by being copied inside of them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import os
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from interlock.errors import SettingPinnedError, SettingWarning
+from interlock.settings import _registry
+from interlock.settings._origin import Origin
+from interlock.settings._setting import LOCK, RELEASED, Extent, Setting, Unreadable, read
+from interlock.settings._writes import LOG, Write, same, shown
+
+_innermost: contextvars.ContextVar[Scope | None] = contextvars.ContextVar(
+    "interlock_setting_scope", default=None
+)
+
+
+class Scope:
+    """One entered `override`, or one `pin`."""
+
+    def __init__(
+        self, kind: str, values: Mapping[str, Any], origin: Origin, on_write: str | None = None
+    ) -> None:
+        self.kind = kind
+        self.values = dict(values)
+        self.origin = origin
+        self.thread_id = threading.get_ident()
+        self.on_write = on_write
+        """For a pin, what happens on a write by other code; None for an override."""
+        self.parent: Scope | None = None
+        self.is_open = False
+        self.before: dict[str, Any] = {}
+        """The values to put back, of settings of a thread or a context."""
+
+    def describe(self, name: str) -> str:
+        """Return the value, line and thread of the scope for a message."""
+        verb = "pinned to" if self.on_write is not None else "held with the value"
+        value = shown(self.values[name])
+        return f"{verb} {value} by the {self.kind} at {self.origin} (thread {self.origin.thread})"
+
+
+@dataclass
+class Level:
+    """The value of one or more scopes with equal values."""
+
+    wanted: Any
+    value: Any
+    """What reading returns after `wanted` was written."""
+    members: list[Scope]
+    related: dict[str, tuple[Any, Any]] = field(default_factory=dict)
+    """The old and new values of other settings of the family that the write changed."""
+
+    @property
+    def pin(self) -> Scope | None:
+        """The pin among the members."""
+        return next((each for each in self.members if each.on_write is not None), None)
+
+
+@dataclass
+class Hold:
+    """The scopes that hold one setting of the process."""
+
+    before: Any
+    levels: list[Level] = field(default_factory=list)
+
+
+_holds: dict[str, Hold] = {}
+# The open scopes of a setting of a thread, by setting and thread, the innermost last.
+_thread_scopes: dict[tuple[str, int], list[Scope]] = {}
+# Called, and removed, once a scope has released a setting.
+wakers: list[Callable[[], None]] = []
+
+
+class _Applying(threading.local):
+    active = False
+
+
+_applying = _Applying()
+
+
+def is_applying() -> bool:
+    """Return whether this thread writes a setting for a scope, which is recorded with the scope's line."""
+    return _applying.active
+
+
+@contextlib.contextmanager
+def _unrecorded() -> Iterator[None]:
+    before, _applying.active = _applying.active, True
+    try:
+        yield
+    finally:
+        _applying.active = before
+
+
+def apply(setting: Setting, value: Any, origin: Origin, *, back: bool = False) -> list[Write]:
+    """Write a setting, and record the change with the line of the scope that causes it.
+
+    Args:
+        setting: The setting, which is not read-only.
+        value: The value to write.
+        origin: The line to record.
+        back: Whether an earlier value is put back.
+
+    """
+    assert setting.set is not None
+    write = setting.restore if back and setting.restore is not None else setting.set
+    compared = _registry.relatives(setting)
+    before = [LOG.look(each) for each in compared]
+    with _unrecorded():
+        write(value)
+    after = [read(each) for each in compared]
+    return [
+        LOG.add(each, old, new, origin)
+        for each, old, new in zip(compared, before, after, strict=True)
+        if each is setting or not same(old, new)
+    ]
+
+
+def chain() -> list[Scope]:
+    """Return the open scopes of this context, the innermost first."""
+    found, scope = [], _innermost.get()
+    while scope is not None:
+        if scope.is_open:
+            found.append(scope)
+        scope = scope.parent
+    return found
+
+
+def blockers(name: str, value: Any, own: Sequence[Scope]) -> list[Scope]:
+    """Return the scopes that must end before a scope of the chain `own` may hold a setting with a value."""
+    hold = _holds.get(name)
+    if hold is None:
+        return []
+    *below, top = hold.levels
+    blocking = [each for level in below for each in level.members if each not in own]
+    if not same(top.wanted, value):
+        # Nothing may change a pinned value, not even a scope inside of the pin.
+        blocking += [each for each in top.members if each not in own or each.on_write is not None]
+    return blocking
+
+
+def conflicts(scope: Scope, own: Sequence[Scope]) -> dict[str, list[Scope]]:
+    """Return the blockers of each setting of the process that a scope wants."""
+    found = {name: blockers(name, value, own) for name, value in scope.values.items() if _is_of_process(name)}
+    return {name: blocking for name, blocking in found.items() if blocking}
+
+
+def _is_of_process(name: str) -> bool:
+    return _registry.get("override", name).extent == Extent.PROCESS
+
+
+def enter(scope: Scope, *, nest: bool = True) -> tuple[dict[str, list[Scope]], list[Write]]:
+    """Enter a scope: write all its settings, or none if another scope holds one with another value.
+
+    Args:
+        scope: The scope.
+        nest: Whether scopes that this context opens later nest in it.
+
+    Returns:
+        The blockers of each setting in conflict, and the writes if there is none.
+
+    """
+    with LOCK:
+        own = chain()
+        blocking = conflicts(scope, own)
+        if blocking:
+            return blocking, []
+        writes: list[Write] = []
+        entered: list[str] = []
+        try:
+            for name, value in scope.values.items():
+                setting = _registry.get("override", name)
+                entered.append(name)
+                writes += _hold(scope, setting, value)
+            blocking = _disturbed(scope, own)
+        except BaseException:
+            _leave(scope, reversed(entered))
+            raise
+        if blocking:
+            _leave(scope, reversed(entered))
+            return blocking, []
+        scope.is_open = True
+        if nest:
+            scope.parent = _innermost.get()
+            _innermost.set(scope)
+        return {}, writes
+
+
+def _hold(scope: Scope, setting: Setting, value: Any) -> list[Write]:
+    """Write one setting for a scope and note what to put back."""
+    name, current = setting.name, LOG.look(setting)
+    if setting.extent != Extent.PROCESS:
+        writes = apply(setting, value, scope.origin)
+        scope.before[name] = current
+        if setting.extent == Extent.THREAD:
+            _thread_scopes.setdefault((name, scope.thread_id), []).append(scope)
+        return writes
+    hold = _holds.get(name)
+    if hold is not None and same(hold.levels[-1].wanted, value):
+        hold.levels[-1].members.append(scope)
+        return []
+    writes = [] if same(current, value) else apply(setting, value, scope.origin)
+    hold = _holds.setdefault(name, Hold(current))
+    related = {write.setting: (write.old, write.new) for write in writes if write.setting != name}
+    hold.levels.append(Level(value, read(setting), [scope], related))
+    return writes
+
+
+def _disturbed(scope: Scope, own: Sequence[Scope]) -> dict[str, list[Scope]]:
+    """Return the blockers of settings that other scopes hold and that a scope has changed by an alias."""
+    found = {}
+    for name in scope.values:
+        setting = _registry.get("override", name)
+        for other in _registry.relatives(setting):
+            hold = _holds.get(other.name)
+            if hold is None or other is setting or same(read(other), hold.levels[-1].value):
+                continue
+            foreign = [
+                each
+                for each in hold.levels[-1].members
+                if each is not scope and (each not in own or each.on_write is not None)
+            ]
+            if foreign:
+                found[other.name] = foreign
+    return found
+
+
+def leave(scope: Scope) -> list[Write]:
+    """Exit a scope: put back the values of before where no other scope needs the present ones.
+
+    Returns:
+        The writes.
+
+    Raises:
+        Exception: The library refused a value. All other settings are put back.
+
+    """
+    with LOCK:
+        if not scope.is_open:
+            return []
+        scope.is_open = False
+        # A context that was copied inside of the scope keeps it in its chain, where it is skipped.
+        if _innermost.get() is scope:
+            _innermost.set(next(iter(chain()), None))
+        return _leave(scope, reversed(list(scope.values)))
+
+
+def _leave(scope: Scope, names: Iterator[str]) -> list[Write]:
+    writes: list[Write] = []
+    errors: list[Exception] = []
+    for name in names:
+        setting = _registry.known(name)
+        try:
+            if setting is None or setting.extent == Extent.PROCESS:
+                writes += _release(scope, name, setting)
+            else:
+                writes += _restore(scope, setting)
+        except Exception as error:
+            errors.append(error)
+    RELEASED.notify_all()
+    ready = wakers.copy()
+    wakers.clear()
+    for wake in ready:
+        wake()
+    if errors:
+        raise errors[0]
+    return writes
+
+
+def _release(scope: Scope, name: str, setting: Setting | None) -> list[Write]:
+    hold = _holds.get(name)
+    index = (
+        -1
+        if hold is None
+        else next((index for index, level in enumerate(hold.levels) if scope in level.members), -1)
+    )
+    if hold is None or index < 0:
+        return []
+    level = hold.levels[index]
+    level.members.remove(scope)
+    if level.members:
+        return []
+    is_top = level is hold.levels[-1]
+    hold.levels.remove(level)
+    if not hold.levels:
+        del _holds[name]
+    if not is_top or setting is None:
+        return []
+    wanted = hold.levels[-1].value if hold.levels else hold.before
+    current = LOG.look(setting)
+    if not (setting.per_thread_reads and threading.get_ident() != scope.thread_id):
+        if same(current, wanted):
+            return []
+        if not same(current, level.value):
+            _warn_of_third_value(scope, name, current)
+            return []
+    untouched = {
+        other: old for other, (old, new) in level.related.items() if same(read(_registry.get("", other)), new)
+    }
+    writes = apply(setting, wanted, scope.origin, back=True)
+    for other, old in untouched.items():
+        # PyTorch's precision "highest", for example, is not stored as the tree of precisions that reads so.
+        relative = _registry.get("", other)
+        if relative.set is not None and not isinstance(old, Unreadable) and not same(read(relative), old):
+            writes += apply(relative, old, scope.origin, back=True)
+    return writes
+
+
+def _restore(scope: Scope, setting: Setting) -> list[Write]:
+    """Put back a setting of a thread or a context."""
+    if setting.name not in scope.before:
+        return []
+    before = scope.before.pop(setting.name)
+    if setting.extent == Extent.THREAD:
+        if threading.get_ident() != scope.thread_id:
+            message = f"{setting.name} is left as it is on thread {scope.origin.thread}: the scope that was "
+            _warn(scope, f"{message}entered there was exited on thread {threading.current_thread().name}")
+            return []
+        open_scopes = _thread_scopes[setting.name, scope.thread_id]
+        index = open_scopes.index(scope)
+        inner = open_scopes[index + 1 :]
+        del open_scopes[index]
+        if not open_scopes:
+            del _thread_scopes[setting.name, scope.thread_id]
+        # Scopes of this thread ended out of order. The next inner one puts back what this one would have.
+        if inner and same(read(setting), inner[-1].values[setting.name]):
+            inner[0].before[setting.name] = before
+            return []
+    return [] if same(read(setting), before) else apply(setting, before, scope.origin, back=True)
+
+
+def _warn_of_third_value(scope: Scope, name: str, current: Any) -> None:
+    last = next(iter(reversed(LOG.of(name))), None)
+    by = f" at {last.file}:{last.line}" if last is not None and last.file is not None else ""
+    _warn(
+        scope,
+        f"{name} was set to {shown(current)}{by} while the {scope.kind} at {scope.origin} held it with the "
+        f"value {shown(scope.values[name])}; it is left as it is",
+    )
+
+
+def _warn(scope: Scope, message: str) -> None:
+    warnings.warn_explicit(message, SettingWarning, scope.origin.file, scope.origin.line)
+
+
+def holders(name: str) -> list[Scope]:
+    """Return the scopes and pins that hold a setting of the process, the outermost first."""
+    hold = _holds.get(name)
+    return [] if hold is None else [scope for level in hold.levels for scope in level.members]
+
+
+def pinned(name: str) -> tuple[Scope, Any] | None:
+    """Return the pin of a setting, and the value that it keeps."""
+    hold = _holds.get(name)
+    if hold is None:
+        return None
+    pin = hold.levels[-1].pin
+    return None if pin is None else (pin, hold.levels[-1].value)
+
+
+def refused(setting: Setting, value: Any, written_by: str) -> Callable[[], None] | None:
+    """Undo a write of a pinned setting.
+
+    Returns:
+        What reports the write after the lock was released; None if the setting is not pinned to another
+        value.
+
+    """
+    found = pinned(setting.name)
+    if found is None or same(found[1], value):
+        return None
+    pin, wanted = found
+    with _unrecorded():
+        (setting.restore or setting.set or _ignore)(wanted)
+    LOG.remember(setting, read(setting))
+    message = f"{setting.name} is {pin.describe(setting.name)}; {written_by} {shown(value)}"
+
+    def report() -> None:
+        if pin.on_write == "raise":
+            raise SettingPinnedError(f"{message} is refused")
+        if pin.on_write == "warn":
+            _warn(pin, f"{message} was undone")
+
+    return report
+
+
+def look(setting: Setting) -> Any:
+    """Read a setting, record a change that no write explains, and undo it if the setting is pinned."""
+    value = LOG.look(setting)
+    found = pinned(setting.name)
+    if found is None or (setting.per_thread_reads and threading.get_ident() != found[0].thread_id):
+        return value
+    pin, wanted = found
+    if refused(setting, value, "") is None:
+        return value
+    if pin.on_write != "ignore":
+        message = f"{setting.name} is {pin.describe(setting.name)}; code that cannot be seen wrote"
+        _warn(pin, f"{message} {shown(value)}, which was undone")
+    return wanted
+
+
+def _ignore(value: Any) -> None:
+    """Write nothing."""
+
+
+def _forget_other_holders() -> None:
+    """Release in a forked child what threads and contexts hold that do not exist in it."""
+    LOCK._at_fork_reinit()  # type: ignore[attr-defined]
+    RELEASED._at_fork_reinit()  # type: ignore[attr-defined]
+    wakers.clear()
+    own = chain()
+    scopes = {id(each): each for name in _holds for each in holders(name)}
+    for scope in scopes.values():
+        if scope not in own and scope.on_write is None:
+            leave(scope)
+
+
+os.register_at_fork(after_in_child=_forget_other_holders)

@@ -1,0 +1,96 @@
+"""Runs a function when a module is imported."""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.machinery
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec as _find_spec
+from types import ModuleType
+
+from interlock.errors import SettingWarning
+from interlock.settings._setting import LOCK
+
+_waiting: dict[str, Callable[[], None]] = {}
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    """Finds the modules that are waited for with the other finders, and extends their loaders."""
+
+    def __init__(self) -> None:
+        self._searched: set[str] = set()
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None, /
+    ) -> importlib.machinery.ModuleSpec | None:
+        # `find_spec` below asks this finder again.
+        if fullname not in _waiting or fullname in self._searched:
+            return None
+        self._searched.add(fullname)
+        try:
+            spec = _find_spec(fullname)
+        finally:
+            self._searched.discard(fullname)
+        if spec is not None and spec.loader is not None:
+            _run_after_import(spec.loader, fullname)
+        return spec
+
+
+def _run_after_import(loader: importlib.abc.Loader, name: str) -> None:
+    execute = loader.exec_module
+
+    def exec_module(module: ModuleType) -> None:
+        del loader.exec_module
+        execute(module)
+        try:
+            run(name)
+        except Exception as error:
+            message = f"the settings of {name} are not known: {type(error).__name__}: {error}"
+            warnings.warn(message, SettingWarning, stacklevel=2)
+
+    try:
+        loader.exec_module = exec_module  # type: ignore[method-assign]
+    except AttributeError:
+        # A loader with slots: the module is found at the next use of this package, see `run_imported`.
+        return
+
+
+_finder = _Finder()
+
+
+def on_import(name: str, function: Callable[[], None]) -> None:
+    """Run a function once the import of a module has ended, or now if it has."""
+    with LOCK:
+        _waiting[name] = function
+        if _finder not in sys.meta_path:
+            sys.meta_path.insert(0, _finder)
+    run_imported()
+
+
+def cancel(name: str) -> None:
+    """Wait for a module no longer."""
+    with LOCK:
+        _waiting.pop(name, None)
+        if not _waiting and _finder in sys.meta_path:
+            sys.meta_path.remove(_finder)
+
+
+def run(name: str) -> None:
+    """Run the function that waits for a module."""
+    with LOCK:
+        function = _waiting.get(name)
+        cancel(name)
+        if function is not None:
+            function()
+
+
+def run_imported() -> None:
+    """Run the functions that wait for modules which are imported already."""
+    for name in list(_waiting):
+        module = sys.modules.get(name)
+        spec = getattr(module, "__spec__", None)
+        # A module that is being imported runs its function at the end of its import.
+        if module is not None and not getattr(spec, "_initializing", False):
+            run(name)

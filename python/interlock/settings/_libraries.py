@@ -1,0 +1,204 @@
+"""Makes the settings of libraries known: now, or when the library is imported."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from interlock._quote import quoted
+from interlock._suggest import closest_match
+from interlock.errors import SettingValueError
+from interlock.settings import _import_hook, _registry
+from interlock.settings._observer import Observer
+from interlock.settings._setting import LOCK, Setting
+
+KNOWN = {"environ": "interlock.settings._environ", "torch": "interlock.integrations.torch"}
+"""The libraries that `enable` accepts, with the modules that declare their settings.
+
+Such a module has `LIBRARY`, and `install`, which is called once the library is imported and returns its
+settings.
+"""
+
+
+@dataclass
+class _Library:
+    """A library or a set of rows that is enabled."""
+
+    observer: Observer
+    uses: int = 0
+    settings: tuple[Setting, ...] = ()
+    waits_for: str | None = None
+
+
+_enabled: dict[str, _Library] = {}
+
+
+class Enabled:
+    """Settings that are known until the `with` block ends; `enable` and `register` return it.
+
+    Args:
+        disable: Called at the end of the block.
+        names: What was enabled, for `repr`.
+
+    """
+
+    def __init__(self, disable: Callable[[], None], names: Sequence[str]) -> None:
+        self._disable = disable
+        self._names = tuple(names)
+
+    def __repr__(self) -> str:
+        return f"<Enabled: {', '.join(self._names)}>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._disable()
+
+
+def enable(*libraries: str) -> Enabled:
+    """Make the settings of libraries known, now or when the libraries are imported.
+
+    No value is changed, and no library is imported. The functions of a library that write its settings are
+    wrapped, so that their writes are recorded.
+
+    Args:
+        libraries: The names of the libraries: `torch`, and `environ` for the environment variables that
+            numerical libraries read. Without a name all of them.
+
+    Returns:
+        A context manager that calls `disable` at its end; it need not be entered.
+
+    Raises:
+        SettingValueError: interlock knows no settings of a library.
+
+    Example:
+        >>> from interlock import settings
+        >>> with settings.enable("torch"):
+        ...     pass
+
+    """
+    chosen = tuple(dict.fromkeys(libraries or KNOWN))
+    for name in chosen:
+        if name not in KNOWN:
+            similar = closest_match(str(name), KNOWN)
+            hint = f'; did you mean "{similar}"?' if similar else f"; known: {', '.join(KNOWN)}"
+            raise SettingValueError(f"enable: unknown library {quoted(str(name))}{hint}")
+    for name in chosen:
+        with LOCK:
+            if name not in _enabled:
+                module = importlib.import_module(KNOWN[name])
+                _enabled[name] = _Library(Observer(module.PACKAGES, module.GROUPS))
+                _start(name, _enabled[name], module.IMPORTED, module.install)
+            _enabled[name].uses += 1
+    return Enabled(lambda: disable(*chosen), chosen)
+
+
+def _start(
+    name: str,
+    library: _Library,
+    imported: str | None,
+    install: Callable[[Observer], Iterable[Setting]],
+) -> None:
+    def activate() -> None:
+        settings = tuple(install(library.observer))
+        _registry.add(settings)
+        library.settings = settings
+
+    library.waits_for = imported
+    if imported is None:
+        activate()
+    else:
+        _import_hook.on_import(imported, activate)
+
+
+def disable(*libraries: str) -> None:
+    """Undo `enable`: forget the settings of libraries, and put the wrapped functions back.
+
+    A library that was enabled several times stays enabled until it was disabled as often. Open scopes and
+    pins of its settings are released first by the caller, otherwise they put nothing back.
+
+    Args:
+        libraries: The names of the libraries; without a name all that are enabled.
+
+    """
+    with LOCK:
+        for name in libraries or tuple(_enabled):
+            library = _enabled.get(name)
+            if library is None:
+                continue
+            library.uses -= 1
+            if library.uses > 0 and libraries:
+                continue
+            del _enabled[name]
+            if library.waits_for is not None:
+                _import_hook.cancel(library.waits_for)
+            library.observer.stop()
+            _registry.remove(library.settings)
+
+
+def register(*settings: Setting, library: str | None = None) -> Enabled:
+    """Make settings of any library known.
+
+    The functions that a setting names as its `writers` are wrapped while it is known.
+
+    Args:
+        settings: The declarations.
+        library: The module that has to be imported first; the settings are known from then on. None if they
+            can be read now.
+
+    Returns:
+        A context manager that forgets the settings at its end; it need not be entered.
+
+    Raises:
+        SettingValueError: The name of a setting is taken.
+        TypeError: An argument is not a `Setting`.
+
+    """
+    for each in settings:
+        if not isinstance(each, Setting):
+            raise TypeError(f"register: settings must be Setting objects, got {type(each).__name__}")
+    names = [each.name for each in settings]
+    packages = [library] if library is not None else [name.partition(".")[0] for name in names]
+    key = f"registered {id(settings)} {', '.join(names)}"
+
+    def install(observer: Observer) -> Iterable[Setting]:
+        wrap_writers(observer, settings)
+        return settings
+
+    with LOCK:
+        registered = _Library(Observer(packages))
+        _enabled[key] = registered
+        registered.uses = 1
+        try:
+            _start(key, registered, library, install)
+        except BaseException:
+            disable(key)
+            raise
+    return Enabled(lambda: disable(key), names)
+
+
+def wrap_writers(observer: Observer, settings: Iterable[Setting]) -> None:
+    """Wrap the functions that settings name as their writers; one that does not exist is skipped."""
+    writers: dict[str, list[Setting]] = {}
+    for each in settings:
+        for path in each.writers:
+            writers.setdefault(path, []).append(each)
+    for path, written in writers.items():
+        owner, _, attribute = path.rpartition(".")
+        found = resolve(owner)
+        if found is not None:
+            observer.wrap(found, attribute, written)
+
+
+def resolve(path: str) -> Any:
+    """Return the object of a dotted path whose first part is an imported module; None if there is none."""
+    import sys
+
+    first, *rest = path.split(".")
+    found: Any = sys.modules.get(first)
+    for part in rest:
+        found = getattr(found, part, None)
+    return found

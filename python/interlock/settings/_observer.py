@@ -1,0 +1,127 @@
+"""Wraps the functions of a library that write its settings, so that each call is recorded."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from interlock.settings import _holds, _registry
+from interlock.settings._origin import Origin, caller
+from interlock.settings._setting import LOCK, Setting, read
+from interlock.settings._writes import LOG, Write, report, same
+
+
+class Observer:
+    """Wraps the functions of one library.
+
+    Args:
+        packages: The packages of the library: a write is attributed to the code that calls them.
+        groups: Pairs of a package and a name for writes that the package makes by itself.
+
+    """
+
+    def __init__(self, packages: Sequence[str], groups: Sequence[tuple[str, str]] = ()) -> None:
+        self._packages = tuple(packages)
+        self._groups = tuple(groups)
+        self._is_bypassed: Callable[[], bool] | None = None
+        self._is_active = True
+        # The functions and their wrappers, by identity: a function of a C module has no place for a mark.
+        self._wrappers: dict[int, tuple[Callable[..., Any], Callable[..., Any]]] = {}
+        self._replaced: list[tuple[object, str, Callable[..., Any], Callable[..., Any]]] = []
+
+    def bypass_while(self, is_bypassed: Callable[[], bool]) -> None:
+        """Do not record calls while a function returns True: while a compiler traces them."""
+        self._is_bypassed = is_bypassed
+
+    def wrap(self, owner: object, attribute: str, settings: Sequence[Setting]) -> None:
+        """Replace a function that writes settings by one that records each call.
+
+        Args:
+            owner: The module or object that has the function; one without it is left as it is.
+            attribute: The name of the function.
+            settings: The settings that it writes. A call is recorded for those that its arguments select,
+                even if it does not change them, and for each setting of their families that it changes.
+
+        """
+        original = getattr(owner, attribute, None)
+        if original is None or not callable(original):
+            return
+        known = self._wrappers.get(id(original))
+        wrapper = self._wrapper(original, tuple(settings)) if known is None else known[1]
+        self._wrappers[id(original)] = (original, wrapper)
+        setattr(owner, attribute, wrapper)
+        self._replaced.append((owner, attribute, original, wrapper))
+
+    def replace_copies(self, owner: object, attribute: str) -> None:
+        """Replace a reference to a function that was wrapped, if `attribute` of `owner` is one."""
+        original = getattr(owner, attribute, None)
+        known = self._wrappers.get(id(original))
+        if known is not None and known[0] is original:
+            setattr(owner, attribute, known[1])
+            self._replaced.append((owner, attribute, known[0], known[1]))
+
+    def stop(self) -> None:
+        """Put the functions back. A wrapper that other code has stored records nothing from now on."""
+        self._is_active = False
+        for owner, attribute, original, wrapper in reversed(self._replaced):
+            if getattr(owner, attribute, None) is wrapper:
+                setattr(owner, attribute, original)
+        self._replaced.clear()
+
+    def _wrapper(self, original: Callable[..., Any], direct: tuple[Setting, ...]) -> Callable[..., Any]:
+        is_bypassed = self._is_bypassed
+        if is_bypassed is None:
+
+            def write(*arguments: Any, **named: Any) -> Any:
+                return self._write(original, direct, arguments, named)
+
+        else:
+
+            def write(*arguments: Any, **named: Any) -> Any:
+                # A compiler that traces this function must meet only the function of the library.
+                if is_bypassed():
+                    return original(*arguments, **named)
+                return self._write(original, direct, arguments, named)
+
+        # A function of a C module may lack some of these attributes.
+        for name in functools.WRAPPER_ASSIGNMENTS:
+            if hasattr(original, name):
+                setattr(write, name, getattr(original, name))
+        write.__wrapped__ = original  # type: ignore[attr-defined]
+        return write
+
+    def _write(
+        self,
+        original: Callable[..., Any],
+        direct: tuple[Setting, ...],
+        arguments: tuple[Any, ...],
+        named: dict[str, Any],
+    ) -> Any:
+        if not self._is_active or _holds.is_applying():
+            return original(*arguments, **named)
+        addressed = [
+            each for each in direct if arguments[: len(each.writer_arguments)] == each.writer_arguments
+        ]
+        # Arguments that select no setting, such as another environment variable, may still change a family.
+        changing = addressed or [each for each in direct if each.family]
+        compared = dict.fromkeys(relative for each in changing for relative in _registry.relatives(each))
+        writes: list[Write] = []
+        refusals: list[Callable[[], None]] = []
+        origin: Origin | None = None
+        with LOCK:
+            before = [LOG.look(each) for each in compared]
+            result = original(*arguments, **named)
+            for setting, old in zip(compared, before, strict=True):
+                new = read(setting)
+                if setting not in addressed and same(old, new):
+                    continue
+                origin = origin or caller(self._packages, self._groups)
+                writes.append(LOG.add(setting, old, new, origin))
+                refusal = _holds.refused(setting, new, f"the write at {origin} of")
+                if refusal is not None:
+                    refusals.append(refusal)
+        report(writes)
+        for refusal in refusals:
+            refusal()
+        return result

@@ -1,0 +1,314 @@
+"""Scopes that set settings and put them back."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import threading
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypeVar, get_args
+
+from interlock._quote import shown as quoted
+from interlock._scope_decorator import wrap_resumable
+from interlock.errors import SettingConflictError, SettingValueError, SettingWarning
+from interlock.settings import _holds, _import_hook, _registry
+from interlock.settings._holds import Scope
+from interlock.settings._origin import caller
+from interlock.settings._setting import LOCK, RELEASED, converted
+from interlock.settings._writes import Write, report, shown
+
+if TYPE_CHECKING:
+    import asyncio
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+_OnConflict: TypeAlias = Literal["raise", "wait", "warn"]
+_OnWrite: TypeAlias = Literal["raise", "warn", "ignore"]
+
+
+def _checked(function: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values in the form in which they are read."""
+    if not isinstance(values, Mapping):
+        raise TypeError(f"{function}: values must be a mapping, got {type(values).__name__}")
+    _import_hook.run_imported()
+    return {name: converted(function, _registry.get(function, name), value) for name, value in values.items()}
+
+
+class override:
+    """Set settings in a scope: `with`, `async with`, or a decorator of functions and coroutine functions.
+
+    Settings of a thread or of a context are set for this thread or context. A setting of the process is held
+    exclusively: scopes that this context opens inside may set it again, and a scope of another context with
+    an equal value joins. For another value it raises, waits or warns. The last scope puts back the value of
+    before, unless other code has set a third value, which is left and reported with a `SettingWarning`.
+
+    The names are looked up when the scope is entered, so a decorator can be applied before the library is
+    imported.
+
+    Args:
+        values: Values by the names of settings.
+        on_conflict: What happens if another scope holds a setting of the process with another value, or a pin
+            keeps it: `"raise"`, `"wait"` until it ends, or `"warn"` and leave that setting as it is.
+        timeout: The seconds that `"wait"` waits at most; None for no limit.
+
+    Raises:
+        UnknownSettingError: A setting is not known.
+        SettingValueError: A setting does not accept its value, or is read-only.
+        SettingConflictError: Another scope holds a setting with another value. With `"wait"`, it did not end
+            in time, or it runs on this thread, which waiting would block; `async with` waits for it.
+
+    Example:
+        >>> from interlock import settings
+        >>> config = {"level": 1}
+        >>> level = settings.Setting(
+        ...     "mylib.level",
+        ...     get=lambda: config["level"],
+        ...     set=lambda value: config.update(level=value),
+        ... )
+        >>> _ = settings.register(level)
+        >>> with settings.override({"mylib.level": 2}):
+        ...     config["level"]
+        2
+        >>> config["level"]
+        1
+
+    """
+
+    def __init__(
+        self, values: Mapping[str, Any], *, on_conflict: _OnConflict = "raise", timeout: float | None = None
+    ) -> None:
+        if not isinstance(values, Mapping):
+            raise TypeError(f"override: values must be a mapping, got {type(values).__name__}")
+        if on_conflict not in get_args(_OnConflict):
+            raise ValueError(
+                f'override: on_conflict must be "raise", "wait" or "warn", got {quoted(on_conflict)}'
+            )
+        if timeout is not None and on_conflict != "wait":
+            raise ValueError('override: timeout must be None unless on_conflict is "wait"')
+        self._values = dict(values)
+        self._on_conflict = on_conflict
+        self._timeout = timeout
+        self._open: list[Scope] = []
+
+    def _scope(self) -> Scope:
+        return Scope("override", _checked("override", self._values), caller())
+
+    def __enter__(self) -> Self:
+        scope = self._scope()
+        deadline = None if self._timeout is None else time.monotonic() + self._timeout
+        while True:
+            with LOCK:
+                blocking, writes = self._try(scope)
+                if not blocking:
+                    break
+                for name, scopes in blocking.items():
+                    if any(each.thread_id == threading.get_ident() for each in scopes):
+                        raise _conflict(
+                            scope, name, scopes[0], "; waiting would block it, because it runs on this thread"
+                        )
+                remaining = None if deadline is None else deadline - time.monotonic()
+                if remaining is not None and (remaining <= 0 or not RELEASED.wait(remaining)):
+                    raise self._timed_out(scope, blocking)
+                if remaining is None:
+                    RELEASED.wait()
+        report(writes)
+        return self
+
+    async def __aenter__(self) -> Self:
+        # Imported here, so that programs without event loops do not import it.
+        import asyncio
+
+        scope = self._scope()
+        loop = asyncio.get_running_loop()
+        deadline = None if self._timeout is None else loop.time() + self._timeout
+        while True:
+            with LOCK:
+                blocking, writes = self._try(scope)
+                if not blocking:
+                    break
+                own = _holds.chain()
+                for name, scopes in blocking.items():
+                    if any(each in own for each in scopes):
+                        raise _conflict(scope, name, scopes[0], "; it encloses this scope")
+                released = loop.create_future()
+                wake = functools.partial(_wake, loop, released)
+                _holds.wakers.append(wake)
+            try:
+                remaining = None if deadline is None else max(0.0, deadline - loop.time())
+                async with asyncio.timeout(remaining):
+                    await released
+            except TimeoutError:
+                raise self._timed_out(scope, blocking) from None
+            finally:
+                with LOCK, contextlib.suppress(ValueError):
+                    _holds.wakers.remove(wake)
+        report(writes)
+        return self
+
+    def _try(self, scope: Scope) -> tuple[dict[str, list[Scope]], list[Write]]:
+        """Enter a scope if nothing is in its way, or as far as `warn` allows.
+
+        Called with the lock, so that no scope ends between the attempt and the wait for it.
+
+        Returns:
+            What is in its way, and the writes if nothing is.
+
+        """
+        blocking, writes = _holds.enter(scope)
+        if blocking and self._on_conflict == "raise":
+            name, scopes = next(iter(blocking.items()))
+            raise _conflict(scope, name, scopes[0])
+        while blocking and self._on_conflict == "warn":
+            for name, scopes in blocking.items():
+                # The conflict may be with an alias of a wanted setting.
+                aliases = {each.name for each in _registry.relatives(_registry.get("override", name))}
+                for alias in [name] if name in scope.values else aliases & scope.values.keys():
+                    _warn(scope, alias, name, scopes[0])
+                    del scope.values[alias]
+            blocking, writes = _holds.enter(scope)
+        if not blocking:
+            self._open.append(scope)
+        return blocking, writes
+
+    def _timed_out(self, scope: Scope, blocking: dict[str, list[Scope]]) -> SettingConflictError:
+        name, scopes = next(iter(blocking.items()))
+        return _conflict(scope, name, scopes[0], f", after waiting for {self._timeout} s")
+
+    def __exit__(self, *exc_info: object) -> None:
+        own = _holds.chain()
+        with LOCK:
+            # A fixture may be exited in another context than it was entered in.
+            scope = next((each for each in own if each in self._open), self._open[-1] if self._open else None)
+            if scope is None:
+                raise RuntimeError("override: exited without being entered")
+            self._open.remove(scope)
+            writes = _holds.leave(scope)
+        report(writes)
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        self.__exit__()
+
+    def __call__(self, function: _Function) -> _Function:
+        """Decorate a function, so that each call opens the scope.
+
+        A coroutine function holds the settings from its first step to its end. A generator holds them while
+        it runs, and not while it is suspended.
+
+        Args:
+            function: The function; an async generator function is refused.
+
+        """
+        if not callable(function) or isinstance(function, type):
+            raise TypeError(f"override: function must be a function, got {quoted(function)}")
+        if inspect.isasyncgenfunction(function):
+            raise TypeError(
+                f"override: {function.__qualname__} is an async generator, which a decorator cannot hold "
+                "a setting for: use `async with override(...)` in it"
+            )
+        wrapper: Callable[..., Any]
+        if inspect.iscoroutinefunction(function):
+
+            async def wrapper(*arguments: Any, **named: Any) -> Any:
+                async with self._copy():
+                    return await function(*arguments, **named)
+
+        elif inspect.isgeneratorfunction(function):
+            wrapper = wrap_resumable(self._copy, function)
+        else:
+
+            def wrapper(*arguments: Any, **named: Any) -> Any:
+                with self._copy():
+                    return function(*arguments, **named)
+
+        return functools.wraps(function)(wrapper)  # type: ignore[return-value]
+
+    def _copy(self) -> override:
+        return type(self)(self._values, on_conflict=self._on_conflict, timeout=self._timeout)
+
+
+def _wake(loop: asyncio.AbstractEventLoop, future: asyncio.Future[None]) -> None:
+    def wake() -> None:
+        if not future.done():
+            future.set_result(None)
+
+    # The loop of a task that was abandoned may be closed.
+    with contextlib.suppress(RuntimeError):
+        loop.call_soon_threadsafe(wake)
+
+
+def _conflict(scope: Scope, name: str, other: Scope, why: str = "") -> SettingConflictError:
+    wanted = f"; {shown(scope.values[name])} is requested" if name in scope.values else "; it would change"
+    return SettingConflictError(
+        f"{scope.kind}: {name} is {other.describe(name)}{wanted} at {scope.origin} "
+        f"(thread {scope.origin.thread}){why}"
+    )
+
+
+def _warn(scope: Scope, alias: str, name: str, other: Scope) -> None:
+    message = f"{alias} is left as it is: {name} is {other.describe(name)}"
+    warnings.warn_explicit(message, SettingWarning, scope.origin.file, scope.origin.line)
+
+
+class pin:
+    """Keep settings of the process at values until `release` is called or the `with` block ends.
+
+    The settings are written at once. A write by other code, through a function of the library that interlock
+    wraps, is undone, and raises or warns with both lines. A change by code that interlock cannot see is found
+    and undone at the next look: `explain`, `writes`, `snapshot`, or a write of a related setting.
+
+    Args:
+        values: Values by the names of settings of the process.
+        on_write: What happens in the code that writes: `"raise"` a `SettingPinnedError`, `"warn"`, or
+            `"ignore"`.
+
+    Raises:
+        UnknownSettingError: A setting is not known.
+        SettingValueError: A setting does not accept its value, is read-only, or is not one of the process.
+        SettingConflictError: Another scope holds a setting with another value, or pins it to one.
+
+    Example:
+        >>> from interlock import settings
+        >>> config = {"depth": 1}
+        >>> depth = settings.Setting(
+        ...     "mylib.depth",
+        ...     get=lambda: config["depth"],
+        ...     set=lambda value: config.update(depth=value),
+        ... )
+        >>> _ = settings.register(depth)
+        >>> with settings.pin({"mylib.depth": 2}, on_write="ignore"):
+        ...     config["depth"] = 3
+        ...     settings.explain("mylib.depth").value
+        2
+        >>> config["depth"]
+        1
+
+    """
+
+    def __init__(self, values: Mapping[str, Any], *, on_write: _OnWrite = "raise") -> None:
+        if on_write not in get_args(_OnWrite):
+            raise ValueError(f'pin: on_write must be "raise", "warn" or "ignore", got {quoted(on_write)}')
+        wanted = _checked("pin", values)
+        for name in wanted:
+            extent = _registry.get("pin", name).extent
+            if extent != "process":
+                raise SettingValueError(
+                    f"pin: {name} must be a setting of the process, got one of each {extent}"
+                )
+        self._scope = Scope("pin", wanted, caller(), on_write)
+        blocking, writes = _holds.enter(self._scope, nest=False)
+        if blocking:
+            name, scopes = next(iter(blocking.items()))
+            raise _conflict(self._scope, name, scopes[0])
+        report(writes)
+
+    def release(self) -> None:
+        """Stop keeping the settings and put back the values of before. A second call does nothing."""
+        report(_holds.leave(self._scope))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.release()

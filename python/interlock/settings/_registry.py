@@ -1,0 +1,94 @@
+"""The settings that are known and whose library is imported, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from interlock._quote import quoted
+from interlock._suggest import closest_match
+from interlock.errors import SettingValueError, UnknownSettingError
+from interlock.settings._setting import LOCK, Setting, read
+from interlock.settings._writes import LOG
+
+_settings: dict[str, Setting] = {}
+_families: dict[str, tuple[Setting, ...]] = {}
+# The value of each setting when it became known.
+_first: dict[str, Any] = {}
+
+
+def add(settings: Iterable[Setting]) -> None:
+    """Make settings known, all or none. Raises `SettingValueError` if a name is taken."""
+    added = list(settings)
+    with LOCK:
+        names = [each.name for each in added]
+        for name in names:
+            if name in _settings or names.count(name) > 1:
+                raise SettingValueError(f"register: the name {quoted(name)} is taken")
+        for each in added:
+            _settings[each.name] = each
+            if each.family:
+                _families[each.family] = (*_families.get(each.family, ()), each)
+            _first[each.name] = read(each)
+            LOG.start(each)
+
+
+def remove(settings: Iterable[Setting]) -> None:
+    """Forget settings; their writes stay in the log."""
+    with LOCK:
+        for each in settings:
+            if _settings.get(each.name) is not each:
+                continue
+            del _settings[each.name]
+            if each.family:
+                _families[each.family] = tuple(other for other in _families[each.family] if other is not each)
+            LOG.forget(each)
+
+
+def names() -> list[str]:
+    """Return the names of all settings that can be read now, in the order of their declaration.
+
+    Settings of an enabled library are listed once the library is imported.
+    """
+    with LOCK:
+        return list(_settings)
+
+
+def each() -> Iterator[Setting]:
+    """Iterate over all settings."""
+    with LOCK:
+        return iter(list(_settings.values()))
+
+
+def get(function: str, name: str) -> Setting:
+    """Return a setting. Raises `UnknownSettingError`, with a suggestion if a name is similar."""
+    if not isinstance(name, str):
+        raise TypeError(f"{function}: name must be a str, got {type(name).__name__}")
+    found = _settings.get(name)
+    if found is not None:
+        return found
+    similar = closest_match(name, _settings)
+    if similar is None:
+        # The last part is what users remember.
+        ends = [known for known in _settings if known.rpartition(".")[2] == name.rpartition(".")[2]]
+        similar = ends[0] if len(ends) == 1 else None
+    hint = f'; did you mean "{similar}"?' if similar else ""
+    library = name.partition(".")[0]
+    if not hint and not any(known.startswith(f"{library}.") for known in _settings):
+        hint = f"; no setting of {library} is known: enable the library, and import it"
+    raise UnknownSettingError(f"{function}: unknown setting {quoted(name)}{hint}")
+
+
+def known(name: str) -> Setting | None:
+    """Return a setting, or None if it is not known any more."""
+    return _settings.get(name)
+
+
+def relatives(setting: Setting) -> tuple[Setting, ...]:
+    """Return the settings that may change with one, itself included."""
+    return _families.get(setting.family, (setting,)) if setting.family else (setting,)
+
+
+def first(name: str) -> Any:
+    """Return the value of a setting when it became known."""
+    return _first.get(name)

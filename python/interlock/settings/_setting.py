@@ -1,0 +1,126 @@
+"""The declaration of a setting: how it is read and written, and where its library stores it."""
+
+from __future__ import annotations
+
+import enum
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+from interlock._quote import shown
+from interlock.errors import SettingValueError
+
+LOCK = threading.RLock()
+"""Guards all tables of this package. It is held while a setting is read or written."""
+RELEASED = threading.Condition(LOCK)
+"""Notified when a scope releases a setting."""
+
+
+# As many characters of the message of a library are repeated.
+_LONGEST_REASON = 100
+
+
+class Extent(enum.StrEnum):
+    """Where a library stores a setting."""
+
+    PROCESS = "process"
+    THREAD = "thread"
+    CONTEXT = "context"
+
+
+class Unreadable(NamedTuple):
+    """The value of a setting whose library raises when it is read."""
+
+    reason: str
+
+    def __str__(self) -> str:
+        return f"unreadable: {self.reason}"
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """One setting of a library.
+
+    `get`, `set` and `restore` run while a lock of this package is held, so they must not wait for other
+    threads.
+
+    Example:
+        >>> from interlock import settings
+        >>> config = {"verbose": False}
+        >>> verbose = settings.Setting(
+        ...     "mylib.verbose",
+        ...     get=lambda: config["verbose"],
+        ...     set=lambda value: config.update(verbose=value),
+        ... )
+        >>> with settings.register(verbose), settings.override({"mylib.verbose": True}):
+        ...     config["verbose"]
+        True
+        >>> config["verbose"]
+        False
+
+    """
+
+    name: str
+    """The path that users of the library write, such as `torch.backends.cudnn.benchmark`."""
+    get: Callable[[], Any]
+    """Returns the value: None, a bool, a number or a string, so that it can be stored as JSON."""
+    set: Callable[[Any], object] | None = None
+    """Writes a value; None for a setting that can only be read."""
+    extent: Extent | Literal["process", "thread", "context"] = Extent.PROCESS
+    """Where the library stores the setting: `process`, `thread` or `context`."""
+    default: Any = None
+    """The value that the library has without any write; None if it depends on the machine."""
+    doc: str = ""
+    """One sentence about the setting."""
+    note: str = ""
+    """A hazard of the setting; `explain` shows it."""
+    guards: tuple[str, ...] = ()
+    """What reacts to a change, such as `torch.compile`, which compiles again."""
+    convert: Callable[[Any], Any] | None = None
+    """Returns a value in the form in which `get` returns it, or raises; None to use values as they are."""
+    restore: Callable[[Any], object] | None = None
+    """Puts an earlier value back, if that differs from writing it; None to use `set`."""
+    writers: tuple[str, ...] = ()
+    """The dotted paths of the library's functions that write the setting; they are wrapped."""
+    writer_arguments: tuple[Any, ...] = ()
+    """The first arguments of the writers that select this setting, if they write several."""
+    family: str = ""
+    """Settings of one family change together: a write of one is compared with all."""
+    per_thread_reads: bool = False
+    """Whether threads may read different values of a setting of the process, as of OpenMP's threads."""
+    watched: bool = field(default=True)
+    """Whether a change without a write is reported; False for a setting that changes by itself."""
+
+    def __post_init__(self) -> None:
+        parts = self.name.split(".") if isinstance(self.name, str) else []
+        if len(parts) < 2 or not all(parts):
+            raise SettingValueError(
+                f'Setting: name must be "<library>.<setting>", for example "mylib.verbose", '
+                f"got {shown(self.name)}"
+            )
+        if self.extent not in list(Extent):
+            raise SettingValueError(
+                f"Setting: extent must be process, thread or context, got {shown(self.extent)}"
+            )
+
+
+def read(setting: Setting) -> Any:
+    """Return the value of a setting; an `Unreadable` if its library raises."""
+    try:
+        return setting.get()
+    except Exception as error:
+        reason = (str(error).strip() or "no reason given").splitlines()[0]
+        return Unreadable(f"{type(error).__name__}: {reason[:_LONGEST_REASON]}")
+
+
+def converted(function: str, setting: Setting, value: Any) -> Any:
+    """Return a value in the form in which it is read. Raises `SettingValueError` if it is not accepted."""
+    if setting.set is None:
+        raise SettingValueError(f"{function}: {setting.name} is read-only. {setting.note}".rstrip(". ") + ".")
+    if setting.convert is None:
+        return value
+    try:
+        return setting.convert(value)
+    except SettingValueError as error:
+        raise SettingValueError(f"{function}: {setting.name} {error}") from None

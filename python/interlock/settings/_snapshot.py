@@ -1,0 +1,148 @@
+"""Copies the values of all settings, compares copies, and puts them back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from interlock import backends
+from interlock.errors import SettingConflictError
+from interlock.settings import _explain, _holds, _import_hook, _registry
+from interlock.settings._origin import caller
+from interlock.settings._setting import LOCK, Extent, Unreadable, converted, read
+from interlock.settings._writes import Write, report, same
+
+_FLAGS = "interlock.backends"
+
+
+class Snapshot(dict[str, Any]):
+    """The values of settings by name. It can be pickled and dumped as JSON.
+
+    The entry `interlock.backends` has the flags of interlock, as `interlock.backends.snapshot` returns them.
+    """
+
+
+class Difference(NamedTuple):
+    """A setting whose values in two snapshots differ."""
+
+    name: str
+    """The name of the setting."""
+    before: Any
+    """The value in the first snapshot; None if it does not have the setting."""
+    after: Any
+    """The value in the second one; None if it does not have the setting."""
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.before!r} -> {self.after!r}"
+
+
+def snapshot() -> Snapshot:
+    """Return the values of all settings of imported libraries, and the flags of interlock.
+
+    Settings of a thread or a context have the values of the caller. A setting whose library cannot read it
+    is left out.
+
+    Example:
+        >>> import json
+        >>> from interlock import settings
+        >>> before = settings.snapshot()
+        >>> settings.restore(json.loads(json.dumps(before)))
+
+    """
+    _import_hook.run_imported()
+    with LOCK:
+        values = {setting.name: _holds.look(setting) for setting in _registry.each()}
+    found = Snapshot((name, value) for name, value in values.items() if not isinstance(value, Unreadable))
+    found[_FLAGS] = list(backends.snapshot())
+    return found
+
+
+def diff(before: Mapping[str, Any], after: Mapping[str, Any] | None = None) -> list[Difference]:
+    """Return the settings whose values differ between two snapshots.
+
+    Args:
+        before: A snapshot, or what its JSON was read as.
+        after: A later one; None for the present values.
+
+    Raises:
+        TypeError: An argument is not a mapping.
+
+    """
+    for name, value in (("before", before), ("after", {} if after is None else after)):
+        if not isinstance(value, Mapping):
+            raise TypeError(f"diff: {name} must be a mapping, got {type(value).__name__}")
+    one, other = _flat(before), _flat(snapshot() if after is None else after)
+    names = dict.fromkeys([*one, *other])
+    return [
+        Difference(name, one.get(name), other.get(name))
+        for name in names
+        if name not in one or name not in other or not same(one[name], other[name])
+    ]
+
+
+def _flat(values: Mapping[str, Any]) -> dict[str, Any]:
+    flags = {f"{_FLAGS}.{name}": value for name, value, _ in values.get(_FLAGS, ())}
+    return {name: value for name, value in values.items() if name != _FLAGS} | flags
+
+
+def restore(snapshot: Mapping[str, Any]) -> None:
+    """Put the values of a snapshot back, all or none.
+
+    Read-only settings are skipped. Only settings that differ are written.
+
+    Args:
+        snapshot: A snapshot, what its JSON was read as, or a mapping of some settings.
+
+    Raises:
+        UnknownSettingError: A setting is not known.
+        SettingValueError: A setting does not accept its value.
+        SettingConflictError: A scope of other code, or a pin, holds a setting with another value.
+
+    """
+    if not isinstance(snapshot, Mapping):
+        raise TypeError(f"restore: snapshot must be a mapping, got {type(snapshot).__name__}")
+    _import_hook.run_imported()
+    origin = caller()
+    writes: list[Write] = []
+    with LOCK:
+        own = _holds.chain()
+        wanted = {}
+        for name, value in snapshot.items():
+            if name == _FLAGS:
+                continue
+            setting = _registry.get("restore", name)
+            if setting.set is None or same(read(setting), value):
+                continue
+            wanted[name] = (setting, converted("restore", setting, value))
+            blocking = [
+                scope
+                for scope in _holds.holders(name)
+                if not same(scope.values[name], wanted[name][1])
+                and (scope not in own or scope.on_write is not None)
+            ]
+            if blocking and setting.extent == Extent.PROCESS:
+                raise SettingConflictError(f"restore: {name} is {blocking[0].describe(name)}")
+        flags = backends.snapshot()
+        if _FLAGS in snapshot:
+            backends.restore(snapshot[_FLAGS])
+        done = []
+        try:
+            for setting, value in wanted.values():
+                before = read(setting)
+                # A setting that inherits its value has it once the settings before it are restored.
+                if not same(before, value):
+                    done.append((setting, before))
+                    writes += _holds.apply(setting, value, origin, back=True)
+        except BaseException:
+            for setting, before in reversed(done):
+                _holds.apply(setting, before, origin, back=True)
+            backends.restore(flags)
+            raise
+    report(writes)
+
+
+def changes_since(first: Mapping[str, Any]) -> list[Difference]:
+    """Return the settings whose present values differ from their first ones."""
+    _explain.look_at_all()
+    present = snapshot()
+    return [each for each in diff(first, present) if each.name in first]

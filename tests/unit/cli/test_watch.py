@@ -1,0 +1,192 @@
+"""`python -m interlock watch` runs a program as Python does, and reports the settings that it changed."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from interlock._cli.main import EXIT_SETTINGS_CHANGED
+
+from tests.helpers.subprocess import PROGRAMS, Result
+from tests.helpers.torch_python import interpreter, run_with_torch
+from tests.unit.cli.command import sections
+
+FOLDER = PROGRAMS / "settings"
+WATCHED = str(FOLDER / "watched.py")
+
+
+def watch(folder: Path, *arguments: str, **env: str) -> Result:
+    # pytest's workers set the variable.
+    return run_with_torch(folder, "-m", "interlock", "watch", *arguments, env={"COLUMNS": ""} | env)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["thread"], 0),
+        (["exit", "7", "--json", "-m"], 7),
+        (["exit", "0"], 0),
+        (["exit", "-1"], 255),
+        (["exit-none"], 0),
+        (["exit-text"], 1),
+        (["fail"], 1),
+        (["hook"], 1),
+        (["interrupt"], -signal.SIGINT),
+        (["pipe"], 0),
+        (["warn"], 0),
+        (["spawn"], 0),
+        (["fork"], 0),
+        (["source"], 0),
+    ],
+)
+def test_watched_script_has_the_output_and_status_of_python(
+    tmp_path: Path, arguments: list[str], code: int
+) -> None:
+    plain = run_with_torch(tmp_path, WATCHED, *arguments)
+    watched = watch(tmp_path, WATCHED, *arguments)
+    assert (plain.code, watched.code) == (code, code), watched.stderr
+    assert watched.stdout == plain.stdout
+    errors, _, report = watched.stderr.partition("\ninterlock watch\n")
+    assert errors == plain.stderr
+    assert report
+
+
+@pytest.mark.parametrize(("name", "code"), [("broken.py", 1), ("missing.py", 2)])
+def test_script_that_cannot_run_is_reported_as_by_python(tmp_path: Path, name: str, code: int) -> None:
+    (tmp_path / "broken.py").write_text("def f(:\n")
+    plain = run_with_torch(tmp_path, str(tmp_path / name))
+    watched = watch(tmp_path, str(tmp_path / name))
+    assert (plain.code, watched.code) == (code, code)
+    # Python's text for a file that is missing begins with the path of the interpreter, too.
+    assert watched.stderr.partition("\ninterlock watch\n")[0] == plain.stderr
+
+
+@pytest.mark.parametrize("name", ["watched_package", "watched_package.__main__"])
+def test_watched_module_sees_what_python_shows_it(tmp_path: Path, name: str) -> None:
+    more = [str(FOLDER)]
+    plain = run_in_folder(tmp_path, more, "-m", name, "a", "-b")
+    watched = run_in_folder(tmp_path, more, "-m", "interlock", "watch", "-m", name, "a", "-b")
+    assert (plain.code, watched.code) == (0, 0), watched.stderr
+    assert watched.stdout == plain.stdout
+
+
+def test_missing_module_is_reported(tmp_path: Path) -> None:
+    watched = watch(tmp_path, "-m", "no_such_module_at_all")
+    assert watched.code == 1
+    assert "No module named no_such_module_at_all" in watched.stderr
+
+
+def run_in_folder(folder: Path, more: list[str], *arguments: str) -> Result:
+    """Run Python with further folders on the path of modules."""
+    code = f"import sys; sys.path[1:1] = {more!r}"
+    (folder / "sitecustomize.py").write_text(code + "\n")
+    _, variables = interpreter(folder)
+    path = f"{folder}:{variables['PYTHONPATH']}"
+    return run_with_torch(folder, *arguments, env={"PYTHONPATH": path})
+
+
+def document(folder: Path, *arguments: str) -> tuple[Result, Any]:
+    file = folder / "found.json"
+    done = watch(folder, "--json", str(file), *arguments)
+    return done, json.loads(file.read_text())
+
+
+def test_writes_at_import_and_later_are_reported_with_line_and_thread(tmp_path: Path) -> None:
+    done, found = document(tmp_path, WATCHED, "thread")
+    assert done.code == 0
+    changes = {each["setting"]: each for each in found["changes"] if each["before"] != each["after"]}
+    late, benchmark = changes["torch.num_threads"], changes["torch.backends.cudnn.benchmark"]
+    assert (benchmark["before"], benchmark["after"], benchmark["at_import"]) == (False, True, True)
+    assert benchmark["file"] == str(FOLDER / "flags_at_import_later.py")
+    assert (late["line"], late["function"], late["thread"], late["at_import"]) == (19, "work", "late", False)
+    assert changes["torch.backends.cuda.matmul.allow_tf32"]["function"] == "<module>"
+    variable = changes["environ.OMP_NUM_THREADS"]
+    assert (variable["before"], variable["after"]) == (None, "1")
+    assert re.match("too late: torch", variable["problem"])
+    left = {each["setting"]: (each["before"], each["after"]) for each in found["settings"]}
+    assert left["torch.grad_enabled"] == (True, False)
+    assert left["torch.backends.cudnn.benchmark"] == (False, True)
+    assert (found["format"], found["status"]) == (1, 0)
+
+
+def test_table_for_people_has_the_changes_and_the_values_at_the_end(tmp_path: Path) -> None:
+    done = watch(tmp_path, WATCHED, "scope")
+    report = sections(done.stderr.partition("\ninterlock watch\n")[2])
+    written = report["Settings that the program changed"]
+    assert written[0] == ["setting", "before", "after", "by", "package", "when", "thread"]
+    place = f"{FOLDER / 'flags_at_import_later.py'}:7"
+    assert [
+        "torch.backends.cudnn.benchmark",
+        "False",
+        "True",
+        place,
+        "-",
+        "at import",
+        "MainThread",
+    ] in written
+    enabled = [row[1:3] for row in written if row[0] == "torch.backends.cudnn.enabled"]
+    assert enabled == [["True", "False"], ["False", "True"]]
+    end = report["Settings that differ at the end"]
+    assert ["torch.backends.cudnn.benchmark", "False", "True"] in end
+    assert "torch.backends.cudnn.enabled" not in [row[0] for row in end]
+
+
+def test_program_that_changes_nothing_is_reported_as_such(tmp_path: Path) -> None:
+    (tmp_path / "nothing.py").write_text("print('done')\n")
+    done = watch(tmp_path, "--fail", str(tmp_path / "nothing.py"))
+    assert (done.code, done.stdout) == (0, "done\n")
+    assert "No setting was changed." in done.stderr
+    assert "All settings are as they were." in done.stderr
+
+
+def test_fail_changes_the_status_of_a_successful_program_only(tmp_path: Path) -> None:
+    assert watch(tmp_path, "--fail", WATCHED, "scope").code == EXIT_SETTINGS_CHANGED
+    assert watch(tmp_path, "--fail", WATCHED, "exit", "7").code == 7
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ([], "watch: a script or -m module is missing; usage: python -m interlock watch [--json FILE]"),
+        (["--jsn", "x"], 'watch has no option "--jsn"'),
+        (["--json"], "watch: --json must be followed by a file"),
+        (["-m"], "watch: -m must be followed by a module"),
+    ],
+)
+def test_invalid_command_lines_are_refused(tmp_path: Path, arguments: list[str], text: str) -> None:
+    done = watch(tmp_path, *arguments)
+    assert (done.code, done.stdout) == (2, "")
+    assert text in done.stderr
+
+
+def test_file_that_cannot_be_written_is_reported_before_the_program_runs(tmp_path: Path) -> None:
+    done = watch(tmp_path, "--json", str(tmp_path / "missing" / "file"), WATCHED, "thread")
+    assert (done.code, done.stdout) == (1, "")
+    assert "cannot write" in done.stderr
+
+
+def test_help_describes_the_options(tmp_path: Path) -> None:
+    done = watch(tmp_path, "--help")
+    assert done.code == 0
+    assert {"--json FILE", "--fail", "-m MODULE"} <= set(
+        re.findall(r"--json FILE|--fail|-m MODULE", done.stdout)
+    )
+    done = run_with_torch(tmp_path, "-m", "interlock", "--json", "watch", WATCHED)
+    assert (done.code, "watch must be the first argument" in done.stderr) == (2, True)
+
+
+@pytest.mark.skipif("config.getoption('--torch') != 'fake'", reason="the other interpreter has no pytest")
+def test_run_of_pytest_is_watched(tmp_path: Path) -> None:
+    test = "import torch\n\ndef test_leak():\n    torch.backends.cudnn.benchmark = True\n"
+    (tmp_path / "test_leak.py").write_text(test)
+    options = ["-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)]
+    done, found = document(tmp_path, *options)
+    assert (done.code, "1 passed" in done.stdout) == (0, True), done.stdout
+    (leak,) = (each for each in found["settings"] if each["setting"].startswith("torch."))
+    assert (leak["setting"], leak["after"]) == ("torch.backends.cudnn.benchmark", True)
+    change = next(each for each in found["changes"] if each["setting"] == leak["setting"])
+    assert (change["function"], change["line"], change["at_import"]) == ("test_leak", 4, False)

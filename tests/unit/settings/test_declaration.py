@@ -1,0 +1,187 @@
+"""Settings are declared, named and enabled."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from interlock import settings
+from interlock.errors import SettingValueError, SettingWarning, UnknownSettingError
+from interlock.settings import Setting, _import_hook, _libraries
+
+from tests.unit.settings.library import Library, library
+
+__all__ = ["library"]
+
+
+def test_names_lists_the_settings_in_the_order_of_their_declaration(library: Library) -> None:
+    names = [name for name in settings.names() if name.startswith("mylib.")]
+    assert names == [f"mylib.{name}" for name in ("level", "fast", "mode", "tls", "context", "constant")]
+
+
+def test_taken_name_is_refused(library: Library) -> None:
+    with pytest.raises(SettingValueError, match=r'register: the name "mylib.level" is taken'):
+        settings.register(Setting("mylib.level", get=int))
+    assert "mylib.level" in settings.names()
+
+
+def test_functions_are_put_back_when_settings_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    library = Library()
+    monkeypatch.setitem(sys.modules, "mylib", library)
+    before = library.set_level
+    row = Setting("mylib.level", get=lambda: library.values["level"], writers=("mylib.set_level",))
+    with settings.register(row):
+        wrapper = library.set_level
+        assert wrapper != before
+    assert library.set_level == before
+    assert "mylib.level" not in settings.names()
+    # Code that stored the wrapper can still call it.
+    count = len(settings.writes(["mylib.level"]))
+    assert wrapper(1) == "level 1"
+    assert len(settings.writes(["mylib.level"])) == count
+
+
+@pytest.mark.parametrize("name", ["level", "", "mylib.", ".level", "a..b", 3])
+def test_invalid_names_are_refused(name: str) -> None:
+    with pytest.raises(SettingValueError, match=r'Setting: name must be "<library>.<setting>"'):
+        Setting(name, get=int)
+
+
+def test_invalid_extents_and_other_objects_are_refused() -> None:
+    with pytest.raises(SettingValueError, match="extent must be process, thread or context, got 'task'"):
+        Setting("mylib.level", get=int, extent="task")
+    with pytest.raises(TypeError, match="register: settings must be Setting objects, got str"):
+        settings.register("mylib.level")  # type: ignore[arg-type]
+
+
+def test_duplicate_names_register_nothing() -> None:
+    with pytest.raises(SettingValueError, match="taken"):
+        settings.register(Setting("other.a", get=int), Setting("other.a", get=int))
+    assert "other.a" not in settings.names()
+
+
+def test_unknown_names_are_refused_with_a_suggestion(library: Library) -> None:
+    with pytest.raises(
+        UnknownSettingError, match=r'unknown setting "mylib.levl"; did you mean "mylib.level"\?'
+    ):
+        settings.explain("mylib.levl")
+    with pytest.raises(UnknownSettingError, match=r'did you mean "mylib.context"'):
+        settings.explain("else.where.context")
+    with pytest.raises(UnknownSettingError, match="no setting of nolib is known: enable the library"):
+        settings.explain("nolib.x")
+    with pytest.raises(TypeError, match="explain: name must be a str, got int"):
+        settings.explain(3)  # type: ignore[arg-type]
+
+
+def test_unknown_libraries_are_refused_with_a_suggestion() -> None:
+    with pytest.raises(SettingValueError, match=r'enable: unknown library "torhc"; did you mean "torch"\?'):
+        settings.enable("torhc")
+    with pytest.raises(SettingValueError, match="known: environ, torch"):
+        settings.enable("zzz")
+
+
+def late_module(folder: Path, text: str = "value = 1\n") -> str:
+    (folder / "late_library.py").write_text(text)
+    return "late_library"
+
+
+@pytest.fixture
+def late(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.syspath_prepend(tmp_path)
+    name = late_module(tmp_path)
+    monkeypatch.delitem(sys.modules, name, raising=False)
+    return name
+
+
+def row_of(name: str) -> Setting:
+    return Setting(f"{name}.value", get=lambda: sys.modules[name].value)
+
+
+def test_settings_are_known_when_their_library_is_imported(late: str) -> None:
+    with settings.register(row_of(late), library=late):
+        assert late not in sys.modules
+        assert f"{late}.value" not in settings.names()
+        module = importlib.import_module(late)
+        assert f"{late}.value" in settings.names()
+        assert "exec_module" not in vars(module.__loader__)
+    assert _import_hook._finder not in sys.meta_path
+    del sys.modules[late]
+
+
+def test_settings_are_known_if_the_import_hook_was_bypassed(late: str) -> None:
+    with settings.register(row_of(late), library=late):
+        sys.meta_path.remove(_import_hook._finder)
+        importlib.import_module(late)
+        assert settings.explain(f"{late}.value").value == 1
+    del sys.modules[late]
+
+
+def test_disabled_before_the_import_nothing_becomes_known(late: str) -> None:
+    with settings.register(row_of(late), library=late):
+        pass
+    importlib.import_module(late)
+    assert f"{late}.value" not in settings.names()
+    del sys.modules[late]
+
+
+def test_failing_import_leaves_the_library_waited_for(tmp_path: Path, late: str) -> None:
+    late_module(tmp_path, "raise ImportError('broken')\n")
+    with settings.register(row_of(late), library=late):
+        with pytest.raises(ImportError, match="broken"):
+            importlib.import_module(late)
+        late_module(tmp_path, "value = 22\n")
+        importlib.invalidate_caches()
+        importlib.import_module(late)
+        assert settings.explain(f"{late}.value").value == 22
+    del sys.modules[late]
+
+
+def test_import_succeeds_if_the_settings_of_the_library_are_unusable(late: str) -> None:
+    with settings.register(row_of(late), row_of(late), library=late):
+        with pytest.warns(SettingWarning, match=f"the settings of {late} are not known: SettingValueError"):
+            module = importlib.import_module(late)
+        assert module.value == 1
+    del sys.modules[late]
+
+
+def test_library_enabled_twice_is_disabled_by_the_second_disable() -> None:
+    settings.enable("environ")
+    with settings.enable("environ"):
+        assert "environ.OMP_NUM_THREADS" in settings.names()
+    assert "environ.OMP_NUM_THREADS" in settings.names()
+    settings.disable("environ")
+    assert "environ.OMP_NUM_THREADS" not in settings.names()
+    settings.disable("environ")
+    assert _libraries._enabled == {}
+
+
+def test_unreadable_settings_are_reported_and_never_raise(library: Library) -> None:
+    def fail() -> None:
+        raise RuntimeError("two interfaces were mixed\nmore")
+
+    with settings.register(Setting("mylib.broken", get=fail)):
+        found = settings.explain("mylib.broken")
+        assert str(found.value) == "unreadable: RuntimeError: two interfaces were mixed"
+        assert "mylib.broken" not in settings.snapshot()
+        assert found.as_dict()["value"] == str(found.value)
+
+
+def test_enabling_on_many_threads_enables_once() -> None:
+    start = threading.Barrier(8)
+
+    def work() -> None:
+        start.wait()
+        settings.enable("environ")
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for _ in range(8):
+        assert "environ.OMP_NUM_THREADS" in settings.names()
+        settings.disable("environ")
+    assert "environ.OMP_NUM_THREADS" not in settings.names()

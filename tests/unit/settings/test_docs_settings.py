@@ -1,0 +1,49 @@
+"""The programs and commands of docs/settings.md ("settings.md") print what the page shows."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.torch_python import run_with_torch
+
+PAGE = (Path(__file__).parents[3] / "docs" / "settings.md").read_text()
+FILES = dict(re.findall(r"^```python\n# (\w+\.py)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE))
+COMMANDS = re.findall(r"^```console\n\$ python (.*?)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+FOLDER = "/home/ada/project"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, text in FILES.items():
+        # The first line is the name.
+        (tmp_path / name).write_text(f"# {name}\n{text}")
+    return tmp_path
+
+
+@pytest.mark.parametrize(("command", "printed"), COMMANDS, ids=[command for command, _ in COMMANDS])
+def test_command_of_the_page_prints_the_text_below_it(folder: Path, command: str, printed: str) -> None:
+    arguments = shlex.split(command)
+    # Commands run in another folder than that of the programs.
+    arguments[-1] = str(folder / arguments[-1])
+    done = run_with_torch(folder, *arguments, env={"COLUMNS": ""})
+    assert done.code == 0, done.stderr
+    # The widths of columns depend on the folder.
+    found = (done.stdout + done.stderr).replace(str(folder), FOLDER)
+    assert re.sub(" +", " ", found) == re.sub(" +", " ", printed)
+
+
+def test_keys_of_the_page_are_those_of_the_document(folder: Path) -> None:
+    file = folder / "found.json"
+    done = run_with_torch(folder, "-m", "interlock", "watch", "--json", str(file), str(folder / "train.py"))
+    assert done.code == 0, done.stderr
+    found = json.loads(file.read_text())
+    keys = {f"{name}[].{key}" for name in ("changes", "settings") for key in found[name][0]}
+    lines = PAGE.partition("## JSON of watch")[2].splitlines()
+    rows = "".join(line for line in lines if line.startswith("|"))
+    assert set(re.findall(r"`((?:changes|settings)\[\]\.\w+)`", rows)) == keys
+    assert sorted(found) == ["changes", "format", "settings", "status"]

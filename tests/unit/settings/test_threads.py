@@ -1,0 +1,41 @@
+"""Scopes of many threads and tasks overlap, in child processes, which a timeout ends if they hang."""
+
+from __future__ import annotations
+
+from tests.helpers.subprocess import eval_program
+
+
+def test_overlapping_threads_with_equal_values_join() -> None:
+    found = eval_program("settings.scopes.overlap_threads", [1], "raise")
+    assert (found["wrong"], found["refused"], found["entered"]) == ([], 0, found["rounds"])
+    assert (found["level"], found["held"]) == (0, [])
+    assert found["failed"] > 0
+
+
+def test_overlapping_threads_with_unequal_values_are_refused() -> None:
+    found = eval_program("settings.scopes.overlap_threads", [1, 2, 3], "raise")
+    assert found["wrong"] == []
+    assert found["entered"] + found["refused"] == found["rounds"]
+    assert found["entered"] > 0
+    assert (found["level"], found["held"]) == (0, [])
+
+
+def test_overlapping_threads_with_unequal_values_wait() -> None:
+    found = eval_program("settings.scopes.overlap_threads", [1, 2, 3], "wait")
+    assert (found["wrong"], found["refused"], found["entered"]) == ([], 0, found["rounds"])
+    assert (found["level"], found["held"]) == (0, [])
+
+
+def test_cancelled_tasks_of_several_event_loops_release_what_they_hold() -> None:
+    found = eval_program("settings.scopes.cancel_tasks_of_several_event_loops")
+    assert (found["wrong"], found["level"], found["held"]) == ([], 0, [])
+    assert found["entered"] > 0
+    assert found["cancelled"] > 0
+
+
+def test_forked_child_has_its_own_holds_and_not_those_of_other_threads() -> None:
+    results, parent, after = eval_program(
+        "settings.scopes.fork_while_other_threads_hold", options=["-W", "ignore::DeprecationWarning"]
+    )
+    assert results == [[0, 5, [], 2]] * 20
+    assert (parent, after) == (1, 0)

@@ -1,0 +1,187 @@
+"""Writes are recorded with their line, and changes that no write explains are found."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import threading
+import time
+
+import pytest
+from interlock import settings
+from interlock.settings import Write
+
+from tests.unit.settings.library import Library, library
+
+__all__ = ["library"]
+
+
+def line() -> int:
+    """Return the line of the caller."""
+    frame = inspect.currentframe()
+    assert frame is not None
+    assert frame.f_back is not None
+    return frame.f_back.f_lineno
+
+
+def last(name: str) -> Write:
+    return settings.explain(name).writes[-1]
+
+
+def test_write_has_file_line_function_thread_time_and_values(library: Library) -> None:
+    before = time.time()
+    returned, number = library.set_level(2), line()
+    write = last("mylib.level")
+    library.set_level(1)
+    assert returned == "level 2"
+    assert (write.old, write.new, write.changed) == (1, 2, True)
+    assert (write.file, write.line) == (__file__, number)
+    assert write.function == "test_write_has_file_line_function_thread_time_and_values"
+    assert (write.module, write.distribution) == (__name__, None)
+    assert write.thread == threading.current_thread().name
+    assert before <= write.time <= time.time()
+    assert (write.at_import, write.group, write.times, write.since) == (False, None, 1, None)
+
+
+def test_write_of_an_installed_package_names_the_distribution() -> None:
+    assert Write("a.b", 1, 2, "f.py", 1, "f", "pytest.sub", "t", 0.0).distribution == "pytest"
+    assert Write("a.b", 1, 2, None, None, None, None, "t", 0.0).distribution is None
+
+
+def test_write_without_a_change_is_recorded(library: Library) -> None:
+    library.set_level(1)
+    assert (last("mylib.level").old, last("mylib.level").changed) == (1, False)
+
+
+def test_write_that_the_library_refuses_is_not_recorded(library: Library) -> None:
+    count = len(settings.explain("mylib.fast").writes)
+    with pytest.raises(ValueError, match="mylib refuses"):
+        library.set_fast("refused")  # type: ignore[arg-type]
+    assert len(settings.explain("mylib.fast").writes) == count
+
+
+def test_write_is_recorded_for_the_aliases_that_it_changes(library: Library) -> None:
+    count = len(settings.explain("mylib.mode").writes)
+    library.set_fast(True)
+    assert (last("mylib.mode").old, last("mylib.mode").new) == ("slow", "quick")
+    assert last("mylib.mode").line == last("mylib.fast").line
+    library.set_fast(True)
+    assert len(settings.explain("mylib.mode").writes) == count + 1
+    library.set_fast(False)
+
+
+def test_change_without_a_write_is_found_between_two_looks(library: Library) -> None:
+    settings.explain("mylib.level")
+    between = time.time()
+    library.values["level"] = 5
+    write = last("mylib.level")
+    assert (write.old, write.new, write.file, write.line, write.function) == (1, 5, None, None, None)
+    assert write.since is not None
+    assert write.since <= between <= write.time
+    assert "1 -> 5 by code that cannot be seen" in str(write)
+    library.values["level"] = 1
+    assert settings.writes(["mylib.level"])[-1].new == 1
+
+
+def test_change_without_a_write_is_found_before_the_next_write(library: Library) -> None:
+    library.values["level"] = 5
+    library.set_level(1)
+    unseen, write = settings.explain("mylib.level").writes[-2:]
+    assert (unseen.file, unseen.old, unseen.new) == (None, 1, 5)
+    assert (write.file, write.old, write.new) == (__file__, 5, 1)
+
+
+def test_settings_of_threads_and_contexts_have_no_unseen_changes(library: Library) -> None:
+    count = len(settings.explain("mylib.tls").writes)
+    library.set_tls(3)
+    assert settings.explain("mylib.tls").value == 3
+    assert len(settings.explain("mylib.tls").writes) == count
+    library.set_tls(0)
+
+
+def test_reading_costs_nothing_and_writes_read_only_their_family(library: Library) -> None:
+    before = library.reads
+    library.values["level"]
+    assert library.reads == before
+    library.set_level(1)
+    assert library.reads == before + 2
+
+
+def test_watch_reports_writes_until_it_is_stopped(library: Library) -> None:
+    seen: list[Write] = []
+    watched = settings.watch(seen.append)
+    library.set_level(2)
+    watched.stop()
+    watched.stop()
+    library.set_level(1)
+    assert [write.new for write in seen] == [2]
+    assert watched.writes == seen
+
+
+def test_exception_of_on_write_reaches_the_code_that_wrote(library: Library) -> None:
+    def fail(write: Write) -> None:
+        raise LookupError(write.setting)
+
+    with settings.watch(fail), pytest.raises(LookupError, match=r"mylib\.level"):
+        library.set_level(2)
+    assert library.values["level"] == 2
+    library.set_level(1)
+    with pytest.raises(TypeError, match="watch: on_write must be callable or None, got int"):
+        settings.watch(3)  # type: ignore[arg-type]
+
+
+def test_on_write_may_use_settings_on_another_thread(library: Library) -> None:
+    found: list[object] = []
+
+    def explain(write: Write) -> None:
+        thread = threading.Thread(target=lambda: found.append(settings.explain(write.setting).value))
+        thread.start()
+        thread.join(20)
+
+    with settings.watch(explain):
+        library.set_level(2)
+    assert found == [2]
+    library.set_level(1)
+
+
+def test_log_of_one_setting_is_bounded_and_spares_the_others(library: Library) -> None:
+    library.set_fast(False)
+    for value in range(1100):
+        library.set_level(value)
+    assert len(settings.explain("mylib.level").writes) == 1000
+    assert last("mylib.fast").new is False
+    assert "990 earlier writes" in str(settings.explain("mylib.level"))
+    library.set_level(1)
+
+
+def test_explanation_is_text_for_people_and_json_for_machines(library: Library) -> None:
+    library.set_level(2)
+    found = settings.explain("mylib.level")
+    with settings.override({"mylib.level": 3}):
+        held = settings.explain("mylib.level").held_by
+    library.set_level(1)
+    lines = str(found).splitlines()
+    assert lines[:2] == ["mylib.level = 2 (process, default 1)", "  A level."]
+    assert f"  1 -> 2 at {__file__}:" in str(found)
+    assert lines[-2:] == ["  a change affects: mylib.compile", "  Read at the start."]
+    assert len(held) == 1
+    assert held[0].startswith("held with the value 3 by the override at ")
+    decoded = json.loads(json.dumps(found.as_dict()))
+    assert decoded["writes"][-1]["file"] == __file__
+
+
+def test_environment_variables_are_settings_while_enabled(monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "environ.OMP_NUM_THREADS"
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    method = type(os.environ).__setitem__
+    with settings.enable("environ"):
+        os.environ["OMP_NUM_THREADS"], number = "3", line()
+        write = settings.explain(name).writes[-1]
+        assert (write.old, write.new, write.file, write.line) == (None, "3", __file__, number)
+        os.environ.pop("OMP_NUM_THREADS")
+        assert settings.explain(name).writes[-1].new is None
+        with settings.override({name: "2"}):
+            assert os.environ["OMP_NUM_THREADS"] == "2"
+        assert "OMP_NUM_THREADS" not in os.environ
+    assert type(os.environ).__setitem__ is method
