@@ -65,9 +65,11 @@ FOREIGN = (
 OF_PYTHON = re.compile(
     r"interlock\.errors\."
     # `Level(value, names, module=...)` creates an enum, and `Snapshot(iterable)` is a tuple.
-    r"|\.(Level|Source|\w+Backend|NumberedEnum)(?!\.\w)|\.Snapshot(?!\.)|\.FunctionMeta\b"
+    r"|\.(Level|Source|Extent|\w+Backend|NumberedEnum)(?!\.\w)|\.Snapshot(?!\.)|\.FunctionMeta\b"
     # Only Python calls them, with a name or a text.
-    r"|\.__getattr__$|\.__format__$|\.(AllocatorConfig|cuFFT\w+)\.__\w+attr__$"
+    r"|\.__getattr__$|\.__format__$|\.(AllocatorConfig|cuFFT\w+|settings\.\w+)\.__\w+attr__$"
+    # Only `interlock.settings` calls them.
+    r"|\.integrations\.|\.settings\.(_|Enabled$)"
     r"|\.(decorate|open_to_write|attribute_error|remove_missing)$"
 )
 # They pass these arguments on to a function of the program.

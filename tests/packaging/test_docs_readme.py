@@ -51,8 +51,10 @@ def targets(monkeypatch: pytest.MonkeyPatch) -> dict[str, Row]:
     times: dict[str, float] = defaultdict(lambda: 1.0)
     monkeypatch.setattr(native, "in_a_program", lambda: times)
     monkeypatch.setattr(native, "in_a_cdylib", lambda: times)
+    monkeypatch.setattr(run, "extension", lambda: "")
+    monkeypatch.setattr(run, "in_turns", lambda *_: ([times], []))
     monkeypatch.setattr(startup, "of", lambda *_: startup.Startup(1.0, 1.0, 1.0, 1.0))
-    rows = [*run.rust_rows(), *run.python_rows([times], []), *run.startup_rows(None)]
+    rows = [*run.rust_rows(), *run.python_rows(None), *run.startup_rows(None)]
     return {row.what: row for row in rows}
 
 

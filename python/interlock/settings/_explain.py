@@ -108,6 +108,8 @@ def writes(names: Iterable[str] | None = None) -> list[Write]:
         names: The settings; None for all.
 
     """
+    if names is not None and not isinstance(names, Iterable):
+        raise TypeError(f"writes: names must be an iterable of str or None, got {type(names).__name__}")
     _import_hook.run_imported()
     with LOCK:
         look_at_all()

@@ -80,12 +80,13 @@ def enable(*libraries: str) -> Enabled:
         ...     pass
 
     """
+    _check_names("enable", libraries)
     chosen = tuple(dict.fromkeys(libraries or KNOWN))
     for name in chosen:
         if name not in KNOWN:
-            similar = closest_match(str(name), KNOWN)
+            similar = closest_match(name, KNOWN)
             hint = f'; did you mean "{similar}"?' if similar else f"; known: {', '.join(KNOWN)}"
-            raise SettingValueError(f"enable: unknown library {quoted(str(name))}{hint}")
+            raise SettingValueError(f"enable: unknown library {quoted(name)}{hint}")
     for name in chosen:
         with LOCK:
             if name not in _enabled:
@@ -94,6 +95,12 @@ def enable(*libraries: str) -> Enabled:
                 _start(name, _enabled[name], module.IMPORTED, module.install)
             _enabled[name].uses += 1
     return Enabled(lambda: disable(*chosen), chosen)
+
+
+def _check_names(function: str, names: tuple[object, ...]) -> None:
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"{function}: the name of a library must be a str, got {type(name).__name__}")
 
 
 def _start(
@@ -124,6 +131,7 @@ def disable(*libraries: str) -> None:
         libraries: The names of the libraries; without a name all that are enabled.
 
     """
+    _check_names("disable", libraries)
     with LOCK:
         for name in libraries or tuple(_enabled):
             library = _enabled.get(name)

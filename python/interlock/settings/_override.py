@@ -9,7 +9,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypeVar
 
 from interlock._quote import shown as quoted
 from interlock._scope_decorator import wrap_resumable
@@ -23,9 +23,10 @@ from interlock.settings._writes import Write, report, shown
 if TYPE_CHECKING:
     import asyncio
 
+    _OnConflict: TypeAlias = Literal["raise", "wait", "warn"]
+    _OnWrite: TypeAlias = Literal["raise", "warn", "ignore"]
+
 _Function = TypeVar("_Function", bound=Callable[..., Any])
-_OnConflict: TypeAlias = Literal["raise", "wait", "warn"]
-_OnWrite: TypeAlias = Literal["raise", "warn", "ignore"]
 
 
 def _checked(function: str, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -81,7 +82,7 @@ class override:
     ) -> None:
         if not isinstance(values, Mapping):
             raise TypeError(f"override: values must be a mapping, got {type(values).__name__}")
-        if on_conflict not in get_args(_OnConflict):
+        if on_conflict not in ("raise", "wait", "warn"):
             raise ValueError(
                 f'override: on_conflict must be "raise", "wait" or "warn", got {quoted(on_conflict)}'
             )
@@ -287,7 +288,7 @@ class pin:
     """
 
     def __init__(self, values: Mapping[str, Any], *, on_write: _OnWrite = "raise") -> None:
-        if on_write not in get_args(_OnWrite):
+        if on_write not in ("raise", "warn", "ignore"):
             raise ValueError(f'pin: on_write must be "raise", "warn" or "ignore", got {quoted(on_write)}')
         wanted = _checked("pin", values)
         for name in wanted:
