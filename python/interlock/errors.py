@@ -19,6 +19,7 @@ __all__ = [
     "AttentionKernelError",
     "AttentionKernelWarning",
     "BufferClosedError",
+    "ContextNotAtHandError",
     "DTypeError",
     "DeviceError",
     "DeviceLostError",
@@ -251,6 +252,13 @@ class TaskIsRunningError(InterlockError, RuntimeError):
     """A step of a task was started while another step of the task runs.
 
     Run the steps of a task one after the other, on one thread at a time.
+    """
+
+
+class ContextNotAtHandError(InterlockError, RuntimeError):
+    """Native code wrote a mode, device or flag that a scope of Python code sets, on a thread without the GIL.
+
+    Set it with a guard of Rust or C, or attach the thread to the interpreter first.
     """
 
 

@@ -46,8 +46,7 @@ pub fn current_index() -> Option<DeviceIndex> {
 /// Makes a device the current one of this thread, until the innermost open scope that sets it is exited.
 pub fn set_device(device: Device) -> Result<()> {
     let (_, index) = resolve(Some(device), "accelerator.set_device_index")?;
-    thread::set_device_slots(DeviceSlots::of_device(index));
-    Ok(())
+    Ok(thread::set_device_slots(DeviceSlots::of_device(index))?)
 }
 
 /// Returns the current stream of a device on this thread: its default stream until another one is made current. `None`
@@ -71,8 +70,7 @@ pub(super) fn stream_on(accelerator: &'static Accelerator, index: DeviceIndex) -
 /// innermost open scope that sets it is exited.
 pub fn set_stream(stream: &Stream) -> Result<()> {
     stream.driver()?;
-    thread::set_device_slots(device_slots_of(stream));
-    Ok(())
+    Ok(thread::set_device_slots(device_slots_of(stream))?)
 }
 
 pub(super) fn device_slots_of(stream: &Stream) -> DeviceSlots {
@@ -160,8 +158,11 @@ pub fn default_device() -> Device {
 
 /// Sets the device on which tensors are created unless one is passed, until the innermost open scope that sets it is
 /// exited. `None` means the CPU.
-pub fn set_default_device(device: Option<Device>) {
-    thread::set_device_slots(DeviceSlots::of_default_device(device));
+///
+/// # Errors
+/// Fails if a scope of a context that is not at hand sets it.
+pub fn set_default_device(device: Option<Device>) -> Result<()> {
+    Ok(thread::set_device_slots(DeviceSlots::of_default_device(device))?)
 }
 
 /// Begins a wait for all work that is queued on a device now. `None` means the current device.

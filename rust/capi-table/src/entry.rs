@@ -82,6 +82,7 @@ fn core_code(error: &interlock::Error) -> i32 {
         Error::ReadOnlyFlag { .. } => INTERLOCK_ERROR_READ_ONLY_FLAG,
         Error::UnknownDeviceType { .. } | Error::DeviceIndex { .. } => INTERLOCK_ERROR_DEVICE,
         Error::KernelName { .. } | Error::KernelDescriptor { .. } => INTERLOCK_ERROR_ARGUMENT,
+        Error::ContextNotAtHand { .. } => INTERLOCK_ERROR_UNSUPPORTED,
         _ => INTERLOCK_ERROR_OTHER,
     }
 }

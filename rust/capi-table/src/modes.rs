@@ -55,8 +55,7 @@ pub(crate) unsafe extern "C" fn write(decided: u8, modes: u8, error: *mut Interl
         run(error, || {
             check_bits("modes_write", decided, modes)?;
             check_thread("modes_write")?;
-            autograd::write_bits(decided, modes);
-            Ok(())
+            Ok(autograd::write_bits(decided, modes)?)
         })
     }
 }

@@ -157,6 +157,11 @@ pub enum Error {
         /// The status code that the function of the library returned.
         status: i32,
     },
+    /// A slot that a scope of the current context sets was written by native code without that context at hand.
+    ContextNotAtHand {
+        /// The slot, as a program names it.
+        name: String,
+    },
     /// A step of a task began while another step of it runs.
     TaskIsRunning,
     /// Hooks of saved tensors were activated where they are disabled, or disabled where they are active.
@@ -197,6 +202,8 @@ crate::messages! { Error {
     Error::UnknownLibrary { name, suggestion: None, allowed } =>
         "unknown vendor library {}; known: {allowed}", quoted(name);
     Error::LibraryRefused { library, operation, status } => "{operation} failed: {library} returned status {status}";
+    Error::ContextNotAtHand { name } =>
+        "{name} cannot be set here: a scope of the interpreter sets it, and this thread is not attached; set it with a guard, or attach first";
     Error::TaskIsRunning => "the state of this task is active already: another step of the task is running";
     Error::SavedTensorHooksDisabled { message } => "{message}";
 } }

@@ -7,7 +7,7 @@ use std::thread;
 
 use interlock_core::flags::SourceLocation;
 use interlock_core::modes::{ModeContext, ModeKind};
-use interlock_core::thread::scope_trace::{UnclosedScopes, note_enter, open_scopes, unclosed_scopes};
+use interlock_core::thread::scope_trace::{UnclosedScopes, open_scopes, unclosed_scopes};
 use interlock_core::thread::{TaskState, ThreadState};
 
 fn site(line: u32) -> SourceLocation {
@@ -17,7 +17,7 @@ fn site(line: u32) -> SourceLocation {
 fn enter(line: u32) {
     let context = ModeContext::new(ModeKind::NoGrad);
     context.enter();
-    note_enter(context.scope(), site(line), None);
+    context.scope().trace_enter(site(line), None);
 }
 
 #[test]

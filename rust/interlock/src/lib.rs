@@ -41,7 +41,9 @@
 pub use interlock_accelerator as accelerator;
 #[doc(hidden)]
 pub use interlock_core::base;
-pub use interlock_core::{EnvSnapshot, Error, Result, dispatch, libraries, num_threads, set_num_threads};
+pub use interlock_core::{
+    EnvSnapshot, Error, ProcessDefaults, Result, dispatch, libraries, num_threads, set_num_threads,
+};
 
 pub mod backends {
     //! Global flags: declared once each, and read with one load.
@@ -56,7 +58,7 @@ pub mod autograd {
 }
 
 pub mod state {
-    //! The state of a thread or task: layers of scopes over a base.
+    //! The state of the code that runs on a thread: layers of scopes over a base.
     pub use interlock_core::thread::*;
 }
 

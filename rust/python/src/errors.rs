@@ -24,6 +24,7 @@ fn core_class_name(error: &CoreError) -> &'static str {
         CoreError::LibraryPath { .. } => "LibraryPathError",
         CoreError::UnknownLibrary { .. } => "UnknownLibraryError",
         CoreError::LibraryRefused { .. } => "LibraryError",
+        CoreError::ContextNotAtHand { .. } => "ContextNotAtHandError",
         CoreError::TaskIsRunning => "TaskIsRunningError",
         _ => "InterlockError",
     }

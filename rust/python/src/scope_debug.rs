@@ -2,8 +2,8 @@
 //! them.
 
 use interlock::backends::writes_are_traced;
-use interlock::state::Scope;
-use interlock::state::scope_trace::{self, ExitOrder};
+use interlock::state::scope_trace::ExitOrder;
+use interlock::state::{self, Exit, Scope};
 use pyo3::prelude::*;
 
 use crate::errors::new_exception;
@@ -31,7 +31,7 @@ pub(crate) fn warn_suspended_scopes(py: Python<'_>) -> PyResult<()> {
     if !is_on() {
         return Ok(());
     }
-    for entered in scope_trace::newly_suspended(&running_frames(py)) {
+    for entered in state::newly_suspended(&running_frames(py)) {
         let here = call_site::current(py);
         let message = format!(
             "the scope entered at {entered} is open at {here} too, while the generator or coroutine that \
@@ -50,11 +50,7 @@ pub(crate) fn enter(py: Python<'_>, scope: &Scope, enter: impl FnOnce()) -> PyRe
     if is_on() {
         let frame = call_site::user_frame(py);
         let suspendable = frame.filter(|frame| may_be_suspended(frame).unwrap_or(false));
-        scope_trace::note_enter(
-            scope,
-            call_site::current(py),
-            suspendable.map(|frame| frame.as_ptr() as usize),
-        );
+        scope.trace_enter(call_site::current(py), suspendable.map(|frame| frame.as_ptr() as usize));
     }
     Ok(())
 }
@@ -63,15 +59,15 @@ pub(crate) fn enter(py: Python<'_>, scope: &Scope, enter: impl FnOnce()) -> PyRe
 /// two tasks overlap.
 #[inline]
 pub(crate) fn exit(py: Python<'_>, scope: &Scope) -> PyResult<()> {
-    let above = scope.exit_and_detect_order();
-    if is_on() { warn_unexpected_exit(py, scope) } else { task_overlap::after_exit(py, scope, above) }
+    let exit = scope.exit_and_report();
+    if is_on() { warn_unexpected_exit(py, exit) } else { task_overlap::after_exit(py, scope, exit.above) }
 }
 
 #[cold]
 #[inline(never)]
-fn warn_unexpected_exit(py: Python<'_>, scope: &Scope) -> PyResult<()> {
+fn warn_unexpected_exit(py: Python<'_>, exit: Exit) -> PyResult<()> {
     let here = call_site::current(py);
-    match scope_trace::note_exit(scope) {
+    match exit.trace() {
         ExitOrder::InOrder => Ok(()),
         ExitOrder::OutOfOrder { entered, later } => {
             let message = format!(

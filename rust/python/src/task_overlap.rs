@@ -37,7 +37,7 @@ pub(crate) fn is_watching() -> bool {
     IS_WATCHING.get()
 }
 
-/// Handles the exit of a scope; `above` is the result of [`Scope::exit_and_detect_order`].
+/// Handles the exit of a scope; `above` is the result of [`Scope::exit_and_report`].
 #[inline]
 pub(crate) fn after_exit(py: Python<'_>, scope: &Scope, above: Option<ScopeId>) -> PyResult<()> {
     if above.is_none() && !is_watching() {

@@ -16,6 +16,7 @@ use super::sync::{ForkLock, RelaxedBool, RelaxedU64};
 pub mod rank {
     pub const FLAGS: u8 = 10;
     pub const MAILBOXES: u8 = 20;
+    pub const THREAD_CHANGES: u8 = 25;
     pub const SCOPE_TRACE: u8 = 30;
     pub const VERBOSITY: u8 = 40;
     pub const PYTHON_PATHS: u8 = 50;

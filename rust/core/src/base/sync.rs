@@ -113,6 +113,13 @@ impl Epoch {
         self.published.load(Ordering::Acquire)
     }
 
+    /// Reads the count with an exchange. loom does not explore the order of a load and a store if the storing thread has
+    /// loaded the word before.
+    #[cfg(loom)]
+    pub fn get_exploring_order(&self) -> u64 {
+        self.published.fetch_add(0, Ordering::Acquire)
+    }
+
     /// Counts a change. The caller holds the lock under which the values are written, so that no two calls overlap and
     /// stores suffice.
     pub fn advance(&self) {

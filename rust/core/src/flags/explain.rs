@@ -110,8 +110,8 @@ pub struct Explanation {
 impl FlagSpec {
     /// Explains the active value on this thread.
     pub fn explain(&self) -> Explanation {
-        // Exits of other threads are applied before anything is read, so all results agree.
-        thread::apply_remote_exits();
+        // Before anything is read, so that all results agree.
+        thread::look();
         let (level, set_by) = self.deciding_slot().map_or((Level::Default, None), source);
         let value = self.read();
         let overridden = self.overridden();

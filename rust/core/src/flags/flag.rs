@@ -16,7 +16,7 @@ use crate::thread::{self, FlagId, Slot};
 #[derive(Debug)]
 pub(crate) struct FlagWord {
     pub(crate) name: &'static str,
-    pub(super) id: FlagId,
+    pub(crate) id: FlagId,
     pub(super) kind: Kind,
     /// The value of the environment for a registered flag. For interlock's own flags the environment is read once for
     /// all.

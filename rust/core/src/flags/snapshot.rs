@@ -3,11 +3,13 @@
 use super::explain::process_value;
 use super::flag_spec::{Backing, Projection};
 use super::store::STORE;
-use super::write::{Batch, SlotWrite, put_in_process};
-use super::{FlagSpec, InputValue, Level, Purpose, SourceLocation, Value, precision, registry, table};
+use super::write::{Batch, SlotWrite, Write, put_in_process};
+use super::{
+    FlagSpec, InputValue, Level, Purpose, SourceLocation, Value, precision, process_state, registry, table,
+};
 use crate::Result;
 use crate::base::env;
-use crate::thread::{FlagSlots, ThreadState};
+use crate::thread::{FlagSlots, ProcessValues, ThreadState};
 
 /// The value of one flag in a [`Snapshot`].
 ///
@@ -31,13 +33,14 @@ pub struct SnapshotEntry {
     pub level: Level,
 }
 
-/// The values of every flag in the process. Aliases are omitted; their nodes are included.
+/// The values of every flag in the process. Aliases are omitted; their nodes are included. Modes and devices that were
+/// set for the process follow, with the prefix `state.`.
 pub type Snapshot = Vec<SnapshotEntry>;
 
 /// Takes a consistent snapshot of all flags of the process, without scopes.
 pub fn snapshot() -> Snapshot {
     let _no_writes = STORE.lock();
-    table::flag_specs().filter_map(entry).collect()
+    table::flag_specs().filter_map(entry).chain(process_state::entries(ProcessValues::current())).collect()
 }
 
 fn entry(spec: &'static FlagSpec) -> Option<SnapshotEntry> {
@@ -78,41 +81,62 @@ impl ThreadState {
 ///
 /// A flag of another library that is not registered yet is assigned when it is registered.
 pub fn restore(assigned: &[(impl AsRef<str>, InputValue<'_>)], site: Option<SourceLocation>) -> Result<()> {
-    let (batch, deferred_restores) = restore_batch(assigned)?;
-    commit_to_process(batch, "restore", deferred_restores, site)
+    commit_to_process(Restored::new(assigned)?, "restore", site)
 }
 
 /// Like [`restore`], but succeeds without a write, even while flags are frozen, if exactly these flags are assigned
 /// already.
 pub fn install(assigned: &[(impl AsRef<str>, InputValue<'_>)], site: Option<SourceLocation>) -> Result<()> {
-    let (batch, deferred_restores) = restore_batch(assigned)?;
-    if deferred_restores.is_empty() && is_done(&batch) {
+    let restored = Restored::new(assigned)?;
+    if restored.deferred.is_empty() && restored.is_done() {
         return Ok(());
     }
-    commit_to_process(batch, "restore", deferred_restores, site)
+    commit_to_process(restored, "restore", site)
 }
 
-type DeferredRestores = Vec<(String, InputValue<'static>)>;
+/// Checked values of all flags, modes and devices of the process.
+struct Restored {
+    flags: Batch,
+    state: ProcessValues,
+    /// Values of flags that are not registered yet.
+    deferred: Vec<(String, InputValue<'static>)>,
+}
 
-fn restore_batch(assigned: &[(impl AsRef<str>, InputValue<'_>)]) -> Result<(Batch, DeferredRestores)> {
-    let mut batch = unset_all()?;
-    let mut deferred_restores = Vec::new();
-    for (name, given) in assigned {
-        let name = name.as_ref();
-        match table::find(name) {
-            Ok(spec) => spec.add_write(given, Purpose::Named, &mut batch)?,
-            Err(_) if registry::may_be_registered(name) => {
-                deferred_restores.push((name.to_owned(), given.clone().into_owned()));
+impl Restored {
+    fn new(assigned: &[(impl AsRef<str>, InputValue<'_>)]) -> Result<Self> {
+        let mut restored =
+            Restored { flags: unset_all()?, state: ProcessValues::default(), deferred: Vec::new() };
+        for (name, given) in assigned {
+            let name = name.as_ref();
+            if process_state::set_entry(&mut restored.state, name, given)? {
+                continue;
             }
-            Err(error) => return Err(error),
+            match table::find(name) {
+                Ok(spec) => spec.add_write(given, Purpose::Named, &mut restored.flags)?,
+                Err(_) if registry::may_be_registered(name) => {
+                    restored.deferred.push((name.to_owned(), given.clone().into_owned()));
+                }
+                Err(error) => return Err(error),
+            }
         }
+        Ok(restored)
     }
-    Ok((batch, deferred_restores))
+
+    /// Returns whether the process has these values.
+    fn is_done(&self) -> bool {
+        let _no_writes = STORE.lock();
+        let is_done = |(_, slot, new): &Write| match new {
+            SlotWrite::Set(payload) => process_value(*slot) == (*payload, Level::Process),
+            SlotWrite::Clear | SlotWrite::Mask => process_value(*slot).1 != Level::Process,
+        };
+        self.state == ProcessValues::current() && self.flags.iter().all(is_done)
+    }
 }
 
-/// Unsets every flag of the process.
+/// Unsets every flag, mode and device of the process.
 pub fn reset(site: Option<SourceLocation>) -> Result<()> {
-    commit_to_process(unset_all()?, "reset", Vec::new(), site)
+    let nothing: [(&str, InputValue); 0] = [];
+    commit_to_process(Restored::new(&nothing)?, "reset", site)
 }
 
 fn unset_all() -> Result<Batch> {
@@ -123,28 +147,19 @@ fn unset_all() -> Result<Batch> {
     Ok(batch)
 }
 
-/// Returns whether the process has these values.
-fn is_done(batch: &Batch) -> bool {
-    let _no_writes = STORE.lock();
-    batch.iter().all(|(_, slot, new)| match new {
-        SlotWrite::Set(payload) => process_value(*slot) == (*payload, Level::Process),
-        SlotWrite::Clear | SlotWrite::Mask => process_value(*slot).1 != Level::Process,
-    })
-}
-
 /// Writes to the process, not to scopes, and replaces the restored values of flags that are not registered yet.
 fn commit_to_process(
-    batch: Batch,
+    restored: Restored,
     operation: &'static str,
-    deferred_restores: DeferredRestores,
     site: Option<SourceLocation>,
 ) -> Result<()> {
     let site = site.filter(|_| env::debug());
     let mut store = STORE.lock();
     store.freeze.check_writable(operation)?;
     store.sites.clear();
-    store.deferred_restores = deferred_restores;
-    for (_, slot, new) in batch {
+    store.deferred_restores = restored.deferred;
+    restored.state.store();
+    for (_, slot, new) in restored.flags {
         let was_assigned = process_value(slot).1 == Level::Process;
         put_in_process(slot, new);
         let Some(site) = &site else { continue };

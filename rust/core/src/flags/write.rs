@@ -102,15 +102,20 @@ pub(super) fn commit(writes: &[Write], site: Option<SourceLocation>) -> Result<(
     thread::write_scoped(|scoped| {
         let mut store = STORE.lock();
         store.freeze.check_writable(name)?;
+        // Checked first, so that a write that fails changes nothing.
+        for (name, slot, _) in writes {
+            scoped.check(&qualified(name), *slot)?;
+        }
         let mut is_changed = false;
         for &(_, slot, new) in writes {
             if let Some(site) = &site {
                 store.log.note(slot, new, site);
             }
-            if let Some(flags) = scoped.owning_layer(slot) {
+            let is_scoped = scoped.change(slot, |flags| {
                 put_in_layer(flags, slot, new);
                 site.iter().for_each(|site| flags.note_site(slot, site.clone()));
-            } else {
+            });
+            if !is_scoped {
                 put_in_process(slot, new);
                 store.sites.retain(|(noted, _)| *noted != slot);
                 store.sites.extend(site.clone().map(|site| (slot, site)));

@@ -5,6 +5,7 @@
 //! bounded. That is why each model returns a result and its test compares the set of results: a model that never
 //! reaches the results under test would pass without checking them.
 
+mod contexts;
 mod flags;
 mod locks;
 mod remote_exit;

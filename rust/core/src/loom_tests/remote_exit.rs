@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{explore, explore_up_to, flag_scope, spawn};
+use super::{explore_up_to, flag_scope, spawn};
 use crate::flags::flags::CUDNN_ENABLED;
 use crate::modes::{Mode, ModeContext, ModeKind, enable_grad, is_grad_enabled};
 use crate::thread::{self, Masked, TaskState, ThreadState, mode_bits};
@@ -19,7 +19,7 @@ fn exit_elsewhere(object: &Arc<ModeContext>) -> loom::thread::JoinHandle<()> {
 
 #[test]
 fn exit_elsewhere_removes_the_layer_during_other_enters_and_writes() {
-    let seen = explore(|| {
+    let seen = explore_up_to(3, || {
         let object = no_grad_object();
         object.enter();
         let exiting = exit_elsewhere(&object);
@@ -28,10 +28,10 @@ fn exit_elsewhere_removes_the_layer_during_other_enters_and_writes() {
             assert!(is_grad_enabled());
         }
         let after_guard = is_grad_enabled();
-        thread::write_mode(Masked::new(mode_bits::MULTITHREADING, 0));
+        thread::write_mode("a mode", Masked::new(mode_bits::MULTITHREADING, 0)).unwrap();
         let after_write = is_grad_enabled();
         exiting.join().unwrap();
-        thread::apply_remote_exits();
+        thread::look();
         assert!(is_grad_enabled() && !Mode::Multithreading.is_on());
         (after_guard, after_write)
     });
@@ -44,11 +44,11 @@ fn exit_by_two_threads_at_once_removes_two_layers() {
         let object = no_grad_object();
         (0..3).for_each(|_| object.enter());
         let exiting = [exit_elsewhere(&object), exit_elsewhere(&object)];
-        thread::apply_remote_exits();
+        thread::look();
         for exiting in exiting {
             exiting.join().unwrap();
         }
-        thread::apply_remote_exits();
+        thread::look();
         assert!(!is_grad_enabled());
         object.exit();
         assert!(is_grad_enabled());
@@ -57,14 +57,14 @@ fn exit_by_two_threads_at_once_removes_two_layers() {
 
 #[test]
 fn exit_races_with_the_end_of_the_thread_that_entered() {
-    let dropped = explore(|| {
+    let dropped = explore_up_to(3, || {
         let scope = Arc::new(flag_scope(false));
         let other = {
             let scope = scope.clone();
             spawn(move || {
                 scope.enter();
                 assert!(!CUDNN_ENABLED.get());
-                thread::apply_remote_exits();
+                thread::look();
                 CUDNN_ENABLED.get()
             })
         };
@@ -79,7 +79,7 @@ fn exit_races_with_the_end_of_the_thread_that_entered() {
 
 #[test]
 fn exit_in_excess_removes_at_most_one_layer_of_another_thread() {
-    let dropped = explore(|| {
+    let dropped = explore_up_to(3, || {
         let object = no_grad_object();
         object.enter();
         let other = {
@@ -108,7 +108,7 @@ fn exit_in_excess_removes_at_most_one_layer_of_another_thread() {
 
 #[test]
 fn exit_elsewhere_of_a_flag_scope_takes_effect_at_the_next_check() {
-    let held = explore(|| {
+    let held = explore_up_to(3, || {
         let scope = Arc::new(flag_scope(false));
         scope.enter();
         let exiting = {
@@ -119,11 +119,11 @@ fn exit_elsewhere_of_a_flag_scope_takes_effect_at_the_next_check() {
             })
         };
         assert!(!CUDNN_ENABLED.get());
-        thread::apply_remote_exits();
+        thread::look();
         let held = !CUDNN_ENABLED.get();
         exiting.join().unwrap();
         assert_eq!(!CUDNN_ENABLED.get(), held);
-        thread::apply_remote_exits();
+        thread::look();
         assert!(CUDNN_ENABLED.get());
         held
     });
@@ -132,7 +132,7 @@ fn exit_elsewhere_of_a_flag_scope_takes_effect_at_the_next_check() {
 
 #[test]
 fn exit_elsewhere_removes_the_layer_of_a_task() {
-    let dropped = explore(|| {
+    let dropped = explore_up_to(3, || {
         let (task, object) = (TaskState::new(&ThreadState::capture()), no_grad_object());
         // The thread has a mailbox as well.
         drop(enable_grad());

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::{explore, flag_scope, spawn};
+use super::{explore_up_to, flag_scope, spawn};
 use crate::flags::flags::CUDNN_ENABLED;
 use crate::thread::{TaskState, ThreadState, any_flag_layer};
 
 #[test]
 fn flag_read_sees_its_own_scope_while_another_thread_enters_one() {
-    let other_open = explore(|| {
+    let other_open = explore_up_to(3, || {
         let other = spawn(|| {
             let _guard = flag_scope(false).guard();
             assert!(!CUDNN_ENABLED.get());
@@ -28,7 +28,7 @@ fn flag_read_sees_its_own_scope_while_another_thread_enters_one() {
 
 #[test]
 fn end_of_a_thread_with_an_open_scope_releases_only_its_own_count() {
-    let other_open = explore(|| {
+    let other_open = explore_up_to(3, || {
         let other = spawn(|| flag_scope(false).enter());
         let other_open = any_flag_layer();
         let _guard = flag_scope(false).guard();
@@ -42,7 +42,7 @@ fn end_of_a_thread_with_an_open_scope_releases_only_its_own_count() {
 
 #[test]
 fn captured_state_applies_its_flags_on_another_thread() {
-    let other_open = explore(|| {
+    let other_open = explore_up_to(3, || {
         let guard = flag_scope(false).guard();
         let state = ThreadState::capture();
         let other = spawn(move || {
@@ -62,7 +62,7 @@ fn captured_state_applies_its_flags_on_another_thread() {
 
 #[test]
 fn task_keeps_its_scope_on_another_thread_while_others_close() {
-    explore(|| {
+    explore_up_to(3, || {
         let task = Arc::new(TaskState::new(&ThreadState::capture()));
         let guard = flag_scope(false).guard();
         task.step(|| flag_scope(false).enter()).unwrap();

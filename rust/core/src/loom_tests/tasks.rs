@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{explore, flag_scope, spawn};
+use super::{explore_up_to, flag_scope, spawn};
 use crate::Error;
 use crate::flags::flags::CUDNN_ENABLED;
 use crate::modes::{ModeContext, ModeKind, is_grad_enabled};
@@ -10,7 +10,7 @@ use crate::thread::{self, Masked, TaskState, ThreadState, mode_bits};
 
 #[test]
 fn step_by_two_threads_at_once_runs_or_fails() {
-    let done = explore(|| {
+    let done = explore_up_to(3, || {
         let task = Arc::new(TaskState::new(&ThreadState::capture()));
         let other = {
             let task = task.clone();
@@ -36,19 +36,19 @@ fn step_by_two_threads_at_once_runs_or_fails() {
 
 #[test]
 fn revoke_write_never_changes_another_thread() {
-    let taken_back = explore(|| {
+    let taken_back = explore_up_to(3, || {
         let object = Arc::new(ModeContext::new(ModeKind::SetGradEnabled));
         let writer = {
             let object = object.clone();
             spawn(move || {
-                object.set(false);
+                object.set(false).unwrap();
                 assert!(!is_grad_enabled());
                 object.revoke_write();
                 is_grad_enabled()
             })
         };
         // To the base, as the other thread.
-        thread::write_mode(Masked::new(mode_bits::GRAD, 0));
+        thread::write_mode("a mode", Masked::new(mode_bits::GRAD, 0)).unwrap();
         object.revoke_write();
         assert!(!is_grad_enabled());
         writer.join().unwrap()
@@ -58,18 +58,18 @@ fn revoke_write_never_changes_another_thread() {
 
 #[test]
 fn revoke_write_does_not_revoke_a_write_of_another_thread() {
-    explore(|| {
+    explore_up_to(3, || {
         let object = Arc::new(ModeContext::new(ModeKind::SetGradEnabled));
         let other = {
             let object = object.clone();
             spawn(move || {
-                thread::write_mode(Masked::new(mode_bits::GRAD, 0));
-                object.set(false);
+                thread::write_mode("a mode", Masked::new(mode_bits::GRAD, 0)).unwrap();
+                object.set(false).unwrap();
                 object.revoke_write();
                 assert!(!is_grad_enabled());
             })
         };
-        object.set(true);
+        object.set(true).unwrap();
         object.revoke_write();
         assert!(is_grad_enabled());
         other.join().unwrap();

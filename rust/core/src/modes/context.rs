@@ -2,6 +2,7 @@
 
 use super::eager_write::EagerWrite;
 use super::mode::{self, Mode};
+use crate::Result;
 use crate::base::sync::RelaxedBool;
 use crate::thread::{self, Masked, Scope};
 
@@ -126,17 +127,21 @@ impl ModeContext {
 
     /// Sets the value. For a kind that [writes eagerly](ModeKind::writes_eagerly), also writes the mode without a
     /// scope, until the object is entered, exited or used as a decorator.
-    pub fn set(&self, mode: bool) {
+    ///
+    /// # Errors
+    /// Fails if a scope of a context that is not at hand sets the mode.
+    pub fn set(&self, mode: bool) -> Result<()> {
         self.mode.set(mode);
         if self.kind.writes_eagerly() {
             self.save_previous();
-            self.write.write(self.kind.mode(), mode);
+            self.write.write(self.kind.mode(), mode)?;
         }
+        Ok(())
     }
 
     fn save_previous(&self) {
-        // The previous value must not include scopes that another thread has exited.
-        thread::apply_remote_exits();
+        // The previous value must not include scopes that were exited elsewhere.
+        thread::look();
         self.previous.set(self.kind.mode().is_on());
     }
 
@@ -208,7 +213,7 @@ mod tests {
     #[test]
     fn set_writes_until_the_context_is_entered() {
         let context = ModeContext::new(ModeKind::SetGradEnabled);
-        context.set(false);
+        context.set(false).unwrap();
         assert!(!is_grad_enabled() && context.previous());
         context.enter();
         context.exit();
@@ -219,7 +224,7 @@ mod tests {
     fn inference_mode_off_inside_inference_mode_restores_grad_mode() {
         let (on, off) =
             (ModeContext::new(ModeKind::InferenceMode), ModeContext::new(ModeKind::InferenceMode));
-        off.set(false);
+        off.set(false).unwrap();
         on.enter();
         off.enter();
         assert_eq!((is_grad_enabled(), is_inference_mode_enabled()), (true, false));

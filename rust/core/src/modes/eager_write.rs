@@ -1,8 +1,9 @@
 //! Writes of a mode without a scope that can be revoked.
 
 use super::mode::{self, Mode};
+use crate::Result;
 use crate::base::sync::RelaxedU64;
-use crate::thread::{self, LayerId, Masked};
+use crate::thread::{self, LayerId, Masked, WrittenMode};
 
 /// The last write of one object, until it is revoked.
 ///
@@ -16,10 +17,12 @@ pub(super) struct EagerWrite {
 }
 
 impl EagerWrite {
-    /// Writes to the innermost active layer that decides the mode, else to the base.
-    pub(super) fn write(&self, mode: Mode, on: bool) {
-        let Some((layer, old)) = thread::write_mode(mode::single(mode, on)) else { return };
-        self.written.set(packed(layer, old));
+    /// Writes to the innermost active layer that sets the mode, else to a base.
+    pub(super) fn write(&self, mode: Mode, on: bool) -> Result<()> {
+        if let Some(written) = thread::write_mode(mode.name(), mode::single(mode, on))? {
+            self.written.set(packed(mode, written));
+        }
+        Ok(())
     }
 
     /// Restores the old value, once, if the layer or base is active on this thread.
@@ -34,20 +37,23 @@ impl EagerWrite {
     fn restore(&self) {
         let written = self.written.take();
         if written != 0 {
-            let (layer, old) = unpacked(written);
-            thread::restore_mode(layer, old);
+            let (mask, written) = unpacked(written);
+            thread::restore_mode(mask, written);
         }
     }
 }
 
-/// Layer, mask and old value in one word, never 0 because the mask is not.
-fn packed(layer: LayerId, old: Masked<u8>) -> u64 {
-    layer.number() << 16 | u64::from(old.mask) << 8 | u64::from(old.value)
+/// Layer, mask of the mode and its old value in one word, never 0 because the mask is not.
+fn packed(mode: Mode, written: WrittenMode) -> u64 {
+    let old = u64::from(written.old.mask != 0) << 8 | u64::from(written.old.value != 0) << 9;
+    written.layer.number() << 10 | old | mode as u64
 }
 
-fn unpacked(word: u64) -> (LayerId, Masked<u8>) {
-    let [value, mask, ..] = word.to_le_bytes();
-    (LayerId::of_number(word >> 16), Masked::new(mask, value))
+fn unpacked(word: u64) -> (u8, WrittenMode) {
+    let mask = word.to_le_bytes()[0];
+    let was_set = if word & 1 << 8 != 0 { mask } else { 0 };
+    let value = if word & 1 << 9 != 0 { mask } else { 0 };
+    (mask, WrittenMode { layer: LayerId::of_number(word >> 10), old: Masked::new(was_set, value) })
 }
 
 #[cfg(test)]
@@ -58,14 +64,14 @@ mod tests {
     #[test]
     fn revoke_restores_the_old_value_once() {
         let write = EagerWrite::default();
-        write.write(Mode::Grad, false);
+        write.write(Mode::Grad, false).unwrap();
         assert!(!is_grad_enabled());
         write.revoke();
         assert!(is_grad_enabled());
-        EagerWrite::default().write(Mode::Grad, false);
+        EagerWrite::default().write(Mode::Grad, false).unwrap();
         write.revoke();
         assert!(!is_grad_enabled());
-        EagerWrite::default().write(Mode::Grad, true);
+        EagerWrite::default().write(Mode::Grad, true).unwrap();
     }
 
     #[test]
@@ -73,7 +79,7 @@ mod tests {
         let write = EagerWrite::default();
         {
             let _guard = no_grad();
-            write.write(Mode::Grad, true);
+            write.write(Mode::Grad, true).unwrap();
             assert!(is_grad_enabled());
         }
         let _guard = no_grad();
@@ -84,17 +90,20 @@ mod tests {
     #[test]
     fn revoke_on_another_thread_changes_nothing() {
         let write = EagerWrite::default();
-        write.write(Mode::Grad, false);
+        write.write(Mode::Grad, false).unwrap();
         std::thread::scope(|scope| scope.spawn(|| write.revoke()).join().unwrap());
         assert!(!is_grad_enabled());
-        EagerWrite::default().write(Mode::Grad, true);
+        EagerWrite::default().write(Mode::Grad, true).unwrap();
     }
 
     #[test]
     fn unpacked_returns_what_packed_stored() {
-        for layer in [LayerId::of_number(1), LayerId::of_number(1 << 40)] {
-            let old = Masked::new(0b10, 0b10);
-            assert_eq!(unpacked(packed(layer, old)), (layer, old));
+        let (inference, none) = (Mode::Inference as u8, Masked::default());
+        for layer in [1, 1 << 40].map(LayerId::of_number) {
+            for old in [none, Masked::new(inference, 0), Masked::new(inference, inference)] {
+                let written = WrittenMode { layer, old };
+                assert_eq!(unpacked(packed(Mode::Inference, written)), (inference, written));
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Guards of modes: the mode lasts until the guard is dropped.
 
 use super::mode::{self, Mode};
+use crate::Result;
 use crate::thread::{self, Masked, ScopeBarrier, ScopeGuard, mode_bits};
 
 /// Disables the recording of gradients until the guard is dropped.
@@ -41,13 +42,14 @@ pub fn enter_bits(decided: u8, modes: u8) -> ScopeGuard {
 
 /// Writes the modes of `decided` without a scope. The bits are those of [`Mode`].
 #[doc(hidden)]
-pub fn write_bits(decided: u8, modes: u8) {
+pub fn write_bits(decided: u8, modes: u8) -> Result<()> {
     for mode in Mode::ALL {
         let bit = mode as u8;
         if decided & bit != 0 {
-            thread::write_mode(mode::single(mode, modes & bit != 0));
+            thread::write_mode(mode.name(), mode::single(mode, modes & bit != 0))?;
         }
     }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -109,7 +111,7 @@ mod tests {
     #[test]
     fn scope_barrier_undoes_writes_without_scopes() {
         let barrier = scope_barrier();
-        write_bits(mode_bits::GRAD, 0);
+        write_bits(mode_bits::GRAD, 0).unwrap();
         assert!(!is_grad_enabled());
         drop(barrier);
         assert!(is_grad_enabled());
@@ -153,7 +155,7 @@ mod tests {
                 let at_first = seen();
                 drop(guard);
                 let after_a_leave = seen();
-                ModeContext::new(ModeKind::SetGradEnabled).set(true);
+                ModeContext::new(ModeKind::SetGradEnabled).set(true).unwrap();
                 let after_a_write = seen();
                 let _entered = (enable_grad(), two_flags().guard());
                 [at_first, after_a_leave, after_a_write, seen()]

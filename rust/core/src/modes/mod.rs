@@ -11,6 +11,7 @@ pub use guard::{enable_grad, inference_mode, no_grad, scope_barrier, set_grad_en
 #[doc(hidden)]
 pub use guard::{enter_bits, write_bits};
 pub use mode::Mode;
+pub(crate) use mode::inference as inference_bits;
 pub use saved_tensor_hooks::{
     SavedTensorHooksContext, SavedTensorHooksDisabledContext, check_saved_tensor_hooks_enabled,
     saved_tensor_hooks,

@@ -1,14 +1,9 @@
 //! The current device, the current streams and the default device.
 
-#[cfg(test)]
-mod tests;
-
 use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use super::active::{publish_devices, with_layers};
-use super::tls::with_tls;
 use crate::device::{Device, DeviceIndex};
 
 /// A stream that is stored in the state of a thread. The crate that owns the type casts it back through [`Any`].
@@ -48,16 +43,41 @@ impl DeviceSlots {
         DeviceSlots { default_device: Some(device), ..DeviceSlots::default() }
     }
 
-    pub(super) fn name_any(&self) -> bool {
-        self.device.is_some() || !self.streams.is_empty() || self.default_device.is_some()
+    pub(super) fn summary(&self) -> DeviceSummary {
+        DeviceSummary {
+            device: self.device,
+            any_stream: !self.streams.is_empty(),
+            any_default_device: self.default_device.is_some(),
+        }
     }
 
     pub(super) fn stream(&self, index: DeviceIndex) -> Option<&Arc<dyn StreamSlot>> {
         self.streams.iter().find(|stream| stream.device_index() == index)
     }
 
-    /// Stores the stream for its device and returns the one that it replaces.
-    pub(super) fn replace_stream(&mut self, stream: Arc<dyn StreamSlot>) -> Option<Arc<dyn StreamSlot>> {
+    /// Splits the slots into values of one slot each.
+    pub(super) fn pieces(&self) -> impl Iterator<Item = DeviceSlots> {
+        let device = self.device.map(DeviceSlots::of_device);
+        let default_device = self.default_device.map(DeviceSlots::of_default_device);
+        let one_stream = |stream: &Arc<dyn StreamSlot>| DeviceSlots {
+            streams: vec![stream.clone()],
+            ..DeviceSlots::default()
+        };
+        device.into_iter().chain(default_device).chain(self.streams.iter().map(one_stream))
+    }
+
+    /// Returns whether every slot of `other` is set.
+    pub(super) fn names_all_of(&self, other: &DeviceSlots) -> bool {
+        (other.device.is_none() || self.device.is_some())
+            && (other.default_device.is_none() || self.default_device.is_some())
+            && other.streams.iter().all(|stream| self.stream(stream.device_index()).is_some())
+    }
+
+    /// Stores the slots of `new`, which sets at most one stream, and returns the stream that it replaces.
+    pub(super) fn put(&mut self, new: DeviceSlots) -> Option<Arc<dyn StreamSlot>> {
+        self.device = new.device.or(self.device);
+        self.default_device = new.default_device.or(self.default_device);
+        let stream = new.streams.into_iter().next()?;
         match self.streams.iter_mut().find(|old| old.device_index() == stream.device_index()) {
             Some(old) => Some(std::mem::replace(old, stream)),
             None => {
@@ -79,12 +99,12 @@ impl DeviceSlots {
 
 /// The active device slots, as far as they can be read without the layers. Small, because it is stored next to the
 /// cells that every guard reads.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct DeviceSummary {
     pub(super) device: Option<DeviceIndex>,
-    /// Whether any active layer decides a stream.
+    /// Whether a layer sets a stream.
     pub(super) any_stream: bool,
-    /// Whether any active layer decides a default device.
+    /// Whether a layer sets a default device.
     pub(super) any_default_device: bool,
 }
 
@@ -92,48 +112,13 @@ impl DeviceSummary {
     /// The summary of a thread whose layers decide no device slot.
     pub(super) const NONE: DeviceSummary =
         DeviceSummary { device: None, any_stream: false, any_default_device: false };
-}
 
-/// Returns the current device of this thread, or `None` if no layer or write has set it.
-#[doc(hidden)]
-#[inline]
-pub fn current_device() -> Option<DeviceIndex> {
-    with_tls(|current| current.devices.get().device)
-}
-
-/// Returns the current stream of a device on this thread, or `None` if no layer or write has set it.
-#[doc(hidden)]
-#[inline]
-pub fn current_stream(index: DeviceIndex) -> Option<Arc<dyn StreamSlot>> {
-    with_tls(|current| {
-        if !current.devices.get().any_stream {
-            return None;
+    /// Returns the summary of both; where both set a slot, `self` takes precedence.
+    pub(super) fn over(self, below: Self) -> Self {
+        DeviceSummary {
+            device: self.device.or(below.device),
+            any_stream: self.any_stream || below.any_stream,
+            any_default_device: self.any_default_device || below.any_default_device,
         }
-        current.owned.try_borrow().ok()?.state.layers.stream(index).cloned()
-    })
-}
-
-/// Returns the default device for new tensors on this thread, or `None` if it is the CPU.
-#[doc(hidden)]
-#[inline]
-pub fn default_device() -> Option<Device> {
-    with_tls(|current| {
-        if !current.devices.get().any_default_device {
-            return None;
-        }
-        current.owned.try_borrow().ok()?.state.layers.default_device()
-    })
-}
-
-/// Writes each slot to the innermost layer that decides it, else to the base of this thread or task.
-#[doc(hidden)]
-pub fn set_device_slots(devices: DeviceSlots) {
-    with_layers(|current, owned| {
-        if !owned.ensure_cleanup_registered() {
-            return Vec::new();
-        }
-        let replaced = owned.state.layers.write_devices(&devices);
-        publish_devices(current, owned);
-        replaced
-    });
+    }
 }

@@ -2,6 +2,36 @@
 
 use super::Masked;
 use crate::base::location::SourceLocation;
+use crate::base::sync::RelaxedU64;
+
+/// The number of layers of all threads, tasks and contexts that name flags. While it is zero, a read of a flag checks no
+/// layer. A forked child also counts the layers of threads that it lacks, which only costs its reads one more load.
+static ACTIVE_FLAG_LAYERS: RelaxedU64 = RelaxedU64::new(0);
+
+/// Returns whether a layer of any thread names a flag.
+#[inline]
+pub(crate) fn any_flag_layer() -> bool {
+    ACTIVE_FLAG_LAYERS.get() != 0
+}
+
+/// Returns the address of the number of layers that name flags.
+#[cfg(not(loom))]
+#[doc(hidden)]
+pub fn flag_layers_address() -> *const u64 {
+    ACTIVE_FLAG_LAYERS.as_ptr()
+}
+
+pub(super) fn acquire(count: u64) {
+    if count != 0 {
+        ACTIVE_FLAG_LAYERS.add(count);
+    }
+}
+
+pub(super) fn release(count: u64) {
+    if count != 0 {
+        ACTIVE_FLAG_LAYERS.subtract(count);
+    }
+}
 
 /// Identifies a flag. Ids of interlock's own flags are constants; [`register`](crate::flags::register) assigns the
 /// others.

@@ -1,58 +1,91 @@
-//! The thread-local state: modes, flags, devices and streams, as a stack of layers over typed slots.
+//! The state of the code that runs on a thread: modes, flags, devices and streams, as layers over typed slots.
 //!
-//! A layer decides only the slots that it names: mode bits, flags, the current device, the current stream of a device,
-//! the default device. Entering a [`Scope`] pushes a layer on the stack of the thread. Exiting removes the innermost
-//! layer that this scope pushed on the thread, at any depth of the stack. No saved value is written back, so a scope
-//! may be entered twice, shared by threads and exited out of order. A write without a scope changes the innermost layer
-//! that names the slot, else the base: the process's values for flags, the thread's own values for all other slots.
+//! A layer sets only the slots that it names: mode bits, flags, the current device, the current stream of a device, the
+//! default device. No saved value is written back, so a scope may be entered twice, shared by threads and exited out of
+//! order. Layers belong either to a context or to a thread:
 //!
-//! A task with a state of its own ([`TaskState`]) has a stack and a base, too. They replace those of the thread during
-//! each step of the task, so "this thread" means the task there.
+//! - A [`Scope`] that is entered with a context at hand pushes a layer in the [`State`] of that context, an immutable
+//!   value that a [`Carrier`] stores. Copying a context copies the state, and later changes of one do not reach the other. An exit
+//!   in the context that entered removes the layer there; an exit anywhere else ends it in every state.
+//! - A [`ScopeGuard`], and a scope that is entered without a context at hand, pushes a layer on its thread. It lies above
+//!   the layers of the context in which it was made and below all others. A [`TaskState`] replaces the layers of the
+//!   thread during each step of a task.
 //!
-//! The state is stored in one thread-local without a destructor (`tls`), so a read is one load. Memory that it owns is
-//! released when the thread ends. It stores no Python object.
+//! A write without a scope changes the innermost layer that sets the slot, else a base: that of the context, or of the
+//! thread without a context at hand; for flags, the process. Below the bases are the values of the process.
+//!
+//! Readers load what this thread has last looked at ([`look`]), with one load. The files use each other in this order,
+//! later ones the earlier: values of a layer (`masked`, `mode_bits`, `flag_slots`, `device_slots`, `slots`), `ids`,
+//! `changes`, `process`, `scope_trace`, `base`, `summary`, `state`, `mailbox`, `guards`, `view`, `current`, `reads`,
+//! `native`, `carrier`, `writes`, `scope`, `thread_state`, `task`. None stores a Python object.
 
-mod active;
+mod base;
+#[doc(hidden)]
+pub mod carrier;
+mod changes;
+mod current;
 mod device_slots;
 mod flag_slots;
-mod layer_stack;
+mod guards;
+mod ids;
+#[cfg(loom)]
+#[cfg(test)]
+pub(crate) mod loom_layer;
+mod mailbox;
 mod masked;
 pub(crate) mod mode_bits;
-mod remote_exit;
+mod native;
+mod process;
+mod reads;
 mod scope;
 #[doc(hidden)]
 pub mod scope_trace;
 mod slots;
+mod state;
+mod summary;
 mod task;
 #[cfg(test)]
 pub(crate) mod testing;
+#[cfg(test)]
+mod tests;
 mod thread_state;
-mod tls;
+mod view;
+mod writes;
 
-pub(crate) use active::{
-    apply_remote_exits, recording, restore_mode, saved_tensor_hooks, scoped_flag, scoped_site, write_mode,
-    write_scoped,
-};
 #[doc(hidden)]
-pub use device_slots::{
-    DeviceSlots, StreamSlot, current_device, current_stream, default_device, set_device_slots,
-};
-pub(crate) use flag_slots::{FlagId, FlagSlots, NodeMask, Slot};
+pub use carrier::{Carrier, leave_context, look};
+#[doc(hidden)]
+pub use current::has_seen;
+#[doc(hidden)]
+pub use device_slots::{DeviceSlots, StreamSlot};
 #[cfg(not(loom))]
 #[doc(hidden)]
-pub use layer_stack::flag_layers_address;
-pub(crate) use layer_stack::{LayerId, any_flag_layer};
-pub(crate) use masked::Masked;
+pub use flag_slots::flag_layers_address;
+pub(crate) use flag_slots::{FlagId, FlagSlots, NodeMask, Slot, any_flag_layer};
+pub(crate) use ids::ThreadId;
+#[doc(hidden)]
+pub use ids::{LayerId, ScopeId};
 #[cfg(loom)]
 #[cfg(test)]
-pub(crate) use remote_exit::MAILBOXES;
+pub(crate) use mailbox::MAILBOXES;
+pub(crate) use masked::Masked;
+pub(crate) use process::ProcessValues;
+pub(crate) use reads::{
+    are_devices_set, flag_may_be_scoped, is_mode_set, layer_changes, mode_word, scoped_flag, scoped_tree,
+    this_thread,
+};
 #[doc(hidden)]
-pub use scope::{RawGuard, ScopeId};
+pub use reads::{current_device, current_stream, default_device, is_ended, mode_word_address};
+#[doc(hidden)]
+pub use scope::{Exit, RawGuard, newly_suspended};
 pub use scope::{Scope, ScopeBarrier, ScopeGuard};
+pub(crate) use scope::{recording, saved_tensor_hooks};
 #[doc(hidden)]
 pub use slots::Slots;
+#[doc(hidden)]
+pub use state::State;
 pub use task::{TaskState, WithState};
 pub use thread_state::{StateScope, ThreadState};
-pub(crate) use tls::{ThreadId, flag_may_be_scoped, layer_changes, mode_word, scoped_tree, this_thread};
 #[doc(hidden)]
-pub use tls::{is_ended, mode_word_address};
+pub use writes::set_device_slots;
+pub(crate) use writes::{WrittenMode, restore_mode, scoped_site, write_mode, write_scoped};

@@ -1,26 +1,19 @@
 //! Scopes: an object that threads enter and exit, and a RAII guard.
 
+use std::any::Any;
+use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use super::active;
-use super::layer_stack::ExitTarget;
-use super::remote_exit::MailboxId;
-use super::{DeviceSlots, LayerId, Masked, Slots, ThreadState};
+use super::carrier::{self, Context, Receipt, look};
+use super::ids::ExitTarget;
+use super::mailbox::MailboxId;
+use super::scope_trace::{self, ExitOrder};
+use super::state::{Layer, Mark, State};
+use super::{DeviceSlots, LayerId, Masked, ScopeId, Slots, changes, current, native, reads};
+use crate::base::location::SourceLocation;
+use crate::base::mutex::Mutex;
 use crate::base::sync::RelaxedU64;
-
-/// Identifies a scope; 0 is none. Unique in a process: the address of a dropped scope may be reused while one of its
-/// layers is still open.
-#[doc(hidden)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ScopeId(pub(super) u64);
-
-impl ScopeId {
-    /// The id of a guard, which removes its layer by the id of the layer.
-    pub(super) const NONE: ScopeId = ScopeId(0);
-}
-
-static LAST_ID: RelaxedU64 = RelaxedU64::new(0);
 
 /// The identity of an object that is entered and exited. It may be entered again while it is open, by several threads,
 /// and exited in any order.
@@ -38,41 +31,89 @@ static LAST_ID: RelaxedU64 = RelaxedU64::new(0);
 #[derive(Debug)]
 pub struct Scope {
     id: ScopeId,
-    /// The mailbox of the thread or task that entered last.
+    /// The mailbox of the thread or task that entered last, if without a context at hand.
     entered_on: RelaxedU64,
+    /// The layers that are open in contexts, in order of entry.
+    open: Mutex<Vec<OpenLayer>>,
+}
+
+/// A layer that a scope has entered in a context.
+struct OpenLayer {
+    mark: Arc<Mark>,
+    /// Accepted only in the context of the enter.
+    receipt: Receipt,
+    /// The serials of the states before and after the enter.
+    before: u64,
+    after: u64,
+}
+
+impl fmt::Debug for OpenLayer {
+    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        self.mark.fmt(formatter)
+    }
 }
 
 impl Default for Scope {
     fn default() -> Self {
-        Scope { id: ScopeId(LAST_ID.add(1)), entered_on: RelaxedU64::new(0) }
+        Scope { id: ScopeId::next(), entered_on: RelaxedU64::new(0), open: Mutex::default() }
     }
 }
 
+/// What an exit has removed.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct Exit {
+    scope: ScopeId,
+    /// The layer, if it is known.
+    layer: Option<LayerId>,
+    /// Whether the layer belongs to another thread, task or context.
+    is_elsewhere: bool,
+    /// The scope that pushed the layer directly above the removed one on this thread, if the exit is out of order.
+    pub above: Option<ScopeId>,
+}
+
 impl Scope {
-    /// Pushes a layer of this scope on this thread that decides mode bits.
+    /// Pushes a layer of this scope that sets mode bits.
     #[inline]
-    pub(crate) fn enter_modes(&self, decided: Masked<u8>) {
-        self.note_enter(active::push_modes(self.id, decided));
+    pub(crate) fn enter_modes(&self, modes: Masked<u8>) {
+        self.enter_layer(modes, None);
     }
 
-    /// Pushes a layer of this scope on this thread that decides no mode bits.
+    /// Pushes a layer of this scope that sets no mode bits.
     #[doc(hidden)]
     pub fn enter_slots(&self, slots: &Arc<Slots>) {
-        self.note_enter(active::push_slots(self.id, Masked::default(), slots));
+        self.enter_layer(Masked::default(), Some(slots));
     }
 
-    /// Pushes a layer of this scope on this thread that decides all slots of a captured state.
-    pub(super) fn enter_state(&self, captured: &ThreadState) {
-        self.note_enter(active::push_slots(self.id, captured.decided_modes(), &captured.slots));
-    }
-
-    /// Records the mailbox unless nothing was pushed because the thread is ending: other threads may have the scope
-    /// open.
+    /// Pushes a layer of this scope in the context at hand, else on this thread.
     #[inline]
-    fn note_enter(&self, pushed: Option<LayerId>) {
-        if pushed.is_some() {
-            self.entered_on.set(active::this_mailbox().0);
+    pub(super) fn enter_layer(&self, modes: Masked<u8>, slots: Option<&Arc<Slots>>) {
+        match Context::at_hand() {
+            Some(context) => self.enter_in(&context, modes, slots),
+            None => self.enter_on_thread(modes, slots),
         }
+    }
+
+    #[inline]
+    fn enter_on_thread(&self, modes: Masked<u8>, slots: Option<&Arc<Slots>>) {
+        let pushed = match slots {
+            None => native::push_modes(self.id, modes),
+            Some(slots) => native::push_slots(self.id, modes, slots),
+        };
+        // Nothing is pushed if the thread is ending: other threads may have the scope open.
+        if pushed.is_some() {
+            self.entered_on.set(native::this_mailbox().0);
+        }
+    }
+
+    fn enter_in(&self, context: &Context, modes: Masked<u8>, slots: Option<&Arc<Slots>>) {
+        let Some(id) = current::next_layer_id() else { return };
+        let mark = Mark::new(id, self.id, None);
+        let layer = Layer { mark: mark.clone(), modes, slots: slots.cloned() };
+        let state = context.state().with(layer);
+        let Some(receipt) = context.store(&state) else { return mark.close() };
+        let (before, after) = (context.stored.serial(), state.serial());
+        self.open.lock().push(OpenLayer { mark, receipt, before, after });
     }
 
     #[doc(hidden)]
@@ -80,30 +121,87 @@ impl Scope {
         self.id
     }
 
-    pub(super) fn entered_on(&self) -> MailboxId {
-        MailboxId(self.entered_on.get())
-    }
-
-    /// Removes the innermost layer that this scope pushed on this thread. If there is none, the thread or task that
-    /// entered last is requested to remove one; if that has none either, nothing happens.
+    /// Removes the innermost layer that this scope pushed in this context or on this thread. If there is none, the layer
+    /// that it pushed last elsewhere ends; if that has ended as well, nothing happens.
     #[inline]
     pub fn exit(&self) {
-        self.exit_and_detect_order();
+        // Without contexts, the exit in order of a mode is a few loads and stores.
+        if carrier::is_installed() || native::remove(ExitTarget::Scope(self.id)).is_none() {
+            self.exit_and_report();
+        }
     }
 
-    /// Exits as [`exit`](Scope::exit) does. If the exit is out of order, returns the scope that pushed the layer
-    /// directly above the removed one.
+    /// Exits as [`exit`](Scope::exit) does and returns what it has removed.
     #[doc(hidden)]
     #[inline]
-    pub fn exit_and_detect_order(&self) -> Option<ScopeId> {
+    pub fn exit_and_report(&self) -> Exit {
+        let of = |layer, is_elsewhere, above: ScopeId| Exit {
+            scope: self.id,
+            layer,
+            is_elsewhere,
+            above: (above != ScopeId::NONE).then_some(above),
+        };
+        if let Some(context) = Context::at_hand()
+            && let Some((layer, is_elsewhere)) = self.exit_in(&context)
+        {
+            return of(Some(layer), is_elsewhere, ScopeId::NONE);
+        }
         let target = ExitTarget::Scope(self.id);
-        match active::remove(target) {
-            Some(above) => (above != ScopeId::NONE).then_some(above),
+        if let Some(exited) = native::remove(target) {
+            return of(Some(exited.id), false, exited.above);
+        }
+        if let Some(open) = self.take_last() {
+            return of(Some(self.end(&open.mark)), true, ScopeId::NONE);
+        }
+        native::exit_elsewhere(MailboxId(self.entered_on.get()), target);
+        of(None, true, ScopeId::NONE)
+    }
+
+    /// Removes the innermost layer of this scope in the context, else ends the last one of another context, unless this
+    /// thread has a layer of this scope. Returns the layer and whether it was of another context.
+    fn exit_in(&self, context: &Context) -> Option<(LayerId, bool)> {
+        let open = match self.take_innermost(&context.stored) {
+            Some(open) => open,
+            None if reads::layers().iter().any(|(_, scope)| *scope == self.id) => return None,
+            None => self.take_last()?,
+        };
+        let OpenLayer { mark, receipt, before, after } = open;
+        if current::is_changing() {
+            // A collector runs this exit in the middle of a change, which will store a state with this layer.
+            return Some((self.end(&mark), false));
+        }
+        let is_here = context.revoke(receipt);
+        if !is_here {
+            self.end(&mark);
+        }
+        mark.close();
+        match context.stored.popped(&mark, before).filter(|_| is_here && context.stored.serial() == after) {
+            // The carrier has put back this state.
+            Some(popped) => current::show(&popped),
             None => {
-                active::exit_elsewhere(self.entered_on(), target);
-                None
+                context.store(&context.state().without(|other| std::ptr::eq(other, &*mark)));
             }
         }
+        Some((mark.id, !is_here))
+    }
+
+    fn take_innermost(&self, state: &State) -> Option<OpenLayer> {
+        let mut open = self.open.lock();
+        let index_of = |mark: &Mark| open.iter().rposition(|open| std::ptr::eq(&*open.mark, mark));
+        let innermost = state.find(|mark| mark.scope == self.id && index_of(mark).is_some())?;
+        let index = index_of(&innermost.layer.mark)?;
+        Some(open.remove(index))
+    }
+
+    fn take_last(&self) -> Option<OpenLayer> {
+        self.open.lock().pop()
+    }
+
+    /// Ends a layer in every state that contains it.
+    fn end(&self, mark: &Mark) -> LayerId {
+        mark.end();
+        changes::announce();
+        mark.id
     }
 }
 
@@ -128,32 +226,30 @@ pub struct ScopeGuard {
 }
 
 impl ScopeGuard {
-    /// Pushes a layer on this thread that decides mode bits.
+    /// Pushes a layer on this thread that sets mode bits.
     #[inline]
-    pub(crate) fn of_modes(decided: Masked<u8>) -> Self {
-        ScopeGuard::of_layer(active::push_modes(ScopeId::NONE, decided))
+    pub(crate) fn of_modes(modes: Masked<u8>) -> Self {
+        ScopeGuard::of_layer(modes, None)
     }
 
-    /// Pushes a layer on this thread that decides no mode bits.
+    /// Pushes a layer on this thread that sets no mode bits.
     pub(crate) fn of_slots(slots: &Arc<Slots>) -> Self {
-        ScopeGuard::of_layer(active::push_slots(ScopeId::NONE, Masked::default(), slots))
+        ScopeGuard::of_layer(Masked::default(), Some(slots))
     }
 
-    /// Pushes a layer on this thread that decides device slots.
+    /// Pushes a layer on this thread that sets device slots.
     #[doc(hidden)]
     pub fn of_devices(devices: DeviceSlots) -> Self {
         ScopeGuard::of_slots(&Slots::of_devices(devices))
     }
 
-    /// Pushes a layer on this thread that decides all slots of a captured state.
-    pub(super) fn of_state(captured: &ThreadState) -> Self {
-        let (modes, slots) = (captured.decided_modes(), &captured.slots);
-        ScopeGuard::of_layer(active::push_slots(ScopeId::NONE, modes, slots))
-    }
-
     #[inline]
-    fn of_layer(layer: Option<LayerId>) -> Self {
-        ScopeGuard { layer, made_on: active::this_mailbox(), _not_send: PhantomData }
+    pub(super) fn of_layer(modes: Masked<u8>, slots: Option<&Arc<Slots>>) -> Self {
+        let layer = match slots {
+            None => native::push_modes(ScopeId::NONE, modes),
+            Some(slots) => native::push_slots(ScopeId::NONE, modes, slots),
+        };
+        ScopeGuard { layer, made_on: native::this_mailbox(), _not_send: PhantomData }
     }
 }
 
@@ -185,27 +281,43 @@ impl Drop for ScopeGuard {
 pub struct ScopeBarrier(ScopeGuard);
 
 impl ScopeBarrier {
-    /// Pushes a layer on this thread that decides mode bits.
+    /// Pushes a layer on this thread that sets mode bits.
     #[inline]
-    pub(crate) fn of_modes(decided: Masked<u8>) -> Self {
-        ScopeBarrier(ScopeGuard::of_modes(decided))
+    pub(crate) fn of_modes(modes: Masked<u8>) -> Self {
+        ScopeBarrier(ScopeGuard::of_modes(modes))
     }
 }
 
 impl Drop for ScopeBarrier {
     #[inline]
     fn drop(&mut self) {
-        if let Some(layer) = self.0.layer {
-            active::remove_above(layer);
+        if let Some(guard) = self.0.layer
+            && !native::is_innermost(guard)
+        {
+            end_above(guard);
         }
     }
+}
+
+/// Ends the layers above a guard, those of the context as well.
+#[cold]
+fn end_above(guard: LayerId) {
+    if let Some(context) = Context::at_hand() {
+        let left_open = reads::marks_above(guard);
+        if !left_open.is_empty() {
+            left_open.iter().for_each(|mark| mark.end());
+            changes::announce();
+            context.store(&context.state());
+        }
+    }
+    native::remove_above(guard);
 }
 
 /// Removes a layer of this thread, or requests the thread or task that pushed it to remove it.
 #[inline]
 fn exit_layer(layer: LayerId, made_on: MailboxId) {
-    if active::remove(ExitTarget::Layer(layer)).is_none() {
-        active::exit_elsewhere(made_on, ExitTarget::Layer(layer));
+    if native::remove(ExitTarget::Layer(layer)).is_none() {
+        native::exit_elsewhere(made_on, ExitTarget::Layer(layer));
     }
 }
 
@@ -237,6 +349,51 @@ impl From<ScopeGuard> for RawGuard {
     }
 }
 
+/// Returns the recording of the innermost active layer that has one.
+pub(crate) fn recording() -> Option<Arc<dyn Any + Send + Sync>> {
+    reads::read(|view| view.recording())
+}
+
+/// Returns the hooks of saved tensors of the innermost active layer that has them.
+pub(crate) fn saved_tensor_hooks() -> Option<Arc<dyn Any + Send + Sync>> {
+    reads::read(|view| view.saved_tensor_hooks())
+}
+
+// Tracing, for `INTERLOCK_DEBUG=1`
+
+impl Scope {
+    /// Records where this scope was entered last here.
+    #[doc(hidden)]
+    pub fn trace_enter(&self, site: SourceLocation, frame: Option<usize>) {
+        if let Some((layer, _)) = reads::layers().into_iter().find(|(_, scope)| *scope == self.id) {
+            scope_trace::note_enter(layer, self.id, site, frame);
+        }
+    }
+}
+
+impl Exit {
+    /// Records this exit.
+    #[doc(hidden)]
+    pub fn trace(self) -> ExitOrder {
+        let here: Vec<LayerId> = reads::layers().into_iter().map(|(layer, _)| layer).collect();
+        match self.layer {
+            Some(layer) if !self.is_elsewhere => {
+                let later: Vec<LayerId> = here.into_iter().filter(|other| *other > layer).collect();
+                scope_trace::note_exit(layer, &later)
+            }
+            layer => scope_trace::note_exit_elsewhere(layer, self.scope, &here),
+        }
+    }
+}
+
+/// Returns where open layers here were entered whose frame is not in `running`; see [`scope_trace`].
+#[doc(hidden)]
+pub fn newly_suspended(running: &[usize]) -> Vec<SourceLocation> {
+    look();
+    let here: Vec<LayerId> = reads::layers().into_iter().map(|(layer, _)| layer).collect();
+    scope_trace::newly_suspended(&here, running)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -249,7 +406,7 @@ mod tests {
     }
 
     fn exited(context: &ModeContext) -> Option<ScopeId> {
-        context.exit_with(Scope::exit_and_detect_order)
+        context.exit_with(Scope::exit_and_report).above
     }
 
     #[test]

@@ -1,9 +1,7 @@
 //! The locations at which open scopes were entered. Bindings record them only while writes are traced
 //! (`INTERLOCK_DEBUG=1`): the binding knows which frame entered, and warns about unexpected exits.
 
-use super::active;
-use super::remote_exit::MailboxId;
-use super::scope::{Scope, ScopeId};
+use super::ids::{LayerId, ScopeId};
 use crate::base::fork::rank;
 use crate::base::location::SourceLocation;
 use crate::base::sync::ForkLock;
@@ -12,14 +10,14 @@ static TRACED: ForkLock<Traced> =
     ForkLock::new(rank::SCOPE_TRACE, Traced { open: Vec::new(), ended: Vec::new() });
 
 pub(crate) struct Traced {
-    /// Every traced layer of all threads and tasks that is open, in order of entry.
+    /// Every traced layer of all threads, tasks and contexts that is open, in order of entry.
     open: Vec<OpenLayer>,
     /// The locations of [`UnclosedScopes::ended`].
     ended: Vec<SourceLocation>,
 }
 
 struct OpenLayer {
-    entered_on: MailboxId,
+    layer: LayerId,
     scope: ScopeId,
     site: SourceLocation,
     /// The address of the generator or coroutine frame that entered; `None` for the frame of a function.
@@ -40,59 +38,65 @@ pub enum ExitOrder {
         /// Where the innermost layer that is still open was entered.
         later: SourceLocation,
     },
-    /// Another thread or task entered it and will remove the layer.
+    /// Another thread, task or context has entered it.
     Elsewhere {
         /// Where it was entered.
         entered: SourceLocation,
     },
 }
 
-/// Records that this thread has entered a scope.
-pub fn note_enter(scope: &Scope, site: SourceLocation, frame: Option<usize>) {
-    let entered_on = active::this_mailbox();
-    // A thread that is ending enters nothing.
-    if entered_on != MailboxId::NONE {
-        let layer = OpenLayer { entered_on, scope: scope.id(), site, frame, reported: false };
-        TRACED.lock().open.push(layer);
-    }
+/// Records where a layer was entered.
+pub(super) fn note_enter(layer: LayerId, scope: ScopeId, site: SourceLocation, frame: Option<usize>) {
+    TRACED.lock().open.push(OpenLayer { layer, scope, site, frame, reported: false });
 }
 
-/// Records that this thread has exited a scope.
-pub fn note_exit(scope: &Scope) -> ExitOrder {
-    let here = active::this_mailbox();
+/// Records the exit of a layer; `above` are the layers here that were entered later, innermost first.
+pub(super) fn note_exit(layer: LayerId, above: &[LayerId]) -> ExitOrder {
     let open = &mut TRACED.lock().open;
-    let innermost =
-        |on: MailboxId| open.iter().rposition(|layer| layer.scope == scope.id() && layer.entered_on == on);
-    if let Some(index) = innermost(here) {
-        let later = open.iter().skip(index + 1).rfind(|layer| layer.entered_on == here);
-        let later = later.map(|layer| layer.site.clone());
-        let entered = open.remove(index).site;
-        return later.map_or(ExitOrder::InOrder, |later| ExitOrder::OutOfOrder { entered, later });
-    }
-    match innermost(scope.entered_on()) {
-        Some(index) => ExitOrder::Elsewhere { entered: open.remove(index).site },
+    let Some(entered) = take(open, |open| open.layer == layer) else { return ExitOrder::InOrder };
+    let later = above.iter().find_map(|above| open.iter().find(|open| open.layer == *above));
+    match later.map(|later| later.site.clone()) {
+        Some(later) => ExitOrder::OutOfOrder { entered, later },
         None => ExitOrder::InOrder,
     }
 }
 
-/// Returns where open layers of this thread were entered whose frame is not in `running`: frames of generators and
-/// coroutines that are suspended or have finished. Returns each layer once.
-pub fn newly_suspended(running: &[usize]) -> Vec<SourceLocation> {
-    let here = active::this_mailbox();
+/// Records the exit of a scope by another thread, task or context than the one that entered it: the layer, if it is
+/// known, else the last one of the scope that is not among `here`.
+pub(super) fn note_exit_elsewhere(layer: Option<LayerId>, scope: ScopeId, here: &[LayerId]) -> ExitOrder {
+    let is_exited = |open: &OpenLayer| match layer {
+        Some(layer) => open.layer == layer,
+        None => open.scope == scope && !here.contains(&open.layer),
+    };
+    match take(&mut TRACED.lock().open, is_exited) {
+        Some(entered) => ExitOrder::Elsewhere { entered },
+        None => ExitOrder::InOrder,
+    }
+}
+
+/// Removes the last layer that a condition accepts and returns where it was entered.
+fn take(open: &mut Vec<OpenLayer>, is_taken: impl Fn(&OpenLayer) -> bool) -> Option<SourceLocation> {
+    let index = open.iter().rposition(is_taken)?;
+    Some(open.remove(index).site)
+}
+
+/// Returns where the layers of `here` were entered whose frame is not in `running`: frames of generators and coroutines
+/// that are suspended or have finished. Returns each layer once.
+pub(super) fn newly_suspended(here: &[LayerId], running: &[usize]) -> Vec<SourceLocation> {
     let open = &mut TRACED.lock().open;
-    let suspended = open.iter_mut().filter(|layer| {
-        let waits = layer.frame.is_some_and(|frame| !running.contains(&frame));
-        layer.entered_on == here && !layer.reported && waits
+    let suspended = open.iter_mut().filter(|open| {
+        let waits = open.frame.is_some_and(|frame| !running.contains(&frame));
+        waits && !open.reported && here.contains(&open.layer)
     });
     suspended
-        .map(|layer| {
-            layer.reported = true;
-            layer.site.clone()
+        .map(|open| {
+            open.reported = true;
+            open.site.clone()
         })
         .collect()
 }
 
-/// Returns where the scopes that are open on any thread were entered, oldest first.
+/// Returns where the scopes that are open anywhere were entered, oldest first.
 pub fn open_scopes() -> Vec<SourceLocation> {
     TRACED.lock().sites()
 }
@@ -100,7 +104,7 @@ pub fn open_scopes() -> Vec<SourceLocation> {
 /// The locations at which scopes were entered that have not been exited.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UnclosedScopes {
-    /// Scopes of threads and tasks that have ended: the first 100 distinct locations.
+    /// Scopes of threads, tasks and contexts that have ended: the first 100 distinct locations.
     pub ended: Vec<SourceLocation>,
     /// Scopes that are open, as [`open_scopes`] returns them.
     pub still_open: Vec<SourceLocation>,
@@ -113,34 +117,17 @@ pub fn unclosed_scopes() -> UnclosedScopes {
     UnclosedScopes { ended: traced.ended.clone(), still_open: traced.sites() }
 }
 
-/// Moves the open layers of a thread or task that has ended to [`UnclosedScopes::ended`].
-pub(super) fn on_owner_ended(mailbox: MailboxId) {
-    if mailbox != MailboxId::NONE {
-        TRACED.lock().end_layers_of(mailbox);
-    }
-}
-
-/// Moves layers that a [`ScopeBarrier`](super::ScopeBarrier) has removed from a thread or task to
-/// [`UnclosedScopes::ended`].
-pub(super) fn on_removed(mailbox: MailboxId, scopes: impl Iterator<Item = ScopeId>) {
+/// Moves a layer that was dropped without an exit to [`UnclosedScopes::ended`]: its thread, task or context has ended.
+pub(super) fn on_dropped(layer: LayerId) {
     let mut traced = TRACED.lock();
-    for scope in scopes {
-        let is_removed = |layer: &OpenLayer| layer.scope == scope && layer.entered_on == mailbox;
-        if let Some(index) = traced.open.iter().rposition(is_removed) {
-            let site = traced.open.remove(index).site;
-            traced.end(site);
-        }
+    if let Some(site) = take(&mut traced.open, |open| open.layer == layer) {
+        traced.end(site);
     }
 }
 
 impl Traced {
     fn sites(&self) -> Vec<SourceLocation> {
-        self.open.iter().map(|layer| layer.site.clone()).collect()
-    }
-
-    fn end_layers_of(&mut self, ended: MailboxId) {
-        let ended: Vec<_> = self.open.extract_if(.., |layer| layer.entered_on == ended).collect();
-        ended.into_iter().for_each(|layer| self.end(layer.site));
+        self.open.iter().map(|open| open.site.clone()).collect()
     }
 
     fn end(&mut self, site: SourceLocation) {
@@ -149,55 +136,5 @@ impl Traced {
         if self.ended.len() < MAX_LOCATIONS && !self.ended.contains(&site) {
             self.ended.push(site);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::modes::{ModeContext, ModeKind};
-
-    fn entered(line: u32, frame: Option<usize>) -> ModeContext {
-        let context = ModeContext::new(ModeKind::NoGrad);
-        context.enter();
-        note_enter(context.scope(), site(line), frame);
-        context
-    }
-
-    fn site(line: u32) -> SourceLocation {
-        SourceLocation::Foreign { file: "program".into(), line }
-    }
-
-    fn exited(context: &ModeContext) -> ExitOrder {
-        context.exit();
-        note_exit(context.scope())
-    }
-
-    #[test]
-    fn note_exit_reports_exits_out_of_order() {
-        let (first, second) = (entered(1, None), entered(2, None));
-        assert_eq!(exited(&first), ExitOrder::OutOfOrder { entered: site(1), later: site(2) });
-        assert_eq!(open_scopes(), [site(2)]);
-        assert_eq!(exited(&second), ExitOrder::InOrder);
-        assert_eq!(exited(&second), ExitOrder::InOrder);
-        assert_eq!(open_scopes(), []);
-    }
-
-    #[test]
-    fn note_exit_on_another_thread_returns_where_the_scope_was_entered() {
-        let context = entered(1, None);
-        let reported = std::thread::scope(|threads| threads.spawn(|| exited(&context)).join().unwrap());
-        assert_eq!(reported, ExitOrder::Elsewhere { entered: site(1) });
-        assert_eq!(exited(&context), ExitOrder::InOrder);
-    }
-
-    #[test]
-    fn newly_suspended_returns_a_frame_once_and_only_on_its_thread() {
-        let (_function, generator) = (entered(1, None), entered(2, Some(7)));
-        assert_eq!(newly_suspended(&[7]), []);
-        std::thread::scope(|threads| threads.spawn(|| assert_eq!(newly_suspended(&[]), [])).join().unwrap());
-        assert_eq!(newly_suspended(&[8]), [site(2)]);
-        assert_eq!(newly_suspended(&[8]), []);
-        exited(&generator);
     }
 }

@@ -3,7 +3,8 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use super::{DeviceSlots, FlagSlots};
+use super::device_slots::DeviceSlots;
+use super::flag_slots::FlagSlots;
 
 /// Flags and device slots of a layer. Shared by all layers that a scope pushes; a write to one of them copies it first.
 #[doc(hidden)]

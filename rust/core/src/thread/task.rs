@@ -5,10 +5,11 @@ use std::task::{Context, Poll};
 
 use pin_project_lite::pin_project;
 
-use super::remote_exit::{self, MailboxId};
+use super::current::NativeScopes;
+use super::ids::TaskId;
+use super::mailbox::{self, MailboxId};
 use super::thread_state::ThreadState;
-use super::tls::{TaskId, ThreadScopes};
-use super::{active, scope_trace};
+use super::{native, reads};
 use crate::base::env;
 use crate::base::sync::{RelaxedU64, TryLock};
 use crate::{Error, Result};
@@ -34,14 +35,14 @@ pub struct TaskState {
     /// The id of the state's mailbox, which the first `enter_step` opens; 0 before.
     mailbox: RelaxedU64,
     /// The task's state between steps. During a step the thread has it, and this field is empty.
-    swapped_out: TryLock<ThreadScopes>,
+    swapped_out: TryLock<NativeScopes>,
 }
 
 impl TaskState {
     /// Creates a task whose state begins as a copy of a captured state.
     pub fn new(start: &ThreadState) -> Self {
-        let mut state = ThreadScopes::new();
-        state.layers.set_base(start.modes, start.slots.clone());
+        let mut state = NativeScopes::new();
+        state.guards.set_base(start.modes_of_layer(), start.slots.clone());
         TaskState {
             id: TaskId::next(),
             runs_on: RelaxedU64::new(0),
@@ -68,8 +69,8 @@ impl TaskState {
     }
 
     /// Begins a step after calling `prepare` with the state.
-    fn enter_step_with(&self, prepare: impl FnOnce(&mut ThreadScopes)) -> Result<()> {
-        let here = super::this_thread().as_word();
+    fn enter_step_with(&self, prepare: impl FnOnce(&mut NativeScopes)) -> Result<()> {
+        let here = reads::this_thread().as_word();
         // A nested step finds the id of its own thread.
         if self.runs_on.get() == here || self.runs_on.compare_set(0, here) != here {
             return Err(Error::TaskIsRunning);
@@ -77,7 +78,7 @@ impl TaskState {
         // If the thread is ending, the step runs without the state of the task.
         let begun = self.with_swapped_out(|swapped_out| {
             prepare(swapped_out);
-            active::enter_step(self.id, swapped_out)
+            native::enter_step(self.id, swapped_out)
         });
         if begun.is_none() {
             self.runs_on.set(0);
@@ -89,22 +90,22 @@ impl TaskState {
     /// Deactivates this state. The state that it had displaced becomes active again, or becomes the one that the next
     /// step has displaced. Does nothing if this thread runs no step of the task.
     pub fn exit_step(&self) {
-        if self.runs_on.get() == super::this_thread().as_word() {
-            let _deferred = self.with_swapped_out(|swapped_out| active::exit_step(self.id, swapped_out));
+        if self.runs_on.get() == reads::this_thread().as_word() {
+            let _deferred = self.with_swapped_out(|swapped_out| native::exit_step(self.id, swapped_out));
             self.runs_on.set(0);
         }
     }
 
     /// Calls `action` under the lock. The caller drops its result, which may run user code, without the lock.
-    fn with_swapped_out<R>(&self, action: impl FnOnce(&mut ThreadScopes) -> R) -> Option<R> {
+    fn with_swapped_out<R>(&self, action: impl FnOnce(&mut NativeScopes) -> R) -> Option<R> {
         self.swapped_out.try_lock().map(|mut swapped_out| action(&mut swapped_out))
     }
 
     /// Runs a step without synchronization, for a caller with exclusive access.
     fn step_mut<R>(&mut self, action: impl FnOnce() -> R) -> R {
         let (id, swapped_out) = (self.id, self.swapped_out.get_mut());
-        drop(active::enter_step(id, swapped_out));
-        let _end = Defer(|| drop(active::exit_step(id, swapped_out)));
+        drop(native::enter_step(id, swapped_out));
+        let _end = Defer(|| drop(native::exit_step(id, swapped_out)));
         action()
     }
 }
@@ -124,10 +125,10 @@ impl Drop for TaskState {
         // write.
         self.exit_step();
         if self.runs_on.get() != 0 {
-            remote_exit::abandon(MailboxId(self.mailbox.get()));
+            mailbox::abandon(MailboxId(self.mailbox.get()));
         }
         if env::debug() {
-            scope_trace::on_owner_ended(self.swapped_out.get_mut().mailbox_id());
+            self.swapped_out.get_mut().trace_end();
         }
     }
 }
@@ -169,8 +170,17 @@ pin_project! {
     }
 }
 
+impl ThreadState {
+    /// Wraps a future so that it runs in a state of its own, which begins as a copy of this one. That state is active
+    /// during each poll; scopes that the future enters and values that it writes stay with it, on any thread that polls
+    /// it.
+    pub fn in_future<F: Future>(&self, future: F) -> WithState<F> {
+        WithState::new(TaskState::new(self), future)
+    }
+}
+
 impl<F> WithState<F> {
-    pub(super) fn new(state: TaskState, future: F) -> Self {
+    fn new(state: TaskState, future: F) -> Self {
         WithState { state, future: Some(future) }
     }
 }
@@ -244,8 +254,8 @@ mod tests {
     fn revoke_write_in_another_task_changes_nothing() {
         let (first, second) = (task(), task());
         let mode = ModeContext::new(ModeKind::SetGradEnabled);
-        second.step(|| ModeContext::new(ModeKind::SetGradEnabled).set(false)).unwrap();
-        first.step(|| mode.set(false)).unwrap();
+        second.step(|| ModeContext::new(ModeKind::SetGradEnabled).set(false)).unwrap().unwrap();
+        first.step(|| mode.set(false)).unwrap().unwrap();
         second.step(|| mode.revoke_write()).unwrap();
         second.step(|| assert!(!is_grad_enabled())).unwrap();
         assert!(is_grad_enabled());
@@ -344,9 +354,9 @@ mod tests {
             (ModeContext::new(ModeKind::SetGradEnabled), ModeContext::new(ModeKind::SetGradEnabled));
         let mode = ModeContext::new(ModeKind::NoGrad);
         task.step(|| {
-            to_the_base.set(false);
+            to_the_base.set(false).unwrap();
             mode.enter();
-            to_a_layer.set(true);
+            to_a_layer.set(true).unwrap();
         })
         .unwrap();
         std::thread::scope(|threads| {
@@ -396,7 +406,7 @@ mod tests {
 
     /// Applies the exits that other threads or tasks have requested, as the next enter does.
     fn after_remote_exits(seen: impl Fn() -> bool) -> bool {
-        crate::thread::apply_remote_exits();
+        crate::thread::look();
         seen()
     }
 

@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use super::StreamSlot;
 use super::scope::{Scope, ScopeGuard};
-use super::task::{TaskState, WithState};
-use super::{FlagSlots, Masked, Slots, active};
+use super::{FlagSlots, Masked, Slots, StreamSlot, carrier, native, reads};
 use crate::device::{Device, DeviceIndex};
 
 /// A copy of the state of a thread: the mode bits, the flags that its scopes name, the current device and streams and
@@ -33,11 +31,13 @@ pub struct ThreadState {
 impl ThreadState {
     /// Captures the state of this thread.
     pub fn capture() -> Self {
-        active::capture()
+        carrier::look();
+        let (modes, slots) = reads::captured();
+        ThreadState { modes, slots }
     }
 
     /// Returns the mode bits of a layer that applies this state: all of them.
-    pub(super) fn decided_modes(&self) -> Masked<u8> {
+    pub(super) fn modes_of_layer(&self) -> Masked<u8> {
         Masked::new(u8::MAX, self.modes)
     }
 
@@ -74,7 +74,7 @@ impl ThreadState {
 
     /// Applies this state on this thread, above all open scopes, until the guard is dropped.
     pub fn enter(&self) -> ScopeGuard {
-        ScopeGuard::of_state(self)
+        ScopeGuard::of_layer(self.modes_of_layer(), Some(&self.slots))
     }
 
     /// Calls `action` while this state is active.
@@ -85,14 +85,7 @@ impl ThreadState {
 
     /// Sets this state as the base of this thread, below all open scopes, until the thread ends.
     pub fn install(&self) {
-        active::set_base(self);
-    }
-
-    /// Wraps a future so that it runs in a state of its own, which begins as a copy of this one. That state is active
-    /// during each poll; scopes that the future enters and values that it writes stay with it, on any thread that polls
-    /// it.
-    pub fn in_future<F: Future>(&self, future: F) -> WithState<F> {
-        WithState::new(TaskState::new(self), future)
+        native::set_base(self.modes_of_layer(), &self.slots);
     }
 }
 
@@ -134,7 +127,7 @@ impl StateScope {
 
     /// Activates the state on this thread.
     pub fn enter(&self) {
-        self.scope.enter_state(&self.state);
+        self.scope.enter_layer(self.state.modes_of_layer(), Some(&self.state.slots));
     }
 
     /// Deactivates the state; see [`Scope::exit`].
@@ -148,6 +141,7 @@ mod tests {
     use super::*;
     use crate::flags::{FlagScope, InputValue, find, flags};
     use crate::modes::{enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad};
+    use crate::thread::TaskState;
 
     fn cudnn_enabled(value: bool) -> FlagScope {
         FlagScope::new([(find("cudnn.enabled").unwrap(), InputValue::Bool(value))], None).unwrap()

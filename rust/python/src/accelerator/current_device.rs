@@ -340,9 +340,9 @@ fn get_default_device(py: Python<'_>) -> Device {
 ///     NoAcceleratorError: An index was passed and no accelerator is available.
 #[pyfunction]
 #[pyo3(signature = (device))]
-fn set_default_device(device: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-    accelerator::set_default_device(device::optional(device, "set_default_device")?);
-    Ok(())
+fn set_default_device(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+    let device = device::optional(device, "set_default_device")?;
+    accelerator::set_default_device(device).into_py_result(py)
 }
 
 /// Context manager that makes a device the current one of this thread.

@@ -100,9 +100,10 @@ pub(super) unsafe fn context<'a>(object: *mut ffi::PyObject) -> &'a ModeContext 
 }
 
 unsafe extern "C" fn deallocate(object: *mut ffi::PyObject) {
-    // SAFETY: the interpreter calls this once, with the last reference to an object of `allocate`. The context needs no
-    // drop. Instances of a heap type own a reference to it.
+    // SAFETY: the interpreter calls this once, with the last reference to an object of `allocate`. Instances of a heap
+    // type own a reference to it.
     unsafe {
+        (&raw mut (*object.cast::<ModeObject>()).context).drop_in_place();
         let class = ffi::Py_TYPE(object);
         // A subclass written in Python may have attributes, and is then tracked by the garbage collector.
         if ffi::PyType_GetFlags(class) & ffi::Py_TPFLAGS_HAVE_GC == 0 {
@@ -113,9 +114,6 @@ unsafe extern "C" fn deallocate(object: *mut ffi::PyObject) {
         ffi::Py_DECREF(class.cast());
     }
 }
-
-// The deallocator does not drop the context.
-const _: () = assert!(!std::mem::needs_drop::<ModeContext>());
 
 unsafe extern "C" fn enter(object: *mut ffi::PyObject, _: *mut ffi::PyObject) -> *mut ffi::PyObject {
     // SAFETY: a method of these classes; None lives as long as the interpreter.
@@ -141,7 +139,7 @@ unsafe extern "C" fn exit(
         if scope_debug::is_on() {
             return traced(|py| context.exit_with(|scope| scope_debug::exit(py, scope)));
         }
-        let above = context.exit_with(Scope::exit_and_detect_order);
+        let above = context.exit_with(Scope::exit_and_report).above;
         if above.is_some() || task_overlap::is_watching() {
             return traced(|py| task_overlap::after_exit(py, context.scope(), above));
         }

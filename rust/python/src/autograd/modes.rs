@@ -11,7 +11,7 @@ use pyo3::types::{PyBool, PyDict, PyTuple, PyType};
 
 use super::decorated;
 use super::mode_object;
-use crate::errors::new_type_error;
+use crate::errors::{IntoPyResult, new_type_error};
 use crate::raw_types::{ffi_ptr, ffi_status};
 use crate::scope_debug;
 
@@ -358,8 +358,7 @@ unsafe extern "C" fn init<C: ModeClass>(
             }
         };
         scope_debug::warn_suspended_scopes(py)?;
-        context.set(mode);
-        Ok(())
+        context.set(mode).into_py_result(py)
     })
 }
 

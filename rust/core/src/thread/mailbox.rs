@@ -1,16 +1,15 @@
-//! Exits of a scope on another thread or task than the enter: they are posted to the mailbox of the thread or task that
-//! entered, which removes the layer.
+//! Requests of other threads and tasks to the thread or task that owns a layer: to remove it, because its scope or guard
+//! was exited elsewhere, or to end the step of a task that was dropped during it.
 //!
-//! A task that is dropped on another thread during its step has the step ended in the same way.
-//!
-//! The thread or task checks its mailbox before it next enters or exits a scope, writes a mode or flag, revokes such a
-//! write, explains a flag, captures or installs a state. At both ends of a task's step, the mailboxes of both states
-//! are checked. A read does not check, because it is one load: until the next check it sees the layer.
+//! A post is announced as a [change](super::changes): the owner empties its mailbox before it next enters or exits a
+//! scope or guard, writes, captures or explains. At both ends of a task's step, the mailboxes of both states are
+//! emptied. A read does not look, because it is one load: until then it sees the layer.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::layer_stack::ExitTarget;
+use super::changes;
+use super::ids::ExitTarget;
 use crate::base::fork::rank;
 use crate::base::sync::{ForkLock, RelaxedBool, RelaxedU64};
 
@@ -97,27 +96,32 @@ impl Drop for Mailbox {
 
 /// Requests the removal of a layer. Does nothing if the thread or task has ended.
 pub(super) fn post(id: MailboxId, target: ExitTarget) {
-    if let Some(pending) = MAILBOXES.lock().get_mut(&id.0) {
+    request(id, |pending| {
         let times = pending.exits.entry(target).or_default();
         *times = times.saturating_add(1);
-        pending.has_requests.set(true);
-    }
+    });
 }
 
 /// Requests the thread that runs a step of a task to end the step, because the task was dropped on another thread. Does
 /// nothing if the thread has ended.
 pub(super) fn abandon(task: MailboxId) {
-    if let Some(pending) = MAILBOXES.lock().get_mut(&task.0) {
-        pending.abandoned = true;
-        pending.has_requests.set(true);
-    }
+    request(task, |pending| pending.abandoned = true);
+}
+
+fn request(id: MailboxId, change: impl FnOnce(&mut PendingExits)) {
+    let mut mailboxes = MAILBOXES.lock();
+    let Some(pending) = mailboxes.get_mut(&id.0) else { return };
+    change(pending);
+    pending.has_requests.set(true);
+    drop(mailboxes);
+    changes::announce();
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::modes::{ModeContext, ModeKind, is_grad_enabled, no_grad};
-    use crate::thread::apply_remote_exits;
+    use crate::thread::look;
 
     #[test]
     fn post_counts_exits_of_a_scope_and_removes_only_open_layers() {
@@ -128,7 +132,7 @@ mod tests {
         });
         let distinct = |pending: &PendingExits| pending.exits.len();
         assert_eq!(MAILBOXES.lock().values().map(distinct).max(), Some(1));
-        apply_remote_exits();
+        look();
         assert!(is_grad_enabled());
         object.enter();
         drop(no_grad());
@@ -143,7 +147,7 @@ mod tests {
         std::thread::scope(|threads| {
             threads.spawn(|| [&twice, &once, &twice].map(ModeContext::exit));
         });
-        apply_remote_exits();
+        look();
         assert!(!is_grad_enabled());
         twice.exit();
         assert!(is_grad_enabled());

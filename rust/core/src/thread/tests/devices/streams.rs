@@ -7,16 +7,16 @@ use std::time::Duration;
 use super::*;
 use crate::flags::flags::{CUDNN_BENCHMARK, CUDNN_ENABLED};
 use crate::modes::no_grad;
+use crate::thread::current::is_borrowed;
 use crate::thread::testing::run_at_thread_end;
-use crate::thread::tls::with_tls;
-use crate::thread::{TaskState, ThreadState, apply_remote_exits};
+use crate::thread::{TaskState, ThreadState, look};
 
 /// Returns devices that record, for each dropped stream, whether the state of the thread was accessible.
 fn watched() -> (FakeDevices, Arc<Mutex<Vec<bool>>>) {
     let noted = Arc::new(Mutex::new(Vec::new()));
     let notes = noted.clone();
     let devices = FakeDevices::new(move || {
-        let is_free = with_tls(|current| current.owned.try_borrow_mut().is_ok());
+        let is_free = !is_borrowed();
         // A driver may enter scopes.
         let _guard = guard(device(3));
         notes.lock().unwrap().push(is_free);
@@ -38,12 +38,12 @@ fn streams_are_dropped_once_while_the_state_is_accessible() {
     assert_eq!(dropped(), [true]);
 
     // With the layer that another thread has exited, also when a push applies that exit.
-    for apply_remote_exits in [|| apply_remote_exits(), || drop(no_grad()), || drop(guard(device(0)))] {
+    for look in [|| look(), || drop(no_grad()), || drop(guard(device(0)))] {
         let scope = Scope::default();
         scope.enter_slots(&Slots::of_devices(stream()));
         on_a_thread(|| scope.exit());
         assert_eq!(dropped(), []);
-        apply_remote_exits();
+        look();
         assert_eq!(dropped(), [true]);
     }
 

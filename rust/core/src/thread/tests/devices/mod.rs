@@ -1,13 +1,13 @@
+//! Device slots of scopes, guards, captured states and tasks.
+
 mod carried;
 mod scopes;
 mod streams;
 
 use std::sync::Arc;
 
-use super::{DeviceSlots, StreamSlot};
-use super::{default_device, set_device_slots};
 use crate::device::{Device, DeviceIndex, DeviceType};
-use crate::thread::{Scope, ScopeGuard, Slots};
+use crate::thread::{self, DeviceSlots, Scope, ScopeGuard, Slots, StreamSlot, default_device};
 
 /// A stream of no driver. Clones are equal; `on_drop` runs with the last one.
 #[derive(Clone, Debug)]
@@ -65,11 +65,11 @@ fn of_stream(stream: FakeStream) -> DeviceSlots {
 }
 
 fn current_device() -> Option<DeviceIndex> {
-    super::current_device()
+    thread::current_device()
 }
 
 fn current_stream(index: DeviceIndex) -> Option<FakeStream> {
-    let stream: Arc<dyn std::any::Any + Send + Sync> = super::current_stream(index)?;
+    let stream: Arc<dyn std::any::Any + Send + Sync> = thread::current_stream(index)?;
     Some(FakeStream(stream.downcast().unwrap()))
 }
 
@@ -94,6 +94,10 @@ impl Object {
 
 fn device(index: DeviceIndex) -> DeviceSlots {
     DeviceSlots::of_device(index)
+}
+
+fn set_device_slots(devices: DeviceSlots) {
+    thread::set_device_slots(devices).unwrap();
 }
 
 fn guard(devices: DeviceSlots) -> ScopeGuard {

@@ -1,0 +1,104 @@
+//! The carrier of contexts: where the state of the code that runs on a thread is stored between its looks.
+//!
+//! A binding to a language with contexts implements it: Python copies and switches them (PEP 567), and this crate knows
+//! nothing of Python. While no carrier is installed, or where a thread has no context at hand, scopes belong to the
+//! thread.
+
+use std::any::Any;
+
+use once_cell::race::OnceBox;
+
+use super::current;
+use super::state::State;
+
+/// Loads and stores the state of the context in which the calling thread runs.
+#[doc(hidden)]
+pub trait Carrier: Send + Sync {
+    /// Returns the state of the current context: [`State::EMPTY`] if none was stored. Returns `None` if this thread has
+    /// no context at hand, because it is not attached to the interpreter.
+    fn load(&self) -> Option<State>;
+
+    /// Stores a state in the current context. Returns `None` if that failed.
+    fn store(&self, state: &State) -> Option<Receipt>;
+
+    /// Puts back the state before a store, and returns true, if the current context is the one of the store. Otherwise
+    /// changes nothing.
+    fn revoke(&self, receipt: Receipt) -> bool;
+}
+
+/// The proof of one store, which the carrier recognizes.
+#[doc(hidden)]
+pub type Receipt = Box<dyn Any + Send + Sync>;
+
+static CARRIER: OnceBox<&'static dyn Carrier> = OnceBox::new();
+
+/// Installs the carrier of the process, unless there is one.
+#[doc(hidden)]
+pub fn set_carrier(carrier: &'static dyn Carrier) {
+    let _present = CARRIER.set(Box::new(carrier));
+}
+
+/// Returns whether contexts exist in this process.
+#[inline]
+pub(super) fn is_installed() -> bool {
+    CARRIER.get().is_some()
+}
+
+/// The context in which this thread runs, with its state as of now.
+pub(super) struct Context {
+    carrier: &'static dyn Carrier,
+    /// As stored: it may contain layers that have ended.
+    pub(super) stored: State,
+}
+
+impl Context {
+    /// Returns the context of this thread, which has then seen its state; `None` if none is at hand.
+    #[inline]
+    pub(super) fn at_hand() -> Option<Self> {
+        CARRIER.get().and_then(|carrier| Self::load(*carrier))
+    }
+
+    // A call, so that the code of a program without a carrier stays small.
+    #[inline(never)]
+    fn load(carrier: &'static dyn Carrier) -> Option<Self> {
+        let stored = carrier.load()?;
+        current::show(&stored);
+        Some(Context { carrier, stored })
+    }
+
+    /// Returns the state without layers that have ended.
+    pub(super) fn state(&self) -> State {
+        current::seen_state(&self.stored)
+    }
+
+    /// Stores another state, which this thread has then seen.
+    pub(super) fn store(&self, state: &State) -> Option<Receipt> {
+        let _changing = current::Changing::begin();
+        let receipt = self.carrier.store(state)?;
+        current::show(state);
+        Some(receipt)
+    }
+
+    /// Puts back the state before a store; see [`Carrier::revoke`].
+    pub(super) fn revoke(&self, receipt: Receipt) -> bool {
+        let _changing = current::Changing::begin();
+        self.carrier.revoke(receipt)
+    }
+}
+
+/// Looks at the state of the context and at changes from elsewhere, so that reads of this thread are exact until it
+/// switches to another context.
+#[doc(hidden)]
+#[inline]
+pub fn look() {
+    if Context::at_hand().is_none() {
+        current::see();
+    }
+}
+
+/// Drops what this thread has seen of a context, because that has ended: a thread that the interpreter does not know
+/// detaches from it.
+#[doc(hidden)]
+pub fn leave_context() {
+    current::show(&State::EMPTY);
+}

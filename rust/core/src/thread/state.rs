@@ -1,0 +1,299 @@
+//! The state of a context: an immutable, persistent list of layers over a base.
+//!
+//! Each change makes a new value, which shares the unchanged layers with the old one. So copying a context copies its
+//! state in constant time, and no copy sees what another one changes later. The only part of a layer that changes in
+//! place is its [`Mark`]: it records how the layer was exited.
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use super::base::Base;
+use super::flag_slots;
+use super::ids::{LayerId, ScopeId};
+use super::summary::Summary;
+use super::{Masked, Slots, changes, scope_trace};
+use crate::base::env;
+use crate::base::sync::{RelaxedBool, RelaxedU64};
+
+/// The state of a context. Equal serials mean equal states; 0 is the state of a context in which nothing was entered or
+/// written.
+#[derive(Clone, Debug, Default)]
+pub struct State {
+    serial: u64,
+    /// The epoch of [`changes`] at which no layer had ended. States that are made of this one inherit it.
+    checked_at: u64,
+    base: Option<Arc<Base>>,
+    head: Layers,
+}
+
+/// The innermost layer of a list; `None` if the list is empty.
+pub(super) type Layers = Option<Arc<Node>>;
+
+/// A layer and those below it.
+#[derive(Debug)]
+pub(super) struct Node {
+    pub(super) layer: Layer,
+    below: Layers,
+    /// The number of layers up to this one.
+    depth: u32,
+    /// The summary of this layer and those below.
+    summary: Summary,
+}
+
+/// What a scope has entered. A write replaces the layer by one with the same mark.
+#[derive(Clone, Debug)]
+pub(super) struct Layer {
+    pub(super) mark: Arc<Mark>,
+    pub(super) modes: Masked<u8>,
+    /// `None` if the layer sets only mode bits.
+    pub(super) slots: Option<Arc<Slots>>,
+}
+
+/// The identity of a layer in all states that contain it.
+#[derive(Debug)]
+pub(super) struct Mark {
+    pub(super) id: LayerId,
+    pub(super) scope: ScopeId,
+    /// Layers are in ascending order of positions. The id of the layer, unless it has the place of an earlier one.
+    position: LayerId,
+    /// Exited in another context than the one that entered it: it has ended in every state.
+    ended: RelaxedBool,
+    /// Exited in the context that entered it: copies keep it, and nothing can remove it from them any more.
+    closed: RelaxedBool,
+}
+
+impl Mark {
+    pub(super) fn new(id: LayerId, scope: ScopeId, position: Option<LayerId>) -> Arc<Self> {
+        Arc::new(Mark {
+            id,
+            scope,
+            position: position.unwrap_or(id),
+            ended: RelaxedBool::new(false),
+            closed: RelaxedBool::new(false),
+        })
+    }
+
+    /// Ends the layer in every state. The caller [announces](super::changes::announce) it.
+    pub(super) fn end(&self) {
+        self.ended.set(true);
+    }
+
+    pub(super) fn close(&self) {
+        self.closed.set(true);
+    }
+}
+
+impl Drop for Mark {
+    fn drop(&mut self) {
+        if env::debug() && !self.ended.get() && !self.closed.get() {
+            scope_trace::on_dropped(self.id);
+        }
+    }
+}
+
+impl Node {
+    fn on(layer: Layer, below: Layers) -> Arc<Self> {
+        let own = Summary::of_layer(layer.modes, layer.slots.as_deref());
+        let (depth, summary) = match &below {
+            Some(node) => (node.depth + 1, own.over(node.summary)),
+            None => (1, own),
+        };
+        if layer.names_flags() {
+            flag_slots::acquire(1);
+        }
+        Arc::new(Node { layer, below, depth, summary })
+    }
+
+    pub(super) fn depth(&self) -> u32 {
+        self.depth
+    }
+
+    pub(super) fn summary(&self) -> Summary {
+        self.summary
+    }
+}
+
+impl Layer {
+    fn names_flags(&self) -> bool {
+        self.slots.as_ref().is_some_and(|slots| slots.flags.name_any())
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        if self.layer.names_flags() {
+            flag_slots::release(1);
+        }
+        // A loop: the destructors of a long list would overflow the stack.
+        let mut next = self.below.take();
+        while let Some(mut node) = next.and_then(Arc::into_inner) {
+            next = node.below.take();
+        }
+    }
+}
+
+/// Iterates over layers, innermost first.
+pub(super) fn iterate(layers: &Layers) -> impl Iterator<Item = &Arc<Node>> {
+    std::iter::successors(layers.as_ref(), |node| node.below.as_ref())
+}
+
+/// Returns the number of layers.
+pub(super) fn depth(layers: &Layers) -> u32 {
+    layers.as_ref().map_or(0, |node| node.depth)
+}
+
+/// Returns how many layers of `layers` lie up to the innermost one that `others` contains.
+pub(super) fn shared_depth(layers: &Layers, others: &Layers) -> u32 {
+    let is_shared = |node: &&Arc<Node>| {
+        iterate(others)
+            .any(|other| Arc::ptr_eq(other, node) || Arc::ptr_eq(&other.layer.mark, &node.layer.mark))
+    };
+    iterate(layers).find(is_shared).map_or(0, |node| node.depth)
+}
+
+/// Pushes layers, outermost first, onto a list.
+fn rebuilt(layers: Vec<Layer>, below: Layers) -> Layers {
+    layers.into_iter().fold(below, |below, layer| Some(Node::on(layer, below)))
+}
+
+impl State {
+    /// The state of a context in which nothing was entered or written.
+    pub const EMPTY: State = State { serial: 0, checked_at: 0, base: None, head: None };
+
+    /// Identifies the state; see [`State`].
+    #[inline]
+    pub fn serial(&self) -> u64 {
+        self.serial
+    }
+
+    pub(super) fn base(&self) -> Option<&Arc<Base>> {
+        self.base.as_ref()
+    }
+
+    pub(super) fn layers(&self) -> &Layers {
+        &self.head
+    }
+
+    /// Returns the summary of all layers, without the base.
+    pub(super) fn summary(&self) -> Summary {
+        self.head.as_ref().map_or(Summary::default(), |node| node.summary())
+    }
+
+    fn changed(&self, base: Option<Arc<Base>>, head: Layers) -> Self {
+        static LAST_SERIAL: RelaxedU64 = RelaxedU64::new(0);
+        State { serial: LAST_SERIAL.add(1), checked_at: self.checked_at, base, head }
+    }
+
+    /// Returns the state with one more layer, at the place of its position.
+    pub(super) fn with(&self, layer: Layer) -> Self {
+        let compacted = self.compacted();
+        let mut inner = Vec::new();
+        let mut below = compacted.as_ref();
+        while let Some(node) = below.filter(|node| node.layer.mark.position > layer.mark.position) {
+            inner.push(node.layer.clone());
+            below = node.below.as_ref();
+        }
+        inner.push(layer);
+        inner.reverse();
+        // The new layer lies below the inner ones.
+        self.changed(self.base.clone(), rebuilt(inner, below.cloned()))
+    }
+
+    /// Returns the layers, in which adjacent ones that nothing can remove any more are merged. The list is searched when
+    /// its length is a power of two, so that a push takes constant time on average.
+    fn compacted(&self) -> Layers {
+        const SHORTEST: u32 = 16;
+        let is_closed = |node: &Node| node.layer.mark.closed.get();
+        let can_be_merged =
+            |node: &Arc<Node>| is_closed(node) && node.below.as_deref().is_some_and(is_closed);
+        let depth = depth(&self.head);
+        if depth < SHORTEST || !depth.is_power_of_two() || !iterate(&self.head).any(can_be_merged) {
+            return self.head.clone();
+        }
+        let mut kept: Vec<Layer> = Vec::new();
+        for node in iterate(&self.head) {
+            match kept.last_mut() {
+                Some(above) if above.mark.closed.get() && is_closed(node) => above.fill_from(&node.layer),
+                _ => kept.push(node.layer.clone()),
+            }
+        }
+        kept.reverse();
+        rebuilt(kept, None)
+    }
+
+    /// Returns the innermost layer that a condition accepts.
+    pub(super) fn find(&self, accepts: impl Fn(&Mark) -> bool) -> Option<&Arc<Node>> {
+        iterate(&self.head).find(|node| accepts(&node.layer.mark))
+    }
+
+    /// Returns the state below the innermost layer, if that has this mark: the state before it was entered, which
+    /// had the serial `before`.
+    pub(super) fn popped(&self, mark: &Arc<Mark>, before: u64) -> Option<Self> {
+        let innermost = self.head.as_ref().filter(|node| Arc::ptr_eq(&node.layer.mark, mark))?;
+        Some(State { serial: before, head: innermost.below.clone(), ..self.clone() })
+    }
+
+    /// Returns the state without the layers that a condition accepts.
+    pub(super) fn without(&self, is_removed: impl Fn(&Mark) -> bool) -> Self {
+        let Some(outermost) = iterate(&self.head).filter(|node| is_removed(&node.layer.mark)).last() else {
+            return self.clone();
+        };
+        let above = iterate(&self.head).take_while(|node| node.depth > outermost.depth);
+        let mut kept: Vec<Layer> =
+            above.filter(|node| !is_removed(&node.layer.mark)).map(|node| node.layer.clone()).collect();
+        kept.reverse();
+        self.changed(self.base.clone(), rebuilt(kept, outermost.below.clone()))
+    }
+
+    /// Returns the state without layers that were exited in other contexts, with the serial of this state.
+    pub(super) fn without_ended(&self) -> Self {
+        let now = changes::epoch();
+        if self.checked_at == now {
+            return self.clone();
+        }
+        let left = if iterate(&self.head).any(|node| node.layer.mark.ended.get()) {
+            self.without(|mark| mark.ended.get())
+        } else {
+            self.clone()
+        };
+        State { serial: self.serial, checked_at: now, ..left }
+    }
+
+    /// Returns the state in which a layer was changed.
+    pub(super) fn with_layer(&self, mark: &Arc<Mark>, change: impl FnOnce(&mut Layer)) -> Self {
+        let Some(target) = iterate(&self.head).find(|node| Arc::ptr_eq(&node.layer.mark, mark)) else {
+            return self.clone();
+        };
+        let above = iterate(&self.head).take_while(|node| node.depth > target.depth);
+        let mut layers: Vec<Layer> = above.map(|node| node.layer.clone()).collect();
+        let mut layer = target.layer.clone();
+        change(&mut layer);
+        layers.push(layer);
+        layers.reverse();
+        self.changed(self.base.clone(), rebuilt(layers, target.below.clone()))
+    }
+
+    /// Returns the state with another base.
+    pub(super) fn with_base(&self, base: Base) -> Self {
+        self.changed(Some(Arc::new(base)), self.head.clone())
+    }
+}
+
+impl Layer {
+    /// Adds the slots and modes that `below` sets and `self` does not.
+    fn fill_from(&mut self, below: &Layer) {
+        self.modes = self.modes.over(below.modes);
+        match (&mut self.slots, &below.slots) {
+            (_, None) => {}
+            (slots @ None, Some(below)) => *slots = Some(below.clone()),
+            (Some(slots), Some(_)) if slots.is_opaque => {}
+            (Some(slots), Some(below)) => {
+                let slots = Arc::make_mut(slots);
+                slots.fill_from(below);
+                slots.is_opaque = below.is_opaque;
+            }
+        }
+    }
+}

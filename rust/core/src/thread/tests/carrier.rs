@@ -1,0 +1,100 @@
+//! A carrier of contexts in Rust: contexts that are copied and switched, as Python does it.
+
+use std::cell::RefCell;
+use std::sync::{Arc, Mutex};
+
+use crate::thread::carrier::{Receipt, set_carrier};
+use crate::thread::{Carrier, State, leave_context, look};
+
+/// A context. Clones are the same context; [`copy`](TestContext::copy) makes another one.
+#[derive(Clone, Default)]
+pub(super) struct TestContext(Arc<Mutex<State>>);
+
+thread_local! {
+    /// The contexts that this thread has entered, the current one last.
+    static ENTERED: RefCell<Vec<TestContext>> = const { RefCell::new(Vec::new()) };
+}
+
+impl TestContext {
+    /// Returns an empty context.
+    pub(super) fn new() -> Self {
+        set_carrier(&TestCarrier);
+        Self::default()
+    }
+
+    /// Returns a copy of this context.
+    pub(super) fn copy(&self) -> Self {
+        TestContext(Arc::new(Mutex::new(self.state())))
+    }
+
+    pub(super) fn state(&self) -> State {
+        self.0.lock().unwrap().clone()
+    }
+
+    /// Calls `action` in this context, without a look before or after.
+    pub(super) fn run_without_look<R>(&self, action: impl FnOnce() -> R) -> R {
+        ENTERED.with_borrow_mut(|entered| entered.push(self.clone()));
+        let result = action();
+        ENTERED.with_borrow_mut(|entered| entered.pop());
+        result
+    }
+
+    /// Calls `action` in this context, with a look before and after, as a watcher of contexts does.
+    pub(super) fn run<R>(&self, action: impl FnOnce() -> R) -> R {
+        let result = self.run_without_look(|| {
+            look();
+            action()
+        });
+        if current().is_some() {
+            look()
+        } else {
+            leave_context()
+        }
+        result
+    }
+}
+
+/// Returns a copy of the current context.
+pub(super) fn copy_current() -> TestContext {
+    current().map(|context| context.copy()).unwrap()
+}
+
+/// Calls `action` on this thread without a context at hand, as a thread that is detached from the interpreter.
+pub(super) fn detached<R>(action: impl FnOnce() -> R) -> R {
+    let entered = ENTERED.take();
+    let result = action();
+    ENTERED.set(entered);
+    result
+}
+
+fn current() -> Option<TestContext> {
+    ENTERED.with_borrow(|entered| entered.last().cloned())
+}
+
+struct TestCarrier;
+
+struct TestReceipt {
+    context: TestContext,
+    before: State,
+}
+
+impl Carrier for TestCarrier {
+    fn load(&self) -> Option<State> {
+        current().map(|context| context.state())
+    }
+
+    fn store(&self, state: &State) -> Option<Receipt> {
+        let context = current()?;
+        let before = std::mem::replace(&mut *context.0.lock().unwrap(), state.clone());
+        Some(Box::new(TestReceipt { context, before }))
+    }
+
+    fn revoke(&self, receipt: Receipt) -> bool {
+        let receipt: Box<TestReceipt> = receipt.downcast().unwrap();
+        let is_here = current().is_some_and(|context| Arc::ptr_eq(&context.0, &receipt.context.0));
+        if is_here {
+            *receipt.context.0.lock().unwrap() = receipt.before;
+        }
+        is_here
+    }
+}

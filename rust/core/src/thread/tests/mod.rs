@@ -1,0 +1,8 @@
+//! Tests of thread and context state through its interface.
+
+mod carrier;
+mod contexts;
+mod devices;
+#[cfg(not(loom))]
+mod model;
+mod trace;

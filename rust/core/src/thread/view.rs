@@ -1,0 +1,212 @@
+//! The layers that are active on a thread, in one order: the guards of the thread and the layers of its context.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use super::device_slots::StreamSlot;
+use super::guards::{Guard, Guards};
+use super::ids::{LayerId, ScopeId};
+use super::state::{Mark, Node, State};
+use super::summary::Summary;
+use super::{FlagId, FlagSlots, Masked, Slot, Slots, process};
+use crate::device::{Device, DeviceIndex};
+
+#[derive(Clone, Copy)]
+pub(super) struct View<'a> {
+    pub(super) guards: &'a Guards,
+    pub(super) context: &'a State,
+}
+
+/// A layer of a [`View`].
+#[derive(Clone, Copy)]
+pub(super) enum Item<'a> {
+    Guard(&'a Guard),
+    Layer(&'a Arc<Node>),
+}
+
+/// The layer that sets a slot.
+pub(super) enum Target {
+    Guard(LayerId),
+    Layer(Arc<Mark>),
+}
+
+impl<'a> Item<'a> {
+    pub(super) fn id(self) -> LayerId {
+        match self {
+            Item::Guard(guard) => guard.id,
+            Item::Layer(node) => node.layer.mark.id,
+        }
+    }
+
+    pub(super) fn scope(self) -> ScopeId {
+        match self {
+            Item::Guard(guard) => guard.scope,
+            Item::Layer(node) => node.layer.mark.scope,
+        }
+    }
+
+    fn modes(self) -> Masked<u8> {
+        match self {
+            Item::Guard(guard) => guard.word.modes(),
+            Item::Layer(node) => node.layer.modes,
+        }
+    }
+
+    fn slots(self) -> Option<&'a Arc<Slots>> {
+        match self {
+            Item::Guard(guard) => guard.slots.as_ref(),
+            Item::Layer(node) => node.layer.slots.as_ref(),
+        }
+    }
+
+    fn target(self) -> Target {
+        match self {
+            Item::Guard(guard) => Target::Guard(guard.id),
+            Item::Layer(node) => Target::Layer(node.layer.mark.clone()),
+        }
+    }
+}
+
+impl<'a> View<'a> {
+    /// Iterates over the layers, innermost first.
+    pub(super) fn items(self) -> impl Iterator<Item = Item<'a>> {
+        let mut nodes = super::state::iterate(self.context.layers()).peekable();
+        let mut guards = self.guards.list().iter().rev().peekable();
+        let floor_rank = self.guards.floor_rank;
+        std::iter::from_fn(move || {
+            let rank = guards.peek().map_or(floor_rank, |guard| guard.word.rank());
+            match nodes.next_if(|node| node.depth() > rank) {
+                Some(node) => Some(Item::Layer(node)),
+                None => guards.next().map(Item::Guard),
+            }
+        })
+    }
+
+    /// Iterates over the slots of layers and of the bases, innermost first.
+    fn all_slots(self) -> impl Iterator<Item = &'a Arc<Slots>> {
+        let of_context = (!self.guards.hide_the_context()).then(|| self.context.base()).flatten();
+        let bases =
+            of_context.and_then(|base| base.slots.as_ref()).into_iter().chain(&self.guards.base().slots);
+        self.items().filter_map(Item::slots).chain(bases)
+    }
+
+    /// Iterates over the slots that have an effect: down to the first opaque layer.
+    fn visible(self) -> impl Iterator<Item = &'a Arc<Slots>> {
+        let mut hidden = false;
+        self.all_slots().take_while(move |slots| !std::mem::replace(&mut hidden, slots.is_opaque))
+    }
+
+    /// Returns the mode bits of the bases and of the process.
+    pub(super) fn base_modes(self) -> u8 {
+        let of_context = self.context.base().filter(|_| !self.guards.hide_the_context());
+        let bases = of_context.map_or(Masked::default(), |base| base.modes).over(self.guards.base().modes);
+        bases.applied_to(process::mode_word())
+    }
+
+    /// Returns the summary of all layers and bases, without the values of the process.
+    pub(super) fn summary(self) -> Summary {
+        let of_base =
+            |slots: Option<&Arc<Slots>>| Summary::of_layer(Masked::default(), slots.map(|slots| &**slots));
+        let of_context = self.context.base().filter(|_| !self.guards.hide_the_context());
+        let bases = of_base(of_context.and_then(|base| base.slots.as_ref()))
+            .over(of_base(self.guards.base().slots.as_ref()));
+        if self.guards.list().is_empty() && !self.guards.hide_the_context() {
+            return self.context.summary().over(bases);
+        }
+        if self.context.layers().is_none() {
+            let of_guard = |guard: &Guard| Summary::of_layer(guard.word.modes(), guard.slots.as_deref());
+            let guards = self.guards.list().iter().rev();
+            return guards.fold(Summary::default(), |above, guard| above.over(of_guard(guard))).over(bases);
+        }
+        let layers = self.items().fold(Summary::default(), |above, item| {
+            above.over(Summary::of_layer(item.modes(), item.slots().map(|slots| &**slots)))
+        });
+        layers.over(bases)
+    }
+
+    /// Returns the recording of the innermost layer that has one.
+    pub(super) fn recording(self) -> Option<Arc<dyn Any + Send + Sync>> {
+        self.visible().find_map(|slots| slots.recording())
+    }
+
+    /// Returns the hooks of saved tensors of the innermost layer that has them.
+    pub(super) fn saved_tensor_hooks(self) -> Option<Arc<dyn Any + Send + Sync>> {
+        self.visible().find_map(|slots| slots.saved_tensor_hooks())
+    }
+
+    pub(super) fn stream(self, index: DeviceIndex) -> Option<&'a Arc<dyn StreamSlot>> {
+        self.visible().find_map(|slots| slots.devices.stream(index))
+    }
+
+    /// Returns the default device that a layer or base sets; `Some(None)` is the CPU.
+    pub(super) fn default_device(self) -> Option<Option<Device>> {
+        self.visible().find_map(|slots| slots.devices.default_device)
+    }
+
+    /// Returns the payload of a flag that a layer or base sets.
+    #[inline]
+    pub(super) fn flag(self, id: FlagId) -> Option<u64> {
+        if self.context.layers().is_none() {
+            // The read of a flag in a scope of native code: no merge of two lists.
+            for slots in self.guards.list().iter().rev().filter_map(|guard| guard.slots.as_ref()) {
+                let payload = slots.flags.word(id);
+                if payload.is_some() || slots.is_opaque {
+                    return payload;
+                }
+            }
+            // The base of a context sets no flags.
+            return self.guards.base().slots.as_ref()?.flags.word(id);
+        }
+        for slots in self.all_slots() {
+            let payload = slots.flags.word(id);
+            if payload.is_some() || slots.is_opaque {
+                return payload;
+            }
+        }
+        None
+    }
+
+    /// Returns the flags of the innermost layer or base that sets a slot.
+    pub(super) fn owner_of_flag(self, slot: Slot) -> Option<&'a FlagSlots> {
+        self.visible().map(|slots| &slots.flags).find(|flags| flags.names(slot))
+    }
+
+    /// Returns the innermost layer that a condition accepts, at most down to an opaque one. `Some(None)` if an opaque
+    /// one comes first, `None` if neither exists.
+    pub(super) fn target(self, sets: impl Fn(Item<'a>, Option<&Slots>) -> bool) -> Option<Option<Target>> {
+        for item in self.items() {
+            let slots = item.slots().map(|slots| &**slots);
+            if sets(item, slots) {
+                return Some(Some(item.target()));
+            }
+            if slots.is_some_and(|slots| slots.is_opaque) {
+                return Some(None);
+            }
+        }
+        None
+    }
+
+    /// Returns whether a layer or base sets a mode.
+    pub(super) fn sets_mode(self, mask: u8) -> bool {
+        let of_context = self.context.base().filter(|_| !self.guards.hide_the_context());
+        let bases = of_context.into_iter().map(|base| base.modes).chain([self.guards.base().modes]);
+        self.items().map(Item::modes).chain(bases).any(|modes| modes.mask & mask != 0)
+    }
+
+    /// Returns the innermost layer that sets a mode.
+    pub(super) fn target_of_mode(self, mask: u8) -> Option<Target> {
+        self.items().find(|item| item.modes().mask & mask != 0).map(Item::target)
+    }
+
+    /// Merges the slots of all visible layers into one opaque layer; `None` if there is none.
+    pub(super) fn flattened(self) -> Option<Arc<Slots>> {
+        let mut visible = self.visible();
+        let innermost = visible.next()?;
+        if innermost.is_opaque {
+            return Some(innermost.clone());
+        }
+        let mut merged = Slots { is_opaque: true, ..Slots::clone(innermost) };
+        visible.for_each(|below| merged.fill_from(below));
+        Some(Arc::new(merged))
+    }
+}
