@@ -2,7 +2,7 @@ import gc
 
 from interlock import aio
 
-for make in (aio._StatefulCoroutine, lambda: object.__new__(aio._StatefulCoroutine)):
+for make in (aio._SyncedCoroutine, lambda: object.__new__(aio._SyncedCoroutine)):
     try:
         made = make()
     except TypeError as error:

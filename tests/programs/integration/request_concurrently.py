@@ -1,6 +1,6 @@
 """Send concurrent requests to the server of an example, and print the answers as JSON.
 
-`FILE REQUESTS IS_ISOLATED`, as for `server_with_overlapping_requests.py`.
+`FILE REQUESTS`, as for `server_with_overlapping_requests.py`.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 
-(file, requests, is_isolated) = map(json.loads, sys.argv[1:])
+(file, requests) = map(json.loads, sys.argv[1:])
 
 SERVER = pathlib.Path(__file__).with_name("server_with_overlapping_requests.py")
 # The client and the server each have one descriptor for each request, and some others.
@@ -41,7 +41,7 @@ async def main(address):
 
 
 with socket.create_server(("127.0.0.1", 0), backlog=2048) as listening:
-    arguments = [file, listening.fileno(), requests, is_isolated]
+    arguments = [file, listening.fileno(), requests]
     command = [sys.executable, str(SERVER), *map(json.dumps, arguments)]
     with subprocess.Popen(command, pass_fds=[listening.fileno()]) as server:
         try:

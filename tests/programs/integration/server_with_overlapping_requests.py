@@ -1,7 +1,6 @@
 """Serve the application of an example on a listening socket, until SIGTERM.
 
-`FILE DESCRIPTOR REQUESTS IS_ISOLATED`: each request waits until `REQUESTS` of them have set their flags.
-Without `IS_ISOLATED` the tasks of the server share one state.
+`FILE DESCRIPTOR REQUESTS`: each request waits until `REQUESTS` of them have set their flags.
 """
 
 import asyncio
@@ -12,14 +11,12 @@ import sys
 
 import uvicorn
 
-(file, descriptor, requests, is_isolated) = map(json.loads, sys.argv[1:])
+(file, descriptor, requests) = map(json.loads, sys.argv[1:])
 
 spec = importlib.util.spec_from_file_location("server", file)
 server = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(server)
 
-if not is_isolated:
-    server.aio.task_factory = lambda: None
 everyone = asyncio.Barrier(requests)
 
 

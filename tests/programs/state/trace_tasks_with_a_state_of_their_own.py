@@ -11,6 +11,6 @@ async def main():
         await asyncio.gather(first(), first())
 
 
-aio.run(main())
+asyncio.run(main())
 
 print_warnings()
