@@ -332,8 +332,8 @@ def kernel_leaves_an_exception(status):
         print(repr(error), repr(error.__context__), sep=" | ")
 
 
-def small_operation_during_a_kernel_that_attaches(operation):
-    """Run an operation on an operand of a kernel while the kernel waits for the interpreter."""
+def kernel_that_waits():
+    """Start a kernel; return its locked operands by name, its thread and the event that it waits for."""
     is_running, is_awaited = threading.Event(), threading.Event()
 
     def run() -> None:
@@ -345,29 +345,25 @@ def small_operation_during_a_kernel_that_attaches(operation):
     thread = threading.Thread(target=lambda: a @ b)
     thread.start()
     is_running.wait()
+    return {"a": a, "b": b}, thread, is_awaited
+
+
+def small_operation_during_a_kernel_that_attaches(operation):
+    """Run an operation on an operand of a kernel while the kernel waits for the interpreter."""
+    operands, kernel, is_awaited = kernel_that_waits()
     # From here on this thread loses the interpreter only if it detaches.
     sys.setswitchinterval(3600)
     is_awaited.set()
-    exec(operation)
-    thread.join()
+    exec(operation, globals() | operands)
+    kernel.join()
     print("done")
 
 
 def small_read_behind_a_write_that_waits(operation):
     """Read an operand while a write of it waits for a kernel that waits for the interpreter."""
-    is_running, is_awaited = threading.Event(), threading.Event()
-
-    def run() -> None:
-        is_running.set()
-        is_awaited.wait()
-
-    a, b = interlock.ones(4, 4), interlock.ones(4, 4)
-    register_product(run)
-    kernel = threading.Thread(target=lambda: a @ b)
-    kernel.start()
-    is_running.wait()
+    operands, kernel, is_awaited = kernel_that_waits()
     detaches = _core._detach_count()
-    writer = threading.Thread(target=lambda: a.add_(1))
+    writer = threading.Thread(target=lambda: operands["a"].add_(1))
     writer.start()
     # The writer detaches to wait for the kernel, and later readers wait for the writer.
     while _core._detach_count() == detaches:
@@ -375,7 +371,7 @@ def small_read_behind_a_write_that_waits(operation):
     # From here on this thread loses the interpreter only if it detaches.
     sys.setswitchinterval(3600)
     is_awaited.set()
-    exec(operation)
+    exec(operation, globals() | operands)
     kernel.join()
     writer.join()
     print("done")

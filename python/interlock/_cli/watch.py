@@ -103,7 +103,7 @@ def run(command: Command, failed: int, changed: int) -> int:
         changed: The exit status for `--fail`.
 
     Returns:
-        The exit status: that of the program, if nothing is wrong.
+        The exit status of the program, unless the command itself fails.
 
     """
     if command.json is not None:
@@ -152,7 +152,7 @@ def _run_program(command: Command) -> tuple[int, Callable[[], None] | None]:
     except SystemExit as error:
         return _exit_status(error.code), None
     except BaseException as error:
-        # The first frame is that of this function.
+        # The first frame belongs to this function.
         traceback = _without_own_frames(error.__traceback__)
         sys.excepthook(type(error), error.with_traceback(traceback), traceback)
         if isinstance(error, KeyboardInterrupt):

@@ -346,7 +346,7 @@ def _precision(torch: ModuleType) -> Iterator[Setting | None]:
                 writer_arguments=node,
                 default="tf32" if node in (("cuda", "conv"), ("cuda", "rnn")) else "none",
                 convert=_any_text,
-                doc="The precision of float32 operations; an unset node reads that of the node above it.",
+                doc="The precision of float32 operations; an unset node has its parent's precision.",
             )
     yield precision(
         "torch.float32_matmul_precision",

@@ -383,8 +383,10 @@ def refused(setting: Setting, value: Any, written_by: str) -> Callable[[], None]
     if found is None or same(found[1], value):
         return None
     pin, wanted = found
+    write = setting.restore or setting.set
+    assert write is not None, "a read-only setting cannot be pinned"
     with _unrecorded():
-        (setting.restore or setting.set or _ignore)(wanted)
+        write(wanted)
     LOG.remember(setting, read(setting))
     message = f"{setting.name} is {pin.describe(setting.name)}; {written_by} {shown(value)}"
 
@@ -410,10 +412,6 @@ def look(setting: Setting) -> Any:
         message = f"{setting.name} is {pin.describe(setting.name)}; code that cannot be seen wrote"
         _warn(pin, f"{message} {shown(value)}, which was undone")
     return wanted
-
-
-def _ignore(value: Any) -> None:
-    """Write nothing."""
 
 
 def _forget_other_holders() -> None:

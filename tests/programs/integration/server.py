@@ -65,7 +65,7 @@ def serve(file, descriptor, requests, is_isolated):
 
     async def work():
         await everyone.wait()
-        # The requests continue in another order than that of their arrival.
+        # The requests continue in another order than they arrived in.
         await asyncio.sleep(0)
 
     server.work = work

@@ -35,7 +35,7 @@ pub(super) fn entries(values: ProcessValues) -> Vec<SnapshotEntry> {
     modes.chain(device).chain(default_device).collect()
 }
 
-/// Sets the value of an entry. Returns false if the name is not that of a mode or device.
+/// Sets the value of an entry. Returns false if no mode or device has the name.
 pub(super) fn set_entry(values: &mut ProcessValues, name: &str, given: &InputValue) -> Result<bool> {
     let wrong = |allowed: &str| {
         let (name, allowed) = (format!("restore: {name}"), allowed.to_owned());

@@ -79,6 +79,13 @@ impl Context {
         Some(receipt)
     }
 
+    /// Stores a state if it is another one than this context had.
+    pub(super) fn store_if_changed(&self, state: &State) {
+        if state.serial() != self.stored.serial() {
+            self.store(state);
+        }
+    }
+
     /// Puts back the state before a store; see [`Carrier::revoke`].
     pub(super) fn revoke(&self, receipt: Receipt) -> bool {
         let _changing = current::Changing::begin();

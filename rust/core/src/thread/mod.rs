@@ -11,8 +11,8 @@
 //!   the layers of the context in which it was made and below all others. A [`TaskState`] replaces the layers of the
 //!   thread during each step of a task.
 //!
-//! A write without a scope changes the innermost layer that sets the slot, else a base: that of the context, or of the
-//! thread without a context at hand; for flags, the process. Below the bases are the values of the process.
+//! A write without a scope changes the innermost layer that sets the slot, else a base: the base of the context, or of
+//! the thread if no context is at hand; for flags, the value of the process. Below the bases are the values of the process.
 //!
 //! Readers load what this thread has last looked at ([`look`]), with one load. The files use each other in this order,
 //! later ones the earlier: values of a layer (`masked`, `mode_bits`, `flag_slots`, `device_slots`, `slots`), `ids`,

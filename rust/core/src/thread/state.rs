@@ -277,7 +277,9 @@ impl State {
     }
 
     /// Returns the state with another base.
-    pub(super) fn with_base(&self, base: Base) -> Self {
+    pub(super) fn with_base(&self, change: impl FnOnce(&mut Base)) -> Self {
+        let mut base = self.base.as_deref().cloned().unwrap_or_default();
+        change(&mut base);
         self.changed(Some(Arc::new(base)), self.head.clone())
     }
 }

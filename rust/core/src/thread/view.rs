@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
+use super::base::Base;
 use super::device_slots::StreamSlot;
 use super::guards::{Guard, Guards};
 use super::ids::{LayerId, ScopeId};
@@ -82,11 +83,18 @@ impl<'a> View<'a> {
         })
     }
 
+    /// Returns the base of the context, unless the thread hides it.
+    fn context_base(self) -> Option<&'a Arc<Base>> {
+        self.context.base().filter(|_| !self.guards.hide_the_context())
+    }
+
     /// Iterates over the slots of layers and of the bases, innermost first.
     fn all_slots(self) -> impl Iterator<Item = &'a Arc<Slots>> {
-        let of_context = (!self.guards.hide_the_context()).then(|| self.context.base()).flatten();
-        let bases =
-            of_context.and_then(|base| base.slots.as_ref()).into_iter().chain(&self.guards.base().slots);
+        let bases = self
+            .context_base()
+            .and_then(|base| base.slots.as_ref())
+            .into_iter()
+            .chain(&self.guards.base().slots);
         self.items().filter_map(Item::slots).chain(bases)
     }
 
@@ -98,8 +106,8 @@ impl<'a> View<'a> {
 
     /// Returns the mode bits of the bases and of the process.
     pub(super) fn base_modes(self) -> u8 {
-        let of_context = self.context.base().filter(|_| !self.guards.hide_the_context());
-        let bases = of_context.map_or(Masked::default(), |base| base.modes).over(self.guards.base().modes);
+        let bases =
+            self.context_base().map_or(Masked::default(), |base| base.modes).over(self.guards.base().modes);
         bases.applied_to(process::mode_word())
     }
 
@@ -107,8 +115,7 @@ impl<'a> View<'a> {
     pub(super) fn summary(self) -> Summary {
         let of_base =
             |slots: Option<&Arc<Slots>>| Summary::of_layer(Masked::default(), slots.map(|slots| &**slots));
-        let of_context = self.context.base().filter(|_| !self.guards.hide_the_context());
-        let bases = of_base(of_context.and_then(|base| base.slots.as_ref()))
+        let bases = of_base(self.context_base().and_then(|base| base.slots.as_ref()))
             .over(of_base(self.guards.base().slots.as_ref()));
         if self.guards.list().is_empty() && !self.guards.hide_the_context() {
             return self.context.summary().over(bases);
@@ -188,8 +195,7 @@ impl<'a> View<'a> {
 
     /// Returns whether a layer or base sets a mode.
     pub(super) fn sets_mode(self, mask: u8) -> bool {
-        let of_context = self.context.base().filter(|_| !self.guards.hide_the_context());
-        let bases = of_context.into_iter().map(|base| base.modes).chain([self.guards.base().modes]);
+        let bases = self.context_base().into_iter().map(|base| base.modes).chain([self.guards.base().modes]);
         self.items().map(Item::modes).chain(bases).any(|modes| modes.mask & mask != 0)
     }
 

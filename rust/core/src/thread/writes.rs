@@ -1,7 +1,7 @@
 //! Writes without a scope: each slot is written in the innermost layer that sets it, else in a base.
 //!
-//! With a context at hand, a layer of the context is replaced by a changed one, and the base is that of the context.
-//! Otherwise the base is that of the thread, and a layer of the context cannot be written.
+//! With a context at hand, a changed layer replaces a layer of the context, and writes reach the base of the context.
+//! Otherwise they reach the base of the thread, and a layer of the context cannot be written.
 
 use std::sync::Arc;
 
@@ -68,15 +68,13 @@ pub(crate) fn write_mode(name: &str, bit: Masked<u8>) -> Result<Option<WrittenMo
             written = Some(WrittenMode { layer: mark.id, old: layer.modes.within(bit.mask) });
             layer.modes = bit.over(layer.modes);
         }),
-        InContext::Base => {
-            let mut base = state.base().map(|base| (**base).clone()).unwrap_or_default();
+        InContext::Base => state.with_base(|base| {
             if base.id == LayerId::NONE {
                 base.id = next_layer_id().unwrap_or_default();
             }
             written = Some(WrittenMode { layer: base.id, old: base.modes.within(bit.mask) });
             base.modes = bit.over(base.modes);
-            state.with_base(base)
-        }
+        }),
     };
     context.store(&state);
     Ok(written)
@@ -100,11 +98,7 @@ pub(crate) fn restore_mode(mask: u8, written: WrittenMode) {
     let found = state.find(|mark| mark.id == layer).map(|node| node.layer.mark.clone());
     let state = match (found, state.base()) {
         (Some(mark), _) => state.with_layer(&mark, |layer| restore(&mut layer.modes)),
-        (None, Some(base)) if base.id == layer => {
-            let mut base = (**base).clone();
-            restore(&mut base.modes);
-            state.with_base(base)
-        }
+        (None, Some(base)) if base.id == layer => state.with_base(|base| restore(&mut base.modes)),
         _ => return,
     };
     context.store(&state);
@@ -133,10 +127,8 @@ pub fn set_device_slots(devices: DeviceSlots) -> Result<()> {
         Ok(replaced)
     });
     let _replaced = replaced.unwrap_or(Ok(Vec::new()))?;
-    if let (Some(context), Some(state)) = (context, state)
-        && state.serial() != context.stored.serial()
-    {
-        context.store(&state);
+    if let (Some(context), Some(state)) = (context, state) {
+        context.store_if_changed(&state);
     }
     Ok(())
 }
@@ -168,9 +160,9 @@ fn put(
             None
         }
         (None, Some(state)) if !guards.hide_the_context() => {
-            let mut base = state.base().map(|base| (**base).clone()).unwrap_or_default();
-            let _replaced = Arc::make_mut(base.slots.get_or_insert_default()).devices.put(piece);
-            *state = state.with_base(base);
+            *state = state.with_base(|base| {
+                let _replaced = Arc::make_mut(base.slots.get_or_insert_default()).devices.put(piece);
+            });
             None
         }
         _ => guards.base_slots_mut().devices.put(piece),
@@ -199,10 +191,7 @@ impl ScopedFlags<'_> {
         let view = View { context: self.state.as_ref().unwrap_or(&owned.context), ..owned.view() };
         match view.target(|_, slots| slots.is_some_and(|slots| slots.flags.names(slot))) {
             Some(target) => target.map(FlagTarget::Layer),
-            None => {
-                let is_named = view.owner_of_flag(slot).is_some();
-                is_named.then_some(FlagTarget::Base)
-            }
+            None => view.owner_of_flag(slot).map(|_| FlagTarget::Base),
         }
     }
 
@@ -233,7 +222,7 @@ impl ScopedFlags<'_> {
                     }
                 });
             }
-            (FlagTarget::Layer(Target::Layer(_)), None) => {}
+            (FlagTarget::Layer(Target::Layer(_)), None) => debug_assert!(false, "`check` refuses this write"),
             (FlagTarget::Base, _) => change(&mut owned.native.guards.base_slots_mut().flags),
         }
         true
@@ -255,10 +244,8 @@ pub(crate) fn write_scoped<R>(write: impl Fn(&mut ScopedFlags) -> R) -> R {
         (result, state)
     });
     let Some((result, state)) = written else { return write(&mut ScopedFlags::default()) };
-    if let (Some(context), Some(state)) = (context, state)
-        && state.serial() != context.stored.serial()
-    {
-        context.store(&state);
+    if let (Some(context), Some(state)) = (context, state) {
+        context.store_if_changed(&state);
     }
     result
 }

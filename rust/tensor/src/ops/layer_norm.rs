@@ -9,7 +9,8 @@ use crate::{DType, Error, Result, Tensor, kernel};
 
 const OP: &str = "layer_norm";
 
-/// The numbers of the saved tensors. Only those are saved that needed gradients use: that of the bias uses none.
+/// The numbers of the saved tensors. Only tensors that a needed gradient uses are saved; the gradient of the bias uses
+/// none.
 #[derive(Clone, Copy)]
 struct Saved {
     input: usize,
