@@ -73,7 +73,7 @@ from interlock.backends._determinism import (
     use_deterministic_algorithms,
 )
 from interlock.errors import AcceleratorError, OutOfMemoryError
-from interlock.state import ThreadState, capture
+from interlock.state import Executor, ThreadState, capture
 
 if TYPE_CHECKING or HAS_TENSORS:
     from interlock import nn, return_types
@@ -402,6 +402,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AcceleratorError",
     "Event",
+    "Executor",
     "OutOfMemoryError",
     "Stream",
     "Tensor",

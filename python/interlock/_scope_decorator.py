@@ -9,6 +9,8 @@ import warnings
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from typing import Any, Protocol, TypeVar, cast
 
+from interlock._core.state import enter_at, new_position
+
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
@@ -87,6 +89,22 @@ def _scope_factory(scope: Scope) -> Callable[[], Scope]:
     return _clone_of(scope) or (lambda: scope)
 
 
+class _Resume:
+    """Enters a scope for one resume, below the scopes that the generator has open."""
+
+    __slots__ = ("_position", "_scope")
+
+    def __init__(self, scope: Scope, position: int) -> None:
+        self._scope = scope
+        self._position = position
+
+    def __enter__(self) -> None:
+        enter_at(self._scope, self._position)
+
+    def __exit__(self, kind: object, error: object, traceback: object) -> object:
+        return self._scope.__exit__(kind, error, traceback)
+
+
 def wrap_resumable(
     new_scope: Callable[[], Scope], start: Callable[..., Any]
 ) -> Callable[..., Generator[Any, Any, Any]]:
@@ -100,11 +118,12 @@ def wrap_resumable(
 
     def run(*arguments: Any, **named: Any) -> Generator[Any, Any, Any]:
         running = start(*arguments, **named)
+        position = new_position()
         resume: Callable[[Any], Any] = running.send
         sent: Any = None
         while True:
             try:
-                with new_scope():
+                with _Resume(new_scope(), position):
                     produced = resume(sent)
             except StopIteration as end:
                 return end.value

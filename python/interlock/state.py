@@ -1,27 +1,44 @@
-"""Captures the thread-local state of a thread and applies it to other threads.
+"""Captures state and applies it elsewhere, and sets defaults of the process.
+
+A scope belongs to the current context (`contextvars`): asyncio tasks, `asyncio.to_thread` and everything else
+that copies the context see it; threads that begin with an empty context have the defaults.
 
 With `INTERLOCK_DEBUG=1` in the environment, `ScopeWarning` reports scopes that are open in suspended
 generators or coroutines and scopes that are exited out of order. When the process ends, it also reports
-scopes that are still open or that were open when their thread or task ended.
+scopes that are still open or that were open when their thread or context ended.
 """
 
 from __future__ import annotations
 
 import atexit
+import enum
 import functools
 import sys
 import warnings
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from types import FunctionType, MethodType
-from typing import Any, ParamSpec, Self, TypeVar, cast, final
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, Self, TypeVar, cast, final
 
 from interlock._core import state as _native
-from interlock._core.state import TRACED, StateScope, open_scopes
+from interlock._core.state import TRACED, ScopeBarrier, StateScope, open_scopes
 from interlock._quote import shown
 from interlock._scope_decorator import decorate
 from interlock.errors import ScopeWarning
 
-__all__ = ["StateScope", "ThreadState", "capture", "open_scopes"]
+if TYPE_CHECKING:
+    from interlock.accelerator import DeviceLike
+
+__all__ = [
+    "Executor",
+    "StateScope",
+    "ThreadState",
+    "capture",
+    "open_scopes",
+    "process_defaults",
+    "scope_barrier",
+    "set_process_defaults",
+]
 
 _Arguments = ParamSpec("_Arguments")
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -51,7 +68,8 @@ class ThreadState(_native.ThreadState):
 
     __slots__ = ()
 
-    # Implemented in Python so that no Rust frame is below the call on the stack: see `_core.state.TaskState`.
+    # Implemented in Python so that no Rust frame is below the call on the stack: the interpreter ends
+    # a daemon thread by unwinding its stack, and Rust aborts the process if that unwinds Rust frames.
     def run(
         self,
         function: Callable[_Arguments, _Result],
@@ -160,11 +178,113 @@ def capture(*, pin: bool = False) -> ThreadState:
     return ThreadState(pin=pin)
 
 
+class Executor(ThreadPoolExecutor):
+    """A thread pool whose calls run in the state of the caller of `submit`.
+
+    The arguments are those of `concurrent.futures.ThreadPoolExecutor`, whose threads have the defaults.
+
+    Example:
+        >>> import interlock
+        >>> with interlock.Executor(1) as pool, interlock.no_grad():
+        ...     pool.submit(interlock.is_grad_enabled).result()
+        False
+
+    """
+
+    def submit(
+        self,
+        fn: Callable[_Arguments, _Result],
+        /,
+        *args: _Arguments.args,
+        **kwargs: _Arguments.kwargs,
+    ) -> Future[_Result]:
+        """Call `fn` with the arguments on a thread of the pool, in the state of this call; return its future.
+
+        Raises:
+            TypeError: `fn` is not callable.
+            RuntimeError: The pool was shut down.
+
+        """
+        return super().submit(capture().run, fn, *args, **kwargs)
+
+
+class _Unchanged(enum.Enum):
+    UNCHANGED = "unchanged"
+
+
+_UNCHANGED: Final = _Unchanged.UNCHANGED
+
+
+def set_process_defaults(
+    *,
+    grad_enabled: bool | _Unchanged | None = _UNCHANGED,
+    inference_mode: bool | _Unchanged | None = _UNCHANGED,
+    multithreading_enabled: bool | _Unchanged | None = _UNCHANGED,
+    device_index: int | _Unchanged | None = _UNCHANGED,
+    default_device: DeviceLike | _Unchanged = _UNCHANGED,
+) -> None:
+    """Set modes and devices for the process, where no scope, guard or write sets them.
+
+    A write such as `set_grad_enabled(False)` lasts for its context, so a start-up task of a server changes no
+    request. These values lie below every context and thread, as assigned flags do. All are changed or none.
+
+    Args:
+        grad_enabled: Whether operations are recorded; None means the built-in default, as for all arguments.
+        inference_mode: Whether inference mode is enabled; sets what `interlock.inference_mode` sets.
+        multithreading_enabled: Whether a backward pass may use other threads.
+        device_index: The index of the current device.
+        default_device: The device on which tensors are created.
+
+    Raises:
+        TypeError: A value has the wrong type.
+        DeviceError: `default_device` is not the name of a device.
+        FlagsFrozenError: Flags are frozen.
+
+    Example:
+        >>> import interlock
+        >>> interlock.state.set_process_defaults(grad_enabled=False)
+        >>> interlock.is_grad_enabled()
+        False
+        >>> interlock.state.set_process_defaults(grad_enabled=None)
+
+    """
+    given = {
+        "inference_mode": inference_mode,
+        "grad_enabled": grad_enabled,
+        "multithreading_enabled": multithreading_enabled,
+        "device_index": device_index,
+        "default_device": default_device,
+    }
+    changed = {name: value for name, value in given.items() if value is not _UNCHANGED}
+    _native.set_process_defaults(changed)
+
+
+def process_defaults() -> dict[str, Any]:
+    """Return the values that `set_process_defaults` has set; None where the built-in default applies."""
+    return _native.process_defaults()
+
+
+def scope_barrier() -> ScopeBarrier:
+    """Return a context manager that ends the scopes of this context that its block leaves open.
+
+    For tests and code of others: a scope that is never exited would stay open in its context.
+
+    Example:
+        >>> import interlock
+        >>> with interlock.state.scope_barrier():
+        ...     interlock.no_grad().__enter__()
+        >>> interlock.is_grad_enabled()
+        True
+
+    """
+    return ScopeBarrier()
+
+
 def _warn_unclosed_scopes() -> None:
     """Warn of scopes that were never exited. Runs at exit under `INTERLOCK_DEBUG=1`."""
     errors = []
     ended, still_open = _native.unclosed_scopes()
-    for locations, end in ((ended, "its thread or task"), (still_open, "the process")):
+    for locations, end in ((ended, "its thread or context"), (still_open, "the process")):
         for location in locations:
             file, _, line = location.rpartition(":")
             message = f"the scope entered here was still open when {end} ended"

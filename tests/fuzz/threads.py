@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import interlock
-from interlock import accelerator, aio, backends, errors
+from interlock import accelerator, backends, errors
 from interlock.accelerator import memory
 from interlock.accelerator.memory import Buffer
 
@@ -332,7 +332,7 @@ class Actor:
         async def main() -> None:
             await asyncio.gather(*(task(bool(number % 2)) for number in range(4)))
 
-        aio.run(main())
+        asyncio.run(main())
 
     # Flags
 

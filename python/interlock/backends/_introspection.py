@@ -49,7 +49,8 @@ def explain(name: str | Flag[Any]) -> Explanation:
     flags.
 
     Args:
-        name: The dotted name of a flag, such as `cudnn.enabled`, or a `Flag`.
+        name: The dotted name of a flag, such as `cudnn.enabled`, or a `Flag`; `state.grad` and the other names
+            that `snapshot` has for modes and devices, too.
 
     Raises:
         UnknownFlagError: There is no flag of this name.
@@ -101,6 +102,8 @@ class Snapshot(tuple[SnapshotEntry, ...]):
 
 def snapshot() -> Snapshot:
     """Return the values of all flags for the process, read atomically. Scopes are ignored.
+
+    Modes and devices that `state.set_process_defaults` has set follow, with names such as `state.grad`.
 
     Example:
         >>> from interlock import backends

@@ -1,6 +1,6 @@
 //! The entries for captured states.
 
-use interlock::state::ThreadState;
+use interlock::state::{self, ThreadState};
 use interlock_capi::sys::*;
 
 use crate::arguments::Handle;
@@ -45,6 +45,10 @@ pub(crate) unsafe extern "C" fn install(state: *const InterlockState, error: *mu
             Ok(())
         })
     }
+}
+
+pub(crate) unsafe extern "C" fn sync() {
+    run_infallible(state::look);
 }
 
 pub(crate) unsafe extern "C" fn free(state: *mut InterlockState) {

@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::attached::is_attached;
+use crate::context::{self, sync};
 use crate::errors::IntoPyResult;
 use crate::shutdown::{ReattachGuard, close_if_finalizing, mark_if_finalizing};
 use crate::thread_count::ThreadCount;
@@ -102,6 +103,8 @@ impl Drop for DetachedGuard {
 #[expect(clippy::disallowed_methods, reason = "one of three places that detach")]
 pub(crate) fn detach<T: Send>(py: Python<'_>, work: impl Send + FnOnce() -> T) -> T {
     close_if_finalizing(py);
+    // `work` reads the state of the context as of now.
+    sync(py);
     let stack = py_stack::capture_if_enabled(py);
     let _detached = DetachedGuard::new();
     let (result, _guard) = py.detach(|| {
@@ -134,11 +137,19 @@ pub(crate) fn detach_with_env<T: Send>(py: Python<'_>, work: impl Send + FnOnce(
 /// interpreter waits a moment for `work`. Code of the program may take longer, so `work` runs it with [`call`].
 #[expect(clippy::disallowed_methods, reason = "the one place that attaches")]
 pub(crate) fn attach<T>(work: impl FnOnce(Python<'_>) -> T) -> Option<T> {
-    let _guard = (!is_attached()).then(|| {
+    let was_attached = is_attached();
+    let _guard = (!was_attached).then(|| {
         blocking::assert_may_wait();
         ReattachGuard::new()
     });
-    Python::try_attach(work)
+    let result = Python::try_attach(|py| {
+        sync(py);
+        work(py)
+    });
+    if !was_attached {
+        context::leave_if_foreign();
+    }
+    result
 }
 
 /// Calls a Python function that may still run when the interpreter finalizes. The interpreter then stops the thread,

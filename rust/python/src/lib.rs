@@ -21,6 +21,7 @@ mod autograd;
 mod backends;
 mod call_site;
 mod capi;
+mod context;
 mod deferred_drop;
 mod detach;
 mod dispatch;
@@ -39,7 +40,6 @@ mod single_instance;
 mod state;
 mod submodule;
 mod switches;
-mod task_overlap;
 #[cfg(feature = "tensor")]
 mod tensor;
 mod thread_count;
@@ -56,6 +56,7 @@ pub mod _core {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         let library = single_instance::ensure_single_instance(module.py())?;
         detach::install_wait_hooks();
+        context::register(module.py())?;
         SourceLocation::set_provider(|| detach::attach(call_site::current));
         shutdown::register_atexit(module.py(), module)?;
         signals::install_signal_check();

@@ -1,23 +1,31 @@
-//! Bindings of `interlock.state`: captured thread states and states of tasks.
+//! Bindings of `interlock.state`: captured states, defaults of the process, and looks at contexts.
 
+use interlock::ProcessDefaults;
+use interlock::accelerator;
 use interlock::autograd::Mode;
 use interlock::backends::SourceLocation;
-use interlock::state;
+use interlock::base::mutex::Mutex;
+use interlock::state::{self, LayerId, ScopeMark};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyDict, PyTuple};
 
+use crate::accelerator::optional_device;
 use crate::autograd::decorated;
 use crate::errors::IntoPyResult;
-use crate::scope_debug;
 use crate::submodule::submodule;
-use crate::switches;
+use crate::{context, scope_debug, switches};
 
 pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     let module = submodule(parent, "state")?;
     module.add_class::<ThreadState>()?;
     module.add_class::<StateScope>()?;
-    module.add_class::<TaskState>()?;
+    module.add_class::<ScopeBarrier>()?;
+    module.add_function(wrap_pyfunction!(sync, &module)?)?;
+    module.add_function(wrap_pyfunction!(new_position, &module)?)?;
+    module.add_function(wrap_pyfunction!(enter_at, &module)?)?;
+    module.add_function(wrap_pyfunction!(set_process_defaults, &module)?)?;
+    module.add_function(wrap_pyfunction!(process_defaults, &module)?)?;
     module.add_function(wrap_pyfunction!(open_scopes, &module)?)?;
     module.add_function(wrap_pyfunction!(unclosed_scopes, &module)?)?;
     module.add("TRACED", scope_debug::is_on())
@@ -141,29 +149,107 @@ impl StateScope {
     }
 }
 
-/// The state of one task. It begins as a copy of the state of the thread that creates it.
+/// Look at the state of the current context, so that native readers of this thread see it.
+#[pyfunction]
+fn sync(py: Python<'_>) {
+    context::sync(py);
+}
+
+/// Return a position for `enter_at`: above every scope that is open now.
+#[pyfunction]
+fn new_position() -> u64 {
+    state::new_position().number()
+}
+
+/// Enter a scope at a position, below scopes that were entered after the position was created.
+#[pyfunction]
+fn enter_at(scope: &Bound<'_, PyAny>, position: u64) -> PyResult<()> {
+    state::enter_at(LayerId::of_number(position), || scope.call_method0("__enter__")).map(drop)
+}
+
+/// A context manager that ends the scopes that are left open in its block.
 #[pyclass(frozen, module = "interlock._core.state")]
-struct TaskState(state::TaskState);
+#[derive(Default)]
+struct ScopeBarrier(Mutex<Vec<ScopeMark>>);
 
 #[pymethods]
-impl TaskState {
+impl ScopeBarrier {
     #[new]
     fn new() -> Self {
-        TaskState(state::TaskState::new(&state::ThreadState::capture()))
+        Self::default()
     }
 
-    /// Activate the task's state instead of the thread's: scopes that are entered and values that are written then stay
-    /// with the task. Raises `TaskIsRunningError` within another step of the task.
-    ///
-    /// A context manager, so that no Rust frame is on the stack during the step: the interpreter ends a daemon thread
-    /// by unwinding its stack, and Rust aborts the process if that unwinds Rust frames.
-    fn __enter__(&self, py: Python<'_>) -> PyResult<()> {
-        self.0.enter_step().into_py_result(py)
+    fn __enter__(&self) {
+        let mark = ScopeMark::new();
+        self.0.lock().push(mark);
     }
 
-    /// Activate the thread's state again.
     #[pyo3(signature = (*_error))]
     fn __exit__(&self, _error: &Bound<'_, PyTuple>) {
-        self.0.exit_step();
+        let mark = self.0.lock().pop();
+        mark.map(|mark| mark.end_scopes_since());
     }
+}
+
+/// Change the values of modes and devices for the process: `values` maps the names of `process_defaults` to values.
+#[pyfunction]
+fn set_process_defaults(values: &Bound<'_, PyDict>) -> PyResult<()> {
+    let py = values.py();
+    let mut changes: Vec<Change> = Vec::new();
+    for (name, value) in values {
+        changes.push(change_of(&name.extract::<String>()?, &value)?);
+    }
+    let change =
+        |defaults: &mut ProcessDefaults| changes.into_iter().for_each(|change| change.apply(defaults));
+    ProcessDefaults::change(change).into_py_result(py)?;
+    context::sync(py);
+    Ok(())
+}
+
+/// A checked argument of [`set_process_defaults`].
+enum Change {
+    Mode(Mode, Option<bool>),
+    InferenceMode(Option<bool>),
+    Device(Option<u8>),
+    DefaultDevice(Option<accelerator::Device>),
+}
+
+impl Change {
+    fn apply(self, defaults: &mut ProcessDefaults) {
+        match self {
+            Change::Mode(mode, on) => defaults.set_mode(mode, on),
+            Change::InferenceMode(on) => defaults.set_inference_mode(on),
+            Change::Device(index) => defaults.set_device(index),
+            Change::DefaultDevice(device) => defaults.set_default_device(device),
+        }
+    }
+}
+
+fn change_of(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Change> {
+    let what = format!("set_process_defaults: {name}");
+    let switch = || extract_as::<Option<bool>>(&what, "a bool or None", value);
+    Ok(match name {
+        "inference_mode" => Change::InferenceMode(switch()?),
+        "grad_enabled" => Change::Mode(Mode::Grad, switch()?),
+        "multithreading_enabled" => Change::Mode(Mode::Multithreading, switch()?),
+        "device_index" => Change::Device(extract_as(&what, "an index from 0 to 127 or None", value)?),
+        "default_device" => {
+            let given = Some(value).filter(|value| !value.is_none());
+            Change::DefaultDevice(optional_device(given, "set_process_defaults")?)
+        }
+        _ => return Err(PyTypeError::new_err(format!("set_process_defaults: unknown name {name}"))),
+    })
+}
+
+/// Return the values of modes and devices for the process; None where the built-in default applies.
+#[pyfunction]
+fn process_defaults(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let defaults = ProcessDefaults::current();
+    let values = PyDict::new(py);
+    values.set_item("grad_enabled", defaults.mode(Mode::Grad))?;
+    values.set_item("inference_mode", defaults.mode(Mode::Inference))?;
+    values.set_item("multithreading_enabled", defaults.mode(Mode::Multithreading))?;
+    values.set_item("device_index", defaults.device())?;
+    values.set_item("default_device", defaults.default_device().map(|device| device.to_string()))?;
+    Ok(values)
 }

@@ -3,7 +3,19 @@ from typing import Any, Final, Never, Self, TypeVar, final
 
 from typing_extensions import disjoint_base
 
-__all__ = ["TRACED", "StateScope", "TaskState", "ThreadState", "open_scopes", "unclosed_scopes"]
+__all__ = [
+    "TRACED",
+    "ScopeBarrier",
+    "StateScope",
+    "ThreadState",
+    "enter_at",
+    "new_position",
+    "open_scopes",
+    "process_defaults",
+    "set_process_defaults",
+    "sync",
+    "unclosed_scopes",
+]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -40,13 +52,28 @@ class StateScope:
     def __call__(self, function: _Function, /) -> _Function: ...
 
 @final
-class TaskState:
-    """The state of one task. It begins as a copy of the state of the thread that creates it."""
-    def __new__(cls) -> TaskState: ...
+class ScopeBarrier:
+    """A context manager that ends the scopes that are left open in its block."""
+    def __new__(cls) -> ScopeBarrier: ...
     def __enter__(self) -> None: ...
     def __exit__(self, *_error: object) -> None: ...
 
 TRACED: Final[bool]
+
+def enter_at(scope: Any, position: int) -> None:
+    """Enter a scope at a position, below scopes that were entered after the position was created."""
+
+def new_position() -> int:
+    """Return a position for `enter_at`: above every scope that is open now."""
+
+def process_defaults() -> dict[str, Any]:
+    """Return the values of modes and devices for the process; None where the built-in default applies."""
+
+def set_process_defaults(values: dict[str, Any]) -> None:
+    """Change the values of modes and devices for the process: `values` maps the names of `process_defaults` to values."""
+
+def sync() -> None:
+    """Look at the state of the current context, so that native readers of this thread see it."""
 
 def open_scopes() -> list[str]:
     """Return where the scopes that are open on any thread or task were entered, as `file:line`, oldest first.

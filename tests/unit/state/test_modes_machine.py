@@ -21,7 +21,6 @@ from hypothesis.stateful import (
 )
 from interlock.autograd import grad_mode
 
-from tests.helpers.overlapping_tasks import overlaps_tasks
 from tests.unit.state import modes_model, suspended_calls, suspended_calls_model
 from tests.unit.state.modes_model import MODEL
 from tests.unit.state.modes_state_machine import Frame, ModesOnThreads, Pair, Place
@@ -232,7 +231,6 @@ class ModesMachine(ModesOnThreads):
         self.both((thread, ()), lambda: None, lambda: None)
 
 
-@overlaps_tasks
 def test_every_sequence_of_modes_agrees_with_the_model() -> None:
     with ModesMachine.ready():
         run_state_machine_as_test(ModesMachine, settings=sequences(500))

@@ -287,6 +287,11 @@ table! {
                 kernel: *const InterlockKernel,
                 error: *mut InterlockError,
             ) -> i32;
+
+            /// Looks at the state of the current Python context, so that later reads of modes and flags on this thread
+            /// are exact until it switches to another context. Needed before CPython 3.14, and after a switch of
+            /// greenlets.
+            attached fn sync() -> ();
         }
     }
 }

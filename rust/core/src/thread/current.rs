@@ -51,6 +51,8 @@ pub(super) struct Tls {
     /// Whether this thread is changing the state of its context: code that the interpreter's collector runs meanwhile
     /// must not store another one.
     is_changing: Cell<bool>,
+    /// The position of the layer that a scope enters next; none for the innermost one.
+    position: Cell<LayerId>,
     pub(super) owned: RefCell<ManuallyDrop<Owned>>,
 }
 
@@ -121,6 +123,7 @@ thread_local! {
             seen_epoch: Cell::new(changes::UNSEEN),
             seen_serial: Cell::new(0),
             is_changing: Cell::new(false),
+            position: Cell::new(LayerId::NONE),
             owned: RefCell::new(ManuallyDrop::new(Owned::new(false))),
         }
     };
@@ -409,6 +412,28 @@ impl Drop for Changing {
     fn drop(&mut self) {
         with_tls(|current| current.is_changing.set(false));
     }
+}
+
+/// Calls `enter`, in which a scope enters a layer at an earlier position: that of the first resume of a generator, so that
+/// scopes that the generator has open remain above.
+#[doc(hidden)]
+pub fn enter_at<R>(position: LayerId, enter: impl FnOnce() -> R) -> R {
+    let replaced = with_tls(|current| current.position.replace(position));
+    let result = enter();
+    with_tls(|current| current.position.set(replaced));
+    result
+}
+
+/// Takes the position of [`enter_at`] for one layer.
+pub(super) fn take_position() -> Option<LayerId> {
+    let position = with_tls(|current| current.position.replace(LayerId::NONE));
+    (position != LayerId::NONE).then_some(position)
+}
+
+/// Returns a position above all layers so far; see [`enter_at`].
+#[doc(hidden)]
+pub fn new_position() -> LayerId {
+    next_layer_id().unwrap_or_default()
 }
 
 /// Returns whether this thread is changing the state of its context; see [`Changing`].

@@ -55,12 +55,13 @@ pub struct LayerId(u64);
 impl LayerId {
     pub(super) const NONE: LayerId = LayerId(0);
 
-    pub(crate) fn number(self) -> u64 {
+    /// Returns the number of the id.
+    pub fn number(self) -> u64 {
         self.0
     }
 
     /// Returns the id with this number.
-    pub(crate) fn of_number(number: u64) -> Self {
+    pub fn of_number(number: u64) -> Self {
         LayerId(number)
     }
 }

@@ -55,7 +55,7 @@ mod writes;
 #[doc(hidden)]
 pub use carrier::{Carrier, leave_context, look};
 #[doc(hidden)]
-pub use current::has_seen;
+pub use current::{enter_at, has_seen, new_position};
 #[doc(hidden)]
 pub use device_slots::{DeviceSlots, StreamSlot};
 #[cfg(not(loom))]
@@ -77,7 +77,7 @@ pub(crate) use reads::{
 #[doc(hidden)]
 pub use reads::{current_device, current_stream, default_device, is_ended, mode_word_address};
 #[doc(hidden)]
-pub use scope::{Exit, RawGuard, newly_suspended};
+pub use scope::{Exit, RawGuard, ScopeMark, newly_suspended};
 pub use scope::{Scope, ScopeBarrier, ScopeGuard};
 pub(crate) use scope::{recording, saved_tensor_hooks};
 #[doc(hidden)]

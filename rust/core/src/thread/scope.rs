@@ -108,7 +108,7 @@ impl Scope {
 
     fn enter_in(&self, context: &Context, modes: Masked<u8>, slots: Option<&Arc<Slots>>) {
         let Some(id) = current::next_layer_id() else { return };
-        let mark = Mark::new(id, self.id, None);
+        let mark = Mark::new(id, self.id, current::take_position());
         let layer = Layer { mark: mark.clone(), modes, slots: slots.cloned() };
         let state = context.state().with(layer);
         let Some(receipt) = context.store(&state) else { return mark.close() };
@@ -346,6 +346,30 @@ impl From<ScopeGuard> for RawGuard {
         let raw = RawGuard { layer: guard.layer.map_or(0, LayerId::number), made_on: guard.made_on.0 };
         std::mem::forget(guard);
         raw
+    }
+}
+
+/// The layers of a context at one moment, to end those that are left open later.
+#[doc(hidden)]
+#[derive(Debug, Default)]
+pub struct ScopeMark(State);
+
+impl ScopeMark {
+    /// Returns the layers of the context at hand.
+    pub fn new() -> Self {
+        ScopeMark(Context::at_hand().map_or(State::EMPTY, |context| context.stored))
+    }
+
+    /// Ends the layers of the context at hand that were entered since. Returns their number.
+    pub fn end_scopes_since(&self) -> usize {
+        let Some(context) = Context::at_hand() else { return 0 };
+        let since = context.stored.entered_since(&self.0);
+        if !since.is_empty() {
+            since.iter().for_each(|mark| mark.end());
+            changes::announce();
+            context.store(&context.stored.without_ended());
+        }
+        since.len()
     }
 }
 

@@ -229,6 +229,14 @@ impl State {
         iterate(&self.head).find(|node| accepts(&node.layer.mark))
     }
 
+    /// Returns the marks of layers that `earlier` does not contain and that have not ended.
+    pub(super) fn entered_since(&self, earlier: &State) -> Vec<Arc<Mark>> {
+        let is_new = |mark: &Arc<Mark>| {
+            !mark.ended.get() && !iterate(&earlier.head).any(|node| Arc::ptr_eq(&node.layer.mark, mark))
+        };
+        iterate(&self.head).map(|node| &node.layer.mark).filter(|mark| is_new(mark)).cloned().collect()
+    }
+
     /// Returns the state below the innermost layer, if that has this mark: the state before it was entered, which
     /// had the serial `before`.
     pub(super) fn popped(&self, mark: &Arc<Mark>, before: u64) -> Option<Self> {

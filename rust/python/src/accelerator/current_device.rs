@@ -14,6 +14,7 @@ use super::device::{self, Device};
 use super::fault_injection::FaultInjector;
 use super::stream::{self, Stream};
 use crate::args;
+use crate::context::sync;
 use crate::detach::{detach, detach_with_env, wait};
 use crate::errors::{IntoPyResult, new_type_error};
 use crate::scope_debug;
@@ -167,7 +168,7 @@ fn unavailable_reason(py: Python<'_>) -> Option<String> {
 ///     NoAcceleratorError: No accelerator is available.
 #[pyfunction]
 fn current_device_index(py: Python<'_>) -> PyResult<u8> {
-    if let Some(index) = accelerator::current_index() {
+    if let Some(index) = sync(py).current_device_index() {
         return Ok(index);
     }
     let device = detach_with_env(py, accelerator::current_device).into_py_result(py)?;
@@ -187,7 +188,9 @@ fn current_device_index(py: Python<'_>) -> PyResult<u8> {
 fn set_device_index(device: &Bound<'_, PyAny>) -> PyResult<()> {
     let py = device.py();
     let device = device::with_index(device, "accelerator.set_device_index")?;
-    detach(py, || accelerator::set_device(device)).into_py_result(py)
+    // The first use of the device may start the driver. The write is attached, so that the context is at hand.
+    detach(py, || DeviceScope::of_device(device).map(drop)).into_py_result(py)?;
+    accelerator::set_device(device).into_py_result(py)
 }
 
 /// Return the current stream of a device on this thread, its default stream unless another one was made current.
@@ -320,7 +323,7 @@ fn get_memory_info(py: Python<'_>, device_index: Option<&Bound<'_, PyAny>>) -> P
 /// device without an index, the result has the index of the current device.
 #[pyfunction]
 fn get_default_device(py: Python<'_>) -> Device {
-    let default = accelerator::default_device();
+    let default = sync(py).default_device();
     if default.index().is_some() || default.kind() == DeviceType::Cpu {
         return Device::of(default);
     }

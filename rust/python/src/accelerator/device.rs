@@ -167,7 +167,7 @@ fn known_accelerator() -> Option<CoreDevice> {
 }
 
 /// Extracts the optional argument `device` of `operation`.
-pub(super) fn optional(
+pub(crate) fn optional(
     given: Option<&Bound<'_, PyAny>>,
     operation: &'static str,
 ) -> PyResult<Option<CoreDevice>> {

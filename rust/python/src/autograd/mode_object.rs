@@ -3,7 +3,6 @@
 use std::ffi::c_void;
 
 use interlock::autograd::{ModeContext, ModeKind};
-use interlock::state::Scope;
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -12,7 +11,7 @@ use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
 use super::decorated;
 use crate::errors::{new_type_error, type_name};
 use crate::raw_types::{HeapType, Method, catch_panic, ffi_ptr};
-use crate::{scope_debug, task_overlap};
+use crate::scope_debug;
 
 #[repr(C)]
 struct ModeObject {
@@ -139,10 +138,7 @@ unsafe extern "C" fn exit(
         if scope_debug::is_on() {
             return traced(|py| context.exit_with(|scope| scope_debug::exit(py, scope)));
         }
-        let above = context.exit_with(Scope::exit_and_report).above;
-        if above.is_some() || task_overlap::is_watching() {
-            return traced(|py| task_overlap::after_exit(py, context.scope(), above));
-        }
+        context.exit();
         ffi::Py_NewRef(ffi::Py_None())
     })
 }

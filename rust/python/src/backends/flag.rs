@@ -12,6 +12,7 @@ use pyo3::types::{PyDict, PyTuple};
 use super::scopes::FlagScope;
 use super::values;
 use crate::call_site;
+use crate::context::sync;
 use crate::errors::IntoPyResult;
 use crate::raw_types::{HeapType, Method, catch_panic, ffi_ptr};
 
@@ -123,7 +124,9 @@ unsafe extern "C" fn name(object: *mut ffi::PyObject, _: *mut c_void) -> *mut ff
 unsafe extern "C" fn value(object: *mut ffi::PyObject, _: *mut c_void) -> *mut ffi::PyObject {
     // SAFETY: an attribute of the class.
     let spec = unsafe { spec_of(object) };
-    catch_panic(|| values::new_reference(spec.read()))
+    // SAFETY: the interpreter called this function, so this thread is attached.
+    let py = unsafe { Python::assume_attached() };
+    catch_panic(|| values::new_reference(sync(py).read(spec)))
 }
 
 unsafe extern "C" fn set_value(

@@ -15,6 +15,7 @@ use pyo3::types::{PyDict, PyList, PyModule, PySet, PyString, PyTuple, PyType};
 use super::flag_names::FlagNames;
 use super::{flag_names, values};
 use crate::args::extract_str;
+use crate::context::sync;
 use crate::errors::{new_exception, new_type_error, type_name};
 use crate::raw_types::{HeapType, Method, catch_panic, ffi_ptr, ffi_status};
 
@@ -264,7 +265,9 @@ unsafe fn spec_of(closure: *mut c_void) -> &'static FlagSpec {
 unsafe extern "C" fn read(_owner: *mut ffi::PyObject, closure: *mut c_void) -> *mut ffi::PyObject {
     // SAFETY: this getter is registered with such a closure.
     let spec = unsafe { spec_of(closure) };
-    catch_panic(|| values::new_reference(spec.read()))
+    // SAFETY: the interpreter called this function, so this thread is attached.
+    let py = unsafe { Python::assume_attached() };
+    catch_panic(|| values::new_reference(sync(py).read(spec)))
 }
 
 /// Assigns a flag, or unsets it if `value` is null (`del`).

@@ -70,6 +70,7 @@ mod views;
 use interlock_tensor::{Tensor as CoreTensor, check_memory};
 use pyo3::prelude::*;
 
+use crate::context::sync;
 use crate::deferred_drop;
 use crate::detach::detach;
 use crate::dispatch::explain::{self, Explained};
@@ -202,6 +203,7 @@ fn maybe_detach<T: Send>(
     work_size: usize,
     operation: impl FnOnce() -> interlock_tensor::Result<T> + Send,
 ) -> PyResult<T> {
+    sync(py);
     check_memory().into_py_result(py)?;
     if work_size < DETACH_THRESHOLD {
         let result = operation();
