@@ -103,8 +103,8 @@ class ThreadState(_native.ThreadState):
                 generator function, the state is active during each step of its result.
 
         Returns:
-            The wrapped function. It can be pickled only if it replaces `function` in its module, because the
-            state belongs to this process.
+            The wrapped function. It can be pickled if `function` can be, or if it replaces `function` in its
+            module; the state is pickled as plain data, without current streams, hooks and recordings.
 
         Raises:
             TypeError: `function` is not callable.
@@ -114,41 +114,51 @@ class ThreadState(_native.ThreadState):
         if not callable(given) and not isinstance(given, classmethod):
             raise TypeError(f"wrap: function must be callable, got {type(given).__name__}")
         wrapped = decorate(self.apply(), function)
-        return cast(_Function, _Wrapped(wrapped)) if isinstance(wrapped, FunctionType) else wrapped
+        return cast(_Function, _Wrapped(wrapped, self)) if isinstance(wrapped, FunctionType) else wrapped
 
 
 class _Wrapped(functools.partial[Any]):
-    """A function that `ThreadState.wrap` returns.
+    """A function that `ThreadState.wrap` returns; it can be pickled.
 
-    `pickle` stores a function by its name, and for another object of this name has an error that states no
-    cure. `inspect` and asyncio treat a `partial` as the function that it calls.
+    `inspect` and asyncio treat a `partial` as the function that it calls.
     """
 
     __qualname__: str
+    __wrapped__: Callable[..., Any]
 
-    def __init__(self, function: FunctionType) -> None:
+    def __new__(cls, function: FunctionType, _state: ThreadState) -> Self:
+        return super().__new__(cls, function)
+
+    def __init__(self, function: FunctionType, state: ThreadState) -> None:
         functools.update_wrapper(self, function)
+        self._state = state
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         return self if instance is None else MethodType(self, instance)
 
-    def __reduce__(self) -> str:
+    def __reduce__(self) -> Any:
         found: object = sys.modules.get(self.__module__)
         for part in self.__qualname__.split("."):
             found = getattr(found, part, None)
-        if found is not self:
+        if found is self:
+            return self.__qualname__
+        if found is not self.__wrapped__:
             raise TypeError(
-                f"wrap: the result of wrapping {shown(self.__qualname__)} cannot be pickled, because it "
-                "contains a ThreadState; pass the function itself, and copy the flags to other processes "
-                "with backends.snapshot().install"
+                f"wrap: the result of wrapping {shown(self.__qualname__)} cannot be pickled, because the "
+                f"module {shown(self.__module__)} has no such function; define it there"
             )
-        return self.__qualname__
+        return _wrapped, (self._state, self.__wrapped__)
 
     def __copy__(self) -> Self:
         return self
 
     def __deepcopy__(self, _memo: object) -> Self:
         return self
+
+
+def _wrapped(state: ThreadState, function: _Function) -> _Function:
+    """Return the function of a pickle."""
+    return state.wrap(function)
 
 
 def capture(*, pin: bool = False) -> ThreadState:

@@ -38,6 +38,7 @@ mod shutdown;
 mod signals;
 mod single_instance;
 mod state;
+mod state_pickle;
 mod submodule;
 mod switches;
 #[cfg(feature = "tensor")]

@@ -8,11 +8,12 @@ use interlock::base::mutex::Mutex;
 use interlock::state::{self, LayerId, ScopeMark};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PyTuple, PyType};
 
 use crate::accelerator::optional_device;
 use crate::autograd::decorated;
 use crate::errors::IntoPyResult;
+use crate::state_pickle::{self, Plain};
 use crate::submodule::submodule;
 use crate::{context, scope_debug, switches};
 
@@ -111,13 +112,21 @@ impl ThreadState {
         slf
     }
 
-    fn __reduce__(&self) -> PyResult<()> {
-        Err(PyTypeError::new_err(format!("a ThreadState cannot be pickled; {PICKLE_CURE}")))
+    /// Return the state of a pickle.
+    #[classmethod]
+    #[pyo3(name = "_restored", signature = (*plain))]
+    fn restored<'py>(cls: &Bound<'py, PyType>, plain: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
+        let state = state_pickle::restored("ThreadState", plain)?;
+        // The state that it captures is this one.
+        state.run(|| cls.call0())
+    }
+
+    /// Modes, flags and devices as plain data. TypeError if a stream, hook or recording is active in the state.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Plain<'py>)> {
+        let plain = state_pickle::plain(slf.py(), &slf.get().0, "a ThreadState")?;
+        Ok((slf.get_type().getattr("_restored")?, plain))
     }
 }
-
-/// The cure of an error that a state, or what contains one, cannot be pickled.
-const PICKLE_CURE: &str = "copy the flags to other processes with backends.snapshot().install";
 
 /// A scope in which a captured state is active; also a decorator.
 #[pyclass(frozen, module = "interlock.state")]
@@ -134,11 +143,16 @@ impl StateScope {
         scope_debug::exit(py, self.0.scope())
     }
 
-    fn __reduce__(&self) -> PyResult<()> {
-        Err(PyTypeError::new_err(format!(
-            "wrap and apply: their results cannot be pickled, because they contain a ThreadState; pass the function \
-             itself, and {PICKLE_CURE}"
-        )))
+    /// Return the scope of a pickle, which is not open.
+    #[classmethod]
+    #[pyo3(name = "_restored", signature = (*plain))]
+    fn restored(_cls: &Bound<'_, PyType>, plain: &Bound<'_, PyTuple>) -> PyResult<Self> {
+        Ok(StateScope(state::StateScope::new(state_pickle::restored("StateScope", plain)?)))
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Plain<'py>)> {
+        let plain = state_pickle::plain(slf.py(), slf.get().0.state(), "the scope of a ThreadState")?;
+        Ok((slf.get_type().getattr("_restored")?, plain))
     }
 
     #[pyo3(signature = (function, /))]
@@ -227,12 +241,12 @@ impl Change {
 
 fn change_of(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Change> {
     let what = format!("set_process_defaults: {name}");
-    let switch = || extract_as::<Option<bool>>(&what, "a bool or None", value);
+    let switch = || switches::extract_as::<Option<bool>>(&what, "a bool or None", value);
     Ok(match name {
         "inference_mode" => Change::InferenceMode(switch()?),
         "grad_enabled" => Change::Mode(Mode::Grad, switch()?),
         "multithreading_enabled" => Change::Mode(Mode::Multithreading, switch()?),
-        "device_index" => Change::Device(extract_as(&what, "an index from 0 to 127 or None", value)?),
+        "device_index" => Change::Device(switches::extract_as(&what, "an index from 0 to 127 or None", value)?),
         "default_device" => {
             let given = Some(value).filter(|value| !value.is_none());
             Change::DefaultDevice(optional_device(given, "set_process_defaults")?)

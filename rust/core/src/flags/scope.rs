@@ -94,6 +94,11 @@ impl ThreadState {
     pub fn flags(&self) -> Vec<(&'static str, Value)> {
         values_of(self.flag_slots())
     }
+
+    /// Returns this state, in which the flags that it does not set have the values of a scope.
+    pub fn with_flags(self, scope: &FlagScope) -> Self {
+        self.with_flags_below(&scope.slots.flags)
+    }
 }
 
 impl FlagScope {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::scope::{Scope, ScopeGuard};
-use super::{FlagSlots, Masked, Slots, StreamSlot, carrier, native, reads};
+use super::{DeviceSlots, FlagSlots, Masked, Slots, StreamSlot, carrier, native, process, reads};
 use crate::device::{Device, DeviceIndex};
 
 /// A copy of the state of a thread: the mode bits, the flags that its scopes name, the current device and streams and
@@ -36,6 +36,24 @@ impl ThreadState {
         ThreadState { modes, slots }
     }
 
+    /// Returns the state of a thread on which nothing was set. Its modes are those of the process.
+    pub fn neutral() -> Self {
+        ThreadState { modes: process::mode_word(), slots: Slots::opaque() }
+    }
+
+    /// Returns this state with other modes.
+    pub(crate) fn with_modes(self, modes: Masked<u8>) -> Self {
+        ThreadState { modes: modes.applied_to(self.modes), ..self }
+    }
+
+    /// Returns this state, in which the device slots that it does not set have these values.
+    #[doc(hidden)]
+    pub fn with_devices(self, devices: DeviceSlots) -> Self {
+        let mut slots = Arc::unwrap_or_clone(self.slots);
+        slots.devices.fill_from(&devices);
+        ThreadState { slots: Arc::new(slots), ..self }
+    }
+
     /// Returns the mode bits of a layer that applies this state: all of them.
     pub(super) fn modes_of_layer(&self) -> Masked<u8> {
         Masked::new(u8::MAX, self.modes)
@@ -49,7 +67,7 @@ impl ThreadState {
         &self.slots.flags
     }
 
-    /// Returns this state, in which the flags that it does not set have the values of `below`.
+    /// Returns this state, in which the flags that it does not set have these values.
     pub(crate) fn with_flags_below(self, below: &FlagSlots) -> Self {
         let mut slots = Arc::unwrap_or_clone(self.slots);
         slots.flags.fill_from(below);
@@ -67,9 +85,21 @@ impl ThreadState {
         &self.slots.devices.streams
     }
 
+    /// Returns whether a recording of calls or hooks of saved tensors are active in this state.
+    #[doc(hidden)]
+    pub fn has_objects(&self) -> bool {
+        self.slots.objects.is_some()
+    }
+
     /// Returns the default device for new tensors, or `None` if it is the CPU.
     pub fn default_device(&self) -> Option<Device> {
-        self.slots.devices.default_device.flatten()
+        self.set_default_device().flatten()
+    }
+
+    /// Returns the default device for new tensors, or `None` if none was set; `Some(None)` is the CPU.
+    #[doc(hidden)]
+    pub fn set_default_device(&self) -> Option<Option<Device>> {
+        self.slots.devices.default_device
     }
 
     /// Applies this state on this thread, above all open scopes, until the guard is dropped.
