@@ -225,7 +225,7 @@ def test_state_shows_its_modes_and_flags() -> None:
 def test_states_scopes_and_wrapped_functions_are_pickled_as_plain_data(protocol: int) -> None:
     with (
         no_grad(),
-        backends.override({"cudnn.enabled": False, "conv.fp32_precision": "tf32"}),
+        backends.override({"cudnn.enabled": False, "cudnn.conv.fp32_precision": "tf32"}),
         interlock.device("meta"),
     ):
         state = capture()
