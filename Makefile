@@ -47,6 +47,7 @@ test-long: test-environment ## run both with many more random examples
 	@LONG_TESTS=1 $(VENV_PYTHON) tools/check.py --all
 
 test-gpu: $(if $(GPU_PYTHON),,install) ## run the tests that need a GPU; GPU_PYTHON=/path/to/python with the wheel and pytest needs no Rust
+	$(if $(GPU_PYTHON),,@cargo nextest run --package interlock-cuda --test gpu)
 	@$(or $(GPU_PYTHON),$(VENV_PYTHON)) -m pytest tests/unit/accelerator tests/hardware/gpu --driver=cuda
 
 test-sanitized: test-environment ## run the Rust tests, Python tests and fuzzers under AddressSanitizer (Linux)

@@ -157,7 +157,7 @@ impl Drop for Run<'_> {
 fn host() -> Rig {
     let driver = HostDriver::new(HostOptions { devices: 2, ..HostOptions::default() }).unwrap();
     let driver: Arc<dyn DriverRuntime> = driver.start().unwrap();
-    Rig { driver }
+    Rig::of(driver)
 }
 
 fn config(cases: u32) -> ProptestConfig {

@@ -30,7 +30,7 @@ fn true_in_child(check: impl FnOnce() -> bool) -> bool {
 
 /// Returns whether copies, functions, events and a graph work.
 fn works(driver: Arc<dyn Driver>) -> bool {
-    let rig = Rig { driver: driver.start().unwrap() };
+    let rig = Rig::of(driver.start().unwrap());
     let (stream, other) = (rig.stream(0), rig.stream(1));
     let (memory, pinned) = (rig.memory(0, 8), rig.pinned(&[3; 8]));
     rig.copy(stream, &memory, &pinned);
@@ -50,7 +50,7 @@ fn options(faults: &FaultInjector) -> HostOptions {
 fn forked_child_has_its_own_driver_while_the_parent_is_busy() {
     let faults = FaultInjector::new();
     let driver = HostDriver::new(options(&faults)).unwrap();
-    let rig = Rig { driver: driver.start().unwrap() };
+    let rig = Rig::of(driver.start().unwrap());
     let (stream, blocked) = (rig.stream(0), rig.stream(0));
     let latch = rig.block(blocked);
     let stop = AtomicBool::new(false);
@@ -92,7 +92,7 @@ fn unstarted_driver_works_in_the_parent_and_the_child() {
 #[test]
 fn forked_child_can_drop_inherited_objects() {
     let faults = FaultInjector::new();
-    let rig = Rig { driver: HostDriver::new(options(&faults)).unwrap().start().unwrap() };
+    let rig = Rig::of(HostDriver::new(options(&faults)).unwrap().start().unwrap());
     let stream = rig.stream(0);
     let (latch, hold) = (rig.block(stream), faults.pause_copies().unwrap());
     // Dropped twice: by the child, which ignores the work of its parent, and by the parent.
@@ -109,7 +109,7 @@ fn forked_child_can_drop_inherited_objects() {
 #[test]
 fn child_forked_by_queued_work_exits() {
     let driver = HostDriver::new(options(&FaultInjector::new())).unwrap();
-    let rig = Rig { driver: driver.start().unwrap() };
+    let rig = Rig::of(driver.start().unwrap());
     let (stream, answered) = (rig.stream(0), Latch::default());
     let (driver, open) = (Arc::downgrade(&driver), answered.clone());
     let work = HostFn::new("fork", move || {

@@ -77,7 +77,8 @@ pub unsafe trait DriverRuntime: Send + Sync {
     /// [`allocate_pinned`](DriverRuntime::allocate_pinned) applies to the cache of pinned memory.
     fn allocate(&self, device: DeviceIndex, bytes: usize) -> Result<Address>;
 
-    /// Frees memory of a device.
+    /// Frees memory of a device. May wait for all work of the device, as NVIDIA's driver does, so callers hold no lock
+    /// that queued work may need.
     ///
     /// # Safety
     /// [`allocate`](DriverRuntime::allocate) returned it for this device and size, and neither queued work nor a graph
@@ -94,7 +95,7 @@ pub unsafe trait DriverRuntime: Send + Sync {
     /// not be 0. A driver that needs a device for the allocation uses `device`.
     fn allocate_pinned(&self, device: DeviceIndex, bytes: usize) -> Result<Address>;
 
-    /// Frees pinned memory.
+    /// Frees pinned memory. May wait, as [`free`](DriverRuntime::free) may.
     ///
     /// # Safety
     /// As for [`free`](DriverRuntime::free).

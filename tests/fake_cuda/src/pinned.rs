@@ -3,10 +3,13 @@
 use std::ffi::c_uint;
 use std::sync::Arc;
 
+use interlock_driver::WaitTarget;
+
 use crate::call::{Out, exported};
 use crate::errors::INVALID_VALUE;
 use crate::regions::{Block, BlockKind, count_allocation};
 use crate::state::State;
+use crate::waiting;
 
 /// All flags of `cuMemHostAlloc`.
 const FLAGS: c_uint = 7;
@@ -43,11 +46,17 @@ exported! {
         Ok(())
     }
 
-    /// Frees pinned memory.
+    /// Frees pinned memory, after all work that is queued on the current context's device has completed, as NVIDIA's
+    /// driver does (seen with driver 580 on an H200).
     fn cuMemFreeHost(pointer: usize) |fake| {
-        let mut state = fake.state();
-        state.current()?;
-        state.refuse_while_captured()?;
-        state.pinned.remove(&(pointer as u64)).map(drop).ok_or(INVALID_VALUE)
+        let (device, freed) = {
+            let mut state = fake.state();
+            let device = state.current()?;
+            state.refuse_while_captured()?;
+            (device, state.pinned.remove(&(pointer as u64)).ok_or(INVALID_VALUE)?)
+        };
+        let waited = waiting::wait(fake, WaitTarget::Device(device));
+        drop(freed);
+        waited
     }
 }

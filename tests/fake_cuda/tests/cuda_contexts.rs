@@ -91,7 +91,7 @@ const TIMED: EventOptions = EventOptions { timing: true, blocking: false, interp
 
 impl Objects {
     fn new() -> Self {
-        let rig = Rig { driver: fake_library::started() };
+        let rig = Rig::of(fake_library::started());
         let streams = [rig.stream(0), rig.stream(0)];
         let memory = [rig.memory(0, 64), rig.memory(1, 64), rig.pinned(&[1; 64])];
         let graph = rig.capture(streams[0], || rig.fill(streams[0], &memory[0], 1)).unwrap();

@@ -57,7 +57,7 @@ fn event_count_depends_on_work_and_not_on_memory() {
 
 #[test]
 fn copy_costs_one_call_and_one_record_of_a_pooled_event() {
-    let rig = Rig { driver: fake_library::started() };
+    let rig = Rig::of(fake_library::started());
     let (stream, to, from) = (rig.stream(0), rig.memory(0, 64), rig.memory(0, 64));
     let copy = || rig.copy(stream, &to, &from);
     // The first copy creates the event after which its owner is released.
@@ -84,7 +84,7 @@ fn copy_costs_one_call_and_one_record_of_a_pooled_event() {
 
 #[test]
 fn stream_without_waits_creates_at_most_32_events() {
-    let rig = Rig { driver: fake_library::started() };
+    let rig = Rig::of(fake_library::started());
     let (stream, memory) = (rig.stream(0), rig.memory(0, 64));
     let made = counted(|| {
         for _ in 0..2000 {
@@ -99,7 +99,7 @@ fn stream_without_waits_creates_at_most_32_events() {
 
 #[test]
 fn host_fn_costs_one_semaphore_wait_and_one_event_record() {
-    let rig = Rig { driver: fake_library::started() };
+    let rig = Rig::of(fake_library::started());
     let stream = rig.stream(0);
     rig.launch(stream, || {});
     rig.finish(stream);
@@ -118,7 +118,7 @@ fn calls_of(act: impl FnOnce()) -> u64 {
 
 #[test]
 fn stream_operation_enters_the_context_of_its_device_once() {
-    let rig = Rig { driver: fake_library::started() };
+    let rig = Rig::of(fake_library::started());
     let (stream, memory, source) = (rig.stream(0), rig.memory(0, 64), rig.memory(0, 64));
     let fill = |owners: Owners| {
         let fill = Fill { address: memory.address, bytes: 64, value: 1, owners };

@@ -11,7 +11,7 @@ const DEVICES: u8 = 8;
 
 fn rig() -> Rig {
     fake_library::set(&[("FAKE_CUDA_DEVICES", &DEVICES.to_string())]);
-    Rig { driver: fake_library::started() }
+    Rig::of(fake_library::started())
 }
 
 fn pairs(devices: u8) -> impl Iterator<Item = (u8, u8)> {

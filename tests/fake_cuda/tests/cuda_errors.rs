@@ -16,7 +16,7 @@ use interlock_driver::{Error, Result};
 use interlock_driver::{EventOptions, Fill, Owners, WaitTarget};
 
 fn rig() -> Rig {
-    Rig { driver: fake_library::started() }
+    Rig::of(fake_library::started())
 }
 
 #[test]

@@ -21,7 +21,7 @@ use interlock_driver::{
 const BOUND: Duration = Duration::from_millis(200);
 
 fn rig() -> Rig {
-    Rig { driver: fake_library::started() }
+    Rig::of(fake_library::started())
 }
 
 /// Waits until a condition is true, for a bounded time.

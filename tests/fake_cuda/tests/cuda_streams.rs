@@ -22,7 +22,7 @@ fn foreign_stream() -> CUstream {
 
 #[test]
 fn external_stream_is_not_queried_after_its_library_destroyed_it() {
-    let rig = Rig { driver: fake_library::started() };
+    let rig = Rig::of(fake_library::started());
     let (foreign, capturing, memory) = (foreign_stream(), rig.stream(0), rig.memory(0, 8));
     // SAFETY: it is a stream of the fake library, which validates every handle.
     let adopted = unsafe { rig.driver.wrap_external_stream(0, foreign.expose_provenance() as u64).unwrap() };
@@ -44,7 +44,7 @@ fn external_stream_is_not_queried_after_its_library_destroyed_it() {
 fn host_fns_of_one_stream_never_run_concurrently() {
     static RUNS: AtomicBool = AtomicBool::new(false);
     static OVERLAPPED: AtomicBool = AtomicBool::new(false);
-    let rig = Rig { driver: fake_library::started() };
+    let rig = Rig::of(fake_library::started());
     let stream = rig.stream(0);
     let queue = |stream: StreamHandle| {
         for _ in 0..200 {
@@ -62,7 +62,7 @@ fn host_fns_of_one_stream_never_run_concurrently() {
 
 #[test]
 fn host_fn_may_queue_work_while_a_pageable_copy_waits_for_it() {
-    let rig = Rig { driver: fake_library::started() };
+    let rig = Rig::of(fake_library::started());
     let (stream, memory, copied) = (rig.stream(0), rig.memory(0, 8), AtomicBool::new(false));
     let (latch, again) = (Latch::default(), rig.driver.clone());
     let (opened, queued) = (latch.clone(), memory.clone());
@@ -102,7 +102,7 @@ fn host_fn_may_queue_work_while_a_pageable_copy_waits_for_it() {
 
 #[test]
 fn wrap_external_stream_refuses_handles_that_are_no_addresses() {
-    let rig = Rig { driver: fake_library::started() };
+    let rig = Rig::of(fake_library::started());
     for raw in [3, 4095, 4097, 1 << 63, u64::MAX] {
         // SAFETY: the driver refuses handles that can't be addresses.
         let adopted = unsafe { rig.driver.wrap_external_stream(0, raw) };

@@ -13,7 +13,7 @@ use cudarc::driver::sys::CUresult;
 use interlock_driver::{Address, Copy, CopyEndpoint, Owners, SyncPoint, WaitPolicy, WaitTarget};
 
 fn rig() -> Rig {
-    Rig { driver: fake_library::started() }
+    Rig::of(fake_library::started())
 }
 
 /// Returns sync points of a stream and an event, both after the queued work of the stream.

@@ -143,6 +143,9 @@ class CuPy(Library):
         return handle
 
     def external(self, handle: int) -> Any:
+        # Since CuPy 14; before, the class has no such function.
+        if hasattr(self.cupy.cuda.Stream, "from_external"):
+            return self.cupy.cuda.Stream.from_external(StreamHandle(handle))
         return self.cupy.cuda.ExternalStream(handle)
 
     def is_done(self, stream: Any) -> bool:

@@ -21,12 +21,21 @@ stream, cell = Stream(dedicated=True), Buffer(4).fill_(0)
 accelerator.synchronize()
 
 
+back = bytearray(4)
+WAITS = {
+    "stream": lambda _: stream.synchronize(),
+    "event": lambda event: event.synchronize(),
+    "device": lambda _: accelerator.synchronize(),
+    "copy": lambda _: cell.copy_to(back),
+}
+
+
 def slow(seconds, number=1):
     kernels.spin(stream.native_handle, seconds, cell.data_ptr(), number)
 
 
 def count_beats_during_a_wait(wait):
-    beats, ended, back = [], threading.Event(), bytearray(4)
+    beats, ended = [], threading.Event()
 
     def beat():
         while not ended.wait(0.01):
@@ -38,7 +47,7 @@ def count_beats_during_a_wait(wait):
     event = stream.record_event(Event(blocking=True))
     with stream:
         begun = time.monotonic()
-        exec(wait)
+        WAITS[wait](event)
         waited = time.monotonic() - begun
     ended.set()
     heart.join()
@@ -89,7 +98,7 @@ def fork_after_the_first_use():
 def interrupt_a_wait(wait, blocking):
     # A shell makes background processes ignore interrupts.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    sent, back = [], bytearray(4)
+    sent = []
 
     def send():
         time.sleep(0.3)
@@ -101,7 +110,7 @@ def interrupt_a_wait(wait, blocking):
     threading.Thread(target=send).start()
     try:
         with stream:
-            exec(wait)
+            WAITS[wait](event)
     except KeyboardInterrupt:
         took = time.monotonic() - sent[0]
     was_running = not stream.query()

@@ -8,7 +8,7 @@ use super::Rig;
 pub fn with_faults(devices: u32, memory: u64) -> (Rig, FaultInjector) {
     let faults = FaultInjector::new();
     let driver = HostDriver::new(HostOptions { devices, memory, faults: faults.clone() }).unwrap();
-    (Rig { driver: driver.start().unwrap() }, faults)
+    (Rig::of(driver.start().unwrap()), faults)
 }
 
 /// Starts a driver with two devices of 1 MiB each.

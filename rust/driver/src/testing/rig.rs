@@ -21,11 +21,17 @@ const TOO_LONG: Duration = Duration::from_secs(60);
 
 pub struct Rig {
     pub driver: Arc<dyn DriverRuntime>,
+    /// Pinned memory of [`Rig::read`]. It is freed at the end, because that may wait for work that a latch blocks.
+    read: Mutex<Vec<Arc<Memory>>>,
 }
 
 impl Rig {
     pub fn new(make: Make) -> Self {
-        Rig { driver: make() }
+        Self::of(make())
+    }
+
+    pub fn of(driver: Arc<dyn DriverRuntime>) -> Self {
+        Rig { driver, read: Mutex::default() }
     }
 
     /// Returns a rig, or `None` if the driver does not support captures.
@@ -123,7 +129,9 @@ impl Rig {
         let copy = self.pinned(&vec![0; memory.bytes]);
         self.copy(stream, &copy, memory);
         self.finish(stream);
-        copy.content()
+        let content = copy.content();
+        self.read.lock().unwrap().push(copy);
+        content
     }
 
     /// Captures the work that `queue` queues on a stream.
