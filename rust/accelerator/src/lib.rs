@@ -26,7 +26,6 @@ pub use current::{
 };
 pub use event::Event;
 pub use graph::{Graph, new_pool};
-pub use interlock_core::base::backoff::Backoff;
 #[doc(inline)]
 pub use interlock_core::device::{Device, DeviceIndex, DeviceType};
 #[cfg(feature = "cuda")]
