@@ -57,7 +57,7 @@ DIFFERENCES = (
     ),
     IntentionalDifference(
         (SUMS,),
-        "softmax: input must be floating point|(einsum|mv): (dtypes|both operands) must",
+        "soft(max|min): input must be floating point|(einsum|mv): (dtypes|both operands) must",
         "^no error",
         "PyTorch refuses integers, bools and different dtypes too, unless a tensor is empty",
     ),

@@ -38,7 +38,6 @@ pub fn current_device() -> Result<Device> {
 
 /// Returns the index of the current device of this thread if this process uses a driver. Starts no driver and never
 /// blocks.
-#[doc(hidden)]
 pub fn current_index() -> Option<DeviceIndex> {
     registry::try_accelerator().map(current_index_of)
 }

@@ -3,10 +3,10 @@
 use std::cell::Cell;
 use std::time::Duration;
 
-use interlock::EnvSnapshot;
 use interlock::accelerator::Wait;
 use interlock::accelerator::memory::with_stack;
 use interlock::base::blocking::{self, Interpreter};
+use interlock::base::env::EnvSnapshot;
 use interlock::base::sync::RelaxedU64;
 use pyo3::ffi;
 use pyo3::prelude::*;

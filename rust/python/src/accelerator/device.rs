@@ -2,7 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use interlock::accelerator::{self, Device as CoreDevice, DeviceScope, Error};
+use interlock::accelerator::{self, Device as CoreDevice, DeviceScope, Error, internal};
 use interlock::base::quote::{quoted, shortened};
 use once_cell::race::OnceBox;
 use pyo3::prelude::*;
@@ -163,7 +163,7 @@ pub(crate) fn parse(
 
 /// Returns the accelerator, if it is known to have a device without a query of the driver.
 fn known_accelerator() -> Option<CoreDevice> {
-    accelerator::known_devices().filter(|known| known.count > 0)?.accelerator
+    internal::known_devices().filter(|known| known.count > 0)?.accelerator
 }
 
 /// Extracts the optional argument `device` of `operation`.

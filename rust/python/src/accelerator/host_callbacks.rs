@@ -8,7 +8,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use interlock::accelerator::{HostFn, HostFnScope, Stream as CoreStream};
+use interlock::accelerator::internal::HostFnScope;
+use interlock::accelerator::{HostFn, Stream as CoreStream};
 use pyo3::exceptions::{PyException, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
