@@ -225,7 +225,7 @@ pub(crate) fn leave_if_foreign() {
 impl Synced<'_> {
     /// Returns the index of the current device if this process uses a driver.
     pub(crate) fn current_device_index(self) -> Option<u8> {
-        accelerator::current_index()
+        accelerator::internal::current_index()
     }
 
     pub(crate) fn default_device(self) -> Device {

@@ -3,7 +3,7 @@
 
 use interlock::accelerator;
 use interlock::autograd::Mode;
-use interlock::backends::Purpose;
+use interlock::backends::internal::Purpose;
 use interlock::state::{DeviceSlots, ThreadState};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
