@@ -114,7 +114,9 @@ class ThreadState(_native.ThreadState):
         if not callable(given) and not isinstance(given, classmethod):
             raise TypeError(f"wrap: function must be callable, got {type(given).__name__}")
         wrapped = decorate(self.apply(), function)
-        return cast(_Function, _Wrapped(wrapped, self)) if isinstance(wrapped, FunctionType) else wrapped
+        if not isinstance(wrapped, FunctionType):
+            return wrapped
+        return cast(_Function, _Wrapped(wrapped, self, given))
 
 
 class _Wrapped(functools.partial[Any]):
@@ -124,14 +126,14 @@ class _Wrapped(functools.partial[Any]):
     """
 
     __qualname__: str
-    __wrapped__: Callable[..., Any]
 
-    def __new__(cls, function: FunctionType, _state: ThreadState) -> Self:
+    def __new__(cls, function: FunctionType, _state: ThreadState, _given: Callable[..., Any]) -> Self:
         return super().__new__(cls, function)
 
-    def __init__(self, function: FunctionType, state: ThreadState) -> None:
+    def __init__(self, function: FunctionType, state: ThreadState, given: Callable[..., Any]) -> None:
         functools.update_wrapper(self, function)
         self._state = state
+        self._given = given
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         return self if instance is None else MethodType(self, instance)
@@ -142,12 +144,12 @@ class _Wrapped(functools.partial[Any]):
             found = getattr(found, part, None)
         if found is self:
             return self.__qualname__
-        if found is not self.__wrapped__:
+        if found is not self._given:
             raise TypeError(
                 f"wrap: the result of wrapping {shown(self.__qualname__)} cannot be pickled, because the "
                 f"module {shown(self.__module__)} has no such function; define it there"
             )
-        return _wrapped, (self._state, self.__wrapped__)
+        return _wrapped, (self._state, self._given)
 
     def __copy__(self) -> Self:
         return self

@@ -10,7 +10,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 
-use crate::accelerator::optional_device;
+use crate::accelerator::{optional_device, parse_index};
 use crate::autograd::decorated;
 use crate::errors::IntoPyResult;
 use crate::state_pickle::{self, Plain};
@@ -246,7 +246,10 @@ fn change_of(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Change> {
         "inference_mode" => Change::InferenceMode(switch()?),
         "grad_enabled" => Change::Mode(Mode::Grad, switch()?),
         "multithreading_enabled" => Change::Mode(Mode::Multithreading, switch()?),
-        "device_index" => Change::Device(switches::extract_as(&what, "an index from 0 to 127 or None", value)?),
+        "device_index" if value.is_none() => Change::Device(None),
+        "device_index" => {
+            Change::Device(Some(parse_index(value, "set_process_defaults", name, "an index or None")?))
+        }
         "default_device" => {
             let given = Some(value).filter(|value| !value.is_none());
             Change::DefaultDevice(optional_device(given, "set_process_defaults")?)

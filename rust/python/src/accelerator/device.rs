@@ -221,6 +221,18 @@ pub(super) fn with_index(given: &Bound<'_, PyAny>, operation: &'static str) -> P
     })
 }
 
+/// Extracts the index of a device that need not exist.
+pub(crate) fn parse_index(
+    given: &Bound<'_, PyAny>,
+    operation: &str,
+    argument: &str,
+    allowed: &str,
+) -> PyResult<u8> {
+    let number = checked_index(given, operation, argument, allowed)?;
+    let index = u8::try_from(number).ok().filter(|index| *index <= CoreDevice::MAX_INDEX);
+    index.ok_or_else(|| exception(given.py(), &CoreDevice::invalid_index(number)))
+}
+
 /// Extracts an index. A bool is not accepted, although it is an int in Python.
 fn checked_index(given: &Bound<'_, PyAny>, operation: &str, argument: &str, allowed: &str) -> PyResult<i64> {
     let number = given.cast::<PyInt>().ok().filter(|_| !given.is_instance_of::<PyBool>());
