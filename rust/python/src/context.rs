@@ -84,7 +84,8 @@ pub(crate) fn unwatch(py: Python<'_>) {
         return;
     }
     // SAFETY: as in `watch`; the id is that of the watcher.
-    let is_cleared = unsafe { function::<Clear>(c"PyContext_ClearWatcher").is_ok_and(|clear| clear(id) == 0) };
+    let is_cleared =
+        unsafe { function::<Clear>(c"PyContext_ClearWatcher").is_ok_and(|clear| clear(id) == 0) };
     if !is_cleared {
         drop(PyErr::take(py));
     }
@@ -181,10 +182,10 @@ impl Carrier for ContextVar {
         let variable = variable()?;
         // So that revoking the store leaves a value: the variable is never unset again.
         if variable.get(py).is_none() {
-            variable.set(py, &State::EMPTY).map_err(|error| error.write_unraisable(py, None)).ok()?;
+            variable.set(py, &State::EMPTY).ok()?;
         }
-        let token = variable.set(py, state).map_err(|error| error.write_unraisable(py, None)).ok()?;
-        Some(Box::new(token))
+        // It fails only if memory runs out, and the caller reports that.
+        Some(Box::new(variable.set(py, state).ok()?))
     }
 
     fn revoke(&self, receipt: Receipt) -> bool {

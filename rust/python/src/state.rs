@@ -135,7 +135,7 @@ pub(crate) struct StateScope(pub(crate) state::StateScope);
 #[pymethods]
 impl StateScope {
     fn __enter__(&self, py: Python<'_>) -> PyResult<()> {
-        scope_debug::enter(py, self.0.scope(), || self.0.enter())
+        scope_debug::enter(py, self.0.scope(), || self.0.try_enter())
     }
 
     #[pyo3(signature = (*_error))]
@@ -246,7 +246,9 @@ fn change_of(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Change> {
         "inference_mode" => Change::InferenceMode(switch()?),
         "grad_enabled" => Change::Mode(Mode::Grad, switch()?),
         "multithreading_enabled" => Change::Mode(Mode::Multithreading, switch()?),
-        "device_index" => Change::Device(switches::extract_as(&what, "an index from 0 to 127 or None", value)?),
+        "device_index" => {
+            Change::Device(switches::extract_as(&what, "an index from 0 to 127 or None", value)?)
+        }
         "default_device" => {
             let given = Some(value).filter(|value| !value.is_none());
             Change::DefaultDevice(optional_device(given, "set_process_defaults")?)

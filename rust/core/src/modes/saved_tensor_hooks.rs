@@ -84,8 +84,7 @@ impl SavedTensorHooksContext {
     /// Fails if hooks are disabled on this thread.
     pub fn enter(&self) -> Result<()> {
         check_saved_tensor_hooks_enabled()?;
-        self.scope.enter_slots(&self.slots);
-        Ok(())
+        self.scope.enter_slots(&self.slots)
     }
 
     /// Ends the innermost [`enter`](SavedTensorHooksContext::enter); see [`Scope::exit`].
@@ -160,8 +159,7 @@ impl SavedTensorHooksDisabledContext {
     /// Fails if hooks are active on this thread.
     pub fn enter(&self) -> Result<()> {
         self.check()?;
-        self.scope.enter_slots(&self.slots);
-        Ok(())
+        self.scope.enter_slots(&self.slots)
     }
 
     /// Ends the innermost [`enter`](SavedTensorHooksDisabledContext::enter); see [`Scope::exit`].

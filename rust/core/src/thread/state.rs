@@ -182,6 +182,11 @@ impl State {
         self.head.as_ref().map_or(Summary::default(), |node| node.summary())
     }
 
+    /// Returns whether a layer sets flags.
+    pub(super) fn names_flags(&self) -> bool {
+        self.summary().names_flags()
+    }
+
     fn changed(&self, base: Option<Arc<Base>>, head: Layers) -> Self {
         static LAST_SERIAL: RelaxedU64 = RelaxedU64::new(0);
         State { serial: LAST_SERIAL.add(1), checked_at: self.checked_at, base, head }

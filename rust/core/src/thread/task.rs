@@ -256,7 +256,7 @@ mod tests {
         let mode = ModeContext::new(ModeKind::SetGradEnabled);
         second.step(|| ModeContext::new(ModeKind::SetGradEnabled).set(false)).unwrap().unwrap();
         first.step(|| mode.set(false)).unwrap().unwrap();
-        second.step(|| mode.revoke_write()).unwrap();
+        second.step(|| mode.revoke_write()).unwrap().unwrap();
         second.step(|| assert!(!is_grad_enabled())).unwrap();
         assert!(is_grad_enabled());
     }
@@ -361,11 +361,11 @@ mod tests {
         .unwrap();
         std::thread::scope(|threads| {
             threads.spawn(|| {
-                task.step(|| to_a_layer.revoke_write()).unwrap();
+                task.step(|| to_a_layer.revoke_write()).unwrap().unwrap();
                 task.step(|| assert!(!is_grad_enabled())).unwrap();
                 task.step(|| mode.exit()).unwrap();
                 task.step(|| assert!(!is_grad_enabled())).unwrap();
-                task.step(|| to_the_base.revoke_write()).unwrap();
+                task.step(|| to_the_base.revoke_write()).unwrap().unwrap();
                 task.step(|| assert!(is_grad_enabled())).unwrap();
             });
         });

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::scope::{Scope, ScopeGuard};
 use super::{DeviceSlots, FlagSlots, Masked, Slots, StreamSlot, carrier, native, process, reads};
+use crate::Result;
 use crate::device::{Device, DeviceIndex};
 
 /// A copy of the state of a thread: the mode bits, the flags that its scopes name, the current device and streams and
@@ -160,9 +161,17 @@ impl StateScope {
         &self.state
     }
 
-    /// Activates the state on this thread.
+    /// Activates the state on this thread. Enters nothing if [`try_enter`](StateScope::try_enter) fails.
     pub fn enter(&self) {
-        self.scope.enter_layer(self.state.modes_of_layer(), Some(&self.state.slots));
+        let _entered = self.try_enter();
+    }
+
+    /// Enters as [`enter`](StateScope::enter) does.
+    ///
+    /// # Errors
+    /// Fails if the state of the context at hand cannot be stored.
+    pub fn try_enter(&self) -> Result<()> {
+        self.scope.enter_layer(self.state.modes_of_layer(), Some(&self.state.slots))
     }
 
     /// Deactivates the state; see [`Scope::exit`].

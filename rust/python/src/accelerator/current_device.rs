@@ -385,7 +385,7 @@ impl DeviceIndex {
             detach(py, || self.scope.get_or_try_init(|| DeviceScope::of_device(device).map(Box::new)));
         let scope = scope.into_py_result(py)?;
         scope.check().into_py_result(py)?;
-        scope_debug::enter(py, scope.scope(), || scope.enter())
+        scope_debug::enter(py, scope.scope(), || scope.try_enter())
     }
 
     #[pyo3(signature = (*exc_info))]

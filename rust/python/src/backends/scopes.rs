@@ -82,7 +82,7 @@ impl FlagScope {
     }
 
     fn __enter__(&self, py: Python<'_>) -> PyResult<()> {
-        scope_debug::enter(py, self.0.scope(), || self.0.enter())
+        scope_debug::enter(py, self.0.scope(), || self.0.try_enter())
     }
 
     #[pyo3(signature = (*_error))]

@@ -171,10 +171,7 @@ impl SavedTensorsHooks {
     fn __enter__(&self, py: Python<'_>) -> PyResult<()> {
         let context = &self.initialized()?.context;
         check_saved_tensor_hooks_enabled().map_err(err_disabled)?;
-        scope_debug::enter(py, context.scope(), || {
-            // Enabled, as checked above.
-            let _ = context.enter();
-        })
+        scope_debug::enter(py, context.scope(), || context.enter())
     }
 
     /// Remove the innermost layer of this object.
@@ -223,10 +220,7 @@ impl SavedTensorsHooksDisabled {
     /// Disable hooks on this thread until `__exit__`.
     fn __enter__(&self, py: Python<'_>) -> PyResult<()> {
         self.0.check().map_err(err_disabled)?;
-        scope_debug::enter(py, self.0.scope(), || {
-            // No hooks are active, as checked above.
-            let _ = self.0.enter();
-        })
+        scope_debug::enter(py, self.0.scope(), || self.0.enter())
     }
 
     /// Remove the innermost layer of this object.

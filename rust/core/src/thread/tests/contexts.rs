@@ -213,7 +213,7 @@ fn eager_write_of_a_mode_is_revoked_when_its_object_is_entered() {
         let to_a_layer = ModeContext::new(ModeKind::SetGradEnabled);
         to_a_layer.set(true).unwrap();
         assert!(is_grad_enabled());
-        to_a_layer.revoke_write();
+        to_a_layer.revoke_write().unwrap();
         assert!(!is_grad_enabled());
     });
 }

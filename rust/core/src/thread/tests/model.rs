@@ -240,7 +240,7 @@ impl Program {
         match *action {
             Action::Enter(scope) => {
                 let (modes, slots) = slots_of(&values_of_scope(scope));
-                self.scopes[scope].enter_layer(modes, slots.as_ref());
+                self.scopes[scope].enter_layer(modes, slots.as_ref()).unwrap();
                 model.enter(scope);
             }
             Action::Exit(scope) => {
