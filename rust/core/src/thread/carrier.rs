@@ -54,7 +54,7 @@ pub(super) struct Context {
 
 impl Context {
     /// Returns the context of this thread, which has then seen its state; `None` if none is at hand.
-    #[inline]
+    #[inline(always)]
     pub(super) fn at_hand() -> Option<Self> {
         CARRIER.get().and_then(|carrier| Self::load(*carrier))
     }
@@ -101,7 +101,7 @@ impl Context {
 #[doc(hidden)]
 #[inline]
 pub fn look() {
-    if Context::at_hand().is_none() {
+    if !is_installed() || Context::at_hand().is_none() {
         current::see();
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::current::{Tls, UNSEEN, with_owned, with_tls};
+use super::current::{Tls, UNSEEN, with_owned, with_tls, with_unborrowed};
 use super::device_slots::StreamSlot;
 use super::ids::{LayerId, ScopeId, ThreadId};
 use super::state::Mark;
@@ -88,7 +88,8 @@ pub(super) fn read<R>(read: impl FnOnce(View) -> Option<R>) -> Option<R> {
 /// Returns the payload of the innermost active layer that names the flag.
 #[inline]
 pub(crate) fn scoped_flag(id: FlagId) -> Option<u64> {
-    read(|view| view.flag(id))
+    // SAFETY: the read of a flag calls no other code.
+    unsafe { with_unborrowed(|_, owned| owned.view().flag(id)) }
 }
 
 /// Returns the current device of this thread, or `None` if no layer or write has set it.

@@ -6,6 +6,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::carrier::{self, Context, Receipt, look};
+use super::guards::PushedGuard;
 use super::ids::ExitTarget;
 use super::mailbox::MailboxId;
 use super::scope_trace::{self, ExitOrder};
@@ -257,16 +258,16 @@ impl Scope {
 #[must_use = "the layer is removed when the guard is dropped"]
 #[derive(Debug)]
 pub struct ScopeGuard {
-    layer: Option<LayerId>,
+    layer: PushedGuard,
     made_on: MailboxId,
     _not_send: PhantomData<*const ()>,
 }
 
 impl ScopeGuard {
     /// Pushes a layer on this thread that sets mode bits.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn of_modes(modes: Masked<u8>) -> Self {
-        ScopeGuard::of_layer(modes, None)
+        ScopeGuard::new(native::push_modes(ScopeId::NONE, modes))
     }
 
     /// Pushes a layer on this thread that sets no mode bits.
@@ -280,21 +281,25 @@ impl ScopeGuard {
         ScopeGuard::of_slots(&Slots::of_devices(devices))
     }
 
-    #[inline]
     pub(super) fn of_layer(modes: Masked<u8>, slots: Option<&Arc<Slots>>) -> Self {
-        let layer = match slots {
+        ScopeGuard::new(match slots {
             None => native::push_modes(ScopeId::NONE, modes),
             Some(slots) => native::push_slots(ScopeId::NONE, modes, slots),
-        };
+        })
+    }
+
+    #[inline(always)]
+    fn new(pushed: Option<PushedGuard>) -> Self {
+        let layer = pushed.unwrap_or(PushedGuard::NONE);
         ScopeGuard { layer, made_on: native::this_mailbox(), _not_send: PhantomData }
     }
 }
 
 impl Drop for ScopeGuard {
-    #[inline]
+    #[inline(always)]
     fn drop(&mut self) {
-        if let Some(layer) = self.layer {
-            exit_layer(layer, self.made_on);
+        if !native::pop(self.layer) {
+            exit_layer(self.layer.id, self.made_on);
         }
     }
 }
@@ -328,9 +333,8 @@ impl ScopeBarrier {
 impl Drop for ScopeBarrier {
     #[inline]
     fn drop(&mut self) {
-        if let Some(guard) = self.0.layer
-            && !native::is_innermost(guard)
-        {
+        let guard = self.0.layer.id;
+        if guard != LayerId::NONE && !native::is_innermost(guard) {
             end_above(guard);
         }
     }
@@ -351,10 +355,11 @@ fn end_above(guard: LayerId) {
     native::remove_above(guard);
 }
 
-/// Removes a layer of this thread, or requests the thread or task that pushed it to remove it.
-#[inline]
+/// Removes a layer of this thread, or requests the thread or task that pushed it to remove it. Does nothing for none.
+#[cold]
+#[inline(never)]
 fn exit_layer(layer: LayerId, made_on: MailboxId) {
-    if native::remove(ExitTarget::Layer(layer)).is_none() {
+    if layer != LayerId::NONE && native::remove(ExitTarget::Layer(layer)).is_none() {
         native::exit_elsewhere(made_on, ExitTarget::Layer(layer));
     }
 }
@@ -373,15 +378,13 @@ pub struct RawGuard {
 impl RawGuard {
     /// Removes the layer of the guard. Does nothing if there is none.
     pub fn exit(self) {
-        if self.layer != 0 {
-            exit_layer(LayerId::of_number(self.layer), MailboxId(self.made_on));
-        }
+        exit_layer(LayerId::of_number(self.layer), MailboxId(self.made_on));
     }
 }
 
 impl From<ScopeGuard> for RawGuard {
     fn from(guard: ScopeGuard) -> Self {
-        let raw = RawGuard { layer: guard.layer.map_or(0, LayerId::number), made_on: guard.made_on.0 };
+        let raw = RawGuard { layer: guard.layer.id.number(), made_on: guard.made_on.0 };
         std::mem::forget(guard);
         raw
     }
