@@ -6,7 +6,9 @@ pub(crate) mod explain;
 use interlock::dispatch::{self, Outcome, Rounding, Sums};
 use pyo3::prelude::*;
 use pyo3::types::{PyIterator, PyList, PyTuple};
+use pyo3::{PyTraverseError, PyVisit};
 
+use crate::context::traverse_scope;
 use crate::scope_debug;
 use crate::submodule::submodule;
 
@@ -198,6 +200,10 @@ impl Recording {
         let recording = &slf.get().0;
         scope_debug::enter(slf.py(), recording.scope(), || recording.try_enter())?;
         Ok(slf)
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        traverse_scope(self.0.scope(), &visit)
     }
 
     #[pyo3(signature = (*_error))]

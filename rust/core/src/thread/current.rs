@@ -300,7 +300,7 @@ impl Tls {
     /// Computes what readers load after an innermost layer was pushed.
     pub(super) fn publish_pushed(&self, modes: Masked<u8>, slots: &Slots) {
         let (tree, flags, devices) = (self.tree.get(), self.flags.get(), self.devices.get());
-        let below = Summary { modes: Masked::default(), tree, flags, devices, is_opaque: false };
+        let below = Summary { tree, flags, devices, ..Summary::default() };
         self.modes.set(modes.applied_to(self.modes.get()));
         self.publish_summary(Summary::of_layer(modes, Some(slots)).over(below));
     }

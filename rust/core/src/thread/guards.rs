@@ -172,11 +172,6 @@ impl Guards {
         Arc::make_mut(self.base.slots.get_or_insert_with(Slots::opaque))
     }
 
-    /// Stores opaque slots in an empty base, so that captured states share them.
-    pub(super) fn opaque_base(&mut self) -> &Arc<Slots> {
-        self.base.slots.get_or_insert_with(Slots::opaque)
-    }
-
     /// Returns a guard for a write.
     pub(super) fn guard_mut(&mut self, id: LayerId) -> Option<&mut Guard> {
         self.list.iter_mut().rev().find(|guard| guard.id == id)

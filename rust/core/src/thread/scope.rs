@@ -128,6 +128,13 @@ impl Scope {
         self.id
     }
 
+    /// Calls `visit` with the receipt of each layer that is open in a context, for a garbage collector of the carrier's
+    /// language. The scope is the only owner of a receipt.
+    #[doc(hidden)]
+    pub fn visit_receipts(&self, mut visit: impl FnMut(&(dyn Any + Send + Sync))) {
+        self.open.lock().iter().for_each(|open| visit(&*open.receipt));
+    }
+
     /// Removes the innermost layer that this scope pushed in this context or on this thread. If there is none, the layer
     /// that it pushed last elsewhere ends; if that has ended as well, nothing happens.
     #[inline]

@@ -42,7 +42,7 @@ impl TaskState {
     /// Creates a task whose state begins as a copy of a captured state.
     pub fn new(start: &ThreadState) -> Self {
         let mut state = NativeScopes::new();
-        state.guards.set_base(start.modes_of_layer(), start.slots.clone());
+        state.guards.set_base(start.modes_of_layer(), start.slots().clone());
         TaskState {
             id: TaskId::next(),
             runs_on: RelaxedU64::new(0),

@@ -285,6 +285,25 @@ fn captured_state_applies_what_is_effective_guards_included() {
 }
 
 #[test]
+fn capture_takes_the_value_and_later_changes_do_not_reach_it() {
+    TestContext::new().run(|| {
+        let scopes: Vec<_> = (0..1000).map(|round| cudnn(round % 2 == 1)).collect();
+        scopes.iter().for_each(FlagScope::enter);
+        let outer = no_grad_scope();
+        outer.enter();
+        let state = ThreadState::capture();
+        write_grad(true);
+        flags::CUDNN_ENABLED.set(false).unwrap();
+        // Ends in every state, and in no captured one.
+        TestContext::new().run(|| scopes.iter().for_each(FlagScope::exit));
+        outer.exit();
+        assert!(is_grad_enabled());
+        let seen = state.run(|| (is_grad_enabled(), flags::CUDNN_ENABLED.get()));
+        assert_eq!(seen, (false, true));
+    });
+}
+
+#[test]
 fn task_state_hides_the_context_in_which_its_step_runs() {
     let task = TaskState::new(&ThreadState::capture());
     TestContext::new().run(|| {
