@@ -145,6 +145,11 @@ def rust_rows() -> list[Row]:
         Row("flag read, Rust, beside a scope of another flag", program["flag/read_beside_a_scope"], load),
         Row("flag read, Rust, in a scope of this flag", program["flag/read_in_a_scope"], load),
         Row(
+            "guard of a flag scope, Rust (baseline: guard of a mode)",
+            program["flag/guard"],
+            program["mode/guard"],
+        ),
+        Row(
             "registered flag read, Rust (baseline: an own flag)",
             program["flag/read_registered"],
             program["flag/read"],
@@ -158,6 +163,7 @@ def rust_rows() -> list[Row]:
         ),
         Row("mode read, Rust program", program["mode/read"], cell, more=1.5),
         Row("guard enter + exit, Rust program", program["mode/guard"], cell, more=4),
+        Row("mode object enter + exit, Rust program", program["mode/object"], cell),
         Row(
             f"mode read, Rust program{SCOPES_ELSEWHERE}",
             program["mode/read_with_scopes_elsewhere"],

@@ -133,9 +133,17 @@ impl DeviceScope {
         self.device.map_or(Ok(()), |device| resolve(Some(device), "accelerator.device_index").map(drop))
     }
 
-    /// Enters the scope on this thread.
+    /// Enters the scope on this thread. Enters nothing if [`try_enter`](DeviceScope::try_enter) fails.
     pub fn enter(&self) {
-        self.scope.enter_slots(&self.slots);
+        let _entered = self.try_enter();
+    }
+
+    /// Enters as [`enter`](DeviceScope::enter) does.
+    ///
+    /// # Errors
+    /// Fails if the state of the context at hand cannot be stored.
+    pub fn try_enter(&self) -> Result<()> {
+        Ok(self.scope.enter_slots(&self.slots)?)
     }
 
     /// Exits the scope; see [`Scope::exit`].

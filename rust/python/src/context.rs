@@ -4,6 +4,7 @@
 //! The functions of CPython for contexts are looked up by name: the stable ABI lacks them, and every version exports them
 //! with the signatures below.
 
+use std::any::Any;
 use std::ffi::{CStr, c_char, c_int};
 use std::marker::PhantomData;
 use std::ptr;
@@ -13,17 +14,19 @@ use interlock::accelerator::{self, Device};
 use interlock::autograd::Mode;
 use interlock::backends::{FlagSpec, MatmulPrecision, Value};
 use interlock::state::carrier::{self, Carrier, Receipt};
-use interlock::state::{self, State};
+use interlock::state::{self, Scope, State};
 use libloading::os::unix::Library;
 use pyo3::exceptions::PyImportError;
 use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::{PyTraverseError, PyVisit};
 
 use crate::attached::is_attached;
+use crate::detach;
 
 /// The value of the variable.
 #[pyclass(frozen, module = "interlock._core")]
-struct ContextState(State);
+pub(crate) struct ContextState(pub(crate) State);
 
 /// The variable, with the functions that access it.
 struct Variable {
@@ -46,6 +49,8 @@ fn variable() -> Option<&'static Variable> {
 /// Creates the variable and installs the carrier.
 pub(crate) fn register(py: Python<'_>) -> PyResult<()> {
     let variable = Box::leak(Box::new(Variable::new(py)?));
+    // A look at a variable that is set is faster: CPython caches its value.
+    variable.set(py, &State::EMPTY)?;
     VARIABLE.store(variable, Ordering::Release);
     carrier::set_carrier(&ContextVar);
     watch(py);
@@ -182,10 +187,10 @@ impl Carrier for ContextVar {
         let variable = variable()?;
         // So that revoking the store leaves a value: the variable is never unset again.
         if variable.get(py).is_none() {
-            variable.set(py, &State::EMPTY).map_err(|error| error.write_unraisable(py, None)).ok()?;
+            variable.set(py, &State::EMPTY).ok()?;
         }
-        let token = variable.set(py, state).map_err(|error| error.write_unraisable(py, None)).ok()?;
-        Some(Box::new(token))
+        // It fails only if memory runs out, and the caller reports that.
+        Some(Box::new(variable.set(py, state).ok()?))
     }
 
     fn revoke(&self, receipt: Receipt) -> bool {
@@ -197,6 +202,19 @@ impl Carrier for ContextVar {
         let py = unsafe { Python::assume_attached() };
         variable().is_some_and(|variable| variable.reset(py, &token))
     }
+}
+
+/// Visits the tokens of the layers that a scope has open in contexts: each refers to its context, which may refer to the
+/// object of the scope.
+pub(crate) fn traverse_scope(scope: &Scope, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+    let mut result = Ok(());
+    let visit_token = |receipt: &(dyn Any + Send + Sync)| {
+        if let (Ok(()), Some(token)) = (&result, receipt.downcast_ref::<Py<PyAny>>()) {
+            result = visit.call(token);
+        }
+    };
+    detach::traverse(|| scope.visit_receipts(visit_token));
+    result
 }
 
 /// The proof that this thread has looked at the state of the current context. Bindings read thread state through it.

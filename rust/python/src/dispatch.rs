@@ -6,7 +6,9 @@ pub(crate) mod explain;
 use interlock::dispatch::{self, Outcome, Rounding, Sums};
 use pyo3::prelude::*;
 use pyo3::types::{PyIterator, PyList, PyTuple};
+use pyo3::{PyTraverseError, PyVisit};
 
+use crate::context::traverse_scope;
 use crate::scope_debug;
 use crate::submodule::submodule;
 
@@ -196,8 +198,12 @@ impl Recording {
 impl Recording {
     fn __enter__<'a, 'py>(slf: &'a Bound<'py, Self>) -> PyResult<&'a Bound<'py, Self>> {
         let recording = &slf.get().0;
-        scope_debug::enter(slf.py(), recording.scope(), || recording.enter())?;
+        scope_debug::enter(slf.py(), recording.scope(), || recording.try_enter())?;
         Ok(slf)
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        traverse_scope(self.0.scope(), &visit)
     }
 
     #[pyo3(signature = (*_error))]

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 
 use crate::call_site;
 use crate::context::{Synced, sync};
-use crate::errors::new_exception;
+use crate::errors::{IntoPyResult, ToPyErr, new_exception};
 use crate::scope_warning::warn;
 
 /// Returns whether scopes are traced.
@@ -45,9 +45,13 @@ pub(crate) fn warn_suspended_scopes(py: Python<'_>) -> PyResult<Synced<'_>> {
 }
 
 /// Enters a scope and records the line. Enters nothing if a warning about other scopes raises.
-pub(crate) fn enter(py: Python<'_>, scope: &Scope, enter: impl FnOnce()) -> PyResult<()> {
+pub(crate) fn enter<E: ToPyErr>(
+    py: Python<'_>,
+    scope: &Scope,
+    enter: impl FnOnce() -> Result<(), E>,
+) -> PyResult<()> {
     warn_suspended_scopes(py)?;
-    enter();
+    enter().into_py_result(py)?;
     if is_on() {
         let frame = call_site::user_frame(py);
         let suspendable = frame.filter(|frame| may_be_suspended(frame).unwrap_or(false));

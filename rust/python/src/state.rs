@@ -9,12 +9,15 @@ use interlock::state::{self, LayerId, ScopeMark};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
+use pyo3::{PyTraverseError, PyVisit};
 
 use crate::accelerator::{optional_device, parse_index};
 use crate::autograd::decorated;
 use crate::errors::IntoPyResult;
 use crate::state_pickle::{self, Plain};
 use crate::submodule::submodule;
+#[cfg(feature = "tensor")]
+use crate::tensor::traverse_hooks;
 use crate::{context, scope_debug, switches};
 
 pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -52,6 +55,12 @@ fn unclosed_scopes() -> (Vec<String>, Vec<String>) {
     (texts(unclosed_scopes.ended), texts(unclosed_scopes.still_open))
 }
 
+/// Without tensors there are no hooks.
+#[cfg(not(feature = "tensor"))]
+fn traverse_hooks(_state: &state::ThreadState, _visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+    Ok(())
+}
+
 /// The native base class of `interlock.ThreadState`: modes, flags of its scopes, devices and streams of a thread.
 #[pyclass(frozen, subclass, module = "interlock._core.state")]
 pub(crate) struct ThreadState(pub(crate) state::ThreadState);
@@ -71,6 +80,10 @@ impl ThreadState {
     /// scopes.
     fn apply(&self) -> StateScope {
         StateScope(state::StateScope::new(self.0.clone()))
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        traverse_hooks(&self.0, &visit)
     }
 
     /// Set the state as the base of this thread, below all open scopes, until the thread ends. For use as the
@@ -135,7 +148,12 @@ pub(crate) struct StateScope(pub(crate) state::StateScope);
 #[pymethods]
 impl StateScope {
     fn __enter__(&self, py: Python<'_>) -> PyResult<()> {
-        scope_debug::enter(py, self.0.scope(), || self.0.enter())
+        scope_debug::enter(py, self.0.scope(), || self.0.try_enter())
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        traverse_hooks(self.0.state(), &visit)?;
+        context::traverse_scope(self.0.scope(), &visit)
     }
 
     #[pyo3(signature = (*_error))]

@@ -1,13 +1,11 @@
 """Scopes of one value, as the programs of this folder use them: of interlock, or of a plain ContextVar.
 
-The first argument of a program is the subject: `flag`, `mode`, or the oracle that it is compared with.
+The argument of a program names the subject: `flag`, `mode`, or the oracle that it is compared with.
 """
 
 from __future__ import annotations
 
 import contextvars
-import json
-import sys
 from typing import Any
 
 import interlock
@@ -72,15 +70,22 @@ SUBJECTS = {
     "mode": lambda: (mode_scope, lambda: int(not interlock.is_grad_enabled())),
 }
 
-scope, get = SUBJECTS[json.loads(sys.argv[1])]()
-_shown: list[Any] = []
+
+def subject_named(name: str) -> tuple[Any, Any]:
+    """Return a function that makes a scope of a value, and one that returns the value now."""
+    return SUBJECTS[name]()
 
 
-def show(*values: Any) -> None:
-    """Record values; `finish` prints them."""
-    _shown.append(list(values))
+class Shown:
+    """The values that a program reads."""
 
+    def __init__(self) -> None:
+        self.values: list[list[Any]] = []
 
-def finish(*, ordered: bool = True) -> None:
-    """Print the recorded values, sorted if the program does not determine their order."""
-    print(json.dumps(_shown if ordered else sorted(_shown, key=str)))
+    def add(self, *values: Any) -> None:
+        """Record values that are read at one moment."""
+        self.values.append(list(values))
+
+    def in_any_order(self) -> list[list[Any]]:
+        """Return the values sorted, for a program that does not determine their order."""
+        return sorted(self.values, key=str)

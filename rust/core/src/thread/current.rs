@@ -62,6 +62,8 @@ pub(super) struct Owned {
     pub(super) native: NativeScopes,
     /// The state of the context as of the last look, without layers that have ended.
     pub(super) context: State,
+    /// The number of its layers.
+    depth: u32,
     /// The steps of tasks that are running on this thread, in the order in which they began.
     pub(super) steps: Vec<Step>,
     pub(super) ids: LayerIds,
@@ -177,6 +179,7 @@ impl Owned {
         Owned {
             native: NativeScopes::new(),
             context: State::EMPTY,
+            depth: 0,
             steps: Vec::new(),
             ids: LayerIds::new(),
             ended,
@@ -199,8 +202,10 @@ impl Owned {
         View { guards: &self.native.guards, context: &self.context }
     }
 
+    /// Returns the number of layers of the context.
+    #[inline(always)]
     pub(super) fn depth(&self) -> u32 {
-        state::depth(self.context.layers())
+        self.depth
     }
 }
 
@@ -261,8 +266,25 @@ pub(super) fn with_borrowed<R>(
     Some(action(current, &mut owned, deferred))
 }
 
+/// Runs `action` on this thread's layers, without a look at the changes from elsewhere. Returns `None` if the layers are
+/// borrowed.
+///
+/// # Safety
+/// `action` calls no code that could access this thread's state.
+#[inline(always)]
+pub(super) unsafe fn with_unborrowed<R>(action: impl FnOnce(&Tls, &mut Owned) -> Option<R>) -> Option<R> {
+    with_tls(|current| {
+        if current.owned.try_borrow_mut().is_err() {
+            return None;
+        }
+        // Not as a borrow: to mark it and to unmark it costs two stores and a load that waits for the first.
+        // SAFETY: nothing is borrowed, and `action` borrows nothing.
+        action(current, unsafe { &mut *current.owned.as_ptr() })
+    })
+}
+
 impl Tls {
-    #[inline]
+    #[inline(always)]
     pub(super) fn has_seen_changes(&self) -> bool {
         self.seen_epoch.get() == changes::epoch()
     }
@@ -278,7 +300,7 @@ impl Tls {
     /// Computes what readers load after an innermost layer was pushed.
     pub(super) fn publish_pushed(&self, modes: Masked<u8>, slots: &Slots) {
         let (tree, flags, devices) = (self.tree.get(), self.flags.get(), self.devices.get());
-        let below = Summary { modes: Masked::default(), tree, flags, devices, is_opaque: false };
+        let below = Summary { tree, flags, devices, ..Summary::default() };
         self.modes.set(modes.applied_to(self.modes.get()));
         self.publish_summary(Summary::of_layer(modes, Some(slots)).over(below));
     }
@@ -349,6 +371,7 @@ fn replace_context(owned: &mut Owned, state: State, deferred: &mut DeferredDrops
         owned.native.guards.leave(owned.context.layers());
         owned.native.guards.rank(state.layers());
     }
+    owned.depth = state::depth(state.layers());
     deferred.states.push(mem::replace(&mut owned.context, state));
 }
 

@@ -81,7 +81,7 @@ impl LayerIds {
         LayerIds(BLOCK - 1)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn next(&mut self) -> LayerId {
         self.0 += 1;
         if self.0.is_multiple_of(BLOCK) {

@@ -182,6 +182,28 @@ impl State {
         self.head.as_ref().map_or(Summary::default(), |node| node.summary())
     }
 
+    /// Iterates over the slots of the layers that no other state has, innermost first.
+    pub(crate) fn own_slots(&self) -> impl Iterator<Item = &Arc<Slots>> {
+        let own = iterate(&self.head).take_while(|node| Arc::strong_count(node) == 1);
+        own.filter_map(|node| node.layer.slots.as_ref())
+    }
+
+    /// Iterates over the slots of the layers and of the base, innermost first.
+    pub(super) fn slots(&self) -> impl Iterator<Item = &Arc<Slots>> {
+        let layers = iterate(&self.head).filter_map(|node| node.layer.slots.as_ref());
+        layers.chain(self.base.iter().filter_map(|base| base.slots.as_ref()))
+    }
+
+    /// Returns whether a layer has hooks or a recording.
+    pub(super) fn has_objects(&self) -> bool {
+        self.summary().has_objects
+    }
+
+    /// Returns whether a layer sets flags.
+    pub(super) fn names_flags(&self) -> bool {
+        self.summary().names_flags()
+    }
+
     fn changed(&self, base: Option<Arc<Base>>, head: Layers) -> Self {
         static LAST_SERIAL: RelaxedU64 = RelaxedU64::new(0);
         State { serial: LAST_SERIAL.add(1), checked_at: self.checked_at, base, head }

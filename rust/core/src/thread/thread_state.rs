@@ -1,9 +1,12 @@
 //! A captured state of a thread, which other threads and tasks can apply.
 
+use std::any::Any;
 use std::sync::Arc;
 
+use super::captured_slots::CapturedSlots;
 use super::scope::{Scope, ScopeGuard};
 use super::{DeviceSlots, FlagSlots, Masked, Slots, StreamSlot, carrier, native, process, reads};
+use crate::Result;
 use crate::device::{Device, DeviceIndex};
 
 /// A copy of the state of a thread: the mode bits, the flags that its scopes name, the current device and streams and
@@ -24,12 +27,11 @@ use crate::device::{Device, DeviceIndex};
 #[derive(Clone, Debug)]
 pub struct ThreadState {
     pub(super) modes: u8,
-    /// Opaque: the layers below have no effect.
-    pub(crate) slots: Arc<Slots>,
+    slots: CapturedSlots,
 }
 
 impl ThreadState {
-    /// Captures the state of this thread.
+    /// Captures the state of this thread: in constant time, unless guards are open on it.
     pub fn capture() -> Self {
         carrier::look();
         let (modes, slots) = reads::captured();
@@ -38,7 +40,21 @@ impl ThreadState {
 
     /// Returns the state of a thread on which nothing was set. Its modes are those of the process.
     pub fn neutral() -> Self {
-        ThreadState { modes: process::mode_word(), slots: Slots::opaque() }
+        ThreadState::of_slots(process::mode_word(), Slots::opaque())
+    }
+
+    fn of_slots(modes: u8, slots: Arc<Slots>) -> Self {
+        ThreadState { modes, slots: CapturedSlots::merged(slots) }
+    }
+
+    /// Returns the slots, which are opaque: the layers below have no effect.
+    pub(super) fn slots(&self) -> &Arc<Slots> {
+        self.slots.get()
+    }
+
+    /// Returns the hooks of saved tensors, unless other slots, a layer or a captured state share them.
+    pub(crate) fn own_saved_tensor_hooks(&self) -> Option<&Arc<dyn Any + Send + Sync>> {
+        self.slots.own_saved_tensor_hooks()
     }
 
     /// Returns this state with other modes.
@@ -49,9 +65,9 @@ impl ThreadState {
     /// Returns this state, in which the device slots that it does not set have these values.
     #[doc(hidden)]
     pub fn with_devices(self, devices: DeviceSlots) -> Self {
-        let mut slots = Arc::unwrap_or_clone(self.slots);
+        let mut slots = Slots::clone(self.slots());
         slots.devices.fill_from(&devices);
-        ThreadState { slots: Arc::new(slots), ..self }
+        ThreadState::of_slots(self.modes, Arc::new(slots))
     }
 
     /// Returns the mode bits of a layer that applies this state: all of them.
@@ -64,31 +80,31 @@ impl ThreadState {
     }
 
     pub(crate) fn flag_slots(&self) -> &FlagSlots {
-        &self.slots.flags
+        &self.slots().flags
     }
 
     /// Returns this state, in which the flags that it does not set have these values.
     pub(crate) fn with_flags_below(self, below: &FlagSlots) -> Self {
-        let mut slots = Arc::unwrap_or_clone(self.slots);
+        let mut slots = Slots::clone(self.slots());
         slots.flags.fill_from(below);
-        ThreadState { modes: self.modes, slots: Arc::new(slots) }
+        ThreadState::of_slots(self.modes, Arc::new(slots))
     }
 
     /// Returns the current device, or `None` if none was set.
     pub fn device(&self) -> Option<DeviceIndex> {
-        self.slots.devices.device
+        self.slots().devices.device
     }
 
     /// Returns the current streams of the devices for which one was set.
     #[doc(hidden)]
     pub fn streams(&self) -> &[Arc<dyn StreamSlot>] {
-        &self.slots.devices.streams
+        &self.slots().devices.streams
     }
 
     /// Returns whether a recording of calls or hooks of saved tensors are active in this state.
     #[doc(hidden)]
     pub fn has_objects(&self) -> bool {
-        self.slots.objects.is_some()
+        self.slots().objects.is_some()
     }
 
     /// Returns the default device for new tensors, or `None` if it is the CPU.
@@ -99,12 +115,12 @@ impl ThreadState {
     /// Returns the default device for new tensors, or `None` if none was set; `Some(None)` is the CPU.
     #[doc(hidden)]
     pub fn set_default_device(&self) -> Option<Option<Device>> {
-        self.slots.devices.default_device
+        self.slots().devices.default_device
     }
 
     /// Applies this state on this thread, above all open scopes, until the guard is dropped.
     pub fn enter(&self) -> ScopeGuard {
-        ScopeGuard::of_layer(self.modes_of_layer(), Some(&self.slots))
+        ScopeGuard::of_layer(self.modes_of_layer(), Some(self.slots()))
     }
 
     /// Calls `action` while this state is active.
@@ -115,7 +131,7 @@ impl ThreadState {
 
     /// Sets this state as the base of this thread, below all open scopes, until the thread ends.
     pub fn install(&self) {
-        native::set_base(self.modes_of_layer(), &self.slots);
+        native::set_base(self.modes_of_layer(), self.slots());
     }
 }
 
@@ -160,9 +176,17 @@ impl StateScope {
         &self.state
     }
 
-    /// Activates the state on this thread.
+    /// Activates the state on this thread. Enters nothing if [`try_enter`](StateScope::try_enter) fails.
     pub fn enter(&self) {
-        self.scope.enter_layer(self.state.modes_of_layer(), Some(&self.state.slots));
+        let _entered = self.try_enter();
+    }
+
+    /// Enters as [`enter`](StateScope::enter) does.
+    ///
+    /// # Errors
+    /// Fails if the state of the context at hand cannot be stored.
+    pub fn try_enter(&self) -> Result<()> {
+        self.scope.enter_layer(self.state.modes_of_layer(), Some(self.state.slots()))
     }
 
     /// Deactivates the state; see [`Scope::exit`].
@@ -200,6 +224,20 @@ mod tests {
         assert_eq!(seen(), (true, true, true));
         assert_eq!(state.run(seen), (false, false, false));
         assert_eq!(seen(), (true, true, true));
+    }
+
+    #[test]
+    fn capture_merges_layers_only_if_guards_are_open() {
+        let scopes = [cudnn_enabled(false), deterministic(true)];
+        scopes.iter().for_each(FlagScope::enter);
+        let with_scopes = ThreadState::capture();
+        scopes.iter().for_each(FlagScope::exit);
+        let without = ThreadState::capture();
+        // Without a carrier, scopes are layers of the thread.
+        assert!(with_scopes.slots.are_merged() && !without.slots.are_merged());
+        assert_eq!(without.run(seen), (true, true, false));
+        assert!(without.slots.are_merged());
+        assert_eq!(with_scopes.run(seen), (true, false, true));
     }
 
     #[test]

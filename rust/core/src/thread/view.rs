@@ -100,8 +100,7 @@ impl<'a> View<'a> {
 
     /// Iterates over the slots that have an effect: down to the first opaque layer.
     fn visible(self) -> impl Iterator<Item = &'a Arc<Slots>> {
-        let mut hidden = false;
-        self.all_slots().take_while(move |slots| !std::mem::replace(&mut hidden, slots.is_opaque))
+        Slots::visible(self.all_slots())
     }
 
     /// Returns the mode bits of the bases and of the process.
@@ -204,15 +203,8 @@ impl<'a> View<'a> {
         self.items().find(|item| item.modes().mask & mask != 0).map(Item::target)
     }
 
-    /// Merges the slots of all visible layers into one opaque layer; `None` if there is none.
+    /// Merges the slots of all visible layers into opaque ones; `None` if there are none.
     pub(super) fn flattened(self) -> Option<Arc<Slots>> {
-        let mut visible = self.visible();
-        let innermost = visible.next()?;
-        if innermost.is_opaque {
-            return Some(innermost.clone());
-        }
-        let mut merged = Slots { is_opaque: true, ..Slots::clone(innermost) };
-        visible.for_each(|below| merged.fill_from(below));
-        Some(Arc::new(merged))
+        Slots::flattened(self.all_slots())
     }
 }

@@ -9,12 +9,14 @@ use once_cell::race::OnceBox;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
+use pyo3::{PyTraverseError, PyVisit};
 
 use super::device::{self, Device};
 use super::fault_injection::FaultInjector;
 use super::stream::{self, Stream};
 use crate::args;
 use crate::context::sync;
+use crate::context::traverse_scope;
 use crate::detach::{detach, detach_with_env, wait};
 use crate::errors::{IntoPyResult, new_type_error};
 use crate::scope_debug;
@@ -385,7 +387,11 @@ impl DeviceIndex {
             detach(py, || self.scope.get_or_try_init(|| DeviceScope::of_device(device).map(Box::new)));
         let scope = scope.into_py_result(py)?;
         scope.check().into_py_result(py)?;
-        scope_debug::enter(py, scope.scope(), || scope.enter())
+        scope_debug::enter(py, scope.scope(), || scope.try_enter())
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.scope.get().map_or(Ok(()), |scope| traverse_scope(scope.scope(), &visit))
     }
 
     #[pyo3(signature = (*exc_info))]

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
 
 use super::decorated;
-use crate::errors::{new_type_error, type_name};
+use crate::errors::{IntoPyResult, exception, new_type_error, type_name};
 use crate::raw_types::{HeapType, Method, catch_panic, ffi_ptr};
 use crate::scope_debug;
 
@@ -119,10 +119,12 @@ unsafe extern "C" fn enter(object: *mut ffi::PyObject, _: *mut ffi::PyObject) ->
     catch_panic(|| unsafe {
         let context = context(object);
         if scope_debug::is_on() {
-            return traced(|py| scope_debug::enter(py, context.scope(), || context.enter()));
+            return traced(|py| scope_debug::enter(py, context.scope(), || context.try_enter()));
         }
-        context.enter();
-        ffi::Py_NewRef(ffi::Py_None())
+        match context.try_enter() {
+            Ok(()) => ffi::Py_NewRef(ffi::Py_None()),
+            Err(error) => traced(|py| Err(exception(py, &error))),
+        }
     })
 }
 
@@ -244,7 +246,7 @@ unsafe extern "C" fn call(
                 type_name(&scope)
             )));
         };
-        context.revoke_write();
+        context.revoke_write().into_py_result(py)?;
         let calls = if is_exactly_ours(object) { clone_unentered(py, object)? } else { scope };
         Ok(decorated(&calls, &function)?.into_ptr())
     })

@@ -6,10 +6,12 @@ use interlock::base::mutex::Mutex;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyInt, PyString, PyTuple, PyType};
+use pyo3::{PyTraverseError, PyVisit};
 
 use super::values::{from_py, named, named_values, object};
 use crate::args::extract_dict;
 use crate::autograd::decorated;
+use crate::context::traverse_scope;
 use crate::errors::IntoPyResult;
 use crate::{call_site, scope_debug, switches};
 
@@ -83,7 +85,11 @@ impl FlagScope {
     }
 
     fn __enter__(&self, py: Python<'_>) -> PyResult<()> {
-        scope_debug::enter(py, self.0.scope(), || self.0.enter())
+        scope_debug::enter(py, self.0.scope(), || self.0.try_enter())
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        traverse_scope(self.0.scope(), &visit)
     }
 
     #[pyo3(signature = (*_error))]

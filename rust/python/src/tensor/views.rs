@@ -11,6 +11,7 @@ use super::args::{
 use super::dtype::{DType, NAMES};
 use super::{Tensor, reduce, run_op, work_size};
 use crate::accelerator::parse;
+use crate::context::sync;
 use crate::errors::{IntoPyResult, new_exception};
 use crate::switches;
 
@@ -34,6 +35,7 @@ impl Tensor {
     ///             [3, 4, 5]])
     #[pyo3(signature = (*args, size = None))]
     fn view(&self, args: &Bound<'_, PyTuple>, size: OptionalArg<'_, '_>) -> PyResult<Tensor> {
+        sync(args.py());
         self.0.view(&extract_ints_or_named("view: shape", args, size)?).map(Tensor).into_py_result(args.py())
     }
 
@@ -103,6 +105,7 @@ impl Tensor {
     /// Raises:
     ///     ShapeError: The tensor has more than two dimensions.
     fn t(&self, py: Python<'_>) -> PyResult<Tensor> {
+        sync(py);
         self.0.t().map(Tensor).into_py_result(py)
     }
 
@@ -110,6 +113,7 @@ impl Tensor {
     #[getter(T)]
     fn reversed(&self, py: Python<'_>) -> PyResult<Tensor> {
         let order: Vec<i64> = (0i64..).take(self.0.ndim()).collect();
+        sync(py);
         self.0.permute(&order.into_iter().rev().collect::<Vec<_>>()).map(Tensor).into_py_result(py)
     }
 
@@ -126,6 +130,7 @@ impl Tensor {
     ///     >>> interlock.zeros(2, 3).unsqueeze(1).shape
     ///     (2, 1, 3)
     fn unsqueeze(&self, dim: &Bound<'_, PyAny>) -> PyResult<Tensor> {
+        sync(dim.py());
         self.0.unsqueeze(extract_int("unsqueeze: dim", dim)?).map(Tensor).into_py_result(dim.py())
     }
 

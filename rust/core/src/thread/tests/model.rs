@@ -11,8 +11,8 @@ use crate::flags::flags::CUDNN_ENABLED;
 use crate::modes::Mode;
 use crate::modes::internal::write_bits;
 use crate::thread::{
-    DeviceSlots, FlagSlots, Masked, ProcessValues, Scope, ScopeGuard, Slots, current_device, look, mode_bits,
-    set_device_slots,
+    DeviceSlots, FlagSlots, Masked, ProcessValues, Scope, ScopeGuard, Slots, ThreadState, current_device,
+    look, mode_bits, set_device_slots,
 };
 
 /// The slots of the programs. A flag is written for the process if no layer sets it.
@@ -209,6 +209,12 @@ fn read() -> [(SlotName, u8); 4] {
     ]
 }
 
+/// Reads the slots that a captured state sets in any case. A flag that no layer sets has the value of the process.
+fn read_of_thread() -> [u8; 3] {
+    let [grad, multithreading, device, _] = read().map(|(_, value)| value);
+    [grad, multithreading, device]
+}
+
 fn write(slot: SlotName, value: u8) -> bool {
     let mode = |bit: u8| write_bits(bit, if value == 1 { bit } else { 0 });
     match slot {
@@ -232,6 +238,8 @@ struct Program {
     contexts: Vec<TestContext>,
     scopes: [Scope; SCOPES],
     guards: Vec<ScopeGuard>,
+    /// The state after each action, with what was read.
+    captured: Vec<(ThreadState, [u8; 3])>,
     model: Model,
 }
 
@@ -241,7 +249,7 @@ impl Program {
         match *action {
             Action::Enter(scope) => {
                 let (modes, slots) = slots_of(&values_of_scope(scope));
-                self.scopes[scope].enter_layer(modes, slots.as_ref());
+                self.scopes[scope].enter_layer(modes, slots.as_ref()).unwrap();
                 model.enter(scope);
             }
             Action::Exit(scope) => {
@@ -295,6 +303,7 @@ impl Program {
                     for (slot, value) in read() {
                         prop_assert_eq!(value, self.model.read(slot), "{:?} after {:?}", slot, action);
                     }
+                    self.captured.push((ThreadState::capture(), read_of_thread()));
                 }
                 Ok(None)
             })?;
@@ -321,6 +330,9 @@ proptest! {
             let result = program.run(&actions);
             // Guards end in the reverse order.
             while program.guards.pop().is_some() {}
+            for (state, seen) in program.captured {
+                prop_assert_eq!(state.run(read_of_thread), seen);
+            }
             result
         });
         result.join().unwrap()?;
