@@ -42,6 +42,11 @@ pub fn current_index() -> Option<DeviceIndex> {
     registry::try_accelerator().map(current_index_of)
 }
 
+/// Checks that a device, which was passed to `operation`, exists. The first call starts the driver and fixes it.
+pub fn check_device(device: Device, operation: &'static str) -> Result<()> {
+    resolve(Some(device), operation).map(drop)
+}
+
 /// Makes a device the current one of this thread, until the innermost open scope that sets it is exited.
 pub fn set_device(device: Device) -> Result<()> {
     let (_, index) = resolve(Some(device), "accelerator.set_device_index")?;

@@ -189,9 +189,10 @@ fn current_device_index(py: Python<'_>) -> PyResult<u8> {
 #[pyo3(signature = (device, /))]
 fn set_device_index(device: &Bound<'_, PyAny>) -> PyResult<()> {
     let py = device.py();
-    let device = device::with_index(device, "accelerator.set_device_index")?;
+    const OPERATION: &str = "accelerator.set_device_index";
+    let device = device::with_index(device, OPERATION)?;
     // The first use of the device may start the driver. The write is attached, so that the context is at hand.
-    detach(py, || DeviceScope::of_device(device).map(drop)).into_py_result(py)?;
+    detach(py, || internal::check_device(device, OPERATION)).into_py_result(py)?;
     accelerator::set_device(device).into_py_result(py)
 }
 
