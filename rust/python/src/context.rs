@@ -22,7 +22,7 @@ use pyo3::prelude::*;
 use pyo3::{PyTraverseError, PyVisit};
 
 use crate::attached::is_attached;
-use crate::detach;
+use crate::traverse;
 
 /// The value of the variable.
 #[pyclass(frozen, module = "interlock._core")]
@@ -213,7 +213,7 @@ pub(crate) fn traverse_scope(scope: &Scope, visit: &PyVisit<'_>) -> Result<(), P
             result = visit.call(token);
         }
     };
-    detach::traverse(|| scope.visit_receipts(visit_token));
+    traverse::traverse(|| scope.visit_receipts(visit_token));
     result
 }
 
