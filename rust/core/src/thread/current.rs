@@ -355,7 +355,7 @@ fn drop_layers(owned: &mut Owned, exits: Exits, deferred: &mut DeferredDrops) {
     for (target, times) in exits {
         for _ in 0..times {
             // Other threads may have requested more exits than there were enters.
-            let Some(removed) = owned.native.guards.remove(target) else { break };
+            let Some(removed) = owned.native.guards.remove(target, owned.context.layers()) else { break };
             deferred.removed.push(removed);
         }
     }

@@ -276,11 +276,16 @@ impl Guards {
         Some(popped)
     }
 
-    /// Removes the innermost layer that matches the target, at any depth.
-    pub(super) fn remove(&mut self, target: ExitTarget) -> Option<Removed> {
+    /// Removes the innermost layer that matches the target, at any depth. Those above it may then lie below layers of the
+    /// context, `layers`, that it was above.
+    pub(super) fn remove(&mut self, target: ExitTarget, layers: &Layers) -> Option<Removed> {
         let index = self.list.iter().rposition(|guard| guard.is(target))?;
         let above = self.list.get(index + 1).map_or(ScopeId::NONE, |guard| guard.scope);
-        Some(Removed { above, ..removed(self.list.remove(index)) })
+        let removed = removed(self.list.remove(index));
+        if index < self.list.len() {
+            self.rank(layers);
+        }
+        Some(Removed { above, ..removed })
     }
 
     /// Returns whether this is the innermost layer.

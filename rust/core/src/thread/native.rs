@@ -111,7 +111,7 @@ pub(super) fn pop(guard: PushedGuard) -> bool {
 fn remove_slow(target: ExitTarget) -> Option<Exited> {
     // Dropped when nothing is borrowed. Not with what is deferred: that would allocate.
     let removed = with_owned(|current, owned, _| {
-        let removed = owned.native.guards.remove(target)?;
+        let removed = owned.native.guards.remove(target, owned.context.layers())?;
         current.publish(owned);
         Some(removed)
     });

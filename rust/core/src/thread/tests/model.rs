@@ -50,7 +50,8 @@ enum Action {
     Copy,
     Switch(usize),
     PushGuard(usize),
-    PopGuard,
+    /// Drops a guard: guards may end in any order.
+    DropGuard(usize),
     Write(SlotName, u8),
     WriteDetached(SlotName, u8),
     SetProcess(Option<u8>),
@@ -64,7 +65,7 @@ fn actions() -> impl Strategy<Value = Vec<Action>> {
         2 => Just(Action::Copy),
         4 => (0..6_usize).prop_map(Action::Switch),
         2 => (0..SCOPES).prop_map(Action::PushGuard),
-        2 => Just(Action::PopGuard),
+        2 => (0..6_usize).prop_map(Action::DropGuard),
         3 => (slot(), 0..2_u8).prop_map(|(slot, value)| Action::Write(slot, value)),
         1 => (slot(), 0..2_u8).prop_map(|(slot, value)| Action::WriteDetached(slot, value)),
         1 => prop::option::of(0..2_u8).prop_map(Action::SetProcess),
@@ -268,10 +269,13 @@ impl Program {
                 let below = model.layers().iter().map(|layer| layer.mark).collect();
                 model.guards.push(ModelGuard { values, below });
             }
-            Action::PopGuard => {
-                self.guards.pop();
-                model.guards.pop();
+            Action::DropGuard(index) if !self.guards.is_empty() => {
+                // Most often the innermost one.
+                let index = (self.guards.len() - 1).saturating_sub(index.saturating_sub(2));
+                drop(self.guards.remove(index));
+                model.guards.remove(index);
             }
+            Action::DropGuard(_) => {}
             Action::Write(slot, value) => {
                 assert!(write(slot, value));
                 model.write(slot, value, false);
