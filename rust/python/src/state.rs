@@ -86,8 +86,8 @@ impl ThreadState {
         traverse_hooks(&self.0, &visit)
     }
 
-    /// Set the state as the base of this thread, below all open scopes, until the thread ends. For use as the
-    /// initializer of worker threads.
+    /// Set the state as the base of this thread, below all open scopes, until the thread ends, in place of what was
+    /// written without a scope on the thread and in its current context. For use as the initializer of worker threads.
     ///
     /// Example:
     ///     >>> from concurrent.futures import ThreadPoolExecutor
@@ -97,8 +97,8 @@ impl ThreadState {
     ///     >>> with ThreadPoolExecutor(1, initializer=state.install) as pool:
     ///     ...     pool.submit(interlock.is_grad_enabled).result()
     ///     False
-    fn install(&self) {
-        self.0.install();
+    fn install(&self, py: Python<'_>) -> PyResult<()> {
+        self.0.install().into_py_result(py)
     }
 
     fn __repr__(&self) -> String {

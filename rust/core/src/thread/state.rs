@@ -306,6 +306,10 @@ impl State {
         self.changed(self.base.clone(), rebuilt(layers, target.below.clone()))
     }
 
+    pub(super) fn without_base(&self) -> Self {
+        self.changed(None, self.head.clone())
+    }
+
     /// Returns the state with another base.
     pub(super) fn with_base(&self, change: impl FnOnce(&mut Base)) -> Self {
         let mut base = self.base.as_deref().cloned().unwrap_or_default();
