@@ -5,7 +5,7 @@ use interlock::accelerator;
 use interlock::autograd::Mode;
 use interlock::backends::SourceLocation;
 use interlock::base::mutex::Mutex;
-use interlock::state::{self, LayerId, ScopeMark};
+use interlock::state::{self, Position, ScopeMark};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
@@ -178,7 +178,7 @@ fn new_position() -> u64 {
 /// Enter a scope at a position, below scopes that were entered after the position was created.
 #[pyfunction]
 fn enter_at(scope: &Bound<'_, PyAny>, position: u64) -> PyResult<()> {
-    state::enter_at(LayerId::of_number(position), || scope.call_method0("__enter__")).map(drop)
+    state::enter_at(Position::of_number(position), || scope.call_method0("__enter__")).map(drop)
 }
 
 /// A context manager that ends the scopes that are left open in its block.
@@ -246,7 +246,9 @@ fn change_of(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Change> {
         "inference_mode" => Change::InferenceMode(switch()?),
         "grad_enabled" => Change::Mode(Mode::Grad, switch()?),
         "multithreading_enabled" => Change::Mode(Mode::Multithreading, switch()?),
-        "device_index" => Change::Device(switches::extract_as(&what, "an index from 0 to 127 or None", value)?),
+        "device_index" => {
+            Change::Device(switches::extract_as(&what, "an index from 0 to 127 or None", value)?)
+        }
         "default_device" => {
             let given = Some(value).filter(|value| !value.is_none());
             Change::DefaultDevice(optional_device(given, "set_process_defaults")?)

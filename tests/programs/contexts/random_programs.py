@@ -26,7 +26,9 @@ def inner(bodies):
     return strategies.one_of(
         strategies.tuples(strategies.just("with"), VALUES, body),
         strategies.tuples(strategies.just("run"), KEPT, body),
-        strategies.tuples(strategies.sampled_from(["task", "call_soon", "thread", "copied thread", "greenlet"]), body),
+        strategies.tuples(
+            strategies.sampled_from(["task", "call_soon", "thread", "copied thread", "greenlet"]), body
+        ),
     )
 
 

@@ -26,7 +26,12 @@ CASES = [
         for name in ("calls", "scopes_of_a_thread")
         for is_sensitive in (True, False)
     ],
-    *[(f"loop_endings.{name}", (loop,)) for name in ("signal_handlers", "async_generators") for loop in LOOPS],
+    *[
+        (f"loop_endings.{name}", (loop,))
+        for name in ("signal_handlers", "async_generators")
+        for loop in LOOPS
+    ],
+    ("copies_between_threads.scopes_of_two_threads", ()),
     *([("loop_endings.eager_tasks", ())] if sys.version_info >= (3, 12) else []),
 ]
 
@@ -34,7 +39,9 @@ CASES = [
 @pytest.mark.parametrize(("name", "arguments"), CASES, ids=lambda value: str(value))
 def test_program_shows_what_the_oracle_shows(name: str, arguments: tuple[object, ...]) -> None:
     subjects = ["oracle", "flag", "oracle-of-modes", "mode"]
-    oracle, flag, oracle_of_modes, mode = eval_program(f"contexts.{name}", subjects, *arguments, env=ENVIRONMENT)
+    oracle, flag, oracle_of_modes, mode = eval_program(
+        f"contexts.{name}", subjects, *arguments, env=ENVIRONMENT
+    )
     assert oracle
     assert flag == oracle
     assert mode == oracle_of_modes
@@ -43,5 +50,7 @@ def test_program_shows_what_the_oracle_shows(name: str, arguments: tuple[object,
 def test_random_programs_show_what_the_oracle_shows() -> None:
     is_long = "LONG_TESTS" in os.environ
     examples = 5000 if is_long else 150
-    done = run_program("contexts.random_programs.compare", examples, not is_long, env=ENVIRONMENT, seconds=600)
+    done = run_program(
+        "contexts.random_programs.compare", examples, not is_long, env=ENVIRONMENT, seconds=600
+    )
     assert done.code == 0, done.stderr
