@@ -84,8 +84,7 @@ pub(crate) fn unwatch(py: Python<'_>) {
         return;
     }
     // SAFETY: as in `watch`; the id is that of the watcher.
-    let is_cleared =
-        unsafe { function::<Clear>(c"PyContext_ClearWatcher").is_ok_and(|clear| clear(id) == 0) };
+    let is_cleared = unsafe { function::<Clear>(c"PyContext_ClearWatcher").is_ok_and(|clear| clear(id) == 0) };
     if !is_cleared {
         drop(PyErr::take(py));
     }

@@ -1,4 +1,4 @@
-"""Contexts that move between threads: a scope lies above those that any thread has entered before in its context."""
+"""Contexts that move between threads: a scope lies above those that any thread entered before."""
 
 import contextvars
 import threading

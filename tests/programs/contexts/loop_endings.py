@@ -9,7 +9,7 @@ from subjects import Subject, program
 
 @program
 def eager_tasks(subject: Subject) -> None:
-    """A task whose first step runs in the call that creates it (`asyncio.eager_task_factory`, Python 3.12)."""
+    """A task whose first step runs in the call that creates it (Python 3.12)."""
 
     async def child(number: int, delay: float | None) -> int:
         subject.show("first", number, subject.get())
@@ -69,7 +69,7 @@ def signal_handlers(subject: Subject, loop: str) -> None:
 
 @program
 def async_generators(subject: Subject, loop: str) -> None:
-    """Generators with an open scope that a task leaves: the collector, or the end of the loop, closes them."""
+    """Generators with an open scope that the collector or the end of the loop closes."""
     left = []
 
     async def numbers(name: str) -> object:

@@ -36,7 +36,7 @@ PROGRAMS = strategies.lists(strategies.recursive(LEAVES, inner, max_leaves=25), 
 
 
 class Machine:
-    """Runs a program with one subject. One thread at a time runs, so that the order of actions is determined."""
+    """Runs a program with one subject. One thread at a time runs, which determines the order."""
 
     def __init__(self, subject: Subject) -> None:
         self.subject = subject

@@ -1,6 +1,6 @@
 """Scopes of one value, as the programs of this folder use them: of interlock, or of a plain ContextVar.
 
-A program is a function decorated with `program`. Its first argument from a test is a list of names of `SUBJECTS`.
+A test passes to a function that is decorated with `program` a list of names of `SUBJECTS`.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Subject:
 
 
 def program(function: Callable[..., None]) -> Callable[..., list[Any]]:
-    """Run a program with each of the named subjects, each in a new context; return what it has shown for each."""
+    """Run a program with each named subject in a new context; return what it has shown for each."""
 
     @functools.wraps(function)
     def run(names: list[str], *arguments: Any) -> list[Any]:

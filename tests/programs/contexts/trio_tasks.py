@@ -6,7 +6,7 @@ from subjects import Subject, program
 
 @program
 def nurseries(subject: Subject) -> None:
-    """A task has the state of the code that started it, also where the nursery was opened outside of the scope."""
+    """A task has the state of the code that started it, not of the code that opened the nursery."""
 
     async def child(name: str, number: int, task_status: object = trio.TASK_STATUS_IGNORED) -> None:
         with subject.scope(number):

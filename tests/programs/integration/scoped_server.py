@@ -131,7 +131,7 @@ def resident_bytes():
 
 
 def serve_and_ask(framework, loop, requests):
-    """Send concurrent requests to a server, twice; return the answers of wrong values and the growth of memory.
+    """Send rounds of concurrent requests to a server; return the wrong answers and the growth of memory.
 
     Server and clients share a loop, so that tasks of both alternate.
     """
@@ -197,7 +197,7 @@ def serve_and_ask(framework, loop, requests):
 
 
 def ask_the_inference_server(file, loop, requests):
-    """Serve the application of an example; return the distinct answers of concurrent requests for each path."""
+    """Serve the application of an example; return the distinct answers of requests for each path."""
     import importlib.util
 
     async def ask(address, path):

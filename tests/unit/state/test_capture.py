@@ -273,9 +273,7 @@ def test_pickle_that_was_changed_is_refused() -> None:
 def test_wrapped_local_function_names_the_cure_if_it_is_pickled() -> None:
     def local() -> None: ...
 
-    with pytest.raises(
-        TypeError, match=r"^wrap: the result of wrapping '.*local' cannot be pickled, .*define it"
-    ):
+    with pytest.raises(TypeError, match=r"^wrap: the result of wrapping '.*local' cannot be pickled, .*define it"):
         pickle.dumps(capture().wrap(local))
 
 

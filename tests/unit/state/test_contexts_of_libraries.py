@@ -1,4 +1,4 @@
-"""Programs over libraries that copy and switch contexts show the same with interlock's scopes and with an oracle."""
+"""Programs over libraries that switch contexts show the same with interlock and with an oracle."""
 
 from __future__ import annotations
 

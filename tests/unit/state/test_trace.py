@@ -64,6 +64,7 @@ def test_any_use_inside_a_suspended_scope_warns(consumer: str) -> None:
     assert ("ScopeWarning", ["entered", "seen"], "seen") in reported
 
 
+
 def test_tasks_with_their_own_state_do_not_warn() -> None:
     reported = warnings_of("tasks_with_a_state_of_their_own")
     assert reported == []
