@@ -90,8 +90,8 @@ fn closed_layers_are_merged_only_with_neighbours() {
 
 #[test]
 fn summary_of_an_opaque_layer_hides_the_slots_below() {
-    let opaque = layer(2, Masked::default(), Some(Slots::opaque()));
-    let state = State::EMPTY.with(flag(1, 7)).with(opaque);
+    let state = State::EMPTY.with(flag(1, 7));
+    let state = state.with(layer(2, Masked::default(), Some(Slots::opaque())));
     assert!(state.summary().is_opaque && !state.summary().names_flags());
 }
 
