@@ -32,7 +32,7 @@ def test_requests_see_their_own_state_or_the_defaults(framework: str, loop: str,
 
 
 @pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
-def test_inference_server_of_the_page_answers_with_the_state_of_each_request(loop: str) -> None:
+def test_inference_server_answers_with_the_state_of_each_request(loop: str) -> None:
     name = "integration.scoped_server.ask_the_inference_server"
     answers = eval_program(name, str(EXAMPLES / "inference_server.py"), loop, 40)
     predicted = {
