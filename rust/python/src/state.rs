@@ -5,7 +5,7 @@ use interlock::accelerator;
 use interlock::autograd::Mode;
 use interlock::backends::SourceLocation;
 use interlock::base::mutex::Mutex;
-use interlock::state::{self, LayerId, ScopeMark};
+use interlock::state::{self, Position, ScopeMark};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
@@ -196,7 +196,7 @@ fn new_position() -> u64 {
 /// Enter a scope at a position, below scopes that were entered after the position was created.
 #[pyfunction]
 fn enter_at(scope: &Bound<'_, PyAny>, position: u64) -> PyResult<()> {
-    state::enter_at(LayerId::of_number(position), || scope.call_method0("__enter__")).map(drop)
+    state::enter_at(Position::of_number(position), || scope.call_method0("__enter__")).map(drop)
 }
 
 /// A context manager that ends the scopes that are left open in its block.

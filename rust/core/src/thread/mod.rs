@@ -65,7 +65,7 @@ pub use flag_slots::flag_layers_address;
 pub(crate) use flag_slots::{FlagId, FlagSlots, NodeMask, Slot, any_flag_layer};
 pub(crate) use ids::ThreadId;
 #[doc(hidden)]
-pub use ids::{LayerId, ScopeId};
+pub use ids::{LayerId, Position, ScopeId};
 #[cfg(loom)]
 #[cfg(test)]
 pub(crate) use mailbox::MAILBOXES;
