@@ -106,24 +106,25 @@ class _Resume:
 
 
 def wrap_resumable(
-    new_scope: Callable[[], Scope], start: Callable[..., Any]
+    new_scope: Callable[[], Scope], start: Callable[..., Any], position: int | None = None
 ) -> Callable[..., Generator[Any, Any, Any]]:
     """Return a generator function that enters a scope around each resume of another generator.
 
     Args:
         new_scope: Returns the scope for one resume.
         start: Returns the generator, the coroutine that is awaited, or one step of an async generator.
+        position: The place of the scope among those that are open; None is that of the first resume.
 
     """
 
     def run(*arguments: Any, **named: Any) -> Generator[Any, Any, Any]:
         running = start(*arguments, **named)
-        position = new_position()
+        place = new_position() if position is None else position
         resume: Callable[[Any], Any] = running.send
         sent: Any = None
         while True:
             try:
-                with _Resume(new_scope(), position):
+                with _Resume(new_scope(), place):
                     produced = resume(sent)
             except StopIteration as end:
                 return end.value
@@ -163,11 +164,13 @@ def _decorate_coroutine(scope: Scope, function: Callable[..., Any]) -> Callable[
 
 
 def _decorate_async_generator(scope: Scope, function: Callable[..., Any]) -> Callable[..., Any]:
-    awaited = types.coroutine(wrap_resumable(_scope_factory(scope), lambda step: step))
+    new_scope = _scope_factory(scope)
 
     @functools.wraps(function)
     async def run(*arguments: Any, **named: Any) -> AsyncGenerator[Any, Any]:
         generator = function(*arguments, **named)
+        # All steps have the place of the first one, below the scopes that the generator has open.
+        awaited = types.coroutine(wrap_resumable(new_scope, lambda step: step, new_position()))
         resume: Callable[[Any], Any] = functools.partial(_first_step, generator)
         sent: Any = None
         while True:
