@@ -149,14 +149,20 @@ class FlagsMachine(OnThreads):
                 effective,
             )
 
-    @precondition(lambda self: len(self.copies) < MOST_COPIES)
-    @rule(place=places)
     def copy_context(self, place: int) -> None:
-        place = self.existing(place)
         self.state.current = place
         self.state.copy_context()
         self.copies.append(self.at(place, contextvars.copy_context))
         self.compare(place)
+
+    @precondition(lambda self: len(self.copies) < MOST_COPIES)
+    @rule(place=places, made=scopes, is_exited=st.booleans())
+    def copy_inside_a_scope(self, place: int, made: tuple[Any, Scope], is_exited: bool) -> None:
+        place = self.existing(place)
+        self.enter(place, made)
+        self.copy_context(place)
+        if is_exited:
+            self.exit_scope(place, made)
 
     def existing(self, place: int) -> int:
         return place if place < len(self.state.contexts) else 0
