@@ -28,6 +28,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(sync, &module)?)?;
     module.add_function(wrap_pyfunction!(new_position, &module)?)?;
     module.add_function(wrap_pyfunction!(enter_at, &module)?)?;
+    module.add_function(wrap_pyfunction!(positions_above, &module)?)?;
     module.add_function(wrap_pyfunction!(set_process_defaults, &module)?)?;
     module.add_function(wrap_pyfunction!(process_defaults, &module)?)?;
     module.add_function(wrap_pyfunction!(open_scopes, &module)?)?;
@@ -191,6 +192,13 @@ fn sync(py: Python<'_>) {
 #[pyfunction]
 fn new_position() -> u64 {
     state::new_position().number()
+}
+
+/// Return the positions of the scopes of this context that were entered after a position, from the innermost.
+#[pyfunction]
+fn positions_above(py: Python<'_>, position: u64) -> PyResult<Bound<'_, PyTuple>> {
+    let above = state::positions_above(Position::of_number(position));
+    PyTuple::new(py, above.into_iter().map(Position::number))
 }
 
 /// Enter a scope at a position, below scopes that were entered after the position was created.

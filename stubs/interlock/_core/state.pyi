@@ -11,6 +11,7 @@ __all__ = [
     "enter_at",
     "new_position",
     "open_scopes",
+    "positions_above",
     "process_defaults",
     "set_process_defaults",
     "sync",
@@ -62,6 +63,9 @@ TRACED: Final[bool]
 
 def enter_at(scope: Any, position: int) -> None:
     """Enter a scope at a position, below scopes that were entered after the position was created."""
+
+def positions_above(position: int) -> tuple[int, ...]:
+    """Return the positions of the scopes of this context that were entered after a position."""
 
 def new_position() -> int:
     """Return a position for `enter_at`: above every scope that is open now."""

@@ -4,48 +4,48 @@ import asyncio
 import contextvars
 import os
 
-from subject import Shown, subject_named
+from subjects import Subject, program
 
 # They live until the process ends.
 kept = []
 
 
-def tasks_overlap(subject):
+@program
+def tasks_overlap(subject: Subject) -> None:
     """Tasks whose scopes overlap, beside one without a scope."""
-    scope, get = subject_named(subject)
-    shown = Shown()
+    scope, get, show = subject.scope, subject.get, subject.show
 
     async def scoped(value: int) -> None:
         with scope(value):
             for _ in range(3):
-                shown.add(value, get())
+                show(value, get())
                 await asyncio.sleep(0.001 * value)
 
     async def plain() -> None:
         for _ in range(5):
-            shown.add("plain", get())
+            show("plain", get())
             await asyncio.sleep(0.001)
 
     async def main() -> None:
         await asyncio.gather(scoped(1), scoped(2), scoped(3), plain())
-        shown.add("end", get())
+        show("end", get())
 
     asyncio.run(main())
-    shown.add("main", get())
-    return shown.in_any_order()
+    show("main", get())
+    subject.shown.sort(key=str)
 
 
-def tasks_that_are_cancelled_or_raise(subject):
+@program
+def tasks_that_are_cancelled_or_raise(subject: Subject) -> None:
     """Scopes of tasks that are cancelled, time out or raise, in a task group."""
-    scope, get = subject_named(subject)
-    shown = Shown()
+    scope, get, show = subject.scope, subject.get, subject.show
 
     async def waits(value: int) -> None:
         try:
             with scope(value):
                 await asyncio.sleep(60)
         finally:
-            shown.add("after", value, get())
+            show("after", value, get())
 
     async def raises(value: int) -> None:
         with scope(value):
@@ -61,45 +61,43 @@ def tasks_that_are_cancelled_or_raise(subject):
             try:
                 await asyncio.wait_for(waits(2), 0.01)
             except TimeoutError:
-                shown.add("timeout", get())
+                show("timeout", get())
             try:
                 async with asyncio.TaskGroup() as group:
                     group.create_task(waits(3))
                     group.create_task(raises(4))
             except ExceptionGroup as errors:
-                shown.add(str(errors.exceptions[0]), get())
-        shown.add("main", get())
+                show(str(errors.exceptions[0]), get())
+        show("main", get())
 
     asyncio.run(main())
-    return shown.values
 
 
-def callbacks_of_the_loop(subject):
+@program
+def callbacks_of_the_loop(subject: Subject) -> None:
     """`call_soon`, `call_later` and done callbacks run in the context in which they were scheduled."""
-    scope, get = subject_named(subject)
-    shown = Shown()
+    scope, get, show = subject.scope, subject.get, subject.show
 
     async def main() -> None:
         loop = asyncio.get_running_loop()
         done = loop.create_future()
         with scope(3):
-            loop.call_soon(lambda: shown.add("soon", get()))
-            loop.call_later(0.005, lambda: shown.add("later", get()))
+            loop.call_soon(lambda: show("soon", get()))
+            loop.call_later(0.005, lambda: show("later", get()))
             task = asyncio.create_task(asyncio.sleep(0))
-            task.add_done_callback(lambda _: shown.add("done", get()))
+            task.add_done_callback(lambda _: show("done", get()))
         with scope(2):
             loop.call_later(0.02, done.set_result, None)
             await done
-        shown.add("main", get())
+        show("main", get())
 
     asyncio.run(main())
-    return shown.values
 
 
-def callbacks_that_reschedule_themselves(subject):
+@program
+def callbacks_that_reschedule_themselves(subject: Subject) -> None:
     """A callback that schedules itself inside a scope: each call inherits the scope of the last one."""
-    scope, get = subject_named(subject)
-    shown = Shown()
+    scope, get, show = subject.scope, subject.get, subject.show
 
     async def main() -> None:
         loop = asyncio.get_running_loop()
@@ -110,103 +108,100 @@ def callbacks_that_reschedule_themselves(subject):
                 if left:
                     loop.call_soon(tick, left - 1)
                 else:
-                    shown.add(get())
+                    show(get())
                     done.set_result(None)
             show_last = get()
             if left % 500 == 0:
-                shown.add(left, show_last)
+                show(left, show_last)
 
         tick(2000)
         await done
-        shown.add("main", get())
+        show("main", get())
 
     asyncio.run(main())
-    return shown.values
 
 
-def async_generators(subject):
+@program
+def async_generators(subject: Subject) -> None:
     """Asynchronous generators with an open scope, left to the event loop or iterated by another task."""
-    scope, get = subject_named(subject)
-    shown = Shown()
+    scope, get, show = subject.scope, subject.get, subject.show
 
     async def numbers():
         with scope(3):
             for number in range(3):
-                shown.add("inside", get())
+                show("inside", get())
                 yield number
 
     async def main() -> None:
         async for _ in numbers():
-            shown.add("consumer", get())
+            show("consumer", get())
             break
         running = numbers()
         await asyncio.create_task(anext(running))
-        shown.add("main", get())
+        show("main", get())
         await running.aclose()
-        shown.add("closed", get())
+        show("closed", get())
 
     asyncio.run(main())
-    shown.add("end", get())
-    return shown.values
+    show("end", get())
 
 
-def objects_that_are_shared(subject):
+@program
+def objects_that_are_shared(subject: Subject) -> None:
     """One object that tasks share, that is entered twice, and exited more often than entered."""
-    scope, get = subject_named(subject)
-    shown = Shown()
+    scope, get, show = subject.scope, subject.get, subject.show
 
     shared = scope(3)
 
     async def task(name: str, delay: float) -> None:
-        shown.add(name, get())
+        show(name, get())
         with shared:
             await asyncio.sleep(delay)
-            shown.add(name, get())
-        shown.add(name, get())
+            show(name, get())
+        show(name, get())
 
     async def main() -> None:
         await asyncio.gather(task("a", 0.003), task("b", 0.001), task("c", 0.002))
         with shared, shared:
-            shown.add("twice", get())
+            show("twice", get())
         shared.__exit__(None, None, None)
-        shown.add("excess", get())
+        show("excess", get())
         shared.__enter__()
         copy = contextvars.copy_context()
         copy.run(shared.__enter__)
         shared.__exit__(None, None, None)
-        shown.add("here", get(), copy.run(get))
+        show("here", get(), copy.run(get))
         shared.__exit__(None, None, None)
-        shown.add("both", get(), copy.run(get))
+        show("both", get(), copy.run(get))
 
     asyncio.run(main())
-    return shown.in_any_order()
+    subject.shown.sort(key=str)
 
 
-def scopes_out_of_order(subject):
+@program
+def scopes_out_of_order(subject: Subject) -> None:
     """Scopes that are exited out of order, while a copy of the context is in use."""
-    scope, get = subject_named(subject)
-    shown = Shown()
+    scope, get, show = subject.scope, subject.get, subject.show
 
     async def main() -> None:
         first, second, third = scope(2), scope(5), scope(4)
         first.__enter__()
         second.__enter__()
         first.__exit__(None, None, None)
-        shown.add(get(), await asyncio.to_thread(get))
+        show(get(), await asyncio.to_thread(get))
         third.__enter__()
         second.__exit__(None, None, None)
-        shown.add(get())
+        show(get())
         third.__exit__(None, None, None)
-        shown.add(get())
+        show(get())
 
     asyncio.run(main())
-    return shown.values
 
 
-def forks_in_a_task(subject):
+@program
+def forks_in_a_task(subject: Subject) -> None:
     """A process that is forked in a task has the state of the task."""
-    scope, get = subject_named(subject)
-    shown = Shown()
+    scope, get, show = subject.scope, subject.get, subject.show
 
     async def main() -> None:
         with scope(3):
@@ -216,16 +211,15 @@ def forks_in_a_task(subject):
                 os.write(write, str(get()).encode())
                 os._exit(0)
             os.waitpid(child, 0)
-            shown.add(os.read(read, 9).decode(), get())
+            show(os.read(read, 9).decode(), get())
 
     asyncio.run(main())
-    return shown.values
 
 
-def exits_with_suspended_tasks(subject):
+@program
+def exits_with_suspended_tasks(subject: Subject) -> None:
     """The process exits while tasks are suspended inside scopes."""
-    scope, get = subject_named(subject)
-    shown = Shown()
+    scope, get, show = subject.scope, subject.get, subject.show
 
     async def task(value: int) -> None:
         with scope(value):
@@ -234,9 +228,8 @@ def exits_with_suspended_tasks(subject):
     async def main() -> None:
         kept.append([asyncio.create_task(task(value)) for value in range(1, 50)])
         await asyncio.sleep(0)
-        shown.add(get())
+        show(get())
 
     loop = asyncio.new_event_loop()
     loop.run_until_complete(main())
-    shown.add(get())
-    return shown.values
+    show(get())

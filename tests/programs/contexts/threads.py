@@ -7,49 +7,49 @@ import contextvars
 import gc
 import threading
 
-from subject import Shown, subject_named
+from subjects import Subject, program
 
 
-def threads_of_asyncio_and_executors(subject):
+@program
+def threads_of_asyncio_and_executors(subject: Subject) -> None:
     """`asyncio.to_thread` copies the context; executors and threads have the defaults."""
-    scope, get = subject_named(subject)
-    shown = Shown()
+    scope, get, show = subject.scope, subject.get, subject.show
 
     async def request(value: int) -> None:
         with scope(value):
-            shown.add(value, await asyncio.to_thread(get))
+            show(value, await asyncio.to_thread(get))
             await asyncio.sleep(0.001)
-            shown.add(value, await asyncio.to_thread(get))
+            show(value, await asyncio.to_thread(get))
 
     async def main() -> None:
         await asyncio.gather(*[request(value) for value in range(1, 6)])
-        shown.add("after", await asyncio.to_thread(get))
+        show("after", await asyncio.to_thread(get))
         with scope(5), concurrent.futures.ThreadPoolExecutor(1) as pool:
-            shown.add("executor", await asyncio.get_running_loop().run_in_executor(pool, get))
-            thread = threading.Thread(target=lambda: shown.add("thread", get()))
+            show("executor", await asyncio.get_running_loop().run_in_executor(pool, get))
+            thread = threading.Thread(target=lambda: show("thread", get()))
             thread.start()
             thread.join()
 
     asyncio.run(main())
-    return shown.in_any_order()
+    subject.shown.sort(key=str)
 
 
-def loops_on_threads(subject):
+@program
+def loops_on_threads(subject: Subject) -> None:
     """Event loops on threads, and a loop that runs inside a scope of its thread."""
-    scope, get = subject_named(subject)
-    shown = Shown()
+    scope, get, show = subject.scope, subject.get, subject.show
 
     async def task(value: int) -> None:
-        shown.add("outer", value, get())
+        show("outer", value, get())
         with scope(value):
             await asyncio.sleep(0.001)
-            shown.add("inner", value, get())
+            show("inner", value, get())
 
     def run(value: int) -> None:
         with scope(value):
             asyncio.run(task(value + 1))
-            shown.add("thread", value, get())
-        shown.add("after", value, get())
+            show("thread", value, get())
+        show("after", value, get())
 
     threads = [threading.Thread(target=run, args=(value,)) for value in (1, 4, 6)]
     for thread in threads:
@@ -57,13 +57,13 @@ def loops_on_threads(subject):
     for thread in threads:
         thread.join()
     run(8)
-    return shown.in_any_order()
+    subject.shown.sort(key=str)
 
 
-def context_managers_run_by_pools(subject):
+@program
+def context_managers_run_by_pools(subject: Subject) -> None:
     """Context managers that pools enter and exit on different threads, as FastAPI does with dependencies."""
-    scope, get = subject_named(subject)
-    shown = Shown()
+    scope, get, show = subject.scope, subject.get, subject.show
 
     @contextlib.contextmanager
     def dependency(value: int):
@@ -73,21 +73,21 @@ def context_managers_run_by_pools(subject):
     async def request(value: int) -> None:
         manager = dependency(value)
         await asyncio.to_thread(manager.__enter__)
-        shown.add(value, get(), await asyncio.to_thread(get))
+        show(value, get(), await asyncio.to_thread(get))
         await asyncio.to_thread(manager.__exit__, None, None, None)
-        shown.add(value, get(), await asyncio.to_thread(get))
+        show(value, get(), await asyncio.to_thread(get))
 
     async def main() -> None:
         await asyncio.gather(*[request(value) for value in range(1, 9)])
 
     asyncio.run(main())
-    return shown.in_any_order()
+    subject.shown.sort(key=str)
 
 
-def generators_that_end_on_another_thread(subject):
+@program
+def generators_that_end_on_another_thread(subject: Subject) -> None:
     """Generators that are entered on one thread and end, or are collected, on another."""
-    scope, get = subject_named(subject)
-    shown = Shown()
+    scope, get, show = subject.scope, subject.get, subject.show
 
     def generator():
         with scope(7):
@@ -99,26 +99,25 @@ def generators_that_end_on_another_thread(subject):
     ):
         running = generator()
         first.submit(next, running).result()
-        shown.add("inside", first.submit(get).result())
+        show("inside", first.submit(get).result())
         second.submit(next, running, None).result()
-        shown.add("ended", first.submit(get).result(), second.submit(get).result(), get())
+        show("ended", first.submit(get).result(), second.submit(get).result(), get())
         running = generator()
         first.submit(next, running).result()
         del running
         gc.collect()
-        shown.add("collected", first.submit(get).result(), get())
-    return shown.values
+        show("collected", first.submit(get).result(), get())
 
 
-def contexts_that_are_kept(subject):
+@program
+def contexts_that_are_kept(subject: Subject) -> None:
     """Contexts that are copied inside a scope, and run later, twice, and on another thread."""
-    scope, get = subject_named(subject)
-    shown = Shown()
+    scope, get, show = subject.scope, subject.get, subject.show
 
     with scope(2):
         kept = contextvars.copy_context()
-    shown.add(get(), kept.run(get), kept.run(get))
-    thread = threading.Thread(target=lambda: shown.add(kept.run(get), get()))
+    show(get(), kept.run(get), kept.run(get))
+    thread = threading.Thread(target=lambda: show(kept.run(get), get()))
     thread.start()
     thread.join()
 
@@ -126,7 +125,6 @@ def contexts_that_are_kept(subject):
         with scope(8):
             return [get(), contextvars.copy_context().run(get)]
 
-    shown.add(kept.run(inner), kept.run(get), get())
+    show(kept.run(inner), kept.run(get), get())
     with scope(6):
-        shown.add(contextvars.Context().run(get))
-    return shown.values
+        show(contextvars.Context().run(get))

@@ -8,7 +8,8 @@ rules are those of the model, except for these:
   the copies of a layer have in common: the state in which it was entered.
 * An exit in the state that entered removes the layer there. An exit elsewhere removes it from every state.
 * A write goes to the layer of the current state, and is taken back there or in a copy of that state.
-* A decorated generator pushes its layer at the position of its first resume.
+* A decorated generator pushes its layer below the layers that were entered in earlier resumes and are still
+  open in this context, else as the innermost.
 * The base of a context sets the bits that were written in it; the base of the thread lies below.
 * A captured state is one word. Applied, it is a layer that sets every bit. Installed, it is the base of the
   thread, and the context has no base any more.
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -75,18 +77,19 @@ class State:
     """The state of a thread's own context, of a task or of a copied context: its base, then its layers."""
 
     every: ClassVar[weakref.WeakSet[State]] = weakref.WeakSet()
-    thread: ClassVar[ThreadBase]
-    """The base of the thread on which the model acts."""
+    lock: ClassVar[threading.Lock] = threading.Lock()
+    """Held during each use of `every`, because threads of the fuzzer use the model at once."""
 
     def __init__(self, layers: list[Layer] | None = None) -> None:
         self.layers = layers or [Layer(0, 0)]
-        self.every.add(self)
+        with self.lock:
+            self.every.add(self)
 
     def copy(self) -> State:
         return State([layer.copy() for layer in self.layers])
 
     def word(self) -> int:
-        word = self.thread.word
+        word = CURRENT.thread.word
         for layer in self.layers:
             word = word & ~layer.mask | layer.value
         return word
@@ -103,11 +106,30 @@ class State:
         return layer, old
 
     def push(self, mark: Mark, mask: int, value: int, position: int) -> None:
-        self.layers.append(Layer(mask, value, mark, position))
-        self.layers.sort(key=lambda layer: layer.position)
+        layers = [*self.layers, Layer(mask, value, mark, position)]
+        self.layers = sorted(layers, key=lambda layer: layer.position)
 
     def remove(self, mark: Mark) -> None:
-        self.layers = [layer for layer in self.layers if layer.mark is not mark]
+        # The list is replaced, and only if it changes: other threads of the fuzzer search it.
+        if any(layer.mark is mark for layer in self.layers):
+            self.layers = [layer for layer in self.layers if layer.mark is not mark]
+
+
+class Current(threading.local):
+    """Where the model acts: a context, and the base of a thread. Each thread begins with its own."""
+
+    def __init__(self) -> None:
+        self.state = State()
+        self.thread = ThreadBase()
+
+    def word(self) -> int:
+        return self.state.word()
+
+    def write(self, bit: int, on: bool) -> tuple[Layer, tuple[int, int]]:
+        return self.state.write(bit, on)
+
+
+CURRENT = Current()
 
 
 def _marks(mode: Any) -> list[Mark]:
@@ -117,8 +139,8 @@ def _marks(mode: Any) -> list[Mark]:
 
 
 def _enter_at(mode: Any, position: int) -> None:
-    mark = Mark(MODEL.state)
-    MODEL.state.push(mark, mode.mask, mode.value, position)
+    mark = Mark(CURRENT.state)
+    CURRENT.state.push(mark, mode.mask, mode.value, position)
     _marks(mode).append(mark)
 
 
@@ -128,33 +150,40 @@ def _enter(mode: Any) -> None:
 
 def _exit(mode: Any, *_error: object) -> None:
     marks = _marks(mode)
-    here = [layer.mark for layer in MODEL.state.layers if layer.mark in marks]
+    here = [layer.mark for layer in CURRENT.state.layers if layer.mark in marks]
     if not marks:
         return
     mark = here[-1] if here else marks[-1]
     marks.remove(mark)
-    for state in [MODEL.state] if mark.entered_in is MODEL.state else list(State.every):
+    if mark.entered_in is CURRENT.state:
+        CURRENT.state.remove(mark)
+        return
+    with State.lock:
+        every = list(State.every)
+    for state in every:
         state.remove(mark)
 
 
 def _take_back(mode: Any) -> None:
     if mode._written:
         (place, old), mode._written = mode._written, None
-        for layer in MODEL.state.layers:
+        for layer in CURRENT.state.layers:
             if layer.mark is place.mark:
                 layer.set(mode.mask, *old)
 
 
 def _decorate_generator(new_scope: Callable[[], Any], function: Callable[..., Any]) -> Callable[..., Any]:
-    """Open the scope around each resume, at the position of the first one."""
+    """Open the scope around each resume, above all scopes but those that the generator has open."""
 
     @functools.wraps(function)
     def run(*arguments: Any, **named: Any) -> Any:
         running = function(*arguments, **named)
-        position = next(positions)
+        position, own = 0, set[Mark]()
         resume, sent = running.send, None
         while True:
-            scope = new_scope()
+            scope, start = new_scope(), next(positions)
+            if not any(layer.mark in own for layer in CURRENT.state.layers):
+                position, own = start, set()
             if isinstance(scope, MODEL.SetMode):
                 _take_back(scope)
             _enter_at(scope, position)
@@ -165,6 +194,8 @@ def _decorate_generator(new_scope: Callable[[], Any], function: Callable[..., An
             finally:
                 sent = None
                 _exit(scope)
+                above = [layer for layer in CURRENT.state.layers if layer.position > position]
+                own = {layer.mark for layer in above if layer.mark in own or layer.position > start}
             try:
                 resume, sent = running.send, (yield produced)
             except BaseException as error:
@@ -173,8 +204,7 @@ def _decorate_generator(new_scope: Callable[[], Any], function: Callable[..., An
     return run
 
 
-# Of code that runs outside of the steps.
-MODEL.state, State.thread = State(), ThreadBase()
+MODEL.state = CURRENT
 MODEL.Mode.__enter__ = _enter
 MODEL.Mode.__exit__ = _exit
 MODEL.SetMode._take_back = _take_back
@@ -197,24 +227,23 @@ class Captured(MODEL.Mode):  # type: ignore[misc]
 @contextmanager
 def activated(state: State, thread: ThreadBase | None = None) -> Iterator[None]:
     """Let the model's modes use this state, on this thread or the present one."""
-    before = MODEL.state, State.thread
-    MODEL.state, State.thread = state, thread or State.thread
+    before = CURRENT.state, CURRENT.thread
+    CURRENT.state, CURRENT.thread = state, thread or CURRENT.thread
     try:
         yield
     finally:
-        MODEL.state, State.thread = before
+        CURRENT.state, CURRENT.thread = before
 
 
 def capture() -> int:
     """Return all effective bits."""
-    word: int = MODEL.state.word()
-    return word
+    return CURRENT.word()
 
 
 def install(word: int) -> None:
     """Replace the base of the thread, and remove that of the active state."""
-    MODEL.state.layers[0] = Layer(0, 0)
-    State.thread.word = word
+    CURRENT.state.layers[0] = Layer(0, 0)
+    CURRENT.thread.word = word
 
 
 def run(word: int, action: Callable[[], T]) -> T:

@@ -13,7 +13,7 @@ class InContext:
     """A copy of the context, in which each action runs."""
 
     def __init__(self) -> None:
-        self.state = modes_model.MODEL.state.copy()
+        self.state = modes_model.CURRENT.state.copy()
 
     def send(self, action: Action) -> Any:
         with modes_model.activated(self.state):
@@ -32,7 +32,7 @@ class Task(Resumed):
     """A task, in whose context each step and the cleanup run; the creator's context is copied."""
 
     def __init__(self, inner: Any) -> None:
-        self.state = modes_model.MODEL.state.copy()
+        self.state = modes_model.CURRENT.state.copy()
         with modes_model.activated(self.state):
             super().__init__(inner)
 

@@ -437,8 +437,8 @@ impl Drop for Changing {
     }
 }
 
-/// Calls `enter`, in which a scope enters a layer at an earlier position: that of the first resume of a generator, so that
-/// scopes that the generator has open remain above.
+/// Calls `enter`, in which a scope enters a layer at an earlier position: that of an earlier resume of a generator, so
+/// that scopes that the generator has open remain above.
 #[doc(hidden)]
 pub fn enter_at<R>(position: Position, enter: impl FnOnce() -> R) -> R {
     let replaced = with_tls(|current| current.position.replace(Some(position)));

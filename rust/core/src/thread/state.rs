@@ -251,6 +251,14 @@ impl State {
         iterate(&self.head).find(|node| accepts(&node.layer.mark))
     }
 
+    /// Returns the positions of the layers above a position, from the innermost.
+    pub(super) fn positions_above(&self, position: Position) -> Vec<Position> {
+        iterate(&self.head)
+            .map(|node| node.layer.mark.position)
+            .take_while(|found| *found > position)
+            .collect()
+    }
+
     /// Returns the marks of layers that `earlier` does not contain and that have not ended.
     pub(super) fn entered_since(&self, earlier: &State) -> Vec<Arc<Mark>> {
         let is_new = |mark: &Arc<Mark>| {
