@@ -4,7 +4,7 @@
 created and used on the thread of the test; the state of the current step is assigned to that variable. The
 rules are those of the model, except for these:
 
-* A copy of a context has the layers of the original, and later changes of one do not reach the other. A `Mark`
+* A copy of a context has the layers of the original; later changes of one do not reach the other. A `Mark`
   is what the copies of a layer have in common: the state in which it was entered.
 * An exit in the state that entered removes the layer there. An exit elsewhere removes it from every state.
 * A write changes the layer of the current state, and is taken back there or in a copy of that state.
