@@ -2,8 +2,8 @@
 
 `pythons.py [3.N ...] [-- PYTEST ARGUMENTS]` searches `PATH`, pyenv's versions and the folders of the variable
 `PYTHONS` (colon-separated) for the versions that pyproject.toml lists, or for the given ones. It uses the
-newest release of each, creates an environment for it in `.venv-pythons`, installs the wheel of the working
-tree there, and runs pytest. The exit status is 1 if a suite fails, crashes or hangs.
+newest release of each, creates an environment for it in `.venv-pythons`, installs the release wheel of the
+working tree there, and runs pytest. The exit status is 1 if a suite fails, crashes or hangs.
 """
 
 import contextlib
@@ -42,6 +42,7 @@ print(json.dumps({
     "usable": gil and sys.implementation.name == "cpython",
     "version": list(sys.version_info),
     "libraries": str(sysconfig.get_config_var("LIBDIR")) if shared else "",
+    "headers": sysconfig.get_path("include"),
 }))
 """
 
@@ -54,6 +55,8 @@ class Interpreter:
     version: tuple[int, int, int, str, int]
     libraries: str
     """The folder of its shared library, or an empty string."""
+    headers: str
+    """The folder of its headers."""
 
     @property
     def minor(self) -> str:
@@ -129,7 +132,7 @@ def query(path: Path) -> Interpreter | None:
     if not answer["usable"]:
         return None
     major, minor, patch, level, serial = answer["version"]
-    return Interpreter(path, (major, minor, patch, level, serial), answer["libraries"])
+    return Interpreter(path, (major, minor, patch, level, serial), answer["libraries"], answer["headers"])
 
 
 def find(wanted: list[str]) -> dict[str, Interpreter]:
@@ -188,13 +191,16 @@ def suite(interpreter: Interpreter, arguments: list[str]) -> list[list[str]]:
         return [[*pytest, *arguments]]
     # Tests that compare durations run alone.
     parallel = ["-n", str(WORKERS), "--dist", "worksteal"]
-    return [[*pytest, *parallel, "--full", "-m", "not timing"], [*pytest, "-m", "timing"]]
+    return [[*pytest, *parallel, "--full", "-m", "not timing"], [*pytest, "--full", "-m", "timing"]]
 
 
 def variables(interpreter: Interpreter) -> dict[str, str]:
     """Return the environment variables of one suite."""
     result = steps.environment()
     result["PYO3_PYTHON"] = interpreter.python
+    # Debian's pyconfig.h includes another one by its path from the parent folder.
+    parent = str(Path(interpreter.headers).parent)
+    result["CPATH"] = os.pathsep.join(filter(None, [parent, os.environ.get("CPATH", "")]))
     if interpreter.libraries:
         name = "DYLD_LIBRARY_PATH" if sys.platform == "darwin" else "LD_LIBRARY_PATH"
         result[name] = os.pathsep.join(filter(None, [interpreter.libraries, os.environ.get(name, "")]))
@@ -292,7 +298,7 @@ def main(given: list[str]) -> int:
         return 1
     wanted = versions or supported()
     found = find(wanted)
-    wheel = package.build(ROOT, package.WHEELS, "dev")
+    wheel = package.build(ROOT, package.WHEELS, "release")
     outcomes = {minor: attempt(each, wheel, arguments) for minor, each in found.items()}
     print()
     for minor in wanted:

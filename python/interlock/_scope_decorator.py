@@ -9,7 +9,7 @@ import warnings
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from typing import Any, Protocol, TypeVar, cast
 
-from interlock._core.state import enter_at, new_position
+from interlock._core.state import enter_at, new_position, positions_above
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -89,41 +89,56 @@ def _scope_factory(scope: Scope) -> Callable[[], Scope]:
     return _clone_of(scope) or (lambda: scope)
 
 
-class _Resume:
-    """Enters a scope for one resume, below the scopes that the generator has open."""
+class _Resumes:
+    """Enters the scope of a decorated generator around each resume: above all scopes but the generator's own.
 
-    __slots__ = ("_position", "_scope")
+    The generator has the scopes that were entered during its resumes and are still open. A resume enters at
+    the position of an earlier one, below them, or at the top if there are none in the present context.
+    """
 
-    def __init__(self, scope: Scope, position: int) -> None:
-        self._scope = scope
-        self._position = position
+    __slots__ = ("_new_scope", "_own", "_position", "_scope", "_start")
+
+    def __init__(self, new_scope: Callable[[], Scope]) -> None:
+        self._new_scope = new_scope
+        self._own: frozenset[int] = frozenset()
+        self._position = self._start = 0
 
     def __enter__(self) -> None:
+        self._scope = self._new_scope()
+        self._start = new_position()
+        if not self._own or self._own.isdisjoint(positions_above(self._position)):
+            self._position, self._own = self._start, frozenset()
         enter_at(self._scope, self._position)
 
     def __exit__(self, kind: object, error: object, traceback: object) -> object:
-        return self._scope.__exit__(kind, error, traceback)
+        result = self._scope.__exit__(kind, error, traceback)
+        if above := positions_above(self._position):
+            self._own = frozenset(each for each in above if each > self._start or each in self._own)
+        else:
+            self._own = frozenset()
+        return result
 
 
 def wrap_resumable(
-    new_scope: Callable[[], Scope], start: Callable[..., Any]
+    new_scope: Callable[[], Scope], start: Callable[..., Any], resumes: _Resumes | None = None
 ) -> Callable[..., Generator[Any, Any, Any]]:
     """Return a generator function that enters a scope around each resume of another generator.
 
     Args:
         new_scope: Returns the scope for one resume.
         start: Returns the generator, the coroutine that is awaited, or one step of an async generator.
+        resumes: The resumes of the generator, if this is one of several steps.
 
     """
 
     def run(*arguments: Any, **named: Any) -> Generator[Any, Any, Any]:
         running = start(*arguments, **named)
-        position = new_position()
+        resumed = _Resumes(new_scope) if resumes is None else resumes
         resume: Callable[[Any], Any] = running.send
         sent: Any = None
         while True:
             try:
-                with _Resume(new_scope(), position):
+                with resumed:
                     produced = resume(sent)
             except StopIteration as end:
                 return end.value
@@ -163,11 +178,12 @@ def _decorate_coroutine(scope: Scope, function: Callable[..., Any]) -> Callable[
 
 
 def _decorate_async_generator(scope: Scope, function: Callable[..., Any]) -> Callable[..., Any]:
-    awaited = types.coroutine(wrap_resumable(_scope_factory(scope), lambda step: step))
+    new_scope = _scope_factory(scope)
 
     @functools.wraps(function)
     async def run(*arguments: Any, **named: Any) -> AsyncGenerator[Any, Any]:
         generator = function(*arguments, **named)
+        awaited = types.coroutine(wrap_resumable(new_scope, lambda step: step, _Resumes(new_scope)))
         resume: Callable[[Any], Any] = functools.partial(_first_step, generator)
         sent: Any = None
         while True:

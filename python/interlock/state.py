@@ -16,17 +16,18 @@ import functools
 import sys
 import warnings
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, Self, TypeVar, cast, final
 
 from interlock._core import state as _native
 from interlock._core.state import TRACED, ScopeBarrier, StateScope, open_scopes
+from interlock._features import attribute_error
 from interlock._quote import shown
 from interlock._scope_decorator import decorate
 from interlock.errors import ScopeWarning
 
 if TYPE_CHECKING:
+    from interlock._executor import Executor as Executor
     from interlock.accelerator import DeviceLike
 
 __all__ = [
@@ -113,8 +114,7 @@ class ThreadState(_native.ThreadState):
         given: Any = function
         if not callable(given) and not isinstance(given, classmethod):
             raise TypeError(f"wrap: function must be callable, got {type(given).__name__}")
-        wrapped = decorate(self.apply(), function)
-        return cast(_Function, _Wrapped(wrapped, self)) if isinstance(wrapped, FunctionType) else wrapped
+        return _wrapped(self.apply(), function)
 
 
 class _Wrapped(functools.partial[Any]):
@@ -124,14 +124,15 @@ class _Wrapped(functools.partial[Any]):
     """
 
     __qualname__: str
-    __wrapped__: Callable[..., Any]
 
-    def __new__(cls, function: FunctionType, _state: ThreadState) -> Self:
+    def __new__(cls, function: FunctionType, _scope: StateScope, _given: Callable[..., Any]) -> Self:
         return super().__new__(cls, function)
 
-    def __init__(self, function: FunctionType, state: ThreadState) -> None:
+    def __init__(self, function: FunctionType, scope: StateScope, given: Callable[..., Any]) -> None:
         functools.update_wrapper(self, function)
-        self._state = state
+        # Not the state, which would be a second owner of its hooks: the collector visits hooks of one owner.
+        self._scope = scope
+        self._given = given
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         return self if instance is None else MethodType(self, instance)
@@ -142,12 +143,12 @@ class _Wrapped(functools.partial[Any]):
             found = getattr(found, part, None)
         if found is self:
             return self.__qualname__
-        if found is not self.__wrapped__:
+        if found is not self._given:
             raise TypeError(
                 f"wrap: the result of wrapping {shown(self.__qualname__)} cannot be pickled, because the "
                 f"module {shown(self.__module__)} has no such function; define it there"
             )
-        return _wrapped, (self._state, self.__wrapped__)
+        return _wrapped, (self._scope, self._given)
 
     def __copy__(self) -> Self:
         return self
@@ -156,9 +157,12 @@ class _Wrapped(functools.partial[Any]):
         return self
 
 
-def _wrapped(state: ThreadState, function: _Function) -> _Function:
-    """Return the function of a pickle."""
-    return state.wrap(function)
+def _wrapped(scope: StateScope, function: _Function) -> _Function:
+    """Return `function` with the scope around each call; a pickle calls this."""
+    wrapped = decorate(scope, function)
+    if not isinstance(wrapped, FunctionType):
+        return wrapped
+    return cast(_Function, _Wrapped(wrapped, scope, function))
 
 
 def capture(*, pin: bool = False) -> ThreadState:
@@ -186,36 +190,6 @@ def capture(*, pin: bool = False) -> ThreadState:
     if not isinstance(pin, bool):
         raise TypeError(f"capture: pin must be a bool, got {type(pin).__name__}")
     return ThreadState(pin=pin)
-
-
-class Executor(ThreadPoolExecutor):
-    """A thread pool whose calls run in the state of the caller of `submit`.
-
-    The arguments are those of `concurrent.futures.ThreadPoolExecutor`, whose threads have the defaults.
-
-    Example:
-        >>> import interlock
-        >>> with interlock.Executor(1) as pool, interlock.no_grad():
-        ...     pool.submit(interlock.is_grad_enabled).result()
-        False
-
-    """
-
-    def submit(
-        self,
-        fn: Callable[_Arguments, _Result],
-        /,
-        *args: _Arguments.args,
-        **kwargs: _Arguments.kwargs,
-    ) -> Future[_Result]:
-        """Call `fn` with the arguments on a thread of the pool, in the state of this call; return its future.
-
-        Raises:
-            TypeError: `fn` is not callable.
-            RuntimeError: The pool was shut down.
-
-        """
-        return super().submit(capture().run, fn, *args, **kwargs)
 
 
 class _Unchanged(enum.Enum):
@@ -288,6 +262,18 @@ def scope_barrier() -> ScopeBarrier:
 
     """
     return ScopeBarrier()
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """Import `Executor` on its first use, because `concurrent.futures` is slow to import."""
+        if name != "Executor":
+            raise attribute_error(__name__, name)
+        from interlock._executor import Executor
+
+        globals()[name] = Executor
+        return Executor
 
 
 def _warn_unclosed_scopes() -> None:

@@ -35,11 +35,13 @@ MEMORY = 64 << 20
 ADDRESS_SPACE = 2 << 30
 # Calls that read each element. For a huge tensor, whose elements share memory, they do not end in time.
 LOOPS = {
-    "__delattr__", "__getattr__", "__iadd__", "__imul__", "__isub__", "__iter__", "__itruediv__",
-    "__setattr__", "__setitem__", "add", "add_", "amax", "amin", "argmax", "argmin", "array", "asarray",
-    "backward", "cat", "concatenate", "contains", "copy_", "cross_entropy", "div_", "extend", "fill_",
-    "grad", "iadd", "imatmul", "imul", "ipow", "isnan", "isub", "itruediv", "list", "matmul", "max",
-    "mean", "min", "mul_", "reversed", "set", "setitem", "stack", "sub_", "sum", "zero_",
+    "_Checkpoint", "_report", "__delattr__", "__getattr__", "__iadd__", "__imul__", "__isub__", "__iter__",
+    "__itruediv__", "__setattr__", "__setitem__", "add", "add_", "amax", "amin", "aminmax", "argmax",
+    "argmin", "array", "as_tensor", "asarray", "backward", "cat", "concatenate", "contains", "copy_",
+    "count_nonzero", "cross_entropy", "div_", "einsum", "extend", "fill_", "grad", "iadd", "imatmul", "imul",
+    "ipow", "isnan", "isub", "itruediv", "list", "logsumexp", "matmul", "max", "mean", "min", "mul_", "norm",
+    "prod", "reversed", "set", "setitem", "stack", "std", "std_mean", "sub_", "sum", "tensor", "var",
+    "var_mean", "zero_",
 }  # fmt: skip
 MOST_ELEMENTS = 1 << 24
 SECONDS_OF_A_FORK = 20.0
@@ -90,7 +92,11 @@ def is_huge(value: Any) -> bool:
         return int(value.numel()) > MOST_ELEMENTS
     if kind is np.ndarray:
         return int(value.size) > MOST_ELEMENTS
-    return kind in (list, tuple) and any(is_huge(each) for each in value if type(each) not in (list, tuple))
+    if issubclass(kind, tuple):
+        value = tuple.__iter__(value)  # A hostile value has an `__iter__` of its own.
+    elif kind is not list:
+        return False
+    return any(is_huge(each) for each in value if not issubclass(type(each), (list, tuple)))
 
 
 class Episode:

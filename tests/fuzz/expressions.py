@@ -461,7 +461,7 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
         "(lambda w: [w, w.resize_({count}, 2).resize_({shape})])(x.detach().clone())",
         "(lambda w: [w, T.mul(x.detach(), {factor}, out=w[1:2])])(y.detach().clone())",
         "x.detach().resize_as_(y).fill_(1)",
-        "T.resize_as_(x.detach(), x[:1])",
+        "T.resize_as_(x.detach().contiguous(), x[:1])",
         "T.sub(x.detach(), y.detach(), out=z.detach().resize_(0))",
     ),
 }

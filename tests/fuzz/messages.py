@@ -67,7 +67,7 @@ OF_PYTHON = re.compile(
     # `Level(value, names, module=...)` creates an enum, and `Snapshot(iterable)` is a tuple.
     r"|\.(Level|Source|Extent|\w+Backend|NumberedEnum)(?!\.\w)|\.Snapshot(?!\.)|\.FunctionMeta\b"
     # Only Python calls them, with a name or a text.
-    r"|\.__getattr__$|\.__format__$|\.(AllocatorConfig|cuFFT\w+|settings\.\w+)\.__\w+attr__$"
+    r"|\.__getattr__$|\.__format__$|\.__(release_)?buffer__$|\.(AllocatorConfig|cuFFT\w+|settings\.\w+)\.__\w+attr__$"
     # Only `interlock.settings` calls them.
     r"|\.integrations\.|\.settings\.(_|Enabled$)"
     r"|\.(decorate|open_to_write|attribute_error|remove_missing)$"

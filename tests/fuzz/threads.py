@@ -1,6 +1,6 @@
 """Threads fuzz: several threads change modes, flags and devices at once, each checked against a model.
 
-Modes are compared with the model `tests/models/modes.py`, which has a state for each thread.
+Modes are compared with the model of tests/unit/state/modes_model.py, which has a state for each context.
 Flags and the current device that a thread has set follow a small model here; a flag that it has not set
 may have any value that some thread writes. When all threads have ended, all memory of the devices must be
 released.
@@ -9,6 +9,7 @@ released.
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import gc
 import random
 import sys
@@ -103,6 +104,7 @@ class Actor:
         self.layers: list[Layer] = []
         self.base_device = 0
         self.pending: list[threading.Event] = []
+        self.contexts: list[tuple[contextvars.Context, modes_model.State]] = []
         self.freezes: list[Any] = []
         self.buffers: list[tuple[Any, int]] = []
         self.tensors: list[tuple[Any, float]] = []
@@ -147,6 +149,7 @@ class Actor:
         for scope in self.freezes:
             self.unfreeze(scope)
         self.layers.clear()
+        self.contexts.clear()
         self.buffers.clear()
         self.tensors.clear()
         self.streams.clear()
@@ -157,7 +160,7 @@ class Actor:
         got, want = modes(), modes_model.shown(modes_model.capture())
         if got != want:
             raise Wrong(f"modes are {got}, the model has {want}")
-        if interlock.is_grad_enabled() != bool(MODEL.state.word() & MODEL.GRAD):
+        if interlock.is_grad_enabled() != bool(modes_model.capture() & MODEL.GRAD):
             raise Wrong("is_grad_enabled differs from the captured modes")
 
     def decided(self, name: str) -> tuple[bool, Any]:
@@ -256,6 +259,34 @@ class Actor:
                 ours.__exit__(None, None, None)
                 models.__exit__(None, None, None)
                 done.set()
+
+    def copy_context(self) -> None:
+        """Copy the context with its open scopes."""
+        self.contexts.append((contextvars.copy_context(), modes_model.CURRENT.state.copy()))
+        del self.contexts[:-3]
+
+    def use_copy(self) -> None:
+        """Enter, write and exit in a copy of the context; it may exit a scope of the original, too."""
+        if not self.contexts:
+            return
+        context, state = self.random.choice(self.contexts)
+
+        def act() -> None:
+            with modes_model.activated(state):
+                self.check_modes()
+                ours, models = interlock.no_grad(), MODEL.no_grad()
+                ours.__enter__()
+                models.__enter__()
+                self.set_mode()
+                self.check_modes()
+                if self.layers and self.random.random() < 0.2:
+                    self.exit_scope()
+                    self.check_modes()
+                ours.__exit__(None, None, None)
+                models.__exit__(None, None, None)
+                self.check_modes()
+
+        context.run(act)
 
     def decorated(self) -> None:
         """Call a decorated function."""
@@ -571,6 +602,8 @@ ACTIONS: dict[Callable[[Actor], None], float] = {
     Actor.set_mode: 8,
     Actor.hand_over: 2,
     Actor.take_over: 4,
+    Actor.copy_context: 3,
+    Actor.use_copy: 6,
     Actor.decorated: 3,
     Actor.generator: 5,
     Actor.capture: 3,

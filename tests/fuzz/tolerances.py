@@ -87,6 +87,9 @@ def difference(
             scale = max([scale, *finite.tolist()])
         allowed = relative * np.maximum(np.abs(want), scale) + 4 * smallest
         same = (got == want) | (np.isnan(got) & np.isnan(want))
+        if CLASSES.get(name) == "second":
+            # Of an infinity PyTorch's formulas multiply 0 by infinity where the limit exists, as for acosh.
+            same |= np.isnan(want)
         if name in PRODUCTS and scale > largest:
             # A product of two elements overflows unless it is added without intermediate rounding (FMA).
             same |= ~np.isfinite(got) & ~np.isfinite(want)

@@ -20,8 +20,12 @@ class PyTorch:
         self.process = self.start()
 
     def start(self) -> subprocess.Popen[str]:
-        """Start the process."""
-        variables = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+        """Start the process, without the sanitizer that may run in this one."""
+        variables = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith("PYTHON") and name != "LD_PRELOAD"
+        }
         return subprocess.Popen(
             [self.python, "-m", "tests.fuzz.torch_side"],
             cwd=ROOT,

@@ -131,7 +131,8 @@ def test_import_maps_no_vendor_library_although_all_are_installed(tmp_path: Path
 # The budget of a release, which `--full` tests. A build without optimization maps more code and initializes
 # it more slowly.
 MEGABYTES = 15.0
-MILLISECONDS = 30.0
+# Times the start of bare Python, because machines differ in speed; the benchmark has the time.
+STARTS = 3.0
 WITHOUT_OPTIMIZATION = 5 / 3
 # Enough for a slow phase of a shared machine; most runs need three.
 ROUNDS = 200
@@ -162,15 +163,15 @@ def test_import_stays_within_its_budget_of_memory(tmp_path: Path, full: bool) ->
 
 @pytest.mark.timing
 def test_import_stays_within_its_budget_of_time(full: bool) -> None:
-    """Return the minimum CPU time of several runs, which other load affects least."""
-    allowed = MILLISECONDS * (1 if full else WITHOUT_OPTIMIZATION)
+    # The minimum CPU time of several runs, which other load affects least.
+    allowed = STARTS * (1 if full else WITHOUT_OPTIMIZATION)
     bare, imported = [], []
     for _ in range(ROUNDS):
         bare.append(milliseconds("pass"))
         imported.append(milliseconds("import interlock"))
-        if len(imported) > 2 and min(imported) - min(bare) <= allowed:
+        if len(imported) > 2 and min(imported) / min(bare) - 1 <= allowed:
             return
-    pytest.fail(f"{min(imported) - min(bare):.1f} ms of CPU time, {allowed} are allowed")
+    pytest.fail(f"{min(imported) / min(bare) - 1:.1f} times the start of Python, {allowed:.1f} are allowed")
 
 
 def milliseconds(code: str) -> float:

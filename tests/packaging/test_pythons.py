@@ -28,7 +28,7 @@ def interpreter(folder: Path, minor: str, printed: str) -> None:
 
 
 def described(*version: int | str, usable: bool = True) -> str:
-    return json.dumps({"version": version, "usable": usable, "libraries": ""})
+    return json.dumps({"version": version, "usable": usable, "libraries": "", "headers": ""})
 
 
 def test_newest_usable_release_of_each_version_is_selected(tmp_path: Path) -> None:

@@ -49,8 +49,8 @@ def explain(name: str | Flag[Any]) -> Explanation:
     flags.
 
     Args:
-        name: The dotted name of a flag, such as `cudnn.enabled`, or a `Flag`; `state.grad` and the other names
-            that `snapshot` has for modes and devices, too.
+        name: The dotted name of a flag, such as `cudnn.enabled`, or a `Flag`; `state.grad` and the other
+            names that `snapshot` has for modes and devices, too.
 
     Raises:
         UnknownFlagError: There is no flag of this name.

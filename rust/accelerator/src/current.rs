@@ -38,9 +38,13 @@ pub fn current_device() -> Result<Device> {
 
 /// Returns the index of the current device of this thread if this process uses a driver. Starts no driver and never
 /// blocks.
-#[doc(hidden)]
 pub fn current_index() -> Option<DeviceIndex> {
     registry::try_accelerator().map(current_index_of)
+}
+
+/// Checks that a device, which was passed to `operation`, exists. The first call starts the driver and fixes it.
+pub fn check_device(device: Device, operation: &'static str) -> Result<()> {
+    resolve(Some(device), operation).map(drop)
 }
 
 /// Makes a device the current one of this thread, until the innermost open scope that sets it is exited.

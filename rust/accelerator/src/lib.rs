@@ -21,12 +21,11 @@ mod stream;
 mod wait;
 
 pub use current::{
-    DeviceScope, begin_wait, current_device, current_index, current_stream, default_device, device_guard,
-    memory_info, properties, set_default_device, set_device, set_stream, synchronize,
+    DeviceScope, begin_wait, current_device, current_stream, default_device, device_guard, memory_info,
+    properties, set_default_device, set_device, set_stream, synchronize,
 };
 pub use event::Event;
 pub use graph::{Graph, new_pool};
-pub use interlock_core::base::backoff::Backoff;
 #[doc(inline)]
 pub use interlock_core::device::{Device, DeviceIndex, DeviceType};
 #[cfg(feature = "cuda")]
@@ -41,11 +40,19 @@ pub use interlock_host as host;
 pub use interrupt::{check_interrupts, set_interrupt_check};
 pub use plan_cache::PlanCache;
 pub use registry::{
-    KnownDevices, current_accelerator, device_count, known_devices, parse_device, register_driver, required,
-    stale_env_warning, unavailable_reason, use_driver, use_named,
+    current_accelerator, device_count, parse_device, register_driver, required, unavailable_reason,
+    use_driver, use_named,
 };
 pub use stream::{Stream, StreamKind, priority_range, streams_of};
-pub use wait::{HostFnScope, Wait};
+pub use wait::Wait;
+
+#[doc(hidden)]
+pub mod internal {
+    //! What other crates of this workspace use, and programs do not need.
+    pub use super::current::{check_device, current_index};
+    pub use super::registry::{KnownDevices, known_devices, stale_env_warning};
+    pub use super::wait::HostFnScope;
+}
 
 /// Returns whether an accelerator with at least one device is available. Does not fix the driver.
 pub fn is_available() -> bool {

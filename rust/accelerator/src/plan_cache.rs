@@ -2,7 +2,8 @@
 //! and not while flags are frozen.
 
 use interlock_core::base::sync::RelaxedU64;
-use interlock_core::flags::{InputValue, parse_count, write_unless_frozen};
+use interlock_core::flags::InputValue;
+use interlock_core::flags::internal::{parse_count, write_unless_frozen};
 
 use crate::{Device, DeviceType, Error, Result, current, registry};
 

@@ -134,7 +134,6 @@ fn parse_selection(text: &str) -> DriverSelection {
 
 /// Returns a warning if the environment has changed since the driver was fixed or started, once for each change: the
 /// change has no effect.
-#[doc(hidden)]
 pub fn stale_env_warning() -> Option<String> {
     stale_selection_warning().or_else(|| {
         let changed = selected_driver().ok()?.stale_env_warning();
@@ -179,7 +178,6 @@ pub(super) fn selected_driver() -> Result<Arc<dyn Driver>, String> {
 }
 
 /// The results of the queries for devices, where no driver has to be queried for them.
-#[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownDevices {
     /// The result of [`current_accelerator`].
@@ -193,7 +191,6 @@ pub struct KnownDevices {
 /// thread that is attached to an interpreter need not detach.
 ///
 /// Each call reads the environment: until a driver is in use for the selection, afterwards to detect changes.
-#[doc(hidden)]
 pub fn known_devices() -> Option<KnownDevices> {
     if let Some(in_use) = try_accelerator() {
         let (text, warning) = (read_env(), in_use.driver().stale_env_warning());

@@ -14,7 +14,8 @@ use interlock_driver::{
 };
 
 use super::accelerator::Accelerator;
-use super::{Device, Error, Event, HostFnScope, Result, Wait, current};
+use super::wait::HostFnScope;
+use super::{Device, Error, Event, Result, Wait, current};
 
 /// A stream of the accelerator: a queue of work for one device. Clones refer to the same stream.
 ///

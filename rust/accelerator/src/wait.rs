@@ -71,7 +71,6 @@ thread_local! {
 }
 
 /// Marks this thread as running a host function of a stream until it is dropped.
-#[doc(hidden)]
 #[derive(Debug)]
 pub struct HostFnScope {
     previous: Option<StreamHandle>,

@@ -3,9 +3,8 @@
 use std::ffi::c_void;
 
 use interlock::base::quote::one_line;
-use interlock::dispatch::{
-    self, Call, Considered, ForeignRecord, Outcome, Reason, Recording, Rounding, Sums, intern_name,
-};
+use interlock::dispatch::internal::{self, ForeignRecord, intern_name};
+use interlock::dispatch::{Call, Considered, Outcome, Reason, Recording, Rounding, Sums};
 use interlock_capi::sys::*;
 
 use crate::arguments::{
@@ -26,7 +25,7 @@ unsafe impl Sized32 for InterlockCall {
 }
 
 pub(crate) unsafe extern "C" fn is_recorded() -> u8 {
-    u8::from(dispatch::is_recorded())
+    u8::from(internal::is_recorded())
 }
 
 pub(crate) unsafe extern "C" fn note(call: *const InterlockCall, error: *mut InterlockError) -> i32 {
@@ -47,7 +46,7 @@ pub(crate) unsafe extern "C" fn note(call: *const InterlockCall, error: *mut Int
             let notes = array("dispatch_note: call.notes", call.notes, call.notes_count)?;
             let note =
                 |note: &InterlockText| Ok(one_line(text("dispatch_note: call.notes", *note)?).into_owned());
-            dispatch::note_foreign(ForeignRecord {
+            internal::note_foreign(ForeignRecord {
                 operation,
                 arguments: one_line(arguments).into_owned(),
                 composite,

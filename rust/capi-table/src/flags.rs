@@ -1,6 +1,7 @@
 //! The entries for flags.
 
-use interlock::backends::{self, FlagDecl, FlagKind, FlagSpec, FlagType, InputValue, SourceLocation, Value};
+use interlock::backends::internal::{self, FlagKind};
+use interlock::backends::{self, FlagDecl, FlagSpec, FlagType, InputValue, SourceLocation, Value};
 use interlock::state;
 use interlock_capi::sys::*;
 
@@ -43,7 +44,7 @@ fn id_of(spec: &'static FlagSpec) -> u32 {
 /// Returns the flag with an id of the table.
 #[inline]
 fn find_by_id(id: u32) -> Option<&'static FlagSpec> {
-    backends::of_id(id.checked_sub(1)?)
+    internal::of_id(id.checked_sub(1)?)
 }
 
 fn describe(spec: &'static FlagSpec) -> InterlockFlag {

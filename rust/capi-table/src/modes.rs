@@ -1,6 +1,6 @@
 //! The entries for modes.
 
-use interlock::autograd::{self, Mode};
+use interlock::autograd::{self, Mode, internal};
 use interlock::state;
 use interlock_capi::sys::*;
 
@@ -33,7 +33,7 @@ pub(crate) unsafe extern "C" fn enter(
     unsafe {
         run(error, || {
             check_bits("modes_enter", decided, modes)?;
-            store_guard("modes_enter", guard, || Ok(autograd::enter_bits(decided, modes)))
+            store_guard("modes_enter", guard, || Ok(internal::enter_bits(decided, modes)))
         })
     }
 }
@@ -55,7 +55,7 @@ pub(crate) unsafe extern "C" fn write(decided: u8, modes: u8, error: *mut Interl
         run(error, || {
             check_bits("modes_write", decided, modes)?;
             check_thread("modes_write")?;
-            Ok(autograd::write_bits(decided, modes)?)
+            Ok(internal::write_bits(decided, modes)?)
         })
     }
 }

@@ -1,6 +1,7 @@
 //! The entries for scopes of flags and for guards.
 
-use interlock::backends::{FlagScope, FlagScopeBuilder, Purpose, SourceLocation};
+use interlock::backends::internal::{FlagScopeBuilder, Purpose};
+use interlock::backends::{FlagScope, SourceLocation};
 use interlock::state::{self, RawGuard, ScopeGuard};
 use interlock_capi::sys::*;
 

@@ -41,8 +41,7 @@ pub(crate) unsafe extern "C" fn install(state: *const InterlockState, error: *mu
         run(error, || {
             let state = Handle::target("state_install: state", state)?;
             check_thread("state_install")?;
-            state.install();
-            Ok(())
+            Ok(state.install()?)
         })
     }
 }

@@ -1,6 +1,7 @@
 //! Values of flags.
 
-use interlock::backends::{InputValue, PlainValue, PriorityOrder, Value};
+use interlock::backends::internal::PlainValue;
+use interlock::backends::{InputValue, PriorityOrder, Value};
 use interlock_capi::sys::*;
 use once_cell::race::OnceBox;
 

@@ -20,7 +20,6 @@ mod num_threads;
 mod process_defaults;
 pub mod thread;
 
-pub use base::env::EnvSnapshot;
 pub use error::{Error, Result};
 pub use num_threads::{num_threads, set_num_threads};
 pub use process_defaults::ProcessDefaults;

@@ -2,7 +2,7 @@
 
 use crate::Result;
 use crate::device::{Device, DeviceIndex};
-use crate::flags::write_unless_frozen;
+use crate::flags::internal::write_unless_frozen;
 use crate::modes::{Mode, inference_bits};
 use crate::thread::{Masked, ProcessValues};
 
@@ -89,7 +89,8 @@ mod tests {
     use super::*;
     use crate::device::DeviceType;
     use crate::flags::{FreezeScope, SourceLocation};
-    use crate::modes::{enable_grad, is_grad_enabled, is_inference_mode_enabled, no_grad, write_bits};
+    use crate::modes::internal::write_bits;
+    use crate::modes::{enable_grad, is_grad_enabled, is_inference_mode_enabled, no_grad};
     use crate::thread::{ThreadState, current_device, default_device, look};
 
     fn change(change: impl FnOnce(&mut ProcessDefaults)) {

@@ -41,9 +41,7 @@
 pub use interlock_accelerator as accelerator;
 #[doc(hidden)]
 pub use interlock_core::base;
-pub use interlock_core::{
-    EnvSnapshot, Error, ProcessDefaults, Result, dispatch, libraries, num_threads, set_num_threads,
-};
+pub use interlock_core::{Error, ProcessDefaults, Result, dispatch, libraries, num_threads, set_num_threads};
 
 pub mod backends {
     //! Global flags: declared once each, and read with one load.

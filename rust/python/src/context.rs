@@ -22,7 +22,7 @@ use pyo3::prelude::*;
 use pyo3::{PyTraverseError, PyVisit};
 
 use crate::attached::is_attached;
-use crate::detach;
+use crate::traverse;
 
 /// The value of the variable.
 #[pyclass(frozen, module = "interlock._core")]
@@ -217,7 +217,7 @@ pub(crate) fn traverse_scope(scope: &Scope, visit: &PyVisit<'_>) -> Result<(), P
             result = visit.call(token);
         }
     };
-    detach::traverse(|| scope.visit_receipts(visit_token));
+    traverse::traverse(|| scope.visit_receipts(visit_token));
     result
 }
 
@@ -248,7 +248,7 @@ pub(crate) fn leave_if_foreign() {
 impl Synced<'_> {
     /// Returns the index of the current device if this process uses a driver.
     pub(crate) fn current_device_index(self) -> Option<u8> {
-        accelerator::current_index()
+        accelerator::internal::current_index()
     }
 
     pub(crate) fn default_device(self) -> Device {

@@ -44,6 +44,7 @@ mod switches;
 #[cfg(feature = "tensor")]
 mod tensor;
 mod thread_count;
+mod traverse;
 
 /// The optional parts that were compiled in.
 const FEATURES: &[&str] = if cfg!(feature = "tensor") { &["tensor"] } else { &[] };

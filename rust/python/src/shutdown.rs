@@ -116,7 +116,7 @@ pub(crate) fn park_if_exiting(py: Python<'_>) {
 }
 
 /// Returns whether the interpreter finalizes; `None` if it has no function for that. The thread need not be attached.
-fn is_finalizing() -> Option<bool> {
+pub(crate) fn is_finalizing() -> Option<bool> {
     type IsFinalizing = unsafe extern "C" fn() -> std::ffi::c_int;
     // Not a blocking cell: a child forked while another thread initializes it would wait forever.
     static FUNCTION: OnceBox<Option<IsFinalizing>> = OnceBox::new();

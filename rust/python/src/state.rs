@@ -5,13 +5,13 @@ use interlock::accelerator;
 use interlock::autograd::Mode;
 use interlock::backends::SourceLocation;
 use interlock::base::mutex::Mutex;
-use interlock::state::{self, LayerId, ScopeMark};
+use interlock::state::{self, Position, ScopeMark};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use pyo3::{PyTraverseError, PyVisit};
 
-use crate::accelerator::optional_device;
+use crate::accelerator::{optional_device, parse_index};
 use crate::autograd::decorated;
 use crate::errors::IntoPyResult;
 use crate::state_pickle::{self, Plain};
@@ -28,6 +28,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(sync, &module)?)?;
     module.add_function(wrap_pyfunction!(new_position, &module)?)?;
     module.add_function(wrap_pyfunction!(enter_at, &module)?)?;
+    module.add_function(wrap_pyfunction!(positions_above, &module)?)?;
     module.add_function(wrap_pyfunction!(set_process_defaults, &module)?)?;
     module.add_function(wrap_pyfunction!(process_defaults, &module)?)?;
     module.add_function(wrap_pyfunction!(open_scopes, &module)?)?;
@@ -86,8 +87,8 @@ impl ThreadState {
         traverse_hooks(&self.0, &visit)
     }
 
-    /// Set the state as the base of this thread, below all open scopes, until the thread ends. For use as the
-    /// initializer of worker threads.
+    /// Set the state as the base of this thread, below all open scopes, until the thread ends, in place of what was
+    /// written without a scope on the thread and in its current context. For use as the initializer of worker threads.
     ///
     /// Example:
     ///     >>> from concurrent.futures import ThreadPoolExecutor
@@ -97,8 +98,8 @@ impl ThreadState {
     ///     >>> with ThreadPoolExecutor(1, initializer=state.install) as pool:
     ///     ...     pool.submit(interlock.is_grad_enabled).result()
     ///     False
-    fn install(&self) {
-        self.0.install();
+    fn install(&self, py: Python<'_>) -> PyResult<()> {
+        self.0.install().into_py_result(py)
     }
 
     fn __repr__(&self) -> String {
@@ -193,10 +194,17 @@ fn new_position() -> u64 {
     state::new_position().number()
 }
 
+/// Return the positions of the scopes of this context that were entered after a position, from the innermost.
+#[pyfunction]
+fn positions_above(py: Python<'_>, position: u64) -> PyResult<Bound<'_, PyTuple>> {
+    let above = state::positions_above(Position::of_number(position));
+    PyTuple::new(py, above.into_iter().map(Position::number))
+}
+
 /// Enter a scope at a position, below scopes that were entered after the position was created.
 #[pyfunction]
 fn enter_at(scope: &Bound<'_, PyAny>, position: u64) -> PyResult<()> {
-    state::enter_at(LayerId::of_number(position), || scope.call_method0("__enter__")).map(drop)
+    state::enter_at(Position::of_number(position), || scope.call_method0("__enter__")).map(drop)
 }
 
 /// A context manager that ends the scopes that are left open in its block.
@@ -264,8 +272,9 @@ fn change_of(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Change> {
         "inference_mode" => Change::InferenceMode(switch()?),
         "grad_enabled" => Change::Mode(Mode::Grad, switch()?),
         "multithreading_enabled" => Change::Mode(Mode::Multithreading, switch()?),
+        "device_index" if value.is_none() => Change::Device(None),
         "device_index" => {
-            Change::Device(switches::extract_as(&what, "an index from 0 to 127 or None", value)?)
+            Change::Device(Some(parse_index(value, "set_process_defaults", name, "an index or None")?))
         }
         "default_device" => {
             let given = Some(value).filter(|value| !value.is_none());

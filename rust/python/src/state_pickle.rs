@@ -3,13 +3,13 @@
 
 use interlock::accelerator;
 use interlock::autograd::Mode;
-use interlock::backends::Purpose;
+use interlock::backends::internal::Purpose;
 use interlock::state::{DeviceSlots, ThreadState};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use crate::accelerator::parse as parse_device;
+use crate::accelerator::{parse as parse_device, parse_index};
 use crate::args::extract_dict;
 use crate::backends::{dict_of, scope_of};
 use crate::switches::extract_as;
@@ -57,7 +57,7 @@ pub(crate) fn restored(function: &str, plain: &Bound<'_, PyTuple>) -> PyResult<T
     let flags = extract_dict(&flags, &format!("{function}: flags"))?;
     state = state.with_flags(&scope_of(function, flags, Purpose::Copied)?);
     if !device.is_none() {
-        let index = extract_as(&format!("{function}: device"), "an index from 0 to 127", &device)?;
+        let index = parse_index(&device, function, "device", "an index")?;
         state = state.with_devices(DeviceSlots::of_device(index));
     }
     if !default_device.is_none() {

@@ -11,6 +11,7 @@ __all__ = [
     "enter_at",
     "new_position",
     "open_scopes",
+    "positions_above",
     "process_defaults",
     "set_process_defaults",
     "sync",
@@ -28,8 +29,8 @@ class ThreadState:
         scopes.
         """
     def install(self) -> None:
-        """Set the state as the base of this thread, below all open scopes, until the thread ends. For use as the
-        initializer of worker threads.
+        """Set the state as the base of this thread, below all open scopes, until the thread ends, in place of what was
+        written without a scope on the thread and in its current context. For use as the initializer of worker threads.
 
         Example:
             >>> from concurrent.futures import ThreadPoolExecutor
@@ -62,6 +63,9 @@ TRACED: Final[bool]
 
 def enter_at(scope: Any, position: int) -> None:
     """Enter a scope at a position, below scopes that were entered after the position was created."""
+
+def positions_above(position: int) -> tuple[int, ...]:
+    """Return the positions of the scopes of this context that were entered after a position, from the innermost."""
 
 def new_position() -> int:
     """Return a position for `enter_at`: above every scope that is open now."""

@@ -20,6 +20,8 @@ from interlock.accelerator.memory import Buffer, copy_, fill_
 # CPython does not release the lock of a stream's buffer in a forked child: a thread that prints a traceback
 # at the time of a fork would block the child when it flushes.
 threading.excepthook = lambda *_: None
+# A shell starts background jobs with ignored interrupts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 # No object may be destroyed before the exit: it may wait for an event that only the exit triggers.
 gc.disable()
 kept, never = [], threading.Event()

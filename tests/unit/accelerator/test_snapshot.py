@@ -327,7 +327,7 @@ def test_snapshot_opens_in_the_viewer_of_pytorch(tmp_path: Path, viewer: str, ki
     text = shown.read_text() if output else done.stdout
     expected = {
         "segments": "seg_",
-        "memory": "child_script.py",
+        "memory": "snapshots.py",
         "stats": "total_reserved",
         "trace": "cudaMalloc",
     }

@@ -263,7 +263,8 @@ def test_pickle_that_was_changed_is_refused() -> None:
         (({"grade": True}, flags, device, default_device), "ThreadState: a mode must be one of grad, "),
         (({"grad": 1}, flags, device, default_device), "ThreadState: a mode must be a bool"),
         ((modes, {"cudnn.enabel": True}, device, default_device), "cudnn.enabel"),
-        ((modes, flags, 128, default_device), "ThreadState: device must be an index from 0 to 127"),
+        ((modes, flags, 128, default_device), "a device index must be a number from 0 to 127"),
+        ((modes, flags, True, default_device), "ThreadState: device must be an index, got bool"),
         ((modes, flags, device, "nowhere"), "nowhere"),
     ):
         with pytest.raises((TypeError, ValueError, AttributeError), match=error):

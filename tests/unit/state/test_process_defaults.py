@@ -60,6 +60,8 @@ def test_devices_hold_on_every_thread() -> None:
 def test_wrong_values_change_nothing() -> None:
     with pytest.raises(TypeError, match="set_process_defaults: grad_enabled must be a bool or None, got int"):
         state.set_process_defaults(multithreading_enabled=False, grad_enabled=1)  # type: ignore[arg-type]
+    with pytest.raises(interlock.errors.DeviceError, match="index must be a number from 0 to 127"):
+        state.set_process_defaults(grad_enabled=False, device_index=128)
     with backends.frozen(), pytest.raises(interlock.errors.FlagsFrozenError):
         state.set_process_defaults(grad_enabled=False)
     assert set(state.process_defaults().values()) == {None}

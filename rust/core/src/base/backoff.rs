@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 use super::blocking;
 
 /// Pauses between polls that grow from none to a maximum.
-#[doc(hidden)]
 #[derive(Debug)]
 pub struct Backoff {
     began: Instant,

@@ -128,7 +128,6 @@ pub fn parse_switch(text: &str) -> Option<bool> {
 ///
 /// In C, no thread may read the environment while another one changes it. A lock that prevents changes, in a Python
 /// program being attached to the interpreter, is only needed during the copy.
-#[doc(hidden)]
 #[derive(Clone, Debug)]
 pub struct EnvSnapshot(HashMap<OsString, OsString>);
 

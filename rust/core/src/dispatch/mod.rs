@@ -29,5 +29,9 @@ pub use kernel::{ForeignFunctions, Kernel, Stop};
 pub use numerics::{HalfSum, Numerics, Rounding, Sums};
 pub use operation::{Composite, NoKernel, Op, Operation, Order, Preference, Preferred};
 pub use record::{Call, Considered, Outcome, Reason, Recording, annotate};
+
 #[doc(hidden)]
-pub use record::{ForeignRecord, intern_name, is_recorded, note_foreign};
+pub mod internal {
+    //! What other crates of this workspace use, and programs do not need.
+    pub use super::record::{ForeignRecord, intern_name, is_recorded, note_foreign};
+}

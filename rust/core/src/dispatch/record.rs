@@ -290,28 +290,33 @@ pub(super) fn with_notes<R>(run: impl FnOnce() -> R) -> (R, Vec<String>) {
 }
 
 /// Returns whether calls on this thread are recorded or printed.
-#[doc(hidden)]
 #[inline]
 pub fn is_recorded() -> bool {
     is_active()
 }
 
 /// A call of an operation of another library, as [`note_foreign`] records it.
-#[doc(hidden)]
 #[derive(Debug)]
 pub struct ForeignRecord {
+    /// The name of the operation.
     pub operation: &'static str,
+    /// The arguments, as text.
     pub arguments: String,
+    /// The operation of which this call is a part.
     pub composite: Option<&'static str>,
+    /// How the chosen kernel rounds the inputs.
     pub inputs: Rounding,
+    /// How it adds.
     pub sums: Sums,
+    /// Further facts about the call.
     pub notes: Vec<String>,
+    /// Whether a model of the kernel ran instead of it.
     pub is_model: bool,
+    /// The kernels in the order in which they were considered.
     pub considered: Vec<Considered>,
 }
 
 /// Records a call of an operation of another library.
-#[doc(hidden)]
 pub fn note_foreign(record: ForeignRecord) {
     if !is_active() {
         return;
@@ -324,7 +329,6 @@ pub fn note_foreign(record: ForeignRecord) {
 }
 
 /// Returns a name that lives until the process exits.
-#[doc(hidden)]
 pub fn intern_name(name: &str) -> &'static str {
     static NAMES: Interned<String> = Interned::new();
     NAMES.intern(name).1

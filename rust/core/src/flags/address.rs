@@ -8,21 +8,25 @@ use super::{registry, table};
 use crate::base::invariant::UnwrapOrAssert;
 
 /// The kind of a flag's values.
-#[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlagKind {
     /// None of the others: a view, a compound flag, or a flag that also accepts None.
     Other,
+    /// True or false.
     Bool,
+    /// An integer from 0.
     Count,
+    /// An integer of either sign.
     Integer,
+    /// A floating-point number.
     Float,
+    /// One of a few names.
     Choice,
+    /// Any text.
     Text,
 }
 
 /// A word of the process that contains a bool or an integer.
-#[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlainWord {
     /// The word; its two upper bits are the level. Never 0.
@@ -32,10 +36,11 @@ pub struct PlainWord {
 }
 
 /// The value of a flag with a [`PlainWord`].
-#[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlainValue {
+    /// The value of a flag whose kind is [`FlagKind::Bool`].
     Bool(bool),
+    /// The value of a flag of integers.
     Integer(i64),
 }
 
@@ -45,7 +50,6 @@ const fn is_plain(kind: Kind) -> bool {
 }
 
 /// Returns the flag with this id.
-#[doc(hidden)]
 #[inline]
 pub fn of_id(id: u32) -> Option<&'static FlagSpec> {
     let number = id as usize;
@@ -54,7 +58,6 @@ pub fn of_id(id: u32) -> Option<&'static FlagSpec> {
     own.or_else(|| registry::spec(number.checked_sub(flags.len() + aliases.len())?))
 }
 
-#[doc(hidden)]
 impl FlagSpec {
     /// Returns the id, which is valid until the process exits.
     pub fn id(&'static self) -> u32 {

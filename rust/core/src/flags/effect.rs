@@ -1,6 +1,7 @@
 //! The operations and libraries that a flag affects.
 
-use crate::libraries::{Library, Presence};
+use crate::libraries::Library;
+use crate::libraries::internal::Presence;
 
 /// The operations and libraries that a flag affects.
 ///

@@ -37,8 +37,6 @@ mod write_log;
 
 pub use crate::base::location::SourceLocation;
 pub use crate::base::suggest::suggest;
-#[doc(hidden)]
-pub use address::{FlagKind, PlainValue, PlainWord, of_id};
 pub(crate) use consumer::Consumer;
 pub use cpu::{CpuCapability, cpu_capability_problem};
 pub use effect::Effect;
@@ -63,15 +61,21 @@ pub use precision::{Node, Precision};
 pub use priority_order::PriorityOrder;
 pub use process_state::explain_state;
 pub use registry::{FlagDecl, misspelt_variables, register};
-pub use scope::{FlagScope, FlagScopeBuilder, Purpose};
+pub use scope::FlagScope;
 pub use snapshot::{Snapshot, SnapshotEntry, install, reset, restore, snapshot};
 pub use store::{epoch, layer_epoch};
 pub use table::{MODULES, find, flag_specs, own_flag_specs};
 pub use value::{Float, InputValue, Value};
 pub use write::assign;
-#[doc(hidden)]
-pub use write::{parse_count, write_unless_frozen};
 pub use write_log::{LoggedWrite, recent_writes};
+
+#[doc(hidden)]
+pub mod internal {
+    //! What other crates of this workspace use, and programs do not need.
+    pub use super::address::{FlagKind, PlainValue, PlainWord, of_id};
+    pub use super::scope::{FlagScopeBuilder, Purpose};
+    pub use super::write::{parse_count, write_unless_frozen};
+}
 
 /// Returns whether writes record their source location (`INTERLOCK_DEBUG=1`).
 pub fn writes_are_traced() -> bool {

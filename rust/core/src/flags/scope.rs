@@ -12,7 +12,6 @@ use crate::thread::{FlagSlots, Scope, ScopeGuard, Slot, Slots, ThreadState};
 
 /// The reason for a write. The default argument of an older flag in `flags(...)` means something else than an
 /// assignment.
-#[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// The caller names the flag: an assignment, `set_flags`, `override`.
@@ -45,7 +44,6 @@ pub struct FlagScope {
 }
 
 /// Builds a [`FlagScope`] from values that are checked one by one.
-#[doc(hidden)]
 #[derive(Debug)]
 pub struct FlagScopeBuilder {
     flags: FlagSlots,

@@ -2,11 +2,10 @@
 
 use super::explain::process_value;
 use super::flag_spec::{Backing, Projection};
+use super::scope::Purpose;
 use super::store::STORE;
 use super::write::{Batch, SlotWrite, Write, put_in_process};
-use super::{
-    FlagSpec, InputValue, Level, Purpose, SourceLocation, Value, precision, process_state, registry, table,
-};
+use super::{FlagSpec, InputValue, Level, SourceLocation, Value, precision, process_state, registry, table};
 use crate::Result;
 use crate::base::env;
 use crate::thread::{FlagSlots, ProcessValues, ThreadState};

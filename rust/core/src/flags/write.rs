@@ -155,7 +155,6 @@ pub fn assign(
 
 /// Runs `write` under the lock of the process, unless flags are frozen: for a setting of `backends` that is not a flag.
 /// `name` is its name below `backends`.
-#[doc(hidden)]
 pub fn write_unless_frozen(name: &str, write: impl FnOnce()) -> Result<()> {
     let store = STORE.lock();
     store.freeze.check_writable(name)?;
@@ -164,7 +163,6 @@ pub fn write_unless_frozen(name: &str, write: impl FnOnce()) -> Result<()> {
 }
 
 /// Checks a count as a flag does: an integer from 0 to `max`. `name` is the name of the setting below `backends`.
-#[doc(hidden)]
 pub fn parse_count(name: &str, given: &InputValue, max: u64) -> Result<u64> {
     let kind = Kind::Count { default: 0, max };
     kind.encode(given).map_err(|refusal| refusal.error(qualified(name), given.to_string(), kind.accepted()))

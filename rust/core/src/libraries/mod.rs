@@ -20,14 +20,9 @@ use std::ffi::CStr;
 use std::path::{Path, PathBuf};
 
 use loader::{Handle, Loaded};
-#[doc(hidden)]
-pub use loader::{file_of, reason_of};
 pub(crate) use num_threads::set_library_threads;
 pub use openmp::{OpenMpRuntime, openmp_runtimes};
-#[doc(hidden)]
-pub use presence::Presence;
 use presence::SearchResult;
-pub use python_paths::{PythonPaths, python_paths_are, set_python_paths};
 use search::SearchPaths;
 pub use table::{
     ALL, CUBLAS, CUBLASLT, CUDNN, CUFFT, CURAND, CUSOLVER, CUSPARSE, CUSPARSELT, MKL, NCCL, NVML, NVRTC,
@@ -40,6 +35,14 @@ use version::VersionQuery;
 
 use crate::base::sync::TryLock;
 use crate::{Error, Result};
+
+#[doc(hidden)]
+pub mod internal {
+    //! What other crates of this workspace use, and programs do not need.
+    pub use super::loader::{file_of, reason_of};
+    pub use super::presence::Presence;
+    pub use super::python_paths::{PythonPaths, python_paths_are, set_python_paths};
+}
 
 /// A vendor library that this crate finds and loads at run time, and never links.
 ///

@@ -11,7 +11,6 @@ use super::{Library, search};
 use crate::base::env;
 
 /// The state of a library: loaded, found or absent.
-#[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
     /// Loaded in this process, by this crate or by other code.

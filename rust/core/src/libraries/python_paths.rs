@@ -7,7 +7,6 @@ use crate::base::fork::rank;
 use crate::base::sync::ForkLock;
 
 /// The import path and the prefix of a Python interpreter.
-#[doc(hidden)]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PythonPaths {
     /// The folders of `sys.path`.
@@ -24,7 +23,6 @@ static PYTHON_PATHS: ForkLock<Option<Arc<PythonPaths>>> = ForkLock::new(rank::PY
 /// # Safety
 /// A file in these folders that has the name of a vendor library is that library: the search may load it, which runs
 /// its constructors, and call its functions.
-#[doc(hidden)]
 pub unsafe fn set_python_paths(packages: PythonPaths) {
     if current().as_deref() != Some(&packages) {
         let packages = Some(Arc::new(packages));
@@ -34,7 +32,6 @@ pub unsafe fn set_python_paths(packages: PythonPaths) {
 }
 
 /// Returns whether exactly these folders and this prefix are set.
-#[doc(hidden)]
 pub fn python_paths_are<'a>(folders: impl Iterator<Item = &'a Path>, prefix: Option<&Path>) -> bool {
     current().is_some_and(|current| current.prefix.as_deref() == prefix && current.folders.iter().eq(folders))
 }

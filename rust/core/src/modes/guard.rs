@@ -35,13 +35,11 @@ pub fn scope_barrier() -> ScopeBarrier {
 }
 
 /// Sets the modes of `decided` to their bits in `modes` until the guard is dropped. The bits are those of [`Mode`].
-#[doc(hidden)]
 pub fn enter_bits(decided: u8, modes: u8) -> ScopeGuard {
     ScopeGuard::of_modes(Masked::new(decided & mode_bits::ALL, modes & decided & mode_bits::ALL))
 }
 
 /// Writes the modes of `decided` without a scope. The bits are those of [`Mode`].
-#[doc(hidden)]
 pub fn write_bits(decided: u8, modes: u8) -> Result<()> {
     for mode in Mode::ALL {
         let bit = mode as u8;
@@ -145,7 +143,7 @@ mod tests {
             let _here = flags_are_scoped_elsewhere.then(|| two_flags().guard());
             let state = without_grad.clone();
             let live = move || {
-                state.install();
+                state.install().unwrap();
                 two_flags().enter();
                 let guard = no_grad();
                 assert_eq!(seen(), (false, false, "ieee"));

@@ -8,14 +8,18 @@ mod saved_tensor_hooks;
 
 pub use context::{ModeContext, ModeKind};
 pub use guard::{enable_grad, inference_mode, no_grad, scope_barrier, set_grad_enabled};
-#[doc(hidden)]
-pub use guard::{enter_bits, write_bits};
 pub use mode::Mode;
 pub(crate) use mode::inference as inference_bits;
 pub use saved_tensor_hooks::{
     SavedTensorHooksContext, SavedTensorHooksDisabledContext, check_saved_tensor_hooks_enabled, own_hooks_of,
     saved_tensor_hooks, visit_own_hooks,
 };
+
+#[doc(hidden)]
+pub mod internal {
+    //! What other crates of this workspace use, and programs do not need.
+    pub use super::guard::{enter_bits, write_bits};
+}
 
 /// Returns whether operations of this thread record the autograd graph.
 #[inline]

@@ -9,6 +9,7 @@ use std::any::Any;
 use once_cell::race::OnceBox;
 
 use super::current;
+use super::ids::Position;
 use super::state::State;
 use crate::{Error, Result};
 
@@ -32,6 +33,11 @@ pub trait Carrier: Send + Sync {
 pub type Receipt = Box<dyn Any + Send + Sync>;
 
 static CARRIER: OnceBox<&'static dyn Carrier> = OnceBox::new();
+
+/// Returns the positions of the layers of the current context above a position, from the innermost.
+pub fn positions_above(position: Position) -> Vec<Position> {
+    Context::at_hand().map_or_else(Vec::new, |context| context.state().positions_above(position))
+}
 
 /// Installs the carrier of the process, unless there is one.
 #[doc(hidden)]

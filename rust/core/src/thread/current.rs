@@ -15,7 +15,7 @@ use std::sync::Arc;
 use super::base::Base;
 use super::device_slots::DeviceSummary;
 use super::guards::{Guards, Removed};
-use super::ids::{LayerId, LayerIds, TaskId, ThreadId};
+use super::ids::{LayerId, LayerIds, Position, TaskId, ThreadId};
 use super::mailbox::{Exits, Mailbox, MailboxId, Request};
 use super::state::{self, State};
 use super::summary::Summary;
@@ -52,7 +52,7 @@ pub(super) struct Tls {
     /// must not store another one.
     is_changing: Cell<bool>,
     /// The position of the layer that a scope enters next; none for the innermost one.
-    position: Cell<LayerId>,
+    position: Cell<Option<Position>>,
     pub(super) owned: RefCell<ManuallyDrop<Owned>>,
 }
 
@@ -125,7 +125,7 @@ thread_local! {
             seen_epoch: Cell::new(changes::UNSEEN),
             seen_serial: Cell::new(0),
             is_changing: Cell::new(false),
-            position: Cell::new(LayerId::NONE),
+            position: Cell::new(None),
             owned: RefCell::new(ManuallyDrop::new(Owned::new(false))),
         }
     };
@@ -442,26 +442,25 @@ impl Drop for Changing {
     }
 }
 
-/// Calls `enter`, in which a scope enters a layer at an earlier position: that of the first resume of a generator, so that
-/// scopes that the generator has open remain above.
+/// Calls `enter`, in which a scope enters a layer at an earlier position: that of an earlier resume of a generator, so
+/// that scopes that the generator has open remain above.
 #[doc(hidden)]
-pub fn enter_at<R>(position: LayerId, enter: impl FnOnce() -> R) -> R {
-    let replaced = with_tls(|current| current.position.replace(position));
+pub fn enter_at<R>(position: Position, enter: impl FnOnce() -> R) -> R {
+    let replaced = with_tls(|current| current.position.replace(Some(position)));
     let result = enter();
     with_tls(|current| current.position.set(replaced));
     result
 }
 
 /// Takes the position of [`enter_at`] for one layer.
-pub(super) fn take_position() -> Option<LayerId> {
-    let position = with_tls(|current| current.position.replace(LayerId::NONE));
-    (position != LayerId::NONE).then_some(position)
+pub(super) fn take_position() -> Option<Position> {
+    with_tls(|current| current.position.take())
 }
 
 /// Returns a position above all layers so far; see [`enter_at`].
 #[doc(hidden)]
-pub fn new_position() -> LayerId {
-    next_layer_id().unwrap_or_default()
+pub fn new_position() -> Position {
+    Position::next()
 }
 
 /// Returns whether this thread is changing the state of its context; see [`Changing`].

@@ -66,6 +66,30 @@ impl LayerId {
     }
 }
 
+/// Orders the layers of a state: a layer lies above those that were entered before, also on other threads. The ids of
+/// layers don't order them, because each thread takes its ids from a block of its own.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position(u64);
+
+impl Position {
+    /// Returns a position above all layers so far.
+    pub(super) fn next() -> Self {
+        static LAST: RelaxedU64 = RelaxedU64::new(0);
+        Position(LAST.add(1))
+    }
+
+    /// Returns the number of the position.
+    pub fn number(self) -> u64 {
+        self.0
+    }
+
+    /// Returns the position with this number.
+    pub fn of_number(number: u64) -> Self {
+        Position(number)
+    }
+}
+
 /// Generates the layer ids of one thread; stores the last one. Threads reserve ids in blocks, so ids are unique in a
 /// process with little contention.
 #[derive(Debug)]

@@ -54,7 +54,7 @@ mod view;
 mod writes;
 
 #[doc(hidden)]
-pub use carrier::{Carrier, leave_context, look};
+pub use carrier::{Carrier, leave_context, look, positions_above};
 #[doc(hidden)]
 pub use current::{enter_at, has_seen, new_position};
 #[doc(hidden)]
@@ -65,7 +65,7 @@ pub use flag_slots::flag_layers_address;
 pub(crate) use flag_slots::{FlagId, FlagSlots, NodeMask, Slot, any_flag_layer};
 pub(crate) use ids::ThreadId;
 #[doc(hidden)]
-pub use ids::{LayerId, ScopeId};
+pub use ids::{LayerId, Position, ScopeId};
 #[cfg(loom)]
 #[cfg(test)]
 pub(crate) use mailbox::MAILBOXES;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::base::Base;
 use super::flag_slots;
-use super::ids::{LayerId, ScopeId};
+use super::ids::{LayerId, Position, ScopeId};
 use super::summary::Summary;
 use super::{Masked, Slots, changes, scope_trace};
 use crate::base::env;
@@ -57,8 +57,8 @@ pub(super) struct Layer {
 pub(super) struct Mark {
     pub(super) id: LayerId,
     pub(super) scope: ScopeId,
-    /// Layers are in ascending order of positions. The id of the layer, unless it has the place of an earlier one.
-    position: LayerId,
+    /// Layers are in ascending order of positions.
+    position: Position,
     /// Exited in another context than the one that entered it: it has ended in every state.
     ended: RelaxedBool,
     /// Exited in the context that entered it: copies keep it, and nothing can remove it from them any more.
@@ -66,11 +66,11 @@ pub(super) struct Mark {
 }
 
 impl Mark {
-    pub(super) fn new(id: LayerId, scope: ScopeId, position: Option<LayerId>) -> Arc<Self> {
+    pub(super) fn new(id: LayerId, scope: ScopeId, position: Option<Position>) -> Arc<Self> {
         Arc::new(Mark {
             id,
             scope,
-            position: position.unwrap_or(id),
+            position: position.unwrap_or_else(Position::next),
             ended: RelaxedBool::new(false),
             closed: RelaxedBool::new(false),
         })
@@ -261,6 +261,14 @@ impl State {
         iterate(&self.head).find(|node| accepts(&node.layer.mark))
     }
 
+    /// Returns the positions of the layers above a position, from the innermost.
+    pub(super) fn positions_above(&self, position: Position) -> Vec<Position> {
+        iterate(&self.head)
+            .map(|node| node.layer.mark.position)
+            .take_while(|found| *found > position)
+            .collect()
+    }
+
     /// Returns the marks of layers that `earlier` does not contain and that have not ended.
     pub(super) fn entered_since(&self, earlier: &State) -> Vec<Arc<Mark>> {
         let is_new = |mark: &Arc<Mark>| {
@@ -319,6 +327,10 @@ impl State {
         layers.push(layer);
         layers.reverse();
         self.changed(self.base.clone(), rebuilt(layers, target.below.clone()))
+    }
+
+    pub(super) fn without_base(&self) -> Self {
+        self.changed(None, self.head.clone())
     }
 
     /// Returns the state with another base.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::captured_slots::CapturedSlots;
 use super::scope::{Scope, ScopeGuard};
-use super::{DeviceSlots, FlagSlots, Masked, Slots, StreamSlot, carrier, native, process, reads};
+use super::{DeviceSlots, FlagSlots, Masked, Slots, StreamSlot, carrier, native, process, reads, writes};
 use crate::Result;
 use crate::device::{Device, DeviceIndex};
 
@@ -129,9 +129,15 @@ impl ThreadState {
         action()
     }
 
-    /// Sets this state as the base of this thread, below all open scopes, until the thread ends.
-    pub fn install(&self) {
+    /// Sets this state as the base of this thread, below all open scopes, until the thread ends. What was written
+    /// without a scope on this thread and in the current context is gone.
+    ///
+    /// # Errors
+    /// Fails if the current context cannot be changed.
+    pub fn install(&self) -> Result<()> {
+        writes::unset_base_of_context()?;
         native::set_base(self.modes_of_layer(), self.slots());
+        Ok(())
     }
 }
 
@@ -275,10 +281,10 @@ mod tests {
         };
         let thread = std::thread::spawn(move || {
             let open = enable_grad();
-            state.install();
+            state.install().unwrap();
             let with_a_scope_open = seen();
             drop(open);
-            ThreadState::capture().install();
+            ThreadState::capture().install().unwrap();
             (with_a_scope_open, seen())
         });
         assert_eq!(thread.join().unwrap(), ((true, false, false), (false, false, false)));
@@ -294,12 +300,12 @@ mod tests {
         };
         let install_inside = |names: ThreadState| {
             let inside = follows.run(|| {
-                names.install();
+                names.install().unwrap();
                 [seen(), follows.run(seen)]
             });
             // A mode that decides every mode hides no flags.
             let _inference = inference_mode(true);
-            names.install();
+            names.install().unwrap();
             (inside, seen())
         };
         let expected = ([(true, true, false); 2], (false, false, false));

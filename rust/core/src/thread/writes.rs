@@ -104,6 +104,16 @@ pub(crate) fn restore_mode(name: &str, mask: u8, written: WrittenMode) -> Result
     context.store(|| format!("set {name}"), &state).map(drop)
 }
 
+/// Removes what was written without a scope in the current context, if one is at hand.
+pub(super) fn unset_base_of_context() -> Result<()> {
+    let Some(context) = Context::at_hand() else { return Ok(()) };
+    let state = context.state();
+    if state.base().is_none() {
+        return Ok(());
+    }
+    context.store(|| "install a state".to_owned(), &state.without_base()).map(drop)
+}
+
 /// Where a device slot is written.
 enum DevicePlace {
     Guard(LayerId),

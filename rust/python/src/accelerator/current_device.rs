@@ -3,7 +3,7 @@
 use std::ffi::CString;
 
 use interlock::accelerator::host::{HostDriver, HostOptions};
-use interlock::accelerator::{self, DeviceScope, DeviceType};
+use interlock::accelerator::{self, DeviceScope, DeviceType, internal};
 use interlock::base::quote::quoted;
 use once_cell::race::OnceBox;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -102,7 +102,7 @@ fn use_driver(
 
 /// Warns about a variable that has changed without effect, because the driver was fixed before.
 fn warn_stale_env(py: Python<'_>) -> PyResult<()> {
-    let Some(message) = detach_with_env(py, accelerator::stale_env_warning) else {
+    let Some(message) = detach_with_env(py, internal::stale_env_warning) else {
         return Ok(());
     };
     let class = py.import("interlock.errors")?.getattr("AcceleratorEnvironmentWarning")?;
@@ -127,7 +127,7 @@ fn current_accelerator(
     py: Python<'_>,
     #[pyo3(from_py_with = switches::current_accelerator::check_available)] check_available: bool,
 ) -> PyResult<Option<Device>> {
-    if let Some(known) = accelerator::known_devices() {
+    if let Some(known) = internal::known_devices() {
         let found = known.accelerator.filter(|_| !check_available || known.count > 0);
         return Ok(found.map(Device::of));
     }
@@ -141,7 +141,7 @@ fn current_accelerator(
 /// Return whether an accelerator with at least one device is available. Does not fix the driver.
 #[pyfunction]
 fn is_available(py: Python<'_>) -> PyResult<bool> {
-    if let Some(known) = accelerator::known_devices() {
+    if let Some(known) = internal::known_devices() {
         return Ok(known.count > 0);
     }
     warn_stale_env(py)?;
@@ -151,7 +151,7 @@ fn is_available(py: Python<'_>) -> PyResult<bool> {
 /// Return the number of devices of the accelerator, 0 if there is none. Does not fix the driver.
 #[pyfunction]
 fn device_count(py: Python<'_>) -> PyResult<u32> {
-    if let Some(known) = accelerator::known_devices() {
+    if let Some(known) = internal::known_devices() {
         return Ok(known.count);
     }
     warn_stale_env(py)?;
@@ -189,9 +189,10 @@ fn current_device_index(py: Python<'_>) -> PyResult<u8> {
 #[pyo3(signature = (device, /))]
 fn set_device_index(device: &Bound<'_, PyAny>) -> PyResult<()> {
     let py = device.py();
-    let device = device::with_index(device, "accelerator.set_device_index")?;
+    const OPERATION: &str = "accelerator.set_device_index";
+    let device = device::with_index(device, OPERATION)?;
     // The first use of the device may start the driver. The write is attached, so that the context is at hand.
-    detach(py, || DeviceScope::of_device(device).map(drop)).into_py_result(py)?;
+    detach(py, || internal::check_device(device, OPERATION)).into_py_result(py)?;
     accelerator::set_device(device).into_py_result(py)
 }
 

@@ -2,7 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use interlock::accelerator::{self, Device as CoreDevice, DeviceScope, Error};
+use interlock::accelerator::{self, Device as CoreDevice, DeviceScope, Error, internal};
 use interlock::base::quote::{quoted, shortened};
 use once_cell::race::OnceBox;
 use pyo3::prelude::*;
@@ -169,7 +169,7 @@ pub(crate) fn parse(
 
 /// Returns the accelerator, if it is known to have a device without a query of the driver.
 fn known_accelerator() -> Option<CoreDevice> {
-    accelerator::known_devices().filter(|known| known.count > 0)?.accelerator
+    internal::known_devices().filter(|known| known.count > 0)?.accelerator
 }
 
 /// Extracts the optional argument `device` of `operation`.
@@ -225,6 +225,18 @@ pub(super) fn with_index(given: &Bound<'_, PyAny>, operation: &'static str) -> P
         let name = format!("{operation}: device");
         exception(given.py(), &Error::NoSuchDevice { name, given: given_device, allowed })
     })
+}
+
+/// Extracts the index of a device that need not exist.
+pub(crate) fn parse_index(
+    given: &Bound<'_, PyAny>,
+    operation: &str,
+    argument: &str,
+    allowed: &str,
+) -> PyResult<u8> {
+    let number = checked_index(given, operation, argument, allowed)?;
+    let index = u8::try_from(number).ok().filter(|index| *index <= CoreDevice::MAX_INDEX);
+    index.ok_or_else(|| exception(given.py(), &CoreDevice::invalid_index(number)))
 }
 
 /// Extracts an index. A bool is not accepted, although it is an int in Python.

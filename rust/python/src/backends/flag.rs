@@ -3,7 +3,8 @@
 
 use std::ffi::{c_int, c_void};
 
-use interlock::backends::{FlagScopeBuilder, FlagSpec, Purpose};
+use interlock::backends::FlagSpec;
+use interlock::backends::internal::{FlagScopeBuilder, Purpose};
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;

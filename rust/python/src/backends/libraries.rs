@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use interlock::Error;
 use interlock::accelerator;
 use interlock::base::quote::quoted;
-use interlock::libraries::{self, Library, OpenMpRuntime, PythonPaths, Status, VerboseLibrary};
+use interlock::libraries::internal::{PythonPaths, python_paths_are, set_python_paths};
+use interlock::libraries::{self, Library, OpenMpRuntime, Status, VerboseLibrary};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList, PyString, PyType};
@@ -117,7 +118,7 @@ pub(super) fn update_python_paths(py: Python<'_>) {
     }
     if let Ok(packages) = packages(py) {
         // SAFETY: the interpreter loads extension modules from these folders as well.
-        unsafe { libraries::set_python_paths(packages) };
+        unsafe { set_python_paths(packages) };
     }
 }
 
@@ -130,7 +131,7 @@ fn is_current(py: Python<'_>) -> PyResult<bool> {
     // Paths that are not UTF-8 raise, and are then collected.
     let folders = texts.iter().map(|text| text.to_str()).collect::<PyResult<Vec<_>>>()?;
     let absolute = folders.into_iter().map(Path::new).filter(|folder| folder.is_absolute());
-    Ok(libraries::python_paths_are(absolute, Some(Path::new(prefix.cast::<PyString>()?.to_str()?))))
+    Ok(python_paths_are(absolute, Some(Path::new(prefix.cast::<PyString>()?.to_str()?))))
 }
 
 fn packages(py: Python<'_>) -> PyResult<PythonPaths> {

@@ -1,6 +1,7 @@
 //! Bindings of flag scopes and freezes: context managers and decorators.
 
-use interlock::backends::{self, FlagScopeBuilder, FlagSpec, Purpose};
+use interlock::backends::internal::{FlagScopeBuilder, Purpose};
+use interlock::backends::{self, FlagSpec};
 use interlock::base::mutex::Mutex;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;

@@ -14,7 +14,7 @@ use super::args::{OptionalArg, try_iter_arg};
 use super::node::try_extract_edge;
 use super::{Tensor, fallible_alloc};
 use crate::errors::{IntoPyResult, new_type_error};
-use crate::switches;
+use crate::{shutdown, switches};
 
 const REFERENCE_CYCLE: &CStr =
     c"backward(): with create_graph=True a leaf and its .grad form a reference cycle, and \
@@ -27,12 +27,15 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 }
 
 /// Makes a thread that runs a deep backward pass one thread of Python, and not one for each function that it calls.
-pub(super) fn install_pass_thread_runner() {
-    core::set_pass_thread_runner(|pass| {
-        // Without an interpreter the functions of the program fail.
-        if attach(|py| detach(py, &mut *pass)).is_none() {
-            pass();
-        }
+pub(super) fn install_pass_threads() {
+    core::set_pass_threads(core::PassThreads {
+        are_usable: || shutdown::is_finalizing() != Some(true),
+        run: |pass| {
+            // Without an interpreter the functions of the program fail.
+            if attach(|py| detach(py, &mut *pass)).is_none() {
+                pass();
+            }
+        },
     });
 }
 

@@ -99,7 +99,7 @@ static EXPLAINED: &[&Explained] = &[
 pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     interlock_tensor::announce_operations();
     node::install_forward_stack_provider();
-    gradients::install_pass_thread_runner();
+    gradients::install_pass_threads();
     op_warnings::install();
     explain::set_operations(EXPLAINED);
     let module = submodule(parent, "tensor")?;

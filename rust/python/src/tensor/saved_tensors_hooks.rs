@@ -22,10 +22,11 @@ use super::args::extract_tensor;
 use super::program::call_program;
 use crate::context::{ContextState, traverse_scope};
 use crate::deferred_drop::{Clearable, DeferredDrop};
-use crate::detach::{self, call};
+use crate::detach::call;
 use crate::errors::new_type_error;
 use crate::scope_debug;
 use crate::switches;
+use crate::traverse;
 
 /// Returns the exception of PyTorch: RuntimeError with the message of the caller.
 fn err_disabled(error: interlock::Error) -> PyErr {
@@ -86,7 +87,7 @@ pub(crate) fn traverse_hooks(
         let hooks = own_hooks_of(state).and_then(|hooks| hooks.downcast_ref::<Functions>());
         hooks.map_or(Ok(()), |hooks| hooks.traverse(visit))
     };
-    detach::traverse(traverse).unwrap_or(Ok(()))
+    traverse::traverse(traverse).unwrap_or(Ok(()))
 }
 
 #[pymethods]
@@ -99,7 +100,7 @@ impl ContextState {
                 result = functions.traverse(&visit);
             }
         };
-        detach::traverse(|| visit_own_hooks(&self.0, visit_hooks));
+        traverse::traverse(|| visit_own_hooks(&self.0, visit_hooks));
         result
     }
 }
@@ -188,7 +189,7 @@ impl SavedTensorsHooks {
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
-        let visited = detach::traverse(|| match self.owned_functions() {
+        let visited = traverse::traverse(|| match self.owned_functions() {
             Some(functions) => functions.traverse(&visit),
             None => Ok(()),
         });

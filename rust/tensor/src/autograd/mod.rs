@@ -35,7 +35,7 @@ pub use engine::{BackwardArgs, backward, grad};
 pub(crate) use hooks::Hooks;
 pub use hooks::{HookHandle, NodePostHook, NodePreHook, PostAccumulateHook, TensorHook};
 pub use multi_grad::{MultiGradHook, MultiGradMode, register_multi_grad_hook};
-pub use nesting::{pass_object, set_pass_thread_runner};
+pub use nesting::{PassThreads, pass_object, set_pass_threads};
 pub use node::Node;
 pub(crate) use node::{BackwardContext, Gradients, SavedValues};
 pub(crate) use node_builder::{NodeBuilder, is_recording};

@@ -2,7 +2,8 @@
 //!
 //! Each pass needs a part of the stack. A pass for which the stack of the thread is too small, or that is the
 //! 61st of a thread, runs on a thread of its own, as PyTorch's passes run on its worker threads. The thread that started
-//! it waits.
+//! it waits. While an interpreter ends, no other thread can call functions of the program, so every pass stays on its
+//! thread.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -28,15 +29,20 @@ const THREAD_STACK_BYTES: usize = 8 << 20;
 
 type PassObject = Arc<dyn Any + Send + Sync>;
 
-/// Runs a pass on a new thread.
-type ThreadRunner = fn(&mut (dyn FnMut() + Send));
+/// How a pass that is too deep inside of others runs on a thread of its own.
+#[derive(Clone, Copy)]
+pub struct PassThreads {
+    /// Returns whether a new thread can call functions of the program now.
+    pub are_usable: fn() -> bool,
+    /// Prepares the new thread, on which it is called, for functions of the program, and calls its argument.
+    pub run: fn(&mut (dyn FnMut() + Send)),
+}
 
-static THREAD_RUNNER: OnceBox<ThreadRunner> = OnceBox::new();
+static PASS_THREADS: OnceBox<PassThreads> = OnceBox::new();
 
-/// Sets a function that prepares a new thread for the functions of the program and calls its argument. A pass that is too
-/// deep inside of others runs on such a thread. Later calls have no effect.
-pub fn set_pass_thread_runner(runner: fn(&mut (dyn FnMut() + Send))) {
-    let _ = THREAD_RUNNER.set(Box::new(runner));
+/// Sets how passes run on threads of their own. Later calls have no effect.
+pub fn set_pass_threads(threads: PassThreads) {
+    let _ = PASS_THREADS.set(Box::new(threads));
 }
 
 /// The numbers of open passes.
@@ -100,11 +106,14 @@ pub(super) fn run<T: Send>(op: &'static str, pass: impl FnOnce() -> Result<T> + 
     if open.total >= LIMIT {
         return Err(Error::NestedPasses { op, limit: LIMIT });
     }
-    if open.here < THREAD_LIMIT && stack::remaining().is_none_or(|bytes| bytes >= STACK_BYTES) {
+    let fits = stack::remaining().is_none_or(|bytes| bytes >= STACK_BYTES);
+    let can_move = || PASS_THREADS.get().is_none_or(|threads| (threads.are_usable)());
+    if fits && (open.here < THREAD_LIMIT || !can_move()) {
         let _open = OpenPass::begin();
         return pass();
     }
-    run_on_own_thread(open.total, pass).unwrap_or(Err(Error::NestedPasses { op, limit: open.total }))
+    let result = if can_move() { run_on_own_thread(open.total, pass) } else { None };
+    result.unwrap_or(Err(Error::NestedPasses { op, limit: open.total }))
 }
 
 /// Runs a pass inside of `open` others on a new thread with the state of this one. Returns `None` if it cannot be
@@ -122,8 +131,8 @@ fn run_on_own_thread<T: Send>(open: usize, pass: impl FnOnce() -> Result<T> + Se
             pass()
         }));
     };
-    let on_thread = || match THREAD_RUNNER.get() {
-        Some(runner) => runner(&mut run),
+    let on_thread = || match PASS_THREADS.get() {
+        Some(threads) => (threads.run)(&mut run),
         None => run(),
     };
     let run_and_wait = || {
@@ -217,6 +226,25 @@ mod tests {
         let (own, other) = on_stack(100 << 10, move || (id(), run("backward", || Ok(id())).unwrap()));
         assert_ne!(own, other);
         assert!(distinct(on_stack(512 << 10, || nested(THREAD_LIMIT).unwrap())) > 1);
+    }
+
+    #[test]
+    fn passes_stay_on_their_thread_while_no_other_is_usable() {
+        thread_local! {
+            static ENDS: Cell<bool> = const { Cell::new(false) };
+        }
+        set_pass_threads(PassThreads { are_usable: || !ENDS.get(), run: |pass| pass() });
+        let mut threads = on_stack(16 << 20, || {
+            ENDS.set(true);
+            nested(THREAD_LIMIT + 1).unwrap()
+        });
+        threads.dedup();
+        assert_eq!(threads.len(), 1);
+        let refused = on_stack(100 << 10, || {
+            ENDS.set(true);
+            run("backward", || Ok(()))
+        });
+        assert_eq!(refused, Err(Error::NestedPasses { op: "backward", limit: 0 }));
     }
 
     #[test]

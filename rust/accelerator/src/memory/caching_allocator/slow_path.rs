@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use interlock_core::base::backoff::Backoff;
 use interlock_driver::OutOfMemory;
 
 use super::expandable::{self, Expansion};
@@ -9,7 +10,7 @@ use super::inner::{Inner, Miss, SegmentPlan};
 use super::{AllocCtx, AllocatedBlock, CachingAllocator};
 use crate::memory::oom_hooks;
 use crate::memory::trace::ReleaseReason;
-use crate::{Backoff, Error, PoolId, Result, Stream, check_interrupts, wait};
+use crate::{Error, PoolId, Result, Stream, check_interrupts, wait};
 
 /// A request that no cached block serves.
 pub(super) struct SlowPath<'a> {

@@ -3,9 +3,8 @@
 use super::carrier::{TestContext, copy_current, detached};
 use crate::Error;
 use crate::flags::{FlagScope, InputValue, find, flags};
-use crate::modes::{
-    ModeContext, ModeKind, is_grad_enabled, no_grad, scope_barrier, set_grad_enabled, write_bits,
-};
+use crate::modes::internal::write_bits;
+use crate::modes::{ModeContext, ModeKind, is_grad_enabled, no_grad, scope_barrier, set_grad_enabled};
 use crate::thread::{
     DeviceSlots, TaskState, ThreadState, any_flag_layer, current_device, look, mode_bits, set_device_slots,
 };

@@ -8,7 +8,8 @@ use proptest::prelude::*;
 use super::carrier::{TestContext, detached};
 use crate::flags::Flag;
 use crate::flags::flags::CUDNN_ENABLED;
-use crate::modes::{Mode, write_bits};
+use crate::modes::Mode;
+use crate::modes::internal::write_bits;
 use crate::thread::{
     DeviceSlots, FlagSlots, Masked, ProcessValues, Scope, ScopeGuard, Slots, ThreadState, current_device,
     look, mode_bits, set_device_slots,

@@ -62,7 +62,7 @@ fn streams_are_dropped_once_while_the_state_is_accessible() {
 
     // With the base of a thread, with a captured state and with a task.
     let state = on_a_thread(ThreadState::capture);
-    state.install();
+    state.install().unwrap();
     assert_eq!(dropped(), [true]);
     state.run(|| set_device_slots(stream()));
     assert_eq!(dropped(), [true]);

@@ -1,13 +1,13 @@
 """Scopes of one value, as the programs of this folder use them: of interlock, or of a plain ContextVar.
 
-The first argument of a program is the subject: `flag`, `mode`, or the oracle that it is compared with.
+A test passes to a function that is decorated with `program` a list of names of `SUBJECTS`.
 """
 
 from __future__ import annotations
 
 import contextvars
-import json
-import sys
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import interlock
@@ -56,6 +56,7 @@ def read_oracle() -> int:
     return values[-1] if values else 0
 
 
+@functools.cache
 def flag_scope() -> tuple[Any, Any]:
     flag = backends.register("contexts.value", 0, doc="The value of a program.")
     return flag.override, lambda: flag.value
@@ -65,22 +66,34 @@ def mode_scope(value: int) -> Any:
     return interlock.no_grad() if value % 2 else interlock.enable_grad()
 
 
-SUBJECTS = {
+SUBJECTS: dict[str, Callable[[], tuple[Any, Any]]] = {
     "oracle": lambda: (OracleScope, read_oracle),
     "oracle-of-modes": lambda: (OracleScope, lambda: read_oracle() % 2),
     "flag": flag_scope,
     "mode": lambda: (mode_scope, lambda: int(not interlock.is_grad_enabled())),
 }
 
-scope, get = SUBJECTS[json.loads(sys.argv[1])]()
-_shown: list[Any] = []
+
+class Subject:
+    """The scopes of one kind, and the values that a program has shown."""
+
+    def __init__(self, name: str) -> None:
+        self.scope, self.get = SUBJECTS[name]()
+        self.shown: list[Any] = []
+
+    def show(self, *values: Any) -> None:
+        """Record values."""
+        self.shown.append(list(values))
 
 
-def show(*values: Any) -> None:
-    """Record values; `finish` prints them."""
-    _shown.append(list(values))
+def program(function: Callable[..., None]) -> Callable[..., list[Any]]:
+    """Run a program with each named subject in a new context; return what it has shown for each."""
 
+    @functools.wraps(function)
+    def run(names: list[str], *arguments: Any) -> list[Any]:
+        subjects = [Subject(name) for name in names]
+        for subject in subjects:
+            contextvars.Context().run(function, subject, *arguments)
+        return [subject.shown for subject in subjects]
 
-def finish(*, ordered: bool = True) -> None:
-    """Print the recorded values, sorted if the program does not determine their order."""
-    print(json.dumps(_shown if ordered else sorted(_shown, key=str)))
+    return run
