@@ -27,8 +27,8 @@ from interlock._scope_decorator import decorate
 from interlock.errors import ScopeWarning
 
 if TYPE_CHECKING:
+    from interlock._core.accelerator import _DeviceLike
     from interlock._executor import Executor as Executor
-    from interlock.accelerator import DeviceLike
 
 __all__ = [
     "Executor",
@@ -205,7 +205,7 @@ def set_process_defaults(
     inference_mode: bool | _Unchanged | None = _UNCHANGED,
     multithreading_enabled: bool | _Unchanged | None = _UNCHANGED,
     device_index: int | _Unchanged | None = _UNCHANGED,
-    default_device: DeviceLike | _Unchanged = _UNCHANGED,
+    default_device: _DeviceLike | _Unchanged = _UNCHANGED,
 ) -> None:
     """Set modes and devices for the process, where no scope, guard or write sets them.
 
