@@ -48,9 +48,9 @@ _Result = TypeVar("_Result")
 
 @final
 class ThreadState(_native.ThreadState):
-    """An immutable copy of the state of a thread: gradient modes, flag scopes, current device and streams.
+    """An immutable copy of the state of a context: gradient modes, flag scopes, current device and streams.
 
-    It can be applied on any thread, any number of times. `capture` returns the state of the calling thread.
+    It can be applied anywhere, any number of times. `capture` returns the state of the current context.
 
     Args:
         pin: Whether to capture the values of all flags, as for `capture`.
@@ -166,7 +166,7 @@ def _wrapped(scope: StateScope, function: _Function) -> _Function:
 
 
 def capture(*, pin: bool = False) -> ThreadState:
-    """Capture the state of this thread: gradient modes, current device and streams, and flag scopes.
+    """Capture the state of this context: gradient modes, current device and streams, and flag scopes.
 
     Args:
         pin: Whether to capture the values of all flags. By default only flags that are set by a scope of this

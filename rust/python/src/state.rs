@@ -36,7 +36,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("TRACED", scope_debug::is_on())
 }
 
-/// Return where the scopes that are open on any thread or task were entered, as `file:line`, oldest first.
+/// Return where the scopes that are open in any context were entered, as `file:line`, oldest first.
 ///
 /// Raises:
 ///     NotTracedError: The process was started without `INTERLOCK_DEBUG=1`, so that the lines are not recorded.
@@ -46,8 +46,8 @@ fn open_scopes(py: Python<'_>) -> PyResult<Vec<String>> {
     Ok(state::scope_trace::open_scopes().iter().map(ToString::to_string).collect())
 }
 
-/// Return where scopes were entered that have not been exited, as `file:line`: those of threads and tasks that have
-/// ended (the first 100 distinct locations), and those that are open. Empty unless the process was started with
+/// Return where scopes were entered that have not been exited, as `file:line`: those of threads and contexts
+/// that have ended (the first 100 distinct locations), and those that are open. Empty unless the process was started with
 /// `INTERLOCK_DEBUG=1`.
 #[pyfunction]
 fn unclosed_scopes() -> (Vec<String>, Vec<String>) {
@@ -62,13 +62,13 @@ fn traverse_hooks(_state: &state::ThreadState, _visit: &PyVisit<'_>) -> Result<(
     Ok(())
 }
 
-/// The native base class of `interlock.ThreadState`: modes, flags of its scopes, devices and streams of a thread.
+/// The native base class of `interlock.ThreadState`: modes, flags of scopes, devices and streams.
 #[pyclass(frozen, subclass, module = "interlock._core.state")]
 pub(crate) struct ThreadState(pub(crate) state::ThreadState);
 
 #[pymethods]
 impl ThreadState {
-    /// Capture the state of this thread; `pin` also captures every flag of the process.
+    /// Capture the current state; `pin` also captures every flag of the process.
     #[new]
     #[pyo3(signature = (*, pin=false))]
     fn new(py: Python<'_>, #[pyo3(from_py_with = switches::thread_state::pin)] pin: bool) -> PyResult<Self> {
@@ -77,7 +77,7 @@ impl ThreadState {
         Ok(ThreadState(captured))
     }
 
-    /// Return a context manager and decorator that applies the state on the thread that enters it, above all open
+    /// Return a context manager and decorator that applies the state in the context that enters it, above all open
     /// scopes.
     fn apply(&self) -> StateScope {
         StateScope(state::StateScope::new(self.0.clone()))
@@ -176,7 +176,7 @@ impl StateScope {
 
     #[pyo3(signature = (function, /))]
     fn __call__<'py>(slf: &Bound<'py, Self>, function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        // Calls use their own scope: an exit of this one must find the thread that entered it.
+        // Calls use their own scope: an exit of this one must find the layer that it pushed.
         let calls = Bound::new(slf.py(), StateScope(slf.get().0.clone_unentered()))?;
         decorated(calls.as_any(), function)
     }
