@@ -3,7 +3,8 @@
 use super::carrier::{TestContext, copy_current, without_memory};
 use crate::flags::flags::{CUDNN_BENCHMARK, CUDNN_ENABLED};
 use crate::flags::{FlagScope, InputValue, assign, find};
-use crate::modes::{ModeContext, ModeKind, is_grad_enabled, write_bits};
+use crate::modes::internal::write_bits;
+use crate::modes::{ModeContext, ModeKind, is_grad_enabled};
 use crate::thread::{
     DeviceSlots, StateScope, ThreadState, current_device, look, mode_bits, set_device_slots,
 };
