@@ -22,10 +22,10 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 @disjoint_base
 class ThreadState:
-    """The native base class of `interlock.ThreadState`: modes, flags of its scopes, devices and streams of a thread."""
+    """The native base class of `interlock.ThreadState`: modes, flags of scopes, devices and streams."""
     def __new__(cls, *, pin: bool = False) -> Self: ...
     def apply(self) -> StateScope:
-        """Return a context manager and decorator that applies the state on the thread that enters it, above all open
+        """Return a context manager and decorator that applies the state in the context that enters it, above all open
         scopes.
         """
     def install(self) -> None:
@@ -80,14 +80,14 @@ def sync() -> None:
     """Look at the state of the current context, so that native readers of this thread see it."""
 
 def open_scopes() -> list[str]:
-    """Return where the scopes that are open on any thread or task were entered, as `file:line`, oldest first.
+    """Return where the scopes that are open in any context were entered, as `file:line`, oldest first.
 
     Raises:
         NotTracedError: The process was started without `INTERLOCK_DEBUG=1`, so that the lines are not recorded.
     """
 
 def unclosed_scopes() -> tuple[list[str], list[str]]:
-    """Return where scopes were entered that have not been exited, as `file:line`: those of threads and tasks that have
-    ended (the first 100 distinct locations), and those that are open. Empty unless the process was started with
+    """Return where scopes were entered that have not been exited, as `file:line`: those of threads and contexts
+    that have ended (the first 100 distinct locations), and those that are open. Empty unless the process was started with
     `INTERLOCK_DEBUG=1`.
     """
