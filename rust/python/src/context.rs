@@ -149,8 +149,10 @@ impl Variable {
         Ok(token.unbind())
     }
 
-    fn reset(&self, py: Python<'_>, token: &Py<PyAny>) -> bool {
-        let pending = PyErr::take(py);
+    fn reset(&self, py: Python<'_>, token: &Bound<'_, PyAny>) -> bool {
+        // SAFETY: this thread is attached.
+        let is_pending = unsafe { !ffi::PyErr_Occurred().is_null() };
+        let pending = if is_pending { PyErr::take(py) } else { None };
         // SAFETY: this thread is attached, and both objects live.
         let is_reset = unsafe { (self.reset)(self.object.as_ptr(), token.as_ptr()) } == 0;
         if !is_reset {
@@ -200,6 +202,8 @@ impl Carrier for ContextVar {
         }
         // SAFETY: this thread is attached.
         let py = unsafe { Python::assume_attached() };
+        // Bound, so that it is dropped at once.
+        let token = token.into_bound(py);
         variable().is_some_and(|variable| variable.reset(py, &token))
     }
 }

@@ -5,15 +5,17 @@ use interlock::accelerator;
 use interlock::autograd::Mode;
 use interlock::backends::SourceLocation;
 use interlock::base::mutex::Mutex;
-use interlock::state::{self, Position, ScopeMark};
+use interlock::state::{self, ScopeMark};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use pyo3::{PyTraverseError, PyVisit};
 
 use crate::accelerator::{optional_device, parse_index};
+use crate::args::extract_dict;
 use crate::autograd::decorated;
 use crate::errors::IntoPyResult;
+use crate::resumes::Resumes;
 use crate::state_pickle::{self, Plain};
 use crate::submodule::submodule;
 #[cfg(feature = "tensor")]
@@ -26,9 +28,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<StateScope>()?;
     module.add_class::<ScopeBarrier>()?;
     module.add_function(wrap_pyfunction!(sync, &module)?)?;
-    module.add_function(wrap_pyfunction!(new_position, &module)?)?;
-    module.add_function(wrap_pyfunction!(enter_at, &module)?)?;
-    module.add_function(wrap_pyfunction!(positions_above, &module)?)?;
+    module.add_class::<Resumes>()?;
     module.add_function(wrap_pyfunction!(set_process_defaults, &module)?)?;
     module.add_function(wrap_pyfunction!(process_defaults, &module)?)?;
     module.add_function(wrap_pyfunction!(open_scopes, &module)?)?;
@@ -188,25 +188,6 @@ fn sync(py: Python<'_>) {
     context::sync(py);
 }
 
-/// Return a position for `enter_at`: above every scope that is open now.
-#[pyfunction]
-fn new_position() -> u64 {
-    state::new_position().number()
-}
-
-/// Return the positions of the scopes of this context that were entered after a position, from the innermost.
-#[pyfunction]
-fn positions_above(py: Python<'_>, position: u64) -> PyResult<Bound<'_, PyTuple>> {
-    let above = state::positions_above(Position::of_number(position));
-    PyTuple::new(py, above.into_iter().map(Position::number))
-}
-
-/// Enter a scope at a position, below scopes that were entered after the position was created.
-#[pyfunction]
-fn enter_at(scope: &Bound<'_, PyAny>, position: u64) -> PyResult<()> {
-    state::enter_at(Position::of_number(position), || scope.call_method0("__enter__")).map(drop)
-}
-
 /// A context manager that ends the scopes that are left open in its block.
 #[pyclass(frozen, module = "interlock._core.state")]
 #[derive(Default)]
@@ -233,10 +214,10 @@ impl ScopeBarrier {
 
 /// Change the values of modes and devices for the process: `values` maps the names of `process_defaults` to values.
 #[pyfunction]
-fn set_process_defaults(values: &Bound<'_, PyDict>) -> PyResult<()> {
+fn set_process_defaults(values: &Bound<'_, PyAny>) -> PyResult<()> {
     let py = values.py();
     let mut changes: Vec<Change> = Vec::new();
-    for (name, value) in values {
+    for (name, value) in extract_dict(values, "set_process_defaults: values")? {
         changes.push(change_of(&name.extract::<String>()?, &value)?);
     }
     let change =

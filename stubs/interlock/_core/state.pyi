@@ -5,13 +5,11 @@ from typing_extensions import disjoint_base
 
 __all__ = [
     "TRACED",
+    "Resumes",
     "ScopeBarrier",
     "StateScope",
     "ThreadState",
-    "enter_at",
-    "new_position",
     "open_scopes",
-    "positions_above",
     "process_defaults",
     "set_process_defaults",
     "sync",
@@ -59,16 +57,15 @@ class ScopeBarrier:
     def __enter__(self) -> None: ...
     def __exit__(self, *_error: object) -> None: ...
 
+@disjoint_base
+class Resumes:
+    """Enters the scope of a decorated generator around each resume: above all scopes but the generator's own."""
+
+    def __new__(cls, new_scope: Callable[[], Any]) -> Resumes: ...
+    def __enter__(self) -> None: ...
+    def __exit__(self, *error: object) -> object: ...
+
 TRACED: Final[bool]
-
-def enter_at(scope: Any, position: int) -> None:
-    """Enter a scope at a position, below scopes that were entered after the position was created."""
-
-def positions_above(position: int) -> tuple[int, ...]:
-    """Return the positions of the scopes of this context that were entered after a position, from the innermost."""
-
-def new_position() -> int:
-    """Return a position for `enter_at`: above every scope that is open now."""
 
 def process_defaults() -> dict[str, Any]:
     """Return the values of modes and devices for the process; None where the built-in default applies."""

@@ -130,7 +130,7 @@ fn layers_that_two_threads_end_are_both_dropped() {
 
 #[test]
 fn copies_of_a_state_on_two_threads_drop_a_layer_that_one_ends() {
-    let seen = explore(|| {
+    let seen = explore_up_to(2, || {
         let layer = ContextLayer::no_grad();
         let copy = layer.copy();
         let other = spawn(move || {

@@ -160,8 +160,8 @@ impl ModeContext {
     #[inline]
     pub fn try_enter(&self) -> Result<()> {
         self.write.revoke(self.kind.mode())?;
-        self.save_previous();
-        self.scope.enter_modes(self.kind.decision(self.mode()))
+        let save_previous = || self.previous.set(self.kind.mode().is_on());
+        self.scope.enter_modes(self.kind.decision(self.mode()), save_previous)
     }
 
     /// Exits the mode: removes the layer that this object pushed last. See [`Scope::exit`].

@@ -75,7 +75,7 @@ impl Context {
 
     /// Returns the state without layers that have ended.
     pub(super) fn state(&self) -> State {
-        current::seen_state(&self.stored)
+        if self.stored.is_checked() { self.stored.clone() } else { current::seen_state(&self.stored) }
     }
 
     /// Stores another state, which this thread has then seen. If that fails, the context and what this thread has seen

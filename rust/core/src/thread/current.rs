@@ -215,7 +215,9 @@ impl Owned {
 pub(super) struct DeferredDrops {
     pub(super) removed: Vec<Removed>,
     natives: Vec<NativeScopes>,
-    states: Vec<State>,
+    /// Not in a vector, because a scope of a context replaces one state.
+    state: State,
+    more_states: Vec<State>,
     pub(super) bases: Vec<Base>,
 }
 
@@ -372,7 +374,10 @@ fn replace_context(owned: &mut Owned, state: State, deferred: &mut DeferredDrops
         owned.native.guards.rank(state.layers());
     }
     owned.depth = state::depth(state.layers());
-    deferred.states.push(mem::replace(&mut owned.context, state));
+    let replaced = mem::replace(&mut deferred.state, mem::replace(&mut owned.context, state));
+    if !replaced.is_empty() {
+        deferred.more_states.push(replaced);
+    }
 }
 
 /// Activates other guards without a look at their mailbox, and returns those that were active.

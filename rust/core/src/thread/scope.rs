@@ -35,8 +35,42 @@ pub struct Scope {
     id: ScopeId,
     /// The mailbox of the thread or task that entered last, if without a context at hand.
     entered_on: RelaxedU64,
-    /// The layers that are open in contexts, in order of entry.
-    open: Mutex<Vec<OpenLayer>>,
+    /// The layers that are open in contexts.
+    open: Mutex<OpenLayers>,
+}
+
+/// The layers of a scope that are open in contexts, in order of entry.
+#[derive(Debug, Default)]
+struct OpenLayers {
+    /// Not in the vector, because nearly every scope has at most one.
+    last: Option<OpenLayer>,
+    earlier: Vec<OpenLayer>,
+}
+
+impl OpenLayers {
+    fn push(&mut self, layer: OpenLayer) {
+        self.earlier.extend(self.last.replace(layer));
+    }
+
+    fn pop(&mut self) -> Option<OpenLayer> {
+        let popped = self.last.take();
+        self.last = self.earlier.pop();
+        popped
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &OpenLayer> {
+        self.earlier.iter().chain(&self.last)
+    }
+
+    /// Removes the layer with this mark.
+    fn remove(&mut self, mark: &Mark) -> Option<OpenLayer> {
+        let is_it = |open: &OpenLayer| std::ptr::eq(&*open.mark, mark);
+        if self.last.as_ref().is_some_and(is_it) {
+            return self.pop();
+        }
+        let index = self.earlier.iter().rposition(is_it)?;
+        Some(self.earlier.remove(index))
+    }
 }
 
 /// A layer that a scope has entered in a context.
@@ -75,10 +109,10 @@ pub struct Exit {
 }
 
 impl Scope {
-    /// Pushes a layer of this scope that sets mode bits.
+    /// Pushes a layer of this scope that sets mode bits. Calls `before` when this thread has looked at its state.
     #[inline]
-    pub(crate) fn enter_modes(&self, modes: Masked<u8>) -> Result<()> {
-        self.enter_layer(modes, None)
+    pub(crate) fn enter_modes(&self, modes: Masked<u8>, before: impl FnOnce()) -> Result<()> {
+        self.enter_after(before, modes, None)
     }
 
     /// Pushes a layer of this scope that sets no mode bits.
@@ -91,9 +125,24 @@ impl Scope {
     /// of the context cannot be stored.
     #[inline]
     pub(super) fn enter_layer(&self, modes: Masked<u8>, slots: Option<&Arc<Slots>>) -> Result<()> {
+        self.enter_after(|| (), modes, slots)
+    }
+
+    #[inline]
+    fn enter_after(
+        &self,
+        before: impl FnOnce(),
+        modes: Masked<u8>,
+        slots: Option<&Arc<Slots>>,
+    ) -> Result<()> {
         match Context::at_hand() {
-            Some(context) => self.enter_in(&context, modes, slots),
+            Some(context) => {
+                before();
+                self.enter_in(&context, modes, slots)
+            }
             None => {
+                current::see();
+                before();
                 self.enter_on_thread(modes, slots);
                 Ok(())
             }
@@ -232,10 +281,9 @@ impl Scope {
 
     fn take_innermost(&self, state: &State) -> Option<OpenLayer> {
         let mut open = self.open.lock();
-        let index_of = |mark: &Mark| open.iter().rposition(|open| std::ptr::eq(&*open.mark, mark));
-        let innermost = state.find(|mark| mark.scope == self.id && index_of(mark).is_some())?;
-        let index = index_of(&innermost.layer.mark)?;
-        Some(open.remove(index))
+        let is_open = |mark: &Mark| open.iter().any(|open| std::ptr::eq(&*open.mark, mark));
+        let innermost = state.find(|mark| mark.scope == self.id && is_open(mark))?;
+        open.remove(&innermost.layer.mark)
     }
 
     fn take_last(&self) -> Option<OpenLayer> {

@@ -96,10 +96,12 @@ impl Drop for Mark {
 
 impl Node {
     fn on(layer: Layer, below: Layers) -> Arc<Self> {
-        let own = Summary::of_layer(layer.modes, layer.slots.as_deref());
-        let (depth, summary) = match &below {
-            Some(node) => (node.depth + 1, own.over(node.summary)),
-            None => (1, own),
+        let (depth, below_it) =
+            below.as_ref().map_or((0, Summary::default()), |node| (node.depth, node.summary));
+        let depth = depth + 1;
+        let summary = match &layer.slots {
+            None => Summary { modes: layer.modes.over(below_it.modes), ..below_it },
+            Some(slots) => Summary::of_layer(layer.modes, Some(slots)).over(below_it),
         };
         if layer.names_flags() {
             flag_slots::acquire(1);
@@ -169,6 +171,11 @@ impl State {
         self.serial
     }
 
+    /// Returns whether the state has neither layers nor a base.
+    pub(super) fn is_empty(&self) -> bool {
+        self.head.is_none() && self.base.is_none()
+    }
+
     pub(super) fn base(&self) -> Option<&Arc<Base>> {
         self.base.as_ref()
     }
@@ -212,6 +219,9 @@ impl State {
     /// Returns the state with one more layer, at the place of its position.
     pub(super) fn with(&self, layer: Layer) -> Self {
         let compacted = self.compacted();
+        if compacted.as_ref().is_none_or(|node| node.layer.mark.position <= layer.mark.position) {
+            return self.changed(self.base.clone(), Some(Node::on(layer, compacted)));
+        }
         let mut inner = Vec::new();
         let mut below = compacted.as_ref();
         while let Some(node) = below.filter(|node| node.layer.mark.position > layer.mark.position) {
@@ -284,6 +294,11 @@ impl State {
             above.filter(|node| !is_removed(&node.layer.mark)).map(|node| node.layer.clone()).collect();
         kept.reverse();
         self.changed(self.base.clone(), rebuilt(kept, outermost.below.clone()))
+    }
+
+    /// Returns whether no layer has ended so far.
+    pub(super) fn is_checked(&self) -> bool {
+        self.checked_at == changes::epoch()
     }
 
     /// Returns the state without layers that were exited in other contexts, with the serial of this state.

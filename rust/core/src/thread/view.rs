@@ -114,10 +114,14 @@ impl<'a> View<'a> {
     pub(super) fn summary(self) -> Summary {
         let of_base =
             |slots: Option<&Arc<Slots>>| Summary::of_layer(Masked::default(), slots.map(|slots| &**slots));
-        let bases = of_base(self.context_base().and_then(|base| base.slots.as_ref()))
-            .over(of_base(self.guards.base().slots.as_ref()));
+        let slots_of_context = self.context_base().and_then(|base| base.slots.as_ref());
+        let bases = match (slots_of_context, self.guards.base().slots.as_ref()) {
+            (None, None) => Summary::default(),
+            (above, below) => of_base(above).over(of_base(below)),
+        };
         if self.guards.list().is_empty() && !self.guards.hide_the_context() {
-            return self.context.summary().over(bases);
+            let layers = self.context.summary();
+            return if bases == Summary::default() { layers } else { layers.over(bases) };
         }
         if self.context.layers().is_none() {
             let of_guard = |guard: &Guard| Summary::of_layer(guard.word.modes(), guard.slots.as_deref());
