@@ -20,7 +20,7 @@ from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, Self, TypeVar, cast, final
 
 from interlock._core import state as _native
-from interlock._core.state import TRACED, ScopeBarrier, StateScope, open_scopes
+from interlock._core.state import TRACED, ScopeBarrier, StateScope, end_open_scopes, open_scopes
 from interlock._features import attribute_error
 from interlock._quote import shown
 from interlock._scope_decorator import decorate
@@ -35,6 +35,7 @@ __all__ = [
     "StateScope",
     "ThreadState",
     "capture",
+    "end_open_scopes",
     "open_scopes",
     "process_defaults",
     "scope_barrier",
@@ -251,14 +252,18 @@ def process_defaults() -> dict[str, Any]:
 def scope_barrier() -> ScopeBarrier:
     """Return a context manager that ends the scopes of this context that its block leaves open.
 
-    For tests and code of others: a scope that is never exited would stay open in its context.
+    For tests and code of others: a scope that is never exited would stay open in its context. With
+    `INTERLOCK_DEBUG=1`, a `ScopeWarning` names the line that entered each scope that is ended.
+
+    Returns:
+        The context manager. Its attribute `ended` is the number of scopes that it has ended.
 
     Example:
         >>> import interlock
-        >>> with interlock.state.scope_barrier():
+        >>> with interlock.state.scope_barrier() as barrier:
         ...     interlock.no_grad().__enter__()
-        >>> interlock.is_grad_enabled()
-        True
+        >>> interlock.is_grad_enabled(), barrier.ended
+        (True, 1)
 
     """
     return ScopeBarrier()

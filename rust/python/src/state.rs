@@ -1,4 +1,7 @@
-//! Bindings of `interlock.state`: captured states, defaults of the process, and looks at contexts.
+//! Bindings of `interlock.state`: captured states, defaults of the process, looks at contexts, and scopes that are left
+//! open.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use interlock::ProcessDefaults;
 use interlock::accelerator;
@@ -16,6 +19,7 @@ use crate::args::extract_dict;
 use crate::autograd::decorated;
 use crate::errors::IntoPyResult;
 use crate::resumes::Resumes;
+use crate::scope_warning::warn;
 use crate::state_pickle::{self, Plain};
 use crate::submodule::submodule;
 #[cfg(feature = "tensor")]
@@ -32,6 +36,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(set_process_defaults, &module)?)?;
     module.add_function(wrap_pyfunction!(process_defaults, &module)?)?;
     module.add_function(wrap_pyfunction!(open_scopes, &module)?)?;
+    module.add_function(wrap_pyfunction!(end_open_scopes, &module)?)?;
     module.add_function(wrap_pyfunction!(unclosed_scopes, &module)?)?;
     module.add("TRACED", scope_debug::is_on())
 }
@@ -44,6 +49,24 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
 fn open_scopes(py: Python<'_>) -> PyResult<Vec<String>> {
     scope_debug::check_traced(py, "open_scopes: the lines that enter scopes")?;
     Ok(state::scope_trace::open_scopes().iter().map(ToString::to_string).collect())
+}
+
+/// Exit the scopes that are open in this context, as their `__exit__` would: scopes that the context has inherited end
+/// wherever they are open. Return their number.
+///
+/// For a scope that was entered and lost, in a notebook for example. Writes without a scope and guards of Rust or C code
+/// remain.
+///
+/// Example:
+///     >>> import interlock
+///     >>> interlock.no_grad().__enter__()
+///     >>> interlock.state.end_open_scopes()
+///     1
+///     >>> interlock.is_grad_enabled()
+///     True
+#[pyfunction]
+fn end_open_scopes() -> usize {
+    ScopeMark::default().end_scopes_since().number
 }
 
 /// Return where scopes were entered that have not been exited, as `file:line`: those of threads and contexts
@@ -191,7 +214,10 @@ fn sync(py: Python<'_>) {
 /// A context manager that ends the scopes that are left open in its block.
 #[pyclass(frozen, module = "interlock._core.state")]
 #[derive(Default)]
-struct ScopeBarrier(Mutex<Vec<ScopeMark>>);
+struct ScopeBarrier {
+    marks: Mutex<Vec<ScopeMark>>,
+    ended: AtomicUsize,
+}
 
 #[pymethods]
 impl ScopeBarrier {
@@ -200,15 +226,25 @@ impl ScopeBarrier {
         Self::default()
     }
 
-    fn __enter__(&self) {
+    /// The number of scopes that the exits of this object have ended.
+    #[getter]
+    fn ended(&self) -> usize {
+        self.ended.load(Ordering::Relaxed)
+    }
+
+    fn __enter__<'a, 'py>(slf: &'a Bound<'py, Self>) -> &'a Bound<'py, Self> {
         let mark = ScopeMark::new();
-        self.0.lock().push(mark);
+        slf.get().marks.lock().push(mark);
+        slf
     }
 
     #[pyo3(signature = (*_error))]
-    fn __exit__(&self, _error: &Bound<'_, PyTuple>) {
-        let mark = self.0.lock().pop();
-        mark.map(|mark| mark.end_scopes_since());
+    fn __exit__(&self, py: Python<'_>, _error: &Bound<'_, PyTuple>) -> PyResult<()> {
+        let mark = self.marks.lock().pop();
+        let Some(ended) = mark.map(|mark| mark.end_scopes_since()) else { return Ok(()) };
+        self.ended.fetch_add(ended.number, Ordering::Relaxed);
+        let message = "the scope entered here was still open at the end of its scope_barrier";
+        ended.entered_at.iter().try_for_each(|site| warn(py, message, site))
     }
 }
 

@@ -9,6 +9,7 @@ __all__ = [
     "ScopeBarrier",
     "StateScope",
     "ThreadState",
+    "end_open_scopes",
     "open_scopes",
     "process_defaults",
     "set_process_defaults",
@@ -54,12 +55,19 @@ class StateScope:
 class ScopeBarrier:
     """A context manager that ends the scopes that are left open in its block."""
     def __new__(cls) -> ScopeBarrier: ...
-    def __enter__(self) -> None: ...
+    @property
+    def ended(self) -> int:
+        """The number of scopes that the exits of this object have ended."""
+    def __enter__(self) -> Self: ...
     def __exit__(self, *_error: object) -> None: ...
 
-@disjoint_base
 class Resumes:
-    """Enters the scope of a decorated generator around each resume: above all scopes but the generator's own."""
+    """Enters the scope of a decorated generator around each resume: above all scopes but the generator's own.
+
+    The generator has the scopes that were entered during its resumes and are still open. A resume enters at the position
+    of an earlier one, below them, or at the top if there are none in the present context. It is native so that no signal
+    handler runs between an enter and the block.
+    """
 
     def __new__(cls, new_scope: Callable[[], Any]) -> Resumes: ...
     def __enter__(self) -> None: ...
@@ -75,6 +83,22 @@ def set_process_defaults(values: dict[str, Any]) -> None:
 
 def sync() -> None:
     """Look at the state of the current context, so that native readers of this thread see it."""
+
+def end_open_scopes() -> int:
+    """Exit the scopes that are open in this context, as their `__exit__` would: scopes that the context has inherited end
+    wherever they are open. Return their number.
+
+    For a scope that was entered and lost, in a notebook for example. Writes without a scope and guards of Rust or C code
+    remain.
+
+    Example:
+        >>> import interlock
+        >>> interlock.no_grad().__enter__()
+        >>> interlock.state.end_open_scopes()
+        1
+        >>> interlock.is_grad_enabled()
+        True
+    """
 
 def open_scopes() -> list[str]:
     """Return where the scopes that are open in any context were entered, as `file:line`, oldest first.
