@@ -61,6 +61,7 @@ class ScopeBarrier:
     def __enter__(self) -> Self: ...
     def __exit__(self, *_error: object) -> None: ...
 
+@final
 class Resumes:
     """Enters the scope of a decorated generator around each resume: above all scopes but the generator's own.
 

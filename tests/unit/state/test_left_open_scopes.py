@@ -153,7 +153,7 @@ def test_ending_inherited_scopes_ends_them_where_they_are_open() -> None:
     in_a_new_context(test)
 
 
-def test_ending_scopes_that_were_exited_where_they_were_entered_changes_one_copy() -> None:
+def test_ending_inherited_scopes_that_were_exited_changes_one_copy() -> None:
     with interlock.no_grad():
         first = contextvars.copy_context()
         second = contextvars.copy_context()
