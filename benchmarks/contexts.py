@@ -39,8 +39,8 @@ def context_with(count: int) -> contextvars.Context:
     """Return a context with this many variables, one of which the statements set."""
     context = contextvars.Context()
     for index in range(count - 1):
-        other: contextvars.ContextVar[int] = contextvars.ContextVar(f"other{index}")
-        context.run(other.set, index)
+        variable = contextvars.ContextVar[int](f"other{index}")
+        context.run(variable.set, index)
     return context
 
 

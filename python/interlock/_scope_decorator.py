@@ -9,7 +9,7 @@ import warnings
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from typing import Any, Protocol, TypeVar, cast
 
-from interlock._core.state import enter_at, new_position, positions_above
+from interlock._core.state import Resumes
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -89,38 +89,8 @@ def _scope_factory(scope: Scope) -> Callable[[], Scope]:
     return _clone_of(scope) or (lambda: scope)
 
 
-class _Resumes:
-    """Enters the scope of a decorated generator around each resume: above all scopes but the generator's own.
-
-    The generator has the scopes that were entered during its resumes and are still open. A resume enters at
-    the position of an earlier one, below them, or at the top if there are none in the present context.
-    """
-
-    __slots__ = ("_new_scope", "_own", "_position", "_scope", "_start")
-
-    def __init__(self, new_scope: Callable[[], Scope]) -> None:
-        self._new_scope = new_scope
-        self._own: frozenset[int] = frozenset()
-        self._position = self._start = 0
-
-    def __enter__(self) -> None:
-        self._scope = self._new_scope()
-        self._start = new_position()
-        if not self._own or self._own.isdisjoint(positions_above(self._position)):
-            self._position, self._own = self._start, frozenset()
-        enter_at(self._scope, self._position)
-
-    def __exit__(self, kind: object, error: object, traceback: object) -> object:
-        result = self._scope.__exit__(kind, error, traceback)
-        if above := positions_above(self._position):
-            self._own = frozenset(each for each in above if each > self._start or each in self._own)
-        else:
-            self._own = frozenset()
-        return result
-
-
 def wrap_resumable(
-    new_scope: Callable[[], Scope], start: Callable[..., Any], resumes: _Resumes | None = None
+    new_scope: Callable[[], Scope], start: Callable[..., Any], resumes: Resumes | None = None
 ) -> Callable[..., Generator[Any, Any, Any]]:
     """Return a generator function that enters a scope around each resume of another generator.
 
@@ -133,7 +103,7 @@ def wrap_resumable(
 
     def run(*arguments: Any, **named: Any) -> Generator[Any, Any, Any]:
         running = start(*arguments, **named)
-        resumed = _Resumes(new_scope) if resumes is None else resumes
+        resumed = Resumes(new_scope) if resumes is None else resumes
         resume: Callable[[Any], Any] = running.send
         sent: Any = None
         while True:
@@ -183,7 +153,7 @@ def _decorate_async_generator(scope: Scope, function: Callable[..., Any]) -> Cal
     @functools.wraps(function)
     async def run(*arguments: Any, **named: Any) -> AsyncGenerator[Any, Any]:
         generator = function(*arguments, **named)
-        awaited = types.coroutine(wrap_resumable(new_scope, lambda step: step, _Resumes(new_scope)))
+        awaited = types.coroutine(wrap_resumable(new_scope, lambda step: step, Resumes(new_scope)))
         resume: Callable[[Any], Any] = functools.partial(_first_step, generator)
         sent: Any = None
         while True:

@@ -20,21 +20,22 @@ from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, Self, TypeVar, cast, final
 
 from interlock._core import state as _native
-from interlock._core.state import TRACED, ScopeBarrier, StateScope, open_scopes
+from interlock._core.state import TRACED, ScopeBarrier, StateScope, end_open_scopes, open_scopes
 from interlock._features import attribute_error
 from interlock._quote import shown
 from interlock._scope_decorator import decorate
 from interlock.errors import ScopeWarning
 
 if TYPE_CHECKING:
+    from interlock._core.accelerator import _DeviceLike
     from interlock._executor import Executor as Executor
-    from interlock.accelerator import DeviceLike
 
 __all__ = [
     "Executor",
     "StateScope",
     "ThreadState",
     "capture",
+    "end_open_scopes",
     "open_scopes",
     "process_defaults",
     "scope_barrier",
@@ -48,9 +49,9 @@ _Result = TypeVar("_Result")
 
 @final
 class ThreadState(_native.ThreadState):
-    """An immutable copy of the state of a thread: gradient modes, flag scopes, current device and streams.
+    """An immutable copy of the state of a context: gradient modes, flag scopes, current device and streams.
 
-    It can be applied on any thread, any number of times. `capture` returns the state of the calling thread.
+    It can be applied anywhere, any number of times. `capture` returns the state of the current context.
 
     Args:
         pin: Whether to capture the values of all flags, as for `capture`.
@@ -166,7 +167,7 @@ def _wrapped(scope: StateScope, function: _Function) -> _Function:
 
 
 def capture(*, pin: bool = False) -> ThreadState:
-    """Capture the state of this thread: gradient modes, current device and streams, and flag scopes.
+    """Capture the state of this context: gradient modes, current device and streams, and flag scopes.
 
     Args:
         pin: Whether to capture the values of all flags. By default only flags that are set by a scope of this
@@ -205,7 +206,7 @@ def set_process_defaults(
     inference_mode: bool | _Unchanged | None = _UNCHANGED,
     multithreading_enabled: bool | _Unchanged | None = _UNCHANGED,
     device_index: int | _Unchanged | None = _UNCHANGED,
-    default_device: DeviceLike | _Unchanged = _UNCHANGED,
+    default_device: _DeviceLike | _Unchanged = _UNCHANGED,
 ) -> None:
     """Set modes and devices for the process, where no scope, guard or write sets them.
 
@@ -251,14 +252,18 @@ def process_defaults() -> dict[str, Any]:
 def scope_barrier() -> ScopeBarrier:
     """Return a context manager that ends the scopes of this context that its block leaves open.
 
-    For tests and code of others: a scope that is never exited would stay open in its context.
+    For tests and code of others: a scope that is never exited would stay open in its context. With
+    `INTERLOCK_DEBUG=1`, a `ScopeWarning` names the line that entered each scope that is ended.
+
+    Returns:
+        The context manager. Its attribute `ended` is the number of scopes that it has ended.
 
     Example:
         >>> import interlock
-        >>> with interlock.state.scope_barrier():
+        >>> with interlock.state.scope_barrier() as barrier:
         ...     interlock.no_grad().__enter__()
-        >>> interlock.is_grad_enabled()
-        True
+        >>> interlock.is_grad_enabled(), barrier.ended
+        (True, 1)
 
     """
     return ScopeBarrier()

@@ -1,9 +1,9 @@
 """Flags that control the algorithms and the precision of backends.
 
 Assigning a flag sets it for the process. A scope, `with cudnn.flags(...)` or `with override(...)`, sets flags
-for the current thread. Reading a flag returns the value of the innermost scope of this thread that sets it,
-else the assigned value, else the value of its environment variable, else the default. `explain` reports which
-of them it is.
+in the current context: a thread, an asyncio task, a request. Reading a flag returns the value of the
+innermost open scope that sets it, else the assigned value, else the value of its environment variable, else
+the default. `explain` reports which of them it is.
 """
 
 from __future__ import annotations

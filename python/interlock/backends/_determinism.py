@@ -38,12 +38,12 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """Return whether operations of this thread are restricted to deterministic algorithms."""
+    """Return whether operations are restricted to deterministic algorithms in the current context."""
     return bool(_native.read(_MODE))
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """Return whether operations of this thread without a deterministic algorithm warn instead of raising."""
+    """Return whether operations without a deterministic algorithm warn instead of raising."""
     return bool(_native.read(_WARN_ONLY))
 
 

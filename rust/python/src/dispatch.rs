@@ -235,8 +235,8 @@ impl Recording {
 
 /// Record the calls of operations with the choice of their kernels.
 ///
-/// The recording is part of the thread's state: it applies to the thread that enters it, and to other threads and tasks
-/// to which a captured state is applied. An inner recording replaces an outer one. Work that a graph replays is not
+/// The recording is part of the state: it applies to the context that enters it, to copies of that context, and where a
+/// captured state is applied. An inner recording replaces an outer one. Work that a graph replays is not
 /// recorded again.
 ///
 /// Returns:

@@ -32,6 +32,7 @@ mod py_buffer;
 mod py_int;
 mod py_stack;
 mod raw_types;
+mod resumes;
 mod scope_debug;
 mod scope_warning;
 mod shutdown;

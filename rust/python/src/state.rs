@@ -1,19 +1,25 @@
-//! Bindings of `interlock.state`: captured states, defaults of the process, and looks at contexts.
+//! Bindings of `interlock.state`: captured states, defaults of the process, looks at contexts, and scopes that are left
+//! open.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use interlock::ProcessDefaults;
 use interlock::accelerator;
 use interlock::autograd::Mode;
 use interlock::backends::SourceLocation;
 use interlock::base::mutex::Mutex;
-use interlock::state::{self, Position, ScopeMark};
+use interlock::state::{self, ScopeMark};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use pyo3::{PyTraverseError, PyVisit};
 
 use crate::accelerator::{optional_device, parse_index};
+use crate::args::extract_dict;
 use crate::autograd::decorated;
 use crate::errors::IntoPyResult;
+use crate::resumes::Resumes;
+use crate::scope_warning::warn;
 use crate::state_pickle::{self, Plain};
 use crate::submodule::submodule;
 #[cfg(feature = "tensor")]
@@ -26,17 +32,16 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<StateScope>()?;
     module.add_class::<ScopeBarrier>()?;
     module.add_function(wrap_pyfunction!(sync, &module)?)?;
-    module.add_function(wrap_pyfunction!(new_position, &module)?)?;
-    module.add_function(wrap_pyfunction!(enter_at, &module)?)?;
-    module.add_function(wrap_pyfunction!(positions_above, &module)?)?;
+    module.add_class::<Resumes>()?;
     module.add_function(wrap_pyfunction!(set_process_defaults, &module)?)?;
     module.add_function(wrap_pyfunction!(process_defaults, &module)?)?;
     module.add_function(wrap_pyfunction!(open_scopes, &module)?)?;
+    module.add_function(wrap_pyfunction!(end_open_scopes, &module)?)?;
     module.add_function(wrap_pyfunction!(unclosed_scopes, &module)?)?;
     module.add("TRACED", scope_debug::is_on())
 }
 
-/// Return where the scopes that are open on any thread or task were entered, as `file:line`, oldest first.
+/// Return where the scopes that are open in any context were entered, as `file:line`, oldest first.
 ///
 /// Raises:
 ///     NotTracedError: The process was started without `INTERLOCK_DEBUG=1`, so that the lines are not recorded.
@@ -46,8 +51,26 @@ fn open_scopes(py: Python<'_>) -> PyResult<Vec<String>> {
     Ok(state::scope_trace::open_scopes().iter().map(ToString::to_string).collect())
 }
 
-/// Return where scopes were entered that have not been exited, as `file:line`: those of threads and tasks that have
-/// ended (the first 100 distinct locations), and those that are open. Empty unless the process was started with
+/// Exit the scopes that are open in this context, as their `__exit__` would: scopes that the context has inherited end
+/// wherever they are open. Return their number.
+///
+/// For a scope that was entered and lost, in a notebook for example. Writes without a scope and guards of Rust or C code
+/// remain.
+///
+/// Example:
+///     >>> import interlock
+///     >>> interlock.no_grad().__enter__()
+///     >>> interlock.state.end_open_scopes()
+///     1
+///     >>> interlock.is_grad_enabled()
+///     True
+#[pyfunction]
+fn end_open_scopes() -> usize {
+    ScopeMark::default().end_scopes_since().number
+}
+
+/// Return where scopes were entered that have not been exited, as `file:line`: those of threads and contexts
+/// that have ended (the first 100 distinct locations), and those that are open. Empty unless the process was started with
 /// `INTERLOCK_DEBUG=1`.
 #[pyfunction]
 fn unclosed_scopes() -> (Vec<String>, Vec<String>) {
@@ -62,13 +85,13 @@ fn traverse_hooks(_state: &state::ThreadState, _visit: &PyVisit<'_>) -> Result<(
     Ok(())
 }
 
-/// The native base class of `interlock.ThreadState`: modes, flags of its scopes, devices and streams of a thread.
+/// The native base class of `interlock.ThreadState`: modes, flags of scopes, devices and streams.
 #[pyclass(frozen, subclass, module = "interlock._core.state")]
 pub(crate) struct ThreadState(pub(crate) state::ThreadState);
 
 #[pymethods]
 impl ThreadState {
-    /// Capture the state of this thread; `pin` also captures every flag of the process.
+    /// Capture the current state; `pin` also captures every flag of the process.
     #[new]
     #[pyo3(signature = (*, pin=false))]
     fn new(py: Python<'_>, #[pyo3(from_py_with = switches::thread_state::pin)] pin: bool) -> PyResult<Self> {
@@ -77,7 +100,7 @@ impl ThreadState {
         Ok(ThreadState(captured))
     }
 
-    /// Return a context manager and decorator that applies the state on the thread that enters it, above all open
+    /// Return a context manager and decorator that applies the state in the context that enters it, above all open
     /// scopes.
     fn apply(&self) -> StateScope {
         StateScope(state::StateScope::new(self.0.clone()))
@@ -176,7 +199,7 @@ impl StateScope {
 
     #[pyo3(signature = (function, /))]
     fn __call__<'py>(slf: &Bound<'py, Self>, function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        // Calls use their own scope: an exit of this one must find the thread that entered it.
+        // Calls use their own scope: an exit of this one must find the layer that it pushed.
         let calls = Bound::new(slf.py(), StateScope(slf.get().0.clone_unentered()))?;
         decorated(calls.as_any(), function)
     }
@@ -188,29 +211,13 @@ fn sync(py: Python<'_>) {
     context::sync(py);
 }
 
-/// Return a position for `enter_at`: above every scope that is open now.
-#[pyfunction]
-fn new_position() -> u64 {
-    state::new_position().number()
-}
-
-/// Return the positions of the scopes of this context that were entered after a position, from the innermost.
-#[pyfunction]
-fn positions_above(py: Python<'_>, position: u64) -> PyResult<Bound<'_, PyTuple>> {
-    let above = state::positions_above(Position::of_number(position));
-    PyTuple::new(py, above.into_iter().map(Position::number))
-}
-
-/// Enter a scope at a position, below scopes that were entered after the position was created.
-#[pyfunction]
-fn enter_at(scope: &Bound<'_, PyAny>, position: u64) -> PyResult<()> {
-    state::enter_at(Position::of_number(position), || scope.call_method0("__enter__")).map(drop)
-}
-
 /// A context manager that ends the scopes that are left open in its block.
 #[pyclass(frozen, module = "interlock._core.state")]
 #[derive(Default)]
-struct ScopeBarrier(Mutex<Vec<ScopeMark>>);
+struct ScopeBarrier {
+    marks: Mutex<Vec<ScopeMark>>,
+    ended: AtomicUsize,
+}
 
 #[pymethods]
 impl ScopeBarrier {
@@ -219,24 +226,34 @@ impl ScopeBarrier {
         Self::default()
     }
 
-    fn __enter__(&self) {
+    /// The number of scopes that the exits of this object have ended.
+    #[getter]
+    fn ended(&self) -> usize {
+        self.ended.load(Ordering::Relaxed)
+    }
+
+    fn __enter__<'a, 'py>(slf: &'a Bound<'py, Self>) -> &'a Bound<'py, Self> {
         let mark = ScopeMark::new();
-        self.0.lock().push(mark);
+        slf.get().marks.lock().push(mark);
+        slf
     }
 
     #[pyo3(signature = (*_error))]
-    fn __exit__(&self, _error: &Bound<'_, PyTuple>) {
-        let mark = self.0.lock().pop();
-        mark.map(|mark| mark.end_scopes_since());
+    fn __exit__(&self, py: Python<'_>, _error: &Bound<'_, PyTuple>) -> PyResult<()> {
+        let mark = self.marks.lock().pop();
+        let Some(ended) = mark.map(|mark| mark.end_scopes_since()) else { return Ok(()) };
+        self.ended.fetch_add(ended.number, Ordering::Relaxed);
+        let message = "the scope entered here was still open at the end of its scope_barrier";
+        ended.entered_at.iter().try_for_each(|site| warn(py, message, site))
     }
 }
 
 /// Change the values of modes and devices for the process: `values` maps the names of `process_defaults` to values.
 #[pyfunction]
-fn set_process_defaults(values: &Bound<'_, PyDict>) -> PyResult<()> {
+fn set_process_defaults(values: &Bound<'_, PyAny>) -> PyResult<()> {
     let py = values.py();
     let mut changes: Vec<Change> = Vec::new();
-    for (name, value) in values {
+    for (name, value) in extract_dict(values, "set_process_defaults: values")? {
         changes.push(change_of(&name.extract::<String>()?, &value)?);
     }
     let change =

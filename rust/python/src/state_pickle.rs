@@ -43,12 +43,11 @@ pub(crate) fn plain<'py>(py: Python<'py>, state: &ThreadState, what: &str) -> Py
 
 /// Returns the state of a plain form; `plain` has the arguments of the function `function`.
 pub(crate) fn restored(function: &str, plain: &Bound<'_, PyTuple>) -> PyResult<ThreadState> {
-    let (modes, flags, device, default_device): (
-        Bound<'_, PyAny>,
-        Bound<'_, PyAny>,
-        Bound<'_, PyAny>,
-        Bound<'_, PyAny>,
-    ) = plain.extract()?;
+    let parts: Vec<Bound<'_, PyAny>> = plain.iter().collect();
+    let Ok([modes, flags, device, default_device]) = <[Bound<'_, PyAny>; 4]>::try_from(parts) else {
+        let reason = format!("{function}: plain must have 4 values, got {}", plain.len());
+        return Err(PyValueError::new_err(reason));
+    };
     let mut state = ThreadState::neutral();
     for (name, on) in extract_dict(&modes, &format!("{function}: modes"))? {
         let mode = mode_named(function, &name)?;

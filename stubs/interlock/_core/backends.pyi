@@ -31,9 +31,9 @@ class FlagHandle:
         """The dotted name."""
     @property
     def value(self) -> Any:
-        """The active value on this thread.
+        """The active value in the current context.
 
-        Assigning sets the flag in the innermost scope of this thread that sets it, else for the process.
+        Assigning sets the flag in the innermost open scope that sets it, else for the process.
         `del` unsets the flag.
 
         Raises:
@@ -46,7 +46,7 @@ class FlagHandle:
     @value.deleter
     def value(self) -> None: ...
     def override(self, value: Any) -> FlagScope:
-        """Return a context manager and decorator that sets the flag for this thread.
+        """Return a context manager and decorator that sets the flag in the context that enters it.
 
         Args:
             value: The value.
@@ -96,7 +96,7 @@ def assign(values: dict[str, Any]) -> None:
     """Write several flags without a scope, all or none; `values` maps dotted names to values."""
 
 def read(name: str) -> Any:
-    """Return the active value of the flag with this dotted name on this thread."""
+    """Return the active value of the flag with this dotted name in the current context."""
 
 def explain(name: str) -> tuple[str, Any, str, str | None, Any, str | None, str, str | None]:
     """Explain a flag: return its dotted name, its value, level, the line or variable that set it or None, the effective
@@ -166,7 +166,7 @@ def environment_variables() -> list[str]:
     """Return the names of the environment variables that are read, without those of registered flags."""
 
 def get_float32_matmul_precision() -> Literal["highest", "high", "medium"]:
-    """Return the precision of float32 matrix products on this thread: the lower one of `cuda.matmul.fp32_precision` and
+    """Return the precision of float32 matrix products in the current context: the lower one of `cuda.matmul.fp32_precision` and
     `mkldnn.matmul.fp32_precision`.
 
     Returns:

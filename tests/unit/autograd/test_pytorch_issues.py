@@ -206,7 +206,7 @@ INSIDE, WRITTEN, DEFAULTS = [False, True, False], [True, True, True], [True, Fal
 
 
 @pytest.mark.parametrize("inherit", [None, 0, 1])
-def test_threads_start_from_defaults_and_copies_of_a_context_go_their_own_way(
+def test_threads_have_defaults_and_a_copied_context_its_own_state(
     inherit: int | None,
 ) -> None:
     # Pythons before 3.14 ignore the option.

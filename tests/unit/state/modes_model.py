@@ -4,10 +4,10 @@
 created and used on the thread of the test; the state of the current step is assigned to that variable. The
 rules are those of the model, except for these:
 
-* A copy of a context has the layers of the original, and from there each goes its own way. A `Mark` is what
-  the copies of a layer have in common: the state in which it was entered.
+* A copy of a context has the layers of the original; later changes of one do not reach the other. A `Mark`
+  is what the copies of a layer have in common: the state in which it was entered.
 * An exit in the state that entered removes the layer there. An exit elsewhere removes it from every state.
-* A write goes to the layer of the current state, and is taken back there or in a copy of that state.
+* A write changes the layer of the current state, and is taken back there or in a copy of that state.
 * A decorated generator pushes its layer below the layers that were entered in earlier resumes and are still
   open in this context, else as the innermost.
 * The base of a context sets the bits that were written in it; the base of the thread lies below.
@@ -51,6 +51,9 @@ class Mark:
 
 class Layer(MODEL.Layer):  # type: ignore[misc]
     """A layer with its mark and its position; a base has no mark before it is written."""
+
+    mask: int
+    value: int
 
     def __init__(self, mask: int, value: int, mark: Mark | None = None, position: int = 0) -> None:
         super().__init__(mask, value)
@@ -195,7 +198,8 @@ def _decorate_generator(new_scope: Callable[[], Any], function: Callable[..., An
                 sent = None
                 _exit(scope)
                 above = [layer for layer in CURRENT.state.layers if layer.position > position]
-                own = {layer.mark for layer in above if layer.mark in own or layer.position > start}
+                new = {layer.mark for layer in above if layer.mark in own or layer.position > start}
+                own = {mark for mark in new if mark is not None}
             try:
                 resume, sent = running.send, (yield produced)
             except BaseException as error:

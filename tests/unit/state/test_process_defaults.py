@@ -78,14 +78,3 @@ def test_snapshot_and_explain_have_the_values() -> None:
     assert interlock.is_grad_enabled()
     backends.restore([list(entry) for entry in changed])
     assert not interlock.is_grad_enabled()
-
-
-def test_scope_barrier_ends_scopes_that_are_left_open() -> None:
-    with interlock.no_grad():
-        with state.scope_barrier():
-            interlock.enable_grad().__enter__()
-            copy = contextvars.copy_context()
-            assert interlock.is_grad_enabled()
-        assert not interlock.is_grad_enabled()
-        assert not copy.run(interlock.is_grad_enabled)
-    assert interlock.is_grad_enabled()

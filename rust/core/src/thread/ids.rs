@@ -69,7 +69,7 @@ impl LayerId {
 /// Orders the layers of a state: a layer lies above those that were entered before, also on other threads. The ids of
 /// layers don't order them, because each thread takes its ids from a block of its own.
 #[doc(hidden)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position(u64);
 
 impl Position {

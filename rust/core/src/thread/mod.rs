@@ -78,7 +78,7 @@ pub(crate) use reads::{
 #[doc(hidden)]
 pub use reads::{current_device, current_stream, default_device, is_ended, mode_word_address};
 #[doc(hidden)]
-pub use scope::{Exit, RawGuard, ScopeMark, newly_suspended};
+pub use scope::{EndedScopes, Exit, RawGuard, ScopeMark, newly_suspended};
 pub use scope::{Scope, ScopeBarrier, ScopeGuard};
 pub(crate) use scope::{recording, saved_tensor_hooks};
 #[doc(hidden)]

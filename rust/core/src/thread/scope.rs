@@ -13,6 +13,7 @@ use super::scope_trace::{self, ExitOrder};
 use super::state::{Layer, Mark, State};
 use super::{DeviceSlots, LayerId, Masked, ScopeId, Slots, changes, current, native, reads};
 use crate::Result;
+use crate::base::env;
 use crate::base::location::SourceLocation;
 use crate::base::mutex::Mutex;
 use crate::base::sync::RelaxedU64;
@@ -399,15 +400,24 @@ impl Drop for ScopeBarrier {
 #[cold]
 fn end_above(guard: LayerId) {
     if let Some(context) = Context::at_hand() {
-        let left_open = reads::marks_above(guard);
-        if !left_open.is_empty() {
-            left_open.iter().for_each(|mark| mark.end());
-            changes::announce();
-            // The layers have ended also in the state that the context keeps if this fails.
-            let _stored = context.store(|| "exit a scope".into(), &context.state());
-        }
+        end_all(&context, &reads::marks_above(guard));
     }
     native::remove_above(guard);
+}
+
+/// Ends layers in every state, except those that were exited where they were entered: copies keep these, and only this
+/// context drops them. Returns where the layers were entered; nothing unless scopes are traced.
+fn end_all(context: &Context, marks: &[Arc<Mark>]) -> Vec<SourceLocation> {
+    if marks.is_empty() {
+        return Vec::new();
+    }
+    marks.iter().filter(|mark| !mark.is_closed()).for_each(|mark| mark.end());
+    changes::announce();
+    let is_listed = |mark: &Mark| marks.iter().any(|listed| std::ptr::eq(&**listed, mark));
+    // The layers have ended also in the state that the context keeps if this fails.
+    let _stored = context.store(|| "exit a scope".into(), &context.state().without(is_listed));
+    current::see();
+    if env::debug() { scope_trace::note_ended(marks.iter().map(|mark| mark.id)) } else { Vec::new() }
 }
 
 /// Removes a layer of this thread, or requests the thread or task that pushed it to remove it. Does nothing for none.
@@ -445,10 +455,19 @@ impl From<ScopeGuard> for RawGuard {
     }
 }
 
-/// The layers of a context at one moment, to end those that are left open later.
+/// The layers of a context at one moment, to end those that are left open later; the default has none.
 #[doc(hidden)]
 #[derive(Debug, Default)]
 pub struct ScopeMark(State);
+
+/// What [`ScopeMark::end_scopes_since`] has ended.
+#[doc(hidden)]
+#[derive(Debug, Default)]
+pub struct EndedScopes {
+    pub number: usize,
+    /// Where they were entered, oldest first. Empty unless scopes are traced.
+    pub entered_at: Vec<SourceLocation>,
+}
 
 impl ScopeMark {
     /// Returns the layers of the context at hand.
@@ -456,17 +475,11 @@ impl ScopeMark {
         ScopeMark(Context::at_hand().map_or(State::EMPTY, |context| context.stored))
     }
 
-    /// Ends the layers of the context at hand that were entered since. Returns their number.
-    pub fn end_scopes_since(&self) -> usize {
-        let Some(context) = Context::at_hand() else { return 0 };
+    /// Ends the layers of the context at hand that were entered since, wherever they are open.
+    pub fn end_scopes_since(&self) -> EndedScopes {
+        let Some(context) = Context::at_hand() else { return EndedScopes::default() };
         let since = context.stored.entered_since(&self.0);
-        if !since.is_empty() {
-            since.iter().for_each(|mark| mark.end());
-            changes::announce();
-            // The layers have ended also in the state that the context keeps if this fails.
-            let _stored = context.store(|| "exit a scope".into(), &context.stored.without_ended());
-        }
-        since.len()
+        EndedScopes { number: since.len(), entered_at: end_all(&context, &since) }
     }
 }
 

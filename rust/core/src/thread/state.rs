@@ -84,6 +84,10 @@ impl Mark {
     pub(super) fn close(&self) {
         self.closed.set(true);
     }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed.get()
+    }
 }
 
 impl Drop for Mark {

@@ -164,7 +164,7 @@ fn unavailable_reason(py: Python<'_>) -> Option<String> {
     detach_with_env(py, accelerator::unavailable_reason)
 }
 
-/// Return the index of the current device of this thread, 0 unless another device was made current.
+/// Return the index of the current device of this context, 0 unless another device was made current.
 ///
 /// Raises:
 ///     NoAcceleratorError: No accelerator is available.
@@ -177,7 +177,7 @@ fn current_device_index(py: Python<'_>) -> PyResult<u8> {
     Ok(device.index().unwrap_or(0))
 }
 
-/// Make a device the current one of this thread, until the innermost open scope that sets it is exited.
+/// Make a device the current one, until the innermost open scope that sets it is exited; without one, for the context.
 ///
 /// Args:
 ///     device: The device, which must have an index.
@@ -196,7 +196,7 @@ fn set_device_index(device: &Bound<'_, PyAny>) -> PyResult<()> {
     accelerator::set_device(device).into_py_result(py)
 }
 
-/// Return the current stream of a device on this thread, its default stream unless another one was made current.
+/// Return the current stream of a device in this context, its default stream unless another one was made current.
 ///
 /// Args:
 ///     device: The device. None, or a device without an index, means the current device.
@@ -211,7 +211,7 @@ fn current_stream(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult
     detach(py, || accelerator::current_stream(device)).into_py_result(py).map(Stream::of)
 }
 
-/// Make a stream the current one of its device on this thread, and that device the current one; each until the
+/// Make a stream the current one of its device, and that device the current one; each until the
 /// innermost open scope that sets it is exited. `with stream:` limits it to a block.
 ///
 /// Args:
@@ -334,7 +334,7 @@ fn get_default_device(py: Python<'_>) -> Device {
     Device::of(current.ok().filter(|current| current.kind() == default.kind()).unwrap_or(default))
 }
 
-/// Set the device on which this thread creates tensors unless one is passed, until the innermost open scope that sets
+/// Set the device on which tensors are created unless one is passed, until the innermost open scope that sets
 /// it is exited.
 ///
 /// Args:
@@ -351,7 +351,7 @@ fn set_default_device(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyRe
     accelerator::set_default_device(device).into_py_result(py)
 }
 
-/// Context manager that makes a device the current one of this thread.
+/// Context manager that makes a device the current one of the context that enters it.
 ///
 /// Args:
 ///     device: An index, a device or its name, with an index. None has no effect.

@@ -191,7 +191,7 @@ impl Call {
         Some((function, arguments, found.keywords.bind(py).clone()))
     }
 
-    /// Return the state of the thread that launched the call.
+    /// Return the state in which the call was launched.
     fn state(&self) -> ThreadState {
         ThreadState(self.pending.state.clone())
     }

@@ -28,7 +28,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
 /// A queue of work for one device. The work of one stream runs in order, independently of other streams.
 ///
-/// `with stream:` makes it the current stream of its device on this thread, and that device the current one.
+/// `with stream:` makes it the current stream of its device in this context, and that device the current one.
 /// `Stream(stream_id=..., device_index=..., device_type=...)` returns an existing stream.
 ///
 /// Args:

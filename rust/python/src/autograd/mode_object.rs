@@ -24,7 +24,7 @@ pub(super) fn class(module: &str, name: &str, kind: ModeKind) -> PyResult<HeapTy
     let mut class = HeapType::new(&format!("{module}.{name}"), size_of::<ModeObject>())?
         .method(
             c"__enter__",
-            c"__enter__($self)\n--\n\nSet the mode on this thread until `__exit__`.",
+            c"__enter__($self)\n--\n\nSet the mode in the current context until `__exit__`.",
             Method::NoArgs(enter),
         )
         .method(
@@ -258,8 +258,8 @@ fn is_exactly_ours(object: *mut ffi::PyObject) -> bool {
     unsafe { ffi::PyType_GetSlot(ffi::Py_TYPE(object), ffi::Py_tp_dealloc) == deallocate as *mut c_void }
 }
 
-/// Returns an unentered copy for the calls of a decorated function: an exit of the decorator itself must find the
-/// thread that entered it. Writes nothing.
+/// Returns an unentered copy for the calls of a decorated function: an exit of the decorator itself must find
+/// the layer that it pushed. Writes nothing.
 fn clone_unentered(py: Python<'_>, object: *mut ffi::PyObject) -> PyResult<Bound<'_, PyAny>> {
     // SAFETY: `object` is an instance of one of these classes; no other code can access the new object before its
     // context is written.

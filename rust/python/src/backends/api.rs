@@ -55,7 +55,7 @@ fn unset(name: &Bound<'_, PyAny>) -> PyResult<()> {
         .into_py_result(py)
 }
 
-/// Return the active value of the flag with this dotted name on this thread.
+/// Return the active value of the flag with this dotted name in the current context.
 #[pyfunction]
 fn read<'py>(name: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     object(name.py(), sync(name.py()).read(named(name, "read: name")?))
@@ -356,7 +356,7 @@ fn environment_variables() -> Vec<String> {
     backends::environment_variables()
 }
 
-/// Return the precision of float32 matrix products on this thread: the lower one of `cuda.matmul.fp32_precision` and
+/// Return the precision of float32 matrix products in the current context: the lower one of `cuda.matmul.fp32_precision` and
 /// `mkldnn.matmul.fp32_precision`.
 ///
 /// Returns:

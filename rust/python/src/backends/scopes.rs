@@ -99,7 +99,7 @@ impl FlagScope {
 
     #[pyo3(signature = (function, /))]
     fn __call__<'py>(slf: &Bound<'py, Self>, function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        // Calls use their own scope: an exit of this one must find the thread that entered it.
+        // Calls use their own scope: an exit of this one must find the layer that it pushed.
         let calls = Bound::new(slf.py(), FlagScope(slf.get().0.clone_unentered()))?;
         decorated(calls.as_any(), function)
     }

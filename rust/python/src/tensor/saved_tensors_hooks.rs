@@ -107,8 +107,8 @@ impl ContextState {
 
 /// Pack the tensors that operations save for the backward pass, for example to store them on the CPU or on disk.
 ///
-/// A context manager. It applies to the thread that enters it, and to other threads and tasks to which a captured state
-/// is applied. Inside another one, only the inner one is used.
+/// A context manager. It applies to the context that enters it, to copies of that context, and where a captured state is
+/// applied. Inside another one, only the inner one is used.
 ///
 /// Args:
 ///     pack_hook: Called with each tensor that is saved. It returns any object. It must not change the tensor.
@@ -175,7 +175,7 @@ impl SavedTensorsHooks {
         Ok(self.initialized()?.functions.unpack.get(py))
     }
 
-    /// Use the hooks on this thread until `__exit__`.
+    /// Use the hooks in the current context until `__exit__`.
     fn __enter__(&self, py: Python<'_>) -> PyResult<()> {
         let context = &self.initialized()?.context;
         check_saved_tensor_hooks_enabled().map_err(err_disabled)?;
@@ -226,7 +226,7 @@ impl SavedTensorsHooksDisabled {
         Ok(SavedTensorsHooksDisabled(SavedTensorHooksDisabledContext::new(message)))
     }
 
-    /// Disable hooks on this thread until `__exit__`.
+    /// Disable hooks in the current context until `__exit__`.
     fn __enter__(&self, py: Python<'_>) -> PyResult<()> {
         self.0.check().map_err(err_disabled)?;
         scope_debug::enter(py, self.0.scope(), || self.0.enter())
