@@ -229,9 +229,9 @@ pub(crate) struct Synced<'py>(PhantomData<Python<'py>>);
 #[inline]
 pub(crate) fn sync(py: Python<'_>) -> Synced<'_> {
     let value = variable().and_then(|variable| variable.get(py));
-    let serial = value.as_ref().map_or(State::EMPTY.serial(), |value| value.get().0.serial());
-    if !state::has_seen(serial) {
-        state::look();
+    let current = value.as_ref().map_or(&State::EMPTY, |value| &value.get().0);
+    if !state::has_seen(current.serial()) {
+        state::look_at(current);
     }
     Synced(PhantomData)
 }

@@ -112,6 +112,13 @@ pub fn look() {
     }
 }
 
+/// Makes a state, which the carrier has just loaded, the one that this thread has seen, and looks at changes from
+/// elsewhere.
+#[doc(hidden)]
+pub fn look_at(state: &State) {
+    current::show(state);
+}
+
 /// Drops what this thread has seen of a context, because that has ended: a thread that the interpreter does not know
 /// detaches from it.
 #[doc(hidden)]

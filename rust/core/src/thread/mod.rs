@@ -54,7 +54,7 @@ mod view;
 mod writes;
 
 #[doc(hidden)]
-pub use carrier::{Carrier, leave_context, look, positions_above};
+pub use carrier::{Carrier, leave_context, look, look_at, positions_above};
 #[doc(hidden)]
 pub use current::{enter_at, has_seen, new_position};
 #[doc(hidden)]

@@ -53,14 +53,26 @@ fn push_modes_slow(scope: ScopeId, modes: Masked<u8>) -> Option<PushedGuard> {
 
 /// Pushes a layer of native code that sets mode bits and other slots. Returns `None` if the thread is ending.
 pub(super) fn push_slots(scope: ScopeId, modes: Masked<u8>, slots: &Arc<Slots>) -> Option<PushedGuard> {
-    with_owned(|current, owned, _| {
-        owned.reserve_layer();
+    let push = |current: &Tls, owned: &mut Owned| {
         let (below, depth, shared) = (current.modes.get(), owned.depth(), Some(slots.clone()));
         let pushed = owned.native.guards.push(&mut owned.ids, scope, modes, below, depth, shared)?;
         current.publish_pushed(modes, slots);
         Some(pushed)
+    };
+    // SAFETY: a push into spare capacity calls no other code.
+    let pushed = unsafe {
+        with_unborrowed(|current, owned| {
+            let is_ready = !owned.native.guards.is_full() && current.has_seen_changes();
+            if is_ready { push(current, owned) } else { None }
+        })
+    };
+    pushed.or_else(|| {
+        with_owned(|current, owned, _| {
+            owned.reserve_layer();
+            push(current, owned)
+        })
+        .flatten()
     })
-    .flatten()
 }
 
 /// What was removed: a layer, and the scope that pushed the layer directly above; none if there was none, or a guard.
@@ -106,16 +118,24 @@ pub(super) fn pop(guard: PushedGuard) -> bool {
     popped.is_some()
 }
 
-#[cold]
 #[inline(never)]
-fn remove_slow(target: ExitTarget) -> Option<Exited> {
-    // Dropped when nothing is borrowed. Not with what is deferred: that would allocate.
-    let removed = with_owned(|current, owned, _| {
+pub(super) fn remove_slow(target: ExitTarget) -> Option<Exited> {
+    let remove = |current: &Tls, owned: &mut Owned| {
         let removed = owned.native.guards.remove(target, owned.context.layers())?;
         current.publish(owned);
         Some(removed)
-    });
-    removed.flatten().map(|removed| Exited { id: removed.id, above: removed.above })
+    };
+    // SAFETY: removing a layer, which is returned and not dropped, calls no other code.
+    let removed = unsafe {
+        with_unborrowed(
+            |current, owned| {
+                if current.has_seen_changes() { remove(current, owned) } else { None }
+            },
+        )
+    };
+    // Dropped when nothing is borrowed.
+    let removed = removed.or_else(|| with_owned(|current, owned, _| remove(current, owned)).flatten());
+    removed.map(|removed| Exited { id: removed.id, above: removed.above })
 }
 
 /// Requests the thread or task that pushed a layer of native code to remove it.

@@ -355,7 +355,7 @@ impl Drop for ScopeGuard {
     #[inline(always)]
     fn drop(&mut self) {
         if !native::pop(self.layer) {
-            exit_layer(self.layer.id, self.made_on);
+            drop_guard(self.layer.id, self.made_on);
         }
     }
 }
@@ -420,9 +420,15 @@ fn end_all(context: &Context, marks: &[Arc<Mark>]) -> Vec<SourceLocation> {
     if env::debug() { scope_trace::note_ended(marks.iter().map(|mark| mark.id)) } else { Vec::new() }
 }
 
-/// Removes a layer of this thread, or requests the thread or task that pushed it to remove it. Does nothing for none.
-#[cold]
+/// Removes the layer of a guard that is not the innermost one, or that sets more than mode bits.
 #[inline(never)]
+fn drop_guard(layer: LayerId, made_on: MailboxId) {
+    if layer != LayerId::NONE && native::remove_slow(ExitTarget::Layer(layer)).is_none() {
+        native::exit_elsewhere(made_on, ExitTarget::Layer(layer));
+    }
+}
+
+/// Removes a layer of this thread, or requests the thread or task that pushed it to remove it. Does nothing for none.
 fn exit_layer(layer: LayerId, made_on: MailboxId) {
     if layer != LayerId::NONE && native::remove(ExitTarget::Layer(layer)).is_none() {
         native::exit_elsewhere(made_on, ExitTarget::Layer(layer));
