@@ -88,7 +88,7 @@ def _number_of_debug_mode(mode: Any) -> int:
 
 
 def get_deterministic_debug_mode() -> Literal[0, 1, 2]:
-    """Return how operations without a deterministic algorithm are treated on this thread.
+    """Return how operations without a deterministic algorithm are treated in the current context.
 
     Returns:
         0: they run; 1: they warn; 2: they raise. See `set_deterministic_debug_mode`.

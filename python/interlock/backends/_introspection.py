@@ -22,12 +22,12 @@ class Level(QuotingEnum, enum.StrEnum):
 
 
 class Explanation(NamedTuple):
-    """The value of a flag on this thread, the level that determines it, and its effective value."""
+    """The value of a flag in the current context, the level that determines it, and its effective value."""
 
     name: str
     """The dotted name below `backends`."""
     value: Any
-    """The value that reading the flag returns on this thread."""
+    """The value that reading the flag returns in the current context."""
     level: Level
     """The level that determines the value."""
     set_by: str | None

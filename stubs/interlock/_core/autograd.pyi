@@ -49,7 +49,7 @@ class _BareMode(_Scope):
 
 @disjoint_base
 class no_grad(_BareScope):
-    """Disable the recording of the autograd graph for the current thread.
+    """Disable the recording of the autograd graph in the current context.
 
     A context manager and a decorator, with or without parentheses. Other threads, including new ones,
     are not affected.

@@ -58,7 +58,7 @@ class FlagHandle:
 
 @final
 class FlagScope:
-    """A context manager and decorator that sets flags for the current thread, as `backends.override` and the `flags`
+    """A context manager and decorator that sets flags in the current context, as `backends.override` and the `flags`
     functions return it. It can be entered again, and on other threads.
 
     Args:
@@ -320,7 +320,7 @@ class CpuModule(ModuleType):
     def __init__(self, m: ModuleType, name: str) -> None: ...
 
 class CudaMatmulFlags:
-    """The flags of `backends.cuda.matmul`. Reading one returns its value on this thread; assigning sets it."""
+    """The flags of `backends.cuda.matmul`. Reading one returns its value in the current context; assigning sets it."""
     @property
     def allow_fp16_reduced_precision_reduction(self) -> bool:
         """Whether float16 products may sum in float16. Accepts a bool, or a tuple whose second item sets whether the sum
@@ -405,7 +405,7 @@ class CudaModule(ModuleType):
     """The size of the cuBLASLt workspace of each stream, in bytes."""
 
 class CudnnConvFlags:
-    """The flags of `backends.cudnn.conv`. Reading one returns its value on this thread; assigning sets it."""
+    """The flags of `backends.cudnn.conv`. Reading one returns its value in the current context; assigning sets it."""
 
     fp32_precision: Literal["none", "ieee", "tf32"]
     """The float32 precision of convolutions on cuda."""
@@ -434,7 +434,7 @@ class CudnnModule(ModuleType):
     """Whether convolutions and recurrent layers on cuda use TensorFloat-32: an alias of their fp32_precision."""
 
 class CudnnRnnFlags:
-    """The flags of `backends.cudnn.rnn`. Reading one returns its value on this thread; assigning sets it."""
+    """The flags of `backends.cudnn.rnn`. Reading one returns its value in the current context; assigning sets it."""
 
     fp32_precision: Literal["none", "ieee", "tf32"]
     """The float32 precision of recurrent layers on cuda."""
@@ -498,13 +498,13 @@ class MklModule(ModuleType):
     def __init__(self, m: ModuleType, name: str) -> None: ...
 
 class MkldnnConvFlags:
-    """The flags of `backends.mkldnn.conv`. Reading one returns its value on this thread; assigning sets it."""
+    """The flags of `backends.mkldnn.conv`. Reading one returns its value in the current context; assigning sets it."""
 
     fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
     """The float32 precision of oneDNN's convolutions."""
 
 class MkldnnMatmulFlags:
-    """The flags of `backends.mkldnn.matmul`. Reading one returns its value on this thread; assigning sets it."""
+    """The flags of `backends.mkldnn.matmul`. Reading one returns its value in the current context; assigning sets it."""
 
     fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
     """The float32 precision of oneDNN's matrix products."""
@@ -529,7 +529,7 @@ class MkldnnModule(ModuleType):
     """The float32 precision of oneDNN's operations whose own precision is not set."""
 
 class MkldnnRnnFlags:
-    """The flags of `backends.mkldnn.rnn`. Reading one returns its value on this thread; assigning sets it."""
+    """The flags of `backends.mkldnn.rnn`. Reading one returns its value in the current context; assigning sets it."""
 
     fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
     """The float32 precision of oneDNN's recurrent layers."""

@@ -111,7 +111,7 @@ def record() -> Recording:
 
 @overload
 def explain(operation: Literal["matmul"], /, *tensors: Tensor) -> Call:
-    """Return the choice of a kernel for a call on this thread now, without running it.
+    """Return the choice of a kernel for a call in the current context now, without running it.
 
     The kernel that is chosen may still refuse when it runs; the next one is then tried.
 

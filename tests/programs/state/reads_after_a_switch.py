@@ -40,7 +40,7 @@ def public_reads():
             if any(p.default is p.empty and p.kind not in optional for p in parameters):
                 continue
             qualified = f"{module.__name__.removeprefix('interlock.')}.{name}"
-            if not name.startswith(("reset", "set_", "use", "forget")) and qualified not in EXCLUDED:
+            if not name.startswith(("reset", "set_", "use", "forget", "end_")) and qualified not in EXCLUDED:
                 found[qualified] = function
     return found
 

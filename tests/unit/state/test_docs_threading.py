@@ -20,6 +20,7 @@ from interlock import (
 )
 from interlock.backends import cudnn
 
+from tests.helpers.contexts import in_a_new_context
 from tests.helpers.subprocess import run_program
 from tests.helpers.thread_worker import Worker
 
@@ -155,6 +156,7 @@ def test_line_08_a_copy_keeps_a_scope_that_its_context_exits() -> None:
     assert asyncio.run(main()) == (True, False)
 
 
+@in_a_new_context
 def test_line_09_a_write_lasts_for_its_context_and_a_default_for_all(workers: Workers) -> None:
     async def child() -> bool:
         interlock.set_grad_enabled(False)

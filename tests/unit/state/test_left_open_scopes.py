@@ -13,6 +13,7 @@ import interlock
 import pytest
 from interlock import backends, state
 
+from tests.helpers.contexts import in_a_new_context
 from tests.helpers.subprocess import eval_program, marked_lines
 
 TRACED = {"INTERLOCK_DEBUG": "1"}
@@ -32,10 +33,6 @@ def look() -> tuple[object, ...]:
 @pytest.fixture(params=SCOPES)
 def scope(request: pytest.FixtureRequest) -> AbstractContextManager[Any]:
     return SCOPES[request.param]()
-
-
-def in_a_new_context(test: Callable[[], object]) -> None:
-    contextvars.Context().run(test)
 
 
 def test_barrier_ends_scopes_that_its_block_leaves_open(scope: AbstractContextManager[Any]) -> None:
@@ -104,53 +101,44 @@ def test_barrier_of_a_task_ends_only_scopes_of_the_task() -> None:
     assert asyncio.run(main()) == [(1, False), (1, False)]
 
 
+@in_a_new_context
 def test_open_scopes_of_a_context_can_be_ended(scope: AbstractContextManager[Any]) -> None:
-    def test() -> None:
-        before = look()
-        scope.__enter__()
-        interlock.no_grad().__enter__()
-        copy = contextvars.copy_context()
-        assert state.end_open_scopes() == 2
-        assert look() == copy.run(look) == before
-        assert state.end_open_scopes() == 0
-        scope.__exit__(None, None, None)
-        assert look() == before
-
-    in_a_new_context(test)
+    before = look()
+    scope.__enter__()
+    interlock.no_grad().__enter__()
+    copy = contextvars.copy_context()
+    assert state.end_open_scopes() == 2
+    assert look() == copy.run(look) == before
+    assert state.end_open_scopes() == 0
+    scope.__exit__(None, None, None)
+    assert look() == before
 
 
+@in_a_new_context
 def test_blocks_that_are_open_can_be_exited_after_their_scopes_were_ended() -> None:
-    def test() -> None:
-        with interlock.no_grad(), backends.override({"cudnn.benchmark": True}):
-            assert state.end_open_scopes() == 2
-            assert look()[:2] == (True, False)
-            with interlock.no_grad():
-                assert not interlock.is_grad_enabled()
+    with interlock.no_grad(), backends.override({"cudnn.benchmark": True}):
+        assert state.end_open_scopes() == 2
         assert look()[:2] == (True, False)
-
-    in_a_new_context(test)
-
-
-def test_ending_open_scopes_keeps_writes() -> None:
-    def test() -> None:
-        interlock.set_grad_enabled(False)
-        interlock.enable_grad().__enter__()
-        assert state.end_open_scopes() == 1
-        assert not interlock.is_grad_enabled()
-
-    in_a_new_context(test)
-    assert interlock.is_grad_enabled()
-
-
-def test_ending_inherited_scopes_ends_them_where_they_are_open() -> None:
-    def test() -> None:
         with interlock.no_grad():
-            copy = contextvars.copy_context()
-            assert copy.run(state.end_open_scopes) == 1
-            assert interlock.is_grad_enabled()
-        assert interlock.is_grad_enabled()
+            assert not interlock.is_grad_enabled()
+    assert look()[:2] == (True, False)
 
-    in_a_new_context(test)
+
+@in_a_new_context
+def test_ending_open_scopes_keeps_writes() -> None:
+    interlock.set_grad_enabled(False)
+    interlock.enable_grad().__enter__()
+    assert state.end_open_scopes() == 1
+    assert not interlock.is_grad_enabled()
+
+
+@in_a_new_context
+def test_ending_inherited_scopes_ends_them_where_they_are_open() -> None:
+    with interlock.no_grad():
+        copy = contextvars.copy_context()
+        assert copy.run(state.end_open_scopes) == 1
+        assert interlock.is_grad_enabled()
+    assert interlock.is_grad_enabled()
 
 
 def test_ending_inherited_scopes_that_were_exited_changes_one_copy() -> None:
@@ -174,7 +162,7 @@ def test_scopes_of_other_threads_are_not_ended() -> None:
     thread = threading.Thread(target=work)
     thread.start()
     entered.wait(20)
-    in_a_new_context(state.end_open_scopes)
+    contextvars.Context().run(state.end_open_scopes)
     ended.set()
     thread.join()
     assert seen == [False]

@@ -11,6 +11,8 @@ import interlock
 import pytest
 from interlock import backends, state
 
+from tests.helpers.contexts import in_a_new_context
+
 
 @pytest.fixture(autouse=True)
 def unset() -> Iterator[None]:
@@ -26,6 +28,7 @@ def on_a_thread(function: Any) -> Any:
     return seen[0]
 
 
+@in_a_new_context
 def test_mode_holds_in_every_context_and_below_scopes_and_writes() -> None:
     kept = contextvars.copy_context()
     state.set_process_defaults(grad_enabled=False)
@@ -44,12 +47,14 @@ def test_mode_holds_in_every_context_and_below_scopes_and_writes() -> None:
     assert seen()
 
 
+@in_a_new_context
 def test_inference_mode_sets_what_its_scope_sets() -> None:
     state.set_process_defaults(inference_mode=True)
     assert (interlock.is_inference_mode_enabled(), interlock.is_grad_enabled()) == (True, False)
     assert state.process_defaults()["inference_mode"] is True
 
 
+@in_a_new_context
 def test_devices_hold_on_every_thread() -> None:
     state.set_process_defaults(default_device="meta")
     assert interlock.get_default_device().type == "meta"
@@ -67,6 +72,7 @@ def test_wrong_values_change_nothing() -> None:
     assert set(state.process_defaults().values()) == {None}
 
 
+@in_a_new_context
 def test_snapshot_and_explain_have_the_values() -> None:
     before = backends.snapshot()
     state.set_process_defaults(grad_enabled=False, device_index=1)

@@ -46,7 +46,7 @@ classes! {
         const KIND: ModeKind = ModeKind::NoGrad;
         const NAME: &'static str = "no_grad";
         const DOC: &'static CStr = c"no_grad(orig_func=None)\n--\n\n\
-            Disable the recording of the autograd graph for the current thread.
+            Disable the recording of the autograd graph in the current context.
 
             A context manager and a decorator, with or without parentheses. Other threads, including new ones,
             are not affected.

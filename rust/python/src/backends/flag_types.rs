@@ -113,7 +113,7 @@ fn class_of<'py>(
         class =
             unsafe { class.slot(ffi::Py_tp_getattro, get_or_suggest as ffi::getattrofunc as *mut c_void) };
         let doc = format!(
-            "The flags of `backends.{owner}`. Reading one returns its value on this thread; assigning sets it."
+            "The flags of `backends.{owner}`. Reading one returns its value in the current context; assigning sets it."
         );
         class = class.doc(&zero_ended(&doc)?);
         return Ok((class.build(py, &py.get_type::<PyAny>())?, namespace));

@@ -44,7 +44,7 @@ pub(crate) fn dict_of<'py>(
     Ok(values)
 }
 
-/// A context manager and decorator that sets flags for the current thread, as `backends.override` and the `flags`
+/// A context manager and decorator that sets flags in the current context, as `backends.override` and the `flags`
 /// functions return it. It can be entered again, and on other threads.
 ///
 /// Args:
