@@ -173,7 +173,9 @@ def watch(python: str, package: str, version: str) -> Watched:
         program.write_text(PROGRAMS[package].lstrip())
         # Nothing else, so that no variable that a package writes is set.
         own = {"PATH": os.environ["PATH"], "HOME": name, "PYTHONPATH": str(folder / "modules")}
-        command = [python, "-W", "ignore", "-m", "interlock", "watch", "--json", str(document), str(program)]
+        # The program runs in another folder. The path of an environment is a link that must stay.
+        command = [os.path.abspath(python), "-W", "ignore", "-m", "interlock"]
+        command += ["watch", "--json", str(document), str(program)]
         done = subprocess.run(
             command, cwd=folder, env=own | VARIABLES, capture_output=True, text=True, timeout=SECONDS
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -15,7 +16,9 @@ TABLE = (ROOT / "docs" / "beside_torch.md").read_text().partition("<!-- <")[2].p
 
 def evaluated(expression: str, *arguments: str) -> object:
     """Return the value of an expression in tools/watch_packages.py."""
-    code = f"import json, sys; sys.path.insert(0, {str(ROOT / 'tools')!r})\nimport watch_packages as tool\n"
+    code = (
+        f"import json, os, sys; sys.path.insert(0, {str(ROOT / 'tools')!r})\nimport watch_packages as tool\n"
+    )
     done = run_command([sys.executable, "-P", "-c", f"{code}print(json.dumps({expression}))", *arguments])
     assert done.code == 0, done.stderr
     return json.loads(done.stdout)
@@ -48,3 +51,13 @@ def test_interpreter_without_the_versions_is_refused() -> None:
     done = run_command([sys.executable, str(ROOT / "tools" / "watch_packages.py"), sys.executable])
     assert done.code == 1
     assert re.search(r"has accelerate None instead of \d\S+, ", done.stderr)
+
+
+def test_program_is_watched_with_the_interpreter_of_a_relative_path() -> None:
+    program = "import os\nos.environ['OMP_NUM_THREADS'] = '1'\n"
+    python = os.path.relpath(sys.executable, ROOT)
+    run = "(tool.PROGRAMS.update(one=sys.argv[1]), os.chdir(tool.ROOT), tool.watch(sys.argv[2], 'one', '1'))"
+    _, _, (package, version, document) = evaluated(f"[*{run}]", program, python)  # type: ignore[misc]
+    assert (package, version, document["status"]) == ("one", "1", 0)
+    change = next(each for each in document["changes"] if each["setting"] == "environ.OMP_NUM_THREADS")
+    assert (change["before"], change["after"], change["line"]) == (None, "1", 2)
