@@ -54,6 +54,51 @@ static PyType_Spec mode_spec = {.name = "interlock_baseline.Mode",
                                 .flags = Py_TPFLAGS_DEFAULT,
                                 .slots = mode_slots};
 
+/* A context variable, which is set and reset. */
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *variable;
+} Variable;
+
+static PyObject *variable_new(PyTypeObject *type, PyObject *arguments, PyObject *named) {
+    Variable *self = (Variable *)type->tp_alloc(type, 0);
+    if (self == NULL) return NULL;
+    self->variable = PyContextVar_New("interlock_baseline.variable", NULL);
+    if (self->variable == NULL) {
+        Py_DECREF(self);
+        return NULL;
+    }
+    return (PyObject *)self;
+}
+
+static PyObject *set_and_reset(PyObject *self, PyObject *nothing) {
+    PyObject *variable = ((Variable *)self)->variable;
+    PyObject *token = PyContextVar_Set(variable, Py_True);
+    if (token == NULL) return NULL;
+    int status = PyContextVar_Reset(variable, token);
+    Py_DECREF(token);
+    if (status < 0) return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef variable_methods[] = {{"set_and_reset", set_and_reset, METH_NOARGS, NULL},
+                                         {NULL, NULL, 0, NULL}};
+
+static void variable_free(PyObject *self) {
+    PyTypeObject *type = Py_TYPE(self);
+    Py_XDECREF(((Variable *)self)->variable);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static PyType_Slot variable_slots[] = {
+    {Py_tp_methods, variable_methods}, {Py_tp_new, variable_new}, {Py_tp_dealloc, variable_free}, {0, NULL}};
+static PyType_Spec variable_spec = {.name = "interlock_baseline.Variable",
+                                    .basicsize = sizeof(Variable),
+                                    .flags = Py_TPFLAGS_DEFAULT,
+                                    .slots = variable_slots};
+
 static int add_types(PyObject *module) {
     PyObject *bases = PyTuple_Pack(1, (PyObject *)&PyModule_Type);
     if (bases == NULL) return -1;
@@ -62,6 +107,8 @@ static int add_types(PyObject *module) {
     if (flags == NULL || PyModule_AddObject(module, "Flags", flags) < 0) return -1;
     PyObject *modes = PyType_FromSpec(&mode_spec);
     if (modes == NULL || PyModule_AddObject(module, "Mode", modes) < 0) return -1;
+    PyObject *variables = PyType_FromSpec(&variable_spec);
+    if (variables == NULL || PyModule_AddObject(module, "Variable", variables) < 0) return -1;
     return 0;
 }
 

@@ -1,18 +1,26 @@
 """Measure all benchmarks in one run, each with its baseline and, if available, PyTorch.
 
-`BENCH_PYTHON` is an interpreter with PyTorch. The exit status is 1 if a target was missed.
+The arguments name groups of rows; without any, all are measured. `BENCH_PYTHON` is an interpreter with
+PyTorch. The row of switches between contexts needs CPython 3.14 on PATH or in the folders of `PYTHONS`. The
+exit status is 1 if a target was missed.
 """
 
 import json
 import os
 import platform
+import shutil
 import statistics
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+
+import interlock
 
 from benchmarks import native, startup
 from benchmarks.baselines import CannotMeasureError, extension, header_extension
+from benchmarks.contexts import VARIABLES
 from benchmarks.report import PyTorch, Row, table
 
 HERE = Path(__file__).parent
@@ -20,6 +28,14 @@ PROCESSES = 5
 PYTORCH_STARTUPS = 3
 # The least speed of a convolution, relative to PyTorch's.
 CONVOLUTION_SPEED = 0.5
+# The nanoseconds of a read from Python above an attribute in C: a call, and a look at the context.
+READ_MORE = 40
+# What else follows contexts.
+BESIDE = {
+    "ContextVar": "ContextVar.set and reset, from Python",
+    "errstate": "with numpy.errstate(): pass",
+    "localcontext": "with decimal.localcontext(): pass",
+}
 # The suffix of rows measured with a flag scope and a mode open in another thread.
 SCOPES_ELSEWHERE = ", scopes in another thread"
 
@@ -145,6 +161,11 @@ def rust_rows() -> list[Row]:
         Row("flag read, Rust, beside a scope of another flag", program["flag/read_beside_a_scope"], load),
         Row("flag read, Rust, in a scope of this flag", program["flag/read_in_a_scope"], load),
         Row(
+            "guard of a flag scope, Rust (baseline: guard of a mode)",
+            program["flag/guard"],
+            program["mode/guard"],
+        ),
+        Row(
             "registered flag read, Rust (baseline: an own flag)",
             program["flag/read_registered"],
             program["flag/read"],
@@ -158,6 +179,7 @@ def rust_rows() -> list[Row]:
         ),
         Row("mode read, Rust program", program["mode/read"], cell, more=1.5),
         Row("guard enter + exit, Rust program", program["mode/guard"], cell, more=4),
+        Row("mode object enter + exit, Rust program", program["mode/object"], cell),
         Row(
             f"mode read, Rust program{SCOPES_ELSEWHERE}",
             program["mode/read_with_scopes_elsewhere"],
@@ -278,6 +300,69 @@ def task_rows() -> list[Row]:
     ]
 
 
+def context_rows(bench_python: str | None) -> list[Row]:
+    """Return the rows of scopes in contexts, each with 1 and 16 variables in the context."""
+    ours, theirs = in_turns(bench_python, "contexts.py", str(extension()))
+    rows: list[Row] = []
+    for count in VARIABLES:
+        variables = f"{count} variable{'s' * (count > 1)} in the context"
+
+        def nanoseconds(times: Times, name: str, count: int = count) -> float:
+            return middle(times, f"{name}, {count} variables")
+
+        def slower(name: str, least: float | None, nanoseconds: Any = nanoseconds) -> PyTorch:
+            return PyTorch(nanoseconds(theirs, name) / nanoseconds(ours, name) if theirs else None, least)
+
+        no_grad, read = nanoseconds(ours, "no_grad"), nanoseconds(ours, "read")
+        others = [
+            name for name in ("ContextVar", "errstate", "localcontext") if f"{name}, 1 variables" in ours[0]
+        ]
+        rows += [
+            Row(
+                f"with no_grad(): pass, {variables} (baseline: set and reset in C)",
+                no_grad,
+                nanoseconds(ours, "C set and reset"),
+                times=3.5,
+                pytorch=slower("no_grad", 3),
+            ),
+            Row(
+                f"is_grad_enabled(), {variables}",
+                read,
+                nanoseconds(ours, "C getset"),
+                more=READ_MORE,
+                pytorch=slower("read", None),
+            ),
+            *(
+                Row(f"{BESIDE[name]}, {variables} (baseline: no_grad)", nanoseconds(ours, name), no_grad)
+                for name in others
+            ),
+        ]
+    return rows + switch_rows()
+
+
+def switch_rows() -> list[Row]:
+    """Return the row of a switch between contexts, if an interpreter with watchers of contexts is found."""
+    python = python_with_watchers()
+    if python is None:
+        return []
+    packages = str(Path(interlock.__file__).parent.parent)
+    times = [measure(python, "interlock", packages, program="contexts.py") for _ in range(PROCESSES)]
+    # Each statement switches twice.
+    switch, bare = (middle(times, f"switch {name}") / 2 for name in ("with state", "without state"))
+    what = f"switch between two contexts with state, {Path(python).name} (baseline: without)"
+    return [Row(what, switch, bare, more=60)]
+
+
+def python_with_watchers() -> str | None:
+    """Return the newest CPython from 3.14 on PATH or in the folders of PYTHONS, or None."""
+    folders = os.environ.get("PYTHONS", "").split(os.pathsep) + os.environ.get("PATH", "").split(os.pathsep)
+    for minor in (15, 14):
+        found = shutil.which(f"python3.{minor}", path=os.pathsep.join(filter(None, folders)))
+        if found:
+            return found
+    return None
+
+
 def startup_rows(bench_python: str | None) -> list[Row]:
     """Return the rows of importing the package."""
     ours = startup.of(sys.executable, "interlock")
@@ -310,12 +395,30 @@ def python_with_pytorch() -> str | None:
     return named
 
 
-def main() -> int:
-    """Measure, print the table, and return 1 if a target was missed."""
+GROUPS: dict[str, Callable[[str | None], list[Row]]] = {
+    "rust": lambda _: rust_rows(),
+    "header": lambda _: header_rows(),
+    "python": python_rows,
+    "contexts": context_rows,
+    "tasks": lambda _: task_rows(),
+    "tensors": tensor_rows,
+    "startup": startup_rows,
+}
+
+
+def main(groups: list[str]) -> int:
+    """Measure all groups of rows, or the named ones, print the table, and return 1 if a target was missed."""
     try:
         bench_python = python_with_pytorch()
-        rows = rust_rows() + header_rows() + python_rows(bench_python) + task_rows()
-        rows += tensor_rows(bench_python) + startup_rows(bench_python)
+        unknown = set(groups) - set(GROUPS)
+        if unknown:
+            raise CannotMeasureError(f"unknown groups {sorted(unknown)}; known: {', '.join(GROUPS)}")
+        rows = [
+            row
+            for name, measured in GROUPS.items()
+            if name in (groups or GROUPS)
+            for row in measured(bench_python)
+        ]
     except CannotMeasureError as error:
         print(error, file=sys.stderr)
         return 2
@@ -327,4 +430,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

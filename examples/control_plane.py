@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import interlock
-from interlock import accelerator, aio, backends, testing
+from interlock import accelerator, backends, testing
 from interlock.accelerator import memory
 
 MIB = 1 << 20
@@ -69,7 +69,7 @@ def threads() -> int:
 def scopes_of_tasks_and_threads() -> None:
     """Show that scopes of concurrent tasks and threads do not mix."""
     heading(f"1. {TASKS} tasks and {THREADS} threads, each with a flag and a mode of its own")
-    row("tasks that read their own values", f"{aio.run(tasks())} of {TASKS}")
+    row("tasks that read their own values", f"{asyncio.run(tasks())} of {TASKS}")
     row("threads that read their own values", f"{threads()} of {THREADS}")
     row("the process, unchanged", active())
 

@@ -117,7 +117,7 @@ def main() -> None:
     count = len(pixels) * 4 // 5
     images, labels = interlock.tensor(pixels), interlock.tensor(digits)
     model = Classifier()
-    # An assignment affects the whole process, a scope only this thread.
+    # An assignment affects the whole process, a scope only this context.
     backends.mkldnn.deterministic = True
     with backends.override({"fp32_precision": "ieee", "cudnn.deterministic": True}):
         train(model, images[:count], labels[:count], arguments.epochs)

@@ -7,22 +7,13 @@ It needs starlette and uvicorn. Run it in this folder:
 """
 
 import asyncio
-import contextlib
-from collections.abc import AsyncIterator
 
 import interlock
-from interlock import aio, backends
+from interlock import backends
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
-
-
-@contextlib.asynccontextmanager
-async def lifespan(_app: Starlette) -> AsyncIterator[None]:
-    """Give the tasks that are created from now on, one for each request, a state of their own."""
-    asyncio.get_running_loop().set_task_factory(aio.task_factory())
-    yield
 
 
 async def work() -> None:
@@ -39,4 +30,4 @@ async def answer(request: Request) -> JSONResponse:
     return JSONResponse(dict(zip(("benchmark_limit", "grad"), active, strict=True)))
 
 
-app = Starlette(routes=[Route("/", answer)], lifespan=lifespan)
+app = Starlette(routes=[Route("/", answer)])

@@ -75,6 +75,9 @@ from interlock.backends._determinism import (
 from interlock.errors import AcceleratorError, OutOfMemoryError
 from interlock.state import ThreadState, capture
 
+if TYPE_CHECKING:
+    from interlock._executor import Executor as Executor
+
 if TYPE_CHECKING or HAS_TENSORS:
     from interlock import nn, return_types
     from interlock._core.tensor import (
@@ -402,6 +405,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AcceleratorError",
     "Event",
+    "Executor",
     "OutOfMemoryError",
     "Stream",
     "Tensor",
@@ -793,8 +797,10 @@ def get_include() -> str:
     return os.path.join(os.path.dirname(os.path.abspath(__file__)), "include")
 
 
-def __getattr__(name: str) -> ModuleType:
+def __getattr__(name: str) -> ModuleType | type[Executor]:
     """Import a module on its first use, so that `import interlock` does not import asyncio, for example."""
+    if name == "Executor":
+        return state.Executor
     if name not in _LAZY:
         raise attribute_error(__name__, name)
     from importlib import import_module
@@ -806,5 +812,5 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *_LAZY})
 
 
-_LAZY = frozenset({"aio", "integrations", "settings", "testing"})
+_LAZY = frozenset({"Executor", "aio", "integrations", "settings", "testing"})
 remove_missing(globals(), _LAZY)

@@ -9,6 +9,8 @@ import warnings
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from typing import Any, Protocol, TypeVar, cast
 
+from interlock._core.state import Resumes
+
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
@@ -88,23 +90,25 @@ def _scope_factory(scope: Scope) -> Callable[[], Scope]:
 
 
 def wrap_resumable(
-    new_scope: Callable[[], Scope], start: Callable[..., Any]
+    new_scope: Callable[[], Scope], start: Callable[..., Any], resumes: Resumes | None = None
 ) -> Callable[..., Generator[Any, Any, Any]]:
     """Return a generator function that enters a scope around each resume of another generator.
 
     Args:
         new_scope: Returns the scope for one resume.
         start: Returns the generator, the coroutine that is awaited, or one step of an async generator.
+        resumes: The resumes of the generator, if this is one of several steps.
 
     """
 
     def run(*arguments: Any, **named: Any) -> Generator[Any, Any, Any]:
         running = start(*arguments, **named)
+        resumed = Resumes(new_scope) if resumes is None else resumes
         resume: Callable[[Any], Any] = running.send
         sent: Any = None
         while True:
             try:
-                with new_scope():
+                with resumed:
                     produced = resume(sent)
             except StopIteration as end:
                 return end.value
@@ -144,11 +148,12 @@ def _decorate_coroutine(scope: Scope, function: Callable[..., Any]) -> Callable[
 
 
 def _decorate_async_generator(scope: Scope, function: Callable[..., Any]) -> Callable[..., Any]:
-    awaited = types.coroutine(wrap_resumable(_scope_factory(scope), lambda step: step))
+    new_scope = _scope_factory(scope)
 
     @functools.wraps(function)
     async def run(*arguments: Any, **named: Any) -> AsyncGenerator[Any, Any]:
         generator = function(*arguments, **named)
+        awaited = types.coroutine(wrap_resumable(new_scope, lambda step: step, Resumes(new_scope)))
         resume: Callable[[Any], Any] = functools.partial(_first_step, generator)
         sent: Any = None
         while True:

@@ -1,8 +1,10 @@
-"""Runs asyncio tasks with task-local state.
+"""Runs asyncio tasks whose state native code sees exactly.
 
-A task starts with a copy of the state of the code that creates it. Scopes that it enters and modes that it
-sets are active only while the task runs; they affect neither other tasks nor its creator. Callbacks of the
-event loop and functions in executors run with the state of their thread.
+Scopes belong to the context of a task on every event loop, without this module: a task starts with a copy of
+the state of the code that creates it, and what it enters or sets reaches neither other tasks nor its creator.
+Python code always reads the state of its own task. Native code that reads modes or flags without a call of
+interlock on that thread sees the state of the last such call, before Python 3.14 even of another task;
+the tasks of this module make it exact at each step. From Python 3.14 the interpreter reports each switch.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from typing import Any, Never, Self, TypeVar
 
-from interlock._core.state import TaskState
+from interlock._core.state import sync
 from interlock._scope_decorator import wrap_resumable
 
 __all__ = ["Runner", "run", "task_factory"]
@@ -23,36 +25,25 @@ _T = TypeVar("_T")
 _Factory = Callable[..., "asyncio.Future[Any]"]
 
 
-class _StatefulCoroutine(Coroutine[Any, Any, _T]):
-    """A coroutine that activates the state of its task during each step."""
+class _SyncedCoroutine(Coroutine[Any, Any, _T]):
+    """A coroutine that looks at the state of its context before each step."""
 
-    __slots__ = ("__weakref__", "_coroutine", "_state")
+    __slots__ = ("__weakref__", "_coroutine")
 
     def __init__(self, coroutine: Coroutine[Any, Any, _T]) -> None:
         self._coroutine = coroutine
-        self._state = TaskState()
 
     def send(self, value: Any, /) -> Any:
-        with self._state:
-            return self._coroutine.send(value)
+        sync()
+        return self._coroutine.send(value)
 
     def throw(self, *error: Any) -> Any:
-        with self._state:
-            return self._coroutine.throw(*error)
+        sync()
+        return self._coroutine.throw(*error)
 
     def close(self) -> None:
-        with self._state:
-            self._coroutine.close()
-
-    def __del__(self) -> None:
-        try:
-            state = self._state
-        except AttributeError:
-            # `__init__` failed.
-            return
-        # A coroutine that has not finished runs its cleanup here, which belongs to the task as well.
-        with state:
-            del self._coroutine
+        sync()
+        self._coroutine.close()
 
     def __reduce__(self) -> Never:
         raise TypeError("a coroutine can be neither copied nor pickled")
@@ -64,7 +55,7 @@ class _StatefulCoroutine(Coroutine[Any, Any, _T]):
 
     def __getattr__(self, name: str) -> Any:
         # `cr_frame` and similar attributes, which debuggers and asyncio read to show where a task is.
-        if name in _StatefulCoroutine.__slots__:
+        if name in _SyncedCoroutine.__slots__:
             raise AttributeError(name)
         return getattr(self._coroutine, name)
 
@@ -80,7 +71,7 @@ class _TaskFactory:
     ) -> asyncio.Future[_T]:
         if not asyncio.iscoroutine(coroutine):
             raise TypeError(f"task_factory: coroutine must be a coroutine, got {type(coroutine).__name__}")
-        return self._inner(loop, _StatefulCoroutine(coroutine), **options)
+        return self._inner(loop, _SyncedCoroutine(coroutine), **options)
 
 
 def _task(
@@ -90,7 +81,7 @@ def _task(
 
 
 def task_factory(inner: _Factory | None = None) -> _Factory:
-    """Return a task factory whose tasks have their own state, for `loop.set_task_factory`.
+    """Return a task factory whose tasks keep native readers exact, for `loop.set_task_factory`.
 
     Args:
         inner: The task factory that creates the tasks, for example `asyncio.eager_task_factory`; None creates
@@ -113,7 +104,7 @@ def task_factory(inner: _Factory | None = None) -> _Factory:
 
 
 class Runner:
-    """An `asyncio.Runner` whose tasks, including the first one, have their own state.
+    """An `asyncio.Runner` whose tasks, including the first one, keep native readers exact.
 
     If the loop already has a task factory, that factory creates the tasks, like `inner` of `task_factory`.
 
@@ -158,7 +149,7 @@ class Runner:
         return loop
 
     def run(self, coro: Awaitable[_T], *, context: contextvars.Context | None = None) -> _T:
-        """Run an awaitable in the event loop as a task with its own state, and return its result.
+        """Run an awaitable in the event loop as a task, and return its result.
 
         Args:
             coro: The coroutine or other awaitable to run.
@@ -195,7 +186,7 @@ def run(
     debug: bool | None = None,
     loop_factory: Callable[[], asyncio.AbstractEventLoop] | None = None,
 ) -> _T:
-    """Run an awaitable like `asyncio.run`, giving each task its own state, and return its result.
+    """Run an awaitable like `asyncio.run`, with tasks that keep native readers exact, and return its result.
 
     Args:
         main: The coroutine or other awaitable to run.

@@ -65,7 +65,9 @@ FOREIGN = (
 OF_PYTHON = re.compile(
     r"interlock\.errors\."
     # `Level(value, names, module=...)` creates an enum, and `Snapshot(iterable)` is a tuple.
-    r"|\.(Level|Source|Extent|\w+Backend|NumberedEnum)(?!\.\w)|\.Snapshot(?!\.)|\.FunctionMeta\b"
+    r"|\.(Level|Source|Extent|_Unchanged|\w+Backend|NumberedEnum)(?!\.\w)|\.Snapshot(?!\.)|\.FunctionMeta\b"
+    # Only a pickle calls it; the constructor of `ThreadPoolExecutor`.
+    r"|\._restored$|\.Executor(?!\.)"
     # Only Python calls them, with a name or a text.
     r"|\.__getattr__$|\.__format__$|\.__(release_)?buffer__$|\.(AllocatorConfig|cuFFT\w+|settings\.\w+)\.__\w+attr__$"
     # Only `interlock.settings` calls them.

@@ -1,24 +1,26 @@
 """Threads fuzz: several threads change modes, flags and devices at once, each checked against a model.
 
-Modes are compared with the model `tests/models/modes.py`, which has a state for each thread.
-Flags and the current device that a thread has set follow a small model here; a flag that it has not set
-may have any value that some thread writes. When all threads have ended, all memory of the devices must be
+A thread acts in its own context and in copies of it. Modes are compared with the model of
+tests/unit/state/modes_model.py, which has a state for each context. Flags and the current device that a
+context has set follow a small model here; a flag that it has not set may have any value that some thread
+writes. When all threads have ended, all memory of the devices must be
 released.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import gc
 import random
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import interlock
-from interlock import accelerator, aio, backends, errors
+from interlock import accelerator, backends, errors
 from interlock.accelerator import memory
 from interlock.accelerator.memory import Buffer
 
@@ -57,16 +59,35 @@ def write(name: str, value: Any) -> None:
 
 @dataclass(eq=False)
 class Layer:
-    """The values that one open scope of a thread sets."""
+    """The values that a scope sets in one context."""
 
     scope: Any
-    """The scope of interlock; exiting it removes the layer."""
+    """The scope of interlock, which is entered once."""
     mode: Any = None
     """The scope of the model of modes, if it sets modes."""
     flags: dict[str, Any] = field(default_factory=dict)
     hides: bool = False
     """Whether it hides the flags of the layers below, so that other flags have the process's values."""
     device: int | None = None
+    entered_in: Context | None = None
+
+
+@dataclass(eq=False)
+class Context:
+    """The model of flags and devices in one context of a thread."""
+
+    layers: list[Layer] = field(default_factory=list)
+    base_device: int = 0
+    modes: modes_model.State | None = None
+    """The state of the model of modes, of a copied context."""
+    ours: contextvars.Context | None = None
+    """The copied context."""
+
+    def copy(self) -> Context:
+        """Copy the current context."""
+        layers = [replace(layer, flags=dict(layer.flags)) for layer in self.layers]
+        state = modes_model.CURRENT.state.copy()
+        return Context(layers, self.base_device, state, contextvars.copy_context())
 
 
 def modes() -> str:
@@ -100,13 +121,21 @@ class Actor:
     def __init__(self, actions: Actions, slot: int, shared: Shared) -> None:
         self.actions, self.slot, self.shared = actions, slot, shared
         self.random = random.Random(f"{actions.seed} {slot}")
-        self.layers: list[Layer] = []
-        self.base_device = 0
+        self.context = self.own = Context()
+        """The context in which this thread acts, and its own one."""
+        self.copies: list[Context] = []
+        self.open_scopes: set[Any] = set()
+        """Scopes that were entered and not exited, in any context."""
         self.pending: list[threading.Event] = []
         self.freezes: list[Any] = []
         self.buffers: list[tuple[Any, int]] = []
         self.tensors: list[tuple[Any, float]] = []
         self.streams: list[Any] = []
+
+    @property
+    def layers(self) -> list[Layer]:
+        """The layers of the context in which this thread acts."""
+        return self.context.layers
 
     # Main loop
 
@@ -140,6 +169,12 @@ class Actor:
         self.check_flags()
         self.check_device()
 
+    def check(self) -> None:
+        """Check the context in which this thread acts."""
+        self.check_modes()
+        self.check_flags()
+        self.check_device()
+
     def exit_all(self) -> None:
         """Exit open scopes and drop owned objects."""
         for layer in reversed(self.layers):
@@ -147,6 +182,7 @@ class Actor:
         for scope in self.freezes:
             self.unfreeze(scope)
         self.layers.clear()
+        self.copies.clear()
         self.buffers.clear()
         self.tensors.clear()
         self.streams.clear()
@@ -157,7 +193,7 @@ class Actor:
         got, want = modes(), modes_model.shown(modes_model.capture())
         if got != want:
             raise Wrong(f"modes are {got}, the model has {want}")
-        if interlock.is_grad_enabled() != bool(MODEL.state.word() & MODEL.GRAD):
+        if interlock.is_grad_enabled() != bool(modes_model.capture() & MODEL.GRAD):
             raise Wrong("is_grad_enabled differs from the captured modes")
 
     def decided(self, name: str) -> tuple[bool, Any]:
@@ -182,9 +218,8 @@ class Actor:
 
     def device(self) -> int:
         """Return the current device of the model."""
-        return next(
-            (layer.device for layer in reversed(self.layers) if layer.device is not None), self.base_device
-        )
+        devices = (layer.device for layer in reversed(self.layers) if layer.device is not None)
+        return next(devices, self.context.base_device)
 
     def check_device(self) -> None:
         got = accelerator.current_device_index()
@@ -200,7 +235,9 @@ class Actor:
         layer.scope.__enter__()
         if layer.mode is not None:
             layer.mode.__enter__()
+        layer.entered_in = self.context
         self.layers.append(layer)
+        self.open_scopes.add(layer.scope)
 
     def enter(self) -> None:
         """Enter a scope of modes."""
@@ -220,14 +257,22 @@ class Actor:
         self.open(Layer(getattr(interlock, name)(*given), getattr(MODEL, name)(*given)))
 
     def exit_scope(self) -> None:
-        """Exit one of the open scopes, mostly the last one."""
+        """Exit one of the scopes, mostly the last one.
+
+        In the context that entered it, it ends there and copies keep it. In a copy, it ends in every context,
+        unless it was exited before.
+        """
         if not self.layers:
             return
-        index = -1 if self.random.random() < 0.5 else self.random.randrange(len(self.layers))
-        layer = self.layers.pop(index)
+        layer = self.layers[-1] if self.random.random() < 0.5 else self.random.choice(self.layers)
         layer.scope.__exit__(None, None, None)
         if layer.mode is not None:
             layer.mode.__exit__(None, None, None)
+        if layer.scope in self.open_scopes:
+            self.open_scopes.remove(layer.scope)
+            is_here = layer.entered_in is self.context
+            for context in [self.context] if is_here else [self.context, self.own, *self.copies]:
+                context.layers = [other for other in context.layers if other.scope is not layer.scope]
 
     def set_mode(self) -> None:
         """Write a mode without a scope."""
@@ -257,6 +302,43 @@ class Actor:
                 models.__exit__(None, None, None)
                 done.set()
 
+    def copy_context(self) -> None:
+        """Copy the context, with its scopes."""
+        self.copies.append(self.context.copy())
+        del self.copies[:-3]
+
+    def act_in_a_copy(self) -> None:
+        """Enter, write and exit in a copy of the context, mostly on this thread."""
+        if not self.copies:
+            return
+        context = self.random.choice(self.copies)
+        assert context.ours is not None
+        failures: list[Exception] = []
+
+        def act() -> None:
+            assert context.modes is not None
+            before, self.context = self.context, context
+            try:
+                with modes_model.activated(context.modes):
+                    self.check()
+                    for _ in range(self.random.randrange(1, 5)):
+                        action = self.random.choice(IN_A_COPY)
+                        action(self)
+                        self.check()
+            except Exception as error:
+                failures.append(error)
+            finally:
+                self.context = before
+
+        if self.random.random() < 0.9:
+            context.ours.run(act)
+        else:
+            thread = threading.Thread(target=context.ours.run, args=(act,))
+            thread.start()
+            thread.join()
+        if failures:
+            raise failures[0]
+
     def decorated(self) -> None:
         """Call a decorated function."""
 
@@ -272,7 +354,8 @@ class Actor:
         generators = self.shared.generators
         if len(generators) < 3:
             generators.append(interlock.no_grad()(_generator)())
-        generator = self.random.choice(generators)
+        # A copy, because another thread may remove one meanwhile.
+        generator = self.random.choice(generators.copy() or [interlock.no_grad()(_generator)()])
         try:
             enabled = next(generator)
         except (StopIteration, ValueError):
@@ -332,7 +415,7 @@ class Actor:
         async def main() -> None:
             await asyncio.gather(*(task(bool(number % 2)) for number in range(4)))
 
-        aio.run(main())
+        asyncio.run(main())
 
     # Flags
 
@@ -404,7 +487,7 @@ class Actor:
             if layer.device is not None:
                 layer.device = index
                 return
-        self.base_device = index
+        self.context.base_device = index
 
     def stream(self) -> Any:
         """Return one of the streams of this thread."""
@@ -571,6 +654,8 @@ ACTIONS: dict[Callable[[Actor], None], float] = {
     Actor.set_mode: 8,
     Actor.hand_over: 2,
     Actor.take_over: 4,
+    Actor.copy_context: 3,
+    Actor.act_in_a_copy: 6,
     Actor.decorated: 3,
     Actor.generator: 5,
     Actor.capture: 3,
@@ -594,6 +679,22 @@ ACTIONS: dict[Callable[[Actor], None], float] = {
     Actor.compute: 1,
     Actor.share_tensor: 2,
 }
+
+
+IN_A_COPY: tuple[Callable[[Actor], None], ...] = (
+    Actor.enter,
+    Actor.exit_scope,
+    Actor.set_mode,
+    Actor.copy_context,
+    Actor.apply,
+    Actor.enter_flags,
+    Actor.write_flags,
+    Actor.enter_device,
+    Actor.set_device,
+    Actor.explain,
+    Actor.launch,
+)
+"""What a thread does in a copy of a context."""
 
 
 def _generator() -> Iterator[bool]:

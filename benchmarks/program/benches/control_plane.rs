@@ -68,6 +68,8 @@ fn flag_reads(criterion: &mut Criterion) {
     let own = scope_of("cudnn.enabled", false).guard();
     group.bench_function("read_in_a_scope", |b| b.iter(|| flags::CUDNN_ENABLED.get()));
     drop(own);
+    let entered_often = scope_of("cudnn.enabled", false);
+    group.bench_function("guard", |b| b.iter(|| drop(entered_often.guard())));
     with_scopes_elsewhere(|| {
         group.bench_function("read_with_scopes_elsewhere", |b| b.iter(|| flags::CUDNN_ENABLED.get()));
     });
@@ -80,6 +82,13 @@ fn modes(criterion: &mut Criterion) {
     group.bench_function("baseline", |b| b.iter(|| BARE_CELL.get()));
     group.bench_function("read", |b| b.iter(autograd::is_grad_enabled));
     group.bench_function("guard", |b| b.iter(enter_and_exit));
+    let object = autograd::ModeContext::new(autograd::ModeKind::NoGrad);
+    group.bench_function("object", |b| {
+        b.iter(|| {
+            object.enter();
+            object.exit();
+        });
+    });
     with_scopes_elsewhere(|| {
         group.bench_function("read_with_scopes_elsewhere", |b| b.iter(autograd::is_grad_enabled));
         group.bench_function("guard_with_scopes_elsewhere", |b| b.iter(enter_and_exit));

@@ -77,7 +77,7 @@ P = ParamSpec("P")
 def launch(stream: _CudaStream, function: Callable[P, object], /, *args: P.args, **kwargs: P.kwargs) -> None:
     """Queue a call of a Python function on a stream, like `cudaLaunchHostFunc`, and return immediately.
 
-    The function is called on another thread, with a copy of the state of this thread, after all work that was
+    The function is called on another thread, with a copy of the caller's state, after all work that was
     queued on the stream before; work that is queued later waits for it. The function must not wait for the
     stream or its device. Its result is discarded. An exception is reported asynchronously: the next call that
     waits for the stream raises `AcceleratorError` with the name of the function and the exception.
@@ -137,7 +137,7 @@ def _run_worker(worker: _native.CallbackWorker) -> None:
             reason = _run_call(call)
         finally:
             call.end(reason)
-        del call  # It holds the state of the thread that called `launch`.
+        del call  # It holds the state of the caller of `launch`.
 
 
 def _run_call(call: _native.Call) -> str | None:

@@ -13,13 +13,13 @@ __all__ = ["detect_anomaly", "set_detect_anomaly"]
 
 
 class set_detect_anomaly:
-    """Enable or disable the detection of anomalies for the current thread.
+    """Enable or disable the detection of anomalies in the current context.
 
     While it is enabled, each node stores the Python stack of the operation that created it. If its backward
     function fails, a warning shows this stack and the error names its innermost line. With `check_nan`, a
     backward function that computes NaN fails. Operations are several times slower.
 
-    A function and a context manager. It is part of the thread's state: other threads are not affected.
+    A function and a context manager, for the current context as gradient modes.
 
     Args:
         mode: Whether anomalies are detected.

@@ -1,7 +1,7 @@
 """Context managers and decorators that change gradient modes.
 
-A mode affects only the thread that enters it. New threads start with the defaults: gradients enabled,
-inference mode disabled.
+A mode affects the context that enters it (`contextvars`), such as an asyncio task, and copies of that
+context. New threads start with the defaults: gradients enabled, inference mode disabled.
 """
 
 from __future__ import annotations

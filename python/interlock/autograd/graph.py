@@ -131,8 +131,8 @@ def register_multi_grad_hook(
 class disable_saved_tensors_hooks:
     """Make `saved_tensors_hooks` and its subclasses raise, for code that they would break.
 
-    A context manager and a decorator. It applies to the thread that enters it, and to other threads and tasks
-    to which a captured state is applied. An inner scope replaces the message.
+    A context manager and a decorator. It applies to the context that enters it, to copies of that context,
+    and where a captured state is applied. An inner scope replaces the message.
 
     Args:
         error_message: The message of the RuntimeError.

@@ -1,9 +1,9 @@
 """Flags that control the algorithms and the precision of backends.
 
 Assigning a flag sets it for the process. A scope, `with cudnn.flags(...)` or `with override(...)`, sets flags
-for the current thread. Reading a flag returns the value of the innermost scope of this thread that sets it,
-else the assigned value, else the value of its environment variable, else the default. `explain` reports which
-of them it is.
+in the current context: a thread, an asyncio task, a request. Reading a flag returns the value of the
+innermost open scope that sets it, else the assigned value, else the value of its environment variable, else
+the default. `explain` reports which of them it is.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ _scope = _native.FlagArguments("fp32_precision").scope
 
 
 def flags(fp32_precision: Literal["none", "ieee", "tf32", "bf16"] | None = "none") -> _native.FlagScope:
-    """Context manager and decorator that sets the precision of all backends for this thread.
+    """Context manager and decorator that sets the precision of all backends in the current context.
 
     Args:
         fp32_precision: "none" (not set), "ieee", "tf32" or "bf16"; None does not set the flag.
@@ -152,7 +152,7 @@ def override(flags: Mapping[Flag[Any], object], /, **named: object) -> _native.F
 def override(
     flags: Flags | Mapping[Flag[Any], object] | None = None, /, **named: object
 ) -> _native.FlagScope:
-    """Context manager and decorator that sets any flags for this thread.
+    """Context manager and decorator that sets any flags in the current context.
 
     Other threads and the values of the process are not affected. Scopes can be nested, overlap, and be exited
     in any order.

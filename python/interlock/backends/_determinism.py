@@ -38,12 +38,12 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """Return whether operations of this thread are restricted to deterministic algorithms."""
+    """Return whether operations are restricted to deterministic algorithms in the current context."""
     return bool(_native.read(_MODE))
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """Return whether operations of this thread without a deterministic algorithm warn instead of raising."""
+    """Return whether operations without a deterministic algorithm warn instead of raising."""
     return bool(_native.read(_WARN_ONLY))
 
 
@@ -88,7 +88,7 @@ def _number_of_debug_mode(mode: Any) -> int:
 
 
 def get_deterministic_debug_mode() -> Literal[0, 1, 2]:
-    """Return how operations without a deterministic algorithm are treated on this thread.
+    """Return how operations without a deterministic algorithm are treated in the current context.
 
     Returns:
         0: they run; 1: they warn; 2: they raise. See `set_deterministic_debug_mode`.

@@ -22,12 +22,12 @@ class Level(QuotingEnum, enum.StrEnum):
 
 
 class Explanation(NamedTuple):
-    """The value of a flag on this thread, the level that determines it, and its effective value."""
+    """The value of a flag in the current context, the level that determines it, and its effective value."""
 
     name: str
     """The dotted name below `backends`."""
     value: Any
-    """The value that reading the flag returns on this thread."""
+    """The value that reading the flag returns in the current context."""
     level: Level
     """The level that determines the value."""
     set_by: str | None
@@ -49,7 +49,8 @@ def explain(name: str | Flag[Any]) -> Explanation:
     flags.
 
     Args:
-        name: The dotted name of a flag, such as `cudnn.enabled`, or a `Flag`.
+        name: The dotted name of a flag, such as `cudnn.enabled`, or a `Flag`; `state.grad` and the other
+            names that `snapshot` has for modes and devices, too.
 
     Raises:
         UnknownFlagError: There is no flag of this name.
@@ -101,6 +102,8 @@ class Snapshot(tuple[SnapshotEntry, ...]):
 
 def snapshot() -> Snapshot:
     """Return the values of all flags for the process, read atomically. Scopes are ignored.
+
+    Modes and devices that `state.set_process_defaults` has set follow, with names such as `state.grad`.
 
     Example:
         >>> from interlock import backends

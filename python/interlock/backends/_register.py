@@ -36,14 +36,14 @@ class Flag(_native.FlagHandle, Generic[_T]):
 
         @property
         def value(self) -> _T:
-            """The value of the flag on this thread. Assigning sets it for the process; deleting unsets it."""
+            """The value in the current context. Assigning sets it for the process; deleting unsets it."""
 
         @value.setter
         def value(self, value: _T) -> None: ...
         @value.deleter
         def value(self) -> None: ...
         def override(self, value: _T) -> _native.FlagScope:
-            """Context manager and decorator that sets the flag for this thread."""
+            """Context manager and decorator that sets the flag in the current context."""
 
     def __repr__(self) -> str:
         return f"Flag({self.name!r})"

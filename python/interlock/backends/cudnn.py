@@ -70,7 +70,7 @@ def flags(
     fp32_precision: Literal["none", "ieee", "tf32"] | None = "none",
     depthwise_kernel: Literal["auto", "cudnn", "native"] | None = "auto",
 ) -> _native.FlagScope:
-    """Context manager and decorator that sets all flags of this module for this thread.
+    """Context manager and decorator that sets all flags of this module in the current context.
 
     A flag whose argument is not given is set to the default of this function, which for `enabled` is False,
     as in PyTorch. A flag whose argument is None is not set. `backends.override` sets only the given flags.
@@ -152,8 +152,8 @@ def version() -> int | None:
 def is_acceptable(tensor: Tensor) -> bool:
     """Return whether operations on a tensor can run on cuDNN.
 
-    This requires that cuDNN is enabled on this thread and can be loaded, and that the tensor is on cuda and
-    has one of `CUDNN_TENSOR_DTYPES`. If only the library is missing, a UserWarning is issued.
+    This requires that cuDNN is enabled in the current context and can be loaded, and that the tensor is on
+    cuda and has one of `CUDNN_TENSOR_DTYPES`. If only the library is missing, a UserWarning is issued.
 
     Args:
         tensor: The tensor.

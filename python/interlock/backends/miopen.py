@@ -19,7 +19,7 @@ _scope = _native.FlagArguments("miopen.immediate").scope
 
 
 def flags(immediate: bool | None = False) -> _native.FlagScope:
-    """Context manager and decorator that sets the flag of this module for this thread.
+    """Context manager and decorator that sets the flag of this module in the current context.
 
     Args:
         immediate: Whether MIOpen uses its immediate mode instead of searching for the fastest algorithm; None

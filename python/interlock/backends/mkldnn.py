@@ -59,7 +59,7 @@ def flags(
     allow_tf32: bool | None = True,
     fp32_precision: Literal["none", "ieee", "tf32", "bf16"] | None = "none",
 ) -> _native.FlagScope:
-    """Context manager and decorator that sets all flags of this module for this thread.
+    """Context manager and decorator that sets all flags of this module in the current context.
 
     A flag whose argument is not given is set to the default of this function, which for `enabled` is False,
     as in PyTorch. A flag whose argument is None is not set. `backends.override` sets only the given flags.

@@ -19,7 +19,7 @@ def is_available() -> bool:
 
 
 def flags(enabled: bool = False) -> _native.FlagScope:
-    """Context manager and decorator that sets the flag of this module for this thread.
+    """Context manager and decorator that sets the flag of this module in the current context.
 
     Args:
         enabled: Whether convolutions may run on NNPACK.

@@ -43,7 +43,7 @@ def get_opt_einsum() -> Any:
 def flags(
     enabled: bool | None = None, strategy: Literal["auto", "greedy", "optimal"] | None = None
 ) -> _native.FlagScope:
-    """Context manager and decorator that sets the flags whose arguments are not None for this thread.
+    """Context manager and decorator that sets the flags whose arguments are not None.
 
     Args:
         enabled: Whether the contraction order of an einsum is optimized.

@@ -718,6 +718,13 @@ typedef struct InterlockKernel {
  * Each function may be called on any thread, also on one that Python does not know, in a forked child, and while the
  * interpreter finalizes. A function that returns `int32_t` returns `INTERLOCK_OK` or the code of the error. A call that
  * fails has had no effect, and sets no result.
+ *
+ * Scopes of Python code belong to the current Python context, guards of the table to their thread. A write without a
+ * scope (`flags_write`, `modes_write`, `device_set`, `stream_set`) changes the innermost guard or scope that sets the
+ * slot. If there is none, a flag is written for the process. A mode, device or stream is written in the base of the
+ * current context if the caller holds the GIL, else in the base of the thread, which lies below the context. A caller
+ * without the GIL cannot change a scope of Python code: a write of a slot that such a scope sets fails with
+ * `INTERLOCK_ERROR_UNSUPPORTED`.
  */
 typedef struct InterlockApi {
     /** `INTERLOCK_API_VERSION` of interlock. */
@@ -781,7 +788,7 @@ typedef struct InterlockApi {
     uint64_t (*flag_payload)(uint32_t flag);
 
     /**
-     * Writes flags, all or none: each in the innermost scope of this thread that decides it, else for the process.
+     * Writes flags without a scope, all or none.
      *
      * Interpreter: not needed. Never blocks.
      */
@@ -855,8 +862,8 @@ typedef struct InterlockApi {
     int32_t (*inference_mode_enter)(uint8_t is_on, InterlockGuard *guard, InterlockError *error);
 
     /**
-     * Writes modes without a scope, each in the innermost scope of this thread that decides it, else for the thread.
-     * For each bit in `decided`, the mode is on if the bit is also set in `modes`, else off.
+     * Writes modes without a scope. For each bit in `decided`, the mode is on if the bit is also set in `modes`, else
+     * off.
      *
      * Interpreter: not needed. Never blocks.
      */
@@ -906,7 +913,7 @@ typedef struct InterlockApi {
     int32_t (*device_current)(InterlockDevice *device, InterlockError *error);
 
     /**
-     * Makes a device the current one of this thread, until the innermost open scope that decides it is exited.
+     * Makes a device the current one, without a scope: until the innermost guard or scope that sets it is exited.
      *
      * Interpreter: not needed. May block, so a thread that holds the GIL releases it meanwhile.
      */
@@ -954,8 +961,8 @@ typedef struct InterlockApi {
     int32_t (*stream_info)(const InterlockStream *stream, InterlockStreamInfo *info, InterlockError *error);
 
     /**
-     * Makes a stream the current one of its device, and the device the current one of this thread, until the innermost
-     * open scope that decides them is exited.
+     * Makes a stream the current one of its device, and the device the current one, without a scope: each until the
+     * innermost guard or scope that sets it is exited.
      *
      * Interpreter: not needed. Never blocks.
      */
@@ -1144,6 +1151,15 @@ typedef struct InterlockApi {
      * Interpreter: not needed. Never blocks.
      */
     int32_t (*kernel_register)(InterlockText operation, const InterlockKernel *kernel, InterlockError *error);
+
+    /**
+     * Looks at the state of the current Python context, so that later reads of modes, flags, devices and streams on
+     * this thread are exact until it switches to another context. Needed before CPython 3.14, and after a switch of
+     * greenlets, by a function that reads before it calls interlock's Python functions.
+     *
+     * Interpreter: the thread must hold the GIL.
+     */
+    void (*sync)(void);
 } InterlockApi;
 
 /*
@@ -1251,7 +1267,7 @@ static inline int64_t interlock_integer(const InterlockApi *api, const Interlock
     return (int64_t)interlock_payload(api, flag) - flag->bias;
 }
 
-/** Writes one flag: in the innermost scope of this thread that decides it, else for the process. */
+/** Writes one flag: in the innermost guard or scope that sets it, else for the process. */
 static inline int32_t interlock_set(const InterlockApi *api, const InterlockFlag *flag, InterlockValue value,
                                     InterlockError *error) {
     InterlockWrite write;

@@ -42,6 +42,11 @@ pub fn current_index() -> Option<DeviceIndex> {
     registry::try_accelerator().map(current_index_of)
 }
 
+/// Checks that a device, which was passed to `operation`, exists. The first call starts the driver and fixes it.
+pub fn check_device(device: Device, operation: &'static str) -> Result<()> {
+    resolve(Some(device), operation).map(drop)
+}
+
 /// Makes a device the current one of this thread, until the innermost open scope that sets it is exited.
 pub fn set_device(device: Device) -> Result<()> {
     let (_, index) = resolve(Some(device), "accelerator.set_device_index")?;
@@ -133,9 +138,17 @@ impl DeviceScope {
         self.device.map_or(Ok(()), |device| resolve(Some(device), "accelerator.device_index").map(drop))
     }
 
-    /// Enters the scope on this thread.
+    /// Enters the scope on this thread. Enters nothing if [`try_enter`](DeviceScope::try_enter) fails.
     pub fn enter(&self) {
-        self.scope.enter_slots(&self.slots);
+        let _entered = self.try_enter();
+    }
+
+    /// Enters as [`enter`](DeviceScope::enter) does.
+    ///
+    /// # Errors
+    /// Fails if the state of the context at hand cannot be stored.
+    pub fn try_enter(&self) -> Result<()> {
+        Ok(self.scope.enter_slots(&self.slots)?)
     }
 
     /// Exits the scope; see [`Scope::exit`].

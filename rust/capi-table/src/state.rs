@@ -1,6 +1,6 @@
 //! The entries for captured states.
 
-use interlock::state::ThreadState;
+use interlock::state::{self, ThreadState};
 use interlock_capi::sys::*;
 
 use crate::arguments::Handle;
@@ -41,10 +41,13 @@ pub(crate) unsafe extern "C" fn install(state: *const InterlockState, error: *mu
         run(error, || {
             let state = Handle::target("state_install: state", state)?;
             check_thread("state_install")?;
-            state.install();
-            Ok(())
+            Ok(state.install()?)
         })
     }
+}
+
+pub(crate) unsafe extern "C" fn sync() {
+    run_infallible(state::look);
 }
 
 pub(crate) unsafe extern "C" fn free(state: *mut InterlockState) {

@@ -78,6 +78,7 @@ static TABLE: Table = Table(InterlockApi {
     recording_visit: dispatch::visit,
     recording_free: dispatch::free,
     kernel_register: kernels::register,
+    sync: state::sync,
 });
 
 /// Returns the table of this process, which is never freed.

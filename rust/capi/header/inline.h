@@ -103,7 +103,7 @@ static inline int64_t interlock_integer(const InterlockApi *api, const Interlock
     return (int64_t)interlock_payload(api, flag) - flag->bias;
 }
 
-/** Writes one flag: in the innermost scope of this thread that decides it, else for the process. */
+/** Writes one flag: in the innermost guard or scope that sets it, else for the process. */
 static inline int32_t interlock_set(const InterlockApi *api, const InterlockFlag *flag, InterlockValue value,
                                     InterlockError *error) {
     InterlockWrite write;

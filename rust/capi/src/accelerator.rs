@@ -86,7 +86,7 @@ pub fn current_device() -> Result<Device> {
     device(|place, error| unsafe { (api().device_current)(place, error) })
 }
 
-/// Makes a device the current one of this thread, until the innermost open scope that sets it is exited.
+/// Makes a device the current one, without a scope: until the innermost guard or scope that sets it is exited.
 pub fn set_device(device: Device) -> Result<()> {
     // SAFETY: the place is valid.
     check(|error| unsafe { (api().device_set)(device.raw(), error) })
@@ -111,8 +111,8 @@ pub fn current_stream(device: Option<Device>) -> Result<Stream> {
     with_device(device, current).map(Stream)
 }
 
-/// Makes a stream the current one of its device, and that device the current one of this thread; each until the
-/// innermost open scope that sets it is exited.
+/// Makes a stream the current one of its device, and that device the current one, without a scope: each until the
+/// innermost guard or scope that sets it is exited.
 pub fn set_stream(stream: &Stream) -> Result<()> {
     // SAFETY: the handle and the place are valid.
     check(|error| unsafe { (api().stream_set)(stream.0.as_ptr(), error) })

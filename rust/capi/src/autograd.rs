@@ -71,7 +71,7 @@ impl Mode {
         })
     }
 
-    /// Writes this mode without a scope: in the innermost scope of this thread that decides it, else for the thread.
+    /// Writes this mode without a scope: in the innermost guard or scope that sets it, else for the context or the thread.
     pub fn set(self, on: bool) -> Result<()> {
         let bit = self as u8;
         // SAFETY: the place is valid.

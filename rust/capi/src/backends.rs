@@ -346,7 +346,7 @@ impl<T: FlagValue> Flag<T> {
         T::of_value(value).filter(|_| code == INTERLOCK_OK).expect("a flag has values of its kind")
     }
 
-    /// Writes the flag in the innermost scope of this thread that decides it, else for the process. Fails for a value
+    /// Writes the flag in the innermost guard or scope that sets it, else for the process. Fails for a value
     /// that the flag does not accept, and while flags are frozen.
     pub fn set(&self, value: T) -> Result<()> {
         value.with_raw(|value| self.write(value))
@@ -363,7 +363,7 @@ impl<T: FlagValue> Flag<T> {
         check(|error| unsafe { (api().flags_write)(&raw const write, 1, error) })
     }
 
-    /// Returns a scope that sets this flag for the thread that enters it. Fails for a value that the flag does not
+    /// Returns a scope that sets this flag on the thread that enters it. Fails for a value that the flag does not
     /// accept.
     pub fn scope(&self, value: T) -> Result<FlagScope> {
         value

@@ -63,6 +63,17 @@ unsafe impl Send for ThreadState {}
 // SAFETY: the contract of the handle.
 unsafe impl Sync for ThreadState {}
 
+/// Looks at the state of the current Python context, so that later reads of modes and flags on this thread are exact
+/// until it switches to another context. Needed before CPython 3.14, and after a switch of greenlets. The thread holds
+/// the GIL.
+///
+/// # Safety
+/// The calling thread holds the GIL.
+pub unsafe fn sync() {
+    // SAFETY: guaranteed by the caller.
+    unsafe { (api().sync)() };
+}
+
 impl ThreadState {
     /// Captures the state of this thread.
     pub fn capture() -> Result<Self> {

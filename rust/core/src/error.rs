@@ -167,6 +167,11 @@ pub enum Error {
         /// The slot, as a program names it.
         name: String,
     },
+    /// The carrier of contexts could not store the state of the current context, because memory ran out.
+    ContextNotStored {
+        /// What the program cannot do, such as "set grad".
+        action: String,
+    },
     /// A step of a task began while another step of it runs.
     TaskIsRunning,
     /// Hooks of saved tensors were activated where they are disabled, or disabled where they are active.
@@ -210,6 +215,8 @@ crate::messages! { Error {
     Error::LibraryRefused { library, operation, status } => "{operation} failed: {library} returned status {status}";
     Error::ContextNotAtHand { name } =>
         "{name} cannot be set here: a scope of the interpreter sets it, and this thread is not attached; set it with a guard, or attach first";
+    Error::ContextNotStored { action } =>
+        "cannot {action}: memory ran out when the interpreter stored the state of the current context";
     Error::TaskIsRunning => "the state of this task is active already: another step of the task is running";
     Error::SavedTensorHooksDisabled { message } => "{message}";
 } }

@@ -1,6 +1,5 @@
 //! Detaching from the interpreter: releases the GIL, so that other threads run Python while this one works or waits.
 
-use std::cell::Cell;
 use std::time::Duration;
 
 use interlock::accelerator::Wait;
@@ -13,35 +12,14 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::attached::is_attached;
+use crate::context::{self, sync};
 use crate::errors::IntoPyResult;
 use crate::shutdown::{ReattachGuard, close_if_finalizing, mark_if_finalizing};
-use crate::thread_count::ThreadCount;
+use crate::traverse::{CollectionBarrier, is_traversing};
 use crate::{deferred_drop, py_stack};
 
 /// The number of times that a thread has detached, for tests.
 static DETACHES: RelaxedU64 = RelaxedU64::new(0);
-
-/// The number of threads inside [`detach`]. It changes only while the thread is attached.
-static DETACHED: ThreadCount = ThreadCount::new();
-
-thread_local! {
-    /// Whether a garbage collector traverses objects on this thread.
-    static IS_TRAVERSING: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Calls `visit`, which visits the Python objects that core objects own, for a garbage collector. Returns `None`, without
-/// calling it, while another thread is inside [`detach`]: it could acquire or release a core object between two
-/// traversals of one collection. While the collector traverses objects this does not change, because it holds the
-/// interpreter.
-pub(crate) fn traverse<T>(visit: impl FnOnce() -> T) -> Option<T> {
-    if DETACHED.get() != 0 {
-        return None;
-    }
-    IS_TRAVERSING.set(true);
-    let result = visit();
-    IS_TRAVERSING.set(false);
-    Some(result)
-}
 
 /// Return how often threads have detached from the interpreter.
 #[pyfunction]
@@ -52,7 +30,7 @@ pub(crate) fn _detach_count() -> u64 {
 /// Makes each wait of the crates below detach.
 pub(crate) fn install_wait_hooks() {
     // A collector must not detach. The locks that it waits for are held for a few loads and stores.
-    let must_detach = || !IS_TRAVERSING.get() && is_attached();
+    let must_detach = || !is_traversing() && is_attached();
     // SAFETY: the function calls its argument once, on its thread.
     unsafe { blocking::set_interpreter(Interpreter { must_detach, detach: wait_detached }) };
 }
@@ -73,7 +51,8 @@ fn wait_detached(work: &mut dyn FnMut()) {
     // SAFETY: this thread is attached.
     let py = unsafe { Python::assume_attached() };
     mark_if_finalizing(py);
-    let _detached = DetachedGuard::new();
+    DETACHES.add(1);
+    let _held = CollectionBarrier::new();
     let work = OnThisThread(work);
     let _guard = py.detach(|| {
         work.call();
@@ -81,29 +60,15 @@ fn wait_detached(work: &mut dyn FnMut()) {
     });
 }
 
-/// Counts a thread inside [`detach`].
-struct DetachedGuard;
-
-impl DetachedGuard {
-    fn new() -> Self {
-        DETACHES.add(1);
-        DETACHED.increment();
-        DetachedGuard
-    }
-}
-
-impl Drop for DetachedGuard {
-    fn drop(&mut self) {
-        DETACHED.decrement();
-    }
-}
-
 /// Calls `work` detached from the interpreter.
 #[expect(clippy::disallowed_methods, reason = "one of three places that detach")]
 pub(crate) fn detach<T: Send>(py: Python<'_>, work: impl Send + FnOnce() -> T) -> T {
     close_if_finalizing(py);
+    // `work` reads the state of the context as of now.
+    sync(py);
     let stack = py_stack::capture_if_enabled(py);
-    let _detached = DetachedGuard::new();
+    DETACHES.add(1);
+    let _held = CollectionBarrier::new();
     let (result, _guard) = py.detach(|| {
         let result = with_stack(stack, work);
         (result, ReattachGuard::new())
@@ -113,7 +78,7 @@ pub(crate) fn detach<T: Send>(py: Python<'_>, work: impl Send + FnOnce() -> T) -
 }
 
 /// Calls `wait` detached. Unlike [`detach`] it does not keep a garbage collector from visiting objects, because threads
-/// of a program may wait all the time. `wait` clones no tensor and nothing else that [`traverse`] visits: an object that
+/// of a program may wait all the time. `wait` clones no tensor and nothing else that [`traverse`](crate::traverse) visits: an object that
 /// is only released meanwhile is visited in fewer traversals, or in later ones, and so appears to be reachable.
 #[expect(clippy::disallowed_methods, reason = "one of three places that detach")]
 pub(crate) fn detach_to_wait<T: Send>(py: Python<'_>, wait: impl Send + FnOnce() -> T) -> T {
@@ -134,11 +99,19 @@ pub(crate) fn detach_with_env<T: Send>(py: Python<'_>, work: impl Send + FnOnce(
 /// interpreter waits a moment for `work`. Code of the program may take longer, so `work` runs it with [`call`].
 #[expect(clippy::disallowed_methods, reason = "the one place that attaches")]
 pub(crate) fn attach<T>(work: impl FnOnce(Python<'_>) -> T) -> Option<T> {
-    let _guard = (!is_attached()).then(|| {
+    let was_attached = is_attached();
+    let _guard = (!was_attached).then(|| {
         blocking::assert_may_wait();
         ReattachGuard::new()
     });
-    Python::try_attach(work)
+    let result = Python::try_attach(|py| {
+        sync(py);
+        work(py)
+    });
+    if !was_attached {
+        context::leave_if_foreign();
+    }
+    result
 }
 
 /// Calls a Python function that may still run when the interpreter finalizes. The interpreter then stops the thread,

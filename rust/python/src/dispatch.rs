@@ -6,7 +6,9 @@ pub(crate) mod explain;
 use interlock::dispatch::{self, Outcome, Rounding, Sums};
 use pyo3::prelude::*;
 use pyo3::types::{PyIterator, PyList, PyTuple};
+use pyo3::{PyTraverseError, PyVisit};
 
+use crate::context::traverse_scope;
 use crate::scope_debug;
 use crate::submodule::submodule;
 
@@ -196,8 +198,12 @@ impl Recording {
 impl Recording {
     fn __enter__<'a, 'py>(slf: &'a Bound<'py, Self>) -> PyResult<&'a Bound<'py, Self>> {
         let recording = &slf.get().0;
-        scope_debug::enter(slf.py(), recording.scope(), || recording.enter())?;
+        scope_debug::enter(slf.py(), recording.scope(), || recording.try_enter())?;
         Ok(slf)
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        traverse_scope(self.0.scope(), &visit)
     }
 
     #[pyo3(signature = (*_error))]
@@ -229,8 +235,8 @@ impl Recording {
 
 /// Record the calls of operations with the choice of their kernels.
 ///
-/// The recording is part of the thread's state: it applies to the thread that enters it, and to other threads and tasks
-/// to which a captured state is applied. An inner recording replaces an outer one. Work that a graph replays is not
+/// The recording is part of the state: it applies to the context that enters it, to copies of that context, and where a
+/// captured state is applied. An inner recording replaces an outer one. Work that a graph replays is not
 /// recorded again.
 ///
 /// Returns:

@@ -4,7 +4,7 @@ use interlock::Error as CoreError;
 use interlock::accelerator::Error;
 use interlock::accelerator::memory::OutOfMemory;
 use interlock::base::quote;
-use pyo3::exceptions::{PyBaseException, PyRuntimeError, PyTypeError};
+use pyo3::exceptions::{PyBaseException, PyMemoryError, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 
 use crate::accelerator::Device;
@@ -58,6 +58,9 @@ pub(crate) trait ToPyErr {
 
 impl ToPyErr for CoreError {
     fn to_pyerr(&self, py: Python<'_>) -> PyErr {
+        if matches!(self, CoreError::ContextNotStored { .. }) {
+            return PyMemoryError::new_err(self.to_string());
+        }
         new_exception(py, core_class_name(self), self.to_string())
     }
 }

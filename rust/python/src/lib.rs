@@ -21,6 +21,7 @@ mod autograd;
 mod backends;
 mod call_site;
 mod capi;
+mod context;
 mod deferred_drop;
 mod detach;
 mod dispatch;
@@ -31,18 +32,20 @@ mod py_buffer;
 mod py_int;
 mod py_stack;
 mod raw_types;
+mod resumes;
 mod scope_debug;
 mod scope_warning;
 mod shutdown;
 mod signals;
 mod single_instance;
 mod state;
+mod state_pickle;
 mod submodule;
 mod switches;
-mod task_overlap;
 #[cfg(feature = "tensor")]
 mod tensor;
 mod thread_count;
+mod traverse;
 
 /// The optional parts that were compiled in.
 const FEATURES: &[&str] = if cfg!(feature = "tensor") { &["tensor"] } else { &[] };
@@ -56,6 +59,7 @@ pub mod _core {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         let library = single_instance::ensure_single_instance(module.py())?;
         detach::install_wait_hooks();
+        context::register(module.py())?;
         SourceLocation::set_provider(|| detach::attach(call_site::current));
         shutdown::register_atexit(module.py(), module)?;
         signals::install_signal_check();

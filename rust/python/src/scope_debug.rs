@@ -6,9 +6,10 @@ use interlock::state::scope_trace::ExitOrder;
 use interlock::state::{self, Exit, Scope};
 use pyo3::prelude::*;
 
-use crate::errors::new_exception;
+use crate::call_site;
+use crate::context::{Synced, sync};
+use crate::errors::{IntoPyResult, ToPyErr, new_exception};
 use crate::scope_warning::warn;
-use crate::{call_site, task_overlap};
 
 /// Returns whether scopes are traced.
 #[inline]
@@ -25,28 +26,32 @@ pub(crate) fn check_traced(py: Python<'_>, what: &str) -> PyResult<()> {
     Err(new_exception(py, "NotTracedError", message))
 }
 
-/// Warns about scopes that are open on this thread while the generator or coroutine that entered them is suspended:
-/// other code then runs in their state.
-pub(crate) fn warn_suspended_scopes(py: Python<'_>) -> PyResult<()> {
+/// Looks at the state of the current context. Warns about scopes that are open in it while the generator that
+/// entered them is suspended: other code then runs in their state.
+pub(crate) fn warn_suspended_scopes(py: Python<'_>) -> PyResult<Synced<'_>> {
+    let synced = sync(py);
     if !is_on() {
-        return Ok(());
+        return Ok(synced);
     }
     for entered in state::newly_suspended(&running_frames(py)) {
         let here = call_site::current(py);
         let message = format!(
-            "the scope entered at {entered} is open at {here} too, while the generator or coroutine that \
-             entered it is suspended; decorate that function, or give tasks a state of their own with \
-             interlock.aio"
+            "the scope entered at {entered} is open at {here} too, while the generator that \
+             entered it is suspended; decorate that function, or run it in a context of its own"
         );
         warn(py, &message, &here)?;
     }
-    Ok(())
+    Ok(synced)
 }
 
 /// Enters a scope and records the line. Enters nothing if a warning about other scopes raises.
-pub(crate) fn enter(py: Python<'_>, scope: &Scope, enter: impl FnOnce()) -> PyResult<()> {
+pub(crate) fn enter<E: ToPyErr>(
+    py: Python<'_>,
+    scope: &Scope,
+    enter: impl FnOnce() -> Result<(), E>,
+) -> PyResult<()> {
     warn_suspended_scopes(py)?;
-    enter();
+    enter().into_py_result(py)?;
     if is_on() {
         let frame = call_site::user_frame(py);
         let suspendable = frame.filter(|frame| may_be_suspended(frame).unwrap_or(false));
@@ -55,12 +60,11 @@ pub(crate) fn enter(py: Python<'_>, scope: &Scope, enter: impl FnOnce()) -> PyRe
     Ok(())
 }
 
-/// Exits a scope. Warns if the exit is out of order or on another thread; without `INTERLOCK_DEBUG=1` only if scopes of
-/// two tasks overlap.
+/// Exits a scope. With `INTERLOCK_DEBUG=1`, warns if the exit is out of order or in another context.
 #[inline]
 pub(crate) fn exit(py: Python<'_>, scope: &Scope) -> PyResult<()> {
     let exit = scope.exit_and_report();
-    if is_on() { warn_unexpected_exit(py, exit) } else { task_overlap::after_exit(py, scope, exit.above) }
+    if is_on() { warn_unexpected_exit(py, exit) } else { Ok(()) }
 }
 
 #[cold]
@@ -78,8 +82,8 @@ fn warn_unexpected_exit(py: Python<'_>, exit: Exit) -> PyResult<()> {
         }
         ExitOrder::Elsewhere { entered } => {
             let message = format!(
-                "the scope entered at {entered} is left at {here} by another thread or task; it ends \
-                 where it was entered, with the next scope or write there"
+                "the scope entered at {entered} is left at {here} in another context or thread; it ends \
+                 wherever it is open"
             );
             warn(py, &message, &here)
         }
@@ -93,11 +97,12 @@ fn running_frames(py: Python<'_>) -> Vec<usize> {
     frames.map(|frame| frame.as_ptr() as usize).collect()
 }
 
-/// Returns whether the frame belongs to a generator or coroutine, except one that `contextlib` or pytest suspends with
+/// Returns whether the frame belongs to a generator, except one that `contextlib` or pytest suspends with
 /// open scopes on purpose.
 fn may_be_suspended(frame: &Bound<'_, PyAny>) -> PyResult<bool> {
-    // CO_GENERATOR, CO_COROUTINE and CO_ASYNC_GENERATOR of `inspect`.
-    const SUSPENDABLE: u32 = 0x20 | 0x80 | 0x200;
+    // CO_GENERATOR and CO_ASYNC_GENERATOR of `inspect`. A task has a context of its own, so what sees the scope of a
+    // suspended coroutine has inherited it.
+    const SUSPENDABLE: u32 = 0x20 | 0x200;
     let flags: u32 = frame.getattr("f_code")?.getattr("co_flags")?.extract()?;
     let on_purpose = |caller: Bound<'_, PyAny>| {
         call_site::module_of(&caller).is_some_and(|name| name == "contextlib" || name.starts_with("_pytest."))

@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 
 use crate::detach::detach;
 use crate::thread_count::ThreadCount;
-use crate::{accelerator, deferred_drop};
+use crate::{accelerator, context, deferred_drop};
 
 /// The number of threads that are about to attach.
 static REATTACHING: ThreadCount = ThreadCount::new();
@@ -47,6 +47,7 @@ pub(crate) fn register_atexit(py: Python<'_>, module: &Bound<'_, PyModule>) -> P
 fn on_finalize(py: Python<'_>) {
     IS_FINALIZING_THREAD.set(true);
     EXITING.store(true, Ordering::SeqCst);
+    context::unwatch(py);
     accelerator::forget_functions(py);
     accelerator::forget_callbacks(py);
     deferred_drop::drain(py);

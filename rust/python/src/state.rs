@@ -1,29 +1,47 @@
-//! Bindings of `interlock.state`: captured thread states and states of tasks.
+//! Bindings of `interlock.state`: captured states, defaults of the process, looks at contexts, and scopes that are left
+//! open.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use interlock::ProcessDefaults;
+use interlock::accelerator;
 use interlock::autograd::Mode;
 use interlock::backends::SourceLocation;
-use interlock::state;
+use interlock::base::mutex::Mutex;
+use interlock::state::{self, ScopeMark};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyDict, PyTuple, PyType};
+use pyo3::{PyTraverseError, PyVisit};
 
+use crate::accelerator::{optional_device, parse_index};
+use crate::args::extract_dict;
 use crate::autograd::decorated;
 use crate::errors::IntoPyResult;
-use crate::scope_debug;
+use crate::resumes::Resumes;
+use crate::scope_warning::warn;
+use crate::state_pickle::{self, Plain};
 use crate::submodule::submodule;
-use crate::switches;
+#[cfg(feature = "tensor")]
+use crate::tensor::traverse_hooks;
+use crate::{context, scope_debug, switches};
 
 pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     let module = submodule(parent, "state")?;
     module.add_class::<ThreadState>()?;
     module.add_class::<StateScope>()?;
-    module.add_class::<TaskState>()?;
+    module.add_class::<ScopeBarrier>()?;
+    module.add_function(wrap_pyfunction!(sync, &module)?)?;
+    module.add_class::<Resumes>()?;
+    module.add_function(wrap_pyfunction!(set_process_defaults, &module)?)?;
+    module.add_function(wrap_pyfunction!(process_defaults, &module)?)?;
     module.add_function(wrap_pyfunction!(open_scopes, &module)?)?;
+    module.add_function(wrap_pyfunction!(end_open_scopes, &module)?)?;
     module.add_function(wrap_pyfunction!(unclosed_scopes, &module)?)?;
     module.add("TRACED", scope_debug::is_on())
 }
 
-/// Return where the scopes that are open on any thread or task were entered, as `file:line`, oldest first.
+/// Return where the scopes that are open in any context were entered, as `file:line`, oldest first.
 ///
 /// Raises:
 ///     NotTracedError: The process was started without `INTERLOCK_DEBUG=1`, so that the lines are not recorded.
@@ -33,8 +51,26 @@ fn open_scopes(py: Python<'_>) -> PyResult<Vec<String>> {
     Ok(state::scope_trace::open_scopes().iter().map(ToString::to_string).collect())
 }
 
-/// Return where scopes were entered that have not been exited, as `file:line`: those of threads and tasks that have
-/// ended (the first 100 distinct locations), and those that are open. Empty unless the process was started with
+/// Exit the scopes that are open in this context, as their `__exit__` would: scopes that the context has inherited end
+/// wherever they are open. Return their number.
+///
+/// For a scope that was entered and lost, in a notebook for example. Writes without a scope and guards of Rust or C code
+/// remain.
+///
+/// Example:
+///     >>> import interlock
+///     >>> interlock.no_grad().__enter__()
+///     >>> interlock.state.end_open_scopes()
+///     1
+///     >>> interlock.is_grad_enabled()
+///     True
+#[pyfunction]
+fn end_open_scopes() -> usize {
+    ScopeMark::default().end_scopes_since().number
+}
+
+/// Return where scopes were entered that have not been exited, as `file:line`: those of threads and contexts
+/// that have ended (the first 100 distinct locations), and those that are open. Empty unless the process was started with
 /// `INTERLOCK_DEBUG=1`.
 #[pyfunction]
 fn unclosed_scopes() -> (Vec<String>, Vec<String>) {
@@ -43,13 +79,19 @@ fn unclosed_scopes() -> (Vec<String>, Vec<String>) {
     (texts(unclosed_scopes.ended), texts(unclosed_scopes.still_open))
 }
 
-/// The native base class of `interlock.ThreadState`: modes, flags of its scopes, devices and streams of a thread.
+/// Without tensors there are no hooks.
+#[cfg(not(feature = "tensor"))]
+fn traverse_hooks(_state: &state::ThreadState, _visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+    Ok(())
+}
+
+/// The native base class of `interlock.ThreadState`: modes, flags of scopes, devices and streams.
 #[pyclass(frozen, subclass, module = "interlock._core.state")]
 pub(crate) struct ThreadState(pub(crate) state::ThreadState);
 
 #[pymethods]
 impl ThreadState {
-    /// Capture the state of this thread; `pin` also captures every flag of the process.
+    /// Capture the current state; `pin` also captures every flag of the process.
     #[new]
     #[pyo3(signature = (*, pin=false))]
     fn new(py: Python<'_>, #[pyo3(from_py_with = switches::thread_state::pin)] pin: bool) -> PyResult<Self> {
@@ -58,14 +100,18 @@ impl ThreadState {
         Ok(ThreadState(captured))
     }
 
-    /// Return a context manager and decorator that applies the state on the thread that enters it, above all open
+    /// Return a context manager and decorator that applies the state in the context that enters it, above all open
     /// scopes.
     fn apply(&self) -> StateScope {
         StateScope(state::StateScope::new(self.0.clone()))
     }
 
-    /// Set the state as the base of this thread, below all open scopes, until the thread ends. For use as the
-    /// initializer of worker threads.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        traverse_hooks(&self.0, &visit)
+    }
+
+    /// Set the state as the base of this thread, below all open scopes, until the thread ends, in place of what was
+    /// written without a scope on the thread and in its current context. For use as the initializer of worker threads.
     ///
     /// Example:
     ///     >>> from concurrent.futures import ThreadPoolExecutor
@@ -75,8 +121,8 @@ impl ThreadState {
     ///     >>> with ThreadPoolExecutor(1, initializer=state.install) as pool:
     ///     ...     pool.submit(interlock.is_grad_enabled).result()
     ///     False
-    fn install(&self) {
-        self.0.install();
+    fn install(&self, py: Python<'_>) -> PyResult<()> {
+        self.0.install().into_py_result(py)
     }
 
     fn __repr__(&self) -> String {
@@ -103,13 +149,21 @@ impl ThreadState {
         slf
     }
 
-    fn __reduce__(&self) -> PyResult<()> {
-        Err(PyTypeError::new_err(format!("a ThreadState cannot be pickled; {PICKLE_CURE}")))
+    /// Return the state of a pickle.
+    #[classmethod]
+    #[pyo3(name = "_restored", signature = (*plain))]
+    fn restored<'py>(cls: &Bound<'py, PyType>, plain: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
+        let state = state_pickle::restored("ThreadState", plain)?;
+        // The state that it captures is this one.
+        state.run(|| cls.call0())
+    }
+
+    /// Modes, flags and devices as plain data. TypeError if a stream, hook or recording is active in the state.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Plain<'py>)> {
+        let plain = state_pickle::plain(slf.py(), &slf.get().0, "a ThreadState")?;
+        Ok((slf.get_type().getattr("_restored")?, plain))
     }
 }
-
-/// The cure of an error that a state, or what contains one, cannot be pickled.
-const PICKLE_CURE: &str = "copy the flags to other processes with backends.snapshot().install";
 
 /// A scope in which a captured state is active; also a decorator.
 #[pyclass(frozen, module = "interlock.state")]
@@ -118,7 +172,12 @@ pub(crate) struct StateScope(pub(crate) state::StateScope);
 #[pymethods]
 impl StateScope {
     fn __enter__(&self, py: Python<'_>) -> PyResult<()> {
-        scope_debug::enter(py, self.0.scope(), || self.0.enter())
+        scope_debug::enter(py, self.0.scope(), || self.0.try_enter())
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        traverse_hooks(self.0.state(), &visit)?;
+        context::traverse_scope(self.0.scope(), &visit)
     }
 
     #[pyo3(signature = (*_error))]
@@ -126,44 +185,131 @@ impl StateScope {
         scope_debug::exit(py, self.0.scope())
     }
 
-    fn __reduce__(&self) -> PyResult<()> {
-        Err(PyTypeError::new_err(format!(
-            "wrap and apply: their results cannot be pickled, because they contain a ThreadState; pass the function \
-             itself, and {PICKLE_CURE}"
-        )))
+    /// Return the scope of a pickle, which is not open.
+    #[classmethod]
+    #[pyo3(name = "_restored", signature = (*plain))]
+    fn restored(_cls: &Bound<'_, PyType>, plain: &Bound<'_, PyTuple>) -> PyResult<Self> {
+        Ok(StateScope(state::StateScope::new(state_pickle::restored("StateScope", plain)?)))
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Plain<'py>)> {
+        let plain = state_pickle::plain(slf.py(), slf.get().0.state(), "the scope of a ThreadState")?;
+        Ok((slf.get_type().getattr("_restored")?, plain))
     }
 
     #[pyo3(signature = (function, /))]
     fn __call__<'py>(slf: &Bound<'py, Self>, function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        // Calls use their own scope: an exit of this one must find the thread that entered it.
+        // Calls use their own scope: an exit of this one must find the layer that it pushed.
         let calls = Bound::new(slf.py(), StateScope(slf.get().0.clone_unentered()))?;
         decorated(calls.as_any(), function)
     }
 }
 
-/// The state of one task. It begins as a copy of the state of the thread that creates it.
+/// Look at the state of the current context, so that native readers of this thread see it.
+#[pyfunction]
+fn sync(py: Python<'_>) {
+    context::sync(py);
+}
+
+/// A context manager that ends the scopes that are left open in its block.
 #[pyclass(frozen, module = "interlock._core.state")]
-struct TaskState(state::TaskState);
+#[derive(Default)]
+struct ScopeBarrier {
+    marks: Mutex<Vec<ScopeMark>>,
+    ended: AtomicUsize,
+}
 
 #[pymethods]
-impl TaskState {
+impl ScopeBarrier {
     #[new]
     fn new() -> Self {
-        TaskState(state::TaskState::new(&state::ThreadState::capture()))
+        Self::default()
     }
 
-    /// Activate the task's state instead of the thread's: scopes that are entered and values that are written then stay
-    /// with the task. Raises `TaskIsRunningError` within another step of the task.
-    ///
-    /// A context manager, so that no Rust frame is on the stack during the step: the interpreter ends a daemon thread
-    /// by unwinding its stack, and Rust aborts the process if that unwinds Rust frames.
-    fn __enter__(&self, py: Python<'_>) -> PyResult<()> {
-        self.0.enter_step().into_py_result(py)
+    /// The number of scopes that the exits of this object have ended.
+    #[getter]
+    fn ended(&self) -> usize {
+        self.ended.load(Ordering::Relaxed)
     }
 
-    /// Activate the thread's state again.
+    fn __enter__<'a, 'py>(slf: &'a Bound<'py, Self>) -> &'a Bound<'py, Self> {
+        let mark = ScopeMark::new();
+        slf.get().marks.lock().push(mark);
+        slf
+    }
+
     #[pyo3(signature = (*_error))]
-    fn __exit__(&self, _error: &Bound<'_, PyTuple>) {
-        self.0.exit_step();
+    fn __exit__(&self, py: Python<'_>, _error: &Bound<'_, PyTuple>) -> PyResult<()> {
+        let mark = self.marks.lock().pop();
+        let Some(ended) = mark.map(|mark| mark.end_scopes_since()) else { return Ok(()) };
+        self.ended.fetch_add(ended.number, Ordering::Relaxed);
+        let message = "the scope entered here was still open at the end of its scope_barrier";
+        ended.entered_at.iter().try_for_each(|site| warn(py, message, site))
     }
+}
+
+/// Change the values of modes and devices for the process: `values` maps the names of `process_defaults` to values.
+#[pyfunction]
+fn set_process_defaults(values: &Bound<'_, PyAny>) -> PyResult<()> {
+    let py = values.py();
+    let mut changes: Vec<Change> = Vec::new();
+    for (name, value) in extract_dict(values, "set_process_defaults: values")? {
+        changes.push(change_of(&name.extract::<String>()?, &value)?);
+    }
+    let change =
+        |defaults: &mut ProcessDefaults| changes.into_iter().for_each(|change| change.apply(defaults));
+    ProcessDefaults::change(change).into_py_result(py)?;
+    context::sync(py);
+    Ok(())
+}
+
+/// A checked argument of [`set_process_defaults`].
+enum Change {
+    Mode(Mode, Option<bool>),
+    InferenceMode(Option<bool>),
+    Device(Option<u8>),
+    DefaultDevice(Option<accelerator::Device>),
+}
+
+impl Change {
+    fn apply(self, defaults: &mut ProcessDefaults) {
+        match self {
+            Change::Mode(mode, on) => defaults.set_mode(mode, on),
+            Change::InferenceMode(on) => defaults.set_inference_mode(on),
+            Change::Device(index) => defaults.set_device(index),
+            Change::DefaultDevice(device) => defaults.set_default_device(device),
+        }
+    }
+}
+
+fn change_of(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Change> {
+    let what = format!("set_process_defaults: {name}");
+    let switch = || switches::extract_as::<Option<bool>>(&what, "a bool or None", value);
+    Ok(match name {
+        "inference_mode" => Change::InferenceMode(switch()?),
+        "grad_enabled" => Change::Mode(Mode::Grad, switch()?),
+        "multithreading_enabled" => Change::Mode(Mode::Multithreading, switch()?),
+        "device_index" if value.is_none() => Change::Device(None),
+        "device_index" => {
+            Change::Device(Some(parse_index(value, "set_process_defaults", name, "an index or None")?))
+        }
+        "default_device" => {
+            let given = Some(value).filter(|value| !value.is_none());
+            Change::DefaultDevice(optional_device(given, "set_process_defaults")?)
+        }
+        _ => return Err(PyTypeError::new_err(format!("set_process_defaults: unknown name {name}"))),
+    })
+}
+
+/// Return the values of modes and devices for the process; None where the built-in default applies.
+#[pyfunction]
+fn process_defaults(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let defaults = ProcessDefaults::current();
+    let values = PyDict::new(py);
+    values.set_item("grad_enabled", defaults.mode(Mode::Grad))?;
+    values.set_item("inference_mode", defaults.mode(Mode::Inference))?;
+    values.set_item("multithreading_enabled", defaults.mode(Mode::Multithreading))?;
+    values.set_item("device_index", defaults.device())?;
+    values.set_item("default_device", defaults.default_device().map(|device| device.to_string()))?;
+    Ok(values)
 }

@@ -151,7 +151,7 @@ _DeviceLike: TypeAlias = device | str | int
 class Stream:
     """A queue of work for one device. The work of one stream runs in order, independently of other streams.
 
-    `with stream:` makes it the current stream of its device on this thread, and that device the current one.
+    `with stream:` makes it the current stream of its device in this context, and that device the current one.
     `Stream(stream_id=..., device_index=..., device_type=...)` returns an existing stream.
 
     Args:
@@ -618,7 +618,7 @@ class Registration:
 
 @disjoint_base
 class device_index:
-    """Context manager that makes a device the current one of this thread.
+    """Context manager that makes a device the current one of the context that enters it.
 
     Args:
         device: An index, a device or its name, with an index. None has no effect.
@@ -667,7 +667,7 @@ class Call:
     def function(self) -> tuple[Callable[..., object], tuple[Any, ...], dict[str, Any]] | None:
         """Return the function and its arguments; None once the interpreter is about to be finalized."""
     def state(self) -> ThreadState:
-        """Return the state of the thread that launched the call."""
+        """Return the state in which the call was launched."""
     def begin(self) -> None:
         """Mark this thread as running the function, so that it cannot wait for its stream."""
     def end(self, reason: str | None) -> None:
@@ -843,14 +843,14 @@ def unavailable_reason() -> str | None:
     """Return the reason why no accelerator with a device is available, in one sentence; None if one is."""
 
 def current_device_index() -> int:
-    """Return the index of the current device of this thread, 0 unless another device was made current.
+    """Return the index of the current device of this context, 0 unless another device was made current.
 
     Raises:
         NoAcceleratorError: No accelerator is available.
     """
 
 def set_device_index(device: _DeviceLike, /) -> None:
-    """Make a device the current one of this thread, until the innermost open scope that sets it is exited.
+    """Make a device the current one, until the innermost open scope that sets it is exited; without one, for the context.
 
     Args:
         device: The device, which must have an index.
@@ -861,7 +861,7 @@ def set_device_index(device: _DeviceLike, /) -> None:
     """
 
 def current_stream(device: _DeviceLike | None = None, /) -> Stream:
-    """Return the current stream of a device on this thread, its default stream unless another one was made current.
+    """Return the current stream of a device in this context, its default stream unless another one was made current.
 
     Args:
         device: The device. None, or a device without an index, means the current device.
@@ -872,7 +872,7 @@ def current_stream(device: _DeviceLike | None = None, /) -> Stream:
     """
 
 def set_stream(stream: _CudaStream) -> None:
-    """Make a stream the current one of its device on this thread, and that device the current one; each until the
+    """Make a stream the current one of its device, and that device the current one; each until the
     innermost open scope that sets it is exited. `with stream:` limits it to a block.
 
     Args:
@@ -945,7 +945,7 @@ def get_default_device() -> device:
     """
 
 def set_default_device(device: _DeviceLike | None) -> None:
-    """Set the device on which this thread creates tensors unless one is passed, until the innermost open scope that sets
+    """Set the device on which tensors are created unless one is passed, until the innermost open scope that sets
     it is exited.
 
     Args:

@@ -49,7 +49,7 @@ class _BareMode(_Scope):
 
 @disjoint_base
 class no_grad(_BareScope):
-    """Disable the recording of the autograd graph for the current thread.
+    """Disable the recording of the autograd graph in the current context.
 
     A context manager and a decorator, with or without parentheses. Other threads, including new ones,
     are not affected.
@@ -74,7 +74,7 @@ class no_grad(_BareScope):
 
 @disjoint_base
 class enable_grad(_BareScope):
-    """Enable the recording of the autograd graph for the current thread, also inside `no_grad`.
+    """Enable the recording of the autograd graph in the current context, also inside `no_grad`.
 
     A context manager and a decorator, with or without parentheses. Inference mode is not changed.
 
@@ -97,10 +97,11 @@ class enable_grad(_BareScope):
 
 @disjoint_base
 class set_grad_enabled(_Scope):
-    """Enable or disable the recording of the autograd graph for the current thread.
+    """Enable or disable the recording of the autograd graph in the current context.
 
-    A function, a context manager and a decorator. As a function it sets the mode until the innermost
-    open scope of a mode ends; outside of such scopes, for the thread.
+    A function, a context manager and a decorator. As a function it changes the innermost open scope that
+    sets the mode, and ends with that scope. Without such a scope it lasts for the context, in a task
+    for the task; `interlock.state.set_process_defaults` sets the mode for all contexts.
 
     Args:
         mode: Whether operations are recorded.
@@ -121,7 +122,7 @@ class set_grad_enabled(_Scope):
 
 @disjoint_base
 class inference_mode(_BareMode):
-    """Enable or disable inference mode for the current thread.
+    """Enable or disable inference mode in the current context.
 
     Tensors that are created inside are inference tensors: they record neither the autograd graph
     nor their version, and cannot be used where gradients are recorded. `inference_mode(False)`
@@ -209,7 +210,7 @@ class _anomaly_check_nan(_Scope):
     def mode(self) -> bool: ...
 
 def is_anomaly_enabled() -> bool:
-    """Return whether anomalies are detected on this thread; see `interlock.autograd.detect_anomaly`.
+    """Return whether anomalies are detected in the current context; see `interlock.autograd.detect_anomaly`.
 
     Example:
         >>> import interlock
@@ -229,7 +230,7 @@ def is_anomaly_check_nan_enabled() -> bool:
     """
 
 def is_grad_enabled() -> bool:
-    """Return whether operations of this thread record the autograd graph.
+    """Return whether operations record the autograd graph in the current context.
 
     Example:
         >>> import interlock
@@ -239,7 +240,7 @@ def is_grad_enabled() -> bool:
     """
 
 def is_inference_mode_enabled() -> bool:
-    """Return whether tensors that this thread creates are inference tensors.
+    """Return whether tensors that are created in the current context are inference tensors.
 
     Example:
         >>> import interlock
@@ -249,7 +250,7 @@ def is_inference_mode_enabled() -> bool:
     """
 
 def is_multithreading_enabled() -> bool:
-    """Return whether a backward pass of this thread may use other threads; see `set_multithreading_enabled`."""
+    """Return whether a backward pass may use other threads; see `set_multithreading_enabled`."""
 
 def is_view_replay_enabled() -> bool:
-    """Return whether views of this thread are tracked by replaying the operation that created them."""
+    """Return whether views are tracked by replaying the operation that created them."""

@@ -31,9 +31,9 @@ class FlagHandle:
         """The dotted name."""
     @property
     def value(self) -> Any:
-        """The active value on this thread.
+        """The active value in the current context.
 
-        Assigning sets the flag in the innermost scope of this thread that sets it, else for the process.
+        Assigning sets the flag in the innermost open scope that sets it, else for the process.
         `del` unsets the flag.
 
         Raises:
@@ -46,7 +46,7 @@ class FlagHandle:
     @value.deleter
     def value(self) -> None: ...
     def override(self, value: Any) -> FlagScope:
-        """Return a context manager and decorator that sets the flag for this thread.
+        """Return a context manager and decorator that sets the flag in the context that enters it.
 
         Args:
             value: The value.
@@ -58,7 +58,7 @@ class FlagHandle:
 
 @final
 class FlagScope:
-    """A context manager and decorator that sets flags for the current thread, as `backends.override` and the `flags`
+    """A context manager and decorator that sets flags in the current context, as `backends.override` and the `flags`
     functions return it. It can be entered again, and on other threads.
 
     Args:
@@ -96,7 +96,7 @@ def assign(values: dict[str, Any]) -> None:
     """Write several flags without a scope, all or none; `values` maps dotted names to values."""
 
 def read(name: str) -> Any:
-    """Return the active value of the flag with this dotted name on this thread."""
+    """Return the active value of the flag with this dotted name in the current context."""
 
 def explain(name: str) -> tuple[str, Any, str, str | None, Any, str | None, str, str | None]:
     """Explain a flag: return its dotted name, its value, level, the line or variable that set it or None, the effective
@@ -166,7 +166,7 @@ def environment_variables() -> list[str]:
     """Return the names of the environment variables that are read, without those of registered flags."""
 
 def get_float32_matmul_precision() -> Literal["highest", "high", "medium"]:
-    """Return the precision of float32 matrix products on this thread: the lower one of `cuda.matmul.fp32_precision` and
+    """Return the precision of float32 matrix products in the current context: the lower one of `cuda.matmul.fp32_precision` and
     `mkldnn.matmul.fp32_precision`.
 
     Returns:
@@ -320,7 +320,7 @@ class CpuModule(ModuleType):
     def __init__(self, m: ModuleType, name: str) -> None: ...
 
 class CudaMatmulFlags:
-    """The flags of `backends.cuda.matmul`. Reading one returns its value on this thread; assigning sets it."""
+    """The flags of `backends.cuda.matmul`. Reading one returns its value in the current context; assigning sets it."""
     @property
     def allow_fp16_reduced_precision_reduction(self) -> bool:
         """Whether float16 products may sum in float16. Accepts a bool, or a tuple whose second item sets whether the sum
@@ -405,7 +405,7 @@ class CudaModule(ModuleType):
     """The size of the cuBLASLt workspace of each stream, in bytes."""
 
 class CudnnConvFlags:
-    """The flags of `backends.cudnn.conv`. Reading one returns its value on this thread; assigning sets it."""
+    """The flags of `backends.cudnn.conv`. Reading one returns its value in the current context; assigning sets it."""
 
     fp32_precision: Literal["none", "ieee", "tf32"]
     """The float32 precision of convolutions on cuda."""
@@ -434,7 +434,7 @@ class CudnnModule(ModuleType):
     """Whether convolutions and recurrent layers on cuda use TensorFloat-32: an alias of their fp32_precision."""
 
 class CudnnRnnFlags:
-    """The flags of `backends.cudnn.rnn`. Reading one returns its value on this thread; assigning sets it."""
+    """The flags of `backends.cudnn.rnn`. Reading one returns its value in the current context; assigning sets it."""
 
     fp32_precision: Literal["none", "ieee", "tf32"]
     """The float32 precision of recurrent layers on cuda."""
@@ -498,13 +498,13 @@ class MklModule(ModuleType):
     def __init__(self, m: ModuleType, name: str) -> None: ...
 
 class MkldnnConvFlags:
-    """The flags of `backends.mkldnn.conv`. Reading one returns its value on this thread; assigning sets it."""
+    """The flags of `backends.mkldnn.conv`. Reading one returns its value in the current context; assigning sets it."""
 
     fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
     """The float32 precision of oneDNN's convolutions."""
 
 class MkldnnMatmulFlags:
-    """The flags of `backends.mkldnn.matmul`. Reading one returns its value on this thread; assigning sets it."""
+    """The flags of `backends.mkldnn.matmul`. Reading one returns its value in the current context; assigning sets it."""
 
     fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
     """The float32 precision of oneDNN's matrix products."""
@@ -529,7 +529,7 @@ class MkldnnModule(ModuleType):
     """The float32 precision of oneDNN's operations whose own precision is not set."""
 
 class MkldnnRnnFlags:
-    """The flags of `backends.mkldnn.rnn`. Reading one returns its value on this thread; assigning sets it."""
+    """The flags of `backends.mkldnn.rnn`. Reading one returns its value in the current context; assigning sets it."""
 
     fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
     """The float32 precision of oneDNN's recurrent layers."""

@@ -92,8 +92,8 @@ class Recording:
 def record() -> Recording:
     """Record the calls of operations with the choice of their kernels.
 
-    The recording is part of the thread's state: it applies to the thread that enters it, and to other threads and tasks
-    to which a captured state is applied. An inner recording replaces an outer one. Work that a graph replays is not
+    The recording is part of the state: it applies to the context that enters it, to copies of that context, and where a
+    captured state is applied. An inner recording replaces an outer one. Work that a graph replays is not
     recorded again.
 
     Returns:
@@ -111,7 +111,7 @@ def record() -> Recording:
 
 @overload
 def explain(operation: Literal["matmul"], /, *tensors: Tensor) -> Call:
-    """Return the choice of a kernel for a call on this thread now, without running it.
+    """Return the choice of a kernel for a call in the current context now, without running it.
 
     The kernel that is chosen may still refuse when it runs; the next one is then tried.
 

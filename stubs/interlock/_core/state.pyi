@@ -3,21 +3,33 @@ from typing import Any, Final, Never, Self, TypeVar, final
 
 from typing_extensions import disjoint_base
 
-__all__ = ["TRACED", "StateScope", "TaskState", "ThreadState", "open_scopes", "unclosed_scopes"]
+__all__ = [
+    "TRACED",
+    "Resumes",
+    "ScopeBarrier",
+    "StateScope",
+    "ThreadState",
+    "end_open_scopes",
+    "open_scopes",
+    "process_defaults",
+    "set_process_defaults",
+    "sync",
+    "unclosed_scopes",
+]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 @disjoint_base
 class ThreadState:
-    """The native base class of `interlock.ThreadState`: modes, flags of its scopes, devices and streams of a thread."""
+    """The native base class of `interlock.ThreadState`: modes, flags of scopes, devices and streams."""
     def __new__(cls, *, pin: bool = False) -> Self: ...
     def apply(self) -> StateScope:
-        """Return a context manager and decorator that applies the state on the thread that enters it, above all open
+        """Return a context manager and decorator that applies the state in the context that enters it, above all open
         scopes.
         """
     def install(self) -> None:
-        """Set the state as the base of this thread, below all open scopes, until the thread ends. For use as the
-        initializer of worker threads.
+        """Set the state as the base of this thread, below all open scopes, until the thread ends, in place of what was
+        written without a scope on the thread and in its current context. For use as the initializer of worker threads.
 
         Example:
             >>> from concurrent.futures import ThreadPoolExecutor
@@ -40,23 +52,64 @@ class StateScope:
     def __call__(self, function: _Function, /) -> _Function: ...
 
 @final
-class TaskState:
-    """The state of one task. It begins as a copy of the state of the thread that creates it."""
-    def __new__(cls) -> TaskState: ...
-    def __enter__(self) -> None: ...
+class ScopeBarrier:
+    """A context manager that ends the scopes that are left open in its block."""
+    def __new__(cls) -> ScopeBarrier: ...
+    @property
+    def ended(self) -> int:
+        """The number of scopes that the exits of this object have ended."""
+    def __enter__(self) -> Self: ...
     def __exit__(self, *_error: object) -> None: ...
+
+@final
+class Resumes:
+    """Enters the scope of a decorated generator around each resume: above all scopes but the generator's own.
+
+    The generator has the scopes that were entered during its resumes and are still open. A resume enters at the position
+    of an earlier one, below them, or at the top if there are none in the present context. It is native so that no signal
+    handler runs between an enter and the block.
+    """
+
+    def __new__(cls, new_scope: Callable[[], Any]) -> Resumes: ...
+    def __enter__(self) -> None: ...
+    def __exit__(self, *error: object) -> object: ...
 
 TRACED: Final[bool]
 
+def process_defaults() -> dict[str, Any]:
+    """Return the values of modes and devices for the process; None where the built-in default applies."""
+
+def set_process_defaults(values: dict[str, Any]) -> None:
+    """Change the values of modes and devices for the process: `values` maps the names of `process_defaults` to values."""
+
+def sync() -> None:
+    """Look at the state of the current context, so that native readers of this thread see it."""
+
+def end_open_scopes() -> int:
+    """Exit the scopes that are open in this context, as their `__exit__` would: scopes that the context has inherited end
+    wherever they are open. Return their number.
+
+    For a scope that was entered and lost, in a notebook for example. Writes without a scope and guards of Rust or C code
+    remain.
+
+    Example:
+        >>> import interlock
+        >>> interlock.no_grad().__enter__()
+        >>> interlock.state.end_open_scopes()
+        1
+        >>> interlock.is_grad_enabled()
+        True
+    """
+
 def open_scopes() -> list[str]:
-    """Return where the scopes that are open on any thread or task were entered, as `file:line`, oldest first.
+    """Return where the scopes that are open in any context were entered, as `file:line`, oldest first.
 
     Raises:
         NotTracedError: The process was started without `INTERLOCK_DEBUG=1`, so that the lines are not recorded.
     """
 
 def unclosed_scopes() -> tuple[list[str], list[str]]:
-    """Return where scopes were entered that have not been exited, as `file:line`: those of threads and tasks that have
-    ended (the first 100 distinct locations), and those that are open. Empty unless the process was started with
+    """Return where scopes were entered that have not been exited, as `file:line`: those of threads and contexts
+    that have ended (the first 100 distinct locations), and those that are open. Empty unless the process was started with
     `INTERLOCK_DEBUG=1`.
     """

@@ -564,8 +564,8 @@ class _SavedTensorsHooksDisabled:
 class saved_tensors_hooks:
     """Pack the tensors that operations save for the backward pass, for example to store them on the CPU or on disk.
 
-    A context manager. It applies to the thread that enters it, and to other threads and tasks to which a captured state
-    is applied. Inside another one, only the inner one is used.
+    A context manager. It applies to the context that enters it, to copies of that context, and where a captured state is
+    applied. Inside another one, only the inner one is used.
 
     Args:
         pack_hook: Called with each tensor that is saved. It returns any object. It must not change the tensor.

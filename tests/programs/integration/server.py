@@ -6,7 +6,7 @@ import socket
 import sys
 
 
-def request_concurrently(file, requests, is_isolated):
+def request_concurrently(file, requests):
     """Send concurrent requests to the server of an example, and print the answers as JSON."""
     import resource
     import subprocess
@@ -35,7 +35,7 @@ def request_concurrently(file, requests, is_isolated):
         return await asyncio.gather(*(ask(address, number) for number in range(requests)))
 
     with socket.create_server(("127.0.0.1", 0), backlog=2048) as listening:
-        arguments = [file, listening.fileno(), requests, is_isolated]
+        arguments = [file, listening.fileno(), requests]
         command = [sys.executable, *sys.argv[:2], "serve", *map(json.dumps, arguments)]
         with subprocess.Popen(command, pass_fds=[listening.fileno()]) as server:
             try:
@@ -45,11 +45,10 @@ def request_concurrently(file, requests, is_isolated):
     print(json.dumps(answers))
 
 
-def serve(file, descriptor, requests, is_isolated):
+def serve(file, descriptor, requests):
     """Serve the application of an example on a listening socket, until SIGTERM.
 
-    Each request waits until `requests` of them have set their flags. Without `is_isolated` the tasks of the
-    server share one state.
+    Each request waits until `requests` of them have set their flags.
     """
     import importlib.util
 
@@ -59,8 +58,6 @@ def serve(file, descriptor, requests, is_isolated):
     server = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(server)
 
-    if not is_isolated:
-        server.aio.task_factory = lambda: None
     everyone = asyncio.Barrier(requests)
 
     async def work():

@@ -163,22 +163,6 @@ def scopes_open_at_the_end():
     caught.__exit__()
 
 
-def tasks_that_share_a_state():
-    async def first():
-        with no_grad():  # entered
-            await asyncio.sleep(0)
-
-    async def second():
-        with enable_grad():  # entered by the other
-            await asyncio.sleep(0)
-
-    async def main():
-        await asyncio.gather(first(), second())
-
-    asyncio.run(main())
-    print_warnings()
-
-
 def tasks_with_a_state_of_their_own():
     async def first():
         with no_grad():
@@ -188,5 +172,5 @@ def tasks_with_a_state_of_their_own():
         with enable_grad():
             await asyncio.gather(first(), first())
 
-    aio.run(main())
+    asyncio.run(main())
     print_warnings()

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import interlock
 import pytest
 from interlock import aio, backends
 from interlock.backends import cudnn
-
-from tests.helpers.overlapping_tasks import overlaps_tasks
 
 TASKS = 100
 STEPS = 1000
@@ -56,12 +55,10 @@ def any_scope(chance: random.Random) -> Scope:
 class Walk:
     """A random sequence of scopes, and the expected state."""
 
-    def __init__(self, seed: int, *, alone: bool) -> None:
+    def __init__(self, seed: int) -> None:
         self.chance = random.Random(seed)
         self.steps = STEPS
         self.layers = [dict(DEFAULT)]
-        #: Whether the task has its own state, so that the expected state is known.
-        self.alone = alone
 
     def expected(self) -> Slots:
         together: Slots = {}
@@ -86,8 +83,7 @@ class Walk:
     async def step(self) -> None:
         self.steps -= 1
         await asyncio.sleep(0)
-        if self.alone:
-            assert seen() == self.expected()
+        assert seen() == self.expected()
 
     async def go(self) -> None:
         while self.steps > 0:
@@ -101,34 +97,23 @@ class Walk:
                     self.layers.pop()
             elif action < 0.75 and len(self.layers) > 1:
                 return
-            elif self.alone:
+            else:
                 self.write()
 
 
-async def walk_together(*, alone: bool) -> None:
-    """Run all tasks, and another one that each of them creates during its own steps."""
+async def walk_together() -> None:
+    """Run all tasks."""
 
-    async def with_a_child(seed: int) -> None:
-        walk = Walk(seed, alone=alone)
+    async def walk_alone(seed: int) -> None:
+        walk = Walk(seed)
         await walk.go()
-        assert not alone or len(walk.layers) == 1
+        assert len(walk.layers) == 1
 
-    await asyncio.gather(*map(with_a_child, range(TASKS)))
-
-
-def test_every_task_sees_its_own_state_at_every_step() -> None:
-    aio.run(walk_together(alone=True))
-    assert seen() == DEFAULT
+    await asyncio.gather(*map(walk_alone, range(TASKS)))
 
 
-@overlaps_tasks
-def test_without_the_runner_the_state_is_right_once_all_scopes_have_ended() -> None:
-    asyncio.run(walk_together(alone=False))
+@pytest.mark.parametrize("run", [asyncio.run, aio.run], ids=["asyncio", "aio"])
+def test_every_task_sees_its_own_state_at_every_step(run: Callable[..., None]) -> None:
+    run(walk_together())
     assert seen() == DEFAULT
     assert repr(interlock.capture()).endswith("anomaly_check_nan=True)")
-
-
-@overlaps_tasks
-def test_walk_detects_tasks_that_share_a_state() -> None:
-    with pytest.raises(AssertionError):
-        asyncio.run(walk_together(alone=True))

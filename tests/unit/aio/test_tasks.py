@@ -1,4 +1,4 @@
-"""Tasks of asyncio with their own state."""
+"""Tasks of `interlock.aio`, which have the state of their context."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import contextvars
 import copy
 import gc
 import sys
-import types
 from collections.abc import AsyncIterator, Callable, Coroutine, Generator
 from typing import Any
 
@@ -161,39 +160,40 @@ def test_asyncgen_closed_by_the_loop_removes_the_layer_of_its_task() -> None:
             break
         assert not is_grad_enabled()
         await asyncio.create_task(generator.aclose())  # type: ignore[attr-defined]
-        # A scope exited by another task is removed at the next enter or exit.
-        with no_grad():
-            pass
         assert is_grad_enabled()
 
     aio.run(main())
 
 
-def test_functions_in_executors_run_in_the_state_of_their_thread() -> None:
+def test_to_thread_has_the_state_of_its_caller_and_executors_the_defaults() -> None:
     async def main() -> None:
         with no_grad():
-            state = interlock.capture()
-            assert await asyncio.to_thread(is_grad_enabled)
-            assert not await asyncio.to_thread(state.run, is_grad_enabled)
+            assert not await asyncio.to_thread(is_grad_enabled)
+            loop = asyncio.get_running_loop()
+            assert await loop.run_in_executor(None, is_grad_enabled)
+            with interlock.Executor(1) as pool:
+                assert not await loop.run_in_executor(pool, is_grad_enabled)
 
     aio.run(main())
 
 
-def test_callbacks_of_the_loop_run_in_the_state_of_the_thread() -> None:
+def test_callbacks_of_the_loop_run_in_the_state_that_scheduled_them() -> None:
     async def main() -> None:
         called: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         with no_grad():
             asyncio.get_running_loop().call_soon(lambda: called.set_result(is_grad_enabled()))
-            assert await called
+        assert not await called
 
     aio.run(main())
 
 
-def test_runner_starts_each_run_with_the_state_of_the_thread() -> None:
+def test_runner_runs_in_one_context_as_that_of_asyncio() -> None:
     with aio.Runner() as runner:
         assert runner.run(seen_after_a_step()) == (True, True)
         with no_grad():
-            assert runner.run(seen_after_a_step()) == (False, True)
+            assert runner.run(seen_after_a_step()) == (True, True)
+            context = contextvars.copy_context()
+            assert runner.run(seen_after_a_step(), context=context) == (False, True)
         factory = runner.get_loop().get_task_factory()
         assert runner.run(seen_after_a_step()) == (True, True)
         assert runner.get_loop().get_task_factory() is factory
@@ -338,82 +338,12 @@ def test_runner_inside_a_running_loop_is_refused() -> None:
     aio.run(main())
 
 
-def test_step_of_a_task_inside_a_step_is_refused() -> None:
-    from interlock._core.state import TaskState
-
-    task = TaskState()
-    with task:
-        with pytest.raises(interlock.errors.TaskIsRunningError, match="active already"), task:
-            raise AssertionError("it must not begin")
-        task.__exit__()
-        task.__exit__()
-        with task:
-            assert is_grad_enabled()
-
-
-def test_cleanup_of_an_unfinished_task_writes_only_its_state() -> None:
-    cleaned = []
-
-    @types.coroutine
-    def suspend() -> Generator[None, None, None]:
-        yield
-
-    async def wait() -> None:
-        with no_grad():
-            try:
-                await suspend()
-            finally:
-                cleaned.append(is_grad_enabled())
-                inference_mode().__enter__()
-
-    steps: Any = aio.task_factory(lambda _loop, steps: steps)(None, wait())
-    steps.send(None)
-    # In a cycle the GC may finalize the coroutine first, which is then closed here.
-    del steps
-    assert cleaned == [False]
-    assert not interlock.is_inference_mode_enabled()
-
-
 def test_factory_coroutine_cannot_be_copied() -> None:
     inner = seen_after_a_step()
     steps = aio.task_factory(lambda _loop, steps: steps)(None, inner)
     with pytest.raises(TypeError, match="neither copied nor pickled"):
         copy.copy(steps)
     steps.close()
-
-
-def test_tasks_that_end_in_any_order_restore_the_thread_state() -> None:
-    from interlock._core.state import TaskState
-
-    with no_grad():
-        first = TaskState()
-    second = TaskState()
-    first.__enter__()
-    second.__enter__()
-    first.__exit__()
-    assert is_grad_enabled(), "the state of the second is active"
-    second.__exit__()
-    assert is_grad_enabled()
-    with first:
-        assert not is_grad_enabled()
-    with no_grad():
-        first.__enter__()
-        second.__enter__()
-        first.__exit__()
-        second.__exit__()
-        assert not is_grad_enabled()
-    assert is_grad_enabled()
-
-
-def test_task_state_dropped_in_its_step_restores_the_thread_state() -> None:
-    from interlock._core.state import TaskState
-
-    with no_grad():
-        task = TaskState()
-    task.__enter__()
-    assert not is_grad_enabled()
-    del task
-    assert is_grad_enabled()
 
 
 def test_steps_without_a_coroutine_are_refused_and_finalized_silently() -> None:

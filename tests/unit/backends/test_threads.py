@@ -1,4 +1,4 @@
-"""Scopes are per thread: overlapping scopes of threads are restored correctly."""
+"""Scopes of threads that overlap do not affect each other."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The model of flags with additions.
 
-These are the flags of all modules, scopes of single flags, counted freezes, `del`, `restore`, the exit of a
-scope on another thread, and overrides.
+These are the flags of all modules, scopes of single flags, counted freezes, `del`, `restore`, contexts with
+the exit of a scope in another one, and overrides.
 """
 
 from __future__ import annotations
@@ -110,18 +110,43 @@ def effective(name: str, reads: Mapping[str, object]) -> tuple[object, str | Non
     return reads[name], None
 
 
+class Mark:
+    """What the copies of a layer have in common: the context in which it was entered."""
+
+    def __init__(self, entered_in: int) -> None:
+        self.entered_in = entered_in
+
+
+class Layer(base.Layer):  # type: ignore[misc, name-defined]
+    """A layer; its copies in copied contexts have the same mark."""
+
+    def __init__(self, slots: Mapping[str, object], mark: Mark) -> None:
+        super().__init__(None, dict(slots))
+        self.mark = mark
+
+
 class State(base.State):  # type: ignore[misc, name-defined]
-    """The model's state with numbered threads."""
+    """The model's state with numbered contexts: first those of threads, then copies of contexts."""
 
     def __init__(self, threads: int) -> None:
         self.freezes = 0
         super().__init__()
-        self.by_thread: list[list[Any]] = [[] for _ in range(threads)]
+        self.contexts: list[list[Layer]] = [[] for _ in range(threads)]
         self.current = 0
 
     @property
-    def layers(self) -> list[Any]:
-        return self.by_thread[self.current]
+    def layers(self) -> list[Layer]:
+        return self.contexts[self.current]
+
+    def copy_context(self) -> None:
+        """Add a copy of the current context."""
+        self.contexts.append([Layer(layer.slots, layer.mark) for layer in self.layers])
+
+    def end(self, mark: Mark) -> None:
+        """End a layer: in the context that entered it, or, from elsewhere, in every context."""
+        where = [self.layers] if mark.entered_in == self.current else self.contexts
+        for layers in where:
+            layers[:] = [layer for layer in layers if layer.mark is not mark]
 
     @property
     def frozen(self) -> bool:
@@ -185,25 +210,23 @@ class State(base.State):  # type: ignore[misc, name-defined]
 
 
 class Scope:
-    """A scope object: entering it pushes a layer, exiting it removes its own innermost one."""
+    """A scope object: entering pushes a layer; exiting ends its innermost one here, or else its last one."""
 
     def __init__(self, state: State, slots: dict[str, object]) -> None:
-        self.state, self.inner = state, base.Scope(state, slots)
-        self.entered_on: int | None = None
+        self.state, self.slots = state, slots
+        self.open: list[Mark] = []
 
     def enter(self) -> None:
-        self.entered_on = self.state.current
-        self.inner.__enter__()
+        mark = Mark(self.state.current)
+        self.state.layers.append(Layer(self.slots, mark))
+        self.open.append(mark)
 
     def exit_scope(self) -> None:
-        here = self.state.current
-        mine = any(layer.owner is self.inner for layer in self.state.layers)
-        try:
-            if not mine and self.entered_on is not None:
-                self.state.current = self.entered_on  # the last entering thread removes one
-            self.inner.__exit__(None, None, None)
-        finally:
-            self.state.current = here
+        if self.open:
+            here = [layer.mark for layer in self.state.layers if layer.mark in self.open]
+            mark = here[-1] if here else self.open[-1]
+            self.open.remove(mark)
+            self.state.end(mark)
 
 
 def flags_slots(module: str, given: Mapping[str, object]) -> dict[str, object]:

@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 import interlock
 
 from tests.helpers.thread_worker import Worker
-from tests.unit.autograd.mode_cases import public_modes
 from tests.unit.state import modes_model, suspended_calls
 from tests.unit.state.state_machine_base import THREADS, OnThreads
 
@@ -36,7 +35,7 @@ class Frame:
 
 
 def look() -> str:
-    """Return all mode bits of this thread, after remote exits have been applied."""
+    """Return all mode bits."""
     return repr(interlock.capture())
 
 
@@ -52,9 +51,9 @@ def along(way: Sequence[Any], action: Callable[[], object], look: Callable[[], s
     return outer.send(lambda: along(inner, action, look)), look()
 
 
-def seen_by(tasks: list[Any], look: Callable[[], str]) -> list[str]:
-    """Return the state of each task, and then of the thread."""
-    return [*(task.send(look) for task in tasks), look()]
+def seen_by(frames: list[Any], look: Callable[[], str]) -> list[str]:
+    """Return the state of each frame, and then of the thread."""
+    return [*(frame.send(look) for frame in frames), look()]
 
 
 class ModesOnThreads(OnThreads):
@@ -89,12 +88,10 @@ class ModesOnThreads(OnThreads):
         super().__init__()
         # Existing objects need not be traversed whenever a sequence calls the GC.
         gc.freeze()
-        self.of_threads = [modes_model.new_state() for _ in range(THREADS)]
+        self.of_threads = [(modes_model.State(), modes_model.ThreadBase()) for _ in range(THREADS)]
         self.frames: list[Frame] = []
         self.scopes: list[Any] = []
         self.entered = 0
-        self.patient = False
-        """Whether other threads are only read, so that remote exits stay pending until these threads act."""
         self.agreed = True
 
     def new_worker(self) -> Worker:
@@ -147,31 +144,17 @@ class ModesOnThreads(OnThreads):
         got = self.workers[thread].do(
             lambda: along([frame.ours for frame in way], lambda: came.append(ours()), look)
         )
-        with modes_model.activated(self.of_threads[thread]):
+        with modes_model.activated(*self.of_threads[thread]):
             want = along([frame.models for frame in way], lambda: came.append(models()), model_look)
-        assert got == want
+        assert got == want, f"{got} instead of {want}"
         self.compare_elsewhere(thread, way)
         self.agreed = True
         return came[0], came[1]
 
-    def unseen(self, thread: int, ours: Callable[[], object], models: Callable[[], object]) -> None:
-        """Run a step on both sides without comparing the states."""
-        self.workers[thread].do(ours)
-        with modes_model.activated(self.of_threads[thread]):
-            models()
-
-    def thread_that_entered(self, made: Pair) -> int:
-        """Return the thread that entered the object last, or 0 if there is none or it was a task."""
-        entered_on = [state.thread == made[1]._entered_on for state in self.of_threads]
-        return entered_on.index(True) if any(entered_on) else 0
-
     def compare_elsewhere(self, thread: int, way: list[Frame]) -> None:
-        """Compare the state of every other thread and of every other task with its own state."""
+        """Compare the state of every other thread, and of every task and context."""
         for number, (worker, state) in enumerate(zip(self.workers, self.of_threads, strict=True)):
-            if self.patient:
-                assert number == thread or worker.do(public_modes) == modes_model.read_only(state)
-                continue
-            tasks = [
+            others = [
                 frame
                 for frame in self.frames
                 if frame.kind in suspended_calls.WITH_A_STATE
@@ -179,8 +162,9 @@ class ModesOnThreads(OnThreads):
                 and frame not in way
                 and not frame.ended
             ]
-            if number == thread and not tasks:
+            if number == thread and not others:
                 continue
-            got = worker.do(partial(seen_by, [task.ours for task in tasks], look))
-            with modes_model.activated(state):
-                assert got == seen_by([task.models for task in tasks], model_look)
+            got = worker.do(partial(seen_by, [other.ours for other in others], look))
+            with modes_model.activated(*state):
+                want = seen_by([other.models for other in others], model_look)
+            assert got == want, f"{[other.kind for other in others]}: {got} instead of {want}"

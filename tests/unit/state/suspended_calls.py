@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import gc
 import types
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator
@@ -204,8 +205,8 @@ class LoopTask(Resumed):
     collect = drop
 
 
-def with_its_own_state(inner: Coroutine[Any, Any, Any]) -> Any:
-    """Return the coroutine that the task factory passes to asyncio."""
+def with_looks(inner: Coroutine[Any, Any, Any]) -> Any:
+    """Return the coroutine that the task factory of `aio` passes to asyncio."""
     return aio.task_factory(lambda _loop, steps: steps)(None, inner)
 
 
@@ -214,18 +215,37 @@ async def awaiting(steps: Awaitable[Any]) -> None:
     await steps
 
 
+class InContext:
+    """A copy of the context, in which each action runs."""
+
+    def __init__(self) -> None:
+        self.context = contextvars.copy_context()
+
+    def send(self, action: Action) -> Any:
+        return self.context.run(action)
+
+    def throw(self, error: Exception) -> bool:
+        return False
+
+    def close(self) -> None:
+        """Do nothing: nothing is suspended in it."""
+
+    drop = collect = close
+
+
 KINDS = (
     "function",
     "generator",
     "coroutine",
     "async generator",
+    "coroutine with looks",
+    "awaited coroutine with looks",
+    "context",
     "task",
-    "awaited task",
-    "loop task",
-    "plain task",
+    "task of aio",
 )
-WITH_A_STATE = ("task", "awaited task", "loop task")
-OF_THE_LOOP = ("loop task", "plain task")
+OF_THE_LOOP = ("task", "task of aio")
+WITH_A_STATE = ("context", *OF_THE_LOOP)
 
 
 def frame(kind: str, decorator: Any, held: Any, loop: asyncio.AbstractEventLoop) -> Any:
@@ -236,6 +256,8 @@ def frame(kind: str, decorator: Any, held: Any, loop: asyncio.AbstractEventLoop)
         return decorator(function) if decorator else function
 
     match kind:
+        case "context":
+            return InContext()
         case "function":
             return Call(decorated(lambda action: action()))
         case "generator":
@@ -246,10 +268,10 @@ def frame(kind: str, decorator: Any, held: Any, loop: asyncio.AbstractEventLoop)
     match kind:
         case "coroutine":
             return Resumed(body(scope, by_hand))
-        case "task":
-            return Resumed(with_its_own_state(body(scope, by_hand)))
-        case "awaited task":
-            return Resumed(awaiting(with_its_own_state(body(scope, by_hand))))
-        case "loop task":
+        case "coroutine with looks":
+            return Resumed(with_looks(body(scope, by_hand)))
+        case "awaited coroutine with looks":
+            return Resumed(awaiting(with_looks(body(scope, by_hand))))
+        case "task of aio":
             return LoopTask(loop, aio.task_factory(), lambda wait: body(scope, wait))
     return LoopTask(loop, None, lambda wait: body(scope, wait))

@@ -9,11 +9,30 @@ from tests.unit.state import modes_model
 from tests.unit.state.suspended_calls import Action, Call, Resumed, generator
 
 
-class InItsOwnState(Resumed):
-    """A task with its own state, in which each step and the cleanup run."""
+class InContext:
+    """A copy of the context, in which each action runs."""
+
+    def __init__(self) -> None:
+        self.state = modes_model.CURRENT.state.copy()
+
+    def send(self, action: Action) -> Any:
+        with modes_model.activated(self.state):
+            return action()
+
+    def throw(self, error: Exception) -> bool:
+        return False
+
+    def close(self) -> None:
+        """Do nothing: nothing is suspended in it."""
+
+    drop = close
+
+
+class Task(Resumed):
+    """A task, in whose context each step and the cleanup run; the creator's context is copied."""
 
     def __init__(self, inner: Any) -> None:
-        self.state = modes_model.new_state(modes_model.capture())
+        self.state = modes_model.CURRENT.state.copy()
         with modes_model.activated(self.state):
             super().__init__(inner)
 
@@ -30,13 +49,7 @@ class InItsOwnState(Resumed):
             super().close()
 
     def drop(self) -> None:
-        self.close()
-
-
-class Collected(InItsOwnState):
-    """A task in a cycle: the GC finalizes its coroutine first, in the state of the GC's caller."""
-
-    def drop(self) -> None:
+        """Drop the last reference: the collector closes the coroutine in the context of its own caller."""
         del self.inner
 
 
@@ -46,12 +59,9 @@ def model_frame(kind: str, decorator: Any, held: Any) -> Any:
     def decorated(function: Any) -> Any:
         return decorator(function) if decorator else function
 
+    if kind == "context":
+        return InContext()
     if kind == "function":
         return Call(decorated(lambda action: action()))
     inner = decorated(generator)(held or contextlib.nullcontext())
-    match kind:
-        case "task" | "awaited task":
-            return InItsOwnState(inner)
-        case "loop task":
-            return Collected(inner)
-    return Resumed(inner)
+    return Task(inner) if kind.startswith("task") else Resumed(inner)

@@ -6,16 +6,17 @@ import asyncio
 import contextlib
 import copy
 import inspect
-import json
 import pickle
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import interlock
 import pytest
 from interlock import backends, capture, no_grad
 from interlock.backends import cudnn
 
+from tests.helpers.subprocess import eval_python
 from tests.helpers.thread_worker import Worker
 
 Seen = tuple[bool, bool, bool, bool]
@@ -220,21 +221,63 @@ def test_state_shows_its_modes_and_flags() -> None:
     )
 
 
-def test_states_and_scopes_name_the_cure_if_they_are_pickled() -> None:
-    with pytest.raises(TypeError, match=r"^a ThreadState cannot be pickled; .*snapshot\(\)\.install$"):
-        pickle.dumps(capture())
-    # A library that pickles functions by value pickles the scope that a decorated function contains.
-    with pytest.raises(TypeError, match=r"^wrap and apply: .*snapshot\(\)\.install$"):
-        pickle.dumps(capture().apply())
-
-
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
-def test_wrapped_function_names_the_cure_if_it_is_pickled(protocol: int) -> None:
-    async def local() -> None: ...
+def test_states_scopes_and_wrapped_functions_are_pickled_as_plain_data(protocol: int) -> None:
+    with (
+        no_grad(),
+        backends.override({"cudnn.enabled": False, "cudnn.conv.fp32_precision": "tf32"}),
+        interlock.device("meta"),
+    ):
+        state = capture()
 
-    for function in (seen, local, json.dumps):
-        with pytest.raises(TypeError, match=r"^wrap: the result of wrapping '.*snapshot\(\)\.install$"):
-            pickle.dumps(capture().wrap(function), protocol)
+    def copied(given: Any) -> Any:
+        return pickle.loads(pickle.dumps(given, protocol))
+
+    assert repr(copied(state)) == repr(state)
+    assert type(copied(state)) is type(state)
+    with copied(state.apply()):
+        assert repr(capture()) == repr(state)
+    assert copied(state.wrap(seen))() == state.run(seen)
+    assert seen() == DEFAULT
+
+
+def test_pickle_restores_the_state_in_another_process() -> None:
+    state = without_cudnn()
+    content = pickle.dumps(state.wrap(interlock.capture)).hex()
+    code = f"import pickle; result = repr(pickle.loads(bytes.fromhex({content!r}))())"
+    assert eval_python(code) == repr(state)
+
+
+def test_state_with_a_stream_names_what_cannot_be_pickled(devices: tuple[str, ...]) -> None:
+    with interlock.Stream(devices[0]):
+        state = capture()
+    text = "cannot be pickled: its current streams belong to this process"
+    for what, given in (("a ThreadState", state), ("the scope of a ThreadState", state.apply())):
+        with pytest.raises(TypeError, match=f"^{what} {text}$"):
+            pickle.dumps(given)
+
+
+def test_pickle_that_was_changed_is_refused() -> None:
+    make, (modes, flags, device, default_device) = capture().__reduce__()
+    for wrong, error in (
+        (({"grade": True}, flags, device, default_device), "ThreadState: a mode must be one of grad, "),
+        (({"grad": 1}, flags, device, default_device), "ThreadState: a mode must be a bool"),
+        ((modes, {"cudnn.enabel": True}, device, default_device), "cudnn.enabel"),
+        ((modes, flags, 128, default_device), "a device index must be a number from 0 to 127"),
+        ((modes, flags, True, default_device), "ThreadState: device must be an index, got bool"),
+        ((modes, flags, device, "nowhere"), "nowhere"),
+    ):
+        with pytest.raises((TypeError, ValueError, AttributeError), match=error):
+            make(*wrong)
+
+
+def test_wrapped_local_function_names_the_cure_if_it_is_pickled() -> None:
+    def local() -> None: ...
+
+    with pytest.raises(
+        TypeError, match=r"^wrap: the result of wrapping '.*local' cannot be pickled, .*define it"
+    ):
+        pickle.dumps(capture().wrap(local))
 
 
 @capture().wrap

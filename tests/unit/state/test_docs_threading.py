@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import re
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import interlock
-from interlock import aio, backends, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad
+from interlock import (
+    backends,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    state,
+)
 from interlock.backends import cudnn
 
-from tests.helpers.overlapping_tasks import overlaps_tasks
+from tests.helpers.contexts import in_a_new_context
 from tests.helpers.subprocess import run_program
 from tests.helpers.thread_worker import Worker
 
@@ -39,11 +47,13 @@ def test_line_01_a_new_thread_starts_from_the_defaults() -> None:
         assert pool.submit(seen).result() == DEFAULTS
 
 
-def test_line_02_scopes_are_per_thread_and_assignments_process_wide(workers: Workers, restored: None) -> None:
+def test_line_02_scopes_are_per_context_and_assignments_global(workers: Workers, restored: None) -> None:
     with no_grad(), backends.override({"cudnn.enabled": False}):
         assert workers[0].do(seen) == DEFAULTS
+        copy = contextvars.copy_context()
         cudnn.deterministic = True
         assert workers[0].do(lambda: cudnn.deterministic)
+    assert (seen(), copy.run(seen)) == (DEFAULTS, (False, False, False))
 
 
 def test_line_03_scope_objects_are_shared_and_exited_in_any_order(workers: Workers) -> None:
@@ -60,24 +70,28 @@ def test_line_03_scope_objects_are_shared_and_exited_in_any_order(workers: Worke
 
 def test_line_04_a_captured_state_is_applied_on_another_thread(workers: Workers) -> None:
     with no_grad(), backends.override({"cudnn.enabled": False}):
-        state = interlock.capture()
+        captured = interlock.capture()
     worker, scope = workers[0], inference_mode()
     worker.do(scope.__enter__)
 
     def applied() -> tuple[bool, bool, bool]:
-        with state.apply():
+        with captured.apply():
             return seen()
 
-    for put_in_force in (lambda: state.run(seen), state.wrap(seen), applied):
+    for put_in_force in (lambda: captured.run(seen), captured.wrap(seen), applied):
         assert worker.do(put_in_force) == (False, False, False)
     assert worker.do(seen) == (False, True, True)
 
 
 def test_line_05_an_executor_starts_its_threads_from_a_captured_state() -> None:
     with no_grad():
-        state = interlock.capture()
-    with ThreadPoolExecutor(2, initializer=state.install) as pool:
+        captured = interlock.capture()
+    with ThreadPoolExecutor(2, initializer=captured.install) as pool:
         assert list(pool.map(lambda _: is_grad_enabled(), range(4))) == [False] * 4
+    with interlock.Executor(1) as pool:
+        with no_grad():
+            inside = pool.submit(is_grad_enabled)
+        assert (inside.result(), pool.submit(is_grad_enabled).result()) == (False, True)
 
 
 def test_line_06_a_decorated_generator_has_its_scope_only_while_it_runs() -> None:
@@ -102,12 +116,19 @@ def test_line_06_a_decorated_generator_has_its_scope_only_while_it_runs() -> Non
         async for inside in async_generator():
             assert (inside, is_grad_enabled()) == (False, True)
 
+    @no_grad()
+    def with_an_inner_scope() -> Iterator[bool]:
+        with interlock.enable_grad():
+            yield is_grad_enabled()
+            yield is_grad_enabled()
+
     for inside in generator():
         assert (inside, is_grad_enabled()) == (False, True)
+    assert list(with_an_inner_scope()) == [True, True]
     asyncio.run(consume())
 
 
-def test_line_07_a_scope_of_an_undecorated_generator_ends_on_its_thread(
+def test_line_07_an_exit_elsewhere_ends_the_scope_wherever_it_is_open(
     workers: Workers,
 ) -> None:
     def numbers() -> Iterator[int]:
@@ -119,43 +140,39 @@ def test_line_07_a_scope_of_an_undecorated_generator_ends_on_its_thread(
     assert not workers[0].do(is_grad_enabled)
     workers[1].do(generator.close)  # type: ignore[attr-defined]
     assert workers[1].do(is_grad_enabled)
-    workers[0].do(inference_mode()(is_grad_enabled))
     assert workers[0].do(is_grad_enabled)
 
 
-def test_line_08_tasks_of_the_runner_have_their_own_state() -> None:
-    async def child_task() -> bool:
-        interlock.set_grad_enabled(True)
+def test_line_08_a_copy_keeps_a_scope_that_its_context_exits() -> None:
+    async def child() -> bool:
         await asyncio.sleep(0)
         return is_grad_enabled()
 
-    async def main() -> None:
+    async def main() -> tuple[bool, bool]:
         with no_grad():
-            task = asyncio.create_task(child_task())
-            await asyncio.sleep(0)
-            assert not is_grad_enabled()
-            assert await task
+            task = asyncio.create_task(child())
+        return is_grad_enabled(), await task
 
-    aio.run(main())
-    assert seen() == DEFAULTS
+    assert asyncio.run(main()) == (True, False)
 
 
-@overlaps_tasks
-def test_line_09_tasks_of_a_plain_loop_share_the_state_of_their_thread() -> None:
-    async def block(steps: int) -> None:
-        with no_grad():
-            for _ in range(steps):
-                await asyncio.sleep(0)
-
-    async def main() -> None:
-        tasks = [asyncio.create_task(block(steps)) for steps in (3, 1, 2)]
+@in_a_new_context
+def test_line_09_a_write_lasts_for_its_context_and_a_default_for_all(workers: Workers) -> None:
+    async def child() -> bool:
+        interlock.set_grad_enabled(False)
         await asyncio.sleep(0)
-        assert not is_grad_enabled()
-        await asyncio.gather(*tasks)
-        assert is_grad_enabled()
+        return is_grad_enabled()
 
-    asyncio.run(main())
-    assert seen() == DEFAULTS
+    async def main() -> tuple[bool, bool]:
+        return await asyncio.create_task(child()), is_grad_enabled()
+
+    assert asyncio.run(main()) == (False, True)
+    state.set_process_defaults(grad_enabled=False)
+    try:
+        assert workers[0].do(is_grad_enabled) == asyncio.run(child()) == is_grad_enabled() is False
+    finally:
+        state.set_process_defaults(grad_enabled=None)
+    assert is_grad_enabled()
 
 
 def test_line_10_forked_children_inherit_and_others_install_the_flags() -> None:

@@ -1,9 +1,13 @@
-"""Random sequences of flag writes, scopes and freezes on three threads, each step compared with the model."""
+"""Random sequences of flag writes, scopes and freezes in contexts, each step compared with the model.
+
+A place is one of three threads, or a copy of a context, which runs on the first thread.
+"""
 
 from __future__ import annotations
 
+import contextvars
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import interlock
 import pytest
@@ -31,7 +35,9 @@ from tests.unit.backends.flag_setters import (
 from tests.unit.backends.flag_specs import BY_NAME, FLAGS, Flag, read_all
 from tests.unit.state import flag_model
 from tests.unit.state.flag_model import Refused, Scope, State
-from tests.unit.state.state_machine_base import THREADS, OnThreads, sequences, threads
+from tests.unit.state.state_machine_base import THREADS, OnThreads, sequences
+
+T = TypeVar("T")
 
 # The model knows PyTorch's flags; this one is interlock's own.
 ALL_NAMES = [flag.name for flag in FLAGS if flag.name != "mkldnn.numerics"]
@@ -56,10 +62,13 @@ def values_of(flag: Flag) -> st.SearchStrategy[object]:
 VALUES = {flag.name: values_of(flag) for flag in FLAGS}
 
 
-def caught_up() -> tuple[object, ...]:
-    """Return the values on this thread, after remote exits have been applied."""
-    with interlock.no_grad():
-        pass
+MOST_COPIES = 2
+# Of threads and of copies of contexts; the number of a copy that does not exist yet means the first thread.
+places = st.sampled_from((0, 0, 0, 1, 2, 3, 3, 4))
+
+
+def look() -> tuple[object, ...]:
+    """Return the values of all flags here."""
     reads = {"float32_matmul_precision": interlock.get_float32_matmul_precision(), **read_all()}
     for name in flag_model.SPLIT:
         reads[name] = getattr(backends.cuda.matmul, name.rpartition(".")[2])
@@ -83,6 +92,7 @@ class FlagsMachine(OnThreads):
         self.open_freezes: list[Any] = []
         self.freezes_made = 0
         self.names: list[str] = []
+        self.copies: list[contextvars.Context] = []
         self.snapshots: list[tuple[Any, dict[str, object]]] = []
         self.module = self.function = ""
         self.start = backends.snapshot()
@@ -93,15 +103,22 @@ class FlagsMachine(OnThreads):
         super().teardown()
         backends.restore(self.start)
 
-    def step(self, thread: int, ours: Callable[[], Any], models: Callable[[], Any]) -> Any:
+    def at(self, place: int, ours: Callable[[], T]) -> T:
+        """Run a step of interlock's side at a place."""
+        if place < THREADS:
+            return self.workers[place].do(ours)
+        return self.workers[0].do(lambda: self.copies[place - THREADS].run(ours))
+
+    def step(self, place: int, ours: Callable[[], Any], models: Callable[[], Any]) -> Any:
         """Run a step on both sides; either both refuse it for one reason or neither does."""
-        self.state.current = thread
+        place = self.existing(place)
+        self.state.current = place
         try:
             expected, refusal = models(), None
         except Refused as refused:
             expected, refusal = None, str(refused)
         try:
-            got = self.workers[thread].do(ours)
+            got = self.at(place, ours)
         except errors.FlagsFrozenError:
             assert refusal == "frozen"
         except (errors.FlagTypeError, errors.FlagValueError):
@@ -110,27 +127,45 @@ class FlagsMachine(OnThreads):
             assert refusal is None, f"it must be refused: {refusal}"
         return multiple() if refusal else (got, expected)
 
-    def both(self, thread: int, ours: Callable[[], Any], models: Callable[[], Any]) -> Any:
+    def both(self, place: int, ours: Callable[[], Any], models: Callable[[], Any]) -> Any:
         """Run a step on both sides and compare the state of every thread."""
-        came = self.step(thread, ours, models)
-        self.compare(thread)
+        came = self.step(place, ours, models)
+        self.compare(self.existing(place))
         return came
 
-    def compare(self, thread: int) -> None:
+    def compare(self, place: int) -> None:
         unscoped: dict[str, object] = {}
-        for number, worker in enumerate(self.workers):
+        for number in range(len(self.state.contexts)):
             self.state.current = number
             want = self.state.read_all() if self.state.layers or not unscoped else unscoped
             if not self.state.layers:
                 unscoped = want
-            if number != thread:
-                assert worker.do(caught_up) == (want, self.state.frozen)
+            if number != place:
+                assert self.at(number, look) == (want, self.state.frozen)
                 continue
             effective = [flag_model.effective(name, want) for name in DETERMINISTIC]
-            assert worker.do(lambda: (caught_up(), effective_values())) == (
+            assert self.at(number, lambda: (look(), effective_values())) == (
                 (want, self.state.frozen),
                 effective,
             )
+
+    def copy_context(self, place: int) -> None:
+        self.state.current = place
+        self.state.copy_context()
+        self.copies.append(self.at(place, contextvars.copy_context))
+        self.compare(place)
+
+    @precondition(lambda self: len(self.copies) < MOST_COPIES)
+    @rule(place=places, made=scopes, is_exited=st.booleans())
+    def copy_inside_a_scope(self, place: int, made: tuple[Any, Scope], is_exited: bool) -> None:
+        place = self.existing(place)
+        self.enter(place, made)
+        self.copy_context(place)
+        if is_exited:
+            self.exit_scope(place, made)
+
+    def existing(self, place: int) -> int:
+        return place if place < len(self.state.contexts) else 0
 
     @initialize(
         names=st.lists(st.sampled_from(ALL_NAMES), min_size=1, max_size=2, unique=True),
@@ -158,15 +193,15 @@ class FlagsMachine(OnThreads):
     def assignment(self, flag: Flag, value: object) -> tuple[Callable[[], None], Callable[[], None]]:
         return lambda: flag.set(value), lambda: self.state.put(flag_model.checked(flag.name, value))
 
-    @rule(thread=threads, data=st.data())
-    def assign(self, thread: int, data: st.DataObject) -> None:
+    @rule(place=places, data=st.data())
+    def assign(self, place: int, data: st.DataObject) -> None:
         name = data.draw(st.sampled_from(self.names))
-        self.both(thread, *self.assignment(BY_NAME[name], data.draw(VALUES[name])))
+        self.both(place, *self.assignment(BY_NAME[name], data.draw(VALUES[name])))
 
-    @rule(thread=threads, data=st.data())
-    def delete(self, thread: int, data: st.DataObject) -> None:
+    @rule(place=places, data=st.data())
+    def delete(self, place: int, data: st.DataObject) -> None:
         flag = BY_NAME[data.draw(st.sampled_from(self.names))]
-        self.both(thread, flag.delete, lambda: self.state.delete(flag))
+        self.both(place, flag.delete, lambda: self.state.delete(flag))
 
     def set_flags(self, data: st.DataObject) -> tuple[Callable[[], object], Callable[[], None]]:
         values = self.drawn_from(data, [flag.name for flag in own_flags(self.module)])
@@ -196,91 +231,93 @@ class FlagsMachine(OnThreads):
         )
 
     @rule(
-        thread=threads,
+        place=places,
         which=st.sampled_from((set_flags, set_matmul_precision, other_function)),
         data=st.data(),
     )
-    def call(self, thread: int, which: Callable[..., Any], data: st.DataObject) -> None:
-        self.both(thread, *which(self, data))
+    def call(self, place: int, which: Callable[..., Any], data: st.DataObject) -> None:
+        self.both(place, *which(self, data))
 
-    def make(self, thread: int, ours: Callable[[], Any], models: Callable[[], Scope]) -> Any:
+    def make(self, place: int, ours: Callable[[], Any], models: Callable[[], Scope]) -> Any:
         """Create a scope and enter it."""
         self.made += 1
-        made = self.step(thread, ours, models)
+        made = self.step(place, ours, models)
         if isinstance(made, tuple):
-            self.enter(thread, made)
+            self.enter(place, made)
         return made
 
     @precondition(OnThreads.few_objects)
-    @rule(target=scopes, thread=threads, data=st.data())
-    def make_flags(self, thread: int, data: st.DataObject) -> Any:
+    @rule(target=scopes, place=places, data=st.data())
+    def make_flags(self, place: int, data: st.DataObject) -> Any:
         values = by_attribute(self.drawn_from(data, [flag.name for flag in own_flags(self.module)]))
         return self.make(
-            thread,
+            place,
             lambda: module_named(self.module).flags(**values),
             lambda: Scope(self.state, flag_model.flags_slots(self.module, values)),
         )
 
     @precondition(OnThreads.few_objects)
-    @rule(target=scopes, thread=threads, data=st.data())
-    def make_override(self, thread: int, data: st.DataObject) -> Any:
+    @rule(target=scopes, place=places, data=st.data())
+    def make_override(self, place: int, data: st.DataObject) -> Any:
         given = self.drawn_from(data, self.names)
         slots = [slot for name in given for slot in flag_model.slots_of(name)]
         if len(slots) > len(set(slots)):
             return multiple()  # the precedence of two values for one slot is unspecified
         return self.make(
-            thread,
+            place,
             lambda: backends.override(**given),
             lambda: Scope(self.state, flag_model.slots_of_values(given)),
         )
 
-    @rule(thread=threads, made=scopes)
-    def enter(self, thread: int, made: tuple[Any, Scope]) -> None:
-        self.both(thread, made[0].__enter__, made[1].enter)
+    @rule(place=places, made=scopes)
+    def enter(self, place: int, made: tuple[Any, Scope]) -> None:
+        self.both(place, made[0].__enter__, made[1].enter)
 
-    @rule(thread=threads, made=scopes)
-    def exit_scope(self, thread: int, made: tuple[Any, Scope]) -> None:
-        self.both(thread, lambda: made[0].__exit__(None, None, None), made[1].exit_scope)
+    @rule(place=places, made=scopes)
+    def exit_scope(self, place: int, made: tuple[Any, Scope]) -> None:
+        self.both(place, lambda: made[0].__exit__(None, None, None), made[1].exit_scope)
 
     @precondition(lambda self: self.freezes_made < FEW_FREEZES)
-    @rule(target=freezes, thread=threads)
-    def freeze(self, thread: int) -> Any:
+    @rule(target=freezes, place=places)
+    def freeze(self, place: int) -> Any:
         frozen = backends.frozen()
         self.freezes_made += 1
 
         def count() -> None:
             self.state.freezes += 1
 
-        self.both(thread, frozen.__enter__, count)
+        self.both(place, frozen.__enter__, count)
         self.open_freezes.append(frozen)
         return frozen
 
-    @rule(thread=threads, frozen=consumes(freezes))
-    def thaw(self, thread: int, frozen: Any) -> None:
+    @rule(place=places, frozen=consumes(freezes))
+    def thaw(self, place: int, frozen: Any) -> None:
         def count() -> None:
             self.state.freezes -= 1
 
-        self.both(thread, lambda: frozen.__exit__(None, None, None), count)
+        self.both(place, lambda: frozen.__exit__(None, None, None), count)
         self.open_freezes.remove(frozen)
 
-    @rule(thread=threads, data=st.data())
-    def explain(self, thread: int, data: st.DataObject) -> None:
-        name = data.draw(st.sampled_from(self.names))
-        self.state.current = thread
-        explained = self.workers[thread].do(lambda: backends.explain(name))
+    @rule(place=places, data=st.data())
+    def explain(self, place: int, data: st.DataObject) -> None:
+        name, place = data.draw(st.sampled_from(self.names)), self.existing(place)
+        self.state.current = place
+        explained = self.at(place, lambda: backends.explain(name))
         reads = self.state.read_all()
         assert explained.value == reads[name]
         if name in PLAIN_NAMES:
             assert explained.level == self.state.level(name)
             assert explained[4:6] == flag_model.effective(name, reads)
 
-    @rule(thread=threads, which=st.sampled_from(("take", "restore", "reset")), data=st.data())
-    def whole_state(self, thread: int, which: str, data: st.DataObject) -> None:
+    @rule(place=places, which=st.sampled_from(("take", "restore", "reset")), data=st.data())
+    def whole_state(self, place: int, which: str, data: st.DataObject) -> None:
         """Take a snapshot, restore one, or unset all flags."""
         if which == "reset":
-            self.both(thread, backends.reset, lambda: self.state.process_write(dict.clear))
+            self.both(place, backends.reset, lambda: self.state.process_write(dict.clear))
         elif which == "take" or not self.snapshots:
-            self.snapshots.append((self.workers[thread].do(backends.snapshot), dict(self.state.process)))
+            self.snapshots.append(
+                (self.at(self.existing(place), backends.snapshot), dict(self.state.process))
+            )
         else:
             ours, models = data.draw(st.sampled_from(self.snapshots))
 
@@ -288,7 +325,7 @@ class FlagsMachine(OnThreads):
                 process.clear()
                 process.update(models)
 
-            self.both(thread, lambda: backends.restore(ours), lambda: self.state.process_write(change))
+            self.both(place, lambda: backends.restore(ours), lambda: self.state.process_write(change))
 
 
 @pytest.mark.usefixtures("restored")

@@ -1,7 +1,7 @@
-"""Random sequences of modes on threads, in tasks and in generators, each step compared with the model.
+"""Random sequences of modes on threads, in contexts, tasks and generators, each step compared with the model.
 
-A step runs at a place: on a thread, inside frames such as a generator with an open mode or a task with its
-own state (`suspended_calls`). After each step all mode bits of every thread and task are compared.
+A step runs at a place: on a thread, inside frames such as a generator with an open mode, a task, or a copied
+context (`suspended_calls`). After each step all mode bits of every thread, task and context are compared.
 """
 
 from __future__ import annotations
@@ -21,11 +21,10 @@ from hypothesis.stateful import (
 )
 from interlock.autograd import grad_mode
 
-from tests.helpers.overlapping_tasks import overlaps_tasks
 from tests.unit.state import modes_model, suspended_calls, suspended_calls_model
 from tests.unit.state.modes_model import MODEL
 from tests.unit.state.modes_state_machine import Frame, ModesOnThreads, Pair, Place
-from tests.unit.state.state_machine_base import A_FEW, THREADS, OnThreads, sequences, threads
+from tests.unit.state.state_machine_base import A_FEW, OnThreads, sequences, threads
 from tests.unit.state.suspended_calls import Finish, Handled, Unhandled
 
 SETTERS = (
@@ -59,11 +58,9 @@ class ModesMachine(ModesOnThreads):
 
     @initialize(
         target=objects,
-        patient=st.sampled_from((False, False, True)),
         first=st.lists(st.tuples(kinds, st.booleans()), min_size=1, max_size=2),
     )
-    def start(self, patient: bool, first: list[tuple[str, bool]]) -> Any:
-        self.patient = patient
+    def start(self, first: list[tuple[str, bool]]) -> Any:
         return multiple(*(self.make((0, ()), kind, mode) for kind, mode in first))
 
     @precondition(OnThreads.few_objects)
@@ -126,26 +123,6 @@ class ModesMachine(ModesOnThreads):
             lambda: [ours.__exit__(None, None, None) for ours, _ in made],
             lambda: [models.__exit__(None, None, None) for _, models in made],
         )
-
-    @rule(
-        made=objects,
-        away=st.integers(1, THREADS - 1),
-        then=st.lists(objects, max_size=2),
-        kind=setters,
-        mode=st.booleans(),
-    )
-    def exit_on_another_thread(self, made: Pair, away: int, then: list[Pair], kind: str, mode: bool) -> None:
-        """Exit on another thread, without a check before the entering thread enters or writes."""
-        entered_on = self.thread_that_entered(made)
-        self.unseen(
-            (entered_on + away) % THREADS,
-            lambda: made[0].__exit__(None, None, None),
-            lambda: made[1].__exit__(None, None, None),
-        )
-        if then:
-            self.enter((entered_on, ()), then)
-        else:
-            self.write_without_a_scope((entered_on, ()), kind, mode)
 
     @rule(target=states, place=places)
     def capture(self, place: Place) -> Pair:
@@ -216,8 +193,8 @@ class ModesMachine(ModesOnThreads):
         frame = self.frames.pop(number % len(self.frames))
         self.both(
             place,
-            # The GC may finalize a coroutine before or after its awaiter or its task state.
-            getattr(frame.ours, "drop" if "task" in frame.kind and how == "collect" else how),
+            # The GC may finalize a coroutine before or after its awaiter.
+            getattr(frame.ours, "drop" if "coroutine with" in frame.kind and how == "collect" else how),
             frame.models.close if how == "close" else frame.models.drop,
             self.way_without(frame, place),
         )
@@ -228,11 +205,10 @@ class ModesMachine(ModesOnThreads):
         self.has_ended_a_thread = True
         self.workers[thread].stop()
         self.workers[thread] = self.new_worker()
-        self.of_threads[thread] = modes_model.new_state()
+        self.of_threads[thread] = modes_model.State(), modes_model.ThreadBase()
         self.both((thread, ()), lambda: None, lambda: None)
 
 
-@overlaps_tasks
 def test_every_sequence_of_modes_agrees_with_the_model() -> None:
     with ModesMachine.ready():
         run_state_machine_as_test(ModesMachine, settings=sequences(500))

@@ -8,11 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 import interlock
 from interlock import aio, inference_mode, is_grad_enabled, no_grad
 
-from tests.helpers.overlapping_tasks import overlaps_tasks
 from tests.helpers.subprocess import marked_lines, run_program
 
 
-@overlaps_tasks
 def test_overlapping_scopes_of_tasks_are_restored_and_isolated() -> None:
     async def block(scope: object, steps: int) -> list[bool]:
         seen = []

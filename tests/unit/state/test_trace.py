@@ -64,12 +64,6 @@ def test_any_use_inside_a_suspended_scope_warns(consumer: str) -> None:
     assert ("ScopeWarning", ["entered", "seen"], "seen") in reported
 
 
-def test_tasks_that_share_a_state_warn() -> None:
-    reported = warnings_of("tasks_that_share_a_state")
-    category, lines, _ = reported[0]
-    assert (category, lines) == ("ScopeWarning", ["entered", "entered by the other"])
-
-
 def test_tasks_with_their_own_state_do_not_warn() -> None:
     reported = warnings_of("tasks_with_a_state_of_their_own")
     assert reported == []
@@ -96,7 +90,7 @@ def test_scopes_of_ended_threads_and_tasks_warn_once_at_exit() -> None:
     name = "scopes_of_ended_threads_and_tasks"
     done = run_program(f"state.trace.{name}", env=TRACED)
     assert (done.code, done.stdout) == (0, "[]\n")
-    reported = "the scope entered here was still open when its thread or task ended"
+    reported = "the scope entered here was still open when its thread or context ended"
     assert done.stderr.count("ScopeWarning: ") == 1
     assert f"{place_of('entered', name)}: ScopeWarning: {reported}" in done.stderr
 

@@ -1,6 +1,6 @@
 """Scaled-dot-product attention (SDPA): flags and scopes that select its kernels.
 
-The `enable_*` functions assign a flag: they change the innermost scope of this thread that sets the flag,
+The `enable_*` functions assign a flag: they change the innermost open scope that sets the flag,
 else the process. They raise `FlagTypeError` if the value is not a bool and `FlagsFrozenError` while flags are
 frozen.
 """

@@ -71,7 +71,10 @@ pub(crate) unsafe extern "C" fn set(device: InterlockDevice, error: *mut Interlo
         run(error, || {
             let device = from_c("device_set", device)?;
             check_thread("device_set")?;
-            Ok(if_started_attached(|| accelerator::set_device(device))?)
+            // Starts the driver, so that the device is set without blocking, and with the caller's context at hand.
+            let started = if_started_attached(|| accelerator::properties(Some(device)).map(drop));
+            started.map_err(|error| error.during("accelerator.set_device_index"))?;
+            Ok(accelerator::set_device(device)?)
         })
     }
 }

@@ -13,6 +13,13 @@ table! {
     /// Each function may be called on any thread, also on one that Python does not know, in a forked child, and while
     /// the interpreter finalizes. A function that returns `int32_t` returns `INTERLOCK_OK` or the code of the error. A
     /// call that fails has had no effect, and sets no result.
+    ///
+    /// Scopes of Python code belong to the current Python context, guards of the table to their thread. A write without a
+    /// scope (`flags_write`, `modes_write`, `device_set`, `stream_set`) changes the innermost guard or scope that sets the
+    /// slot. If there is none, a flag is written for the process. A mode, device or stream is written in the base of the
+    /// current context if the caller holds the GIL, else in the base of the thread, which lies below the context. A caller
+    /// without the GIL cannot change a scope of Python code: a write of a slot that such a scope sets fails with
+    /// `INTERLOCK_ERROR_UNSUPPORTED`.
     struct InterlockApi {
         values {
             /// `INTERLOCK_API_VERSION` of interlock.
@@ -51,8 +58,7 @@ table! {
             /// Returns the bits of a plain flag that are active on this thread; 0 for other flags and for an id of no
             /// flag. For the header only, which calls it while a scope is open.
             never_blocks fn flag_payload(flag: u32) -> u64;
-            /// Writes flags, all or none: each in the innermost scope of this thread that decides it, else for the
-            /// process.
+            /// Writes flags without a scope, all or none.
             never_blocks fn flags_write(
                 writes: *const InterlockWrite,
                 count: usize,
@@ -100,8 +106,7 @@ table! {
                 guard: *mut InterlockGuard,
                 error: *mut InterlockError,
             ) -> i32;
-            /// Writes modes without a scope, each in the innermost scope of this thread that decides it, else for the
-            /// thread. For each bit in `decided`, the mode is on if the bit is also set in `modes`, else off.
+            /// Writes modes without a scope. For each bit in `decided`, the mode is on if the bit is also set in `modes`, else off.
             never_blocks fn modes_write(decided: u8, modes: u8, error: *mut InterlockError) -> i32;
 
             /// Captures the state of this thread: modes, flags of its scopes, current device and streams. With
@@ -130,7 +135,7 @@ table! {
             ) -> i32;
             /// Returns the current device of this thread. The first use of a device in a process starts the driver.
             detaches fn device_current(device: *mut InterlockDevice, error: *mut InterlockError) -> i32;
-            /// Makes a device the current one of this thread, until the innermost open scope that decides it is exited.
+            /// Makes a device the current one, without a scope: until the innermost guard or scope that sets it is exited.
             detaches fn device_set(device: InterlockDevice, error: *mut InterlockError) -> i32;
             /// Makes a device the current one of this thread, until `guard_exit`.
             detaches fn device_enter(
@@ -162,8 +167,8 @@ table! {
                 info: *mut InterlockStreamInfo,
                 error: *mut InterlockError,
             ) -> i32;
-            /// Makes a stream the current one of its device, and the device the current one of this thread, until the
-            /// innermost open scope that decides them is exited.
+            /// Makes a stream the current one of its device, and the device the current one, without a scope: each until
+            /// the innermost guard or scope that sets it is exited.
             never_blocks fn stream_set(stream: *const InterlockStream, error: *mut InterlockError) -> i32;
             /// Makes a stream the current one of its device, and the device the current one of this thread, until
             /// `guard_exit`.
@@ -287,6 +292,11 @@ table! {
                 kernel: *const InterlockKernel,
                 error: *mut InterlockError,
             ) -> i32;
+
+            /// Looks at the state of the current Python context, so that later reads of modes, flags, devices and streams
+            /// on this thread are exact until it switches to another context. Needed before CPython 3.14, and after a
+            /// switch of greenlets, by a function that reads before it calls interlock's Python functions.
+            attached fn sync() -> ();
         }
     }
 }

@@ -8,6 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::numerics::{Rounding, Sums};
+use crate::Result;
 use crate::base::env;
 use crate::base::fork::rank;
 use crate::base::invariant::UnwrapOrAssert;
@@ -392,9 +393,17 @@ impl Default for Recording {
 }
 
 impl Recording {
-    /// Begins to record the calls of this thread.
+    /// Begins to record the calls of this thread. Enters nothing if [`try_enter`](Recording::try_enter) fails.
     pub fn enter(&self) {
-        self.scope.enter_slots(&self.slots);
+        let _entered = self.try_enter();
+    }
+
+    /// Enters as [`enter`](Recording::enter) does.
+    ///
+    /// # Errors
+    /// Fails if the state of the context at hand cannot be stored.
+    pub fn try_enter(&self) -> Result<()> {
+        self.scope.enter_slots(&self.slots)
     }
 
     /// Ends the innermost [`enter`](Recording::enter); see [`Scope::exit`].

@@ -54,7 +54,7 @@ impl<T: FlagValue> FlagHandle<T> {
         T::decode(self.word.payload())
     }
 
-    /// Writes the flag in the innermost scope of this thread that decides it, else for the process. Fails for a value
+    /// Writes the flag in the innermost guard or scope that sets it, else for the process. Fails for a value
     /// that the flag does not accept, and while flags are frozen.
     #[track_caller]
     pub fn set(self, value: T) -> Result<()> {

@@ -92,6 +92,11 @@ impl ThreadState {
     pub fn flags(&self) -> Vec<(&'static str, Value)> {
         values_of(self.flag_slots())
     }
+
+    /// Returns this state, in which the flags that it does not set have the values of a scope.
+    pub fn with_flags(self, scope: &FlagScope) -> Self {
+        self.with_flags_below(&scope.slots.flags)
+    }
 }
 
 impl FlagScope {
@@ -128,9 +133,17 @@ impl FlagScope {
         FlagScope { scope: Scope::default(), slots: self.slots.clone() }
     }
 
-    /// Pushes a layer of these values on this thread.
+    /// Pushes a layer of these values on this thread. Enters nothing if [`try_enter`](FlagScope::try_enter) fails.
     pub fn enter(&self) {
-        self.scope.enter_slots(&self.slots);
+        let _entered = self.try_enter();
+    }
+
+    /// Enters as [`enter`](FlagScope::enter) does.
+    ///
+    /// # Errors
+    /// Fails if the state of the context at hand cannot be stored.
+    pub fn try_enter(&self) -> Result<()> {
+        self.scope.enter_slots(&self.slots)
     }
 
     /// Removes the layer; see [`Scope::exit`].

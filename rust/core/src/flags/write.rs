@@ -99,34 +99,40 @@ pub(super) fn put_in_process(slot: Slot, new: SlotWrite) {
 pub(super) fn commit(writes: &[Write], site: Option<SourceLocation>) -> Result<()> {
     let Some((name, ..)) = writes.first() else { return Ok(()) };
     let site = site.filter(|_| env::debug());
-    thread::write_scoped(|scoped| {
-        let mut store = STORE.lock();
-        store.freeze.check_writable(name)?;
-        // Checked first, so that a write that fails changes nothing.
-        for (name, slot, _) in writes {
-            scoped.check(&qualified(name), *slot)?;
-        }
-        let mut is_changed = false;
-        for &(_, slot, new) in writes {
-            if let Some(site) = &site {
-                store.log.note(slot, new, site);
+    thread::write_scoped(
+        || qualified(name),
+        |scoped| {
+            let mut store = STORE.lock();
+            store.freeze.check_writable(name)?;
+            // Checked first, so that a write that fails changes nothing.
+            for (name, slot, _) in writes {
+                scoped.check(&qualified(name), *slot)?;
             }
-            let is_scoped = scoped.change(slot, |flags| {
-                put_in_layer(flags, slot, new);
-                site.iter().for_each(|site| flags.note_site(slot, site.clone()));
-            });
-            if !is_scoped {
-                put_in_process(slot, new);
-                store.sites.retain(|(noted, _)| *noted != slot);
-                store.sites.extend(site.clone().map(|site| (slot, site)));
-                is_changed = true;
+            let mut is_changed = false;
+            for &(_, slot, new) in writes {
+                let is_scoped = scoped.change(slot, |flags| {
+                    put_in_layer(flags, slot, new);
+                    site.iter().for_each(|site| flags.note_site(slot, site.clone()));
+                });
+                if scoped.is_first_step() {
+                    continue;
+                }
+                if let Some(site) = &site {
+                    store.log.note(slot, new, site);
+                }
+                if !is_scoped {
+                    put_in_process(slot, new);
+                    store.sites.retain(|(noted, _)| *noted != slot);
+                    store.sites.extend(site.clone().map(|site| (slot, site)));
+                    is_changed = true;
+                }
             }
-        }
-        if is_changed {
-            store.note_change();
-        }
-        Ok(())
-    })
+            if is_changed {
+                store.note_change();
+            }
+            Ok(())
+        },
+    )
 }
 
 /// Writes several flags without a scope, all or none. `None` unsets a flag.

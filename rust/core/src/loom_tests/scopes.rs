@@ -48,7 +48,7 @@ fn captured_state_applies_its_flags_on_another_thread() {
         let other = spawn(move || {
             state.run(|| assert!(!CUDNN_ENABLED.get()));
             assert!(CUDNN_ENABLED.get());
-            state.install();
+            state.install().unwrap();
             assert!(!CUDNN_ENABLED.get());
         });
         drop(guard);

@@ -43,13 +43,13 @@ fn revoke_write_never_changes_another_thread() {
             spawn(move || {
                 object.set(false).unwrap();
                 assert!(!is_grad_enabled());
-                object.revoke_write();
+                object.revoke_write().unwrap();
                 is_grad_enabled()
             })
         };
         // To the base, as the other thread.
         thread::write_mode("a mode", Masked::new(mode_bits::GRAD, 0)).unwrap();
-        object.revoke_write();
+        object.revoke_write().unwrap();
         assert!(!is_grad_enabled());
         writer.join().unwrap()
     });
@@ -65,12 +65,12 @@ fn revoke_write_does_not_revoke_a_write_of_another_thread() {
             spawn(move || {
                 thread::write_mode("a mode", Masked::new(mode_bits::GRAD, 0)).unwrap();
                 object.set(false).unwrap();
-                object.revoke_write();
+                object.revoke_write().unwrap();
                 assert!(!is_grad_enabled());
             })
         };
         object.set(true).unwrap();
-        object.revoke_write();
+        object.revoke_write().unwrap();
         assert!(is_grad_enabled());
         other.join().unwrap();
     });

@@ -145,12 +145,23 @@ impl ModeContext {
         self.previous.set(self.kind.mode().is_on());
     }
 
-    /// Enters the mode on this thread: pushes a layer that sets it.
+    /// Enters the mode on this thread: pushes a layer that sets it. Enters nothing if [`try_enter`] fails.
+    ///
+    /// [`try_enter`]: ModeContext::try_enter
     #[inline]
     pub fn enter(&self) {
-        self.write.revoke();
-        self.save_previous();
-        self.scope.enter_modes(self.kind.decision(self.mode()));
+        let _entered = self.try_enter();
+    }
+
+    /// Enters the mode as [`enter`](ModeContext::enter) does.
+    ///
+    /// # Errors
+    /// Fails if the state of the context at hand cannot be stored.
+    #[inline]
+    pub fn try_enter(&self) -> Result<()> {
+        self.write.revoke(self.kind.mode())?;
+        let save_previous = || self.previous.set(self.kind.mode().is_on());
+        self.scope.enter_modes(self.kind.decision(self.mode()), save_previous)
     }
 
     /// Exits the mode: removes the layer that this object pushed last. See [`Scope::exit`].
@@ -162,13 +173,17 @@ impl ModeContext {
     /// Like `exit`, but calls `exit` to exit the scope, for a caller that has more to do.
     #[inline]
     pub fn exit_with<R>(&self, exit: impl FnOnce(&Scope) -> R) -> R {
-        self.write.revoke();
+        // The layer is removed in any case, and the write may be revoked later.
+        let _revoked = self.write.revoke(self.kind.mode());
         exit(&self.scope)
     }
 
     /// Revokes the eager write, because the object is used as a decorator.
-    pub fn revoke_write(&self) {
-        self.write.revoke();
+    ///
+    /// # Errors
+    /// Fails if the state of the context at hand cannot be stored.
+    pub fn revoke_write(&self) -> Result<()> {
+        self.write.revoke(self.kind.mode())
     }
 
     /// Returns the scope that enters and exits.

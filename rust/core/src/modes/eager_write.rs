@@ -25,21 +25,25 @@ impl EagerWrite {
         Ok(())
     }
 
-    /// Restores the old value, once, if the layer or base is active on this thread.
+    /// Restores the old value, once, if the layer or base is active on this thread. A write that cannot be revoked,
+    /// because the state of the context cannot be stored, may be revoked later.
     #[inline]
-    pub(super) fn revoke(&self) {
-        if self.written.get() != 0 {
-            self.restore();
-        }
+    pub(super) fn revoke(&self, mode: Mode) -> Result<()> {
+        if self.written.get() != 0 { self.restore(mode) } else { Ok(()) }
     }
 
     #[cold]
-    fn restore(&self) {
-        let written = self.written.take();
-        if written != 0 {
-            let (mask, written) = unpacked(written);
-            thread::restore_mode(mask, written);
+    fn restore(&self, mode: Mode) -> Result<()> {
+        let word = self.written.take();
+        if word == 0 {
+            return Ok(());
         }
+        let (mask, written) = unpacked(word);
+        let restored = thread::restore_mode(mode.name(), mask, written);
+        if restored.is_err() {
+            self.written.set(word);
+        }
+        restored
     }
 }
 
@@ -66,10 +70,10 @@ mod tests {
         let write = EagerWrite::default();
         write.write(Mode::Grad, false).unwrap();
         assert!(!is_grad_enabled());
-        write.revoke();
+        write.revoke(Mode::Grad).unwrap();
         assert!(is_grad_enabled());
         EagerWrite::default().write(Mode::Grad, false).unwrap();
-        write.revoke();
+        write.revoke(Mode::Grad).unwrap();
         assert!(!is_grad_enabled());
         EagerWrite::default().write(Mode::Grad, true).unwrap();
     }
@@ -83,7 +87,7 @@ mod tests {
             assert!(is_grad_enabled());
         }
         let _guard = no_grad();
-        write.revoke();
+        write.revoke(Mode::Grad).unwrap();
         assert!(!is_grad_enabled());
     }
 
@@ -91,7 +95,7 @@ mod tests {
     fn revoke_on_another_thread_changes_nothing() {
         let write = EagerWrite::default();
         write.write(Mode::Grad, false).unwrap();
-        std::thread::scope(|scope| scope.spawn(|| write.revoke()).join().unwrap());
+        std::thread::scope(|scope| scope.spawn(|| write.revoke(Mode::Grad).unwrap()).join().unwrap());
         assert!(!is_grad_enabled());
         EagerWrite::default().write(Mode::Grad, true).unwrap();
     }

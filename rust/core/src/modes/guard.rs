@@ -143,7 +143,7 @@ mod tests {
             let _here = flags_are_scoped_elsewhere.then(|| two_flags().guard());
             let state = without_grad.clone();
             let live = move || {
-                state.install();
+                state.install().unwrap();
                 two_flags().enter();
                 let guard = no_grad();
                 assert_eq!(seen(), (false, false, "ieee"));

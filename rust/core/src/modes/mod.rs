@@ -12,7 +12,7 @@ pub use mode::Mode;
 pub(crate) use mode::inference as inference_bits;
 pub use saved_tensor_hooks::{
     SavedTensorHooksContext, SavedTensorHooksDisabledContext, check_saved_tensor_hooks_enabled, own_hooks_of,
-    saved_tensor_hooks,
+    saved_tensor_hooks, visit_own_hooks,
 };
 
 #[doc(hidden)]

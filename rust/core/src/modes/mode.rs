@@ -63,4 +63,9 @@ impl ThreadState {
     pub fn is_on(&self, mode: Mode) -> bool {
         self.mode_word() & mode.bit() != 0
     }
+
+    /// Returns this state with a mode on or off.
+    pub fn with_mode(self, mode: Mode, on: bool) -> Self {
+        self.with_modes(single(mode, on))
+    }
 }

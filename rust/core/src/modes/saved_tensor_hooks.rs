@@ -4,7 +4,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use crate::base::sync::RelaxedU64;
-use crate::thread::{self, Scope, ScopeGuard, Slots, ThreadState};
+use crate::thread::{self, Scope, ScopeGuard, Slots, State, ThreadState};
 use crate::{Error, Result};
 
 /// The number of [`CountedHooks`].
@@ -32,8 +32,14 @@ fn hooks_of_layers() -> Option<Arc<dyn Any + Send + Sync>> {
 
 /// Returns the hooks of a captured state if no other state, layer or context shares them.
 pub fn own_hooks_of(state: &ThreadState) -> Option<&Arc<dyn Any + Send + Sync>> {
-    let hooks = Slots::own_saved_tensor_hooks(&state.slots)?;
+    let hooks = state.own_saved_tensor_hooks()?;
     hooks.downcast_ref::<CountedHooks>().map(|counted| &counted.0)
+}
+
+/// Calls `visit` with the hooks of a state of a context that no other state, layer or scope shares.
+pub fn visit_own_hooks(state: &State, mut visit: impl FnMut(&Arc<dyn Any + Send + Sync>)) {
+    let own = state.own_slots().filter_map(Slots::own_saved_tensor_hooks);
+    own.filter_map(|hooks| hooks.downcast_ref::<CountedHooks>()).for_each(|counted| visit(&counted.0));
 }
 
 /// The message of the errors of a layer in which hooks are disabled. It has the slot of the hooks, because a layer that
@@ -84,8 +90,7 @@ impl SavedTensorHooksContext {
     /// Fails if hooks are disabled on this thread.
     pub fn enter(&self) -> Result<()> {
         check_saved_tensor_hooks_enabled()?;
-        self.scope.enter_slots(&self.slots);
-        Ok(())
+        self.scope.enter_slots(&self.slots)
     }
 
     /// Ends the innermost [`enter`](SavedTensorHooksContext::enter); see [`Scope::exit`].
@@ -160,8 +165,7 @@ impl SavedTensorHooksDisabledContext {
     /// Fails if hooks are active on this thread.
     pub fn enter(&self) -> Result<()> {
         self.check()?;
-        self.scope.enter_slots(&self.slots);
-        Ok(())
+        self.scope.enter_slots(&self.slots)
     }
 
     /// Ends the innermost [`enter`](SavedTensorHooksDisabledContext::enter); see [`Scope::exit`].

@@ -9,7 +9,9 @@ use std::any::Any;
 use once_cell::race::OnceBox;
 
 use super::current;
+use super::ids::Position;
 use super::state::State;
+use crate::{Error, Result};
 
 /// Loads and stores the state of the context in which the calling thread runs.
 #[doc(hidden)]
@@ -18,7 +20,7 @@ pub trait Carrier: Send + Sync {
     /// no context at hand, because it is not attached to the interpreter.
     fn load(&self) -> Option<State>;
 
-    /// Stores a state in the current context. Returns `None` if that failed.
+    /// Stores a state in the current context. Returns `None`, with the context unchanged, if that failed.
     fn store(&self, state: &State) -> Option<Receipt>;
 
     /// Puts back the state before a store, and returns true, if the current context is the one of the store. Otherwise
@@ -31,6 +33,11 @@ pub trait Carrier: Send + Sync {
 pub type Receipt = Box<dyn Any + Send + Sync>;
 
 static CARRIER: OnceBox<&'static dyn Carrier> = OnceBox::new();
+
+/// Returns the positions of the layers of the current context above a position, from the innermost.
+pub fn positions_above(position: Position) -> Vec<Position> {
+    Context::at_hand().map_or_else(Vec::new, |context| context.state().positions_above(position))
+}
 
 /// Installs the carrier of the process, unless there is one.
 #[doc(hidden)]
@@ -53,7 +60,7 @@ pub(super) struct Context {
 
 impl Context {
     /// Returns the context of this thread, which has then seen its state; `None` if none is at hand.
-    #[inline]
+    #[inline(always)]
     pub(super) fn at_hand() -> Option<Self> {
         CARRIER.get().and_then(|carrier| Self::load(*carrier))
     }
@@ -68,28 +75,30 @@ impl Context {
 
     /// Returns the state without layers that have ended.
     pub(super) fn state(&self) -> State {
-        current::seen_state(&self.stored)
+        if self.stored.is_checked() { self.stored.clone() } else { current::seen_state(&self.stored) }
     }
 
-    /// Stores another state, which this thread has then seen.
-    pub(super) fn store(&self, state: &State) -> Option<Receipt> {
+    /// Stores another state, which this thread has then seen. If that fails, the context and what this thread has seen
+    /// of it are unchanged. `action` returns what the caller does, for the error.
+    pub(super) fn store(&self, action: impl FnOnce() -> String, state: &State) -> Result<Receipt> {
         let _changing = current::Changing::begin();
-        let receipt = self.carrier.store(state)?;
+        let stored = self.carrier.store(state);
+        let receipt = stored.ok_or_else(|| Error::ContextNotStored { action: action() })?;
         current::show(state);
-        Some(receipt)
-    }
-
-    /// Stores a state if it is another one than this context had.
-    pub(super) fn store_if_changed(&self, state: &State) {
-        if state.serial() != self.stored.serial() {
-            self.store(state);
-        }
+        Ok(receipt)
     }
 
     /// Puts back the state before a store; see [`Carrier::revoke`].
     pub(super) fn revoke(&self, receipt: Receipt) -> bool {
         let _changing = current::Changing::begin();
         self.carrier.revoke(receipt)
+    }
+
+    /// Puts back the state that this context had, after a store that the caller takes back.
+    pub(super) fn undo(&self, receipt: Receipt) {
+        if self.revoke(receipt) {
+            current::show(&self.stored);
+        }
     }
 }
 
@@ -98,9 +107,16 @@ impl Context {
 #[doc(hidden)]
 #[inline]
 pub fn look() {
-    if Context::at_hand().is_none() {
+    if !is_installed() || Context::at_hand().is_none() {
         current::see();
     }
+}
+
+/// Makes a state, which the carrier has just loaded, the one that this thread has seen, and looks at changes from
+/// elsewhere.
+#[doc(hidden)]
+pub fn look_at(state: &State) {
+    current::show(state);
 }
 
 /// Drops what this thread has seen of a context, because that has ended: a thread that the interpreter does not know

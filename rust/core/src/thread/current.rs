@@ -15,7 +15,7 @@ use std::sync::Arc;
 use super::base::Base;
 use super::device_slots::DeviceSummary;
 use super::guards::{Guards, Removed};
-use super::ids::{LayerId, LayerIds, TaskId, ThreadId};
+use super::ids::{LayerId, LayerIds, Position, TaskId, ThreadId};
 use super::mailbox::{Exits, Mailbox, MailboxId, Request};
 use super::state::{self, State};
 use super::summary::Summary;
@@ -51,6 +51,8 @@ pub(super) struct Tls {
     /// Whether this thread is changing the state of its context: code that the interpreter's collector runs meanwhile
     /// must not store another one.
     is_changing: Cell<bool>,
+    /// The position of the layer that a scope enters next; none for the innermost one.
+    position: Cell<Option<Position>>,
     pub(super) owned: RefCell<ManuallyDrop<Owned>>,
 }
 
@@ -60,6 +62,8 @@ pub(super) struct Owned {
     pub(super) native: NativeScopes,
     /// The state of the context as of the last look, without layers that have ended.
     pub(super) context: State,
+    /// The number of its layers.
+    depth: u32,
     /// The steps of tasks that are running on this thread, in the order in which they began.
     pub(super) steps: Vec<Step>,
     pub(super) ids: LayerIds,
@@ -121,6 +125,7 @@ thread_local! {
             seen_epoch: Cell::new(changes::UNSEEN),
             seen_serial: Cell::new(0),
             is_changing: Cell::new(false),
+            position: Cell::new(None),
             owned: RefCell::new(ManuallyDrop::new(Owned::new(false))),
         }
     };
@@ -174,6 +179,7 @@ impl Owned {
         Owned {
             native: NativeScopes::new(),
             context: State::EMPTY,
+            depth: 0,
             steps: Vec::new(),
             ids: LayerIds::new(),
             ended,
@@ -196,8 +202,10 @@ impl Owned {
         View { guards: &self.native.guards, context: &self.context }
     }
 
+    /// Returns the number of layers of the context.
+    #[inline(always)]
     pub(super) fn depth(&self) -> u32 {
-        state::depth(self.context.layers())
+        self.depth
     }
 }
 
@@ -207,7 +215,9 @@ impl Owned {
 pub(super) struct DeferredDrops {
     pub(super) removed: Vec<Removed>,
     natives: Vec<NativeScopes>,
-    states: Vec<State>,
+    /// Not in a vector, because a scope of a context replaces one state.
+    state: State,
+    more_states: Vec<State>,
     pub(super) bases: Vec<Base>,
 }
 
@@ -258,8 +268,25 @@ pub(super) fn with_borrowed<R>(
     Some(action(current, &mut owned, deferred))
 }
 
+/// Runs `action` on this thread's layers, without a look at the changes from elsewhere. Returns `None` if the layers are
+/// borrowed.
+///
+/// # Safety
+/// `action` calls no code that could access this thread's state.
+#[inline(always)]
+pub(super) unsafe fn with_unborrowed<R>(action: impl FnOnce(&Tls, &mut Owned) -> Option<R>) -> Option<R> {
+    with_tls(|current| {
+        if current.owned.try_borrow_mut().is_err() {
+            return None;
+        }
+        // Not as a borrow: to mark it and to unmark it costs two stores and a load that waits for the first.
+        // SAFETY: nothing is borrowed, and `action` borrows nothing.
+        action(current, unsafe { &mut *current.owned.as_ptr() })
+    })
+}
+
 impl Tls {
-    #[inline]
+    #[inline(always)]
     pub(super) fn has_seen_changes(&self) -> bool {
         self.seen_epoch.get() == changes::epoch()
     }
@@ -275,7 +302,7 @@ impl Tls {
     /// Computes what readers load after an innermost layer was pushed.
     pub(super) fn publish_pushed(&self, modes: Masked<u8>, slots: &Slots) {
         let (tree, flags, devices) = (self.tree.get(), self.flags.get(), self.devices.get());
-        let below = Summary { modes: Masked::default(), tree, flags, devices, is_opaque: false };
+        let below = Summary { tree, flags, devices, ..Summary::default() };
         self.modes.set(modes.applied_to(self.modes.get()));
         self.publish_summary(Summary::of_layer(modes, Some(slots)).over(below));
     }
@@ -330,7 +357,7 @@ fn drop_layers(owned: &mut Owned, exits: Exits, deferred: &mut DeferredDrops) {
     for (target, times) in exits {
         for _ in 0..times {
             // Other threads may have requested more exits than there were enters.
-            let Some(removed) = owned.native.guards.remove(target) else { break };
+            let Some(removed) = owned.native.guards.remove(target, owned.context.layers()) else { break };
             deferred.removed.push(removed);
         }
     }
@@ -346,7 +373,11 @@ fn replace_context(owned: &mut Owned, state: State, deferred: &mut DeferredDrops
         owned.native.guards.leave(owned.context.layers());
         owned.native.guards.rank(state.layers());
     }
-    deferred.states.push(mem::replace(&mut owned.context, state));
+    owned.depth = state::depth(state.layers());
+    let replaced = mem::replace(&mut deferred.state, mem::replace(&mut owned.context, state));
+    if !replaced.is_empty() {
+        deferred.more_states.push(replaced);
+    }
 }
 
 /// Activates other guards without a look at their mailbox, and returns those that were active.
@@ -409,6 +440,27 @@ impl Drop for Changing {
     fn drop(&mut self) {
         with_tls(|current| current.is_changing.set(false));
     }
+}
+
+/// Calls `enter`, in which a scope enters a layer at an earlier position: that of an earlier resume of a generator, so
+/// that scopes that the generator has open remain above.
+#[doc(hidden)]
+pub fn enter_at<R>(position: Position, enter: impl FnOnce() -> R) -> R {
+    let replaced = with_tls(|current| current.position.replace(Some(position)));
+    let result = enter();
+    with_tls(|current| current.position.set(replaced));
+    result
+}
+
+/// Takes the position of [`enter_at`] for one layer.
+pub(super) fn take_position() -> Option<Position> {
+    with_tls(|current| current.position.take())
+}
+
+/// Returns a position above all layers so far; see [`enter_at`].
+#[doc(hidden)]
+pub fn new_position() -> Position {
+    Position::next()
 }
 
 /// Returns whether this thread is changing the state of its context; see [`Changing`].

@@ -28,18 +28,35 @@ pub(super) struct Guard {
 }
 
 /// The mode bits that a guard sets, those below it, and its rank, in one word that is stored and loaded at once.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct GuardWord(u64);
 
 /// Whether `made_in` is set. Until then the guard was made in the current layers of the context.
 const IS_MOVED: u64 = 1 << 24;
+/// Whether the guard has slots.
+const HAS_SLOTS: u64 = 1 << 25;
 const RANK_SHIFT: u32 = 32;
 
+/// What a guard that was pushed knows of its layer. While both agree, the guard is removed with values of its own: loads
+/// of what was just stored would wait for the stores.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PushedGuard {
+    pub(super) id: LayerId,
+    index: usize,
+    word: GuardWord,
+}
+
+impl PushedGuard {
+    /// A guard that was not pushed.
+    pub(super) const NONE: PushedGuard = PushedGuard { id: LayerId::NONE, index: 0, word: GuardWord(0) };
+}
+
 impl GuardWord {
-    #[inline]
-    fn new(modes: Masked<u8>, below: u8, rank: u32) -> Self {
+    #[inline(always)]
+    fn new(modes: Masked<u8>, below: u8, rank: u32, has_slots: bool) -> Self {
         let modes = u64::from(modes.mask) | u64::from(modes.value) << 8;
-        GuardWord(modes | u64::from(below) << 16 | u64::from(rank) << RANK_SHIFT)
+        let slots = if has_slots { HAS_SLOTS } else { 0 };
+        GuardWord(modes | u64::from(below) << 16 | slots | u64::from(rank) << RANK_SHIFT)
     }
 
     pub(super) fn modes(self) -> Masked<u8> {
@@ -48,8 +65,8 @@ impl GuardWord {
     }
 
     pub(super) fn set_modes(&mut self, modes: Masked<u8>) {
-        let word = GuardWord::new(modes, self.below(), self.rank());
-        self.0 = word.0 | self.0 & IS_MOVED;
+        let word = GuardWord::new(modes, self.below(), self.rank(), false);
+        self.0 = word.0 | self.0 & (IS_MOVED | HAS_SLOTS);
     }
 
     /// Returns all mode bits without this layer and those above. They are recomputed when a lower layer changes, so
@@ -77,10 +94,10 @@ impl GuardWord {
         self.0 = self.0 & u64::from(u32::MAX) | u64::from(rank) << RANK_SHIFT;
     }
 
-    /// Returns whether the guard is above all `depth` layers of the context in which it was made.
+    /// Returns whether the guard has no slots and is above all `depth` layers of the context in which it was made.
     #[inline]
-    fn is_on_top(self, depth: u32) -> bool {
-        self.0 & (IS_MOVED | u64::from(u32::MAX) << RANK_SHIFT) == u64::from(depth) << RANK_SHIFT
+    fn is_plain_on_top(self, depth: u32) -> bool {
+        self.0 & (IS_MOVED | HAS_SLOTS | u64::from(u32::MAX) << RANK_SHIFT) == u64::from(depth) << RANK_SHIFT
     }
 }
 
@@ -155,11 +172,6 @@ impl Guards {
         Arc::make_mut(self.base.slots.get_or_insert_with(Slots::opaque))
     }
 
-    /// Stores opaque slots in an empty base, so that captured states share them.
-    pub(super) fn opaque_base(&mut self) -> &Arc<Slots> {
-        self.base.slots.get_or_insert_with(Slots::opaque)
-    }
-
     /// Returns a guard for a write.
     pub(super) fn guard_mut(&mut self, id: LayerId) -> Option<&mut Guard> {
         self.list.iter_mut().rev().find(|guard| guard.id == id)
@@ -196,7 +208,7 @@ impl Guards {
     }
 
     /// Returns whether the next push needs [`grow`](Guards::grow) first.
-    #[inline]
+    #[inline(always)]
     pub(super) fn is_full(&self) -> bool {
         self.list.len() == self.list.capacity()
     }
@@ -209,7 +221,7 @@ impl Guards {
 
     /// Pushes a layer over the active mode bits, which are `below`, and over all `rank` layers of the context. Pushes
     /// nothing and returns `None` if there is no spare capacity.
-    #[inline]
+    #[inline(always)]
     pub(super) fn push(
         &mut self,
         ids: &mut LayerIds,
@@ -218,19 +230,34 @@ impl Guards {
         below: u8,
         rank: u32,
         slots: Option<Arc<Slots>>,
-    ) -> Option<LayerId> {
-        let length = self.list.len();
+    ) -> Option<PushedGuard> {
+        let index = self.list.len();
         let place = self.list.spare_capacity_mut().first_mut()?;
         if slots.as_ref().is_some_and(|slots| slots.flags.name_any()) {
             flag_slots::acquire(1);
         }
         let id = ids.next();
         // Written in place: `Vec::push` builds a layer elsewhere and copies it.
-        let word = GuardWord::new(modes, below, rank);
+        let word = GuardWord::new(modes, below, rank, slots.is_some());
         place.write(Guard { id, scope, word, slots, made_in: None });
         // SAFETY: the element after the last one has just been written.
-        unsafe { self.list.set_len(length + 1) };
-        Some(id)
+        unsafe { self.list.set_len(index + 1) };
+        Some(PushedGuard { id, index, word })
+    }
+
+    /// Removes the innermost layer if it is this guard as it was pushed, sets only mode bits, and lies above all `depth`
+    /// layers of the context. Returns the mode bits that are active without it.
+    #[inline(always)]
+    pub(super) fn pop_pushed(&mut self, guard: PushedGuard, depth: u32) -> Option<u8> {
+        let last = self.list.last()?;
+        let is_it = last.id == guard.id && last.word == guard.word && self.list.len() == guard.index + 1;
+        if !is_it || !guard.word.is_plain_on_top(depth) {
+            return None;
+        }
+        // SAFETY: the new length is smaller by one. The last element needs no drop: it has no slots, and a guard that was
+        // not moved has no layers.
+        unsafe { self.list.set_len(guard.index) };
+        Some(guard.word.below())
     }
 
     /// Removes the innermost layer if it is the target, sets only mode bits, and lies above all `depth` layers of the
@@ -238,7 +265,7 @@ impl Guards {
     #[inline]
     pub(super) fn pop_plain(&mut self, target: ExitTarget, depth: u32) -> Option<(LayerId, u8)> {
         let last = self.list.last()?;
-        if !last.is(target) || last.slots.is_some() || !last.word.is_on_top(depth) {
+        if !last.is(target) || !last.word.is_plain_on_top(depth) {
             return None;
         }
         let popped = (last.id, last.word.below());
@@ -249,11 +276,16 @@ impl Guards {
         Some(popped)
     }
 
-    /// Removes the innermost layer that matches the target, at any depth.
-    pub(super) fn remove(&mut self, target: ExitTarget) -> Option<Removed> {
+    /// Removes the innermost layer that matches the target, at any depth. Those above it may then lie below layers of the
+    /// context, `layers`, that it was above.
+    pub(super) fn remove(&mut self, target: ExitTarget, layers: &Layers) -> Option<Removed> {
         let index = self.list.iter().rposition(|guard| guard.is(target))?;
         let above = self.list.get(index + 1).map_or(ScopeId::NONE, |guard| guard.scope);
-        Some(Removed { above, ..removed(self.list.remove(index)) })
+        let removed = removed(self.list.remove(index));
+        if index < self.list.len() {
+            self.rank(layers);
+        }
+        Some(Removed { above, ..removed })
     }
 
     /// Returns whether this is the innermost layer.

@@ -55,13 +55,38 @@ pub struct LayerId(u64);
 impl LayerId {
     pub(super) const NONE: LayerId = LayerId(0);
 
-    pub(crate) fn number(self) -> u64 {
+    /// Returns the number of the id.
+    pub fn number(self) -> u64 {
         self.0
     }
 
     /// Returns the id with this number.
-    pub(crate) fn of_number(number: u64) -> Self {
+    pub fn of_number(number: u64) -> Self {
         LayerId(number)
+    }
+}
+
+/// Orders the layers of a state: a layer lies above those that were entered before, also on other threads. The ids of
+/// layers don't order them, because each thread takes its ids from a block of its own.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position(u64);
+
+impl Position {
+    /// Returns a position above all layers so far.
+    pub(super) fn next() -> Self {
+        static LAST: RelaxedU64 = RelaxedU64::new(0);
+        Position(LAST.add(1))
+    }
+
+    /// Returns the number of the position.
+    pub fn number(self) -> u64 {
+        self.0
+    }
+
+    /// Returns the position with this number.
+    pub fn of_number(number: u64) -> Self {
+        Position(number)
     }
 }
 
@@ -80,7 +105,7 @@ impl LayerIds {
         LayerIds(BLOCK - 1)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn next(&mut self) -> LayerId {
         self.0 += 1;
         if self.0.is_multiple_of(BLOCK) {

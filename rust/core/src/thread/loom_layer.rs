@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::ids::{LayerId, ScopeId};
-use super::state::{Layer, Mark, State};
+use super::state::{self, Layer, Mark, State};
 use super::{FlagSlots, Masked, NodeMask, Slots, changes, current, mode_bits};
 
 /// The state of a context with one layer.
@@ -18,22 +18,42 @@ pub(crate) struct LayerMark(Arc<Mark>);
 
 impl ContextLayer {
     pub(crate) fn no_grad() -> Self {
-        Self::of(Masked::new(mode_bits::GRAD, 0), None)
+        Self::over(&State::EMPTY, Masked::new(mode_bits::GRAD, 0), None)
     }
 
     pub(crate) fn flag() -> Self {
-        let tree = Masked::new(NodeMask(1).0, 0);
-        Self::of(Masked::default(), Some(Slots::of_flags(FlagSlots { tree, ..FlagSlots::default() })))
+        Self::over(&State::EMPTY, Masked::default(), Some(Self::slots()))
     }
 
-    fn of(modes: Masked<u8>, slots: Option<Arc<Slots>>) -> Self {
-        let mark = Mark::new(LayerId::of_number(1), ScopeId::NONE, None);
-        let state = State::EMPTY.with(Layer { mark: mark.clone(), modes, slots });
+    /// Returns the state with another layer above this one, which sets a flag.
+    pub(crate) fn with_flag_above(&self) -> Self {
+        Self::over(&self.state, Masked::default(), Some(Self::slots()))
+    }
+
+    fn slots() -> Arc<Slots> {
+        let tree = Masked::new(NodeMask(1).0, 0);
+        Slots::of_flags(FlagSlots { tree, ..FlagSlots::default() })
+    }
+
+    fn over(below: &State, modes: Masked<u8>, slots: Option<Arc<Slots>>) -> Self {
+        let id = state::depth(below.layers()) + 1;
+        let mark = Mark::new(LayerId::of_number(id.into()), ScopeId::NONE, None);
+        let state = below.with(Layer { mark: mark.clone(), modes, slots });
         ContextLayer { mark, state }
+    }
+
+    /// Returns the layer in a copy of its context.
+    pub(crate) fn copy(&self) -> Self {
+        ContextLayer { mark: self.mark.clone(), state: self.state.clone() }
     }
 
     pub(crate) fn show(&self) {
         current::show(&self.state);
+    }
+
+    /// Returns whether this thread has seen the state, as a binding does before each read.
+    pub(crate) fn is_seen(&self) -> bool {
+        current::has_seen(self.state.serial())
     }
 
     pub(crate) fn mark(&self) -> LayerMark {

@@ -16,10 +16,11 @@
 //!
 //! Readers load what this thread has last looked at ([`look`]), with one load. The files use each other in this order,
 //! later ones the earlier: values of a layer (`masked`, `mode_bits`, `flag_slots`, `device_slots`, `slots`), `ids`,
-//! `changes`, `process`, `scope_trace`, `base`, `summary`, `state`, `mailbox`, `guards`, `view`, `current`, `reads`,
+//! `changes`, `process`, `scope_trace`, `base`, `summary`, `state`, `captured_slots`, `mailbox`, `guards`, `view`, `current`, `reads`,
 //! `native`, `carrier`, `writes`, `scope`, `thread_state`, `task`. None stores a Python object.
 
 mod base;
+mod captured_slots;
 #[doc(hidden)]
 pub mod carrier;
 mod changes;
@@ -53,9 +54,9 @@ mod view;
 mod writes;
 
 #[doc(hidden)]
-pub use carrier::{Carrier, leave_context, look};
+pub use carrier::{Carrier, leave_context, look, look_at, positions_above};
 #[doc(hidden)]
-pub use current::has_seen;
+pub use current::{enter_at, has_seen, new_position};
 #[doc(hidden)]
 pub use device_slots::{DeviceSlots, StreamSlot};
 #[cfg(not(loom))]
@@ -64,7 +65,7 @@ pub use flag_slots::flag_layers_address;
 pub(crate) use flag_slots::{FlagId, FlagSlots, NodeMask, Slot, any_flag_layer};
 pub(crate) use ids::ThreadId;
 #[doc(hidden)]
-pub use ids::{LayerId, ScopeId};
+pub use ids::{LayerId, Position, ScopeId};
 #[cfg(loom)]
 #[cfg(test)]
 pub(crate) use mailbox::MAILBOXES;
@@ -77,7 +78,7 @@ pub(crate) use reads::{
 #[doc(hidden)]
 pub use reads::{current_device, current_stream, default_device, is_ended, mode_word_address};
 #[doc(hidden)]
-pub use scope::{Exit, RawGuard, newly_suspended};
+pub use scope::{EndedScopes, Exit, RawGuard, ScopeMark, newly_suspended};
 pub use scope::{Scope, ScopeBarrier, ScopeGuard};
 pub(crate) use scope::{recording, saved_tensor_hooks};
 #[doc(hidden)]

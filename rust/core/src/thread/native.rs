@@ -1,48 +1,50 @@
 //! The layers of native code on this thread: pushing and removing them, and the steps of tasks that replace them.
 
-use std::cell::RefMut;
-use std::mem::{self, ManuallyDrop};
+use std::mem;
 use std::sync::Arc;
 
 use super::current::{
-    DeferredDrops, NativeScopes, Owned, Step, Tls, empty_mailboxes, replace_native, with_borrowed,
-    with_owned, with_owned_deferring, with_tls,
+    DeferredDrops, NativeScopes, Owned, Step, Tls, empty_mailboxes, replace_native, with_owned,
+    with_owned_deferring, with_tls, with_unborrowed,
 };
+use super::guards::PushedGuard;
 use super::ids::{ExitTarget, LayerId, ScopeId, TaskId};
 use super::mailbox::{self, MailboxId};
 use super::{Masked, Slots, scope_trace};
 use crate::base::env;
 
 /// Pushes a layer of native code that sets mode bits. Returns `None` if the thread is ending.
-#[inline]
-pub(super) fn push_modes(scope: ScopeId, modes: Masked<u8>) -> Option<LayerId> {
-    with_tls(move |current| {
-        let mut owned = current.owned.try_borrow_mut().ok()?;
-        if owned.native.guards.is_full() || !current.has_seen_changes() {
-            return push_modes_slow(current, owned, scope, modes);
-        }
-        push_modes_now(current, &mut owned, scope, modes)
-    })
+#[inline(always)]
+pub(super) fn push_modes(scope: ScopeId, modes: Masked<u8>) -> Option<PushedGuard> {
+    // SAFETY: a push into spare capacity calls no other code.
+    let pushed = unsafe {
+        with_unborrowed(move |current, owned| {
+            if owned.native.guards.is_full() || !current.has_seen_changes() {
+                return None;
+            }
+            push_modes_now(current, owned, scope, modes)
+        })
+    };
+    pushed.or_else(|| push_modes_slow(scope, modes))
 }
 
-#[inline]
-fn push_modes_now(current: &Tls, owned: &mut Owned, scope: ScopeId, modes: Masked<u8>) -> Option<LayerId> {
+#[inline(always)]
+fn push_modes_now(
+    current: &Tls,
+    owned: &mut Owned,
+    scope: ScopeId,
+    modes: Masked<u8>,
+) -> Option<PushedGuard> {
     let (below, depth) = (current.modes.get(), owned.depth());
-    let id = owned.native.guards.push(&mut owned.ids, scope, modes, below, depth, None)?;
+    let pushed = owned.native.guards.push(&mut owned.ids, scope, modes, below, depth, None)?;
     current.modes.set(modes.applied_to(below));
-    Some(id)
+    Some(pushed)
 }
 
 #[cold]
 #[inline(never)]
-fn push_modes_slow(
-    current: &Tls,
-    owned: RefMut<ManuallyDrop<Owned>>,
-    scope: ScopeId,
-    modes: Masked<u8>,
-) -> Option<LayerId> {
-    let mut deferred = DeferredDrops::default();
-    with_borrowed(current, owned, &mut deferred, |current, owned, _| {
+fn push_modes_slow(scope: ScopeId, modes: Masked<u8>) -> Option<PushedGuard> {
+    with_owned(|current, owned, _| {
         owned.reserve_layer();
         push_modes_now(current, owned, scope, modes)
     })
@@ -50,15 +52,27 @@ fn push_modes_slow(
 }
 
 /// Pushes a layer of native code that sets mode bits and other slots. Returns `None` if the thread is ending.
-pub(super) fn push_slots(scope: ScopeId, modes: Masked<u8>, slots: &Arc<Slots>) -> Option<LayerId> {
-    with_owned(|current, owned, _| {
-        owned.reserve_layer();
+pub(super) fn push_slots(scope: ScopeId, modes: Masked<u8>, slots: &Arc<Slots>) -> Option<PushedGuard> {
+    let push = |current: &Tls, owned: &mut Owned| {
         let (below, depth, shared) = (current.modes.get(), owned.depth(), Some(slots.clone()));
-        let id = owned.native.guards.push(&mut owned.ids, scope, modes, below, depth, shared)?;
+        let pushed = owned.native.guards.push(&mut owned.ids, scope, modes, below, depth, shared)?;
         current.publish_pushed(modes, slots);
-        Some(id)
+        Some(pushed)
+    };
+    // SAFETY: a push into spare capacity calls no other code.
+    let pushed = unsafe {
+        with_unborrowed(|current, owned| {
+            let is_ready = !owned.native.guards.is_full() && current.has_seen_changes();
+            if is_ready { push(current, owned) } else { None }
+        })
+    };
+    pushed.or_else(|| {
+        with_owned(|current, owned, _| {
+            owned.reserve_layer();
+            push(current, owned)
+        })
+        .flatten()
     })
-    .flatten()
 }
 
 /// What was removed: a layer, and the scope that pushed the layer directly above; none if there was none, or a guard.
@@ -71,31 +85,57 @@ pub(super) struct Exited {
 /// Removes a layer of native code. Returns `None` if this thread has no such layer.
 #[inline]
 pub(super) fn remove(target: ExitTarget) -> Option<Exited> {
-    with_tls(|current| {
-        let mut owned = current.owned.try_borrow_mut().ok()?;
-        let depth = owned.depth();
-        if current.has_seen_changes()
-            && let Some((id, below)) = owned.native.guards.pop_plain(target, depth)
-        {
+    // SAFETY: removing a layer without slots calls no other code.
+    let popped = unsafe {
+        with_unborrowed(|current, owned| {
+            if !current.has_seen_changes() {
+                return None;
+            }
+            let depth = owned.depth();
+            let (id, below) = owned.native.guards.pop_plain(target, depth)?;
             current.modes.set(below);
-            return Some(Exited { id, above: ScopeId::NONE });
-        }
-        remove_slow(current, owned, target)
-    })
+            Some(Exited { id, above: ScopeId::NONE })
+        })
+    };
+    popped.or_else(|| remove_slow(target))
 }
 
-#[cold]
+/// Removes a guard if it is the innermost layer and nothing has changed since it was pushed. Returns whether it has.
+#[inline(always)]
+pub(super) fn pop(guard: PushedGuard) -> bool {
+    // SAFETY: removing a layer without slots calls no other code.
+    let popped = unsafe {
+        with_unborrowed(move |current, owned| {
+            if !current.has_seen_changes() {
+                return None;
+            }
+            let depth = owned.depth();
+            let below = owned.native.guards.pop_pushed(guard, depth)?;
+            current.modes.set(below);
+            Some(())
+        })
+    };
+    popped.is_some()
+}
+
 #[inline(never)]
-fn remove_slow(current: &Tls, owned: RefMut<ManuallyDrop<Owned>>, target: ExitTarget) -> Option<Exited> {
-    let mut deferred = DeferredDrops::default();
-    with_borrowed(current, owned, &mut deferred, |current, owned, deferred| {
-        let removed = owned.native.guards.remove(target)?;
-        let exited = Exited { id: removed.id, above: removed.above };
-        deferred.removed.push(removed);
+pub(super) fn remove_slow(target: ExitTarget) -> Option<Exited> {
+    let remove = |current: &Tls, owned: &mut Owned| {
+        let removed = owned.native.guards.remove(target, owned.context.layers())?;
         current.publish(owned);
-        Some(exited)
-    })
-    .flatten()
+        Some(removed)
+    };
+    // SAFETY: removing a layer, which is returned and not dropped, calls no other code.
+    let removed = unsafe {
+        with_unborrowed(
+            |current, owned| {
+                if current.has_seen_changes() { remove(current, owned) } else { None }
+            },
+        )
+    };
+    // Dropped when nothing is borrowed.
+    let removed = removed.or_else(|| with_owned(|current, owned, _| remove(current, owned)).flatten());
+    removed.map(|removed| Exited { id: removed.id, above: removed.above })
 }
 
 /// Requests the thread or task that pushed a layer of native code to remove it.

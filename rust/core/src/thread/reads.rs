@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::current::{Tls, UNSEEN, with_owned, with_tls};
+use super::captured_slots::CapturedSlots;
+use super::current::{Tls, UNSEEN, with_owned, with_tls, with_unborrowed};
 use super::device_slots::StreamSlot;
 use super::ids::{LayerId, ScopeId, ThreadId};
 use super::state::Mark;
@@ -88,7 +89,8 @@ pub(super) fn read<R>(read: impl FnOnce(View) -> Option<R>) -> Option<R> {
 /// Returns the payload of the innermost active layer that names the flag.
 #[inline]
 pub(crate) fn scoped_flag(id: FlagId) -> Option<u64> {
-    read(|view| view.flag(id))
+    // SAFETY: the read of a flag calls no other code.
+    unsafe { with_unborrowed(|_, owned| owned.view().flag(id)) }
 }
 
 /// Returns the current device of this thread, or `None` if no layer or write has set it.
@@ -118,15 +120,23 @@ pub fn default_device() -> Option<Device> {
     read(|view| view.default_device()).unwrap_or_else(process::default_device)
 }
 
-/// Returns the active mode bits and slots of this thread; the slots are opaque.
-pub(super) fn captured() -> (u8, Arc<Slots>) {
+/// Returns the active mode bits and slots of this thread, in constant time. If guards are open, a step of a task runs, or
+/// a layer has hooks or a recording, the slots are merged instead: hooks own objects of another language, whose
+/// collector can follow only references that nothing else shares.
+pub(super) fn captured() -> (u8, CapturedSlots) {
     let captured = with_owned(|current, owned, _| {
         owned.ensure_cleanup_registered().then(|| {
-            let slots = owned.view().flattened();
-            (current.modes.get(), slots.unwrap_or_else(|| owned.native.guards.opaque_base().clone()))
+            let guards = &owned.native.guards;
+            let slots =
+                if guards.list().is_empty() && !guards.hide_the_context() && !owned.context.has_objects() {
+                    CapturedSlots::of_context(owned.context.clone(), guards.base().slots.clone())
+                } else {
+                    CapturedSlots::merged(owned.view().flattened().unwrap_or_else(Slots::opaque))
+                };
+            (current.modes.get(), slots)
         })
     });
-    captured.flatten().unwrap_or_else(|| (mode_word(), Slots::opaque()))
+    captured.flatten().unwrap_or_else(|| (mode_word(), CapturedSlots::merged(Slots::opaque())))
 }
 
 /// Returns the ids and scopes of the active layers, innermost first.

@@ -6,11 +6,14 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::carrier::{self, Context, Receipt, look};
+use super::guards::PushedGuard;
 use super::ids::ExitTarget;
 use super::mailbox::MailboxId;
 use super::scope_trace::{self, ExitOrder};
 use super::state::{Layer, Mark, State};
 use super::{DeviceSlots, LayerId, Masked, ScopeId, Slots, changes, current, native, reads};
+use crate::Result;
+use crate::base::env;
 use crate::base::location::SourceLocation;
 use crate::base::mutex::Mutex;
 use crate::base::sync::RelaxedU64;
@@ -33,8 +36,42 @@ pub struct Scope {
     id: ScopeId,
     /// The mailbox of the thread or task that entered last, if without a context at hand.
     entered_on: RelaxedU64,
-    /// The layers that are open in contexts, in order of entry.
-    open: Mutex<Vec<OpenLayer>>,
+    /// The layers that are open in contexts.
+    open: Mutex<OpenLayers>,
+}
+
+/// The layers of a scope that are open in contexts, in order of entry.
+#[derive(Debug, Default)]
+struct OpenLayers {
+    /// Not in the vector, because nearly every scope has at most one.
+    last: Option<OpenLayer>,
+    earlier: Vec<OpenLayer>,
+}
+
+impl OpenLayers {
+    fn push(&mut self, layer: OpenLayer) {
+        self.earlier.extend(self.last.replace(layer));
+    }
+
+    fn pop(&mut self) -> Option<OpenLayer> {
+        let popped = self.last.take();
+        self.last = self.earlier.pop();
+        popped
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &OpenLayer> {
+        self.earlier.iter().chain(&self.last)
+    }
+
+    /// Removes the layer with this mark.
+    fn remove(&mut self, mark: &Mark) -> Option<OpenLayer> {
+        let is_it = |open: &OpenLayer| std::ptr::eq(&*open.mark, mark);
+        if self.last.as_ref().is_some_and(is_it) {
+            return self.pop();
+        }
+        let index = self.earlier.iter().rposition(is_it)?;
+        Some(self.earlier.remove(index))
+    }
 }
 
 /// A layer that a scope has entered in a context.
@@ -73,24 +110,43 @@ pub struct Exit {
 }
 
 impl Scope {
-    /// Pushes a layer of this scope that sets mode bits.
+    /// Pushes a layer of this scope that sets mode bits. Calls `before` when this thread has looked at its state.
     #[inline]
-    pub(crate) fn enter_modes(&self, modes: Masked<u8>) {
-        self.enter_layer(modes, None);
+    pub(crate) fn enter_modes(&self, modes: Masked<u8>, before: impl FnOnce()) -> Result<()> {
+        self.enter_after(before, modes, None)
     }
 
     /// Pushes a layer of this scope that sets no mode bits.
     #[doc(hidden)]
-    pub fn enter_slots(&self, slots: &Arc<Slots>) {
-        self.enter_layer(Masked::default(), Some(slots));
+    pub fn enter_slots(&self, slots: &Arc<Slots>) -> Result<()> {
+        self.enter_layer(Masked::default(), Some(slots))
     }
 
-    /// Pushes a layer of this scope in the context at hand, else on this thread.
+    /// Pushes a layer of this scope in the context at hand, else on this thread. Fails, and pushes nothing, if the state
+    /// of the context cannot be stored.
     #[inline]
-    pub(super) fn enter_layer(&self, modes: Masked<u8>, slots: Option<&Arc<Slots>>) {
+    pub(super) fn enter_layer(&self, modes: Masked<u8>, slots: Option<&Arc<Slots>>) -> Result<()> {
+        self.enter_after(|| (), modes, slots)
+    }
+
+    #[inline]
+    fn enter_after(
+        &self,
+        before: impl FnOnce(),
+        modes: Masked<u8>,
+        slots: Option<&Arc<Slots>>,
+    ) -> Result<()> {
         match Context::at_hand() {
-            Some(context) => self.enter_in(&context, modes, slots),
-            None => self.enter_on_thread(modes, slots),
+            Some(context) => {
+                before();
+                self.enter_in(&context, modes, slots)
+            }
+            None => {
+                current::see();
+                before();
+                self.enter_on_thread(modes, slots);
+                Ok(())
+            }
         }
     }
 
@@ -106,19 +162,27 @@ impl Scope {
         }
     }
 
-    fn enter_in(&self, context: &Context, modes: Masked<u8>, slots: Option<&Arc<Slots>>) {
-        let Some(id) = current::next_layer_id() else { return };
-        let mark = Mark::new(id, self.id, None);
+    fn enter_in(&self, context: &Context, modes: Masked<u8>, slots: Option<&Arc<Slots>>) -> Result<()> {
+        let Some(id) = current::next_layer_id() else { return Ok(()) };
+        let mark = Mark::new(id, self.id, current::take_position());
         let layer = Layer { mark: mark.clone(), modes, slots: slots.cloned() };
         let state = context.state().with(layer);
-        let Some(receipt) = context.store(&state) else { return mark.close() };
+        let receipt = context.store(|| "enter a scope".into(), &state).inspect_err(|_| mark.close())?;
         let (before, after) = (context.stored.serial(), state.serial());
         self.open.lock().push(OpenLayer { mark, receipt, before, after });
+        Ok(())
     }
 
     #[doc(hidden)]
     pub fn id(&self) -> ScopeId {
         self.id
+    }
+
+    /// Calls `visit` with the receipt of each layer that is open in a context, for a garbage collector of the carrier's
+    /// language. The scope is the only owner of a receipt.
+    #[doc(hidden)]
+    pub fn visit_receipts(&self, mut visit: impl FnMut(&(dyn Any + Send + Sync))) {
+        self.open.lock().iter().for_each(|open| visit(&*open.receipt));
     }
 
     /// Removes the innermost layer that this scope pushed in this context or on this thread. If there is none, the layer
@@ -170,27 +234,57 @@ impl Scope {
             // A collector runs this exit in the middle of a change, which will store a state with this layer.
             return Some((self.end(&mark), false));
         }
-        let is_here = context.revoke(receipt);
-        if !is_here {
-            self.end(&mark);
-        }
-        mark.close();
-        match context.stored.popped(&mark, before).filter(|_| is_here && context.stored.serial() == after) {
-            // The carrier has put back this state.
-            Some(popped) => current::show(&popped),
-            None => {
-                context.store(&context.state().without(|other| std::ptr::eq(other, &*mark)));
+        let popped = context.stored.popped(&mark, before).filter(|_| context.stored.serial() == after);
+        let is_here = match popped {
+            Some(popped) => {
+                let is_here = context.revoke(receipt);
+                // The carrier has put back this state.
+                if is_here {
+                    current::show(&popped)
+                } else {
+                    self.end_and_store_without(context, &mark)
+                }
+                is_here
             }
-        }
+            None => self.exit_out_of_order(context, &mark, receipt),
+        };
+        mark.close();
         Some((mark.id, !is_here))
+    }
+
+    /// Removes a layer of this context that is not the last change of its state, or a layer of another context. Returns
+    /// whether it was of this one.
+    fn exit_out_of_order(&self, context: &Context, mark: &Mark, receipt: Receipt) -> bool {
+        let without = context.state().without(|other| std::ptr::eq(other, mark));
+        let store = || context.store(|| "exit a scope".into(), &without);
+        // Stored before the enter is revoked, which would lose the other layers if the state could not be stored.
+        if without.serial() != context.stored.serial() && store().is_err() {
+            self.end(mark);
+            current::see();
+            return true;
+        }
+        let is_here = context.revoke(receipt);
+        if is_here {
+            let _stored = store();
+        } else {
+            self.end(mark);
+        }
+        is_here
+    }
+
+    /// Ends a layer in every state, and drops it from the state of this context.
+    fn end_and_store_without(&self, context: &Context, mark: &Mark) {
+        self.end(mark);
+        // If this fails, the layer has ended all the same.
+        let _stored = context.store(|| "exit a scope".into(), &context.state());
+        current::see();
     }
 
     fn take_innermost(&self, state: &State) -> Option<OpenLayer> {
         let mut open = self.open.lock();
-        let index_of = |mark: &Mark| open.iter().rposition(|open| std::ptr::eq(&*open.mark, mark));
-        let innermost = state.find(|mark| mark.scope == self.id && index_of(mark).is_some())?;
-        let index = index_of(&innermost.layer.mark)?;
-        Some(open.remove(index))
+        let is_open = |mark: &Mark| open.iter().any(|open| std::ptr::eq(&*open.mark, mark));
+        let innermost = state.find(|mark| mark.scope == self.id && is_open(mark))?;
+        open.remove(&innermost.layer.mark)
     }
 
     fn take_last(&self) -> Option<OpenLayer> {
@@ -220,16 +314,16 @@ impl Scope {
 #[must_use = "the layer is removed when the guard is dropped"]
 #[derive(Debug)]
 pub struct ScopeGuard {
-    layer: Option<LayerId>,
+    layer: PushedGuard,
     made_on: MailboxId,
     _not_send: PhantomData<*const ()>,
 }
 
 impl ScopeGuard {
     /// Pushes a layer on this thread that sets mode bits.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn of_modes(modes: Masked<u8>) -> Self {
-        ScopeGuard::of_layer(modes, None)
+        ScopeGuard::new(native::push_modes(ScopeId::NONE, modes))
     }
 
     /// Pushes a layer on this thread that sets no mode bits.
@@ -243,21 +337,25 @@ impl ScopeGuard {
         ScopeGuard::of_slots(&Slots::of_devices(devices))
     }
 
-    #[inline]
     pub(super) fn of_layer(modes: Masked<u8>, slots: Option<&Arc<Slots>>) -> Self {
-        let layer = match slots {
+        ScopeGuard::new(match slots {
             None => native::push_modes(ScopeId::NONE, modes),
             Some(slots) => native::push_slots(ScopeId::NONE, modes, slots),
-        };
+        })
+    }
+
+    #[inline(always)]
+    fn new(pushed: Option<PushedGuard>) -> Self {
+        let layer = pushed.unwrap_or(PushedGuard::NONE);
         ScopeGuard { layer, made_on: native::this_mailbox(), _not_send: PhantomData }
     }
 }
 
 impl Drop for ScopeGuard {
-    #[inline]
+    #[inline(always)]
     fn drop(&mut self) {
-        if let Some(layer) = self.layer {
-            exit_layer(layer, self.made_on);
+        if !native::pop(self.layer) {
+            drop_guard(self.layer.id, self.made_on);
         }
     }
 }
@@ -291,9 +389,8 @@ impl ScopeBarrier {
 impl Drop for ScopeBarrier {
     #[inline]
     fn drop(&mut self) {
-        if let Some(guard) = self.0.layer
-            && !native::is_innermost(guard)
-        {
+        let guard = self.0.layer.id;
+        if guard != LayerId::NONE && !native::is_innermost(guard) {
             end_above(guard);
         }
     }
@@ -303,20 +400,37 @@ impl Drop for ScopeBarrier {
 #[cold]
 fn end_above(guard: LayerId) {
     if let Some(context) = Context::at_hand() {
-        let left_open = reads::marks_above(guard);
-        if !left_open.is_empty() {
-            left_open.iter().for_each(|mark| mark.end());
-            changes::announce();
-            context.store(&context.state());
-        }
+        end_all(&context, &reads::marks_above(guard));
     }
     native::remove_above(guard);
 }
 
-/// Removes a layer of this thread, or requests the thread or task that pushed it to remove it.
-#[inline]
+/// Ends layers in every state, except those that were exited where they were entered: copies keep these, and only this
+/// context drops them. Returns where the layers were entered; nothing unless scopes are traced.
+fn end_all(context: &Context, marks: &[Arc<Mark>]) -> Vec<SourceLocation> {
+    if marks.is_empty() {
+        return Vec::new();
+    }
+    marks.iter().filter(|mark| !mark.is_closed()).for_each(|mark| mark.end());
+    changes::announce();
+    let is_listed = |mark: &Mark| marks.iter().any(|listed| std::ptr::eq(&**listed, mark));
+    // The layers have ended also in the state that the context keeps if this fails.
+    let _stored = context.store(|| "exit a scope".into(), &context.state().without(is_listed));
+    current::see();
+    if env::debug() { scope_trace::note_ended(marks.iter().map(|mark| mark.id)) } else { Vec::new() }
+}
+
+/// Removes the layer of a guard that is not the innermost one, or that sets more than mode bits.
+#[inline(never)]
+fn drop_guard(layer: LayerId, made_on: MailboxId) {
+    if layer != LayerId::NONE && native::remove_slow(ExitTarget::Layer(layer)).is_none() {
+        native::exit_elsewhere(made_on, ExitTarget::Layer(layer));
+    }
+}
+
+/// Removes a layer of this thread, or requests the thread or task that pushed it to remove it. Does nothing for none.
 fn exit_layer(layer: LayerId, made_on: MailboxId) {
-    if native::remove(ExitTarget::Layer(layer)).is_none() {
+    if layer != LayerId::NONE && native::remove(ExitTarget::Layer(layer)).is_none() {
         native::exit_elsewhere(made_on, ExitTarget::Layer(layer));
     }
 }
@@ -335,17 +449,43 @@ pub struct RawGuard {
 impl RawGuard {
     /// Removes the layer of the guard. Does nothing if there is none.
     pub fn exit(self) {
-        if self.layer != 0 {
-            exit_layer(LayerId::of_number(self.layer), MailboxId(self.made_on));
-        }
+        exit_layer(LayerId::of_number(self.layer), MailboxId(self.made_on));
     }
 }
 
 impl From<ScopeGuard> for RawGuard {
     fn from(guard: ScopeGuard) -> Self {
-        let raw = RawGuard { layer: guard.layer.map_or(0, LayerId::number), made_on: guard.made_on.0 };
+        let raw = RawGuard { layer: guard.layer.id.number(), made_on: guard.made_on.0 };
         std::mem::forget(guard);
         raw
+    }
+}
+
+/// The layers of a context at one moment, to end those that are left open later; the default has none.
+#[doc(hidden)]
+#[derive(Debug, Default)]
+pub struct ScopeMark(State);
+
+/// What [`ScopeMark::end_scopes_since`] has ended.
+#[doc(hidden)]
+#[derive(Debug, Default)]
+pub struct EndedScopes {
+    pub number: usize,
+    /// Where they were entered, oldest first. Empty unless scopes are traced.
+    pub entered_at: Vec<SourceLocation>,
+}
+
+impl ScopeMark {
+    /// Returns the layers of the context at hand.
+    pub fn new() -> Self {
+        ScopeMark(Context::at_hand().map_or(State::EMPTY, |context| context.stored))
+    }
+
+    /// Ends the layers of the context at hand that were entered since, wherever they are open.
+    pub fn end_scopes_since(&self) -> EndedScopes {
+        let Some(context) = Context::at_hand() else { return EndedScopes::default() };
+        let since = context.stored.entered_since(&self.0);
+        EndedScopes { number: since.len(), entered_at: end_all(&context, &since) }
     }
 }
 

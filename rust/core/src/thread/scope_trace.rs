@@ -74,6 +74,14 @@ pub(super) fn note_exit_elsewhere(layer: Option<LayerId>, scope: ScopeId, here: 
     }
 }
 
+/// Forgets layers that have ended without an exit of their scope. Returns where they were entered, oldest first.
+pub(super) fn note_ended(layers: impl Iterator<Item = LayerId>) -> Vec<SourceLocation> {
+    let open = &mut TRACED.lock().open;
+    let mut sites: Vec<_> = layers.filter_map(|layer| take(open, |open| open.layer == layer)).collect();
+    sites.reverse();
+    sites
+}
+
 /// Removes the last layer that a condition accepts and returns where it was entered.
 fn take(open: &mut Vec<OpenLayer>, is_taken: impl Fn(&OpenLayer) -> bool) -> Option<SourceLocation> {
     let index = open.iter().rposition(is_taken)?;

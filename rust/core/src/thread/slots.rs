@@ -78,6 +78,26 @@ impl Slots {
         Arc::new(Slots { is_opaque: true, ..Slots::default() })
     }
 
+    /// Returns the slots of layers and bases, innermost first, that have an effect: down to the first opaque one.
+    pub(super) fn visible<'a>(
+        all: impl Iterator<Item = &'a Arc<Slots>>,
+    ) -> impl Iterator<Item = &'a Arc<Slots>> {
+        let mut hidden = false;
+        all.take_while(move |slots| !std::mem::replace(&mut hidden, slots.is_opaque))
+    }
+
+    /// Merges the slots of layers and bases, innermost first, into opaque ones; `None` if there are none.
+    pub(super) fn flattened<'a>(all: impl Iterator<Item = &'a Arc<Slots>>) -> Option<Arc<Slots>> {
+        let mut visible = Slots::visible(all);
+        let innermost = visible.next()?;
+        if innermost.is_opaque {
+            return Some(innermost.clone());
+        }
+        let mut merged = Slots { is_opaque: true, ..Slots::clone(innermost) };
+        visible.for_each(|below| merged.fill_from(below));
+        Some(Arc::new(merged))
+    }
+
     /// Adds the slots that `below` names and `self` does not.
     pub(super) fn fill_from(&mut self, below: &Slots) {
         self.flags.fill_from(&below.flags);

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::base::Base;
 use super::flag_slots;
-use super::ids::{LayerId, ScopeId};
+use super::ids::{LayerId, Position, ScopeId};
 use super::summary::Summary;
 use super::{Masked, Slots, changes, scope_trace};
 use crate::base::env;
@@ -57,8 +57,8 @@ pub(super) struct Layer {
 pub(super) struct Mark {
     pub(super) id: LayerId,
     pub(super) scope: ScopeId,
-    /// Layers are in ascending order of positions. The id of the layer, unless it has the place of an earlier one.
-    position: LayerId,
+    /// Layers are in ascending order of positions.
+    position: Position,
     /// Exited in another context than the one that entered it: it has ended in every state.
     ended: RelaxedBool,
     /// Exited in the context that entered it: copies keep it, and nothing can remove it from them any more.
@@ -66,11 +66,11 @@ pub(super) struct Mark {
 }
 
 impl Mark {
-    pub(super) fn new(id: LayerId, scope: ScopeId, position: Option<LayerId>) -> Arc<Self> {
+    pub(super) fn new(id: LayerId, scope: ScopeId, position: Option<Position>) -> Arc<Self> {
         Arc::new(Mark {
             id,
             scope,
-            position: position.unwrap_or(id),
+            position: position.unwrap_or_else(Position::next),
             ended: RelaxedBool::new(false),
             closed: RelaxedBool::new(false),
         })
@@ -84,6 +84,10 @@ impl Mark {
     pub(super) fn close(&self) {
         self.closed.set(true);
     }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed.get()
+    }
 }
 
 impl Drop for Mark {
@@ -96,10 +100,12 @@ impl Drop for Mark {
 
 impl Node {
     fn on(layer: Layer, below: Layers) -> Arc<Self> {
-        let own = Summary::of_layer(layer.modes, layer.slots.as_deref());
-        let (depth, summary) = match &below {
-            Some(node) => (node.depth + 1, own.over(node.summary)),
-            None => (1, own),
+        let (depth, below_it) =
+            below.as_ref().map_or((0, Summary::default()), |node| (node.depth, node.summary));
+        let depth = depth + 1;
+        let summary = match &layer.slots {
+            None => Summary { modes: layer.modes.over(below_it.modes), ..below_it },
+            Some(slots) => Summary::of_layer(layer.modes, Some(slots)).over(below_it),
         };
         if layer.names_flags() {
             flag_slots::acquire(1);
@@ -169,6 +175,11 @@ impl State {
         self.serial
     }
 
+    /// Returns whether the state has neither layers nor a base.
+    pub(super) fn is_empty(&self) -> bool {
+        self.head.is_none() && self.base.is_none()
+    }
+
     pub(super) fn base(&self) -> Option<&Arc<Base>> {
         self.base.as_ref()
     }
@@ -182,6 +193,28 @@ impl State {
         self.head.as_ref().map_or(Summary::default(), |node| node.summary())
     }
 
+    /// Iterates over the slots of the layers that no other state has, innermost first.
+    pub(crate) fn own_slots(&self) -> impl Iterator<Item = &Arc<Slots>> {
+        let own = iterate(&self.head).take_while(|node| Arc::strong_count(node) == 1);
+        own.filter_map(|node| node.layer.slots.as_ref())
+    }
+
+    /// Iterates over the slots of the layers and of the base, innermost first.
+    pub(super) fn slots(&self) -> impl Iterator<Item = &Arc<Slots>> {
+        let layers = iterate(&self.head).filter_map(|node| node.layer.slots.as_ref());
+        layers.chain(self.base.iter().filter_map(|base| base.slots.as_ref()))
+    }
+
+    /// Returns whether a layer has hooks or a recording.
+    pub(super) fn has_objects(&self) -> bool {
+        self.summary().has_objects
+    }
+
+    /// Returns whether a layer sets flags.
+    pub(super) fn names_flags(&self) -> bool {
+        self.summary().names_flags()
+    }
+
     fn changed(&self, base: Option<Arc<Base>>, head: Layers) -> Self {
         static LAST_SERIAL: RelaxedU64 = RelaxedU64::new(0);
         State { serial: LAST_SERIAL.add(1), checked_at: self.checked_at, base, head }
@@ -190,6 +223,9 @@ impl State {
     /// Returns the state with one more layer, at the place of its position.
     pub(super) fn with(&self, layer: Layer) -> Self {
         let compacted = self.compacted();
+        if compacted.as_ref().is_none_or(|node| node.layer.mark.position <= layer.mark.position) {
+            return self.changed(self.base.clone(), Some(Node::on(layer, compacted)));
+        }
         let mut inner = Vec::new();
         let mut below = compacted.as_ref();
         while let Some(node) = below.filter(|node| node.layer.mark.position > layer.mark.position) {
@@ -229,6 +265,22 @@ impl State {
         iterate(&self.head).find(|node| accepts(&node.layer.mark))
     }
 
+    /// Returns the positions of the layers above a position, from the innermost.
+    pub(super) fn positions_above(&self, position: Position) -> Vec<Position> {
+        iterate(&self.head)
+            .map(|node| node.layer.mark.position)
+            .take_while(|found| *found > position)
+            .collect()
+    }
+
+    /// Returns the marks of layers that `earlier` does not contain and that have not ended.
+    pub(super) fn entered_since(&self, earlier: &State) -> Vec<Arc<Mark>> {
+        let is_new = |mark: &Arc<Mark>| {
+            !mark.ended.get() && !iterate(&earlier.head).any(|node| Arc::ptr_eq(&node.layer.mark, mark))
+        };
+        iterate(&self.head).map(|node| &node.layer.mark).filter(|mark| is_new(mark)).cloned().collect()
+    }
+
     /// Returns the state below the innermost layer, if that has this mark: the state before it was entered, which
     /// had the serial `before`.
     pub(super) fn popped(&self, mark: &Arc<Mark>, before: u64) -> Option<Self> {
@@ -246,6 +298,11 @@ impl State {
             above.filter(|node| !is_removed(&node.layer.mark)).map(|node| node.layer.clone()).collect();
         kept.reverse();
         self.changed(self.base.clone(), rebuilt(kept, outermost.below.clone()))
+    }
+
+    /// Returns whether no layer has ended so far.
+    pub(super) fn is_checked(&self) -> bool {
+        self.checked_at == changes::epoch()
     }
 
     /// Returns the state without layers that were exited in other contexts, with the serial of this state.
@@ -274,6 +331,10 @@ impl State {
         layers.push(layer);
         layers.reverse();
         self.changed(self.base.clone(), rebuilt(layers, target.below.clone()))
+    }
+
+    pub(super) fn without_base(&self) -> Self {
+        self.changed(None, self.head.clone())
     }
 
     /// Returns the state with another base.

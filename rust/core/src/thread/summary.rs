@@ -12,6 +12,8 @@ pub(super) struct Summary {
     /// The [`FlagId::bit`](super::FlagId) of every flag.
     pub(super) flags: u64,
     pub(super) devices: DeviceSummary,
+    /// Whether a layer has hooks or a recording.
+    pub(super) has_objects: bool,
     /// Whether slots below have no effect.
     pub(super) is_opaque: bool,
 }
@@ -25,6 +27,7 @@ impl Summary {
             tree: slots.flags.tree,
             flags: slots.flags.named_bits(),
             devices: slots.devices.summary(),
+            has_objects: slots.objects.is_some(),
             is_opaque: slots.is_opaque,
         }
     }
@@ -40,6 +43,7 @@ impl Summary {
             tree: self.tree.over(below.tree),
             flags: self.flags | below.flags,
             devices: self.devices.over(below.devices),
+            has_objects: self.has_objects || below.has_objects,
             is_opaque: below.is_opaque,
         }
     }

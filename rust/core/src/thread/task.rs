@@ -42,7 +42,7 @@ impl TaskState {
     /// Creates a task whose state begins as a copy of a captured state.
     pub fn new(start: &ThreadState) -> Self {
         let mut state = NativeScopes::new();
-        state.guards.set_base(start.modes_of_layer(), start.slots.clone());
+        state.guards.set_base(start.modes_of_layer(), start.slots().clone());
         TaskState {
             id: TaskId::next(),
             runs_on: RelaxedU64::new(0),
@@ -256,7 +256,7 @@ mod tests {
         let mode = ModeContext::new(ModeKind::SetGradEnabled);
         second.step(|| ModeContext::new(ModeKind::SetGradEnabled).set(false)).unwrap().unwrap();
         first.step(|| mode.set(false)).unwrap().unwrap();
-        second.step(|| mode.revoke_write()).unwrap();
+        second.step(|| mode.revoke_write()).unwrap().unwrap();
         second.step(|| assert!(!is_grad_enabled())).unwrap();
         assert!(is_grad_enabled());
     }
@@ -361,11 +361,11 @@ mod tests {
         .unwrap();
         std::thread::scope(|threads| {
             threads.spawn(|| {
-                task.step(|| to_a_layer.revoke_write()).unwrap();
+                task.step(|| to_a_layer.revoke_write()).unwrap().unwrap();
                 task.step(|| assert!(!is_grad_enabled())).unwrap();
                 task.step(|| mode.exit()).unwrap();
                 task.step(|| assert!(!is_grad_enabled())).unwrap();
-                task.step(|| to_the_base.revoke_write()).unwrap();
+                task.step(|| to_the_base.revoke_write()).unwrap().unwrap();
                 task.step(|| assert!(is_grad_enabled())).unwrap();
             });
         });

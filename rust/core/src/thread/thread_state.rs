@@ -1,9 +1,12 @@
 //! A captured state of a thread, which other threads and tasks can apply.
 
+use std::any::Any;
 use std::sync::Arc;
 
+use super::captured_slots::CapturedSlots;
 use super::scope::{Scope, ScopeGuard};
-use super::{FlagSlots, Masked, Slots, StreamSlot, carrier, native, reads};
+use super::{DeviceSlots, FlagSlots, Masked, Slots, StreamSlot, carrier, native, process, reads, writes};
+use crate::Result;
 use crate::device::{Device, DeviceIndex};
 
 /// A copy of the state of a thread: the mode bits, the flags that its scopes name, the current device and streams and
@@ -24,16 +27,47 @@ use crate::device::{Device, DeviceIndex};
 #[derive(Clone, Debug)]
 pub struct ThreadState {
     pub(super) modes: u8,
-    /// Opaque: the layers below have no effect.
-    pub(crate) slots: Arc<Slots>,
+    slots: CapturedSlots,
 }
 
 impl ThreadState {
-    /// Captures the state of this thread.
+    /// Captures the state of this thread: in constant time, unless guards are open on it.
     pub fn capture() -> Self {
         carrier::look();
         let (modes, slots) = reads::captured();
         ThreadState { modes, slots }
+    }
+
+    /// Returns the state of a thread on which nothing was set. Its modes are those of the process.
+    pub fn neutral() -> Self {
+        ThreadState::of_slots(process::mode_word(), Slots::opaque())
+    }
+
+    fn of_slots(modes: u8, slots: Arc<Slots>) -> Self {
+        ThreadState { modes, slots: CapturedSlots::merged(slots) }
+    }
+
+    /// Returns the slots, which are opaque: the layers below have no effect.
+    pub(super) fn slots(&self) -> &Arc<Slots> {
+        self.slots.get()
+    }
+
+    /// Returns the hooks of saved tensors, unless other slots, a layer or a captured state share them.
+    pub(crate) fn own_saved_tensor_hooks(&self) -> Option<&Arc<dyn Any + Send + Sync>> {
+        self.slots.own_saved_tensor_hooks()
+    }
+
+    /// Returns this state with other modes.
+    pub(crate) fn with_modes(self, modes: Masked<u8>) -> Self {
+        ThreadState { modes: modes.applied_to(self.modes), ..self }
+    }
+
+    /// Returns this state, in which the device slots that it does not set have these values.
+    #[doc(hidden)]
+    pub fn with_devices(self, devices: DeviceSlots) -> Self {
+        let mut slots = Slots::clone(self.slots());
+        slots.devices.fill_from(&devices);
+        ThreadState::of_slots(self.modes, Arc::new(slots))
     }
 
     /// Returns the mode bits of a layer that applies this state: all of them.
@@ -46,35 +80,47 @@ impl ThreadState {
     }
 
     pub(crate) fn flag_slots(&self) -> &FlagSlots {
-        &self.slots.flags
+        &self.slots().flags
     }
 
-    /// Returns this state, in which the flags that it does not set have the values of `below`.
+    /// Returns this state, in which the flags that it does not set have these values.
     pub(crate) fn with_flags_below(self, below: &FlagSlots) -> Self {
-        let mut slots = Arc::unwrap_or_clone(self.slots);
+        let mut slots = Slots::clone(self.slots());
         slots.flags.fill_from(below);
-        ThreadState { modes: self.modes, slots: Arc::new(slots) }
+        ThreadState::of_slots(self.modes, Arc::new(slots))
     }
 
     /// Returns the current device, or `None` if none was set.
     pub fn device(&self) -> Option<DeviceIndex> {
-        self.slots.devices.device
+        self.slots().devices.device
     }
 
     /// Returns the current streams of the devices for which one was set.
     #[doc(hidden)]
     pub fn streams(&self) -> &[Arc<dyn StreamSlot>] {
-        &self.slots.devices.streams
+        &self.slots().devices.streams
+    }
+
+    /// Returns whether a recording of calls or hooks of saved tensors are active in this state.
+    #[doc(hidden)]
+    pub fn has_objects(&self) -> bool {
+        self.slots().objects.is_some()
     }
 
     /// Returns the default device for new tensors, or `None` if it is the CPU.
     pub fn default_device(&self) -> Option<Device> {
-        self.slots.devices.default_device.flatten()
+        self.set_default_device().flatten()
+    }
+
+    /// Returns the default device for new tensors, or `None` if none was set; `Some(None)` is the CPU.
+    #[doc(hidden)]
+    pub fn set_default_device(&self) -> Option<Option<Device>> {
+        self.slots().devices.default_device
     }
 
     /// Applies this state on this thread, above all open scopes, until the guard is dropped.
     pub fn enter(&self) -> ScopeGuard {
-        ScopeGuard::of_layer(self.modes_of_layer(), Some(&self.slots))
+        ScopeGuard::of_layer(self.modes_of_layer(), Some(self.slots()))
     }
 
     /// Calls `action` while this state is active.
@@ -83,9 +129,15 @@ impl ThreadState {
         action()
     }
 
-    /// Sets this state as the base of this thread, below all open scopes, until the thread ends.
-    pub fn install(&self) {
-        native::set_base(self.modes_of_layer(), &self.slots);
+    /// Sets this state as the base of this thread, below all open scopes, until the thread ends. What was written
+    /// without a scope on this thread and in the current context is gone.
+    ///
+    /// # Errors
+    /// Fails if the current context cannot be changed.
+    pub fn install(&self) -> Result<()> {
+        writes::unset_base_of_context()?;
+        native::set_base(self.modes_of_layer(), self.slots());
+        Ok(())
     }
 }
 
@@ -130,9 +182,17 @@ impl StateScope {
         &self.state
     }
 
-    /// Activates the state on this thread.
+    /// Activates the state on this thread. Enters nothing if [`try_enter`](StateScope::try_enter) fails.
     pub fn enter(&self) {
-        self.scope.enter_layer(self.state.modes_of_layer(), Some(&self.state.slots));
+        let _entered = self.try_enter();
+    }
+
+    /// Enters as [`enter`](StateScope::enter) does.
+    ///
+    /// # Errors
+    /// Fails if the state of the context at hand cannot be stored.
+    pub fn try_enter(&self) -> Result<()> {
+        self.scope.enter_layer(self.state.modes_of_layer(), Some(self.state.slots()))
     }
 
     /// Deactivates the state; see [`Scope::exit`].
@@ -173,6 +233,20 @@ mod tests {
     }
 
     #[test]
+    fn capture_merges_layers_only_if_guards_are_open() {
+        let scopes = [cudnn_enabled(false), deterministic(true)];
+        scopes.iter().for_each(FlagScope::enter);
+        let with_scopes = ThreadState::capture();
+        scopes.iter().for_each(FlagScope::exit);
+        let without = ThreadState::capture();
+        // Without a carrier, scopes are layers of the thread.
+        assert!(with_scopes.slots.are_merged() && !without.slots.are_merged());
+        assert_eq!(without.run(seen), (true, true, false));
+        assert!(without.slots.are_merged());
+        assert_eq!(with_scopes.run(seen), (true, false, true));
+    }
+
+    #[test]
     fn run_of_a_state_without_scopes_hides_open_scopes() {
         let state = ThreadState::capture();
         let (_modes, _flags) = (inference_mode(true), cudnn_enabled(false).guard());
@@ -207,10 +281,10 @@ mod tests {
         };
         let thread = std::thread::spawn(move || {
             let open = enable_grad();
-            state.install();
+            state.install().unwrap();
             let with_a_scope_open = seen();
             drop(open);
-            ThreadState::capture().install();
+            ThreadState::capture().install().unwrap();
             (with_a_scope_open, seen())
         });
         assert_eq!(thread.join().unwrap(), ((true, false, false), (false, false, false)));
@@ -226,12 +300,12 @@ mod tests {
         };
         let install_inside = |names: ThreadState| {
             let inside = follows.run(|| {
-                names.install();
+                names.install().unwrap();
                 [seen(), follows.run(seen)]
             });
             // A mode that decides every mode hides no flags.
             let _inference = inference_mode(true);
-            names.install();
+            names.install().unwrap();
             (inside, seen())
         };
         let expected = ([(true, true, false); 2], (false, false, false));

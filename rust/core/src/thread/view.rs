@@ -100,8 +100,7 @@ impl<'a> View<'a> {
 
     /// Iterates over the slots that have an effect: down to the first opaque layer.
     fn visible(self) -> impl Iterator<Item = &'a Arc<Slots>> {
-        let mut hidden = false;
-        self.all_slots().take_while(move |slots| !std::mem::replace(&mut hidden, slots.is_opaque))
+        Slots::visible(self.all_slots())
     }
 
     /// Returns the mode bits of the bases and of the process.
@@ -115,10 +114,14 @@ impl<'a> View<'a> {
     pub(super) fn summary(self) -> Summary {
         let of_base =
             |slots: Option<&Arc<Slots>>| Summary::of_layer(Masked::default(), slots.map(|slots| &**slots));
-        let bases = of_base(self.context_base().and_then(|base| base.slots.as_ref()))
-            .over(of_base(self.guards.base().slots.as_ref()));
+        let slots_of_context = self.context_base().and_then(|base| base.slots.as_ref());
+        let bases = match (slots_of_context, self.guards.base().slots.as_ref()) {
+            (None, None) => Summary::default(),
+            (above, below) => of_base(above).over(of_base(below)),
+        };
         if self.guards.list().is_empty() && !self.guards.hide_the_context() {
-            return self.context.summary().over(bases);
+            let layers = self.context.summary();
+            return if bases == Summary::default() { layers } else { layers.over(bases) };
         }
         if self.context.layers().is_none() {
             let of_guard = |guard: &Guard| Summary::of_layer(guard.word.modes(), guard.slots.as_deref());
@@ -204,15 +207,8 @@ impl<'a> View<'a> {
         self.items().find(|item| item.modes().mask & mask != 0).map(Item::target)
     }
 
-    /// Merges the slots of all visible layers into one opaque layer; `None` if there is none.
+    /// Merges the slots of all visible layers into opaque ones; `None` if there are none.
     pub(super) fn flattened(self) -> Option<Arc<Slots>> {
-        let mut visible = self.visible();
-        let innermost = visible.next()?;
-        if innermost.is_opaque {
-            return Some(innermost.clone());
-        }
-        let mut merged = Slots { is_opaque: true, ..Slots::clone(innermost) };
-        visible.for_each(|below| merged.fill_from(below));
-        Some(Arc::new(merged))
+        Slots::flattened(self.all_slots())
     }
 }

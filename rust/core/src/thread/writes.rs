@@ -9,14 +9,14 @@ use super::carrier::Context;
 use super::current::{Owned, Tls, next_layer_id, with_owned};
 use super::ids::LayerId;
 use super::reads::read;
-use super::state::State;
-use super::view::{Target, View};
-use super::{DeviceSlots, FlagSlots, Masked, Slot, StreamSlot};
+use super::state::{Mark, State};
+use super::view::Target;
+use super::{DeviceSlots, FlagSlots, Masked, Slot, Slots, StreamSlot};
 use crate::base::location::SourceLocation;
 use crate::{Error, Result};
 
 /// Returns the error of a write to a slot that a layer of the context sets, on a thread without that context at hand.
-fn of_context(name: &str) -> Error {
+fn not_at_hand(name: &str) -> Error {
     Error::ContextNotAtHand { name: name.into() }
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct WrittenMode {
 
 /// Where a mode is written, if not on the thread itself.
 enum InContext {
-    Layer(Arc<super::state::Mark>),
+    Layer(Arc<Mark>),
     Base,
 }
 
@@ -60,7 +60,7 @@ pub(crate) fn write_mode(name: &str, bit: Masked<u8>) -> Result<Option<WrittenMo
         Some(Ok(written)) => return Ok(Some(written)),
         Some(Err(place)) => place,
     };
-    let Some(context) = context else { return Err(of_context(name)) };
+    let Some(context) = context else { return Err(not_at_hand(name)) };
     let state = context.state();
     let mut written = None;
     let state = match place {
@@ -76,12 +76,12 @@ pub(crate) fn write_mode(name: &str, bit: Masked<u8>) -> Result<Option<WrittenMo
             base.modes = bit.over(base.modes);
         }),
     };
-    context.store(&state);
+    context.store(|| format!("set {name}"), &state)?;
     Ok(written)
 }
 
 /// Restores the bits that [`write_mode`] has replaced, if the layer or base is active on this thread.
-pub(crate) fn restore_mode(mask: u8, written: WrittenMode) {
+pub(crate) fn restore_mode(name: &str, mask: u8, written: WrittenMode) -> Result<()> {
     let WrittenMode { layer, old } = written;
     let context = Context::at_hand();
     let restored = with_owned(|current, owned, _| {
@@ -90,83 +90,100 @@ pub(crate) fn restore_mode(mask: u8, written: WrittenMode) {
         restored
     });
     if restored != Some(false) {
-        return;
+        return Ok(());
     }
-    let Some(context) = context else { return };
+    let Some(context) = context else { return Ok(()) };
     let state = context.state();
     let restore = |modes: &mut Masked<u8>| *modes = old.over(modes.within(!mask));
     let found = state.find(|mark| mark.id == layer).map(|node| node.layer.mark.clone());
     let state = match (found, state.base()) {
         (Some(mark), _) => state.with_layer(&mark, |layer| restore(&mut layer.modes)),
         (None, Some(base)) if base.id == layer => state.with_base(|base| restore(&mut base.modes)),
-        _ => return,
+        _ => return Ok(()),
     };
-    context.store(&state);
+    context.store(|| format!("set {name}"), &state).map(drop)
 }
 
-/// Writes each device slot without a scope. An opaque layer is written also if it does not set the slot.
+/// Removes what was written without a scope in the current context, if one is at hand.
+pub(super) fn unset_base_of_context() -> Result<()> {
+    let Some(context) = Context::at_hand() else { return Ok(()) };
+    let state = context.state();
+    if state.base().is_none() {
+        return Ok(());
+    }
+    context.store(|| "install a state".to_owned(), &state.without_base()).map(drop)
+}
+
+/// Where a device slot is written.
+enum DevicePlace {
+    Guard(LayerId),
+    Layer(Arc<Mark>),
+    BaseOfContext,
+    BaseOfThread,
+}
+
+/// Writes each device slot without a scope, all or none. An opaque layer is written also if it does not set the slot.
 #[doc(hidden)]
 pub fn set_device_slots(devices: DeviceSlots) -> Result<()> {
+    const NAME: &str = "the current device, stream or default device";
     let context = Context::at_hand();
-    let mut state = context.as_ref().map(Context::state);
-    let is_at_hand = state.is_some();
-    // Returned, so that a replaced stream is dropped when nothing is borrowed.
-    let replaced = with_owned(|current, owned, _| {
-        if !owned.ensure_cleanup_registered() {
-            return Ok(Vec::new());
-        }
-        let pieces: Vec<_> = devices.pieces().map(|piece| (target_of(owned.view(), &piece), piece)).collect();
-        if !is_at_hand && pieces.iter().any(|(target, _)| matches!(target, Some(Target::Layer(_)))) {
-            return Err(of_context("the current device, stream or default device"));
-        }
-        let mut replaced = Vec::new();
-        for (target, piece) in pieces {
-            replaced.extend(put(owned, &mut state, target, piece));
-        }
-        current.publish(owned);
-        Ok(replaced)
+    let state = context.as_ref().map(Context::state);
+    let pieces = with_owned(|_, owned, _| {
+        let place_of = |piece: &DeviceSlots| device_place(owned, piece, context.is_some());
+        let pieces = || devices.pieces().map(|piece| (place_of(&piece), piece)).collect::<Vec<_>>();
+        owned.ensure_cleanup_registered().then(pieces)
     });
-    let _replaced = replaced.unwrap_or(Ok(Vec::new()))?;
-    if let (Some(context), Some(state)) = (context, state) {
-        context.store_if_changed(&state);
+    let Some(pieces) = pieces.flatten() else { return Ok(()) };
+    let (of_context, of_thread): (Vec<_>, Vec<_>) = pieces
+        .into_iter()
+        .partition(|(place, _)| matches!(place, DevicePlace::Layer(_) | DevicePlace::BaseOfContext));
+    // The context first: only that can fail.
+    if !of_context.is_empty() {
+        let (Some(context), Some(state)) = (&context, state) else { return Err(not_at_hand(NAME)) };
+        let state = of_context.into_iter().fold(state, |state, (place, piece)| put_in(&state, place, piece));
+        context.store(|| format!("set {NAME}"), &state)?;
     }
+    // Returned, so that a replaced stream is dropped when nothing is borrowed.
+    let _replaced = with_owned(|current, owned, _| {
+        let put = |(place, piece)| put_on_thread(owned, place, piece);
+        let replaced: Vec<_> = of_thread.into_iter().filter_map(put).collect();
+        current.publish(owned);
+        replaced
+    });
     Ok(())
 }
 
-fn target_of(view: View, piece: &DeviceSlots) -> Option<Target> {
-    view.target(|_, slots| slots.is_some_and(|slots| slots.is_opaque || slots.devices.names_all_of(piece)))
-        .flatten()
+fn device_place(owned: &Owned, piece: &DeviceSlots, is_at_hand: bool) -> DevicePlace {
+    let accepts = |slots: &Slots| slots.is_opaque || slots.devices.names_all_of(piece);
+    match owned.view().target(|_, slots| slots.is_some_and(accepts)).flatten() {
+        Some(Target::Guard(id)) => DevicePlace::Guard(id),
+        Some(Target::Layer(mark)) => DevicePlace::Layer(mark),
+        None if is_at_hand && !owned.native.guards.hide_the_context() => DevicePlace::BaseOfContext,
+        None => DevicePlace::BaseOfThread,
+    }
 }
 
-/// Writes one device slot. Returns the stream that it replaces.
-fn put(
-    owned: &mut Owned,
-    state: &mut Option<State>,
-    target: Option<Target>,
-    piece: DeviceSlots,
-) -> Option<Arc<dyn StreamSlot>> {
-    let guards = &mut owned.native.guards;
-    match (target, state) {
-        (Some(Target::Guard(id)), _) => {
-            let slots = guards.guard_mut(id)?.slots.as_mut()?;
-            Arc::make_mut(slots).devices.put(piece)
-        }
-        (Some(Target::Layer(mark)), Some(state)) => {
-            *state = state.with_layer(&mark, |layer| {
-                // The state that it replaces keeps the stream.
-                let _replaced =
-                    layer.slots.as_mut().and_then(|slots| Arc::make_mut(slots).devices.put(piece));
-            });
-            None
-        }
-        (None, Some(state)) if !guards.hide_the_context() => {
-            *state = state.with_base(|base| {
-                let _replaced = Arc::make_mut(base.slots.get_or_insert_default()).devices.put(piece);
-            });
-            None
-        }
-        _ => guards.base_slots_mut().devices.put(piece),
+/// Returns the state with one device slot written in a layer, else in the base.
+fn put_in(state: &State, place: DevicePlace, piece: DeviceSlots) -> State {
+    // The state that it replaces keeps a replaced stream.
+    match place {
+        DevicePlace::Layer(mark) => state.with_layer(&mark, |layer| {
+            let _replaced = layer.slots.as_mut().and_then(|slots| Arc::make_mut(slots).devices.put(piece));
+        }),
+        _ => state.with_base(|base| {
+            let _replaced = Arc::make_mut(base.slots.get_or_insert_default()).devices.put(piece);
+        }),
     }
+}
+
+/// Writes one device slot of the thread. Returns the stream that it replaces.
+fn put_on_thread(owned: &mut Owned, place: DevicePlace, piece: DeviceSlots) -> Option<Arc<dyn StreamSlot>> {
+    let guards = &mut owned.native.guards;
+    let slots = match place {
+        DevicePlace::Guard(id) => Arc::make_mut(guards.guard_mut(id)?.slots.as_mut()?),
+        _ => guards.base_slots_mut(),
+    };
+    slots.devices.put(piece)
 }
 
 /// The layers of this thread and its context, for a write of flags.
@@ -174,9 +191,20 @@ fn put(
 pub(crate) struct ScopedFlags<'a> {
     /// `None` once the layers of the thread are dropped.
     owned: Option<&'a mut Owned>,
-    /// The state of the context with the changes so far; `None` if no context is at hand.
-    state: Option<State>,
-    is_changed: bool,
+    step: WriteStep,
+    is_thread_changed: bool,
+}
+
+/// The steps of a write. The context is written first, because only that can fail.
+#[derive(Default)]
+enum WriteStep {
+    /// Computes the state of the context with the changes.
+    OfContext(State),
+    /// Changes the thread and the process. The layers of the context are changed already.
+    OfThread,
+    /// Like `OfThread`, where no context is at hand.
+    #[default]
+    WithoutContext,
 }
 
 /// Where a flag is set.
@@ -187,18 +215,25 @@ enum FlagTarget {
 
 impl ScopedFlags<'_> {
     fn target(&self, slot: Slot) -> Option<FlagTarget> {
-        let owned = self.owned.as_deref()?;
-        let view = View { context: self.state.as_ref().unwrap_or(&owned.context), ..owned.view() };
+        let view = self.owned.as_deref()?.view();
         match view.target(|_, slots| slots.is_some_and(|slots| slots.flags.names(slot))) {
             Some(target) => target.map(FlagTarget::Layer),
             None => view.owner_of_flag(slot).map(|_| FlagTarget::Base),
         }
     }
 
+    /// Returns whether this is the first of two calls of a write, in which only [`change`](ScopedFlags::change) has an
+    /// effect.
+    pub(crate) fn is_first_step(&self) -> bool {
+        matches!(self.step, WriteStep::OfContext(_))
+    }
+
     /// Returns an error if a layer of the context sets the slot and the context is not at hand.
     pub(crate) fn check(&self, name: &str, slot: Slot) -> Result<()> {
         match self.target(slot) {
-            Some(FlagTarget::Layer(Target::Layer(_))) if self.state.is_none() => Err(of_context(name)),
+            Some(FlagTarget::Layer(Target::Layer(_))) if matches!(self.step, WriteStep::WithoutContext) => {
+                Err(not_at_hand(name))
+            }
             _ => Ok(()),
         }
     }
@@ -207,47 +242,75 @@ impl ScopedFlags<'_> {
     pub(crate) fn change(&mut self, slot: Slot, change: impl FnOnce(&mut FlagSlots)) -> bool {
         let Some(target) = self.target(slot) else { return false };
         let Some(owned) = self.owned.as_deref_mut() else { return false };
-        self.is_changed = true;
-        match (target, &mut self.state) {
-            (FlagTarget::Layer(Target::Guard(id)), _) => {
-                if let Some(slots) = owned.native.guards.guard_mut(id).and_then(|guard| guard.slots.as_mut())
-                {
-                    change(&mut Arc::make_mut(slots).flags);
-                }
-            }
-            (FlagTarget::Layer(Target::Layer(mark)), Some(state)) => {
+        let guards = &mut owned.native.guards;
+        match (target, &mut self.step) {
+            (FlagTarget::Layer(Target::Layer(mark)), WriteStep::OfContext(state)) => {
                 *state = state.with_layer(&mark, |layer| {
                     if let Some(slots) = &mut layer.slots {
                         change(&mut Arc::make_mut(slots).flags);
                     }
                 });
             }
-            (FlagTarget::Layer(Target::Layer(_)), None) => debug_assert!(false, "`check` refuses this write"),
-            (FlagTarget::Base, _) => change(&mut owned.native.guards.base_slots_mut().flags),
+            (FlagTarget::Layer(Target::Layer(_)), _) | (_, WriteStep::OfContext(_)) => {}
+            (FlagTarget::Layer(Target::Guard(id)), _) => {
+                self.is_thread_changed = true;
+                if let Some(slots) = guards.guard_mut(id).and_then(|guard| guard.slots.as_mut()) {
+                    change(&mut Arc::make_mut(slots).flags);
+                }
+            }
+            (FlagTarget::Base, _) => {
+                self.is_thread_changed = true;
+                change(&mut guards.base_slots_mut().flags);
+            }
         }
         true
     }
 }
 
-/// Runs `write` with the flags of the active layers. `write` acquires the lock of flags, and changes from elsewhere are
-/// seen before: dropping removed layers runs user code, which may write flags. The carrier is called after it.
-pub(crate) fn write_scoped<R>(write: impl Fn(&mut ScopedFlags) -> R) -> R {
-    let context = Context::at_hand();
-    let state = context.as_ref().map(Context::state);
-    let written = with_owned(|current, owned, _| {
-        let mut flags = ScopedFlags { owned: Some(owned), state: state.clone(), is_changed: false };
-        let result = write(&mut flags);
-        let ScopedFlags { state, is_changed, .. } = flags;
-        if is_changed {
-            current.publish(owned);
-        }
-        (result, state)
-    });
-    let Some((result, state)) = written else { return write(&mut ScopedFlags::default()) };
-    if let (Some(context), Some(state)) = (context, state) {
-        context.store_if_changed(&state);
+/// Runs `write` with the flags of the active layers: twice if a layer of the context at hand sets flags, see
+/// [`ScopedFlags::is_first_step`]. `write` acquires the lock of flags, and changes from elsewhere are seen before:
+/// dropping removed layers runs user code, which may write flags. The carrier is called without the lock. `name` is what
+/// is written, for the error.
+pub(crate) fn write_scoped(
+    name: impl Fn() -> String,
+    write: impl Fn(&mut ScopedFlags) -> Result<()>,
+) -> Result<()> {
+    let of_thread = |step| {
+        let written = with_owned(|current, owned, _| {
+            let mut flags = ScopedFlags { owned: Some(owned), step, is_thread_changed: false };
+            let result = write(&mut flags);
+            if flags.is_thread_changed {
+                current.publish(owned);
+            }
+            result
+        });
+        written.unwrap_or_else(|| write(&mut ScopedFlags::default()))
+    };
+    let Some(context) = Context::at_hand() else { return of_thread(WriteStep::WithoutContext) };
+    if !context.stored.names_flags() {
+        return of_thread(WriteStep::OfThread);
     }
-    result
+    let state = context.state();
+    let serial = state.serial();
+    let changed = with_owned(|_, owned, _| {
+        let step = WriteStep::OfContext(state);
+        let mut flags = ScopedFlags { owned: Some(owned), step, is_thread_changed: false };
+        write(&mut flags)?;
+        match flags.step {
+            WriteStep::OfContext(state) if state.serial() != serial => Ok(Some(state)),
+            _ => Ok(None),
+        }
+    });
+    let receipt = match changed.unwrap_or(Ok(None))? {
+        Some(state) => Some(context.store(|| format!("set {}", name()), &state)?),
+        None => None,
+    };
+    let written = of_thread(WriteStep::OfThread);
+    if let (Err(_), Some(receipt)) = (&written, receipt) {
+        // Another thread has frozen flags meanwhile.
+        context.undo(receipt);
+    }
+    written
 }
 
 /// Returns `Some` if a layer of this thread sets the slot, with the location that set it if writes are traced.

@@ -9,11 +9,14 @@ use once_cell::race::OnceBox;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
+use pyo3::{PyTraverseError, PyVisit};
 
 use super::device::{self, Device};
 use super::fault_injection::FaultInjector;
 use super::stream::{self, Stream};
 use crate::args;
+use crate::context::sync;
+use crate::context::traverse_scope;
 use crate::detach::{detach, detach_with_env, wait};
 use crate::errors::{IntoPyResult, new_type_error};
 use crate::scope_debug;
@@ -161,20 +164,20 @@ fn unavailable_reason(py: Python<'_>) -> Option<String> {
     detach_with_env(py, accelerator::unavailable_reason)
 }
 
-/// Return the index of the current device of this thread, 0 unless another device was made current.
+/// Return the index of the current device of this context, 0 unless another device was made current.
 ///
 /// Raises:
 ///     NoAcceleratorError: No accelerator is available.
 #[pyfunction]
 fn current_device_index(py: Python<'_>) -> PyResult<u8> {
-    if let Some(index) = internal::current_index() {
+    if let Some(index) = sync(py).current_device_index() {
         return Ok(index);
     }
     let device = detach_with_env(py, accelerator::current_device).into_py_result(py)?;
     Ok(device.index().unwrap_or(0))
 }
 
-/// Make a device the current one of this thread, until the innermost open scope that sets it is exited.
+/// Make a device the current one, until the innermost open scope that sets it is exited; without one, for the context.
 ///
 /// Args:
 ///     device: The device, which must have an index.
@@ -186,11 +189,14 @@ fn current_device_index(py: Python<'_>) -> PyResult<u8> {
 #[pyo3(signature = (device, /))]
 fn set_device_index(device: &Bound<'_, PyAny>) -> PyResult<()> {
     let py = device.py();
-    let device = device::with_index(device, "accelerator.set_device_index")?;
-    detach(py, || accelerator::set_device(device)).into_py_result(py)
+    const OPERATION: &str = "accelerator.set_device_index";
+    let device = device::with_index(device, OPERATION)?;
+    // The first use of the device may start the driver. The write is attached, so that the context is at hand.
+    detach(py, || internal::check_device(device, OPERATION)).into_py_result(py)?;
+    accelerator::set_device(device).into_py_result(py)
 }
 
-/// Return the current stream of a device on this thread, its default stream unless another one was made current.
+/// Return the current stream of a device in this context, its default stream unless another one was made current.
 ///
 /// Args:
 ///     device: The device. None, or a device without an index, means the current device.
@@ -205,7 +211,7 @@ fn current_stream(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult
     detach(py, || accelerator::current_stream(device)).into_py_result(py).map(Stream::of)
 }
 
-/// Make a stream the current one of its device on this thread, and that device the current one; each until the
+/// Make a stream the current one of its device, and that device the current one; each until the
 /// innermost open scope that sets it is exited. `with stream:` limits it to a block.
 ///
 /// Args:
@@ -320,7 +326,7 @@ fn get_memory_info(py: Python<'_>, device_index: Option<&Bound<'_, PyAny>>) -> P
 /// device without an index, the result has the index of the current device.
 #[pyfunction]
 fn get_default_device(py: Python<'_>) -> Device {
-    let default = accelerator::default_device();
+    let default = sync(py).default_device();
     if default.index().is_some() || default.kind() == DeviceType::Cpu {
         return Device::of(default);
     }
@@ -328,7 +334,7 @@ fn get_default_device(py: Python<'_>) -> Device {
     Device::of(current.ok().filter(|current| current.kind() == default.kind()).unwrap_or(default))
 }
 
-/// Set the device on which this thread creates tensors unless one is passed, until the innermost open scope that sets
+/// Set the device on which tensors are created unless one is passed, until the innermost open scope that sets
 /// it is exited.
 ///
 /// Args:
@@ -345,7 +351,7 @@ fn set_default_device(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyRe
     accelerator::set_default_device(device).into_py_result(py)
 }
 
-/// Context manager that makes a device the current one of this thread.
+/// Context manager that makes a device the current one of the context that enters it.
 ///
 /// Args:
 ///     device: An index, a device or its name, with an index. None has no effect.
@@ -382,7 +388,11 @@ impl DeviceIndex {
             detach(py, || self.scope.get_or_try_init(|| DeviceScope::of_device(device).map(Box::new)));
         let scope = scope.into_py_result(py)?;
         scope.check().into_py_result(py)?;
-        scope_debug::enter(py, scope.scope(), || scope.enter())
+        scope_debug::enter(py, scope.scope(), || scope.try_enter())
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.scope.get().map_or(Ok(()), |scope| traverse_scope(scope.scope(), &visit))
     }
 
     #[pyo3(signature = (*exc_info))]

@@ -7,7 +7,9 @@ use interlock::base::quote::{quoted, shortened};
 use once_cell::race::OnceBox;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyString, PyTuple, PyType};
+use pyo3::{PyTraverseError, PyVisit};
 
+use crate::context::traverse_scope;
 use crate::detach::{detach, detach_with_env};
 use crate::errors::{IntoPyResult, exception, new_exception, new_type_error};
 use crate::py_int;
@@ -110,8 +112,12 @@ impl Device {
     fn __enter__<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
         let device = slf.get();
         let scope = device.scope.get_or_init(|| Box::new(DeviceScope::of_default_device(device.core)));
-        scope_debug::enter(slf.py(), scope.scope(), || scope.enter())?;
+        scope_debug::enter(slf.py(), scope.scope(), || scope.try_enter())?;
         Ok(slf)
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.scope.get().map_or(Ok(()), |scope| traverse_scope(scope.scope(), &visit))
     }
 
     #[pyo3(signature = (*_error))]
@@ -167,7 +173,7 @@ fn known_accelerator() -> Option<CoreDevice> {
 }
 
 /// Extracts the optional argument `device` of `operation`.
-pub(super) fn optional(
+pub(crate) fn optional(
     given: Option<&Bound<'_, PyAny>>,
     operation: &'static str,
 ) -> PyResult<Option<CoreDevice>> {
@@ -219,6 +225,18 @@ pub(super) fn with_index(given: &Bound<'_, PyAny>, operation: &'static str) -> P
         let name = format!("{operation}: device");
         exception(given.py(), &Error::NoSuchDevice { name, given: given_device, allowed })
     })
+}
+
+/// Extracts the index of a device that need not exist.
+pub(crate) fn parse_index(
+    given: &Bound<'_, PyAny>,
+    operation: &str,
+    argument: &str,
+    allowed: &str,
+) -> PyResult<u8> {
+    let number = checked_index(given, operation, argument, allowed)?;
+    let index = u8::try_from(number).ok().filter(|index| *index <= CoreDevice::MAX_INDEX);
+    index.ok_or_else(|| exception(given.py(), &CoreDevice::invalid_index(number)))
 }
 
 /// Extracts an index. A bool is not accepted, although it is an int in Python.

@@ -18,11 +18,12 @@ use pyo3::{PyTraverseError, PyVisit};
 use super::callback_queue::{CallbackQueue, FunctionGuard, PendingCall, PyCall, QueueState, call_python};
 use super::stream;
 use crate::deferred_drop::DeferredDrop;
-use crate::detach::{self, detach, detach_to_wait};
+use crate::detach::{detach, detach_to_wait};
 use crate::errors::{IntoPyResult, new_type_error};
 use crate::shutdown::close_if_finalizing;
 use crate::state::ThreadState;
 use crate::switches::extract_as;
+use crate::traverse;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<HostCallback>()?;
@@ -73,7 +74,7 @@ impl HostCallback {
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         // A queue that shares the call owns its objects as well.
         let is_only_owner = || Arc::strong_count(&self.function) == 1;
-        let call = detach::traverse(is_only_owner).unwrap_or(false).then_some(&self.function);
+        let call = traverse::traverse(is_only_owner).unwrap_or(false).then_some(&self.function);
         let objects = call.map(|call| [&call.function, &call.arguments, &call.keywords]);
         objects.into_iter().flatten().try_for_each(|object| object.traverse(&visit))
     }
@@ -190,7 +191,7 @@ impl Call {
         Some((function, arguments, found.keywords.bind(py).clone()))
     }
 
-    /// Return the state of the thread that launched the call.
+    /// Return the state in which the call was launched.
     fn state(&self) -> ThreadState {
         ThreadState(self.pending.state.clone())
     }

@@ -19,7 +19,7 @@ use pyo3::prelude::*;
 pub(crate) use callback_queue::{
     close as close_functions, forget as forget_functions, open as open_functions,
 };
-pub(crate) use device::{Device, parse};
+pub(crate) use device::{Device, optional as optional_device, parse, parse_index};
 pub(crate) use memory::forget_callbacks;
 
 use crate::submodule::submodule;

@@ -9,10 +9,12 @@ use interlock::accelerator::{
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
+use pyo3::{PyTraverseError, PyVisit};
 
 use super::device::{self, Device};
 use super::event::{self, Event};
 use crate::args;
+use crate::context::traverse_scope;
 use crate::deferred_drop::DeferredDrop;
 use crate::detach::{detach, wait};
 use crate::errors::{IntoPyResult, new_type_error, shown};
@@ -26,7 +28,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
 /// A queue of work for one device. The work of one stream runs in order, independently of other streams.
 ///
-/// `with stream:` makes it the current stream of its device on this thread, and that device the current one.
+/// `with stream:` makes it the current stream of its device in this context, and that device the current one.
 /// `Stream(stream_id=..., device_index=..., device_type=...)` returns an existing stream.
 ///
 /// Args:
@@ -221,8 +223,12 @@ impl Stream {
     fn __enter__<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
         let stream = slf.get();
         stream.core.handle().into_py_result(slf.py())?;
-        scope_debug::enter(slf.py(), stream.scope.scope(), || stream.scope.enter())?;
+        scope_debug::enter(slf.py(), stream.scope.scope(), || stream.scope.try_enter())?;
         Ok(slf)
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        traverse_scope(self.scope.scope(), &visit)
     }
 
     #[pyo3(signature = (*_error))]

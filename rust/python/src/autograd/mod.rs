@@ -3,7 +3,7 @@
 mod mode_object;
 mod modes;
 
-use interlock::autograd::{self, Mode};
+use interlock::autograd::Mode;
 use pyo3::prelude::*;
 
 use crate::scope_debug;
@@ -28,7 +28,7 @@ pub(crate) fn decorated<'py>(
     scope.py().import("interlock._scope_decorator")?.getattr("decorate")?.call1((scope, function))
 }
 
-/// Return whether operations of this thread record the autograd graph.
+/// Return whether operations record the autograd graph in the current context.
 ///
 /// Example:
 ///     >>> import interlock
@@ -37,11 +37,10 @@ pub(crate) fn decorated<'py>(
 ///     False
 #[pyfunction]
 fn is_grad_enabled(py: Python<'_>) -> PyResult<bool> {
-    scope_debug::warn_suspended_scopes(py)?;
-    Ok(autograd::is_grad_enabled())
+    Ok(scope_debug::warn_suspended_scopes(py)?.is_on(Mode::Grad))
 }
 
-/// Return whether tensors that this thread creates are inference tensors.
+/// Return whether tensors that are created in the current context are inference tensors.
 ///
 /// Example:
 ///     >>> import interlock
@@ -50,25 +49,22 @@ fn is_grad_enabled(py: Python<'_>) -> PyResult<bool> {
 ///     True
 #[pyfunction]
 fn is_inference_mode_enabled(py: Python<'_>) -> PyResult<bool> {
-    scope_debug::warn_suspended_scopes(py)?;
-    Ok(autograd::is_inference_mode_enabled())
+    Ok(scope_debug::warn_suspended_scopes(py)?.is_on(Mode::Inference))
 }
 
-/// Return whether a backward pass of this thread may use other threads; see `set_multithreading_enabled`.
+/// Return whether a backward pass may use other threads; see `set_multithreading_enabled`.
 #[pyfunction]
 fn is_multithreading_enabled(py: Python<'_>) -> PyResult<bool> {
-    scope_debug::warn_suspended_scopes(py)?;
-    Ok(Mode::Multithreading.is_on())
+    Ok(scope_debug::warn_suspended_scopes(py)?.is_on(Mode::Multithreading))
 }
 
-/// Return whether views of this thread are tracked by replaying the operation that created them.
+/// Return whether views are tracked by replaying the operation that created them.
 #[pyfunction]
 fn is_view_replay_enabled(py: Python<'_>) -> PyResult<bool> {
-    scope_debug::warn_suspended_scopes(py)?;
-    Ok(Mode::ViewReplay.is_on())
+    Ok(scope_debug::warn_suspended_scopes(py)?.is_on(Mode::ViewReplay))
 }
 
-/// Return whether anomalies are detected on this thread; see `interlock.autograd.detect_anomaly`.
+/// Return whether anomalies are detected in the current context; see `interlock.autograd.detect_anomaly`.
 ///
 /// Example:
 ///     >>> import interlock
@@ -77,8 +73,7 @@ fn is_view_replay_enabled(py: Python<'_>) -> PyResult<bool> {
 ///     True
 #[pyfunction]
 fn is_anomaly_enabled(py: Python<'_>) -> PyResult<bool> {
-    scope_debug::warn_suspended_scopes(py)?;
-    Ok(Mode::Anomaly.is_on())
+    Ok(scope_debug::warn_suspended_scopes(py)?.is_on(Mode::Anomaly))
 }
 
 /// Return whether the detection of anomalies checks gradients for NaN.
@@ -90,6 +85,5 @@ fn is_anomaly_enabled(py: Python<'_>) -> PyResult<bool> {
 ///     False
 #[pyfunction]
 fn is_anomaly_check_nan_enabled(py: Python<'_>) -> PyResult<bool> {
-    scope_debug::warn_suspended_scopes(py)?;
-    Ok(Mode::AnomalyCheckNan.is_on())
+    Ok(scope_debug::warn_suspended_scopes(py)?.is_on(Mode::AnomalyCheckNan))
 }

@@ -3,16 +3,15 @@
 use std::ffi::c_void;
 
 use interlock::autograd::{ModeContext, ModeKind};
-use interlock::state::Scope;
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
 
 use super::decorated;
-use crate::errors::{new_type_error, type_name};
+use crate::errors::{IntoPyResult, exception, new_type_error, type_name};
 use crate::raw_types::{HeapType, Method, catch_panic, ffi_ptr};
-use crate::{scope_debug, task_overlap};
+use crate::scope_debug;
 
 #[repr(C)]
 struct ModeObject {
@@ -25,7 +24,7 @@ pub(super) fn class(module: &str, name: &str, kind: ModeKind) -> PyResult<HeapTy
     let mut class = HeapType::new(&format!("{module}.{name}"), size_of::<ModeObject>())?
         .method(
             c"__enter__",
-            c"__enter__($self)\n--\n\nSet the mode on this thread until `__exit__`.",
+            c"__enter__($self)\n--\n\nSet the mode in the current context until `__exit__`.",
             Method::NoArgs(enter),
         )
         .method(
@@ -120,10 +119,12 @@ unsafe extern "C" fn enter(object: *mut ffi::PyObject, _: *mut ffi::PyObject) ->
     catch_panic(|| unsafe {
         let context = context(object);
         if scope_debug::is_on() {
-            return traced(|py| scope_debug::enter(py, context.scope(), || context.enter()));
+            return traced(|py| scope_debug::enter(py, context.scope(), || context.try_enter()));
         }
-        context.enter();
-        ffi::Py_NewRef(ffi::Py_None())
+        match context.try_enter() {
+            Ok(()) => ffi::Py_NewRef(ffi::Py_None()),
+            Err(error) => traced(|py| Err(exception(py, &error))),
+        }
     })
 }
 
@@ -139,10 +140,7 @@ unsafe extern "C" fn exit(
         if scope_debug::is_on() {
             return traced(|py| context.exit_with(|scope| scope_debug::exit(py, scope)));
         }
-        let above = context.exit_with(Scope::exit_and_report).above;
-        if above.is_some() || task_overlap::is_watching() {
-            return traced(|py| task_overlap::after_exit(py, context.scope(), above));
-        }
+        context.exit();
         ffi::Py_NewRef(ffi::Py_None())
     })
 }
@@ -248,7 +246,7 @@ unsafe extern "C" fn call(
                 type_name(&scope)
             )));
         };
-        context.revoke_write();
+        context.revoke_write().into_py_result(py)?;
         let calls = if is_exactly_ours(object) { clone_unentered(py, object)? } else { scope };
         Ok(decorated(&calls, &function)?.into_ptr())
     })
@@ -260,8 +258,8 @@ fn is_exactly_ours(object: *mut ffi::PyObject) -> bool {
     unsafe { ffi::PyType_GetSlot(ffi::Py_TYPE(object), ffi::Py_tp_dealloc) == deallocate as *mut c_void }
 }
 
-/// Returns an unentered copy for the calls of a decorated function: an exit of the decorator itself must find the
-/// thread that entered it. Writes nothing.
+/// Returns an unentered copy for the calls of a decorated function: an exit of the decorator itself must find
+/// the layer that it pushed. Writes nothing.
 fn clone_unentered(py: Python<'_>, object: *mut ffi::PyObject) -> PyResult<Bound<'_, PyAny>> {
     // SAFETY: `object` is an instance of one of these classes; no other code can access the new object before its
     // context is written.

@@ -46,7 +46,7 @@ classes! {
         const KIND: ModeKind = ModeKind::NoGrad;
         const NAME: &'static str = "no_grad";
         const DOC: &'static CStr = c"no_grad(orig_func=None)\n--\n\n\
-            Disable the recording of the autograd graph for the current thread.
+            Disable the recording of the autograd graph in the current context.
 
             A context manager and a decorator, with or without parentheses. Other threads, including new ones,
             are not affected.
@@ -70,7 +70,7 @@ classes! {
         const KIND: ModeKind = ModeKind::EnableGrad;
         const NAME: &'static str = "enable_grad";
         const DOC: &'static CStr = c"enable_grad(orig_func=None)\n--\n\n\
-            Enable the recording of the autograd graph for the current thread, also inside `no_grad`.
+            Enable the recording of the autograd graph in the current context, also inside `no_grad`.
 
             A context manager and a decorator, with or without parentheses. Inference mode is not changed.
 
@@ -92,10 +92,11 @@ classes! {
         const KIND: ModeKind = ModeKind::SetGradEnabled;
         const NAME: &'static str = "set_grad_enabled";
         const DOC: &'static CStr = c"set_grad_enabled(mode)\n--\n\n\
-            Enable or disable the recording of the autograd graph for the current thread.
+            Enable or disable the recording of the autograd graph in the current context.
 
-            A function, a context manager and a decorator. As a function it sets the mode until the innermost
-            open scope of a mode ends; outside of such scopes, for the thread.
+            A function, a context manager and a decorator. As a function it changes the innermost open scope that
+            sets the mode, and ends with that scope. Without such a scope it lasts for the context, in a task
+            for the task; `interlock.state.set_process_defaults` sets the mode for all contexts.
 
             Args:
                 mode: Whether operations are recorded.
@@ -113,7 +114,7 @@ classes! {
         const KIND: ModeKind = ModeKind::InferenceMode;
         const NAME: &'static str = "inference_mode";
         const DOC: &'static CStr = c"inference_mode(mode=True)\n--\n\n\
-            Enable or disable inference mode for the current thread.
+            Enable or disable inference mode in the current context.
 
             Tensors that are created inside are inference tensors: they record neither the autograd graph
             nor their version, and cannot be used where gradients are recorded. `inference_mode(False)`

@@ -11,6 +11,7 @@ use pyo3::types::PyDict;
 use super::libraries;
 use super::values::{from_py, named, named_values, object, texts_and_values};
 use crate::args::{extract_dict, extract_str};
+use crate::context::sync;
 use crate::errors::IntoPyResult;
 use crate::switches::extract_as;
 use crate::{call_site, scope_debug, switches};
@@ -54,16 +55,23 @@ fn unset(name: &Bound<'_, PyAny>) -> PyResult<()> {
         .into_py_result(py)
 }
 
-/// Return the active value of the flag with this dotted name on this thread.
+/// Return the active value of the flag with this dotted name in the current context.
 #[pyfunction]
 fn read<'py>(name: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    object(name.py(), named(name, "read: name")?.read())
+    object(name.py(), sync(name.py()).read(named(name, "read: name")?))
 }
 
 /// Explain a flag: return its dotted name, its value, level, the line or variable that set it or None, the effective
 /// value, what overrides it or None, and what it affects.
 #[pyfunction]
 fn explain<'py>(name: &Bound<'py, PyAny>) -> PyResult<Explained<'py>> {
+    let name_py = name.py();
+    if let Ok(text) = name.extract::<&str>()
+        && let Some((name, value, level)) = backends::explain_state(text)
+    {
+        let value = object(name_py, value)?;
+        return Ok((name, value.clone(), level.name(), None, value, None, "modes and devices".into(), None));
+    }
     libraries::update_python_paths(name.py());
     let spec = named(name, "explain: name")?;
     let explanation = spec.explain();
@@ -348,14 +356,14 @@ fn environment_variables() -> Vec<String> {
     backends::environment_variables()
 }
 
-/// Return the precision of float32 matrix products on this thread: the lower one of `cuda.matmul.fp32_precision` and
+/// Return the precision of float32 matrix products in the current context: the lower one of `cuda.matmul.fp32_precision` and
 /// `mkldnn.matmul.fp32_precision`.
 ///
 /// Returns:
 ///     "highest", "high" or "medium", see `set_float32_matmul_precision`.
 #[pyfunction]
-fn get_float32_matmul_precision() -> &'static str {
-    MatmulPrecision::get().name()
+fn get_float32_matmul_precision(py: Python<'_>) -> &'static str {
+    sync(py).matmul_precision().name()
 }
 
 /// Set the precision of float32 matrix products: assign `cuda.matmul.fp32_precision` and

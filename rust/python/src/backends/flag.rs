@@ -13,6 +13,7 @@ use pyo3::types::{PyDict, PyTuple};
 use super::scopes::FlagScope;
 use super::values;
 use crate::call_site;
+use crate::context::sync;
 use crate::errors::IntoPyResult;
 use crate::raw_types::{HeapType, Method, catch_panic, ffi_ptr};
 
@@ -29,8 +30,8 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
         .attribute(c"name", c"The dotted name.", name, None, std::ptr::null_mut())
         .attribute(
             c"value",
-            c"The active value on this thread.\n\n\
-            Assigning sets the flag in the innermost scope of this thread that sets it, else for the process.\n\
+            c"The active value in the current context.\n\n\
+            Assigning sets the flag in the innermost open scope that sets it, else for the process.\n\
             `del` unsets the flag.\n\n\
             Raises:\n    FlagTypeError: The value has the wrong type.\n\
             \x20   FlagValueError: The flag does not accept the value.\n\
@@ -42,7 +43,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
         .method(
             c"override",
             c"override($self, /, value)\n--\n\n\
-            Return a context manager and decorator that sets the flag for this thread.\n\n\
+            Return a context manager and decorator that sets the flag in the context that enters it.\n\n\
             Args:\n    value: The value.\n\n\
             Raises:\n    FlagTypeError: The value has the wrong type.\n\
             \x20   FlagValueError: The flag does not accept the value.",
@@ -124,7 +125,9 @@ unsafe extern "C" fn name(object: *mut ffi::PyObject, _: *mut c_void) -> *mut ff
 unsafe extern "C" fn value(object: *mut ffi::PyObject, _: *mut c_void) -> *mut ffi::PyObject {
     // SAFETY: an attribute of the class.
     let spec = unsafe { spec_of(object) };
-    catch_panic(|| values::new_reference(spec.read()))
+    // SAFETY: the interpreter called this function, so this thread is attached.
+    let py = unsafe { Python::assume_attached() };
+    catch_panic(|| values::new_reference(sync(py).read(spec)))
 }
 
 unsafe extern "C" fn set_value(

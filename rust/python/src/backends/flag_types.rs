@@ -15,6 +15,7 @@ use pyo3::types::{PyDict, PyList, PyModule, PySet, PyString, PyTuple, PyType};
 use super::flag_names::FlagNames;
 use super::{flag_names, values};
 use crate::args::extract_str;
+use crate::context::sync;
 use crate::errors::{new_exception, new_type_error, type_name};
 use crate::raw_types::{HeapType, Method, catch_panic, ffi_ptr, ffi_status};
 
@@ -112,7 +113,7 @@ fn class_of<'py>(
         class =
             unsafe { class.slot(ffi::Py_tp_getattro, get_or_suggest as ffi::getattrofunc as *mut c_void) };
         let doc = format!(
-            "The flags of `backends.{owner}`. Reading one returns its value on this thread; assigning sets it."
+            "The flags of `backends.{owner}`. Reading one returns its value in the current context; assigning sets it."
         );
         class = class.doc(&zero_ended(&doc)?);
         return Ok((class.build(py, &py.get_type::<PyAny>())?, namespace));
@@ -264,7 +265,9 @@ unsafe fn spec_of(closure: *mut c_void) -> &'static FlagSpec {
 unsafe extern "C" fn read(_owner: *mut ffi::PyObject, closure: *mut c_void) -> *mut ffi::PyObject {
     // SAFETY: this getter is registered with such a closure.
     let spec = unsafe { spec_of(closure) };
-    catch_panic(|| values::new_reference(spec.read()))
+    // SAFETY: the interpreter called this function, so this thread is attached.
+    let py = unsafe { Python::assume_attached() };
+    catch_panic(|| values::new_reference(sync(py).read(spec)))
 }
 
 /// Assigns a flag, or unsets it if `value` is null (`del`).

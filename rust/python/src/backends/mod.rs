@@ -15,6 +15,8 @@ use pyo3::prelude::*;
 
 use crate::submodule::submodule;
 
+pub(crate) use scopes::{dict_of, scope_of};
+
 pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     let module = submodule(parent, "backends")?;
     flag_types::register(&module)?;

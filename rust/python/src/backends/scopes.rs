@@ -6,17 +6,45 @@ use interlock::base::mutex::Mutex;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyInt, PyString, PyTuple, PyType};
+use pyo3::{PyTraverseError, PyVisit};
 
 use super::values::{from_py, named, named_values, object};
 use crate::args::extract_dict;
 use crate::autograd::decorated;
+use crate::context::traverse_scope;
 use crate::errors::IntoPyResult;
 use crate::{call_site, scope_debug, switches};
 
 /// The result of `__reduce__`: a class and its arguments.
 type Reduced<'py, Arguments> = (Bound<'py, PyType>, Arguments);
 
-/// A context manager and decorator that sets flags for the current thread, as `backends.override` and the `flags`
+/// Builds a scope from a dict of names and values, an argument of a function.
+pub(crate) fn scope_of(
+    function: &str,
+    values: &Bound<'_, PyDict>,
+    purpose: Purpose,
+) -> PyResult<backends::FlagScope> {
+    let py = values.py();
+    let mut scope = FlagScopeBuilder::new(purpose, values.len());
+    for (spec, given) in named_values(function, values)? {
+        scope.add(spec, &given).into_py_result(py)?;
+    }
+    Ok(scope.build(call_site::current_if_tracing(py)))
+}
+
+/// Returns a dict of names and values, which [`scope_of`] accepts as a copy.
+pub(crate) fn dict_of<'py>(
+    py: Python<'py>,
+    flags: Vec<(&'static str, backends::Value)>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let values = PyDict::new(py);
+    for (name, value) in flags {
+        values.set_item(name, object(py, value)?)?;
+    }
+    Ok(values)
+}
+
+/// A context manager and decorator that sets flags in the current context, as `backends.override` and the `flags`
 /// functions return it. It can be entered again, and on other threads.
 ///
 /// Args:
@@ -40,22 +68,14 @@ impl FlagScope {
         values: &Bound<'_, PyAny>,
         #[pyo3(from_py_with = switches::flag_scope::copied)] copied: bool,
     ) -> PyResult<Self> {
-        let (py, values) = (values.py(), extract_dict(values, "FlagScope: values")?);
+        let values = extract_dict(values, "FlagScope: values")?;
         let purpose = if copied { Purpose::Copied } else { Purpose::Named };
-        let mut scope = FlagScopeBuilder::new(purpose, values.len());
-        for (spec, given) in named_values("FlagScope", values)? {
-            scope.add(spec, &given).into_py_result(py)?;
-        }
-        Ok(FlagScope(scope.build(call_site::current_if_tracing(py))))
+        Ok(FlagScope(scope_of("FlagScope", values, purpose)?))
     }
 
     /// A copy has the same values and is not open.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py, (Bound<'py, PyDict>, bool)>> {
-        let values = PyDict::new(slf.py());
-        for (name, value) in slf.get().0.values() {
-            values.set_item(name, object(slf.py(), value)?)?;
-        }
-        Ok((slf.get_type(), (values, true)))
+        Ok((slf.get_type(), (dict_of(slf.py(), slf.get().0.values())?, true)))
     }
 
     fn __repr__(&self) -> String {
@@ -65,7 +85,11 @@ impl FlagScope {
     }
 
     fn __enter__(&self, py: Python<'_>) -> PyResult<()> {
-        scope_debug::enter(py, self.0.scope(), || self.0.enter())
+        scope_debug::enter(py, self.0.scope(), || self.0.try_enter())
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        traverse_scope(self.0.scope(), &visit)
     }
 
     #[pyo3(signature = (*_error))]
@@ -75,7 +99,7 @@ impl FlagScope {
 
     #[pyo3(signature = (function, /))]
     fn __call__<'py>(slf: &Bound<'py, Self>, function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        // Calls use their own scope: an exit of this one must find the thread that entered it.
+        // Calls use their own scope: an exit of this one must find the layer that it pushed.
         let calls = Bound::new(slf.py(), FlagScope(slf.get().0.clone_unentered()))?;
         decorated(calls.as_any(), function)
     }

@@ -27,7 +27,7 @@ pub(crate) fn set_operations(operations: Operations) {
     let _ = OPERATIONS.set(Box::new(operations));
 }
 
-/// Return the choice of a kernel for a call on this thread now, without running it.
+/// Return the choice of a kernel for a call in the current context now, without running it.
 ///
 /// The kernel that is chosen may still refuse when it runs; the next one is then tried.
 ///

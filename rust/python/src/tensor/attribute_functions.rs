@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 
 use super::Tensor;
 use super::args::{extract_object, extract_tensor};
+use crate::context::sync;
 use crate::errors::IntoPyResult;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -74,6 +75,7 @@ fn is_signed(input: &Bound<'_, PyAny>) -> PyResult<bool> {
 #[pyfunction]
 fn detach_<'py>(input: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Tensor>> {
     let tensor = extract_object("detach_: input", input)?;
+    sync(input.py());
     tensor.get().0.detach_().into_py_result(input.py())?;
     Ok(tensor)
 }

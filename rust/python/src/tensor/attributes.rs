@@ -12,6 +12,7 @@ use super::identity::{remember_tensor, tensor_object};
 use super::node::grad_fn_object;
 use super::{Tensor, maybe_detach, run_op, work_size};
 use crate::accelerator::{Device, parse};
+use crate::context::sync;
 use crate::errors::{IntoPyResult, new_exception, new_type_error};
 use crate::switches;
 
@@ -215,6 +216,7 @@ impl Tensor {
     #[setter]
     fn set_requires_grad(&self, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let requires_grad = switches::extract_bool("Tensor", "requires_grad", value)?;
+        sync(value.py());
         self.0.set_requires_grad(requires_grad).into_py_result(value.py())
     }
 
@@ -236,6 +238,7 @@ impl Tensor {
         slf: Bound<'_, Self>,
         #[pyo3(from_py_with = switches::requires_grad_::requires_grad)] requires_grad: bool,
     ) -> PyResult<Bound<'_, Self>> {
+        sync(slf.py());
         let set = slf.get().0.set_requires_grad(requires_grad);
         set.map_err(|error| error.during("requires_grad_")).into_py_result(slf.py())?;
         remember_tensor(&slf)?;
@@ -351,6 +354,7 @@ impl Tensor {
     ///     >>> x.detach_().is_leaf
     ///     True
     fn detach_(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
+        sync(slf.py());
         slf.get().0.detach_().into_py_result(slf.py())?;
         Ok(slf)
     }

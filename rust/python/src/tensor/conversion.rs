@@ -1,12 +1,12 @@
 //! Functions that convert numbers, sequences, arrays and other tensors to tensors.
 
-use interlock::accelerator::default_device;
 use interlock_tensor::Placement;
 use pyo3::prelude::*;
 
 use super::args::{OptionalArg, extract_dtype, placement};
 use super::creation::build;
 use super::{Tensor, from_data, numpy};
+use crate::context::sync;
 use crate::detach::detach;
 use crate::errors::{IntoPyResult, new_type_error};
 use crate::switches;
@@ -66,7 +66,7 @@ fn tensor(
 /// Returns the placement of a tensor with the numbers of `data` if no device is passed: the default device, or the
 /// device of `data` if it is a tensor and no default device is set.
 fn default_placement(data: &Bound<'_, PyAny>) -> Placement {
-    match (Placement::from(default_device()), data.cast::<Tensor>()) {
+    match (Placement::from(sync(data.py()).default_device()), data.cast::<Tensor>()) {
         (Placement::Cpu, Ok(tensor)) => tensor.get().0.device().into(),
         (placement, _) => placement,
     }

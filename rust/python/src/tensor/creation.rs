@@ -1,6 +1,5 @@
 //! Functions that create tensors.
 
-use interlock::accelerator::default_device;
 use interlock_tensor::{DType as CoreDType, EMPTY, EmptyCall, Result, Tensor as CoreTensor, TensorOptions};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -13,6 +12,7 @@ use super::args::{
 use super::dtype::DType;
 use super::identity::remember_tensor;
 use super::{Explained, Tensor};
+use crate::context::sync;
 use crate::detach::detach;
 use crate::dispatch::Call;
 use crate::errors::IntoPyResult;
@@ -283,7 +283,8 @@ pub(super) fn tensor_options(
     pin_memory: bool,
 ) -> PyResult<TensorOptions> {
     let dtype = extract_dtype(op, dtype)?.unwrap_or(default_dtype);
-    Ok(TensorOptions { dtype, placement: placement(py, op, device, pin_memory, default_device().into())? })
+    let default = sync(py).default_device();
+    Ok(TensorOptions { dtype, placement: placement(py, op, device, pin_memory, default.into())? })
 }
 
 /// Return random numbers that are uniformly distributed from 0 to 1 (exclusive).

@@ -26,8 +26,8 @@ use crate::switches;
 const VERSION: (u32, u32) = (1, 0);
 
 /// Returns an error for a tensor whose operations are recorded.
-fn check_not_recorded(op: &str, tensor: &CoreTensor) -> PyResult<()> {
-    if is_recorded(tensor) {
+fn check_not_recorded(py: Python<'_>, op: &str, tensor: &CoreTensor) -> PyResult<()> {
+    if is_recorded(py, tensor) {
         let message = format!("{op}: the tensor must not require grad; detach() it first");
         return Err(PyBufferError::new_err(message));
     }
@@ -105,7 +105,7 @@ impl Tensor {
         let dl_device = dlpack::extract_pair(dl_device, "__dlpack__: dl_device")?;
         let argument = "Tensor.__dlpack__: stream";
         let stream = extract_optional_int(stream, argument, "the handle of a stream")?;
-        check_not_recorded("__dlpack__", &self.0)?;
+        check_not_recorded(py, "__dlpack__", &self.0)?;
         let (tensor, is_copy) = exported(py, &self.0, dl_device, copy)?;
         // The layout of an alias does not change, also if another thread resizes the tensor.
         let tensor = tensor.detach();
@@ -184,7 +184,7 @@ pub(super) fn from_dlpack(
     let (py, op) = (ext_tensor.py(), "from_dlpack");
     let source = match ext_tensor.cast::<Tensor>() {
         Ok(tensor) => {
-            check_not_recorded(op, &tensor.get().0)?;
+            check_not_recorded(py, op, &tensor.get().0)?;
             tensor.get().0.detach()
         }
         Err(_) => import(ext_tensor, device, copy)?,

@@ -6,6 +6,7 @@ use interlock_tensor::{
 use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 
+use crate::context::sync;
 use crate::detach::detach;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
 
@@ -30,6 +31,7 @@ pub(super) fn from_data(
     dtype: Option<CoreDType>,
 ) -> PyResult<CoreTensor> {
     let py = data.py();
+    sync(py);
     if let Ok(tensor) = data.cast::<Tensor>() {
         let source = tensor.get().0.detach();
         let wanted = dtype.unwrap_or(source.dtype());

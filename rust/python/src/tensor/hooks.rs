@@ -18,8 +18,9 @@ use super::program::{call_program, optional_gradients, optional_tensor, tuple_of
 use super::saved_tensors_hooks::Packed;
 use super::{Tensor, fallible_alloc};
 use crate::deferred_drop::DeferredDrop;
-use crate::detach::{self, attach, call, call_with};
+use crate::detach::{attach, call, call_with};
 use crate::errors::{IntoPyResult, new_exception, new_type_error, shown};
+use crate::traverse;
 
 /// A Python function that a backward pass calls.
 pub(super) struct PyHook(DeferredDrop);
@@ -154,7 +155,7 @@ pub(super) fn traverse_all(
     visit_owned: impl FnOnce(&mut dyn FnMut(&dyn Any)),
 ) -> std::result::Result<(), PyTraverseError> {
     let mut result = Ok(());
-    detach::traverse(|| {
+    traverse::traverse(|| {
         visit_owned(&mut |owned| {
             if result.is_ok() {
                 result = traverse(owned, visit);

@@ -8,6 +8,7 @@ use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PySlice, PyTuple};
 
 use super::args::{PyNumber, extract_int};
 use super::{Tensor, fallible_alloc, from_data, maybe_detach, run_op, scalars, work_size, work_size_of};
+use crate::context::sync;
 use crate::errors::{IntoPyResult, exception};
 use crate::errors::{new_exception, new_type_error, type_name};
 use crate::py_int;
@@ -131,12 +132,14 @@ fn value_to_tensor(value: &Bound<'_, PyAny>, dtype: CoreDType) -> PyResult<CoreT
     })?;
     if dtype.is_half() {
         // As in PyTorch it is rounded, possibly to infinity.
+        sync(py);
         let rounded = CoreTensor::full(&[], number, CoreDType::Float64).and_then(|number| number.cast(dtype));
         return rounded.into_py_result(py);
     }
     if !number.fits(dtype) {
         return Err(exception(py, &Error::OutOfBounds { op, argument: "value", value: number, dtype }));
     }
+    sync(py);
     CoreTensor::full(&[], number, dtype).into_py_result(py)
 }
 

@@ -70,12 +70,14 @@ mod views;
 use interlock_tensor::{Tensor as CoreTensor, check_memory};
 use pyo3::prelude::*;
 
+use crate::context::sync;
 use crate::deferred_drop;
 use crate::detach::detach;
 use crate::dispatch::explain::{self, Explained};
 use crate::errors::IntoPyResult;
 use crate::scope_debug;
 use crate::submodule::submodule;
+pub(crate) use saved_tensors_hooks::traverse_hooks;
 
 /// Operations on at least this many elements detach from the interpreter, so that other Python threads can run.
 const DETACH_THRESHOLD: usize = 4096;
@@ -202,6 +204,7 @@ fn maybe_detach<T: Send>(
     work_size: usize,
     operation: impl FnOnce() -> interlock_tensor::Result<T> + Send,
 ) -> PyResult<T> {
+    sync(py);
     check_memory().into_py_result(py)?;
     if work_size < DETACH_THRESHOLD {
         let result = operation();

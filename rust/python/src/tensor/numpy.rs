@@ -6,7 +6,7 @@
 use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
 
-use interlock::autograd::is_grad_enabled;
+use interlock::autograd::Mode;
 use interlock_tensor::{DType as CoreDType, Error, Tensor as CoreTensor};
 use pyo3::exceptions::{PyBufferError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::ffi;
@@ -15,6 +15,7 @@ use pyo3::prelude::*;
 use super::dtype::NAMES;
 use super::foreign_memory::tensor_over;
 use super::{Tensor, run_op, work_size};
+use crate::context::sync;
 use crate::errors::{IntoPyResult, new_type_error};
 use crate::py_buffer::PyBuffer;
 use crate::switches;
@@ -150,6 +151,7 @@ fn copy_buffer(
     dtype: CoreDType,
     shape: &[usize],
 ) -> PyResult<CoreTensor> {
+    sync(py);
     let tensor = CoreTensor::zeros(shape, dtype).into_py_result(py)?;
     if tensor.numel().checked_mul(dtype.size()) != Some(buffer.bytes()) {
         return Err(PyBufferError::new_err(format!(
@@ -202,8 +204,8 @@ fn device_memory_message(op: &'static str, tensor: &CoreTensor) -> String {
 
 /// Returns whether operations on the tensor are recorded. Other libraries that share its memory would not record
 /// theirs.
-pub(super) fn is_recorded(tensor: &CoreTensor) -> bool {
-    is_grad_enabled() && tensor.requires_grad()
+pub(super) fn is_recorded(py: Python<'_>, tensor: &CoreTensor) -> bool {
+    sync(py).is_on(Mode::Grad) && tensor.requires_grad()
 }
 
 /// Converts values to `isize`, multiplied by a factor.
@@ -246,7 +248,7 @@ impl Tensor {
             )?
         } else if tensor.is_on_device() {
             return Err(PyTypeError::new_err(device_memory_message("numpy", tensor)));
-        } else if is_recorded(tensor) {
+        } else if is_recorded(py, tensor) {
             return Err(PyRuntimeError::new_err(
                 "numpy: the tensor must not require grad, because NumPy records no operations; use detach().numpy()",
             ));
@@ -293,7 +295,7 @@ impl Tensor {
         };
         view.obj = std::ptr::null_mut();
         let tensor = slf.get().0.clone();
-        if is_recorded(&tensor) {
+        if is_recorded(slf.py(), &tensor) {
             return Err(PyBufferError::new_err(
                 "__buffer__: the tensor must not require grad; detach() it first",
             ));

@@ -14,6 +14,7 @@ use super::creation::build;
 use super::dtype;
 use super::identity::remember_tensor;
 use super::{Tensor, from_data};
+use crate::context::sync;
 use crate::errors::{IntoPyResult, new_type_error};
 use crate::switches;
 
@@ -100,6 +101,7 @@ pub(super) fn new_leaf<'py>(
         base.getattr("__new__")?.call1((class, Tensor(tensor)))?.cast_into()?
     };
     if requires_grad {
+        sync(py);
         object.get().0.set_requires_grad(true).into_py_result(py)?;
         // Nodes refer to leaves, and return this object.
         remember_tensor(&object)?;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use interlock::autograd::scope_barrier;
 use interlock_tensor::autograd::{Creator, ForwardStack};
 use interlock_tensor::{Error, ForeignError, Result, Tensor as CoreTensor};
 use pyo3::prelude::*;
@@ -19,7 +20,12 @@ pub(super) fn call_program<T>(work: impl FnOnce(Python<'_>) -> PyResult<T>) -> R
         let message = "a Python function cannot be called after the interpreter was finalized".to_owned();
         Err(Error::Foreign(ForeignError::new(message, Arc::new(()))))
     };
-    attach(|py| work(py).map_err(|raised| foreign_error(py, raised))).unwrap_or_else(finalized)
+    attach(|py| {
+        // Scopes that the function leaves open end here, where the context is at hand.
+        let _barrier = scope_barrier();
+        work(py).map_err(|raised| foreign_error(py, raised))
+    })
+    .unwrap_or_else(finalized)
 }
 
 fn foreign_error(py: Python<'_>, raised: PyErr) -> Error {

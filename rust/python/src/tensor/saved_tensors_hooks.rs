@@ -1,12 +1,15 @@
 //! Hooks that pack saved tensors.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use interlock::autograd::{
     SavedTensorHooksContext, SavedTensorHooksDisabledContext, check_saved_tensor_hooks_enabled,
 };
 use interlock::state::ThreadState as CoreThreadState;
-use interlock_tensor::autograd::{PackedTensor, SavedTensorHooks, own_hooks_of, saved_tensor_hooks_context};
+use interlock_tensor::autograd::{
+    PackedTensor, SavedTensorHooks, own_hooks_of, saved_tensor_hooks_context, visit_own_hooks,
+};
 use interlock_tensor::{Result, Tensor as CoreTensor};
 use once_cell::race::OnceBox;
 use pyo3::exceptions::PyRuntimeError;
@@ -17,12 +20,13 @@ use pyo3::{PyTraverseError, PyVisit};
 use super::Tensor;
 use super::args::extract_tensor;
 use super::program::call_program;
+use crate::context::{ContextState, traverse_scope};
 use crate::deferred_drop::{Clearable, DeferredDrop};
-use crate::detach::{self, call};
+use crate::detach::call;
 use crate::errors::new_type_error;
 use crate::scope_debug;
-use crate::state::{StateScope, ThreadState};
 use crate::switches;
+use crate::traverse;
 
 /// Returns the exception of PyTorch: RuntimeError with the message of the caller.
 fn err_disabled(error: interlock::Error) -> PyErr {
@@ -75,32 +79,36 @@ impl PackedTensor for Packed {
 }
 
 /// Visits the hooks of a captured state if only this state owns them.
-fn traverse_state(state: &CoreThreadState, visit: &PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
+pub(crate) fn traverse_hooks(
+    state: &CoreThreadState,
+    visit: &PyVisit<'_>,
+) -> std::result::Result<(), PyTraverseError> {
     let traverse = || {
         let hooks = own_hooks_of(state).and_then(|hooks| hooks.downcast_ref::<Functions>());
         hooks.map_or(Ok(()), |hooks| hooks.traverse(visit))
     };
-    detach::traverse(traverse).unwrap_or(Ok(()))
+    traverse::traverse(traverse).unwrap_or(Ok(()))
 }
 
 #[pymethods]
-impl ThreadState {
+impl ContextState {
+    /// Visits the hooks of layers that only this value has: their scopes are gone, and no other context shares them.
     fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
-        traverse_state(&self.0, &visit)
-    }
-}
-
-#[pymethods]
-impl StateScope {
-    fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
-        traverse_state(self.0.state(), &visit)
+        let mut result = Ok(());
+        let visit_hooks = |hooks: &dyn Any| {
+            if let (Ok(()), Some(functions)) = (&result, hooks.downcast_ref::<Functions>()) {
+                result = functions.traverse(&visit);
+            }
+        };
+        traverse::traverse(|| visit_own_hooks(&self.0, visit_hooks));
+        result
     }
 }
 
 /// Pack the tensors that operations save for the backward pass, for example to store them on the CPU or on disk.
 ///
-/// A context manager. It applies to the thread that enters it, and to other threads and tasks to which a captured state
-/// is applied. Inside another one, only the inner one is used.
+/// A context manager. It applies to the context that enters it, to copies of that context, and where a captured state is
+/// applied. Inside another one, only the inner one is used.
 ///
 /// Args:
 ///     pack_hook: Called with each tensor that is saved. It returns any object. It must not change the tensor.
@@ -167,14 +175,11 @@ impl SavedTensorsHooks {
         Ok(self.initialized()?.functions.unpack.get(py))
     }
 
-    /// Use the hooks on this thread until `__exit__`.
+    /// Use the hooks in the current context until `__exit__`.
     fn __enter__(&self, py: Python<'_>) -> PyResult<()> {
         let context = &self.initialized()?.context;
         check_saved_tensor_hooks_enabled().map_err(err_disabled)?;
-        scope_debug::enter(py, context.scope(), || {
-            // Enabled, as checked above.
-            let _ = context.enter();
-        })
+        scope_debug::enter(py, context.scope(), || context.enter())
     }
 
     /// Remove the innermost layer of this object.
@@ -184,11 +189,12 @@ impl SavedTensorsHooks {
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
-        let visited = detach::traverse(|| match self.owned_functions() {
+        let visited = traverse::traverse(|| match self.owned_functions() {
             Some(functions) => functions.traverse(&visit),
             None => Ok(()),
         });
-        visited.unwrap_or(Ok(()))
+        visited.unwrap_or(Ok(()))?;
+        self.0.get().map_or(Ok(()), |initialized| traverse_scope(initialized.context.scope(), &visit))
     }
 
     fn __clear__(&self) {
@@ -220,13 +226,10 @@ impl SavedTensorsHooksDisabled {
         Ok(SavedTensorsHooksDisabled(SavedTensorHooksDisabledContext::new(message)))
     }
 
-    /// Disable hooks on this thread until `__exit__`.
+    /// Disable hooks in the current context until `__exit__`.
     fn __enter__(&self, py: Python<'_>) -> PyResult<()> {
         self.0.check().map_err(err_disabled)?;
-        scope_debug::enter(py, self.0.scope(), || {
-            // No hooks are active, as checked above.
-            let _ = self.0.enter();
-        })
+        scope_debug::enter(py, self.0.scope(), || self.0.enter())
     }
 
     /// Remove the innermost layer of this object.

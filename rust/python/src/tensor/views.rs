@@ -11,6 +11,7 @@ use super::args::{
 use super::dtype::{DType, NAMES};
 use super::{Tensor, reduce, run_op, work_size};
 use crate::accelerator::parse;
+use crate::context::sync;
 use crate::errors::{IntoPyResult, new_exception};
 use crate::switches;
 
@@ -34,7 +35,8 @@ impl Tensor {
     ///             [3, 4, 5]])
     #[pyo3(signature = (*args, size = None))]
     fn view(&self, args: &Bound<'_, PyTuple>, size: OptionalArg<'_, '_>) -> PyResult<Tensor> {
-        self.0.view(&extract_ints_or_named("view: shape", args, size)?).map(Tensor).into_py_result(args.py())
+        let shape = extract_ints_or_named("view: shape", args, size)?;
+        view_of(args.py(), || self.0.view(&shape))
     }
 
     /// Return the elements in another shape: a view if possible, else a copy.
@@ -70,10 +72,8 @@ impl Tensor {
     ///     >>> interlock.zeros(2, 3, 4).transpose(0, -1).shape
     ///     (4, 3, 2)
     fn transpose(&self, dim0: &Bound<'_, PyAny>, dim1: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-        self.0
-            .transpose(extract_int("transpose: dim0", dim0)?, extract_int("transpose: dim1", dim1)?)
-            .map(Tensor)
-            .into_py_result(dim0.py())
+        let (first, second) = (extract_int("transpose: dim0", dim0)?, extract_int("transpose: dim1", dim1)?);
+        view_of(dim0.py(), || self.0.transpose(first, second))
     }
 
     /// Return a view with permuted dimensions.
@@ -92,10 +92,8 @@ impl Tensor {
     ///     (4, 2, 3)
     #[pyo3(signature = (*args, dims = None))]
     fn permute(&self, args: &Bound<'_, PyTuple>, dims: OptionalArg<'_, '_>) -> PyResult<Tensor> {
-        self.0
-            .permute(&extract_ints_or_named("permute: dims", args, dims)?)
-            .map(Tensor)
-            .into_py_result(args.py())
+        let given = extract_ints_or_named("permute: dims", args, dims)?;
+        view_of(args.py(), || self.0.permute(&given))
     }
 
     /// Return the transpose of a matrix, as a view. A tensor with fewer dimensions is unchanged.
@@ -103,14 +101,15 @@ impl Tensor {
     /// Raises:
     ///     ShapeError: The tensor has more than two dimensions.
     fn t(&self, py: Python<'_>) -> PyResult<Tensor> {
-        self.0.t().map(Tensor).into_py_result(py)
+        view_of(py, || self.0.t())
     }
 
     /// A view with the dimensions in reverse order.
     #[getter(T)]
     fn reversed(&self, py: Python<'_>) -> PyResult<Tensor> {
-        let order: Vec<i64> = (0i64..).take(self.0.ndim()).collect();
-        self.0.permute(&order.into_iter().rev().collect::<Vec<_>>()).map(Tensor).into_py_result(py)
+        let mut order: Vec<i64> = (0i64..).take(self.0.ndim()).collect();
+        order.reverse();
+        view_of(py, || self.0.permute(&order))
     }
 
     /// Return a view with a new dimension of size 1.
@@ -126,7 +125,8 @@ impl Tensor {
     ///     >>> interlock.zeros(2, 3).unsqueeze(1).shape
     ///     (2, 1, 3)
     fn unsqueeze(&self, dim: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-        self.0.unsqueeze(extract_int("unsqueeze: dim", dim)?).map(Tensor).into_py_result(dim.py())
+        let place = extract_int("unsqueeze: dim", dim)?;
+        view_of(dim.py(), || self.0.unsqueeze(place))
     }
 
     /// Return a view without dimensions of size 1.
@@ -145,7 +145,7 @@ impl Tensor {
     #[pyo3(signature = (dim = None))]
     fn squeeze(&self, py: Python<'_>, dim: Option<&Bound<'_, PyAny>>) -> PyResult<Tensor> {
         let dims = reduce::dims("squeeze: dim", dim)?;
-        squeezed(&self.0, dims.as_deref()).map(Tensor).into_py_result(py)
+        view_of(py, || squeezed(&self.0, dims.as_deref()))
     }
 
     /// Return a view in which dimensions of size 1 are repeated without a copy.
@@ -164,10 +164,8 @@ impl Tensor {
     ///             [2, 2, 2]])
     #[pyo3(signature = (*args, size = None))]
     fn expand(&self, args: &Bound<'_, PyTuple>, size: OptionalArg<'_, '_>) -> PyResult<Tensor> {
-        self.0
-            .expand(&extract_ints_or_named("expand: sizes", args, size)?)
-            .map(Tensor)
-            .into_py_result(args.py())
+        let given = extract_ints_or_named("expand: sizes", args, size)?;
+        view_of(args.py(), || self.0.expand(&given))
     }
 
     /// Return a view at one index of a dimension, without that dimension.
@@ -184,10 +182,8 @@ impl Tensor {
     ///     >>> interlock.tensor([[1, 2], [3, 4]]).select(1, -1)
     ///     tensor([2, 4])
     fn select(&self, dim: &Bound<'_, PyAny>, index: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-        self.0
-            .select(extract_int("select: dim", dim)?, extract_int("select: index", index)?)
-            .map(Tensor)
-            .into_py_result(dim.py())
+        let (first, second) = (extract_int("select: dim", dim)?, extract_int("select: index", index)?);
+        view_of(dim.py(), || self.0.select(first, second))
     }
 
     /// Return a view of the storage with any sizes and strides.
@@ -433,6 +429,12 @@ fn to_options<'py>(
     })
 }
 
+/// Returns a view. What it records depends on the modes, so the current context is looked at first.
+fn view_of(py: Python<'_>, make: impl FnOnce() -> Result<CoreTensor>) -> PyResult<Tensor> {
+    sync(py);
+    make().map(Tensor).into_py_result(py)
+}
+
 /// Removes one dimension, several or all of those of size 1.
 pub(super) fn squeezed(tensor: &CoreTensor, dims: Option<&[i64]>) -> Result<CoreTensor> {
     match dims {
@@ -458,7 +460,7 @@ pub(super) fn strided(
     let offset = storage_offset.map(|offset| extract_int(what, offset)).transpose()?;
     let offset = offset.map(|offset| checked_sizes(py, what, &[offset])).transpose()?;
     let offset = offset.and_then(|offset| offset.first().copied());
-    tensor.as_strided(&sizes, &strides, offset).map(Tensor).into_py_result(py)
+    view_of(py, || tensor.as_strided(&sizes, &strides, offset))
 }
 
 /// Runs an operation and returns the same Python object if it returns the same tensor.

@@ -40,7 +40,9 @@ pub use node::Node;
 pub(crate) use node::{BackwardContext, Gradients, SavedValues};
 pub(crate) use node_builder::{NodeBuilder, is_recording};
 pub use saved_tensor::SavedInput;
-pub use saved_tensor_hooks::{PackedTensor, SavedTensorHooks, own_hooks_of, saved_tensor_hooks_context};
+pub use saved_tensor_hooks::{
+    PackedTensor, SavedTensorHooks, own_hooks_of, saved_tensor_hooks_context, visit_own_hooks,
+};
 use views::retain_grad;
 pub(crate) use views::{check_inplace, grad_fn, rebase_history, track_view, track_view_of_several};
 

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use interlock::autograd::{self, SavedTensorHooksContext};
-use interlock::state::ThreadState;
+use interlock::state::{State, ThreadState};
 
 use crate::{Error, Result, Tensor};
 
@@ -60,8 +60,16 @@ pub fn saved_tensor_hooks_context(hooks: Arc<dyn SavedTensorHooks>) -> SavedTens
 
 /// Returns the hooks of a captured state if only this state owns them, for a garbage collector.
 pub fn own_hooks_of(state: &ThreadState) -> Option<&dyn Any> {
-    let stored = autograd::own_hooks_of(state).filter(|stored| Arc::strong_count(stored) == 1)?;
-    let Stored(hooks) = stored.downcast_ref()?;
+    own_hooks(autograd::own_hooks_of(state)?)
+}
+
+/// Calls `visit` with the hooks of a state of a context that only this state owns, for a garbage collector.
+pub fn visit_own_hooks(state: &State, mut visit: impl FnMut(&dyn Any)) {
+    autograd::visit_own_hooks(state, |stored| own_hooks(stored).into_iter().for_each(&mut visit));
+}
+
+fn own_hooks(stored: &Arc<dyn Any + Send + Sync>) -> Option<&dyn Any> {
+    let Stored(hooks) = Some(stored).filter(|stored| Arc::strong_count(stored) == 1)?.downcast_ref()?;
     (Arc::strong_count(hooks) == 1).then_some(&**hooks)
 }
 

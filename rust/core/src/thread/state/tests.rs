@@ -23,12 +23,18 @@ fn ids(state: &State) -> Vec<u64> {
 #[test]
 fn with_keeps_layers_in_order_of_their_positions() {
     let early = Layer {
-        mark: Mark::new(LayerId::of_number(9), ScopeId::NONE, Some(LayerId::of_number(1))),
+        mark: Mark::new(LayerId::of_number(9), ScopeId::NONE, Some(Position::of_number(0))),
         ..grad(9, false)
     };
     let state = State::EMPTY.with(grad(2, true)).with(grad(5, true)).with(early);
     assert_eq!(ids(&state), [5, 2, 9]);
     assert_eq!((state.summary().modes, depth(&state.head)), (Masked::new(GRAD, GRAD), 3));
+}
+
+#[test]
+fn a_layer_lies_above_those_that_threads_with_higher_ids_entered_before() {
+    let state = State::EMPTY.with(grad(1 << 17, true)).with(grad(3, false)).with(grad(1 << 16, true));
+    assert_eq!(ids(&state), [1 << 16, 3, 1 << 17]);
 }
 
 #[test]
@@ -84,8 +90,8 @@ fn closed_layers_are_merged_only_with_neighbours() {
 
 #[test]
 fn summary_of_an_opaque_layer_hides_the_slots_below() {
-    let opaque = layer(2, Masked::default(), Some(Slots::opaque()));
-    let state = State::EMPTY.with(flag(1, 7)).with(opaque);
+    let state = State::EMPTY.with(flag(1, 7));
+    let state = state.with(layer(2, Masked::default(), Some(Slots::opaque())));
     assert!(state.summary().is_opaque && !state.summary().names_flags());
 }
 

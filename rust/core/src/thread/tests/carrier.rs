@@ -1,6 +1,6 @@
 //! A carrier of contexts in Rust: contexts that are copied and switched, as Python does it.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Mutex};
 
 use crate::thread::carrier::{Receipt, set_carrier};
@@ -13,6 +13,9 @@ pub(super) struct TestContext(Arc<Mutex<State>>);
 thread_local! {
     /// The contexts that this thread has entered, the current one last.
     static ENTERED: RefCell<Vec<TestContext>> = const { RefCell::new(Vec::new()) };
+
+    /// Whether the carrier fails to store states on this thread.
+    static STORES_FAIL: Cell<bool> = const { Cell::new(false) };
 }
 
 impl TestContext {
@@ -67,6 +70,14 @@ pub(super) fn detached<R>(action: impl FnOnce() -> R) -> R {
     result
 }
 
+/// Calls `action` while the carrier fails to store states on this thread, as if memory had run out.
+pub(super) fn without_memory<R>(action: impl FnOnce() -> R) -> R {
+    STORES_FAIL.set(true);
+    let result = action();
+    STORES_FAIL.set(false);
+    result
+}
+
 fn current() -> Option<TestContext> {
     ENTERED.with_borrow(|entered| entered.last().cloned())
 }
@@ -84,7 +95,7 @@ impl Carrier for TestCarrier {
     }
 
     fn store(&self, state: &State) -> Option<Receipt> {
-        let context = current()?;
+        let context = current().filter(|_| !STORES_FAIL.get())?;
         let before = std::mem::replace(&mut *context.0.lock().unwrap(), state.clone());
         Some(Box::new(TestReceipt { context, before }))
     }

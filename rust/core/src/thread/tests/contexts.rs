@@ -212,7 +212,7 @@ fn eager_write_of_a_mode_is_revoked_when_its_object_is_entered() {
         let to_a_layer = ModeContext::new(ModeKind::SetGradEnabled);
         to_a_layer.set(true).unwrap();
         assert!(is_grad_enabled());
-        to_a_layer.revoke_write();
+        to_a_layer.revoke_write().unwrap();
         assert!(!is_grad_enabled());
     });
 }
@@ -280,6 +280,25 @@ fn captured_state_applies_what_is_effective_guards_included() {
         enable_grad_scope().enter();
         state.run(|| assert!(!is_grad_enabled() && !flags::CUDNN_ENABLED.get()));
         assert!(is_grad_enabled() && flags::CUDNN_ENABLED.get());
+    });
+}
+
+#[test]
+fn capture_takes_the_value_and_later_changes_do_not_reach_it() {
+    TestContext::new().run(|| {
+        let scopes: Vec<_> = (0..1000).map(|round| cudnn(round % 2 == 1)).collect();
+        scopes.iter().for_each(FlagScope::enter);
+        let outer = no_grad_scope();
+        outer.enter();
+        let state = ThreadState::capture();
+        write_grad(true);
+        flags::CUDNN_ENABLED.set(false).unwrap();
+        // Ends in every state, and in no captured one.
+        TestContext::new().run(|| scopes.iter().for_each(FlagScope::exit));
+        outer.exit();
+        assert!(is_grad_enabled());
+        let seen = state.run(|| (is_grad_enabled(), flags::CUDNN_ENABLED.get()));
+        assert_eq!(seen, (false, true));
     });
 }
 

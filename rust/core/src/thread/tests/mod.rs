@@ -3,6 +3,7 @@
 mod carrier;
 mod contexts;
 mod devices;
+mod failing_stores;
 #[cfg(not(loom))]
 mod model;
 mod trace;

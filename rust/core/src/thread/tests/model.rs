@@ -11,8 +11,8 @@ use crate::flags::flags::CUDNN_ENABLED;
 use crate::modes::Mode;
 use crate::modes::internal::write_bits;
 use crate::thread::{
-    DeviceSlots, FlagSlots, Masked, ProcessValues, Scope, ScopeGuard, Slots, current_device, look, mode_bits,
-    set_device_slots,
+    DeviceSlots, FlagSlots, Masked, ProcessValues, Scope, ScopeGuard, Slots, ThreadState, current_device,
+    look, mode_bits, set_device_slots,
 };
 
 /// The slots of the programs. A flag is written for the process if no layer sets it.
@@ -50,7 +50,8 @@ enum Action {
     Copy,
     Switch(usize),
     PushGuard(usize),
-    PopGuard,
+    /// Drops a guard: guards may end in any order.
+    DropGuard(usize),
     Write(SlotName, u8),
     WriteDetached(SlotName, u8),
     SetProcess(Option<u8>),
@@ -64,7 +65,7 @@ fn actions() -> impl Strategy<Value = Vec<Action>> {
         2 => Just(Action::Copy),
         4 => (0..6_usize).prop_map(Action::Switch),
         2 => (0..SCOPES).prop_map(Action::PushGuard),
-        2 => Just(Action::PopGuard),
+        2 => (0..6_usize).prop_map(Action::DropGuard),
         3 => (slot(), 0..2_u8).prop_map(|(slot, value)| Action::Write(slot, value)),
         1 => (slot(), 0..2_u8).prop_map(|(slot, value)| Action::WriteDetached(slot, value)),
         1 => prop::option::of(0..2_u8).prop_map(Action::SetProcess),
@@ -209,6 +210,12 @@ fn read() -> [(SlotName, u8); 4] {
     ]
 }
 
+/// Reads the slots that a captured state sets in any case. A flag that no layer sets has the value of the process.
+fn read_of_thread() -> [u8; 3] {
+    let [grad, multithreading, device, _] = read().map(|(_, value)| value);
+    [grad, multithreading, device]
+}
+
 fn write(slot: SlotName, value: u8) -> bool {
     let mode = |bit: u8| write_bits(bit, if value == 1 { bit } else { 0 });
     match slot {
@@ -232,6 +239,8 @@ struct Program {
     contexts: Vec<TestContext>,
     scopes: [Scope; SCOPES],
     guards: Vec<ScopeGuard>,
+    /// The state after each action, with what was read.
+    captured: Vec<(ThreadState, [u8; 3])>,
     model: Model,
 }
 
@@ -241,7 +250,7 @@ impl Program {
         match *action {
             Action::Enter(scope) => {
                 let (modes, slots) = slots_of(&values_of_scope(scope));
-                self.scopes[scope].enter_layer(modes, slots.as_ref());
+                self.scopes[scope].enter_layer(modes, slots.as_ref()).unwrap();
                 model.enter(scope);
             }
             Action::Exit(scope) => {
@@ -260,10 +269,13 @@ impl Program {
                 let below = model.layers().iter().map(|layer| layer.mark).collect();
                 model.guards.push(ModelGuard { values, below });
             }
-            Action::PopGuard => {
-                self.guards.pop();
-                model.guards.pop();
+            Action::DropGuard(index) if !self.guards.is_empty() => {
+                // Most often the innermost one.
+                let index = (self.guards.len() - 1).saturating_sub(index.saturating_sub(2));
+                drop(self.guards.remove(index));
+                model.guards.remove(index);
             }
+            Action::DropGuard(_) => {}
             Action::Write(slot, value) => {
                 assert!(write(slot, value));
                 model.write(slot, value, false);
@@ -295,6 +307,7 @@ impl Program {
                     for (slot, value) in read() {
                         prop_assert_eq!(value, self.model.read(slot), "{:?} after {:?}", slot, action);
                     }
+                    self.captured.push((ThreadState::capture(), read_of_thread()));
                 }
                 Ok(None)
             })?;
@@ -321,6 +334,9 @@ proptest! {
             let result = program.run(&actions);
             // Guards end in the reverse order.
             while program.guards.pop().is_some() {}
+            for (state, seen) in program.captured {
+                prop_assert_eq!(state.run(read_of_thread), seen);
+            }
             result
         });
         result.join().unwrap()?;

@@ -70,12 +70,12 @@ fn install_sets_device_slots_below_open_scopes() {
     on_a_thread(|| {
         set_device_slots(DeviceSlots::of_default_device(Some(META)));
         let open = guard(device(0));
-        state.install();
+        state.install().unwrap();
         assert_eq!(seen(), (Some(0), [None, Some(stream.clone())], None));
         drop(open);
         let nothing = on_a_thread(ThreadState::capture);
         nothing.run(|| {
-            state.install();
+            state.install().unwrap();
             assert_eq!(seen(), NOTHING);
         });
         set_device_slots(device(0));

@@ -84,7 +84,7 @@ impl Object {
     }
 
     fn enter(&self) {
-        self.0.enter_slots(&self.1);
+        self.0.enter_slots(&self.1).unwrap();
     }
 
     fn exit(&self) {

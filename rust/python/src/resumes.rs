@@ -1,0 +1,75 @@
+//! The scope of a decorated generator or coroutine, which is open around each resume.
+
+use interlock::base::mutex::Mutex;
+use interlock::state::{self, Position};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use pyo3::{PyTraverseError, PyVisit};
+
+/// Enters the scope of a decorated generator around each resume: above all scopes but the generator's own.
+///
+/// The generator has the scopes that were entered during its resumes and are still open. A resume enters at the position
+/// of an earlier one, below them, or at the top if there are none in the present context. It is native so that no signal
+/// handler runs between an enter and the block.
+#[pyclass(frozen, module = "interlock._core.state")]
+pub(crate) struct Resumes {
+    /// Returns the scope for one resume.
+    new_scope: Py<PyAny>,
+    places: Mutex<Places>,
+}
+
+/// Where the scope lies, and the scopes of the generator.
+#[derive(Default)]
+struct Places {
+    /// The scope of the present resume.
+    scope: Option<Py<PyAny>>,
+    position: Position,
+    /// Above everything that was open when the present resume began.
+    start: Position,
+    /// The scopes of the generator that were open after the last resume.
+    own: Vec<Position>,
+}
+
+#[pymethods]
+impl Resumes {
+    #[new]
+    fn new(new_scope: Py<PyAny>) -> Self {
+        Resumes { new_scope, places: Mutex::default() }
+    }
+
+    fn __enter__(&self, py: Python<'_>) -> PyResult<()> {
+        let scope = self.new_scope.bind(py).call0()?;
+        let start = state::new_position();
+        let position = {
+            let mut places = self.places.lock();
+            let above =
+                if places.own.is_empty() { Vec::new() } else { state::positions_above(places.position) };
+            if !places.own.iter().any(|own| above.contains(own)) {
+                places.own.clear();
+                places.position = start;
+            }
+            places.start = start;
+            places.position
+        };
+        state::enter_at(position, || scope.call_method0("__enter__"))?;
+        let replaced = self.places.lock().scope.replace(scope.unbind());
+        drop(replaced);
+        Ok(())
+    }
+
+    #[pyo3(signature = (*error))]
+    fn __exit__<'py>(&self, error: &Bound<'py, PyTuple>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let py = error.py();
+        let scope = self.places.lock().scope.take();
+        let result = scope.map(|scope| scope.bind(py).call_method1("__exit__", error)).transpose();
+        let mut places = self.places.lock();
+        let (own, start) = (std::mem::take(&mut places.own), places.start);
+        places.own = state::positions_above(places.position);
+        places.own.retain(|position| *position > start || own.contains(position));
+        result
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.new_scope)
+    }
+}

@@ -1,0 +1,231 @@
+"""Servers of FastAPI and Starlette, whose requests enter scopes in middleware, dependencies and routes."""
+
+import asyncio
+import contextlib
+import contextvars
+import gc
+import itertools
+import json
+import resource
+import socket
+
+import interlock
+import uvicorn
+from interlock import backends
+
+FLAG = "cudnn.benchmark_limit"
+# What a plain variable of the context gives in the same place: what interlock must give.
+variable = contextvars.ContextVar("variable", default=0)
+# Places of scopes, and kinds of routes.
+PLACES = {
+    "fastapi": ("none", "middleware", "def", "async", "route"),
+    "starlette": ("none", "middleware", "route"),
+}
+KINDS = ("def", "async")
+SECONDS_TO_WAIT = 0.002
+
+
+def scope(number):
+    """Return a scope of a flag and a mode for a request."""
+    stack = contextlib.ExitStack()
+    stack.enter_context(backends.override({FLAG: number}))
+    stack.enter_context(interlock.set_grad_enabled(number % 2 == 0))
+    return stack
+
+
+def seen():
+    """Return the state as a request sees it, and the variable beside it."""
+    return [backends.cudnn.benchmark_limit, int(interlock.is_grad_enabled()), variable.get()]
+
+
+class Middleware:
+    """Enters a scope around the requests whose path says so."""
+
+    def __init__(self, app):
+        self.app = app
+
+    async def __call__(self, asgi_scope, receive, send):
+        parts = asgi_scope.get("path", "").split("/")
+        if parts[1:2] != ["middleware"]:
+            return await self.app(asgi_scope, receive, send)
+        number = int(parts[3])
+        variable.set(number)
+        with scope(number):
+            await self.app(asgi_scope, receive, send)
+
+
+def scope_of_route(place, number):
+    """Enter the scope of a route, or none."""
+    if place != "route":
+        return contextlib.nullcontext()
+    variable.set(number)
+    return scope(number)
+
+
+def fastapi_app():
+    import fastapi
+
+    app = fastapi.FastAPI()
+
+    def dependency(number: int):
+        variable.set(number)
+        with scope(number):
+            yield
+
+    async def async_dependency(number: int):
+        variable.set(number)
+        with scope(number):
+            await asyncio.sleep(0)
+            yield
+
+    def add(place, needed):
+        def route(number: int):
+            with scope_of_route(place, number):
+                return seen()
+
+        async def async_route(number: int):
+            with scope_of_route(place, number):
+                await asyncio.sleep(SECONDS_TO_WAIT)
+                return seen()
+
+        for kind, function in (("def", route), ("async", async_route)):
+            depends = [fastapi.Depends(needed)] if needed else []
+            app.get(f"/{place}/{kind}/{{number}}", dependencies=depends)(function)
+
+    for place in PLACES["fastapi"]:
+        add(place, {"def": dependency, "async": async_dependency}.get(place))
+    app.add_middleware(Middleware)
+    return app
+
+
+def starlette_app():
+    from starlette.applications import Starlette
+    from starlette.responses import JSONResponse
+    from starlette.routing import Route
+
+    def add(place):
+        def route(request):
+            with scope_of_route(place, request.path_params["number"]):
+                return JSONResponse(seen())
+
+        async def async_route(request):
+            with scope_of_route(place, request.path_params["number"]):
+                await asyncio.sleep(SECONDS_TO_WAIT)
+                return JSONResponse(seen())
+
+        return [
+            Route(f"/{place}/def/{{number:int}}", route),
+            Route(f"/{place}/async/{{number:int}}", async_route),
+        ]
+
+    app = Starlette(routes=[route for place in PLACES["starlette"] for route in add(place)])
+    app.add_middleware(Middleware)
+    return app
+
+
+def resident_bytes():
+    """Return the memory of this process."""
+    gc.collect()
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * resource.getpagesize()
+
+
+def serve_and_ask(framework, loop, requests):
+    """Send rounds of concurrent requests to a server; return the wrong answers and the growth of memory.
+
+    Server and clients share a loop, so that tasks of both alternate.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 2 * requests + 200
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    connecting = asyncio.Semaphore(64)
+
+    async def ask(address, place, kind, number):
+        async with connecting:
+            reader, writer = await asyncio.open_connection(*address)
+        writer.write(
+            f"GET /{place}/{kind}/{number} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode()
+        )
+        head, _, body = (await reader.read()).partition(b"\r\n\r\n")
+        writer.close()
+        assert head.startswith(b"HTTP/1.1 200 "), head
+        return place, kind, number, json.loads(body)
+
+    async def round_of(address, places):
+        combinations = itertools.cycle(itertools.product(places, KINDS))
+        asked = [ask(address, *next(combinations), number) for number in range(1, requests + 1)]
+        return await asyncio.gather(*asked)
+
+    async def main():
+        app = {"fastapi": fastapi_app, "starlette": starlette_app}[framework]()
+        with socket.create_server(("127.0.0.1", 0), backlog=2048) as listening:
+            server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off"))
+            serving = asyncio.create_task(server.serve(sockets=[listening]))
+            address = listening.getsockname()
+            answers = await round_of(address, PLACES[framework])
+            before = resident_bytes()
+            answers += await round_of(address, PLACES[framework])
+            growth = resident_bytes() - before
+            answers += await round_of(address, ("none",))
+            server.should_exit = True
+            await serving
+        return answers, growth, type(asyncio.get_running_loop()).__module__
+
+    if loop == "uvloop":
+        import uvloop
+
+        answers, growth, module = uvloop.run(main())
+    else:
+        answers, growth, module = asyncio.run(main())
+    default = seen()
+    wrong = []
+    reached = {}
+    for place, kind, number, (limit, grad, plain) in answers:
+        expected = default[:2] if plain == 0 else [plain, int(plain % 2 == 0)]
+        if [limit, grad] != expected or plain not in (0, number) or (place == "none" and plain):
+            wrong.append([place, kind, number, limit, grad, plain])
+        reached.setdefault(f"{place} {kind}", set()).add(plain != 0)
+    reached = {name: sorted(found) for name, found in reached.items()}
+    return {
+        "answers": len(answers),
+        "wrong": wrong,
+        "growth": growth,
+        "reached": reached,
+        "loop": module.split(".")[0],
+    }
+
+
+def ask_the_inference_server(file, loop, requests):
+    """Serve the application of an example; return the distinct answers of requests for each path."""
+    import importlib.util
+
+    async def ask(address, path):
+        reader, writer = await asyncio.open_connection(*address)
+        writer.write(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+        head, _, body = (await reader.read()).partition(b"\r\n\r\n")
+        writer.close()
+        return path, json.dumps([head.split()[1].decode(), json.loads(body)])
+
+    async def main():
+        spec = importlib.util.spec_from_file_location("inference_server", file)
+        example = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(example)
+        paths = ["/predict", "/predict?precision=tf32", "/predict?precision=ieee", "/gradient"]
+        with socket.create_server(("127.0.0.1", 0), backlog=2048) as listening:
+            server = uvicorn.Server(uvicorn.Config(example.app, log_level="warning", lifespan="on"))
+            serving = asyncio.create_task(server.serve(sockets=[listening]))
+            found = {}
+            for path, answer in await asyncio.gather(
+                *[ask(listening.getsockname(), paths[number % 4]) for number in range(requests)]
+            ):
+                found.setdefault(path, set()).add(answer)
+            server.should_exit = True
+            await serving
+        return {path: sorted(map(json.loads, answers)) for path, answers in found.items()}
+
+    if loop == "uvloop":
+        import uvloop
+
+        return uvloop.run(main())
+    return asyncio.run(main())

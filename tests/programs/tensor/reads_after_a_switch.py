@@ -1,0 +1,60 @@
+"""Operations on tensors right after a switch of contexts have the mode and default device of the new one."""
+
+import contextvars
+
+import interlock
+from interlock._core import state as native
+
+
+def properties(result):
+    """Return what the modes and the default device set of a result."""
+    if isinstance(result, interlock.Tensor):
+        node = type(result.grad_fn).__name__ if result.requires_grad else None
+        return (result.requires_grad, result.is_inference(), str(result.device), node)
+    if isinstance(result, tuple | list):
+        return [properties(item) for item in result]
+    return type(result).__name__
+
+
+def outcome(example, operands):
+    """Return the properties of the result of an example, or its error."""
+    try:
+        return properties(eval(example, operands))
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+
+
+def operations(examples):
+    """Print the names of examples whose result depends on the state that the thread saw before the switch."""
+    contexts = [contextvars.Context() for _ in range(3)]
+    no_grad, default_device = interlock.no_grad(), interlock.device("meta")
+    contexts[1].run(no_grad.__enter__)
+    contexts[2].run(interlock.inference_mode().__enter__)
+    contexts[2].run(default_device.__enter__)
+    found, differ = [], set()
+    for name, example in examples.items():
+        expected = []
+        for context in contexts:
+            context.run(native.sync)
+            expected.append(context.run(outcome, example, operands_of()))
+        if any(result != expected[0] for result in expected):
+            differ.add(name)
+        for context, result in zip(contexts, expected, strict=True):
+            for other in contexts:
+                operands = operands_of()
+                other.run(native.sync)
+                if context.run(outcome, example, operands) != result:
+                    found.append(name)
+    print(len(differ) > 100, sorted(set(found)))
+
+
+def operands_of():
+    """Return the operands of the examples of operations."""
+    context = contextvars.Context()
+    return context.run(new_operands)
+
+
+def new_operands():
+    x, y = (interlock.ones(2, 2).requires_grad_() for _ in range(2))
+    classes, mask = interlock.tensor([0, 1]), interlock.tensor([True, False])
+    return {"T": interlock, "x": x, "y": y, "classes": classes, "mask": mask, "options": {}}
