@@ -68,7 +68,7 @@ OF_PYTHON = re.compile(
     r"|\.(Level|Source|Extent|_Unchanged|\w+Backend|NumberedEnum)(?!\.\w)|\.Snapshot(?!\.)|\.FunctionMeta\b"
     # Only a pickle calls it; the constructor of `ThreadPoolExecutor`.
     r"|\._restored$|\.Executor(?!\.)"
-    # Only Python calls them, with a name or a text.
+    # Only Python calls them, with a name, a text or a buffer.
     r"|\.__getattr__$|\.__format__$|\.__(release_)?buffer__$|\.(AllocatorConfig|cuFFT\w+|settings\.\w+)\.__\w+attr__$"
     # Only `interlock.settings` calls them.
     r"|\.integrations\.|\.settings\.(_|Enabled$)"

@@ -2,7 +2,7 @@
 
 use crate::Result;
 use crate::device::{Device, DeviceIndex};
-use crate::flags::internal::write_unless_frozen;
+use crate::flags::write_unless_frozen;
 use crate::modes::{Mode, inference_bits};
 use crate::thread::{Masked, ProcessValues};
 

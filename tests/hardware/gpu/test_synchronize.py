@@ -8,7 +8,7 @@ from tests.hardware.gpu import processes
 
 pytestmark = pytest.mark.gpu
 
-# Those of the program.
+# The keys of `WAITS` in `tests/programs/gpu/kernels.py`.
 WAITS = ("stream", "event", "device", "copy")
 
 

@@ -22,6 +22,7 @@ accelerator.synchronize()
 
 
 back = bytearray(4)
+# Functions and no texts: after an interrupt in `exec` CPython exits with its signal, also if the program caught it.
 WAITS = {
     "stream": lambda _: stream.synchronize(),
     "event": lambda event: event.synchronize(),

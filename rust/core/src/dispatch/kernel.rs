@@ -8,8 +8,7 @@ use super::numerics::{HalfSum, Numerics, Sums};
 use super::operation::Operation;
 use super::record::{Considered, Outcome, Reason};
 use crate::flags::{Flag, FlagValue, FlagWord, Node};
-use crate::libraries::Library;
-use crate::libraries::internal::Presence;
+use crate::libraries::{Library, Presence};
 
 /// The reason why a kernel that was chosen computes no result.
 ///

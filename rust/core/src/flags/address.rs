@@ -58,6 +58,7 @@ pub fn of_id(id: u32) -> Option<&'static FlagSpec> {
     own.or_else(|| registry::spec(number.checked_sub(flags.len() + aliases.len())?))
 }
 
+#[doc(hidden)]
 impl FlagSpec {
     /// Returns the id, which is valid until the process exits.
     pub fn id(&'static self) -> u32 {

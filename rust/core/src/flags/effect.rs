@@ -1,7 +1,6 @@
 //! The operations and libraries that a flag affects.
 
-use crate::libraries::Library;
-use crate::libraries::internal::Presence;
+use crate::libraries::{Library, Presence};
 
 /// The operations and libraries that a flag affects.
 ///

@@ -67,6 +67,7 @@ pub use store::{epoch, layer_epoch};
 pub use table::{MODULES, find, flag_specs, own_flag_specs};
 pub use value::{Float, InputValue, Value};
 pub use write::assign;
+pub(crate) use write::write_unless_frozen;
 pub use write_log::{LoggedWrite, recent_writes};
 
 #[doc(hidden)]

@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 use loader::{Handle, Loaded};
 pub(crate) use num_threads::set_library_threads;
 pub use openmp::{OpenMpRuntime, openmp_runtimes};
+pub(crate) use presence::Presence;
 use presence::SearchResult;
 use search::SearchPaths;
 pub use table::{

@@ -22,7 +22,7 @@ const TOO_LONG: Duration = Duration::from_secs(60);
 pub struct Rig {
     pub driver: Arc<dyn DriverRuntime>,
     /// Pinned memory of [`Rig::read`]. It is freed at the end, because that may wait for work that a latch blocks.
-    read: Mutex<Vec<Arc<Memory>>>,
+    copies: Mutex<Vec<Arc<Memory>>>,
 }
 
 impl Rig {
@@ -31,7 +31,7 @@ impl Rig {
     }
 
     pub fn of(driver: Arc<dyn DriverRuntime>) -> Self {
-        Rig { driver, read: Mutex::default() }
+        Rig { driver, copies: Mutex::default() }
     }
 
     /// Returns a rig, or `None` if the driver does not support captures.
@@ -130,7 +130,7 @@ impl Rig {
         self.copy(stream, &copy, memory);
         self.finish(stream);
         let content = copy.content();
-        self.read.lock().unwrap().push(copy);
+        self.copies.lock().unwrap().push(copy);
         content
     }
 

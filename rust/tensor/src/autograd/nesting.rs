@@ -107,13 +107,14 @@ pub(super) fn run<T: Send>(op: &'static str, pass: impl FnOnce() -> Result<T> + 
         return Err(Error::NestedPasses { op, limit: LIMIT });
     }
     let fits = stack::remaining().is_none_or(|bytes| bytes >= STACK_BYTES);
-    let can_move = || PASS_THREADS.get().is_none_or(|threads| (threads.are_usable)());
-    if fits && (open.here < THREAD_LIMIT || !can_move()) {
+    let must_move = !fits || open.here >= THREAD_LIMIT;
+    let moves = must_move && PASS_THREADS.get().is_none_or(|threads| (threads.are_usable)());
+    if fits && !moves {
         let _open = OpenPass::begin();
         return pass();
     }
-    let result = if can_move() { run_on_own_thread(open.total, pass) } else { None };
-    result.unwrap_or(Err(Error::NestedPasses { op, limit: open.total }))
+    let result = if moves { run_on_own_thread(open.total, pass) } else { None };
+    result.unwrap_or(Err(Error::NoStackForPass { op, open: open.total }))
 }
 
 /// Runs a pass inside of `open` others on a new thread with the state of this one. Returns `None` if it cannot be
@@ -197,6 +198,11 @@ mod tests {
         threads
     }
 
+    fn distinct(mut threads: Vec<ThreadId>) -> usize {
+        threads.dedup();
+        threads.len()
+    }
+
     fn on_stack<T: Send + 'static>(bytes: usize, work: impl FnOnce() -> T + Send + 'static) -> T {
         std::thread::Builder::new().stack_size(bytes).spawn(work).unwrap().join().unwrap()
     }
@@ -215,10 +221,6 @@ mod tests {
 
     #[test]
     fn passes_move_to_another_thread_after_60_and_where_the_stack_is_small() {
-        let distinct = |mut threads: Vec<ThreadId>| {
-            threads.dedup();
-            threads.len()
-        };
         assert_eq!(distinct(on_stack(8 << 20, || nested(THREAD_LIMIT).unwrap())), 1);
         assert_eq!(distinct(on_stack(8 << 20, || nested(THREAD_LIMIT + 1).unwrap())), 2);
         // The first pass does not fit either.
@@ -234,17 +236,16 @@ mod tests {
             static ENDS: Cell<bool> = const { Cell::new(false) };
         }
         set_pass_threads(PassThreads { are_usable: || !ENDS.get(), run: |pass| pass() });
-        let mut threads = on_stack(16 << 20, || {
+        let threads = on_stack(16 << 20, || {
             ENDS.set(true);
             nested(THREAD_LIMIT + 1).unwrap()
         });
-        threads.dedup();
-        assert_eq!(threads.len(), 1);
+        assert_eq!(distinct(threads), 1);
         let refused = on_stack(100 << 10, || {
             ENDS.set(true);
             run("backward", || Ok(()))
         });
-        assert_eq!(refused, Err(Error::NestedPasses { op: "backward", limit: 0 }));
+        assert_eq!(refused, Err(Error::NoStackForPass { op: "backward", open: 0 }));
     }
 
     #[test]

@@ -138,6 +138,11 @@ impl fmt::Display for Error {
             Error::NestedPasses { op, limit } => {
                 write!(f, "{op}: at most {limit} backward passes can run inside of each other")
             }
+            Error::NoStackForPass { op, open } => write!(
+                f,
+                "{op}: the stack of this thread is too small for a backward pass inside of {open} others, and no \
+                 other thread can run it"
+            ),
             Error::OneBackward { node, cure } => {
                 write!(f, "{node}: the backward pass cannot be recorded (create_graph=True); {cure}")
             }

@@ -291,6 +291,13 @@ pub enum Error {
         /// The largest number.
         limit: usize,
     },
+    /// A backward pass for which the stack is too small, where no other thread can be used.
+    NoStackForPass {
+        /// The operation.
+        op: &'static str,
+        /// The number of open passes.
+        open: usize,
+    },
     /// A recorded backward pass through an operation whose backward function cannot be differentiated.
     OneBackward {
         /// The name of the node.
