@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use interlock_core::thread::{self, DeviceSlots, Scope, ScopeGuard, Slots};
+use interlock_core::thread::internal::{self, DeviceSlots, Slots};
+use interlock_core::thread::{Scope, ScopeGuard};
 use interlock_driver::{DeviceIndex, DeviceProperties, MemoryInfo};
 
 use super::accelerator::Accelerator;
@@ -27,7 +28,7 @@ fn current_index_of(accelerator: &Accelerator) -> DeviceIndex {
 /// Returns the index of this thread's current device, 0 if it is not below `count`.
 pub(super) fn current_index_or_zero(count: usize) -> DeviceIndex {
     // A state that was inherited by a fork, or captured, may name a device of an accelerator that had more.
-    thread::current_device().filter(|index| usize::from(*index) < count).unwrap_or(0)
+    internal::current_device().filter(|index| usize::from(*index) < count).unwrap_or(0)
 }
 
 /// Returns the current device of this thread: device 0 until another one is made current.
@@ -50,7 +51,7 @@ pub fn check_device(device: Device, operation: &'static str) -> Result<()> {
 /// Makes a device the current one of this thread, until the innermost open scope that sets it is exited.
 pub fn set_device(device: Device) -> Result<()> {
     let (_, index) = resolve(Some(device), "accelerator.set_device_index")?;
-    Ok(thread::set_device_slots(DeviceSlots::of_device(index))?)
+    Ok(internal::set_device_slots(DeviceSlots::of_device(index))?)
 }
 
 /// Returns the current stream of a device on this thread: its default stream until another one is made current. `None`
@@ -63,7 +64,7 @@ pub fn current_stream(device: Option<Device>) -> Result<Stream> {
 
 pub(super) fn stream_on(accelerator: &'static Accelerator, index: DeviceIndex) -> Result<Stream> {
     // A forked child can't use the streams of its parent.
-    let current = thread::current_stream(index).and_then(Stream::from_slot);
+    let current = internal::current_stream(index).and_then(Stream::from_slot);
     match current.filter(|stream| std::ptr::eq(stream.accelerator(), accelerator)) {
         Some(stream) => Ok(stream),
         None => accelerator.default_stream(index),
@@ -74,7 +75,7 @@ pub(super) fn stream_on(accelerator: &'static Accelerator, index: DeviceIndex) -
 /// innermost open scope that sets it is exited.
 pub fn set_stream(stream: &Stream) -> Result<()> {
     stream.driver()?;
-    Ok(thread::set_device_slots(device_slots_of(stream))?)
+    Ok(internal::set_device_slots(device_slots_of(stream))?)
 }
 
 pub(super) fn device_slots_of(stream: &Stream) -> DeviceSlots {
@@ -165,7 +166,7 @@ pub fn device_guard(device: Device) -> Result<ScopeGuard> {
 
 /// Returns the device on which tensors are created unless one is passed: the CPU until another one is set.
 pub fn default_device() -> Device {
-    thread::default_device().unwrap_or(Device::CPU)
+    internal::default_device().unwrap_or(Device::CPU)
 }
 
 /// Sets the device on which tensors are created unless one is passed, until the innermost open scope that sets it is
@@ -174,7 +175,7 @@ pub fn default_device() -> Device {
 /// # Errors
 /// Fails if a scope of a context that is not at hand sets it.
 pub fn set_default_device(device: Option<Device>) -> Result<()> {
-    Ok(thread::set_device_slots(DeviceSlots::of_default_device(device))?)
+    Ok(internal::set_device_slots(DeviceSlots::of_default_device(device))?)
 }
 
 /// Begins a wait for all work that is queued on a device now. `None` means the current device.

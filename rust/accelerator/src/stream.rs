@@ -7,7 +7,8 @@ use std::sync::{Arc, Weak};
 
 use once_cell::race::OnceBox;
 
-use interlock_core::thread::{ScopeGuard, StreamSlot, ThreadState};
+use interlock_core::thread::internal::StreamSlot;
+use interlock_core::thread::{ScopeGuard, ThreadState};
 use interlock_driver::{
     Copy, DeviceIndex, DriverRuntime, Fill, HostFn, KeepAlive, Owners, PriorityRange, StreamHandle,
     WaitTarget,

@@ -63,7 +63,7 @@ fn describe(spec: &'static FlagSpec) -> InterlockFlag {
         },
         is_read_only: u32::from(spec.is_read_only()),
         word: word.map_or(std::ptr::null(), |word| word.address),
-        open_scopes: state::flag_layers_address(),
+        open_scopes: state::internal::flag_layers_address(),
         bias: word.map_or(0, |word| word.bias),
         name: static_text(spec.name()),
     }

@@ -20,7 +20,7 @@ fn check_bits(entry: &str, decided: u8, modes: u8) -> Result<()> {
 }
 
 pub(crate) unsafe extern "C" fn word_address() -> *const u8 {
-    state::mode_word_address()
+    state::internal::mode_word_address()
 }
 
 pub(crate) unsafe extern "C" fn enter(

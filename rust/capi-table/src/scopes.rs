@@ -2,7 +2,8 @@
 
 use interlock::backends::internal::{FlagScopeBuilder, Purpose};
 use interlock::backends::{FlagScope, SourceLocation};
-use interlock::state::{self, RawGuard, ScopeGuard};
+use interlock::state::ScopeGuard;
+use interlock::state::internal::{self, RawGuard};
 use interlock_capi::sys::*;
 
 use crate::arguments::{Handle, write};
@@ -37,7 +38,11 @@ pub(crate) unsafe fn store_guard(
 
 /// Returns an error if this thread can no longer write modes, devices and streams of its own.
 pub(crate) fn check_thread(entry: &str) -> Result<()> {
-    if state::is_ended() { Err(Failure::ended(&format!("{entry}: nothing can be written"))) } else { Ok(()) }
+    if internal::is_ended() {
+        Err(Failure::ended(&format!("{entry}: nothing can be written")))
+    } else {
+        Ok(())
+    }
 }
 
 pub(crate) unsafe extern "C" fn new(

@@ -7,7 +7,7 @@ use std::thread;
 
 use interlock_core::flags::SourceLocation;
 use interlock_core::modes::{ModeContext, ModeKind};
-use interlock_core::thread::scope_trace::{UnclosedScopes, open_scopes, unclosed_scopes};
+use interlock_core::thread::internal::{UnclosedScopes, open_scopes, unclosed_scopes};
 use interlock_core::thread::{TaskState, ThreadState};
 
 fn site(line: u32) -> SourceLocation {

@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
 use interlock::accelerator::{self, Device};
 use interlock::autograd::Mode;
 use interlock::backends::{FlagSpec, MatmulPrecision, Value};
-use interlock::state::carrier::{self, Carrier, Receipt};
-use interlock::state::{self, Scope, State};
+use interlock::state::Scope;
+use interlock::state::internal::{self, Carrier, Receipt, State};
 use libloading::os::unix::Library;
 use pyo3::exceptions::PyImportError;
 use pyo3::ffi;
@@ -52,7 +52,7 @@ pub(crate) fn register(py: Python<'_>) -> PyResult<()> {
     // A look at a variable that is set is faster: CPython caches its value.
     variable.set(py, &State::EMPTY)?;
     VARIABLE.store(variable, Ordering::Release);
-    carrier::set_carrier(&ContextVar);
+    internal::set_carrier(&ContextVar);
     watch(py);
     Ok(())
 }
@@ -230,8 +230,8 @@ pub(crate) struct Synced<'py>(PhantomData<Python<'py>>);
 pub(crate) fn sync(py: Python<'_>) -> Synced<'_> {
     let value = variable().and_then(|variable| variable.get(py));
     let current = value.as_ref().map_or(&State::EMPTY, |value| &value.get().0);
-    if !state::has_seen(current.serial()) {
-        state::look_at(current);
+    if !internal::has_seen(current.serial()) {
+        internal::look_at(current);
     }
     Synced(PhantomData)
 }
@@ -241,7 +241,7 @@ pub(crate) fn sync(py: Python<'_>) -> Synced<'_> {
 pub(crate) fn leave_if_foreign() {
     // SAFETY: the function only reads a variable.
     if unsafe { ffi::PyGILState_GetThisThreadState() }.is_null() {
-        state::leave_context();
+        internal::leave_context();
     }
 }
 

@@ -1,7 +1,7 @@
 //! The scope of a decorated generator or coroutine, which is open around each resume.
 
 use interlock::base::mutex::Mutex;
-use interlock::state::{self, Position};
+use interlock::state::internal::{self, Position};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use pyo3::{PyTraverseError, PyVisit};
@@ -39,11 +39,11 @@ impl Resumes {
 
     fn __enter__(&self, py: Python<'_>) -> PyResult<()> {
         let scope = self.new_scope.bind(py).call0()?;
-        let start = state::new_position();
+        let start = internal::new_position();
         let position = {
             let mut places = self.places.lock();
             let above =
-                if places.own.is_empty() { Vec::new() } else { state::positions_above(places.position) };
+                if places.own.is_empty() { Vec::new() } else { internal::positions_above(places.position) };
             if !places.own.iter().any(|own| above.contains(own)) {
                 places.own.clear();
                 places.position = start;
@@ -51,7 +51,7 @@ impl Resumes {
             places.start = start;
             places.position
         };
-        state::enter_at(position, || scope.call_method0("__enter__"))?;
+        internal::enter_at(position, || scope.call_method0("__enter__"))?;
         let replaced = self.places.lock().scope.replace(scope.unbind());
         drop(replaced);
         Ok(())
@@ -64,7 +64,7 @@ impl Resumes {
         let result = scope.map(|scope| scope.bind(py).call_method1("__exit__", error)).transpose();
         let mut places = self.places.lock();
         let (own, start) = (std::mem::take(&mut places.own), places.start);
-        places.own = state::positions_above(places.position);
+        places.own = internal::positions_above(places.position);
         places.own.retain(|position| *position > start || own.contains(position));
         result
     }

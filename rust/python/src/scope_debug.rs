@@ -2,8 +2,8 @@
 //! them.
 
 use interlock::backends::writes_are_traced;
-use interlock::state::scope_trace::ExitOrder;
-use interlock::state::{self, Exit, Scope};
+use interlock::state::Scope;
+use interlock::state::internal::{self, Exit, ExitOrder};
 use pyo3::prelude::*;
 
 use crate::call_site;
@@ -33,7 +33,7 @@ pub(crate) fn warn_suspended_scopes(py: Python<'_>) -> PyResult<Synced<'_>> {
     if !is_on() {
         return Ok(synced);
     }
-    for entered in state::newly_suspended(&running_frames(py)) {
+    for entered in internal::newly_suspended(&running_frames(py)) {
         let here = call_site::current(py);
         let message = format!(
             "the scope entered at {entered} is open at {here} too, while the generator that \

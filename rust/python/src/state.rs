@@ -8,7 +8,8 @@ use interlock::accelerator;
 use interlock::autograd::Mode;
 use interlock::backends::SourceLocation;
 use interlock::base::mutex::Mutex;
-use interlock::state::{self, ScopeMark};
+use interlock::state::internal::ScopeMark;
+use interlock::state::{self};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
@@ -48,7 +49,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
 #[pyfunction]
 fn open_scopes(py: Python<'_>) -> PyResult<Vec<String>> {
     scope_debug::check_traced(py, "open_scopes: the lines that enter scopes")?;
-    Ok(state::scope_trace::open_scopes().iter().map(ToString::to_string).collect())
+    Ok(state::internal::open_scopes().iter().map(ToString::to_string).collect())
 }
 
 /// Exit the scopes that are open in this context, as their `__exit__` would: scopes that the context has inherited end
@@ -75,7 +76,7 @@ fn end_open_scopes() -> usize {
 #[pyfunction]
 fn unclosed_scopes() -> (Vec<String>, Vec<String>) {
     let texts = |sites: Vec<SourceLocation>| sites.iter().map(ToString::to_string).collect();
-    let unclosed_scopes = state::scope_trace::unclosed_scopes();
+    let unclosed_scopes = state::internal::unclosed_scopes();
     (texts(unclosed_scopes.ended), texts(unclosed_scopes.still_open))
 }
 

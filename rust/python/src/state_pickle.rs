@@ -4,7 +4,8 @@
 use interlock::accelerator;
 use interlock::autograd::Mode;
 use interlock::backends::internal::Purpose;
-use interlock::state::{DeviceSlots, ThreadState};
+use interlock::state::ThreadState;
+use interlock::state::internal::DeviceSlots;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};

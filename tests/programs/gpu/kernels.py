@@ -22,7 +22,8 @@ accelerator.synchronize()
 
 
 back = bytearray(4)
-# Functions and no texts: after an interrupt in `exec` CPython exits with its signal, also if the program caught it.
+# Functions and no texts: after an interrupt in `exec` CPython exits with its signal, even if a program caught
+# it.
 WAITS = {
     "stream": lambda _: stream.synchronize(),
     "event": lambda event: event.synchronize(),

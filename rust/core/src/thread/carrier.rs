@@ -14,7 +14,6 @@ use super::state::State;
 use crate::{Error, Result};
 
 /// Loads and stores the state of the context in which the calling thread runs.
-#[doc(hidden)]
 pub trait Carrier: Send + Sync {
     /// Returns the state of the current context: [`State::EMPTY`] if none was stored. Returns `None` if this thread has
     /// no context at hand, because it is not attached to the interpreter.
@@ -29,7 +28,6 @@ pub trait Carrier: Send + Sync {
 }
 
 /// The proof of one store, which the carrier recognizes.
-#[doc(hidden)]
 pub type Receipt = Box<dyn Any + Send + Sync>;
 
 static CARRIER: OnceBox<&'static dyn Carrier> = OnceBox::new();
@@ -40,7 +38,6 @@ pub fn positions_above(position: Position) -> Vec<Position> {
 }
 
 /// Installs the carrier of the process, unless there is one.
-#[doc(hidden)]
 pub fn set_carrier(carrier: &'static dyn Carrier) {
     let _present = CARRIER.set(Box::new(carrier));
 }
@@ -104,7 +101,6 @@ impl Context {
 
 /// Looks at the state of the context and at changes from elsewhere, so that reads of this thread are exact until it
 /// switches to another context.
-#[doc(hidden)]
 #[inline]
 pub fn look() {
     if !is_installed() || Context::at_hand().is_none() {
@@ -114,14 +110,12 @@ pub fn look() {
 
 /// Makes a state, which the carrier has just loaded, the one that this thread has seen, and looks at changes from
 /// elsewhere.
-#[doc(hidden)]
 pub fn look_at(state: &State) {
     current::show(state);
 }
 
 /// Drops what this thread has seen of a context, because that has ended: a thread that the interpreter does not know
 /// detaches from it.
-#[doc(hidden)]
 pub fn leave_context() {
     current::show(&State::EMPTY);
 }

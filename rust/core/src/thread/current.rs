@@ -400,7 +400,6 @@ pub(super) fn see() {
 }
 
 /// Returns whether this thread has seen the state of its context with this serial, and all changes from elsewhere.
-#[doc(hidden)]
 #[inline]
 pub fn has_seen(serial: u64) -> bool {
     with_tls(|current| current.seen_serial.get() == serial && current.has_seen_changes())
@@ -444,7 +443,6 @@ impl Drop for Changing {
 
 /// Calls `enter`, in which a scope enters a layer at an earlier position: that of an earlier resume of a generator, so
 /// that scopes that the generator has open remain above.
-#[doc(hidden)]
 pub fn enter_at<R>(position: Position, enter: impl FnOnce() -> R) -> R {
     let replaced = with_tls(|current| current.position.replace(Some(position)));
     let result = enter();
@@ -458,7 +456,6 @@ pub(super) fn take_position() -> Option<Position> {
 }
 
 /// Returns a position above all layers so far; see [`enter_at`].
-#[doc(hidden)]
 pub fn new_position() -> Position {
     Position::next()
 }

@@ -9,14 +9,12 @@ use crate::device::{Device, DeviceIndex};
 /// A stream that is stored in the state of a thread. The crate that owns the type casts it back through [`Any`].
 ///
 /// The destructor may call a driver, so it runs while the thread's state is not borrowed.
-#[doc(hidden)]
 pub trait StreamSlot: Any + Debug + Send + Sync {
     /// The device of the stream.
     fn device_index(&self) -> DeviceIndex;
 }
 
 /// The device slots that a layer decides.
-#[doc(hidden)]
 #[derive(Clone, Debug, Default)]
 pub struct DeviceSlots {
     /// The current device.

@@ -16,7 +16,6 @@ pub(crate) fn any_flag_layer() -> bool {
 
 /// Returns the address of the number of layers that name flags.
 #[cfg(not(loom))]
-#[doc(hidden)]
 pub fn flag_layers_address() -> *const u64 {
     ACTIVE_FLAG_LAYERS.as_ptr()
 }

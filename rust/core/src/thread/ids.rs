@@ -32,7 +32,6 @@ impl TaskId {
 
 /// Identifies a scope; 0 is none. Unique in a process: the address of a dropped scope may be reused while one of its
 /// layers is still open.
-#[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ScopeId(u64);
 
@@ -48,7 +47,6 @@ impl ScopeId {
 
 /// Identifies a layer, or the base of a thread, task or context. Unique in a process, because tasks and contexts move
 /// between threads. Never 0 for a layer.
-#[doc(hidden)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LayerId(u64);
 
@@ -68,7 +66,6 @@ impl LayerId {
 
 /// Orders the layers of a state: a layer lies above those that were entered before, also on other threads. The ids of
 /// layers don't order them, because each thread takes its ids from a block of its own.
-#[doc(hidden)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position(u64);
 

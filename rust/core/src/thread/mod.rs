@@ -5,24 +5,25 @@
 //! order. Layers belong either to a context or to a thread:
 //!
 //! - A [`Scope`] that is entered with a context at hand pushes a layer in the [`State`] of that context, an immutable
-//!   value that a [`Carrier`] stores. Copying a context copies the state, and later changes of one do not reach the other. An exit
-//!   in the context that entered removes the layer there; an exit anywhere else ends it in every state.
+//!   value that a [`Carrier`](internal::Carrier) stores. Copying a context copies the state, and later changes of one do
+//!   not reach the other. An exit in the context that entered removes the layer there; an exit anywhere else ends it in
+//!   every state.
 //! - A [`ScopeGuard`], and a scope that is entered without a context at hand, pushes a layer on its thread. It lies above
 //!   the layers of the context in which it was made and below all others. A [`TaskState`] replaces the layers of the
 //!   thread during each step of a task.
 //!
 //! A write without a scope changes the innermost layer that sets the slot, else a base: the base of the context, or of
-//! the thread if no context is at hand; for flags, the value of the process. Below the bases are the values of the process.
+//! the thread if no context is at hand; for flags, the value of the process. Below the bases are the values of the
+//! process.
 //!
 //! Readers load what this thread has last looked at ([`look`]), with one load. The files use each other in this order,
 //! later ones the earlier: values of a layer (`masked`, `mode_bits`, `flag_slots`, `device_slots`, `slots`), `ids`,
-//! `changes`, `process`, `scope_trace`, `base`, `summary`, `state`, `captured_slots`, `mailbox`, `guards`, `view`, `current`, `reads`,
-//! `native`, `carrier`, `writes`, `scope`, `thread_state`, `task`. None stores a Python object.
+//! `changes`, `process`, `scope_trace`, `base`, `summary`, `state`, `captured_slots`, `mailbox`, `guards`, `view`,
+//! `current`, `reads`, `native`, `carrier`, `writes`, `scope`, `thread_state`, `task`. None stores a Python object.
 
 mod base;
 mod captured_slots;
-#[doc(hidden)]
-pub mod carrier;
+mod carrier;
 mod changes;
 mod current;
 mod device_slots;
@@ -39,8 +40,7 @@ mod native;
 mod process;
 mod reads;
 mod scope;
-#[doc(hidden)]
-pub mod scope_trace;
+mod scope_trace;
 mod slots;
 mod state;
 mod summary;
@@ -53,40 +53,40 @@ mod thread_state;
 mod view;
 mod writes;
 
-#[doc(hidden)]
-pub use carrier::{Carrier, leave_context, look, look_at, positions_above};
-#[doc(hidden)]
-pub use current::{enter_at, has_seen, new_position};
-#[doc(hidden)]
-pub use device_slots::{DeviceSlots, StreamSlot};
-#[cfg(not(loom))]
-#[doc(hidden)]
-pub use flag_slots::flag_layers_address;
+pub(crate) use carrier::look;
+pub(crate) use device_slots::{DeviceSlots, StreamSlot};
 pub(crate) use flag_slots::{FlagId, FlagSlots, NodeMask, Slot, any_flag_layer};
-pub(crate) use ids::ThreadId;
-#[doc(hidden)]
-pub use ids::{LayerId, Position, ScopeId};
+pub(crate) use ids::{LayerId, ScopeId, ThreadId};
 #[cfg(loom)]
 #[cfg(test)]
 pub(crate) use mailbox::MAILBOXES;
 pub(crate) use masked::Masked;
 pub(crate) use process::ProcessValues;
 pub(crate) use reads::{
-    are_devices_set, flag_may_be_scoped, is_mode_set, layer_changes, mode_word, scoped_flag, scoped_tree,
-    this_thread,
+    are_devices_set, current_device, default_device, flag_may_be_scoped, is_mode_set, layer_changes,
+    mode_word, scoped_flag, scoped_tree, this_thread,
 };
-#[doc(hidden)]
-pub use reads::{current_device, current_stream, default_device, is_ended, mode_word_address};
-#[doc(hidden)]
-pub use scope::{EndedScopes, Exit, RawGuard, ScopeMark, newly_suspended};
 pub use scope::{Scope, ScopeBarrier, ScopeGuard};
 pub(crate) use scope::{recording, saved_tensor_hooks};
-#[doc(hidden)]
-pub use slots::Slots;
-#[doc(hidden)]
-pub use state::State;
+pub(crate) use slots::Slots;
+pub(crate) use state::State;
 pub use task::{TaskState, WithState};
 pub use thread_state::{StateScope, ThreadState};
-#[doc(hidden)]
-pub use writes::set_device_slots;
 pub(crate) use writes::{WrittenMode, restore_mode, scoped_site, write_mode, write_scoped};
+
+#[doc(hidden)]
+pub mod internal {
+    //! What other crates of this workspace use, and programs do not need.
+    pub use super::carrier::{Carrier, Receipt, leave_context, look, look_at, positions_above, set_carrier};
+    pub use super::current::{enter_at, has_seen, new_position};
+    pub use super::device_slots::{DeviceSlots, StreamSlot};
+    #[cfg(not(loom))]
+    pub use super::flag_slots::flag_layers_address;
+    pub use super::ids::{LayerId, Position, ScopeId};
+    pub use super::reads::{current_device, current_stream, default_device, is_ended, mode_word_address};
+    pub use super::scope::{EndedScopes, Exit, RawGuard, ScopeMark, newly_suspended};
+    pub use super::scope_trace::{ExitOrder, UnclosedScopes, open_scopes, unclosed_scopes};
+    pub use super::slots::Slots;
+    pub use super::state::State;
+    pub use super::writes::set_device_slots;
+}

@@ -23,7 +23,6 @@ pub(crate) fn this_thread() -> ThreadId {
 
 /// Returns whether the layers of this thread are dropped because it is ending. Then no scope is entered, and no mode,
 /// device or stream is written.
-#[doc(hidden)]
 pub fn is_ended() -> bool {
     with_tls(|current| current.owned.try_borrow().is_ok_and(|owned| owned.ended))
 }
@@ -45,7 +44,6 @@ fn first_mode_word(current: &Tls) -> u8 {
 }
 
 /// Returns the address of the active mode bits of this thread, which is valid on this thread until it ends.
-#[doc(hidden)]
 pub fn mode_word_address() -> *const u8 {
     mode_word();
     with_tls(|current| current.modes.as_ptr().cast_const())
@@ -94,14 +92,12 @@ pub(crate) fn scoped_flag(id: FlagId) -> Option<u64> {
 }
 
 /// Returns the current device of this thread, or `None` if no layer or write has set it.
-#[doc(hidden)]
 #[inline]
 pub fn current_device() -> Option<DeviceIndex> {
     with_tls(|current| current.devices.get().device).or_else(process::device)
 }
 
 /// Returns the current stream of a device on this thread, or `None` if no layer or write has set it.
-#[doc(hidden)]
 #[inline]
 pub fn current_stream(index: DeviceIndex) -> Option<Arc<dyn StreamSlot>> {
     if !with_tls(|current| current.devices.get().any_stream) {
@@ -111,7 +107,6 @@ pub fn current_stream(index: DeviceIndex) -> Option<Arc<dyn StreamSlot>> {
 }
 
 /// Returns the default device for new tensors on this thread, or `None` if it is the CPU.
-#[doc(hidden)]
 #[inline]
 pub fn default_device() -> Option<Device> {
     if !with_tls(|current| current.devices.get().any_default_device) {

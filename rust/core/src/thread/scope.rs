@@ -97,7 +97,6 @@ impl Default for Scope {
 }
 
 /// What an exit has removed.
-#[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct Exit {
     scope: ScopeId,
@@ -437,7 +436,6 @@ fn exit_layer(layer: LayerId, made_on: MailboxId) {
 
 /// A [`ScopeGuard`] as numbers, for other languages. It is `Send`; an exit on another thread is posted to the thread or
 /// task that made it.
-#[doc(hidden)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RawGuard {
     /// The layer; 0 for none.
@@ -462,14 +460,13 @@ impl From<ScopeGuard> for RawGuard {
 }
 
 /// The layers of a context at one moment, to end those that are left open later; the default has none.
-#[doc(hidden)]
 #[derive(Debug, Default)]
 pub struct ScopeMark(State);
 
 /// What [`ScopeMark::end_scopes_since`] has ended.
-#[doc(hidden)]
 #[derive(Debug, Default)]
 pub struct EndedScopes {
+    /// How many scopes ended.
     pub number: usize,
     /// Where they were entered, oldest first. Empty unless scopes are traced.
     pub entered_at: Vec<SourceLocation>,
@@ -526,8 +523,7 @@ impl Exit {
     }
 }
 
-/// Returns where open layers here were entered whose frame is not in `running`; see [`scope_trace`].
-#[doc(hidden)]
+/// Returns where open layers here were entered whose frame is not in `running`; see `scope_trace.rs`.
 pub fn newly_suspended(running: &[usize]) -> Vec<SourceLocation> {
     look();
     let here: Vec<LayerId> = reads::layers().into_iter().map(|(layer, _)| layer).collect();

@@ -7,7 +7,6 @@ use super::device_slots::DeviceSlots;
 use super::flag_slots::FlagSlots;
 
 /// Flags and device slots of a layer. Shared by all layers that a scope pushes; a write to one of them copies it first.
-#[doc(hidden)]
 #[derive(Clone, Debug, Default)]
 pub struct Slots {
     pub(crate) flags: FlagSlots,

@@ -19,7 +19,6 @@ use crate::base::sync::{RelaxedBool, RelaxedU64};
 
 /// The state of a context. Equal serials mean equal states; 0 is the state of a context in which nothing was entered or
 /// written.
-#[doc(hidden)]
 #[derive(Clone, Debug, Default)]
 pub struct State {
     serial: u64,

@@ -123,7 +123,6 @@ enum DevicePlace {
 }
 
 /// Writes each device slot without a scope, all or none. An opaque layer is written also if it does not set the slot.
-#[doc(hidden)]
 pub fn set_device_slots(devices: DeviceSlots) -> Result<()> {
     const NAME: &str = "the current device, stream or default device";
     let context = Context::at_hand();

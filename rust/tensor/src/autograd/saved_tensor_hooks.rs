@@ -4,7 +4,8 @@ use std::any::Any;
 use std::sync::Arc;
 
 use interlock::autograd::{self, SavedTensorHooksContext};
-use interlock::state::{State, ThreadState};
+use interlock::state::ThreadState;
+use interlock::state::internal::State;
 
 use crate::{Error, Result, Tensor};
 

@@ -3,8 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Mutex};
 
-use crate::thread::carrier::{Receipt, set_carrier};
-use crate::thread::{Carrier, State, leave_context, look};
+use crate::thread::internal::{Carrier, Receipt, State, leave_context, look, set_carrier};
 
 /// A context. Clones are the same context; [`copy`](TestContext::copy) makes another one.
 #[derive(Clone, Default)]

@@ -5,9 +5,8 @@ use crate::Error;
 use crate::flags::{FlagScope, InputValue, find, flags};
 use crate::modes::internal::write_bits;
 use crate::modes::{ModeContext, ModeKind, is_grad_enabled, no_grad, scope_barrier, set_grad_enabled};
-use crate::thread::{
-    DeviceSlots, TaskState, ThreadState, any_flag_layer, current_device, look, mode_bits, set_device_slots,
-};
+use crate::thread::internal::set_device_slots;
+use crate::thread::{DeviceSlots, TaskState, ThreadState, any_flag_layer, current_device, look, mode_bits};
 
 fn no_grad_scope() -> ModeContext {
     ModeContext::new(ModeKind::NoGrad)

@@ -5,9 +5,8 @@ use crate::flags::flags::{CUDNN_BENCHMARK, CUDNN_ENABLED};
 use crate::flags::{FlagScope, InputValue, assign, find};
 use crate::modes::internal::write_bits;
 use crate::modes::{ModeContext, ModeKind, is_grad_enabled};
-use crate::thread::{
-    DeviceSlots, StateScope, ThreadState, current_device, look, mode_bits, set_device_slots,
-};
+use crate::thread::internal::set_device_slots;
+use crate::thread::{DeviceSlots, StateScope, ThreadState, current_device, look, mode_bits};
 use crate::{Error, Result};
 
 fn cudnn(name: &str, value: bool) -> FlagScope {

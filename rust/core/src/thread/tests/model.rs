@@ -10,9 +10,10 @@ use crate::flags::Flag;
 use crate::flags::flags::CUDNN_ENABLED;
 use crate::modes::Mode;
 use crate::modes::internal::write_bits;
+use crate::thread::internal::set_device_slots;
 use crate::thread::{
     DeviceSlots, FlagSlots, Masked, ProcessValues, Scope, ScopeGuard, Slots, ThreadState, current_device,
-    look, mode_bits, set_device_slots,
+    look, mode_bits,
 };
 
 /// The slots of the programs. A flag is written for the process if no layer sets it.

@@ -3,7 +3,7 @@
 use crate::base::location::SourceLocation;
 use crate::modes::{ModeContext, ModeKind};
 use crate::thread::Scope;
-use crate::thread::newly_suspended;
+use crate::thread::internal::newly_suspended;
 use crate::thread::scope_trace::{ExitOrder, open_scopes};
 
 fn entered(line: u32, frame: Option<usize>) -> ModeContext {

@@ -7,7 +7,7 @@ mod streams;
 use std::sync::Arc;
 
 use crate::device::{Device, DeviceIndex, DeviceType};
-use crate::thread::{self, DeviceSlots, Scope, ScopeGuard, Slots, StreamSlot, default_device};
+use crate::thread::{self, DeviceSlots, Scope, ScopeGuard, Slots, StreamSlot, default_device, internal};
 
 /// A stream of no driver. Clones are equal; `on_drop` runs with the last one.
 #[derive(Clone, Debug)]
@@ -69,7 +69,7 @@ fn current_device() -> Option<DeviceIndex> {
 }
 
 fn current_stream(index: DeviceIndex) -> Option<FakeStream> {
-    let stream: Arc<dyn std::any::Any + Send + Sync> = thread::current_stream(index)?;
+    let stream: Arc<dyn std::any::Any + Send + Sync> = internal::current_stream(index)?;
     Some(FakeStream(stream.downcast().unwrap()))
 }
 
@@ -97,7 +97,7 @@ fn device(index: DeviceIndex) -> DeviceSlots {
 }
 
 fn set_device_slots(devices: DeviceSlots) {
-    thread::set_device_slots(devices).unwrap();
+    internal::set_device_slots(devices).unwrap();
 }
 
 fn guard(devices: DeviceSlots) -> ScopeGuard {
