@@ -31,6 +31,13 @@ def test_requests_see_their_own_state_or_the_defaults(framework: str, loop: str,
     assert seen["growth"] < 16 * MEBIBYTE
 
 
+def test_scope_of_an_async_dependency_covers_streams_and_background_tasks() -> None:
+    streamed, after = eval_program("integration.scoped_server.ask_after_the_route", 20)
+    state = {number: [number, int(number % 2 == 0)] for number in range(1, 21)}
+    assert streamed == {str(number): [["200", seen]] for number, seen in state.items()}
+    assert after == [[number, *seen] for number, seen in state.items()]
+
+
 @pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
 def test_inference_server_answers_with_the_state_of_each_request(loop: str) -> None:
     name = "integration.scoped_server.ask_the_inference_server"

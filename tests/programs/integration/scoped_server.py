@@ -196,9 +196,8 @@ def serve_and_ask(framework, loop, requests):
     }
 
 
-def ask_the_inference_server(file, loop, requests):
-    """Serve the application of an example; return the distinct answers of requests for each path."""
-    import importlib.util
+async def answers_of(app, paths):
+    """Serve an application to concurrent requests; return the distinct answers for each path."""
 
     async def ask(address, path):
         reader, writer = await asyncio.open_connection(*address)
@@ -207,25 +206,56 @@ def ask_the_inference_server(file, loop, requests):
         writer.close()
         return path, json.dumps([head.split()[1].decode(), json.loads(body)])
 
-    async def main():
-        spec = importlib.util.spec_from_file_location("inference_server", file)
-        example = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(example)
-        paths = ["/predict", "/predict?precision=tf32", "/predict?precision=ieee", "/gradient"]
-        with socket.create_server(("127.0.0.1", 0), backlog=2048) as listening:
-            server = uvicorn.Server(uvicorn.Config(example.app, log_level="warning", lifespan="on"))
-            serving = asyncio.create_task(server.serve(sockets=[listening]))
-            found = {}
-            for path, answer in await asyncio.gather(
-                *[ask(listening.getsockname(), paths[number % 4]) for number in range(requests)]
-            ):
-                found.setdefault(path, set()).add(answer)
-            server.should_exit = True
-            await serving
-        return {path: sorted(map(json.loads, answers)) for path, answers in found.items()}
+    with socket.create_server(("127.0.0.1", 0), backlog=2048) as listening:
+        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="on"))
+        serving = asyncio.create_task(server.serve(sockets=[listening]))
+        found = {}
+        for path, answer in await asyncio.gather(*[ask(listening.getsockname(), path) for path in paths]):
+            found.setdefault(path, set()).add(answer)
+        server.should_exit = True
+        await serving
+    return {path: sorted(map(json.loads, answers)) for path, answers in found.items()}
 
+
+def ask_the_inference_server(file, loop, requests):
+    """Serve the application of an example; return the distinct answers of requests for each path."""
+    import importlib.util
+
+    spec = importlib.util.spec_from_file_location("inference_server", file)
+    example = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
+    paths = ["/predict", "/predict?precision=tf32", "/predict?precision=ieee", "/gradient"]
+    asking = answers_of(example.app, [paths[number % 4] for number in range(requests)])
     if loop == "uvloop":
         import uvloop
 
-        return uvloop.run(main())
-    return asyncio.run(main())
+        return uvloop.run(asking)
+    return asyncio.run(asking)
+
+
+def ask_after_the_route(requests):
+    """Ask for bodies that are streamed in the scope of a dependency; return what streams and tasks saw."""
+    import fastapi
+    from fastapi.responses import StreamingResponse
+
+    app = fastapi.FastAPI()
+    after = []
+
+    async def dependency(number: int):
+        with scope(number):
+            yield
+
+    async def note(number):
+        after.append([number, *seen()[:2]])
+
+    @app.get("/{number}", dependencies=[fastapi.Depends(dependency)])
+    async def stream(number: int, tasks: fastapi.BackgroundTasks):
+        async def body():
+            await asyncio.sleep(SECONDS_TO_WAIT)
+            yield json.dumps(seen()[:2])
+
+        tasks.add_task(note, number)
+        return StreamingResponse(body())
+
+    streamed = asyncio.run(answers_of(app, [f"/{number}" for number in range(1, requests + 1)]))
+    return [{path[1:]: answers for path, answers in streamed.items()}, sorted(after)]
