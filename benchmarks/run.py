@@ -88,9 +88,9 @@ def python_rows(bench_python: str | None) -> list[Row]:
     def scope_rows(note: str, key: str) -> list[Row]:
         c_read, c_manager = f"C getset{key}", f"C context manager{key}"
         return [
-            row(f"backends.cudnn.enabled, from Python{note}", f"flag{key}", c_read, 1.5, 6),
-            row(f"with no_grad(): pass{note}", f"mode{key}", c_manager, 1.8, 8),
-            row(f"with cudnn.flags(enabled=False): pass{note}", f"flag scope{key}", c_manager, None, 10),
+            row(f"backends.cudnn.enabled, from Python{note}", f"flag{key}", c_read, 2, 5),
+            row(f"with no_grad(): pass{note}", f"mode{key}", c_manager, None, 3),
+            row(f"with cudnn.flags(enabled=False): pass{note}", f"flag scope{key}", c_manager, None, 5),
         ]
 
     def query(what: str, name: str, least: float = 5) -> Row:
@@ -100,7 +100,7 @@ def python_rows(bench_python: str | None) -> list[Row]:
     def beside(what: str, name: str, other: str) -> Row:
         return Row(what, middle(ours, name), middle(ours, other), times=1.5)
 
-    calls = PyTorch(overhead(theirs) / overhead(ours) if theirs else None, 7)
+    calls = PyTorch(overhead(theirs) / overhead(ours) if theirs else None, 2)
     return [
         *scope_rows("", ""),
         *scope_rows(SCOPES_ELSEWHERE, " with scopes elsewhere"),

@@ -4,10 +4,9 @@
 //! The functions of CPython for contexts are looked up by name: the stable ABI lacks them, and every version exports them
 //! with the signatures below.
 
-use std::any::Any;
-use std::ffi::{CStr, c_char, c_int};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::marker::PhantomData;
-use std::ptr;
+use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
 
 use interlock::accelerator::{self, Device};
@@ -16,21 +15,55 @@ use interlock::backends::{FlagSpec, MatmulPrecision, Value};
 use interlock::state::Scope;
 use interlock::state::internal::{self, Carrier, Receipt, State};
 use libloading::os::unix::Library;
-use pyo3::exceptions::PyImportError;
+use pyo3::exceptions::{PyImportError, PyMemoryError};
 use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::types::PyType;
 use pyo3::{PyTraverseError, PyVisit};
 
 use crate::attached::is_attached;
+use crate::raw_types::HeapType;
 use crate::traverse;
 
-/// The value of the variable.
+/// The value of the variable, if its layers own objects that a garbage collector visits.
 #[pyclass(frozen, module = "interlock._core")]
-pub(crate) struct ContextState(pub(crate) State);
+pub(crate) struct OwningState(pub(crate) State);
+
+/// The value of the variable otherwise. Nearly every scope makes one, so it is no class of PyO3, and no collector tracks
+/// it.
+#[repr(C)]
+struct PlainState {
+    header: ffi::PyObject,
+    state: State,
+}
+
+impl PlainState {
+    fn class(py: Python<'_>) -> PyResult<Py<PyType>> {
+        // SAFETY: the function is a destructor.
+        let class = unsafe {
+            HeapType::new("interlock._core.PlainState", size_of::<PlainState>())?
+                .slot(ffi::Py_tp_dealloc, Self::deallocate as ffi::destructor as *mut c_void)
+                .without_constructor()
+        };
+        Ok(class.build(py, &py.get_type::<PyAny>())?.unbind())
+    }
+
+    unsafe extern "C" fn deallocate(object: *mut ffi::PyObject) {
+        // SAFETY: the interpreter calls this once, with the last reference to an object of `Variable::value_of`.
+        // Instances of a heap type own a reference to it.
+        unsafe {
+            (&raw mut (*object.cast::<PlainState>()).state).drop_in_place();
+            let class = ffi::Py_TYPE(object);
+            ffi::PyObject_Free(object.cast());
+            ffi::Py_DECREF(class.cast());
+        }
+    }
+}
 
 /// The variable, with the functions that access it.
 struct Variable {
     object: Py<PyAny>,
+    plain_state: Py<PyType>,
     get: unsafe extern "C" fn(*mut ffi::PyObject, *mut ffi::PyObject, *mut *mut ffi::PyObject) -> c_int,
     set: unsafe extern "C" fn(*mut ffi::PyObject, *mut ffi::PyObject) -> *mut ffi::PyObject,
     reset: unsafe extern "C" fn(*mut ffi::PyObject, *mut ffi::PyObject) -> c_int,
@@ -116,6 +149,7 @@ impl Variable {
             let object = Bound::from_owned_ptr_or_err(py, new(c"interlock.state".as_ptr(), ptr::null_mut()))?;
             Ok(Variable {
                 object: object.unbind(),
+                plain_state: PlainState::class(py)?,
                 get: function(c"PyContextVar_Get")?,
                 set: function(c"PyContextVar_Set")?,
                 reset: function(c"PyContextVar_Reset")?,
@@ -123,9 +157,9 @@ impl Variable {
         }
     }
 
-    /// Returns the value in the current context; `None` if it is unset.
+    /// Calls `read` with the state in the current context; returns `None` if the variable is unset.
     #[inline]
-    fn get<'py>(&self, py: Python<'py>) -> Option<Bound<'py, ContextState>> {
+    fn read<R>(&self, py: Python<'_>, read: impl FnOnce(&State) -> R) -> Option<R> {
         let mut value = ptr::null_mut();
         // SAFETY: this thread is attached, the variable lives, and the value is a new reference or null.
         let value = unsafe {
@@ -136,17 +170,36 @@ impl Variable {
             }
             Bound::from_owned_ptr_or_opt(py, value)?
         };
-        value.cast_into().ok()
+        // SAFETY: both are live objects.
+        if unsafe { ffi::Py_TYPE(value.as_ptr()).cast() } == self.plain_state.as_ptr() {
+            // SAFETY: instances of the class are made by `value_of`; `value` keeps this one alive.
+            return Some(read(unsafe { &(*value.as_ptr().cast::<PlainState>()).state }));
+        }
+        // A program can find the variable in a context, and set it to anything.
+        value.cast::<OwningState>().ok().map(|value| read(&value.get().0))
     }
 
-    fn set(&self, py: Python<'_>, state: &State) -> PyResult<Py<PyAny>> {
-        let value = Bound::new(py, ContextState(state.clone()))?;
+    /// Returns an object with a state.
+    fn value_of<'py>(&self, py: Python<'py>, state: &State) -> PyResult<Bound<'py, PyAny>> {
+        if state.has_objects() {
+            return Ok(Bound::new(py, OwningState(state.clone()))?.into_any());
+        }
+        // SAFETY: this thread is attached; the memory has the size of the class, and the state is written before other
+        // code can access the object, which owns a reference to its class.
+        unsafe {
+            let object = ffi::PyObject_Malloc(size_of::<PlainState>()).cast::<ffi::PyObject>();
+            if object.is_null() {
+                return Err(PyMemoryError::new_err(()));
+            }
+            (&raw mut (*object.cast::<PlainState>()).state).write(state.clone());
+            Ok(Bound::from_owned_ptr(py, ffi::PyObject_Init(object, self.plain_state.as_ptr().cast())))
+        }
+    }
+
+    fn set<'py>(&self, py: Python<'py>, state: &State) -> PyResult<Bound<'py, PyAny>> {
+        let value = self.value_of(py, state)?;
         // SAFETY: this thread is attached, and both objects live; the token is a new reference.
-        let token = unsafe {
-            let token = (self.set)(self.object.as_ptr(), value.as_ptr());
-            Bound::from_owned_ptr_or_err(py, token)?
-        };
-        Ok(token.unbind())
+        unsafe { Bound::from_owned_ptr_or_err(py, (self.set)(self.object.as_ptr(), value.as_ptr())) }
     }
 
     fn reset(&self, py: Python<'_>, token: &Bound<'_, PyAny>) -> bool {
@@ -168,42 +221,49 @@ impl Variable {
 
 struct ContextVar;
 
+/// Drops the reference of a receipt, on any thread.
+///
+/// # Safety
+/// The caller owns a reference to the token.
+unsafe fn drop_token(token: NonNull<c_void>) {
+    // SAFETY: guaranteed by the caller. The drop does not need the interpreter that the constructor asks for: it is
+    // deferred on a thread that is not attached.
+    let token = unsafe { Bound::from_owned_ptr(Python::assume_attached(), token.as_ptr().cast()) };
+    drop(token.unbind());
+}
+
 impl Carrier for ContextVar {
-    #[inline]
-    fn load(&self) -> Option<State> {
-        if !is_attached() {
-            return None;
-        }
-        // SAFETY: this thread is attached.
-        let py = unsafe { Python::assume_attached() };
-        let value = variable()?.get(py);
-        Some(value.map_or(State::EMPTY, |value| value.get().0.clone()))
+    fn is_at_hand(&self) -> bool {
+        is_attached() && variable().is_some()
     }
 
-    fn store(&self, state: &State) -> Option<Receipt> {
-        if !is_attached() {
-            return None;
-        }
-        // SAFETY: this thread is attached.
+    unsafe fn serial(&self) -> Option<u64> {
+        // SAFETY: the caller guarantees that this thread is attached.
         let py = unsafe { Python::assume_attached() };
-        let variable = variable()?;
-        // So that revoking the store leaves a value: the variable is never unset again.
-        if variable.get(py).is_none() {
-            variable.set(py, &State::EMPTY).ok()?;
-        }
+        variable()?.read(py, State::serial)
+    }
+
+    unsafe fn load(&self) -> Option<State> {
+        // SAFETY: the caller guarantees that this thread is attached.
+        let py = unsafe { Python::assume_attached() };
+        variable()?.read(py, State::clone)
+    }
+
+    unsafe fn store(&self, state: &State) -> Option<Receipt> {
+        // SAFETY: the caller guarantees that this thread is attached.
+        let py = unsafe { Python::assume_attached() };
         // It fails only if memory runs out, and the caller reports that.
-        Some(Box::new(variable.set(py, state).ok()?))
+        let token = variable()?.set(py, state).ok()?;
+        // SAFETY: any thread may drop the reference.
+        NonNull::new(token.into_ptr().cast()).map(|token| unsafe { Receipt::new(token, drop_token) })
     }
 
-    fn revoke(&self, receipt: Receipt) -> bool {
-        let Ok(token) = receipt.downcast::<Py<PyAny>>() else { return false };
-        if !is_attached() {
-            return false;
-        }
-        // SAFETY: this thread is attached.
-        let py = unsafe { Python::assume_attached() };
-        // Bound, so that it is dropped at once.
-        let token = token.into_bound(py);
+    unsafe fn revoke(&self, receipt: Receipt) -> bool {
+        // SAFETY: the caller guarantees that this thread is attached; the receipt owned a reference to its token.
+        let (py, token) = unsafe {
+            let py = Python::assume_attached();
+            (py, Bound::from_owned_ptr(py, receipt.into_object().as_ptr().cast()))
+        };
         variable().is_some_and(|variable| variable.reset(py, &token))
     }
 }
@@ -212,9 +272,11 @@ impl Carrier for ContextVar {
 /// object of the scope.
 pub(crate) fn traverse_scope(scope: &Scope, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
     let mut result = Ok(());
-    let visit_token = |receipt: &(dyn Any + Send + Sync)| {
-        if let (Ok(()), Some(token)) = (&result, receipt.downcast_ref::<Py<PyAny>>()) {
-            result = visit.call(token);
+    let visit_token = |receipt: &Receipt| {
+        if result.is_ok() {
+            let token = receipt.object().cast::<ffi::PyObject>();
+            // SAFETY: the receipt owns a reference, which this borrows as a `Py`, whose layout is that of a pointer.
+            result = visit.call(unsafe { &*(&raw const token).cast::<Py<PyAny>>() });
         }
     };
     traverse::traverse(|| scope.visit_receipts(visit_token));
@@ -228,10 +290,13 @@ pub(crate) struct Synced<'py>(PhantomData<Python<'py>>);
 /// Looks at the state of the current context.
 #[inline]
 pub(crate) fn sync(py: Python<'_>) -> Synced<'_> {
-    let value = variable().and_then(|variable| variable.get(py));
-    let current = value.as_ref().map_or(&State::EMPTY, |value| &value.get().0);
-    if !internal::has_seen(current.serial()) {
-        internal::look_at(current);
+    let look_at = |state: &State| {
+        if !internal::has_seen(state.serial()) {
+            internal::look_at(state);
+        }
+    };
+    if variable().and_then(|variable| variable.read(py, look_at)).is_none() {
+        look_at(&State::EMPTY);
     }
     Synced(PhantomData)
 }

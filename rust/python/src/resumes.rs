@@ -26,7 +26,8 @@ struct Places {
     position: Position,
     /// Above everything that was open when the present resume began.
     start: Position,
-    /// The scopes of the generator that were open after the last resume.
+    /// The positions of the scopes of the generator that were open after the last resume. Later scopes of the consumer
+    /// have higher ones.
     own: Vec<Position>,
 }
 
@@ -63,6 +64,8 @@ impl Resumes {
         let scope = self.places.lock().scope.take();
         let result = scope.map(|scope| scope.bind(py).call_method1("__exit__", error)).transpose();
         let mut places = self.places.lock();
+        // Scopes that the consumer enters from now on have higher positions.
+        internal::new_position();
         let (own, start) = (std::mem::take(&mut places.own), places.start);
         places.own = internal::positions_above(places.position);
         places.own.retain(|position| *position > start || own.contains(position));

@@ -186,7 +186,7 @@ mod held {
 /// thread that the child lacks holds it.
 pub struct TryLock<T> {
     held: AtomicBool,
-    /// Whether this is the lock of a [`ForkLock`], for which threads wait.
+    /// Whether this is the lock of a [`ForkLock`] or [`SpinLock`], for which threads wait.
     is_awaited: bool,
     value: UnsafeCell<T>,
 }
@@ -210,6 +210,26 @@ impl<T> TryLock<T> {
 
     pub fn get_mut(&mut self) -> &mut T {
         self.value.get_mut()
+    }
+
+    /// Waits for the lock: spins, then yields.
+    fn acquire(&self) -> LockGuard<'_, T> {
+        const SPINS_BEFORE_YIELD: u32 = 64;
+        let mut spins = 0;
+        loop {
+            if let Some(guard) = self.try_lock() {
+                return guard;
+            }
+            // Only loads until it is free: an attempt would invalidate the cache line of the holder.
+            while self.held.load(Ordering::Relaxed) {
+                spins += 1;
+                if spins < SPINS_BEFORE_YIELD {
+                    spin_loop();
+                } else {
+                    yield_now();
+                }
+            }
+        }
     }
 
     fn release(&self) {
@@ -281,24 +301,21 @@ impl<T> ForkLock<T> {
         let lock = TryLock { held: AtomicBool::new(false), is_awaited: true, value: UnsafeCell::new(value) };
         ForkLock { lock, rank, is_registered: RelaxedBool::new(false), in_child }
     }
+}
 
-    fn acquire(&self) -> LockGuard<'_, T> {
-        const SPINS_BEFORE_YIELD: u32 = 64;
-        let mut spins = 0;
-        loop {
-            if let Some(guard) = self.lock.try_lock() {
-                return guard;
-            }
-            // Only loads until it is free: an attempt would invalidate the cache line of the holder.
-            while self.lock.held.load(Ordering::Relaxed) {
-                spins += 1;
-                if spins < SPINS_BEFORE_YIELD {
-                    spin_loop();
-                } else {
-                    yield_now();
-                }
-            }
-        }
+/// A lock for a few loads and stores on an object that threads hardly share: to acquire it is one exchange, and to release
+/// it a store. Holders neither wait nor call code of the program.
+#[derive(Debug)]
+pub struct SpinLock<T>(TryLock<T>);
+
+impl<T> SpinLock<T> {
+    pub const fn new(value: T) -> Self {
+        SpinLock(TryLock { held: AtomicBool::new(false), is_awaited: true, value: UnsafeCell::new(value) })
+    }
+
+    #[inline]
+    pub fn lock(&self) -> LockGuard<'_, T> {
+        self.0.acquire()
     }
 }
 
@@ -309,7 +326,7 @@ impl<T: Send> ForkLock<T> {
         if !self.is_registered.get() {
             self.register();
         }
-        self.acquire()
+        self.lock.acquire()
     }
 
     #[cold]
@@ -323,13 +340,13 @@ impl<T: Send> ForkLock<T> {
 #[cfg(loom)]
 impl<T> ForkLock<T> {
     pub fn lock(&self) -> LockGuard<'_, T> {
-        self.acquire()
+        self.lock.acquire()
     }
 }
 
 impl<T: Send> ForkAware for ForkLock<T> {
     fn prepare(&self) {
-        std::mem::forget(self.acquire());
+        std::mem::forget(self.lock.acquire());
     }
 
     fn release(&self) {

@@ -106,7 +106,7 @@ pub(super) fn commit(writes: &[Write], site: Option<SourceLocation>) -> Result<(
             store.freeze.check_writable(name)?;
             // Checked first, so that a write that fails changes nothing.
             for (name, slot, _) in writes {
-                scoped.check(&qualified(name), *slot)?;
+                scoped.check(|| qualified(name), *slot)?;
             }
             let mut is_changed = false;
             for &(_, slot, new) in writes {

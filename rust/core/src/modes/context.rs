@@ -160,7 +160,7 @@ impl ModeContext {
     #[inline]
     pub fn try_enter(&self) -> Result<()> {
         self.write.revoke(self.kind.mode())?;
-        let save_previous = || self.previous.set(self.kind.mode().is_on());
+        let save_previous = |word| self.previous.set(self.kind.mode().is_on_in(word));
         self.scope.enter_modes(self.kind.decision(self.mode()), save_previous)
     }
 

@@ -38,6 +38,12 @@ impl Mode {
         self as u8
     }
 
+    /// Returns whether this mode is on in a mode word.
+    #[inline]
+    pub(super) fn is_on_in(self, word: u8) -> bool {
+        word & self.bit() != 0
+    }
+
     /// Returns whether this mode is on for this thread.
     #[inline]
     pub fn is_on(self) -> bool {

@@ -4,7 +4,8 @@
 //! nothing of Python. While no carrier is installed, or where a thread has no context at hand, scopes belong to the
 //! thread.
 
-use std::any::Any;
+use std::ffi::c_void;
+use std::ptr::NonNull;
 
 use once_cell::race::OnceBox;
 
@@ -15,20 +16,74 @@ use crate::{Error, Result};
 
 /// Loads and stores the state of the context in which the calling thread runs.
 pub trait Carrier: Send + Sync {
-    /// Returns the state of the current context: [`State::EMPTY`] if none was stored. Returns `None` if this thread has
-    /// no context at hand, because it is not attached to the interpreter.
-    fn load(&self) -> Option<State>;
+    /// Returns whether this thread has a context at hand: whether it is attached to the interpreter.
+    fn is_at_hand(&self) -> bool;
+
+    /// Returns the serial of the state of the current context; `None` if none was stored.
+    ///
+    /// # Safety
+    /// This thread has a context at hand.
+    unsafe fn serial(&self) -> Option<u64>;
+
+    /// Returns the state of the current context; `None` if none was stored.
+    ///
+    /// # Safety
+    /// This thread has a context at hand.
+    unsafe fn load(&self) -> Option<State>;
 
     /// Stores a state in the current context. Returns `None`, with the context unchanged, if that failed.
-    fn store(&self, state: &State) -> Option<Receipt>;
+    ///
+    /// # Safety
+    /// This thread has a context at hand.
+    unsafe fn store(&self, state: &State) -> Option<Receipt>;
 
     /// Puts back the state before a store, and returns true, if the current context is the one of the store. Otherwise
     /// changes nothing.
-    fn revoke(&self, receipt: Receipt) -> bool;
+    ///
+    /// # Safety
+    /// This thread has a context at hand.
+    unsafe fn revoke(&self, receipt: Receipt) -> bool;
 }
 
-/// The proof of one store, which the carrier recognizes.
-pub type Receipt = Box<dyn Any + Send + Sync>;
+/// The proof of one store: an object of the carrier. It is not a box, because every scope has one.
+pub struct Receipt {
+    object: NonNull<c_void>,
+    drop: unsafe fn(NonNull<c_void>),
+}
+
+// SAFETY: `new` requires it.
+unsafe impl Send for Receipt {}
+// SAFETY: `new` requires it.
+unsafe impl Sync for Receipt {}
+
+impl Receipt {
+    /// Creates a receipt that owns an object.
+    ///
+    /// # Safety
+    /// Any thread may use the object, and call `drop` with it once.
+    pub unsafe fn new(object: NonNull<c_void>, drop: unsafe fn(NonNull<c_void>)) -> Self {
+        Receipt { object, drop }
+    }
+
+    /// Returns the object, which the receipt still owns.
+    pub fn object(&self) -> NonNull<c_void> {
+        self.object
+    }
+
+    /// Returns the object, which the caller then owns.
+    pub fn into_object(self) -> NonNull<c_void> {
+        let object = self.object;
+        std::mem::forget(self);
+        object
+    }
+}
+
+impl Drop for Receipt {
+    fn drop(&mut self) {
+        // SAFETY: the receipt owns the object.
+        unsafe { (self.drop)(self.object) };
+    }
+}
 
 static CARRIER: OnceBox<&'static dyn Carrier> = OnceBox::new();
 
@@ -48,9 +103,43 @@ pub(super) fn is_installed() -> bool {
     CARRIER.get().is_some()
 }
 
+/// The context in which this thread runs, with the serial of its state, for changes that need no copy of that.
+pub(super) struct PresentContext {
+    carrier: &'static dyn Carrier,
+    pub(super) serial: u64,
+}
+
+impl PresentContext {
+    /// Returns the context of this thread; `None` if none is at hand, or if no state was stored in it.
+    #[inline]
+    pub(super) fn at_hand() -> Option<Self> {
+        let carrier = *CARRIER.get()?;
+        if !carrier.is_at_hand() {
+            return None;
+        }
+        // SAFETY: a context is at hand.
+        let serial = unsafe { carrier.serial() }?;
+        Some(PresentContext { carrier, serial })
+    }
+
+    /// Stores another state. `None` if that fails. The caller has begun a change.
+    pub(super) fn store(&self, state: &State) -> Option<Receipt> {
+        // SAFETY: the context is at hand.
+        unsafe { self.carrier.store(state) }
+    }
+
+    /// Puts back the state before a store; see [`Carrier::revoke`]. The caller has begun a change.
+    pub(super) fn revoke(&self, receipt: Receipt) -> bool {
+        // SAFETY: the context is at hand.
+        unsafe { self.carrier.revoke(receipt) }
+    }
+}
+
 /// The context in which this thread runs, with its state as of now.
 pub(super) struct Context {
     carrier: &'static dyn Carrier,
+    /// Whether a state was stored.
+    is_set: bool,
     /// As stored: it may contain layers that have ended.
     pub(super) stored: State,
 }
@@ -65,9 +154,15 @@ impl Context {
     // A call, so that the code of a program without a carrier stays small.
     #[inline(never)]
     fn load(carrier: &'static dyn Carrier) -> Option<Self> {
-        let stored = carrier.load()?;
+        if !carrier.is_at_hand() {
+            return None;
+        }
+        // SAFETY: a context is at hand.
+        let loaded = unsafe { carrier.load() };
+        let is_set = loaded.is_some();
+        let stored = loaded.unwrap_or(State::EMPTY);
         current::show(&stored);
-        Some(Context { carrier, stored })
+        Some(Context { carrier, is_set, stored })
     }
 
     /// Returns the state without layers that have ended.
@@ -79,7 +174,11 @@ impl Context {
     /// of it are unchanged. `action` returns what the caller does, for the error.
     pub(super) fn store(&self, action: impl FnOnce() -> String, state: &State) -> Result<Receipt> {
         let _changing = current::Changing::begin();
-        let stored = self.carrier.store(state);
+        // So that revoking the store leaves a state: a context never loses it again.
+        // SAFETY: the context is at hand; the first store of a context is revoked by nothing.
+        let is_set = self.is_set || unsafe { self.carrier.store(&State::EMPTY) }.is_some();
+        // SAFETY: the context is at hand, and has a state.
+        let stored = if is_set { unsafe { self.carrier.store(state) } } else { None };
         let receipt = stored.ok_or_else(|| Error::ContextNotStored { action: action() })?;
         current::show(state);
         Ok(receipt)
@@ -88,7 +187,15 @@ impl Context {
     /// Puts back the state before a store; see [`Carrier::revoke`].
     pub(super) fn revoke(&self, receipt: Receipt) -> bool {
         let _changing = current::Changing::begin();
-        self.carrier.revoke(receipt)
+        // SAFETY: the context is at hand.
+        unsafe { self.carrier.revoke(receipt) }
+    }
+
+    /// Drops layers that have ended from the stored state.
+    pub(super) fn store_without_ended(&self) {
+        // If this fails, the layers have ended all the same.
+        let _stored = self.store(|| "exit a scope".into(), &self.state());
+        current::see();
     }
 
     /// Puts back the state that this context had, after a store that the caller takes back.

@@ -17,7 +17,7 @@ use super::device_slots::DeviceSummary;
 use super::guards::{Guards, Removed};
 use super::ids::{LayerId, LayerIds, Position, TaskId, ThreadId};
 use super::mailbox::{Exits, Mailbox, MailboxId, Request};
-use super::state::{self, State};
+use super::state::{self, Layer, Mark, State};
 use super::summary::Summary;
 use super::view::View;
 use super::{Masked, Slots, changes, mode_bits, scope_trace};
@@ -69,6 +69,8 @@ pub(super) struct Owned {
     pub(super) ids: LayerIds,
     /// Whether the thread is ending. Then nothing is pushed, removed or written any more.
     pub(super) ended: bool,
+    /// Whether [`Cleanup`] is registered.
+    is_cleanup_registered: Cell<bool>,
 }
 
 /// A step of a task that runs on this thread.
@@ -183,12 +185,16 @@ impl Owned {
             steps: Vec::new(),
             ids: LayerIds::new(),
             ended,
+            is_cleanup_registered: Cell::new(false),
         }
     }
 
     /// Registers [`Cleanup`] for this thread. Returns false if the thread is ending.
     pub(super) fn ensure_cleanup_registered(&self) -> bool {
-        !self.ended && CLEANUP.try_with(|_| ()).is_ok()
+        if !self.is_cleanup_registered.get() {
+            self.is_cleanup_registered.set(!self.ended && CLEANUP.try_with(|_| ()).is_ok());
+        }
+        self.is_cleanup_registered.get()
     }
 
     /// Reserves capacity for a layer, unless the thread is ending.
@@ -419,6 +425,93 @@ pub(super) fn show(state: &State) {
     });
 }
 
+/// Begins a change that enters a layer in the context whose state has this serial. `layer` gets the active mode bits and
+/// the id of the layer. Returns the state with the layer innermost.
+///
+/// Returns `None`, and begins nothing, if this thread has not seen that state, is changing it or is ending, or if the layer
+/// might not lie above all others: because of guards, or because the scope enters at an earlier position.
+#[inline]
+pub(super) fn begin_enter(serial: u64, layer: impl FnOnce(u8, LayerId) -> Layer) -> Option<State> {
+    let extend = |current: &Tls, owned: &mut Owned| {
+        let has_seen = current.seen_serial.get() == serial && current.has_seen_changes();
+        let is_innermost = owned.native.guards.are_none() && current.position.get().is_none();
+        if !has_seen || !is_innermost || current.is_changing.get() || !owned.ensure_cleanup_registered() {
+            return None;
+        }
+        current.is_changing.set(true);
+        Some(owned.context.with(layer(current.modes.get(), owned.ids.next())))
+    };
+    // SAFETY: to register the cleanup and to make a layer calls no code that accesses the state of this thread.
+    unsafe { with_unborrowed(extend) }
+}
+
+/// Ends a change of [`begin_enter`]: the state was stored, and becomes the one that this thread has seen. `before` is the
+/// serial of the state that was extended.
+#[inline]
+pub(super) fn end_enter(state: State, before: u64, modes: Masked<u8>, slots: Option<&Arc<Slots>>) {
+    let serial = state.serial();
+    let mut pushed = Some(state);
+    let replace = |current: &Tls, owned: &mut Owned| {
+        current.is_changing.set(false);
+        // Code that ran during the store may have looked at another context, or pushed guards.
+        if current.seen_serial.get() != before || !owned.native.guards.are_none() {
+            return None;
+        }
+        let state = pushed.take()?;
+        current.seen_serial.set(serial);
+        owned.depth = state::depth(state.layers());
+        match slots {
+            None => current.modes.set(modes.applied_to(current.modes.get())),
+            Some(slots) => current.publish_pushed(modes, slots),
+        }
+        Some(mem::replace(&mut owned.context, state))
+    };
+    // SAFETY: the replaced state is returned, and dropped when nothing is borrowed.
+    let replaced = unsafe { with_unborrowed(replace) };
+    drop(replaced);
+    if let Some(state) = pushed {
+        show(&state);
+    }
+}
+
+/// Begins a change of the state of the context. Returns false if this thread is changing it already.
+#[inline]
+pub(super) fn begin_change() -> bool {
+    with_tls(|current| !current.is_changing.replace(true))
+}
+
+/// Ends a change of [`begin_change`] or [`begin_enter`].
+#[inline]
+pub(super) fn end_change() {
+    with_tls(|current| current.is_changing.set(false));
+}
+
+/// Ends a change of [`begin_change`] that has put back the state before an enter: this thread has seen it then. Returns
+/// false if it has not, because it had not seen the state after the enter, or has guards.
+#[inline]
+pub(super) fn end_exit(mark: &Arc<Mark>, before: u64, after: u64) -> bool {
+    let replace = |current: &Tls, owned: &mut Owned| {
+        current.is_changing.set(false);
+        if current.seen_serial.get() != after || !owned.native.guards.are_none() {
+            return None;
+        }
+        let popped = owned.context.popped(mark, before)?;
+        current.seen_serial.set(before);
+        owned.depth = state::depth(popped.layers());
+        let has_slots = owned.context.has_slots_innermost();
+        let replaced = mem::replace(&mut owned.context, popped);
+        if has_slots {
+            current.publish(owned);
+        } else {
+            current.publish_modes(owned);
+        }
+        Some(replaced)
+    };
+    // SAFETY: the replaced state is returned, and dropped when nothing is borrowed.
+    let replaced = unsafe { with_unborrowed(replace) };
+    replaced.is_some()
+}
+
 /// Returns a state without layers that have ended: what this thread has seen, if it is that state.
 pub(super) fn seen_state(stored: &State) -> State {
     let seen = with_owned(|_, owned, _| owned.context.clone());
@@ -431,13 +524,13 @@ pub(super) struct Changing(());
 
 impl Changing {
     pub(super) fn begin() -> Option<Self> {
-        with_tls(|current| (!current.is_changing.replace(true)).then_some(Changing(())))
+        begin_change().then_some(Changing(()))
     }
 }
 
 impl Drop for Changing {
     fn drop(&mut self) {
-        with_tls(|current| current.is_changing.set(false));
+        end_change();
     }
 }
 
@@ -455,12 +548,12 @@ pub(super) fn take_position() -> Option<Position> {
     with_tls(|current| current.position.take())
 }
 
-/// Returns a position above all layers so far; see [`enter_at`].
+/// Returns a position above all layers so far, and below all later ones; see [`enter_at`].
 pub fn new_position() -> Position {
     Position::next()
 }
 
-/// Returns whether this thread is changing the state of its context; see [`Changing`].
+/// Returns whether this thread is changing the state of its context.
 pub(super) fn is_changing() -> bool {
     with_tls(|current| current.is_changing.get())
 }

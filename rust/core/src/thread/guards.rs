@@ -153,6 +153,12 @@ impl Guards {
         &self.list
     }
 
+    /// Returns whether there are none, and these are not the guards of a task.
+    #[inline]
+    pub(super) fn are_none(&self) -> bool {
+        self.list.is_empty() && self.floor.is_none()
+    }
+
     /// Returns whether these are the guards of a task, whose base hides the context in which its step began.
     pub(super) fn hide_the_context(&self) -> bool {
         self.floor.is_some()

@@ -64,28 +64,26 @@ impl LayerId {
     }
 }
 
-/// Orders the layers of a state: a layer lies above those that were entered before, also on other threads. The ids of
-/// layers don't order them, because each thread takes its ids from a block of its own.
+/// Orders the layers of a state where a layer is entered below others: a layer lies above those of lower positions, and
+/// of those with its position above the ones that were entered before. The ids of layers don't order them, because each
+/// thread takes its ids from a block of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position(u64);
 
 impl Position {
-    /// Returns a position above all layers so far.
+    /// Returns the position of layers that are entered now.
+    pub(super) fn current() -> Self {
+        Position(CURRENT_POSITION.get())
+    }
+
+    /// Returns a position above all layers so far, and below all later ones.
     pub(super) fn next() -> Self {
-        static LAST: RelaxedU64 = RelaxedU64::new(0);
-        Position(LAST.add(1))
-    }
-
-    /// Returns the number of the position.
-    pub fn number(self) -> u64 {
-        self.0
-    }
-
-    /// Returns the position with this number.
-    pub fn of_number(number: u64) -> Self {
-        Position(number)
+        Position(CURRENT_POSITION.add(2) - 1)
     }
 }
+
+/// Advances by two with each [`Position::next`], which lies between, so that an enter only loads it.
+static CURRENT_POSITION: RelaxedU64 = RelaxedU64::new(0);
 
 /// Generates the layer ids of one thread; stores the last one. Threads reserve ids in blocks, so ids are unique in a
 /// process with little contention.

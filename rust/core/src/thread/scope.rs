@@ -5,18 +5,17 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use super::carrier::{self, Context, Receipt, look};
+use super::carrier::{self, Context, PresentContext, Receipt, look};
 use super::guards::PushedGuard;
 use super::ids::ExitTarget;
 use super::mailbox::MailboxId;
 use super::scope_trace::{self, ExitOrder};
 use super::state::{Layer, Mark, State};
 use super::{DeviceSlots, LayerId, Masked, ScopeId, Slots, changes, current, native, reads};
-use crate::Result;
 use crate::base::env;
 use crate::base::location::SourceLocation;
-use crate::base::mutex::Mutex;
-use crate::base::sync::RelaxedU64;
+use crate::base::sync::{RelaxedU64, SpinLock};
+use crate::{Error, Result};
 
 /// The identity of an object that is entered and exited. It may be entered again while it is open, by several threads,
 /// and exited in any order.
@@ -37,7 +36,7 @@ pub struct Scope {
     /// The mailbox of the thread or task that entered last, if without a context at hand.
     entered_on: RelaxedU64,
     /// The layers that are open in contexts.
-    open: Mutex<OpenLayers>,
+    open: SpinLock<OpenLayers>,
 }
 
 /// The layers of a scope that are open in contexts, in order of entry.
@@ -92,7 +91,11 @@ impl fmt::Debug for OpenLayer {
 
 impl Default for Scope {
     fn default() -> Self {
-        Scope { id: ScopeId::next(), entered_on: RelaxedU64::new(0), open: Mutex::default() }
+        Scope {
+            id: ScopeId::next(),
+            entered_on: RelaxedU64::new(0),
+            open: SpinLock::new(OpenLayers::default()),
+        }
     }
 }
 
@@ -109,9 +112,9 @@ pub struct Exit {
 }
 
 impl Scope {
-    /// Pushes a layer of this scope that sets mode bits. Calls `before` when this thread has looked at its state.
+    /// Pushes a layer of this scope that sets mode bits. Calls `before` with the active ones.
     #[inline]
-    pub(crate) fn enter_modes(&self, modes: Masked<u8>, before: impl FnOnce()) -> Result<()> {
+    pub(crate) fn enter_modes(&self, modes: Masked<u8>, before: impl Fn(u8)) -> Result<()> {
         self.enter_after(before, modes, None)
     }
 
@@ -125,24 +128,32 @@ impl Scope {
     /// of the context cannot be stored.
     #[inline]
     pub(super) fn enter_layer(&self, modes: Masked<u8>, slots: Option<&Arc<Slots>>) -> Result<()> {
-        self.enter_after(|| (), modes, slots)
+        self.enter_after(|_| (), modes, slots)
     }
 
     #[inline]
-    fn enter_after(
-        &self,
-        before: impl FnOnce(),
-        modes: Masked<u8>,
-        slots: Option<&Arc<Slots>>,
-    ) -> Result<()> {
+    fn enter_after(&self, before: impl Fn(u8), modes: Masked<u8>, slots: Option<&Arc<Slots>>) -> Result<()> {
+        if let Some(context) = PresentContext::at_hand() {
+            let mut entered = None;
+            let layer = |word, id| {
+                before(word);
+                let mark = entered.insert(Mark::new(id, self.id, None)).clone();
+                Layer { mark, modes, slots: slots.cloned() }
+            };
+            if let Some(state) = current::begin_enter(context.serial, layer)
+                && let Some(mark) = entered
+            {
+                return self.enter_present(&context, mark, state, modes, slots);
+            }
+        }
         match Context::at_hand() {
             Some(context) => {
-                before();
+                before(reads::mode_word());
                 self.enter_in(&context, modes, slots)
             }
             None => {
                 current::see();
-                before();
+                before(reads::mode_word());
                 self.enter_on_thread(modes, slots);
                 Ok(())
             }
@@ -159,6 +170,26 @@ impl Scope {
         if pushed.is_some() {
             self.entered_on.set(native::this_mailbox().0);
         }
+    }
+
+    /// Stores a state with one more layer, and ends the change that has begun.
+    fn enter_present(
+        &self,
+        context: &PresentContext,
+        mark: Arc<Mark>,
+        state: State,
+        modes: Masked<u8>,
+        slots: Option<&Arc<Slots>>,
+    ) -> Result<()> {
+        let Some(receipt) = context.store(&state) else {
+            current::end_change();
+            mark.close();
+            return Err(Error::ContextNotStored { action: "enter a scope".into() });
+        };
+        let (before, after) = (context.serial, state.serial());
+        current::end_enter(state, before, modes, slots);
+        self.open.lock().push(OpenLayer { mark, receipt, before, after });
+        Ok(())
     }
 
     fn enter_in(&self, context: &Context, modes: Masked<u8>, slots: Option<&Arc<Slots>>) -> Result<()> {
@@ -180,8 +211,8 @@ impl Scope {
     /// Calls `visit` with the receipt of each layer that is open in a context, for a garbage collector of the carrier's
     /// language. The scope is the only owner of a receipt.
     #[doc(hidden)]
-    pub fn visit_receipts(&self, mut visit: impl FnMut(&(dyn Any + Send + Sync))) {
-        self.open.lock().iter().for_each(|open| visit(&*open.receipt));
+    pub fn visit_receipts(&self, mut visit: impl FnMut(&Receipt)) {
+        self.open.lock().iter().for_each(|open| visit(&open.receipt));
     }
 
     /// Removes the innermost layer that this scope pushed in this context or on this thread. If there is none, the layer
@@ -204,6 +235,9 @@ impl Scope {
             is_elsewhere,
             above: (above != ScopeId::NONE).then_some(above),
         };
+        if let Some((layer, is_elsewhere)) = self.exit_last() {
+            return of(Some(layer), is_elsewhere, ScopeId::NONE);
+        }
         if let Some(context) = Context::at_hand()
             && let Some((layer, is_elsewhere)) = self.exit_in(&context)
         {
@@ -218,6 +252,30 @@ impl Scope {
         }
         native::exit_elsewhere(MailboxId(self.entered_on.get()), target);
         of(None, true, ScopeId::NONE)
+    }
+
+    /// Removes the last layer of this scope if its enter was the last change of the state of the context. Returns the layer
+    /// and whether it was of another context.
+    #[inline]
+    fn exit_last(&self) -> Option<(LayerId, bool)> {
+        let context = PresentContext::at_hand().filter(|_| current::begin_change())?;
+        let Some(OpenLayer { mark, receipt, before, after }) = self.take_entered_at(context.serial) else {
+            current::end_change();
+            return None;
+        };
+        let is_here = context.revoke(receipt);
+        if is_here {
+            if !current::end_exit(&mark, before, after) {
+                look();
+            }
+        } else {
+            // The context is a copy of the one of the enter.
+            current::end_change();
+            self.end(&mark);
+            Context::at_hand().inspect(Context::store_without_ended);
+        }
+        mark.close();
+        Some((mark.id, !is_here))
     }
 
     /// Removes the innermost layer of this scope in the context, else ends the last one of another context, unless this
@@ -241,7 +299,8 @@ impl Scope {
                 if is_here {
                     current::show(&popped)
                 } else {
-                    self.end_and_store_without(context, &mark)
+                    self.end(&mark);
+                    context.store_without_ended();
                 }
                 is_here
             }
@@ -271,19 +330,17 @@ impl Scope {
         is_here
     }
 
-    /// Ends a layer in every state, and drops it from the state of this context.
-    fn end_and_store_without(&self, context: &Context, mark: &Mark) {
-        self.end(mark);
-        // If this fails, the layer has ended all the same.
-        let _stored = context.store(|| "exit a scope".into(), &context.state());
-        current::see();
-    }
-
     fn take_innermost(&self, state: &State) -> Option<OpenLayer> {
         let mut open = self.open.lock();
         let is_open = |mark: &Mark| open.iter().any(|open| std::ptr::eq(&*open.mark, mark));
         let innermost = state.find(|mark| mark.scope == self.id && is_open(mark))?;
         open.remove(&innermost.layer.mark)
+    }
+
+    /// Takes the last layer if its enter made the state with this serial.
+    fn take_entered_at(&self, serial: u64) -> Option<OpenLayer> {
+        let mut open = self.open.lock();
+        if open.last.as_ref()?.after == serial { open.pop() } else { None }
     }
 
     fn take_last(&self) -> Option<OpenLayer> {

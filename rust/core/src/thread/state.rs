@@ -28,6 +28,9 @@ pub struct State {
     head: Layers,
 }
 
+/// The bit of serials that are no ids of layers.
+const NOT_OF_A_LAYER: u64 = 1 << 63;
+
 /// The innermost layer of a list; `None` if the list is empty.
 pub(super) type Layers = Option<Arc<Node>>;
 
@@ -69,7 +72,7 @@ impl Mark {
         Arc::new(Mark {
             id,
             scope,
-            position: position.unwrap_or_else(Position::next),
+            position: position.unwrap_or_else(Position::current),
             ended: RelaxedBool::new(false),
             closed: RelaxedBool::new(false),
         })
@@ -204,8 +207,13 @@ impl State {
         layers.chain(self.base.iter().filter_map(|base| base.slots.as_ref()))
     }
 
+    /// Returns whether the innermost layer sets more than modes.
+    pub(super) fn has_slots_innermost(&self) -> bool {
+        self.head.as_ref().is_some_and(|node| node.layer.slots.is_some())
+    }
+
     /// Returns whether a layer has hooks or a recording.
-    pub(super) fn has_objects(&self) -> bool {
+    pub fn has_objects(&self) -> bool {
         self.summary().has_objects
     }
 
@@ -216,14 +224,20 @@ impl State {
 
     fn changed(&self, base: Option<Arc<Base>>, head: Layers) -> Self {
         static LAST_SERIAL: RelaxedU64 = RelaxedU64::new(0);
-        State { serial: LAST_SERIAL.add(1), checked_at: self.checked_at, base, head }
+        State { serial: LAST_SERIAL.add(1) | NOT_OF_A_LAYER, checked_at: self.checked_at, base, head }
+    }
+
+    /// Returns the state with another list, in which this layer is new. Its id is the serial, which so costs nothing.
+    fn with_new(&self, layer: LayerId, head: Layers) -> Self {
+        State { serial: layer.number(), checked_at: self.checked_at, base: self.base.clone(), head }
     }
 
     /// Returns the state with one more layer, at the place of its position.
     pub(super) fn with(&self, layer: Layer) -> Self {
+        let id = layer.mark.id;
         let compacted = self.compacted();
         if compacted.as_ref().is_none_or(|node| node.layer.mark.position <= layer.mark.position) {
-            return self.changed(self.base.clone(), Some(Node::on(layer, compacted)));
+            return self.with_new(id, Some(Node::on(layer, compacted)));
         }
         let mut inner = Vec::new();
         let mut below = compacted.as_ref();
@@ -234,7 +248,7 @@ impl State {
         inner.push(layer);
         inner.reverse();
         // The new layer lies below the inner ones.
-        self.changed(self.base.clone(), rebuilt(inner, below.cloned()))
+        self.with_new(id, rebuilt(inner, below.cloned()))
     }
 
     /// Returns the layers, in which adjacent ones that nothing can remove any more are merged. The list is searched when
@@ -284,7 +298,8 @@ impl State {
     /// had the serial `before`.
     pub(super) fn popped(&self, mark: &Arc<Mark>, before: u64) -> Option<Self> {
         let innermost = self.head.as_ref().filter(|node| Arc::ptr_eq(&node.layer.mark, mark))?;
-        Some(State { serial: before, head: innermost.below.clone(), ..self.clone() })
+        let (base, head) = (self.base.clone(), innermost.below.clone());
+        Some(State { serial: before, checked_at: self.checked_at, base, head })
     }
 
     /// Returns the state without the layers that a condition accepts.

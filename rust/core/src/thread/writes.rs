@@ -227,12 +227,13 @@ impl ScopedFlags<'_> {
         matches!(self.step, WriteStep::OfContext(_))
     }
 
-    /// Returns an error if a layer of the context sets the slot and the context is not at hand.
-    pub(crate) fn check(&self, name: &str, slot: Slot) -> Result<()> {
+    /// Returns an error if a layer of the context sets the slot and the context is not at hand. `name` is what is written.
+    pub(crate) fn check(&self, name: impl FnOnce() -> String, slot: Slot) -> Result<()> {
+        if !matches!(self.step, WriteStep::WithoutContext) {
+            return Ok(());
+        }
         match self.target(slot) {
-            Some(FlagTarget::Layer(Target::Layer(_))) if matches!(self.step, WriteStep::WithoutContext) => {
-                Err(not_at_hand(name))
-            }
+            Some(FlagTarget::Layer(Target::Layer(_))) => Err(not_at_hand(&name())),
             _ => Ok(()),
         }
     }

@@ -29,13 +29,22 @@ pub(crate) struct HeapType {
     slots: Vec<ffi::PyType_Slot>,
     attributes: Vec<ffi::PyGetSetDef>,
     methods: Vec<ffi::PyMethodDef>,
+    flags: std::ffi::c_ulong,
 }
 
 impl HeapType {
     /// Starts a class with this qualified name. Its instances have `size` bytes; 0 means the size of the base.
     pub(crate) fn new(name: &str, size: usize) -> PyResult<Self> {
         let name = CString::new(name).map_err(|_| PyValueError::new_err("a class name with a zero byte"))?;
-        Ok(HeapType { name, size, slots: Vec::new(), attributes: Vec::new(), methods: Vec::new() })
+        let flags = ffi::Py_TPFLAGS_DEFAULT | ffi::Py_TPFLAGS_BASETYPE;
+        Ok(HeapType { name, size, slots: Vec::new(), attributes: Vec::new(), methods: Vec::new(), flags })
+    }
+
+    /// Makes a class without subclasses, whose instances programs cannot create.
+    pub(crate) fn without_constructor(mut self) -> Self {
+        const DISALLOW_INSTANTIATION: std::ffi::c_ulong = 1 << 7;
+        self.flags = ffi::Py_TPFLAGS_DEFAULT | DISALLOW_INSTANTIATION;
+        self
     }
 
     /// Sets the docstring. The lines `name(arguments)` and `--` at its beginning define the signature.
@@ -116,7 +125,7 @@ impl HeapType {
             name: CString::into_raw(self.name),
             basicsize: self.size as c_int,
             itemsize: 0,
-            flags: (ffi::Py_TPFLAGS_DEFAULT | ffi::Py_TPFLAGS_BASETYPE) as c_uint,
+            flags: self.flags as c_uint,
             slots: leak(self.slots),
         };
         // SAFETY: every pointer in the spec lives as long as the process, callers of `slot` guarantee the types of the

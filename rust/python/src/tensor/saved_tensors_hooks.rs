@@ -20,7 +20,7 @@ use pyo3::{PyTraverseError, PyVisit};
 use super::Tensor;
 use super::args::extract_tensor;
 use super::program::call_program;
-use crate::context::{ContextState, traverse_scope};
+use crate::context::{OwningState, traverse_scope};
 use crate::deferred_drop::{Clearable, DeferredDrop};
 use crate::detach::call;
 use crate::errors::new_type_error;
@@ -91,7 +91,7 @@ pub(crate) fn traverse_hooks(
 }
 
 #[pymethods]
-impl ContextState {
+impl OwningState {
     /// Visits the hooks of layers that only this value has: their scopes are gone, and no other context shares them.
     fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
         let mut result = Ok(());

@@ -23,7 +23,7 @@ fn ids(state: &State) -> Vec<u64> {
 #[test]
 fn with_keeps_layers_in_order_of_their_positions() {
     let early = Layer {
-        mark: Mark::new(LayerId::of_number(9), ScopeId::NONE, Some(Position::of_number(0))),
+        mark: Mark::new(LayerId::of_number(9), ScopeId::NONE, Some(Position::next())),
         ..grad(9, false)
     };
     let state = State::EMPTY.with(grad(2, true)).with(grad(5, true)).with(early);

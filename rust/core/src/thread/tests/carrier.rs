@@ -1,6 +1,8 @@
 //! A carrier of contexts in Rust: contexts that are copied and switched, as Python does it.
 
 use std::cell::{Cell, RefCell};
+use std::ffi::c_void;
+use std::ptr::NonNull;
 use std::sync::{Arc, Mutex};
 
 use crate::thread::internal::{Carrier, Receipt, State, leave_context, look, set_carrier};
@@ -89,18 +91,33 @@ struct TestReceipt {
 }
 
 impl Carrier for TestCarrier {
-    fn load(&self) -> Option<State> {
+    fn is_at_hand(&self) -> bool {
+        current().is_some()
+    }
+
+    unsafe fn serial(&self) -> Option<u64> {
+        Some(current()?.state().serial())
+    }
+
+    unsafe fn load(&self) -> Option<State> {
         current().map(|context| context.state())
     }
 
-    fn store(&self, state: &State) -> Option<Receipt> {
+    unsafe fn store(&self, state: &State) -> Option<Receipt> {
         let context = current().filter(|_| !STORES_FAIL.get())?;
         let before = std::mem::replace(&mut *context.0.lock().unwrap(), state.clone());
-        Some(Box::new(TestReceipt { context, before }))
+        let receipt = Box::into_raw(Box::new(TestReceipt { context, before }));
+        // SAFETY: a receipt is `Send` and `Sync`, and comes from a box.
+        unsafe {
+            let drop_it =
+                |receipt: NonNull<c_void>| drop(Box::from_raw(receipt.as_ptr().cast::<TestReceipt>()));
+            Some(Receipt::new(NonNull::new(receipt.cast()).unwrap(), drop_it))
+        }
     }
 
-    fn revoke(&self, receipt: Receipt) -> bool {
-        let receipt: Box<TestReceipt> = receipt.downcast().unwrap();
+    unsafe fn revoke(&self, receipt: Receipt) -> bool {
+        // SAFETY: `store` made the receipt.
+        let receipt = unsafe { Box::from_raw(receipt.into_object().as_ptr().cast::<TestReceipt>()) };
         let is_here = current().is_some_and(|context| Arc::ptr_eq(&context.0, &receipt.context.0));
         if is_here {
             *receipt.context.0.lock().unwrap() = receipt.before;
