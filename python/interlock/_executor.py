@@ -44,6 +44,8 @@ class Executor(ThreadPoolExecutor):
             RuntimeError: The pool was shut down.
 
         """
+        if not callable(fn):
+            raise TypeError(f"submit: fn must be callable, got {type(fn).__name__}")
         return super().submit(capture().run, fn, *args, **kwargs)
 
 

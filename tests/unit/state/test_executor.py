@@ -67,8 +67,7 @@ def test_state_is_released_after_the_call() -> None:
 
 def test_submit_of_something_that_cannot_be_called_and_after_the_end() -> None:
     with Executor(1) as pool:
-        error = pool.submit(3).exception()  # type: ignore[arg-type]
-        assert isinstance(error, TypeError)
-        assert str(error) == "'int' object is not callable"
+        with pytest.raises(TypeError, match="^submit: fn must be callable, got int$"):
+            pool.submit(3)  # type: ignore[arg-type]
     with pytest.raises(RuntimeError, match="cannot schedule new futures after shutdown"):
         pool.submit(seen)
