@@ -66,8 +66,7 @@ def test_state_is_released_after_the_call() -> None:
 
 
 def test_submit_of_something_that_cannot_be_called_and_after_the_end() -> None:
-    with Executor(1) as pool:
-        with pytest.raises(TypeError, match="^submit: fn must be callable, got int$"):
-            pool.submit(3)  # type: ignore[arg-type]
+    with Executor(1) as pool, pytest.raises(TypeError, match=r"^submit: fn must be callable, got int$"):
+        pool.submit(3)  # type: ignore[arg-type]
     with pytest.raises(RuntimeError, match="cannot schedule new futures after shutdown"):
         pool.submit(seen)
