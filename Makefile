@@ -9,13 +9,15 @@ export PYTHONS
 
 # Interpreters with PyTorch for test-integrations, separated by spaces; the default is two environments of its own.
 TORCH_PYTHONS ?=
+# An interpreter with the packages of watch-packages; the default is an environment of its own.
+PACKAGES_PYTHON ?=
 
 REQUIRE_PYTHON = command -v $(PYTHON) > /dev/null || \
 	{ echo "$(PYTHON) was not found: install CPython 3.11 or newer." >&2; exit 1; }
 
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-training docs test test-all test-integrations test-long test-pythons test-sanitized test-gpu \
-	test-vendor fuzz compare bench bench-gpu install install-light wheel generate format clean environment test-environment
+	test-vendor watch-packages fuzz compare bench bench-gpu install install-light wheel generate format clean environment test-environment
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "make %-18s %s\n", $$1, $$2 }'
@@ -67,6 +69,12 @@ test-integrations: install ## install PyTorch 2.13 and 2.15 (8 GB) and test its 
 	@for python in $(or $(TORCH_PYTHONS),$(TORCH_VERSIONS:%=.venv-integrations-%/bin/python)); do \
 		$$python -W ignore -c 'import torch; print("PyTorch", torch.__version__)' && \
 		$(VENV_PYTHON) -m pytest tests/unit/settings tests/unit/cli/test_watch.py --torch=$$python || exit 1; done
+
+# Not part of `make test`, because it installs 8 GB, in a separate environment. CHECK=--check compares the table.
+CHECK ?=
+watch-packages: install ## install popular packages (8 GB) and write which settings they change; PACKAGES_PYTHON=PYTHON uses another
+	@$(if $(PACKAGES_PYTHON),,$(PYTHON) tools/environment.py packages)
+	@$(VENV_PYTHON) tools/watch_packages.py $(or $(PACKAGES_PYTHON),.venv-packages/bin/python) $(CHECK)
 
 # Not part of `make test`: it takes several times as long, and needs interpreters that a machine may lack.
 test-pythons: test-environment ## run every test on each CPython from 3.11 to 3.15 found on PATH, in pyenv or in PYTHONS=folder:folder

@@ -2,7 +2,8 @@
 
 interlock is built and tested in `.venv`; the demos install it in `.venv-demo`. `vendor` creates
 `.venv-vendor` with the libraries of vendors, `docs` creates `.venv-docs` with the programs that build the
-site, and `integrations-2.13` and `integrations-2.15` create environments with these versions of PyTorch.
+site, `integrations-2.13` and `integrations-2.15` create environments with these versions of PyTorch, and
+`packages` creates `.venv-packages` with popular packages that use it.
 
 The Makefile runs this file with the interpreter `PYTHON`. It uses syntax that every Python 3 accepts (quoted
 annotations, no f-strings), so that an interpreter that is too old can still report this.
@@ -18,7 +19,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ENVIRONMENT = os.path.join(ROOT, ".venv")
 INTEGRATIONS = ("integrations-2.13", "integrations-2.15")
 OTHER_ENVIRONMENTS = {
-    use: os.path.join(ROOT, ".venv-" + use) for use in ("demo", "vendor", "docs", *INTEGRATIONS)
+    use: os.path.join(ROOT, ".venv-" + use) for use in ("demo", "vendor", "docs", "packages", *INTEGRATIONS)
 }
 
 MISSING_PYTHON = (
@@ -95,6 +96,7 @@ def requirements(use: str) -> "list[str]":
         "test": project["build-system"]["requires"] + extras["test"],
         "vendor": extras["test-vendor"],
         "docs": extras["docs"],
+        "packages": extras["watch-packages"],
     }
     # A dot is not allowed in the name of an extra.
     wanted.update({each: extras["test-" + each.replace(".", "-")] for each in INTEGRATIONS})
@@ -119,7 +121,7 @@ def install(environment: str, wanted: "list[str]") -> None:
 def main(arguments: "list[str]") -> int:
     """Prepare `.venv-demo`, or for `test` `.venv` with the test requirements, or another environment."""
     use = arguments[0] if arguments else "demo"
-    tools = [] if use in ("docs", *INTEGRATIONS) else ["cargo", "cc"]
+    tools = [] if use in ("docs", "packages", *INTEGRATIONS) else ["cargo", "cc"]
     sentence = missing(tools + (["cargo-clippy", "cargo-fmt"] if use == "test" else []))
     if sentence is None and use == "vendor":
         sentence = missing_wheels()

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import docstrings
 import pages
 from interlock._core import accelerator, autograd, backends, dispatch, state, tensor
+from markers import between
 from pages import FLAGS, leaf, owner, sentence
 
 if TYPE_CHECKING:
@@ -146,18 +147,6 @@ def formatted(path: Path, text: str) -> str:
         return text
     command = [sys.executable, "-m", "ruff", "format", "--quiet", "--stdin-filename", str(path), "-"]
     return subprocess.run(command, input=text, capture_output=True, text=True, check=True, cwd=ROOT).stdout
-
-
-def between(path: Path, title: str, lines: Iterator[str]) -> str:
-    """Return the text of a file with the part between its two markers replaced."""
-    comment = "<!-- {} -->" if path.suffix == ".md" else "# {}"
-    opening, closing = (comment.format(marker) + "\n" for marker in (f"<{title}>", f"</{title}>"))
-    before, found_opening, rest = path.read_text().partition(opening)
-    replaced, found_closing, after = rest.partition(closing)
-    if not (found_opening and found_closing):
-        raise SystemExit(f"{path}: the markers of <{title}> are missing")
-    indent = replaced.rpartition("\n")[2]  # of the closing marker
-    return before + opening + "".join(f"{line}\n" for line in lines) + indent + closing + after
 
 
 def c_interface(what: str) -> Iterator[str]:

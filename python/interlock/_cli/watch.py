@@ -25,9 +25,6 @@ from interlock.settings import Write, _registry
 from interlock.settings._environ import THREADS
 from interlock.settings._writes import plain, shown
 
-_POOLS = ("torch", "numpy", "scipy", "sklearn", "numba", "numexpr", "polars", "jax")
-"""Modules whose import may start the threads that a variable limits."""
-
 
 @dataclass(frozen=True)
 class Command:
@@ -248,8 +245,9 @@ class _Recorder:
         self._problems: dict[int, str] = {}
 
     def add(self, write: Write) -> None:
-        loaded = [name for name in _POOLS if name in sys.modules]
-        if write.setting.removeprefix("environ.") in THREADS and write.changed and loaded:
+        readers = THREADS.get(write.setting.removeprefix("environ."), ())
+        loaded = [name for name in readers if name in sys.modules]
+        if write.changed and loaded:
             self._problems[write.order] = f"too late: {', '.join(loaded)} imported before"
 
     def changes(self) -> list[Change]:

@@ -45,6 +45,10 @@ def install(observer: Observer) -> Iterable[Setting]:
     wrap_writers(observer, rows)
     for owner in _owners_of_setters():
         observer.replace_copies(owner, "setter")
+    # PyTorch assigns these names in the module, so that they are not properties of its class.
+    prefix = "torch.backends.opt_einsum."
+    einsum = {row.name.removeprefix(prefix): row for row in rows if row.name.startswith(prefix)}
+    observer.wrap_attributes(torch.backends.opt_einsum, einsum)
     return rows
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -16,31 +16,41 @@ IMPORTED = None
 PACKAGES = ("os", "collections.abc", "_collections_abc")
 GROUPS: tuple[tuple[str, str], ...] = ()
 
-THREADS = (
-    "OMP_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "BLIS_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-    "NUMEXPR_NUM_THREADS",
-    "RAYON_NUM_THREADS",
-)
-"""Variables that a library reads once, when it starts its threads."""
+# Modules that start threads of OpenMP or BLAS at their import.
+_OPENMP = ("torch", "numpy", "scipy", "sklearn", "numba", "jax")
+THREADS: Mapping[str, tuple[str, ...]] = {
+    "OMP_NUM_THREADS": _OPENMP,
+    "MKL_NUM_THREADS": _OPENMP,
+    "OPENBLAS_NUM_THREADS": _OPENMP,
+    "BLIS_NUM_THREADS": _OPENMP,
+    "VECLIB_MAXIMUM_THREADS": _OPENMP,
+    "NUMEXPR_MAX_THREADS": ("numexpr",),
+    "NUMEXPR_NUM_THREADS": ("numexpr",),
+    "NUMBA_NUM_THREADS": (),
+    "RAYON_NUM_THREADS": (),
+}
+"""Variables for the number of threads, with the modules whose import is the last moment to write them."""
 _OTHERS = (
     "CUBLAS_WORKSPACE_CONFIG",
+    "CUDA_DEVICE_ORDER",
     "CUDA_LAUNCH_BLOCKING",
     "CUDA_VISIBLE_DEVICES",
     "JAX_ENABLE_X64",
     "JAX_PLATFORMS",
     "KMP_AFFINITY",
     "KMP_DUPLICATE_LIB_OK",
+    "KMP_INIT_AT_FORK",
     "NCCL_DEBUG",
     "NVIDIA_TF32_OVERRIDE",
     "OMP_PROC_BIND",
     "PYTORCH_ALLOC_CONF",
     "PYTORCH_CUDA_ALLOC_CONF",
+    "PYTORCH_ENABLE_MPS_FALLBACK",
+    "PYTORCH_NVML_BASED_CUDA_CHECK",
+    "TF_CPP_MIN_LOG_LEVEL",
     "TOKENIZERS_PARALLELISM",
     "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE",
+    "TORCH_CPP_LOG_LEVEL",
     "XLA_FLAGS",
 )
 _NOTE = "A library reads it once, at its start: a later write has no effect."

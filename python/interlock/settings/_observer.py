@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType
+from typing import Any, NamedTuple
 
 from interlock.settings import _holds, _registry
 from interlock.settings._origin import Origin, caller
 from interlock.settings._setting import LOCK, Setting, read
 from interlock.settings._writes import LOG, Write, report, same
+
+# A setting that a function writes, and the first arguments of the function that select it.
+_Direct = tuple[Setting, tuple[Any, ...]]
+
+
+class _Replaced(NamedTuple):
+    """A function that was replaced by its wrapper."""
+
+    owner: object
+    attribute: str
+    original: Callable[..., Any]
+    wrapper: Callable[..., Any]
+    is_inherited: bool
+    """Whether the owner is a class that inherits the function."""
 
 
 class Observer:
@@ -28,7 +43,7 @@ class Observer:
         self._is_active = True
         # The functions and their wrappers, by identity: a function of a C module has no place for a mark.
         self._wrappers: dict[int, tuple[Callable[..., Any], Callable[..., Any]]] = {}
-        self._replaced: list[tuple[object, str, Callable[..., Any], Callable[..., Any]]] = []
+        self._replaced: list[_Replaced] = []
 
     def bypass_while(self, is_bypassed: Callable[[], bool]) -> None:
         """Do not record calls while a function returns True: while a compiler traces them."""
@@ -44,32 +59,56 @@ class Observer:
                 even if it does not change them, and for each setting of their families that it changes.
 
         """
+        self._wrap(owner, attribute, [(each, each.writer_arguments) for each in settings])
+
+    def wrap_attributes(self, module: ModuleType, settings: Mapping[str, Setting]) -> None:
+        """Record assignments to attributes of a module that has a class of its own.
+
+        Args:
+            module: The module; one of Python's own class is left as it is.
+            settings: The settings by the names of their attributes.
+
+        """
+        if type(module) is not ModuleType:
+            direct = [(setting, (module, name)) for name, setting in settings.items()]
+            self._wrap(type(module), "__setattr__", direct)
+
+    def _wrap(self, owner: object, attribute: str, direct: Sequence[_Direct]) -> None:
         original = getattr(owner, attribute, None)
         if original is None or not callable(original):
             return
         known = self._wrappers.get(id(original))
-        wrapper = self._wrapper(original, tuple(settings)) if known is None else known[1]
+        wrapper = self._wrapper(original, tuple(direct)) if known is None else known[1]
         self._wrappers[id(original)] = (original, wrapper)
-        setattr(owner, attribute, wrapper)
-        self._replaced.append((owner, attribute, original, wrapper))
+        self._replace(owner, attribute, original, wrapper)
 
     def replace_copies(self, owner: object, attribute: str) -> None:
         """Replace a reference to a function that was wrapped, if `attribute` of `owner` is one."""
         original = getattr(owner, attribute, None)
         known = self._wrappers.get(id(original))
         if known is not None and known[0] is original:
-            setattr(owner, attribute, known[1])
-            self._replaced.append((owner, attribute, known[0], known[1]))
+            self._replace(owner, attribute, known[0], known[1])
+
+    def _replace(
+        self, owner: object, attribute: str, original: Callable[..., Any], wrapper: Callable[..., Any]
+    ) -> None:
+        is_inherited = isinstance(owner, type) and attribute not in vars(owner)
+        setattr(owner, attribute, wrapper)
+        self._replaced.append(_Replaced(owner, attribute, original, wrapper, is_inherited))
 
     def stop(self) -> None:
         """Put the functions back. A wrapper that other code has stored records nothing from now on."""
         self._is_active = False
-        for owner, attribute, original, wrapper in reversed(self._replaced):
-            if getattr(owner, attribute, None) is wrapper:
+        for owner, attribute, original, wrapper, is_inherited in reversed(self._replaced):
+            if getattr(owner, attribute, None) is not wrapper:
+                continue
+            if is_inherited:
+                delattr(owner, attribute)
+            else:
                 setattr(owner, attribute, original)
         self._replaced.clear()
 
-    def _wrapper(self, original: Callable[..., Any], direct: tuple[Setting, ...]) -> Callable[..., Any]:
+    def _wrapper(self, original: Callable[..., Any], direct: tuple[_Direct, ...]) -> Callable[..., Any]:
         is_bypassed = self._is_bypassed
         if is_bypassed is None:
 
@@ -94,17 +133,15 @@ class Observer:
     def _write(
         self,
         original: Callable[..., Any],
-        direct: tuple[Setting, ...],
+        direct: tuple[_Direct, ...],
         arguments: tuple[Any, ...],
         named: dict[str, Any],
     ) -> Any:
         if not self._is_active or _holds.is_applying():
             return original(*arguments, **named)
-        addressed = [
-            each for each in direct if arguments[: len(each.writer_arguments)] == each.writer_arguments
-        ]
+        addressed = [setting for setting, first in direct if arguments[: len(first)] == first]
         # Arguments that select no setting, such as another environment variable, may still change a family.
-        changing = addressed or [each for each in direct if each.family]
+        changing = addressed or [setting for setting, _ in direct if setting.family]
         compared = dict.fromkeys(relative for each in changing for relative in _registry.relatives(each))
         writes: list[Write] = []
         refusals: list[Callable[[], None]] = []

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import functools
+import json
+import os
 import sys
 import threading
 from collections.abc import Mapping, Sequence
 from types import FrameType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import unquote, urlsplit
+
+if TYPE_CHECKING:
+    from importlib.metadata import PackagePath
 
 # Frames of these modules run on behalf of their callers.
 _PASSED_ON = (
@@ -94,16 +101,49 @@ def _is_importing(frame: FrameType | None) -> bool:
     return False
 
 
-# The distributions of each top module; None until they are first needed.
-_distributions: Mapping[str, list[str]] | None = None
+@functools.cache
+def distribution(module: str, file: str) -> str | None:
+    """Return the name of the installed distribution that contains a module; None if there is none.
+
+    Args:
+        module: The name of the module. A program may have a module with the name of an installed one.
+        file: The file of the module, which selects one of several distributions that share a namespace.
+
+    """
+    names = list(dict.fromkeys(_distributions().get(module.partition(".")[0], ())))
+    if not os.path.isfile(file):
+        # Code that was generated at run time.
+        return names[0] if names else None
+    path = os.path.realpath(file)
+    return next((name for name in names if _contains(name, path)), None)
 
 
-def distribution(module: str) -> str | None:
-    """Return the name of the installed distribution that contains a module; None if there is none."""
-    global _distributions
-    if _distributions is None:
-        from importlib.metadata import packages_distributions
+@functools.cache
+def _distributions() -> Mapping[str, list[str]]:
+    """Return the distributions of each top module."""
+    from importlib import metadata
 
-        _distributions = packages_distributions()
-    names = _distributions.get(module.partition(".")[0])
-    return names[0] if names else None
+    return metadata.packages_distributions()
+
+
+def _contains(name: str, file: str) -> bool:
+    from importlib import metadata
+
+    found = metadata.distribution(name)
+    if found.files is None:
+        # A package of a Linux distribution may have no list of its files.
+        return _is_below(file, str(found.locate_file("")))
+    if any(each.name == os.path.basename(file) and _is_at(each, file) for each in found.files):
+        return True
+    # An editable installation lists only files that refer to the folder of its sources.
+    source = json.loads(found.read_text("direct_url.json") or "{}")
+    is_editable = source.get("dir_info", {}).get("editable", False)
+    return is_editable and _is_below(file, unquote(urlsplit(source["url"]).path))
+
+
+def _is_at(listed: PackagePath, file: str) -> bool:
+    return os.path.realpath(str(listed.locate())) == file
+
+
+def _is_below(file: str, folder: str) -> bool:
+    return file.startswith(os.path.join(os.path.realpath(folder), ""))

@@ -53,7 +53,9 @@ class Write(NamedTuple):
     @property
     def distribution(self) -> str | None:
         """The installed distribution that contains the code; None for a script or an unseen change."""
-        return None if self.module is None else distribution(self.module)
+        if self.module is None or self.file is None:
+            return None
+        return distribution(self.module, self.file)
 
     @property
     def changed(self) -> bool:

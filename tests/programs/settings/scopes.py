@@ -196,6 +196,7 @@ def override_every_setting_of_torch():
     unseen = [str(write) for write in settings.writes() if write.file is None]
     settings.disable("torch")
     originals = [torch._C._set_cudnn_benchmark, torch.set_num_threads, torch._C.set_num_threads]
+    originals.append(type(torch.backends.opt_einsum).__setattr__)
     return {
         "before_import": before_import,
         "names": names,

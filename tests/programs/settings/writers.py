@@ -67,11 +67,16 @@ def set_dtype():
     torch.set_default_dtype(torch.float64)
 
 
+def by_attribute():
+    torch.backends.opt_einsum.enabled = True
+
+
 def find_who_writes_settings_of_torch():
     sys.path.insert(0, os.path.dirname(__file__))
     import flags_at_import
 
     settings.enable("torch")
+    torch.backends.opt_einsum.enabled = False
     found = {
         "property": who(BENCHMARK, by_property),
         "flags": who(BENCHMARK, by_flags),
@@ -80,6 +85,7 @@ def find_who_writes_settings_of_torch():
         "unseen": who(BENCHMARK, unseen),
         "import": who(BENCHMARK, by_import),
         "threads": who("torch.num_threads", set_threads),
+        "attribute": who("torch.backends.opt_einsum.enabled", by_attribute),
         "precision": who("torch.float32_matmul_precision", set_precision),
         "node": who("torch.backends.cuda.matmul.fp32_precision", allow_tf32),
         "deterministic": who("torch.deterministic_algorithms", deterministic),

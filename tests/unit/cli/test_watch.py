@@ -107,6 +107,8 @@ def test_writes_at_import_and_later_are_reported_with_line_and_thread(tmp_path: 
     variable = changes["environ.OMP_NUM_THREADS"]
     assert (variable["before"], variable["after"]) == (None, "1")
     assert re.match("too late: torch", variable["problem"])
+    # PyTorch does not read this one.
+    assert changes["environ.NUMEXPR_MAX_THREADS"]["problem"] is None
     left = {each["setting"]: (each["before"], each["after"]) for each in found["settings"]}
     assert left["torch.grad_enabled"] == (True, False)
     assert left["torch.backends.cudnn.benchmark"] == (False, True)

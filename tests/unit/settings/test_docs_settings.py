@@ -1,4 +1,4 @@
-"""The programs and commands of docs/settings.md ("settings.md") print what the page shows."""
+"""The programs and commands of docs/settings.md and docs/beside_torch.md print what the pages show."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ import pytest
 
 from tests.helpers.torch_python import run_with_torch
 
-PAGE = (Path(__file__).parents[3] / "docs" / "settings.md").read_text()
-FILES = dict(re.findall(r"^```python\n# (\w+\.py)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE))
-COMMANDS = re.findall(r"^```console\n\$ python (.*?)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+DOCS = Path(__file__).parents[3] / "docs"
+PAGE = (DOCS / "settings.md").read_text()
+PAGES = PAGE + (DOCS / "beside_torch.md").read_text()
+FILES = dict(re.findall(r"^```python\n# (\w+\.py)\n(.*?)^```$", PAGES, re.DOTALL | re.MULTILINE))
+COMMANDS = re.findall(r"^```console\n\$ python (.*?)\n(.*?)^```$", PAGES, re.DOTALL | re.MULTILINE)
 FOLDER = "/home/ada/project"
 
 

@@ -54,7 +54,7 @@ def test_reading_the_settings_does_not_initialize_cuda(every: Any) -> None:
 
 
 def test_functions_of_torch_are_put_back_when_it_is_disabled(every: Any) -> None:
-    assert every["wrapped"] == [False, False, False]
+    assert every["wrapped"] == [False, False, False, False]
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +75,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Any:
         ("unseen", [[None, "?", True, False, False]]),
         ("import", [["<module>", "flags_at_import_later.py", False, True, True]]),
         ("threads", [["set_threads", PROGRAM, 2, 1, False]]),
+        ("attribute", [["by_attribute", PROGRAM, False, True, False]]),
         ("precision", [["set_precision", PROGRAM, "high", "high", False]]),
         ("node", [["allow_tf32", PROGRAM, "tf32", "ieee", False]]),
         ("deterministic", [["deterministic", PROGRAM, False, True, False]]),

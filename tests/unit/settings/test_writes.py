@@ -7,10 +7,12 @@ import json
 import os
 import threading
 import time
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from interlock import settings
-from interlock.settings import Write
+from interlock.settings import Write, _origin
 
 from tests.unit.settings.library import Library, library
 
@@ -47,6 +49,55 @@ def test_write_has_file_line_function_thread_time_and_values(library: Library) -
 def test_write_of_an_installed_package_names_the_distribution() -> None:
     assert Write("a.b", 1, 2, "f.py", 1, "f", "pytest.sub", "t", 0.0).distribution == "pytest"
     assert Write("a.b", 1, 2, None, None, None, None, "t", 0.0).distribution is None
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder of installed packages that this process has not looked at."""
+    folder = tmp_path / "installed"
+    monkeypatch.syspath_prepend(folder)
+    caches = (_origin.distribution, _origin._distributions)
+    for function in caches:
+        function.cache_clear()
+    yield folder
+    for function in caches:
+        function.cache_clear()
+
+
+def install(folder: Path, name: str, *files: str, **more: str) -> None:
+    """Write a distribution: empty modules, and the files of its metadata."""
+    for each in files:
+        (folder / each).parent.mkdir(parents=True, exist_ok=True)
+        (folder / each).touch()
+    metadata = folder / f"{name}-1.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n")
+    (metadata / "RECORD").write_text("".join(f"{each},,\n" for each in files))
+    for each, text in more.items():
+        (metadata / each.replace("__", ".")).write_text(text)
+
+
+def test_package_of_a_write_contains_its_file(installed: Path, tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    install(installed, "one", "shared/one.py")
+    install(installed, "two", "shared/two.py", "scripts/build.py")
+    source = json.dumps({"url": project.as_uri(), "dir_info": {"editable": True}})
+    install(
+        installed, "edited", "__editable__.edited-1.pth", direct_url__json=source, top_level__txt="edited\n"
+    )
+    for each in ("scripts/build.py", "edited/part.py"):
+        (project / each).parent.mkdir(parents=True)
+        (project / each).touch()
+
+    def package(module: str, file: Path) -> str | None:
+        return Write("a.b", 1, 2, str(file), 1, "f", module, "t", 0.0).distribution
+
+    assert package("shared.one", installed / "shared" / "one.py") == "one"
+    assert package("shared.two", installed / "shared" / "two.py") == "two"
+    assert package("scripts.build", installed / "scripts" / "build.py") == "two"
+    # A module of the program with the name of an installed one.
+    assert package("scripts.build", project / "scripts" / "build.py") is None
+    assert package("edited.part", project / "edited" / "part.py") == "edited"
 
 
 def test_write_without_a_change_is_recorded(library: Library) -> None:

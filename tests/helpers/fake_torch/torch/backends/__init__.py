@@ -80,9 +80,7 @@ class MkldnnModule(PropModule):
 
 
 class OptEinsumModule(PropModule):
-    # Without the package opt_einsum, as in the environments of the tests with PyTorch.
-    enabled = ContextProp(lambda: _opt_einsum["enabled"], lambda value: _set_enabled(value))
-    strategy = None
+    """Its class has no properties: PyTorch assigns the names in the module. An assignment hides those."""
 
 
 class QuantizedModule(PropModule):
@@ -96,12 +94,11 @@ class QuantizedModule(PropModule):
 
 
 _ENGINES = ["none", "fbgemm", "qnnpack", "onednn", "x86"]
-_opt_einsum = {"enabled": False}
 _mha = {"fastpath": True}
 
 
 def _set_enabled(value):
-    _opt_einsum["enabled"] = value
+    sys.modules[__name__].opt_einsum.m.enabled = value
 
 
 class _Matmul:
@@ -132,7 +129,8 @@ def _module(name, kind, **attributes):
 _module("cudnn", CudnnModule, flags=_flags)
 _module("mkldnn", MkldnnModule)
 _module("quantized", QuantizedModule)
-_module("opt_einsum", OptEinsumModule, _set_enabled=_set_enabled)
+# Without the package opt_einsum, as in the environments of the tests with PyTorch.
+_module("opt_einsum", OptEinsumModule, enabled=False, strategy=None, _set_enabled=_set_enabled)
 _module(
     "mha",
     PropModule,
