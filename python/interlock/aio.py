@@ -16,7 +16,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from typing import Any, Never, Self, TypeVar
 
-from interlock._core.state import sync
+from interlock._core.state import CarriedTask
 from interlock._scope_decorator import wrap_resumable
 
 __all__ = ["Runner", "run", "task_factory"]
@@ -26,24 +26,34 @@ _Factory = Callable[..., "asyncio.Future[Any]"]
 
 
 class _SyncedCoroutine(Coroutine[Any, Any, _T]):
-    """A coroutine that looks at the state of its context before each step."""
+    """A coroutine that looks at the state of its context before each step, and has carried values of its own."""
 
-    __slots__ = ("__weakref__", "_coroutine")
+    __slots__ = ("__weakref__", "_carried", "_coroutine")
 
     def __init__(self, coroutine: Coroutine[Any, Any, _T]) -> None:
         self._coroutine = coroutine
+        self._carried = CarriedTask()
 
     def send(self, value: Any, /) -> Any:
-        sync()
-        return self._coroutine.send(value)
+        self._carried.begin()
+        try:
+            return self._coroutine.send(value)
+        finally:
+            self._carried.end()
 
     def throw(self, *error: Any) -> Any:
-        sync()
-        return self._coroutine.throw(*error)
+        self._carried.begin()
+        try:
+            return self._coroutine.throw(*error)
+        finally:
+            self._carried.end()
 
     def close(self) -> None:
-        sync()
-        self._coroutine.close()
+        self._carried.begin()
+        try:
+            self._coroutine.close()
+        finally:
+            self._carried.end()
 
     def __reduce__(self) -> Never:
         raise TypeError("a coroutine can be neither copied nor pickled")

@@ -75,7 +75,9 @@ fn core_code(error: &interlock::Error) -> i32 {
         Error::UnknownFlag { .. } | Error::FlagNamespace { .. } => INTERLOCK_ERROR_UNKNOWN_FLAG,
         Error::ReadOnlyFlag { .. } => INTERLOCK_ERROR_READ_ONLY_FLAG,
         Error::UnknownDeviceType { .. } | Error::DeviceIndex { .. } => INTERLOCK_ERROR_DEVICE,
-        Error::KernelName { .. } | Error::KernelDescriptor { .. } => INTERLOCK_ERROR_ARGUMENT,
+        Error::KernelName { .. } | Error::KernelDescriptor { .. } | Error::CarriedName { .. } => {
+            INTERLOCK_ERROR_ARGUMENT
+        }
         Error::KernelGate { error } => core_code(error),
         Error::ContextNotAtHand { .. } => INTERLOCK_ERROR_UNSUPPORTED,
         _ => INTERLOCK_ERROR_OTHER,

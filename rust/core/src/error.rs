@@ -172,6 +172,11 @@ pub enum Error {
         /// What the program cannot do, such as "set grad".
         action: String,
     },
+    /// A carried value was registered under a name that another one has.
+    CarriedName {
+        /// The name.
+        name: String,
+    },
     /// A step of a task began while another step of it runs.
     TaskIsRunning,
     /// Hooks of saved tensors were activated where they are disabled, or disabled where they are active.
@@ -217,6 +222,7 @@ crate::messages! { Error {
         "{name} cannot be set here: a scope of the interpreter sets it, and this thread is not attached; set it with a guard, or attach first";
     Error::ContextNotStored { action } =>
         "cannot {action}: memory ran out when the interpreter stored the state of the current context";
+    Error::CarriedName { name } => "register_carried: name {} is registered already", quoted(name);
     Error::TaskIsRunning => "the state of this task is active already: another step of the task is running";
     Error::SavedTensorHooksDisabled { message } => "{message}";
 } }

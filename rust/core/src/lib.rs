@@ -20,6 +20,7 @@ mod num_threads;
 mod process_defaults;
 pub mod thread;
 
+pub use base::hook_list::Registration;
 pub use error::{Error, Result};
 pub use num_threads::{num_threads, set_num_threads};
 pub use process_defaults::ProcessDefaults;

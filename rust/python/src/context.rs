@@ -23,7 +23,7 @@ use pyo3::{PyTraverseError, PyVisit};
 
 use crate::attached::is_attached;
 use crate::raw_types::HeapType;
-use crate::traverse;
+use crate::{carried_contexts, traverse};
 
 /// The value of the variable, if its layers own objects that a garbage collector visits.
 #[pyclass(frozen, module = "interlock._core")]
@@ -98,10 +98,19 @@ static WATCHER: AtomicI32 = AtomicI32::new(-1);
 fn watch(py: Python<'_>) {
     type Callback = unsafe extern "C" fn(c_int, *mut ffi::PyObject) -> c_int;
     type Add = unsafe extern "C" fn(Callback) -> c_int;
-    unsafe extern "C" fn on_switch(_event: c_int, _context: *mut ffi::PyObject) -> c_int {
-        // SAFETY: the interpreter calls this on an attached thread.
-        sync(unsafe { Python::assume_attached() });
-        0
+    unsafe extern "C" fn on_switch(_event: c_int, context: *mut ffi::PyObject) -> c_int {
+        // SAFETY: the interpreter calls this on an attached thread, with a context or None.
+        let context = unsafe { Bound::from_borrowed_ptr(Python::assume_attached(), context) };
+        // Before hooks of modes: what they change belongs to the context that is current now.
+        let carried = carried_contexts::on_switch(&context);
+        sync(context.py());
+        match carried {
+            Ok(()) => 0,
+            Err(error) => {
+                error.restore(context.py());
+                -1
+            }
+        }
     }
     // SAFETY: the signature is that of CPython's `context.h`.
     let Ok(add) = (unsafe { function::<Add>(c"PyContext_AddWatcher") }) else { return };

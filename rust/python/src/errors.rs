@@ -25,6 +25,7 @@ fn core_class_name(error: &CoreError) -> &'static str {
         CoreError::UnknownLibrary { .. } => "UnknownLibraryError",
         CoreError::LibraryRefused { .. } => "LibraryError",
         CoreError::ContextNotAtHand { .. } => "ContextNotAtHandError",
+        CoreError::CarriedName { .. } => "ArgumentError",
         CoreError::TaskIsRunning => "TaskIsRunningError",
         _ => "InterlockError",
     }

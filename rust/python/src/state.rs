@@ -8,7 +8,7 @@ use interlock::accelerator;
 use interlock::autograd::Mode;
 use interlock::backends::SourceLocation;
 use interlock::base::mutex::Mutex;
-use interlock::state::internal::ScopeMark;
+use interlock::state::internal::{self, CarriedValues, ScopeMark};
 use interlock::state::{self};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -19,6 +19,7 @@ use crate::accelerator::{optional_device, parse_index};
 use crate::args::extract_dict;
 use crate::autograd::decorated;
 use crate::errors::IntoPyResult;
+use crate::hooks::{self, Registration};
 use crate::resumes::Resumes;
 use crate::scope_warning::warn;
 use crate::state_pickle::{self, Plain};
@@ -34,6 +35,9 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<ScopeBarrier>()?;
     module.add_function(wrap_pyfunction!(sync, &module)?)?;
     module.add_class::<Resumes>()?;
+    module.add_class::<Registration>()?;
+    module.add_class::<CarriedTask>()?;
+    module.add_function(wrap_pyfunction!(hooks::register_carried, &module)?)?;
     module.add_function(wrap_pyfunction!(set_process_defaults, &module)?)?;
     module.add_function(wrap_pyfunction!(process_defaults, &module)?)?;
     module.add_function(wrap_pyfunction!(open_scopes, &module)?)?;
@@ -210,6 +214,29 @@ impl StateScope {
 #[pyfunction]
 fn sync(py: Python<'_>) {
     context::sync(py);
+}
+
+/// The carried values of a task: those of its creator at first.
+#[pyclass(frozen, module = "interlock._core.state")]
+struct CarriedTask(internal::CarriedTask);
+
+#[pymethods]
+impl CarriedTask {
+    #[new]
+    fn new() -> Self {
+        CarriedTask(internal::CarriedTask::new(CarriedValues::save()))
+    }
+
+    /// Begin a step of the task: its values are those of this thread until `end`.
+    fn begin(&self, py: Python<'_>) {
+        context::sync(py);
+        self.0.begin();
+    }
+
+    /// End the step.
+    fn end(&self) {
+        self.0.end();
+    }
 }
 
 /// A context manager that ends the scopes that are left open in its block.

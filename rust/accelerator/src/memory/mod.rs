@@ -21,11 +21,12 @@ pub(super) use caching_allocator::CachingAllocator;
 pub use caching_allocator::TrackerStats;
 pub use config::{AllocatorConfig, config, config_report, config_source, set_config};
 pub use copy::{CopyOperand, HostMemory, copy};
+pub use interlock_core::Registration;
 #[doc(hidden)]
 pub use interlock_driver::{Access, ByteRange};
 pub use interlock_driver::{AllocatorState, OutOfMemory};
 pub use limits::{Limit, cache_limit, limit, set_cache_limit, set_limit};
-pub use oom_hooks::{Registration, on_miss, on_oom, on_shortage};
+pub use oom_hooks::{on_miss, on_oom, on_shortage};
 pub(super) use pinned::PinnedCache;
 pub use pinned::{
     DurationStats, PinnedMemory, PinnedStats, empty_host_cache, host_memory_stats,

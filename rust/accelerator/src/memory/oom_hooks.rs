@@ -3,8 +3,9 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
+use interlock_core::Registration;
 use interlock_core::base::fork::rank;
-use interlock_core::base::sync::ForkLock;
+use interlock_core::base::hook_list::HookList;
 use interlock_driver::OutOfMemory;
 
 use crate::Device;
@@ -14,55 +15,24 @@ type FreeMemoryCallback = dyn Fn(Device, usize) -> bool + Send + Sync;
 /// Returns whether the failed request is to be repeated.
 type OomObserver = dyn Fn(&OutOfMemory) -> bool + Send + Sync;
 
-static HOOKS: ForkLock<Hooks> =
-    ForkLock::new(rank::OOM_HOOKS, Hooks { registered: 0, functions: Vec::new() });
+static HOOKS: HookList<Hook> = HookList::new(rank::OOM_HOOKS);
 
-/// The registered callbacks, each with the number of its registration.
-pub(crate) struct Hooks {
-    registered: u64,
-    functions: Vec<(u64, Hook)>,
-}
-
-#[derive(Clone)]
 enum Hook {
-    Miss(Arc<FreeMemoryCallback>),
-    Shortage(Arc<FreeMemoryCallback>),
-    Oom(Arc<OomObserver>),
+    Miss(Box<FreeMemoryCallback>),
+    Shortage(Box<FreeMemoryCallback>),
+    Oom(Box<OomObserver>),
 }
 
 fn register(hook: Hook) -> Registration {
-    let mut hooks = HOOKS.lock();
-    hooks.registered += 1;
-    let number = hooks.registered;
-    hooks.functions.push((number, hook));
-    Registration(number)
+    Registration::new(HOOKS.add(Arc::new(hook)), |number| HOOKS.remove(number))
 }
-
-fn registered() -> Vec<Hook> {
-    HOOKS.lock().functions.iter().map(|(_, hook)| hook.clone()).collect()
-}
-
-/// A registered callback, which is removed when the registration is dropped.
-///
-/// ```
-/// use interlock_accelerator::memory::{Registration, on_oom};
-///
-/// let registration: Registration = on_oom(|oom| {
-///     eprintln!("{oom}");
-///     false
-/// });
-/// // The callback is not called for later requests.
-/// drop(registration);
-/// ```
-#[derive(Debug)]
-pub struct Registration(u64);
 
 /// Registers a callback that may free memory. It is called with the device and the needed bytes if no cached block
 /// serves a request, before the driver allocates. If it returns true, the cached blocks are searched again.
 ///
 /// It runs on the allocating thread without a lock, and is not called for its own allocations.
 pub fn on_miss(function: impl Fn(Device, usize) -> bool + Send + Sync + 'static) -> Registration {
-    register(Hook::Miss(Arc::new(function)))
+    register(Hook::Miss(Box::new(function)))
 }
 
 /// Registers a callback that may free memory. It is called like a callback of [`on_miss`], but only if the request would
@@ -85,7 +55,7 @@ pub fn on_miss(function: impl Fn(Device, usize) -> bool + Send + Sync + 'static)
 /// # Ok::<(), interlock_accelerator::Error>(())
 /// ```
 pub fn on_shortage(function: impl Fn(Device, usize) -> bool + Send + Sync + 'static) -> Registration {
-    register(Hook::Shortage(Arc::new(function)))
+    register(Hook::Shortage(Box::new(function)))
 }
 
 /// Registers an observer of failed requests. It is called with the error that the request is about to return. If it
@@ -93,18 +63,7 @@ pub fn on_shortage(function: impl Fn(Device, usize) -> bool + Send + Sync + 'sta
 ///
 /// It runs on the allocating thread without a lock, and is not called for its own allocations.
 pub fn on_oom(function: impl Fn(&OutOfMemory) -> bool + Send + Sync + 'static) -> Registration {
-    register(Hook::Oom(Arc::new(function)))
-}
-
-impl Drop for Registration {
-    fn drop(&mut self) {
-        let mut hooks = HOOKS.lock();
-        let place = hooks.functions.iter().position(|(number, _)| *number == self.0);
-        let removed = place.map(|place| hooks.functions.remove(place));
-        // Dropped without the lock, because captured values may run user code.
-        drop(hooks);
-        drop(removed);
-    }
+    register(Hook::Oom(Box::new(function)))
 }
 
 /// Runs the callbacks of [`on_miss`]; returns whether one of them has freed any memory.
@@ -119,14 +78,14 @@ pub(super) fn run_shortage_callbacks(device: Device, bytes: usize) -> bool {
 
 /// Runs all hooks, because each may free a part of the needed bytes; returns whether `frees` is true for one of them.
 fn run_all(frees: impl Fn(&Hook) -> bool) -> bool {
-    let hooks = registered();
+    let hooks = HOOKS.all();
     without_reentry(|| hooks.iter().filter(|hook| frees(hook)).count() > 0)
 }
 
 /// Runs the observers of a failed request; returns whether one of them requests a retry.
 pub(super) fn should_retry(oom: &OutOfMemory) -> bool {
-    let hooks = registered();
-    without_reentry(|| hooks.iter().any(|hook| matches!(hook, Hook::Oom(function) if function(oom))))
+    let hooks = HOOKS.all();
+    without_reentry(|| hooks.iter().any(|hook| matches!(&**hook, Hook::Oom(function) if function(oom))))
 }
 
 /// Runs hooks unless this thread is already running one: a hook that allocates would recurse without end.

@@ -14,8 +14,14 @@ use super::sync::{ForkLock, RelaxedBool, RelaxedU64};
 
 /// The ranks of all locks of the process. A thread that holds a lock acquires only locks of greater rank.
 pub mod rank {
+    pub const FLAG_HOOKS: u8 = 5;
     pub const FLAGS: u8 = 10;
     pub const MAILBOXES: u8 = 20;
+    pub const MODE_HOOKS: u8 = 22;
+    pub const LAYER_HOOKS: u8 = 23;
+    pub const HOOKED_LAYERS: u8 = 24;
+    pub const CARRIED: u8 = 26;
+    pub const CARRIED_LAYERS: u8 = 27;
     pub const THREAD_CHANGES: u8 = 25;
     pub const SCOPE_TRACE: u8 = 30;
     pub const VERBOSITY: u8 = 40;

@@ -8,6 +8,7 @@ pub mod dlpack;
 pub mod env;
 pub mod fork;
 pub mod fork_local;
+pub mod hook_list;
 pub mod invariant;
 pub mod location;
 mod messages;

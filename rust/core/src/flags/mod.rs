@@ -6,6 +6,7 @@
 
 mod address;
 mod aliases;
+mod change;
 mod consumer;
 mod cpu;
 mod effect;
@@ -37,6 +38,7 @@ mod write_log;
 
 pub use crate::base::location::SourceLocation;
 pub use crate::base::suggest::suggest;
+pub use change::{FlagChange, FlagHook, on_change};
 pub(crate) use consumer::Consumer;
 pub use cpu::{CpuCapability, cpu_capability_problem};
 pub use effect::Effect;

@@ -75,7 +75,7 @@ impl FlagScopeBuilder {
 }
 
 /// Returns the flags of a layer: dotted names and values.
-fn values_of(flags: &FlagSlots) -> Vec<(&'static str, Value)> {
+pub(super) fn values_of(flags: &FlagSlots) -> Vec<(&'static str, Value)> {
     let words = flags
         .words
         .iter()

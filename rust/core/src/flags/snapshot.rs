@@ -1,10 +1,11 @@
 //! Snapshots of the flags of the process, and restoring them.
 
+use super::change::Changes;
 use super::explain::process_value;
 use super::flag_spec::{Backing, Projection};
 use super::scope::Purpose;
 use super::store::STORE;
-use super::write::{Batch, SlotWrite, Write, put_in_process};
+use super::write::{Batch, SlotWrite, Write};
 use super::{FlagSpec, InputValue, Level, SourceLocation, Value, precision, process_state, registry, table};
 use crate::Result;
 use crate::base::env;
@@ -158,9 +159,10 @@ fn commit_to_process(
     store.sites.clear();
     store.deferred_restores = restored.deferred;
     restored.state.store();
+    let mut changes = Changes::default();
     for (_, slot, new) in restored.flags {
         let was_assigned = process_value(slot).1 == Level::Process;
-        put_in_process(slot, new);
+        changes.put_in_process(slot, new);
         let Some(site) = &site else { continue };
         if new != SlotWrite::Clear {
             store.sites.push((slot, site.clone()));
@@ -170,5 +172,7 @@ fn commit_to_process(
         }
     }
     store.note_change();
+    drop(store);
+    changes.report();
     Ok(())
 }

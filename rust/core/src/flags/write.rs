@@ -1,5 +1,8 @@
 //! The only path by which flags are written: a write is checked completely, then all slots are written under one lock.
 
+use std::cell::RefCell;
+
+use super::change::Changes;
 use super::flag_spec::{FlagSpec, qualified};
 use super::kind::Kind;
 use super::scope::Purpose;
@@ -56,7 +59,7 @@ impl Writes for FlagSlots {
     }
 }
 
-fn put_in_layer(flags: &mut FlagSlots, slot: Slot, new: SlotWrite) {
+pub(super) fn put_in_layer(flags: &mut FlagSlots, slot: Slot, new: SlotWrite) {
     match slot {
         Slot::Flag(id) => {
             let payload = match new {
@@ -99,7 +102,8 @@ pub(super) fn put_in_process(slot: Slot, new: SlotWrite) {
 pub(super) fn commit(writes: &[Write], site: Option<SourceLocation>) -> Result<()> {
     let Some((name, ..)) = writes.first() else { return Ok(()) };
     let site = site.filter(|_| env::debug());
-    thread::write_scoped(
+    let changes = RefCell::new(Changes::default());
+    let written = thread::write_scoped(
         || qualified(name),
         |scoped| {
             let mut store = STORE.lock();
@@ -109,9 +113,10 @@ pub(super) fn commit(writes: &[Write], site: Option<SourceLocation>) -> Result<(
                 scoped.check(|| qualified(name), *slot)?;
             }
             let mut is_changed = false;
+            let mut changes = changes.borrow_mut();
             for &(_, slot, new) in writes {
                 let is_scoped = scoped.change(slot, |flags| {
-                    put_in_layer(flags, slot, new);
+                    changes.put_in_layer(flags, slot, new);
                     site.iter().for_each(|site| flags.note_site(slot, site.clone()));
                 });
                 if scoped.is_first_step() {
@@ -121,7 +126,7 @@ pub(super) fn commit(writes: &[Write], site: Option<SourceLocation>) -> Result<(
                     store.log.note(slot, new, site);
                 }
                 if !is_scoped {
-                    put_in_process(slot, new);
+                    changes.put_in_process(slot, new);
                     store.sites.retain(|(noted, _)| *noted != slot);
                     store.sites.extend(site.clone().map(|site| (slot, site)));
                     is_changed = true;
@@ -132,7 +137,11 @@ pub(super) fn commit(writes: &[Write], site: Option<SourceLocation>) -> Result<(
             }
             Ok(())
         },
-    )
+    );
+    if written.is_ok() {
+        changes.into_inner().report();
+    }
+    written
 }
 
 /// Writes several flags without a scope, all or none. `None` unsets a flag.

@@ -1,11 +1,13 @@
 //! Gradient modes of a thread (`torch.autograd.grad_mode`): read with one load, changed by guards and scopes.
 
+mod change;
 mod context;
 mod eager_write;
 mod guard;
 mod mode;
 mod saved_tensor_hooks;
 
+pub use change::{ModeChange, on_change};
 pub use context::{ModeContext, ModeKind};
 pub use guard::{enable_grad, inference_mode, no_grad, scope_barrier, set_grad_enabled};
 pub use mode::Mode;

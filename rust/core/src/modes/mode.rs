@@ -38,6 +38,11 @@ impl Mode {
         self as u8
     }
 
+    /// Returns whether these bits set this mode on or off; `None` if they do not set it.
+    pub(super) fn set_in(self, modes: Masked<u8>) -> Option<bool> {
+        (modes.mask & self.bit() != 0).then_some(modes.value & self.bit() != 0)
+    }
+
     /// Returns whether this mode is on in a mode word.
     #[inline]
     pub(super) fn is_on_in(self, word: u8) -> bool {

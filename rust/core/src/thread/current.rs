@@ -20,7 +20,7 @@ use super::mailbox::{Exits, Mailbox, MailboxId, Request};
 use super::state::{self, Layer, Mark, State};
 use super::summary::Summary;
 use super::view::View;
-use super::{Masked, Slots, changes, mode_bits, scope_trace};
+use super::{Masked, Slots, changes, hooks, mode_bits, scope_trace};
 use crate::base::env;
 use crate::base::sync::{debug_assert_unlocked, thread_local};
 
@@ -53,6 +53,10 @@ pub(super) struct Tls {
     is_changing: Cell<bool>,
     /// The position of the layer that a scope enters next; none for the innermost one.
     position: Cell<Option<Position>>,
+    /// The modes that were set when hooks were called last.
+    reported_modes: Cell<Masked<u8>>,
+    /// Whether hooks are being called for modes.
+    is_reporting: Cell<bool>,
     pub(super) owned: RefCell<ManuallyDrop<Owned>>,
 }
 
@@ -108,9 +112,14 @@ impl NativeScopes {
         self.mailbox.as_ref().is_some_and(|mailbox| !mailbox.is_empty())
     }
 
-    /// Records in the trace that the layers were not exited.
-    pub(super) fn trace_end(&self) {
-        self.guards.list().iter().for_each(|guard| scope_trace::on_dropped(guard.id));
+    /// Records in the trace, and reports to hooks, that the layers end without an exit.
+    pub(super) fn note_end(&self) {
+        for guard in self.guards.list() {
+            if env::debug() {
+                scope_trace::on_dropped(guard.id);
+            }
+            hooks::report_removed(guard.id);
+        }
     }
 }
 
@@ -128,6 +137,8 @@ thread_local! {
             seen_serial: Cell::new(0),
             is_changing: Cell::new(false),
             position: Cell::new(None),
+            reported_modes: Cell::new(Masked { mask: 0, value: 0 }),
+            is_reporting: Cell::new(false),
             owned: RefCell::new(ManuallyDrop::new(Owned::new(false))),
         }
     };
@@ -163,14 +174,12 @@ impl Drop for Cleanup {
             current.flags.set(0);
             current.flag_changes.set(current.flag_changes.get().wrapping_add(1));
             current.devices.set(DeviceSummary::NONE);
-            if env::debug() {
-                owned.native.trace_end();
-                owned.steps.iter().for_each(|step| step.displaced.trace_end());
-            }
             let last = mem::replace(&mut *owned, ManuallyDrop::new(Owned::new(true)));
             // Released before the layers are dropped: dropping the last clone of a stream calls a driver, which may
             // access this state.
             drop(owned);
+            last.native.note_end();
+            last.steps.iter().for_each(|step| step.displaced.note_end());
             drop(ManuallyDrop::into_inner(last));
         });
     }
@@ -230,9 +239,35 @@ pub(super) struct DeferredDrops {
 impl Drop for DeferredDrops {
     fn drop(&mut self) {
         debug_assert_unlocked();
-        if env::debug() {
-            self.natives.iter().for_each(NativeScopes::trace_end);
+        self.natives.iter().for_each(NativeScopes::note_end);
+        self.removed.iter().for_each(|removed| hooks::report_removed(removed.id));
+        if hooks::are_modes_hooked() {
+            report_modes();
         }
+    }
+}
+
+/// Calls the hooks if other modes are set than at the last call. Changes that hooks make are reported after they return.
+#[cold]
+fn report_modes() {
+    struct Reporting;
+    impl Drop for Reporting {
+        fn drop(&mut self) {
+            with_tls(|current| current.is_reporting.set(false));
+        }
+    }
+    if with_tls(|current| current.is_reporting.replace(true)) {
+        return;
+    }
+    let _reporting = Reporting;
+    let unreported = |current: &Tls| {
+        let owned = current.owned.try_borrow().ok().filter(|owned| !owned.ended)?;
+        let new = owned.view().set_modes();
+        let old = current.reported_modes.replace(new);
+        (old != new).then_some((old, new))
+    };
+    while let Some((old, new)) = with_tls(unreported) {
+        hooks::report_modes(old, new);
     }
 }
 
@@ -337,7 +372,8 @@ impl Tls {
 #[cold]
 fn see_changes(current: &Tls, owned: &mut Owned, deferred: &mut DeferredDrops) {
     // Before the changes are read, so that a change that is announced meanwhile is seen with the next look.
-    current.seen_epoch.set(changes::epoch());
+    // With a hook for modes, the thread never counts as having seen all changes; see `hooks.rs`.
+    current.seen_epoch.set(if hooks::are_modes_hooked() { changes::UNSEEN } else { changes::epoch() });
     empty_mailboxes(current, owned, deferred);
     let pruned = owned.context.without_ended();
     replace_context(owned, pruned, deferred);
@@ -492,7 +528,8 @@ pub(super) fn end_change() {
 pub(super) fn end_exit(mark: &Arc<Mark>, before: u64, after: u64) -> bool {
     let replace = |current: &Tls, owned: &mut Owned| {
         current.is_changing.set(false);
-        if current.seen_serial.get() != after || !owned.native.guards.are_none() {
+        let is_after = current.seen_serial.get() == after && current.has_seen_changes();
+        if !is_after || !owned.native.guards.are_none() {
             return None;
         }
         let popped = owned.context.popped(mark, before)?;

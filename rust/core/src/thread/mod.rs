@@ -18,17 +18,19 @@
 //!
 //! Readers load what this thread has last looked at ([`look`]), with one load. The files use each other in this order,
 //! later ones the earlier: values of a layer (`masked`, `mode_bits`, `flag_slots`, `device_slots`, `slots`), `ids`,
-//! `changes`, `process`, `scope_trace`, `base`, `summary`, `state`, `captured_slots`, `mailbox`, `guards`, `view`,
+//! `changes`, `hooks`, `process`, `scope_trace`, `base`, `summary`, `state`, `captured_slots`, `mailbox`, `guards`, `view`,
 //! `current`, `reads`, `native`, `carrier`, `writes`, `scope`, `thread_state`, `task`. None stores a Python object.
 
 mod base;
 mod captured_slots;
+mod carried;
 mod carrier;
 mod changes;
 mod current;
 mod device_slots;
 mod flag_slots;
 mod guards;
+mod hooks;
 mod ids;
 #[cfg(loom)]
 #[cfg(test)]
@@ -53,9 +55,11 @@ mod thread_state;
 mod view;
 mod writes;
 
+pub use carried::{Carried, CarriedValue, register_carried};
 pub(crate) use carrier::look;
 pub(crate) use device_slots::{DeviceSlots, StreamSlot};
 pub(crate) use flag_slots::{FlagId, FlagSlots, NodeMask, Slot, any_flag_layer};
+pub(crate) use hooks::{on_flag_layer, on_mode_change};
 pub(crate) use ids::{LayerId, ScopeId, ThreadId};
 #[cfg(loom)]
 #[cfg(test)]
@@ -77,6 +81,7 @@ pub(crate) use writes::{WrittenMode, restore_mode, scoped_site, write_mode, writ
 #[doc(hidden)]
 pub mod internal {
     //! What other crates of this workspace use, and programs do not need.
+    pub use super::carried::{CarriedTask, CarriedValues};
     pub use super::carrier::{Carrier, Receipt, leave_context, look, look_at, positions_above, set_carrier};
     pub use super::current::{enter_at, has_seen, new_position};
     pub use super::device_slots::{DeviceSlots, StreamSlot};

@@ -35,7 +35,8 @@ impl ProcessValues {
     }
 }
 
-fn modes() -> Masked<u8> {
+/// Returns the modes that the process sets.
+pub(super) fn modes() -> Masked<u8> {
     let [value, mask, ..] = MODES.get().to_le_bytes();
     Masked::new(mask, value)
 }

@@ -11,7 +11,7 @@ use super::ids::ExitTarget;
 use super::mailbox::MailboxId;
 use super::scope_trace::{self, ExitOrder};
 use super::state::{Layer, Mark, State};
-use super::{DeviceSlots, LayerId, Masked, ScopeId, Slots, changes, current, native, reads};
+use super::{DeviceSlots, LayerId, Masked, ScopeId, Slots, changes, current, hooks, native, reads};
 use crate::base::env;
 use crate::base::location::SourceLocation;
 use crate::base::sync::{RelaxedU64, SpinLock};
@@ -115,24 +115,29 @@ impl Scope {
     /// Pushes a layer of this scope that sets mode bits. Calls `before` with the active ones.
     #[inline]
     pub(crate) fn enter_modes(&self, modes: Masked<u8>, before: impl Fn(u8)) -> Result<()> {
-        self.enter_after(before, modes, None)
+        self.enter_after(before, modes, None).map(drop)
     }
 
     /// Pushes a layer of this scope that sets no mode bits.
     #[doc(hidden)]
     pub fn enter_slots(&self, slots: &Arc<Slots>) -> Result<()> {
-        self.enter_layer(Masked::default(), Some(slots))
+        self.enter_layer(Masked::default(), Some(slots)).map(drop)
     }
 
-    /// Pushes a layer of this scope in the context at hand, else on this thread. Fails, and pushes nothing, if the state
-    /// of the context cannot be stored.
+    /// Pushes a layer of this scope in the context at hand, else on this thread, and returns its id: none if the thread is
+    /// ending. Fails, and pushes nothing, if the state of the context cannot be stored.
     #[inline]
-    pub(super) fn enter_layer(&self, modes: Masked<u8>, slots: Option<&Arc<Slots>>) -> Result<()> {
+    pub(super) fn enter_layer(&self, modes: Masked<u8>, slots: Option<&Arc<Slots>>) -> Result<LayerId> {
         self.enter_after(|_| (), modes, slots)
     }
 
     #[inline]
-    fn enter_after(&self, before: impl Fn(u8), modes: Masked<u8>, slots: Option<&Arc<Slots>>) -> Result<()> {
+    fn enter_after(
+        &self,
+        before: impl Fn(u8),
+        modes: Masked<u8>,
+        slots: Option<&Arc<Slots>>,
+    ) -> Result<LayerId> {
         if let Some(context) = PresentContext::at_hand() {
             let mut entered = None;
             let layer = |word, id| {
@@ -154,22 +159,22 @@ impl Scope {
             None => {
                 current::see();
                 before(reads::mode_word());
-                self.enter_on_thread(modes, slots);
-                Ok(())
+                Ok(self.enter_on_thread(modes, slots))
             }
         }
     }
 
     #[inline]
-    fn enter_on_thread(&self, modes: Masked<u8>, slots: Option<&Arc<Slots>>) {
+    fn enter_on_thread(&self, modes: Masked<u8>, slots: Option<&Arc<Slots>>) -> LayerId {
         let pushed = match slots {
             None => native::push_modes(self.id, modes),
             Some(slots) => native::push_slots(self.id, modes, slots),
         };
         // Nothing is pushed if the thread is ending: other threads may have the scope open.
-        if pushed.is_some() {
-            self.entered_on.set(native::this_mailbox().0);
-        }
+        let Some(pushed) = pushed else { return LayerId::NONE };
+        self.entered_on.set(native::this_mailbox().0);
+        hooks::report_pushed(pushed.id, slots.map(|slots| &**slots));
+        pushed.id
     }
 
     /// Stores a state with one more layer, and ends the change that has begun.
@@ -180,7 +185,7 @@ impl Scope {
         state: State,
         modes: Masked<u8>,
         slots: Option<&Arc<Slots>>,
-    ) -> Result<()> {
+    ) -> Result<LayerId> {
         let Some(receipt) = context.store(&state) else {
             current::end_change();
             mark.close();
@@ -188,19 +193,22 @@ impl Scope {
         };
         let (before, after) = (context.serial, state.serial());
         current::end_enter(state, before, modes, slots);
+        let id = mark.id;
         self.open.lock().push(OpenLayer { mark, receipt, before, after });
-        Ok(())
+        hooks::report_pushed(id, slots.map(|slots| &**slots));
+        Ok(id)
     }
 
-    fn enter_in(&self, context: &Context, modes: Masked<u8>, slots: Option<&Arc<Slots>>) -> Result<()> {
-        let Some(id) = current::next_layer_id() else { return Ok(()) };
+    fn enter_in(&self, context: &Context, modes: Masked<u8>, slots: Option<&Arc<Slots>>) -> Result<LayerId> {
+        let Some(id) = current::next_layer_id() else { return Ok(LayerId::NONE) };
         let mark = Mark::new(id, self.id, current::take_position());
         let layer = Layer { mark: mark.clone(), modes, slots: slots.cloned() };
         let state = context.state().with(layer);
         let receipt = context.store(|| "enter a scope".into(), &state).inspect_err(|_| mark.close())?;
         let (before, after) = (context.stored.serial(), state.serial());
         self.open.lock().push(OpenLayer { mark, receipt, before, after });
-        Ok(())
+        hooks::report_pushed(id, slots.map(|slots| &**slots));
+        Ok(id)
     }
 
     #[doc(hidden)]
@@ -220,15 +228,27 @@ impl Scope {
     #[inline]
     pub fn exit(&self) {
         // Without contexts, the exit in order of a mode is a few loads and stores.
-        if carrier::is_installed() || native::remove(ExitTarget::Scope(self.id)).is_none() {
-            self.exit_and_report();
+        if !carrier::is_installed()
+            && let Some(exited) = native::remove(ExitTarget::Scope(self.id))
+        {
+            return hooks::report_removed(exited.id);
         }
+        self.exit_and_report();
     }
 
     /// Exits as [`exit`](Scope::exit) does and returns what it has removed.
     #[doc(hidden)]
     #[inline]
     pub fn exit_and_report(&self) -> Exit {
+        let exit = self.exit_anywhere();
+        if let Some(layer) = exit.layer {
+            hooks::report_removed(layer);
+        }
+        exit
+    }
+
+    #[inline]
+    fn exit_anywhere(&self) -> Exit {
         let of = |layer, is_elsewhere, above: ScopeId| Exit {
             scope: self.id,
             layer,
@@ -394,10 +414,17 @@ impl ScopeGuard {
     }
 
     pub(super) fn of_layer(modes: Masked<u8>, slots: Option<&Arc<Slots>>) -> Self {
-        ScopeGuard::new(match slots {
-            None => native::push_modes(ScopeId::NONE, modes),
-            Some(slots) => native::push_slots(ScopeId::NONE, modes, slots),
-        })
+        let Some(slots) = slots else { return ScopeGuard::of_modes(modes) };
+        let guard = ScopeGuard::new(native::push_slots(ScopeId::NONE, modes, slots));
+        if guard.layer.id != LayerId::NONE {
+            hooks::report_pushed(guard.layer.id, Some(slots));
+        }
+        guard
+    }
+
+    /// Returns the layer; none if the thread was ending.
+    pub(super) fn layer(&self) -> LayerId {
+        self.layer.id
     }
 
     #[inline(always)]
@@ -470,6 +497,7 @@ fn end_all(context: &Context, marks: &[Arc<Mark>]) -> Vec<SourceLocation> {
     marks.iter().filter(|mark| !mark.is_closed()).for_each(|mark| mark.end());
     changes::announce();
     let is_listed = |mark: &Mark| marks.iter().any(|listed| std::ptr::eq(&**listed, mark));
+    marks.iter().for_each(|mark| hooks::report_removed(mark.id));
     // The layers have ended also in the state that the context keeps if this fails.
     let _stored = context.store(|| "exit a scope".into(), &context.state().without(is_listed));
     current::see();
@@ -482,6 +510,7 @@ fn drop_guard(layer: LayerId, made_on: MailboxId) {
     if layer != LayerId::NONE && native::remove_slow(ExitTarget::Layer(layer)).is_none() {
         native::exit_elsewhere(made_on, ExitTarget::Layer(layer));
     }
+    hooks::report_removed(layer);
 }
 
 /// Removes a layer of this thread, or requests the thread or task that pushed it to remove it. Does nothing for none.
@@ -489,6 +518,7 @@ fn exit_layer(layer: LayerId, made_on: MailboxId) {
     if layer != LayerId::NONE && native::remove(ExitTarget::Layer(layer)).is_none() {
         native::exit_elsewhere(made_on, ExitTarget::Layer(layer));
     }
+    hooks::report_removed(layer);
 }
 
 /// A [`ScopeGuard`] as numbers, for other languages. It is `Send`; an exit on another thread is posted to the thread or

@@ -13,7 +13,7 @@ use super::base::Base;
 use super::flag_slots;
 use super::ids::{LayerId, Position, ScopeId};
 use super::summary::Summary;
-use super::{Masked, Slots, changes, scope_trace};
+use super::{Masked, Slots, changes, hooks, scope_trace};
 use crate::base::env;
 use crate::base::sync::{RelaxedBool, RelaxedU64};
 
@@ -94,9 +94,13 @@ impl Mark {
 
 impl Drop for Mark {
     fn drop(&mut self) {
-        if env::debug() && !self.ended.get() && !self.closed.get() {
+        if self.ended.get() || self.closed.get() {
+            return;
+        }
+        if env::debug() {
             scope_trace::on_dropped(self.id);
         }
+        hooks::report_removed(self.id);
     }
 }
 

@@ -5,12 +5,12 @@ use std::task::{Context, Poll};
 
 use pin_project_lite::pin_project;
 
+use super::carried::CarriedTask;
 use super::current::NativeScopes;
 use super::ids::TaskId;
 use super::mailbox::{self, MailboxId};
 use super::thread_state::ThreadState;
 use super::{native, reads};
-use crate::base::env;
 use crate::base::sync::{RelaxedU64, TryLock};
 use crate::{Error, Result};
 
@@ -36,6 +36,7 @@ pub struct TaskState {
     mailbox: RelaxedU64,
     /// The task's state between steps. During a step the thread has it, and this field is empty.
     swapped_out: TryLock<NativeScopes>,
+    carried: CarriedTask,
 }
 
 impl TaskState {
@@ -48,6 +49,7 @@ impl TaskState {
             runs_on: RelaxedU64::new(0),
             mailbox: RelaxedU64::new(0),
             swapped_out: TryLock::new(state),
+            carried: CarriedTask::new(start.carried().clone()),
         }
     }
 
@@ -84,6 +86,7 @@ impl TaskState {
             self.runs_on.set(0);
             return Err(Error::TaskIsRunning);
         }
+        self.carried.begin();
         Ok(())
     }
 
@@ -92,6 +95,7 @@ impl TaskState {
     pub fn exit_step(&self) {
         if self.runs_on.get() == reads::this_thread().as_word() {
             let _deferred = self.with_swapped_out(|swapped_out| native::exit_step(self.id, swapped_out));
+            self.carried.end();
             self.runs_on.set(0);
         }
     }
@@ -103,9 +107,12 @@ impl TaskState {
 
     /// Runs a step without synchronization, for a caller with exclusive access.
     fn step_mut<R>(&mut self, action: impl FnOnce() -> R) -> R {
-        let (id, swapped_out) = (self.id, self.swapped_out.get_mut());
-        drop(native::enter_step(id, swapped_out));
-        let _end = Defer(|| drop(native::exit_step(id, swapped_out)));
+        drop(native::enter_step(self.id, self.swapped_out.get_mut()));
+        self.carried.begin();
+        let _end = Defer(|| {
+            drop(native::exit_step(self.id, self.swapped_out.get_mut()));
+            self.carried.end();
+        });
         action()
     }
 }
@@ -127,9 +134,7 @@ impl Drop for TaskState {
         if self.runs_on.get() != 0 {
             mailbox::abandon(MailboxId(self.mailbox.get()));
         }
-        if env::debug() {
-            self.swapped_out.get_mut().trace_end();
-        }
+        self.swapped_out.get_mut().note_end();
     }
 }
 

@@ -4,6 +4,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use super::captured_slots::CapturedSlots;
+use super::carried::CarriedValues;
 use super::scope::{Scope, ScopeGuard};
 use super::{DeviceSlots, FlagSlots, Masked, Slots, StreamSlot, carrier, native, process, reads, writes};
 use crate::Result;
@@ -28,6 +29,7 @@ use crate::device::{Device, DeviceIndex};
 pub struct ThreadState {
     pub(super) modes: u8,
     slots: CapturedSlots,
+    carried: CarriedValues,
 }
 
 impl ThreadState {
@@ -35,7 +37,7 @@ impl ThreadState {
     pub fn capture() -> Self {
         carrier::look();
         let (modes, slots) = reads::captured();
-        ThreadState { modes, slots }
+        ThreadState { modes, slots, carried: CarriedValues::save() }
     }
 
     /// Returns the state of a thread on which nothing was set. Its modes are those of the process.
@@ -44,7 +46,16 @@ impl ThreadState {
     }
 
     fn of_slots(modes: u8, slots: Arc<Slots>) -> Self {
-        ThreadState { modes, slots: CapturedSlots::merged(slots) }
+        ThreadState { modes, slots: CapturedSlots::merged(slots), carried: CarriedValues::default() }
+    }
+
+    fn with_slots(self, slots: Arc<Slots>) -> Self {
+        ThreadState { slots: CapturedSlots::merged(slots), ..self }
+    }
+
+    /// Returns the values of other libraries.
+    pub(super) fn carried(&self) -> &CarriedValues {
+        &self.carried
     }
 
     /// Returns the slots, which are opaque: the layers below have no effect.
@@ -67,7 +78,7 @@ impl ThreadState {
     pub fn with_devices(self, devices: DeviceSlots) -> Self {
         let mut slots = Slots::clone(self.slots());
         slots.devices.fill_from(&devices);
-        ThreadState::of_slots(self.modes, Arc::new(slots))
+        self.with_slots(Arc::new(slots))
     }
 
     /// Returns the mode bits of a layer that applies this state: all of them.
@@ -87,7 +98,7 @@ impl ThreadState {
     pub(crate) fn with_flags_below(self, below: &FlagSlots) -> Self {
         let mut slots = Slots::clone(self.slots());
         slots.flags.fill_from(below);
-        ThreadState::of_slots(self.modes, Arc::new(slots))
+        self.with_slots(Arc::new(slots))
     }
 
     /// Returns the current device, or `None` if none was set.
@@ -120,7 +131,9 @@ impl ThreadState {
 
     /// Applies this state on this thread, above all open scopes, until the guard is dropped.
     pub fn enter(&self) -> ScopeGuard {
-        ScopeGuard::of_layer(self.modes_of_layer(), Some(self.slots()))
+        let guard = ScopeGuard::of_layer(self.modes_of_layer(), Some(self.slots()));
+        self.carried.push(guard.layer());
+        guard
     }
 
     /// Calls `action` while this state is active.
@@ -137,6 +150,7 @@ impl ThreadState {
     pub fn install(&self) -> Result<()> {
         writes::unset_base_of_context()?;
         native::set_base(self.modes_of_layer(), self.slots());
+        self.carried.restore();
         Ok(())
     }
 }
@@ -192,7 +206,9 @@ impl StateScope {
     /// # Errors
     /// Fails if the state of the context at hand cannot be stored.
     pub fn try_enter(&self) -> Result<()> {
-        self.scope.enter_layer(self.state.modes_of_layer(), Some(self.state.slots()))
+        let layer = self.scope.enter_layer(self.state.modes_of_layer(), Some(self.state.slots()))?;
+        self.state.carried.push(layer);
+        Ok(())
     }
 
     /// Deactivates the state; see [`Scope::exit`].

@@ -9,7 +9,7 @@ use super::guards::{Guard, Guards};
 use super::ids::{LayerId, ScopeId};
 use super::state::{Mark, Node, State};
 use super::summary::Summary;
-use super::{FlagId, FlagSlots, Masked, Slot, Slots, process};
+use super::{FlagId, FlagSlots, Masked, Slot, Slots, mode_bits, process};
 use crate::device::{Device, DeviceIndex};
 
 #[derive(Clone, Copy)]
@@ -108,6 +108,29 @@ impl<'a> View<'a> {
         let bases =
             self.context_base().map_or(Masked::default(), |base| base.modes).over(self.guards.base().modes);
         bases.applied_to(process::mode_word())
+    }
+
+    /// Returns the modes that layers, writes without a scope and the process set. A captured state sets the modes that
+    /// differ from their defaults: it also has those that nothing had set.
+    pub(super) fn set_modes(self) -> Masked<u8> {
+        let of = |modes: Masked<u8>, slots: Option<&Arc<Slots>>| {
+            let is_captured = slots.is_some_and(|slots| slots.is_opaque);
+            let mask = if is_captured { modes.value ^ mode_bits::BASE } else { u8::MAX };
+            (modes.within(mask), is_captured)
+        };
+        let mut set = Masked::default();
+        for item in self.items() {
+            let (modes, is_captured) = of(item.modes(), item.slots());
+            set = set.over(modes);
+            if is_captured {
+                return set;
+            }
+        }
+        let base = self.guards.base();
+        let (of_thread, is_captured) = of(base.modes, base.slots.as_ref());
+        let above = self.context_base().map_or(Masked::default(), |base| base.modes);
+        let set = set.over(above).over(of_thread);
+        if is_captured { set } else { set.over(process::modes()) }
     }
 
     /// Returns the summary of all layers and bases, without the values of the process.

@@ -16,6 +16,7 @@ use pyo3::prelude::*;
 use crate::submodule::submodule;
 
 pub(crate) use scopes::{dict_of, scope_of};
+pub(crate) use values::object;
 
 pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     let module = submodule(parent, "backends")?;

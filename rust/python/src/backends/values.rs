@@ -204,7 +204,7 @@ unsafe fn switch(on: bool) -> *mut ffi::PyObject {
 }
 
 /// Returns the Python object of a value.
-pub(super) fn object(py: Python<'_>, value: Value) -> PyResult<Bound<'_, PyAny>> {
+pub(crate) fn object(py: Python<'_>, value: Value) -> PyResult<Bound<'_, PyAny>> {
     // SAFETY: a new reference, or null with an error set.
     unsafe { Bound::from_owned_ptr_or_err(py, new_reference(value)) }
 }

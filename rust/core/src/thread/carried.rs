@@ -1,0 +1,323 @@
+//! Values of other libraries that belong to a thread there, and that captured states and tasks carry.
+//!
+//! A layer of a captured state makes the values of its capture those of the thread, and its end puts back what was there
+//! before.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+use super::ids::TaskId;
+use super::{LayerId, ThreadId, reads};
+use crate::base::fork::rank;
+use crate::base::hook_list::HookList;
+use crate::base::sync::{ForkLock, RelaxedU64, SpinLock};
+use crate::{Error, Registration, Result};
+
+/// A value of another library that belongs to a thread there.
+///
+/// ```
+/// use std::cell::Cell;
+/// use std::sync::Arc;
+///
+/// use interlock_core::thread::{Carried, CarriedValue, ThreadState, register_carried};
+///
+/// thread_local!(static VERBOSITY: Cell<u8> = const { Cell::new(0) });
+///
+/// struct Verbosity;
+///
+/// impl Carried for Verbosity {
+///     fn save(&self) -> CarriedValue {
+///         Arc::new(VERBOSITY.get())
+///     }
+///
+///     fn restore(&self, value: &CarriedValue) {
+///         value.downcast_ref().inspect(|value: &&u8| VERBOSITY.set(**value));
+///     }
+/// }
+///
+/// let registration = register_carried("verbosity", Verbosity)?;
+/// VERBOSITY.set(2);
+/// let state = ThreadState::capture();
+/// let seen = std::thread::spawn(move || (state.run(|| VERBOSITY.get()), VERBOSITY.get())).join();
+/// assert_eq!(seen.ok(), Some((2, 0)));
+/// # drop(registration);
+/// # Ok::<(), interlock_core::Error>(())
+/// ```
+pub trait Carried: Send + Sync {
+    /// Returns the value of this thread.
+    fn save(&self) -> CarriedValue;
+
+    /// Makes a value that [`save`](Carried::save) has returned, on any thread, the one of this thread.
+    fn restore(&self, value: &CarriedValue);
+}
+
+/// A value of a [`Carried`].
+pub type CarriedValue = Arc<dyn Any + Send + Sync>;
+
+struct Registered {
+    name: String,
+    carried: Box<dyn Carried>,
+}
+
+static REGISTERED: HookList<Registered> = HookList::new(rank::CARRIED);
+
+/// What threads had before layers of captured states and steps of tasks that are open.
+static OPEN: ForkLock<Vec<Open>> = ForkLock::new(rank::CARRIED_LAYERS, Vec::new());
+
+static OPEN_COUNT: RelaxedU64 = RelaxedU64::new(0);
+
+struct Open {
+    owner: Owner,
+    thread: ThreadId,
+    before: CarriedValues,
+}
+
+/// What has replaced the values of a thread.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Owner {
+    Layer(LayerId),
+    Step(TaskId),
+}
+
+/// Registers a value of another library: from now on captured states and tasks have it. Values are saved and restored in
+/// the order of registrations.
+///
+/// # Errors
+/// Fails if the name is registered.
+pub fn register_carried(name: impl Into<String>, carried: impl Carried + 'static) -> Result<Registration> {
+    let name = name.into();
+    if REGISTERED.all().iter().any(|registered| registered.name == name) {
+        return Err(Error::CarriedName { name });
+    }
+    let number = REGISTERED.add(Arc::new(Registered { name, carried: Box::new(carried) }));
+    Ok(Registration::new(number, |number| REGISTERED.remove(number)))
+}
+
+/// The values of a thread at one moment, of all that are registered.
+#[derive(Clone, Default)]
+pub struct CarriedValues(Option<Arc<[(Arc<Registered>, CarriedValue)]>>);
+
+impl fmt::Debug for CarriedValues {
+    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        let names = self.0.iter().flat_map(|values| values.iter()).map(|(registered, _)| &registered.name);
+        formatter.debug_list().entries(names).finish()
+    }
+}
+
+impl CarriedValues {
+    /// Returns the values of this thread: one load if nothing is registered.
+    #[inline]
+    pub fn save() -> Self {
+        if REGISTERED.is_empty() { CarriedValues(None) } else { Self::save_all() }
+    }
+
+    #[cold]
+    fn save_all() -> Self {
+        let values = REGISTERED.all().into_iter().map(|registered| {
+            let value = registered.carried.save();
+            (registered, value)
+        });
+        CarriedValues(Some(values.collect()))
+    }
+
+    /// Makes these the values of this thread.
+    pub fn restore(&self) {
+        for (registered, value) in self.0.iter().flat_map(|values| values.iter()) {
+            registered.carried.restore(value);
+        }
+    }
+
+    /// Returns whether there are none.
+    #[inline]
+    pub fn are_none(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// Makes these the values of this thread until [`layer_ended`] is called with the layer.
+    pub(super) fn push(&self, layer: LayerId) {
+        if !self.are_none() && layer != LayerId::NONE {
+            self.begin(Owner::Layer(layer));
+        }
+    }
+
+    fn begin(&self, owner: Owner) {
+        let before = CarriedValues::save();
+        self.restore();
+        OPEN.lock().push(Open { owner, thread: reads::this_thread(), before });
+        OPEN_COUNT.add(1);
+    }
+}
+
+/// The values of a task, which are those of the thread during each step of the task.
+#[derive(Debug)]
+pub struct CarriedTask {
+    id: TaskId,
+    /// The values between steps.
+    values: SpinLock<CarriedValues>,
+}
+
+impl CarriedTask {
+    /// Creates a task with these values.
+    pub fn new(values: CarriedValues) -> Self {
+        CarriedTask { id: TaskId::next(), values: SpinLock::new(values) }
+    }
+
+    /// Makes the values of the task those of this thread until [`end`](CarriedTask::end).
+    pub fn begin(&self) {
+        let values = self.values.lock().clone();
+        if !values.are_none() {
+            values.begin(Owner::Step(self.id));
+        }
+    }
+
+    /// Keeps the values that the step has left. This thread has what it had before.
+    pub fn end(&self) {
+        if OPEN_COUNT.get() == 0 {
+            return;
+        }
+        let left = match end(Owner::Step(self.id)) {
+            Some(Ended::Innermost(before)) => {
+                let left = CarriedValues::save();
+                before.restore();
+                left
+            }
+            Some(Ended::Below(left)) => left,
+            Some(Ended::Elsewhere) | None => return,
+        };
+        let replaced = std::mem::replace(&mut *self.values.lock(), left);
+        drop(replaced);
+    }
+}
+
+/// Puts back what this thread had before a layer, if that has carried values.
+#[inline]
+pub(super) fn layer_ended(layer: LayerId) {
+    if OPEN_COUNT.get() != 0
+        && let Some(Ended::Innermost(before)) = end(Owner::Layer(layer))
+    {
+        before.restore();
+    }
+}
+
+/// How a replacement of values has ended.
+enum Ended {
+    /// It was the last one on this thread, which had these values before.
+    Innermost(CarriedValues),
+    /// A later one on its thread is open, which had found these values, and now puts back those before the ended one.
+    Below(CarriedValues),
+    /// It was the last one on another thread, whose values cannot be changed here.
+    Elsewhere,
+}
+
+#[cold]
+fn end(owner: Owner) -> Option<Ended> {
+    let here = reads::this_thread();
+    let mut open = OPEN.lock();
+    let index = open.iter().rposition(|open| open.owner == owner)?;
+    let Open { thread, before, .. } = open.remove(index);
+    OPEN_COUNT.subtract(1);
+    let later = open.iter_mut().skip(index).find(|open| open.thread == thread);
+    // Values are dropped by the caller, without the lock.
+    Some(match later {
+        Some(later) => Ended::Below(std::mem::replace(&mut later.before, before)),
+        None if thread == here => Ended::Innermost(before),
+        None => {
+            drop(open);
+            drop(before);
+            Ended::Elsewhere
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+    use crate::thread::{StateScope, TaskState, ThreadState};
+
+    thread_local!(static NUMBER: Cell<u8> = const { Cell::new(0) });
+
+    struct Number;
+
+    impl Carried for Number {
+        fn save(&self) -> CarriedValue {
+            Arc::new(NUMBER.get())
+        }
+
+        fn restore(&self, value: &CarriedValue) {
+            NUMBER.set(*value.downcast_ref().unwrap());
+        }
+    }
+
+    fn capture(number: u8) -> ThreadState {
+        let before = NUMBER.replace(number);
+        let state = ThreadState::capture();
+        NUMBER.set(before);
+        state
+    }
+
+    fn on_a_thread<T: Send>(action: impl FnOnce() -> T + Send) -> T {
+        std::thread::scope(|threads| threads.spawn(action).join().unwrap())
+    }
+
+    #[test]
+    fn captured_values_are_those_of_the_thread_while_the_state_is_active() {
+        let _number = register_carried("number", Number).unwrap();
+        let name = "number".to_owned();
+        assert_eq!(register_carried("number", Number).err(), Some(Error::CarriedName { name }));
+        let (one, two) = (capture(1), capture(2));
+        NUMBER.set(9);
+        assert_eq!(one.run(|| (NUMBER.get(), two.run(|| NUMBER.get()), NUMBER.get())), (1, 2, 1));
+        assert_eq!((NUMBER.get(), on_a_thread(|| one.run(|| NUMBER.get()))), (9, 1));
+        // Out of order: the later layer puts back what the earlier one had found.
+        let [first, second] = [one, two].map(StateScope::new);
+        first.enter();
+        second.enter();
+        first.exit();
+        assert_eq!(NUMBER.get(), 2);
+        second.exit();
+        assert_eq!(NUMBER.get(), 9);
+        // Entered here and exited elsewhere: nothing is put back, here or there.
+        first.enter();
+        on_a_thread(|| {
+            NUMBER.set(5);
+            first.exit();
+            assert_eq!(NUMBER.get(), 5);
+        });
+        assert_eq!(NUMBER.get(), 1);
+    }
+
+    #[test]
+    fn a_task_has_values_of_its_own() {
+        let _number = register_carried("number", Number).unwrap();
+        let (one, other) = (TaskState::new(&capture(1)), TaskState::new(&capture(2)));
+        NUMBER.set(9);
+        one.step(|| NUMBER.set(NUMBER.get() + 10)).unwrap();
+        other.step(|| assert_eq!(NUMBER.get(), 2)).unwrap();
+        assert_eq!(NUMBER.get(), 9);
+        on_a_thread(|| one.step(|| assert_eq!(NUMBER.get(), 11)).unwrap());
+        // Steps that overlap end in any order.
+        one.enter_step().unwrap();
+        other.enter_step().unwrap();
+        NUMBER.set(20);
+        one.exit_step();
+        assert_eq!(NUMBER.get(), 20);
+        other.exit_step();
+        assert_eq!(NUMBER.get(), 9);
+        one.step(|| assert_eq!(NUMBER.get(), 11)).unwrap();
+        other.step(|| assert_eq!(NUMBER.get(), 20)).unwrap();
+    }
+
+    #[test]
+    fn nothing_is_carried_after_the_end_of_the_registration() {
+        let number = register_carried("number", Number).unwrap();
+        let state = capture(3);
+        drop(number);
+        assert!(CarriedValues::save().are_none());
+        // A state that has a value keeps it.
+        assert_eq!(state.run(|| NUMBER.get()), 3);
+        assert_eq!(format!("{:?}", CarriedValues::save()), "[]");
+    }
+}

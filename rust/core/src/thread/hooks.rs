@@ -1,0 +1,81 @@
+//! Hooks that are called on a thread when its modes have changed, and when layers that set flags are pushed and removed.
+//!
+//! While there is a hook for modes, no thread counts as having seen all [`changes`], so that every enter, exit, write and
+//! look takes the long way, which ends with a comparison of the modes. While there is none, nothing costs more.
+
+use std::sync::Arc;
+
+use super::{FlagSlots, LayerId, Masked, Slots, carried, changes};
+use crate::Registration;
+use crate::base::fork::rank;
+use crate::base::hook_list::HookList;
+use crate::base::sync::{ForkLock, RelaxedU64};
+
+/// Called with the modes that were set on the thread, and those that are set now.
+type ModeHook = dyn Fn(Masked<u8>, Masked<u8>) + Send + Sync;
+
+/// Called with a layer that sets flags: with its flags after it was pushed, with `None` after it was removed.
+type LayerHook = dyn Fn(LayerId, Option<&FlagSlots>) + Send + Sync;
+
+static MODE_HOOKS: HookList<ModeHook> = HookList::new(rank::MODE_HOOKS);
+
+static LAYER_HOOKS: HookList<LayerHook> = HookList::new(rank::LAYER_HOOKS);
+
+/// The layers that hooks were called for and that have not been removed.
+static OPEN: ForkLock<Vec<LayerId>> = ForkLock::new(rank::HOOKED_LAYERS, Vec::new());
+
+/// The number of these layers.
+static OPEN_COUNT: RelaxedU64 = RelaxedU64::new(0);
+
+pub(crate) fn on_mode_change(hook: Arc<ModeHook>) -> Registration {
+    let number = MODE_HOOKS.add(hook);
+    changes::announce();
+    Registration::new(number, |number| MODE_HOOKS.remove(number))
+}
+
+pub(crate) fn on_flag_layer(hook: Arc<LayerHook>) -> Registration {
+    Registration::new(LAYER_HOOKS.add(hook), |number| LAYER_HOOKS.remove(number))
+}
+
+/// Returns whether there is a hook for modes, with one load.
+#[inline]
+pub(super) fn are_modes_hooked() -> bool {
+    !MODE_HOOKS.is_empty()
+}
+
+pub(super) fn report_modes(old: Masked<u8>, new: Masked<u8>) {
+    MODE_HOOKS.all().iter().for_each(|hook| hook(old, new));
+}
+
+/// Calls the hooks for a layer that was pushed, if it sets flags. The caller holds no lock and has borrowed nothing.
+#[inline]
+pub(super) fn report_pushed(id: LayerId, slots: Option<&Slots>) {
+    if LAYER_HOOKS.is_empty() {
+        return;
+    }
+    if let Some(slots) = slots.filter(|slots| slots.flags.name_any()) {
+        OPEN.lock().push(id);
+        OPEN_COUNT.add(1);
+        LAYER_HOOKS.all().iter().for_each(|hook| hook(id, Some(&slots.flags)));
+    }
+}
+
+/// Calls the hooks for a layer that was removed, if they were called for its push, and puts back values of other libraries
+/// that it carried. The caller holds no lock and has borrowed nothing.
+#[inline]
+pub(super) fn report_removed(id: LayerId) {
+    carried::layer_ended(id);
+    if OPEN_COUNT.get() != 0 {
+        report_removed_now(id);
+    }
+}
+
+#[cold]
+fn report_removed_now(id: LayerId) {
+    let mut open = OPEN.lock();
+    let Some(index) = open.iter().rposition(|pushed| *pushed == id) else { return };
+    open.remove(index);
+    drop(open);
+    OPEN_COUNT.subtract(1);
+    LAYER_HOOKS.all().iter().for_each(|hook| hook(id, None));
+}
