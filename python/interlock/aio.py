@@ -26,7 +26,7 @@ _Factory = Callable[..., "asyncio.Future[Any]"]
 
 
 class _SyncedCoroutine(Coroutine[Any, Any, _T]):
-    """A coroutine that looks at the state of its context before each step, and has carried values of its own."""
+    """A coroutine that looks at its context before each step, and has carried values of its own."""
 
     __slots__ = ("__weakref__", "_carried", "_coroutine")
 

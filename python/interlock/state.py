@@ -20,7 +20,15 @@ from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, Self, TypeVar, cast, final
 
 from interlock._core import state as _native
-from interlock._core.state import TRACED, ScopeBarrier, StateScope, end_open_scopes, open_scopes
+from interlock._core.state import (
+    TRACED,
+    Registration,
+    ScopeBarrier,
+    StateScope,
+    end_open_scopes,
+    open_scopes,
+    register_carried,
+)
 from interlock._features import attribute_error
 from interlock._quote import shown
 from interlock._scope_decorator import decorate
@@ -32,12 +40,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Executor",
+    "Registration",
     "StateScope",
     "ThreadState",
     "capture",
     "end_open_scopes",
     "open_scopes",
     "process_defaults",
+    "register_carried",
     "scope_barrier",
     "set_process_defaults",
 ]

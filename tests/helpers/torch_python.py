@@ -58,6 +58,6 @@ def eval_with_torch(name: str, folder: Path, *arguments: object) -> Any:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def eval_with_fake(name: str) -> Any:
+def eval_with_fake(name: str, *arguments: object) -> Any:
     """Return the result of a function of `tests/programs` with the fake."""
-    return eval_program(name, env={"PYTHONPATH": str(FAKE)})
+    return eval_program(name, *arguments, env={"PYTHONPATH": str(FAKE)})

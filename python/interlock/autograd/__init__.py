@@ -8,10 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from interlock._core.autograd import (
+    ModeChange,
     is_grad_enabled,
     is_inference_mode_enabled,
     is_multithreading_enabled,
     is_view_replay_enabled,
+    on_change,
 )
 from interlock._features import HAS_TENSORS, remove_missing
 from interlock.autograd import anomaly_mode, grad_mode
@@ -37,6 +39,7 @@ if TYPE_CHECKING or HAS_TENSORS:
 
 __all__ = [
     "Function",
+    "ModeChange",
     "Node",
     "anomaly_mode",
     "backward",
@@ -55,6 +58,7 @@ __all__ = [
     "is_multithreading_enabled",
     "is_view_replay_enabled",
     "no_grad",
+    "on_change",
     "set_detect_anomaly",
     "set_grad_enabled",
     "set_multithreading_enabled",

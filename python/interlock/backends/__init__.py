@@ -14,7 +14,15 @@ from collections.abc import Mapping
 from typing import Any, Literal, overload
 
 from interlock._core import backends as _native
-from interlock._core.backends import FlagScope, FreezeScope, disable_global_flags, epoch, flags_frozen
+from interlock._core.backends import (
+    FlagChange,
+    FlagScope,
+    FreezeScope,
+    disable_global_flags,
+    epoch,
+    flags_frozen,
+    on_change,
+)
 from interlock._quote import shown
 from interlock.backends import (
     cpu,
@@ -58,6 +66,7 @@ from interlock.errors import FlagEnvironmentWarning, FlagTypeError
 __all__ = [
     "Explanation",
     "Flag",
+    "FlagChange",
     "FlagScope",
     "Flags",
     "FreezeScope",
@@ -85,6 +94,7 @@ __all__ = [
     "mkldnn",
     "mps",
     "nnpack",
+    "on_change",
     "openmp",
     "opt_einsum",
     "override",

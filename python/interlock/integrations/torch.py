@@ -1,7 +1,8 @@
-"""The settings of PyTorch, from 2.13 on, for `interlock.settings.enable("torch")`.
+"""PyTorch, from 2.13 on: its settings, its modes in captured states and tasks, and PyTorch under interlock.
 
-A setting that an installed version or build of PyTorch lacks is not listed. Reading a setting never
-initializes CUDA.
+The settings are those of `interlock.settings.enable("torch")`. A setting that an installed version or build
+of PyTorch lacks is not listed. Reading a setting never initializes CUDA. PyTorch is imported by the functions
+`carry`, `follow` and `no_tf32` only.
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ from typing import Any
 
 from interlock._quote import shown
 from interlock.errors import SettingValueError
+from interlock.integrations._torch_carry import Integration, carry, follow
+from interlock.integrations._torch_tf32 import no_tf32
 from interlock.settings._libraries import wrap_writers
 from interlock.settings._observer import Observer
 from interlock.settings._setting import Extent, Setting
 
-__all__: list[str] = []
+__all__ = ["Integration", "carry", "follow", "no_tf32"]
 
 IMPORTED = "torch"
 PACKAGES = ("torch",)

@@ -104,7 +104,7 @@ pub(crate) struct FlagChange {
     new: Option<Py<PyAny>>,
     /// Where a flag was written: `"scope"`, `"process"`, or `"environment"` and `"default"` if it was unset.
     level: Option<&'static str>,
-    /// Identifies the scope that was entered or has ended.
+    /// Identifies the scope that was entered or has ended, or in which a flag was written.
     layer: Option<u64>,
     /// The flags that an entered scope sets.
     values: Option<Py<PyDict>>,
@@ -122,7 +122,8 @@ impl FlagChange {
             values: None,
         };
         Ok(match change {
-            CoreFlagChange::Write { name, old, new, level } => FlagChange {
+            CoreFlagChange::Write { name, old, new, level, layer } => FlagChange {
+                layer: *layer,
                 name: Some(name),
                 old: Some(object(py, *old)?.unbind()),
                 new: Some(object(py, *new)?.unbind()),

@@ -33,7 +33,6 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<ThreadState>()?;
     module.add_class::<StateScope>()?;
     module.add_class::<ScopeBarrier>()?;
-    module.add_function(wrap_pyfunction!(sync, &module)?)?;
     module.add_class::<Resumes>()?;
     module.add_class::<Registration>()?;
     module.add_class::<CarriedTask>()?;
@@ -210,12 +209,6 @@ impl StateScope {
     }
 }
 
-/// Look at the state of the current context, so that native readers of this thread see it.
-#[pyfunction]
-fn sync(py: Python<'_>) {
-    context::sync(py);
-}
-
 /// The carried values of a task: those of its creator at first.
 #[pyclass(frozen, module = "interlock._core.state")]
 struct CarriedTask(internal::CarriedTask);
@@ -229,8 +222,9 @@ impl CarriedTask {
 
     /// Begin a step of the task: its values are those of this thread until `end`.
     fn begin(&self, py: Python<'_>) {
-        context::sync(py);
         self.0.begin();
+        // Afterwards: hooks of modes find the values of the task.
+        context::sync(py);
     }
 
     /// End the step.

@@ -1,10 +1,13 @@
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Self, SupportsIndex, TypeVar, overload, type_check_only
+from typing import Any, Self, SupportsIndex, TypeVar, final, overload, type_check_only
 
 from typing_extensions import disjoint_base
 
+from interlock._core.state import Registration
+
 __all__ = [
+    "ModeChange",
     "enable_grad",
     "enforce_grad_layout_policy",
     "inference_mode",
@@ -15,11 +18,21 @@ __all__ = [
     "is_multithreading_enabled",
     "is_view_replay_enabled",
     "no_grad",
+    "on_change",
     "set_grad_enabled",
     "set_multithreading_enabled",
 ]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+
+@final
+class ModeChange:
+    @property
+    def old(self) -> dict[str, bool]: ...
+    @property
+    def new(self) -> dict[str, bool]: ...
+
+def on_change(callback: Callable[[ModeChange], object], /) -> Registration: ...
 
 @type_check_only
 class _Scope:

@@ -4,6 +4,7 @@ from types import ModuleType
 from typing import Any, Literal, Self, TypedDict, TypeVar, final, type_check_only
 
 from interlock._core.accelerator import device
+from interlock._core.state import Registration
 from typing_extensions import disjoint_base
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -150,6 +151,24 @@ def install(assigned: dict[str, Any]) -> None:
 def reset() -> None:
     """Unset every flag of the process."""
 
+@final
+class FlagChange:
+    @property
+    def kind(self) -> Literal["write", "enter", "exit"]: ...
+    @property
+    def name(self) -> str | None: ...
+    @property
+    def old(self) -> Any: ...
+    @property
+    def new(self) -> Any: ...
+    @property
+    def level(self) -> Literal["default", "environment", "process", "scope"] | None: ...
+    @property
+    def layer(self) -> int | None: ...
+    @property
+    def values(self) -> dict[str, Any] | None: ...
+
+def on_change(callback: Callable[[FlagChange], object], /) -> Registration: ...
 def epoch() -> int:
     """Return a count that changes with every write of a flag of the process."""
 

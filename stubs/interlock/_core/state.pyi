@@ -5,6 +5,8 @@ from typing_extensions import disjoint_base
 
 __all__ = [
     "TRACED",
+    "CarriedTask",
+    "Registration",
     "Resumes",
     "ScopeBarrier",
     "StateScope",
@@ -12,12 +14,13 @@ __all__ = [
     "end_open_scopes",
     "open_scopes",
     "process_defaults",
+    "register_carried",
     "set_process_defaults",
-    "sync",
     "unclosed_scopes",
 ]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+_Value = TypeVar("_Value")
 
 @disjoint_base
 class ThreadState:
@@ -82,9 +85,19 @@ def process_defaults() -> dict[str, Any]:
 def set_process_defaults(values: dict[str, Any]) -> None:
     """Change the values of modes and devices for the process: `values` maps the names of `process_defaults` to values."""
 
-def sync() -> None:
-    """Look at the state of the current context, so that native readers of this thread see it."""
+@final
+class Registration:
+    def remove(self) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *_error: object) -> None: ...
 
+@final
+class CarriedTask:
+    def __new__(cls) -> CarriedTask: ...
+    def begin(self) -> None: ...
+    def end(self) -> None: ...
+
+def register_carried(name: str, save: Callable[[], _Value], restore: Callable[[_Value], object]) -> Registration: ...
 def end_open_scopes() -> int:
     """Exit the scopes that are open in this context, as their `__exit__` would: scopes that the context has inherited end
     wherever they are open. Return their number.

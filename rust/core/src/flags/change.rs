@@ -9,7 +9,7 @@ use super::{Level, Value, table};
 use crate::Registration;
 use crate::base::fork::rank;
 use crate::base::hook_list::HookList;
-use crate::thread::{self, FlagSlots, Slot};
+use crate::thread::{self, FlagSlots, LayerId, Slot};
 
 /// A change of flags. The value of a node of the precision tree is its own, and [`Value::None`] if it is empty; a write of
 /// an alias is a write of its nodes.
@@ -46,6 +46,8 @@ pub enum FlagChange {
         /// Where it was written: [`Level::Scope`] in an open scope, [`Level::Process`] for the process, and one of the
         /// others if the flag was unset.
         level: Level,
+        /// The layer of the scope in which it was written.
+        layer: Option<u64>,
     },
     /// A scope was entered in this context or on this thread.
     Enter {
@@ -126,19 +128,20 @@ impl Changes {
         let old = in_process(slot);
         put_in_process(slot, new);
         if let (Some((name, old, _)), Some((_, new, level))) = (old, in_process(slot)) {
-            self.0.push(FlagChange::Write { name, old, new, level });
+            self.0.push(FlagChange::Write { name, old, new, level, layer: None });
         }
     }
 
     /// Notes what a write changes in the flags of a layer.
-    pub(super) fn put_in_layer(&mut self, flags: &mut FlagSlots, slot: Slot, new: SlotWrite) {
+    pub(super) fn put_in_layer(&mut self, layer: LayerId, flags: &mut FlagSlots, slot: Slot, new: SlotWrite) {
         if HOOKS.is_empty() {
             return put_in_layer(flags, slot, new);
         }
         let old = in_layer(flags, slot);
         put_in_layer(flags, slot, new);
         if let (Some((name, old)), Some((_, new))) = (old, in_layer(flags, slot)) {
-            self.0.push(FlagChange::Write { name, old, new, level: Level::Scope });
+            let layer = Some(layer.number()).filter(|layer| *layer != 0);
+            self.0.push(FlagChange::Write { name, old, new, level: Level::Scope, layer });
         }
     }
 
@@ -209,7 +212,7 @@ mod tests {
     }
 
     fn written(name: &'static str, old: Value, new: Value, level: Level) -> FlagChange {
-        FlagChange::Write { name, old, new, level }
+        FlagChange::Write { name, old, new, level, layer: None }
     }
 
     fn scope_of(name: &str, value: bool) -> FlagScope {
@@ -250,7 +253,8 @@ mod tests {
         let changes = taken(&noted);
         let [FlagChange::Enter { layer, values }, write] = &changes[..] else { panic!("{changes:?}") };
         assert_eq!(*values, [("cudnn.enabled", Value::Bool(false))]);
-        assert_eq!(*write, written("cudnn.enabled", Value::Bool(false), Value::Bool(true), Level::Scope));
+        let (name, old, new) = ("cudnn.enabled", Value::Bool(false), Value::Bool(true));
+        assert_eq!(*write, FlagChange::Write { name, old, new, level: Level::Scope, layer: Some(*layer) });
         std::thread::scope(|threads| threads.spawn(|| scope.exit()).join().unwrap());
         ThreadState::capture();
         assert_eq!(taken(&noted), [FlagChange::Exit { layer: *layer }]);

@@ -115,8 +115,8 @@ pub(super) fn commit(writes: &[Write], site: Option<SourceLocation>) -> Result<(
             let mut is_changed = false;
             let mut changes = changes.borrow_mut();
             for &(_, slot, new) in writes {
-                let is_scoped = scoped.change(slot, |flags| {
-                    changes.put_in_layer(flags, slot, new);
+                let is_scoped = scoped.change(slot, |layer, flags| {
+                    changes.put_in_layer(layer, flags, slot, new);
                     site.iter().for_each(|site| flags.note_site(slot, site.clone()));
                 });
                 if scoped.is_first_step() {

@@ -121,6 +121,12 @@ impl CarriedValues {
         CarriedValues(Some(values.collect()))
     }
 
+    /// Returns what this thread has in the place of these values.
+    fn present(&self) -> Self {
+        let save = |(registered, _): &(Arc<Registered>, _)| (registered.clone(), registered.carried.save());
+        CarriedValues(self.0.as_ref().map(|values| values.iter().map(save).collect()))
+    }
+
     /// Makes these the values of this thread.
     pub fn restore(&self) {
         for (registered, value) in self.0.iter().flat_map(|values| values.iter()) {
@@ -134,17 +140,29 @@ impl CarriedValues {
         self.0.is_none()
     }
 
-    /// Makes these the values of this thread until [`layer_ended`] is called with the layer.
-    pub(super) fn push(&self, layer: LayerId) {
-        if !self.are_none() && layer != LayerId::NONE {
-            self.begin(Owner::Layer(layer));
+    /// Makes these the values of this thread while a layer is open that `enter` pushes and `layer` returns, until [`layer_ended`] is called with
+    /// it. They are restored before the push, so that hooks for modes find the values that belong to the layer.
+    pub(super) fn enter_with<T, E>(
+        &self,
+        enter: impl FnOnce() -> std::result::Result<T, E>,
+        layer: impl FnOnce(&T) -> LayerId,
+    ) -> std::result::Result<T, E> {
+        if self.are_none() {
+            return enter();
         }
+        let before = self.present();
+        self.restore();
+        let entered = enter();
+        match entered.as_ref().map_or(LayerId::NONE, layer) {
+            LayerId::NONE => before.restore(),
+            layer => before.put_back_after(Owner::Layer(layer)),
+        }
+        entered
     }
 
-    fn begin(&self, owner: Owner) {
-        let before = CarriedValues::save();
-        self.restore();
-        OPEN.lock().push(Open { owner, thread: reads::this_thread(), before });
+    /// Puts these back when the owner ends.
+    fn put_back_after(self, owner: Owner) {
+        OPEN.lock().push(Open { owner, thread: reads::this_thread(), before: self });
         OPEN_COUNT.add(1);
     }
 }
@@ -167,7 +185,9 @@ impl CarriedTask {
     pub fn begin(&self) {
         let values = self.values.lock().clone();
         if !values.are_none() {
-            values.begin(Owner::Step(self.id));
+            let before = values.present();
+            values.restore();
+            before.put_back_after(Owner::Step(self.id));
         }
     }
 
@@ -178,7 +198,7 @@ impl CarriedTask {
         }
         let left = match end(Owner::Step(self.id)) {
             Some(Ended::Innermost(before)) => {
-                let left = CarriedValues::save();
+                let left = before.present();
                 before.restore();
                 left
             }
@@ -317,7 +337,7 @@ mod tests {
         drop(number);
         assert!(CarriedValues::save().are_none());
         // A state that has a value keeps it.
-        assert_eq!(state.run(|| NUMBER.get()), 3);
+        assert_eq!((state.run(|| NUMBER.get()), NUMBER.get()), (3, 0));
         assert_eq!(format!("{:?}", CarriedValues::save()), "[]");
     }
 }

@@ -77,16 +77,18 @@ impl TaskState {
         if self.runs_on.get() == here || self.runs_on.compare_set(0, here) != here {
             return Err(Error::TaskIsRunning);
         }
+        // Before hooks of modes see the state of the task, and at the end after them.
+        self.carried.begin();
         // If the thread is ending, the step runs without the state of the task.
         let begun = self.with_swapped_out(|swapped_out| {
             prepare(swapped_out);
             native::enter_step(self.id, swapped_out)
         });
         if begun.is_none() {
+            self.carried.end();
             self.runs_on.set(0);
             return Err(Error::TaskIsRunning);
         }
-        self.carried.begin();
         Ok(())
     }
 
@@ -94,8 +96,8 @@ impl TaskState {
     /// step has displaced. Does nothing if this thread runs no step of the task.
     pub fn exit_step(&self) {
         if self.runs_on.get() == reads::this_thread().as_word() {
-            let _deferred = self.with_swapped_out(|swapped_out| native::exit_step(self.id, swapped_out));
             self.carried.end();
+            let _deferred = self.with_swapped_out(|swapped_out| native::exit_step(self.id, swapped_out));
             self.runs_on.set(0);
         }
     }
@@ -107,11 +109,11 @@ impl TaskState {
 
     /// Runs a step without synchronization, for a caller with exclusive access.
     fn step_mut<R>(&mut self, action: impl FnOnce() -> R) -> R {
-        drop(native::enter_step(self.id, self.swapped_out.get_mut()));
         self.carried.begin();
+        drop(native::enter_step(self.id, self.swapped_out.get_mut()));
         let _end = Defer(|| {
-            drop(native::exit_step(self.id, self.swapped_out.get_mut()));
             self.carried.end();
+            drop(native::exit_step(self.id, self.swapped_out.get_mut()));
         });
         action()
     }

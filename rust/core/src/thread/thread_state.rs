@@ -1,6 +1,7 @@
 //! A captured state of a thread, which other threads and tasks can apply.
 
 use std::any::Any;
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use super::captured_slots::CapturedSlots;
@@ -131,8 +132,8 @@ impl ThreadState {
 
     /// Applies this state on this thread, above all open scopes, until the guard is dropped.
     pub fn enter(&self) -> ScopeGuard {
-        let guard = ScopeGuard::of_layer(self.modes_of_layer(), Some(self.slots()));
-        self.carried.push(guard.layer());
+        let enter = || Ok::<_, Infallible>(ScopeGuard::of_layer(self.modes_of_layer(), Some(self.slots())));
+        let Ok(guard) = self.carried.enter_with(enter, ScopeGuard::layer);
         guard
     }
 
@@ -206,9 +207,9 @@ impl StateScope {
     /// # Errors
     /// Fails if the state of the context at hand cannot be stored.
     pub fn try_enter(&self) -> Result<()> {
-        let layer = self.scope.enter_layer(self.state.modes_of_layer(), Some(self.state.slots()))?;
-        self.state.carried.push(layer);
-        Ok(())
+        let state = &self.state;
+        let enter = || self.scope.enter_layer(state.modes_of_layer(), Some(state.slots()));
+        state.carried.enter_with(enter, |layer| *layer).map(drop)
     }
 
     /// Deactivates the state; see [`Scope::exit`].

@@ -238,8 +238,9 @@ impl ScopedFlags<'_> {
         }
     }
 
-    /// Changes the flags of the innermost layer that names a slot. Returns false if there is none.
-    pub(crate) fn change(&mut self, slot: Slot, change: impl FnOnce(&mut FlagSlots)) -> bool {
+    /// Changes the flags of the innermost layer that names a slot; `change` gets its id, none for a base. Returns false if
+    /// there is none.
+    pub(crate) fn change(&mut self, slot: Slot, change: impl FnOnce(LayerId, &mut FlagSlots)) -> bool {
         let Some(target) = self.target(slot) else { return false };
         let Some(owned) = self.owned.as_deref_mut() else { return false };
         let guards = &mut owned.native.guards;
@@ -247,7 +248,7 @@ impl ScopedFlags<'_> {
             (FlagTarget::Layer(Target::Layer(mark)), WriteStep::OfContext(state)) => {
                 *state = state.with_layer(&mark, |layer| {
                     if let Some(slots) = &mut layer.slots {
-                        change(&mut Arc::make_mut(slots).flags);
+                        change(mark.id, &mut Arc::make_mut(slots).flags);
                     }
                 });
             }
@@ -255,12 +256,12 @@ impl ScopedFlags<'_> {
             (FlagTarget::Layer(Target::Guard(id)), _) => {
                 self.is_thread_changed = true;
                 if let Some(slots) = guards.guard_mut(id).and_then(|guard| guard.slots.as_mut()) {
-                    change(&mut Arc::make_mut(slots).flags);
+                    change(id, &mut Arc::make_mut(slots).flags);
                 }
             }
             (FlagTarget::Base, _) => {
                 self.is_thread_changed = true;
-                change(&mut guards.base_slots_mut().flags);
+                change(LayerId::NONE, &mut guards.base_slots_mut().flags);
             }
         }
         true

@@ -239,3 +239,28 @@ def get_autocast_dtype(device):
 
 def set_autocast_dtype(device, dtype):
     vars(_autocast)[device, "dtype"] = dtype
+
+
+def clear_autocast_cache():
+    """Clear a cache that this fake does not have."""
+
+
+_SET_BY_INFERENCE = ("is_grad_enabled", "_is_multithreading_enabled", "_is_view_replay_enabled")
+_SET_BY_INFERENCE += ("_is_grad_layout_enforcement_enabled", "is_inference_mode_enabled")
+
+
+class _InferenceMode:
+    """A guard, which puts back all modes that it has found, and whether autocast was on."""
+
+    def __init__(self, on):
+        self._on = on
+
+    def __enter__(self):
+        self._found = {name: _modes.values[name] for name in _SET_BY_INFERENCE}
+        self._autocast = {key: on for key, on in vars(_autocast).items() if key[1] == "enabled"}
+        _modes.values |= dict(zip(_SET_BY_INFERENCE, (not self._on, not self._on, False, True, self._on)))
+
+    def __exit__(self, *error):
+        _modes.values |= self._found
+        for key in [key for key in vars(_autocast) if key[1] == "enabled"]:
+            vars(_autocast)[key] = self._autocast.get(key, False)

@@ -9,6 +9,7 @@ import types
 
 from torch import _C
 from torch._C import (
+    clear_autocast_cache as clear_autocast_cache,
     get_autocast_dtype as get_autocast_dtype,
     is_autocast_cache_enabled as is_autocast_cache_enabled,
     is_autocast_enabled as is_autocast_enabled,
@@ -94,6 +95,39 @@ def is_warn_always_enabled():
 
 def set_warn_always(value):
     _C._set_warnAlways(value)
+
+
+class _Scope:
+    """A context manager that sets a mode of the thread and puts back what it has found."""
+
+    def __init__(self, read, write, value):
+        self._read, self._write, self._value = read, write, value
+
+    def __enter__(self):
+        self._found = self._read()
+        self._write(self._value)
+
+    def __exit__(self, *error):
+        self._write(self._found)
+
+
+def no_grad():
+    return _Scope(_C.is_grad_enabled, _C._set_grad_enabled, False)
+
+
+def enable_grad():
+    return _Scope(_C.is_grad_enabled, _C._set_grad_enabled, True)
+
+
+def inference_mode(mode=True):
+    return _C._InferenceMode(mode)
+
+
+def autocast(device):
+    def read():
+        return is_autocast_enabled(device)
+
+    return _Scope(read, lambda on: set_autocast_enabled(device, on), True)
 
 
 def _current_device():

@@ -1,0 +1,284 @@
+"""Modes of PyTorch that captured states and tasks carry, and that obey interlock."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, Self
+
+from interlock import autograd, backends, settings
+from interlock.errors import SettingWarning
+from interlock.integrations import _torch_modes
+from interlock.settings import Setting, _registry
+from interlock.settings._setting import converted, read
+from interlock.state import register_carried
+
+_PREFIX = "torch.backends."
+
+
+class Integration:
+    """An integration that is active until `release` is called or the `with` block ends.
+
+    Args:
+        name: The function that has made it, for `repr`.
+        release: Called once at the end.
+
+    """
+
+    def __init__(self, name: str, release: Callable[[], None]) -> None:
+        self._name = name
+        self._release: Callable[[], None] | None = release
+
+    def __repr__(self) -> str:
+        return f"<{self._name}: {'released' if self._release is None else 'active'}>"
+
+    def release(self) -> None:
+        """End the integration. A second call does nothing."""
+        release, self._release = self._release, None
+        if release is not None:
+            release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.release()
+
+
+class _Shared:
+    """Something that is active while at least one integration uses it."""
+
+    def __init__(self, begin: Callable[[], Callable[[], None]]) -> None:
+        self._begin = begin
+        self._end: Callable[[], None] | None = None
+        self._uses = 0
+        self._lock = threading.Lock()
+
+    def use(self, name: str) -> Integration:
+        with self._lock:
+            if self._end is None:
+                self._end = self._begin()
+            self._uses += 1
+        return Integration(name, self._leave)
+
+    def _leave(self) -> None:
+        with self._lock:
+            self._uses -= 1
+            if self._uses or self._end is None:
+                return
+            end, self._end = self._end, None
+        end()
+
+
+def _begin_carry() -> Callable[[], None]:
+    importlib.import_module("torch")
+    return register_carried("torch", _torch_modes.save, _torch_modes.restore).remove
+
+
+_carry = _Shared(_begin_carry)
+
+
+def carry() -> Integration:
+    """Let captured states and tasks carry the modes that PyTorch stores for each thread.
+
+    These are gradient mode, inference mode, multithreading of backward passes, view replay, the policy for
+    layouts of gradients, and autocast of each type of device. PyTorch is imported. What `interlock.capture`
+    returns has them: `apply`, `run`, `wrap` and `interlock.Executor` set them on another thread, and put
+    back what was there. Under `interlock.aio`, and from Python 3.14 under plain asyncio, each task has modes
+    of its own. A task of plain asyncio starts with the modes that its creator had when it was last
+    suspended. The default device is a stack in PyTorch, and is not carried.
+
+    Returns:
+        The integration. It ends with its `release` method or a `with` block, when each call has been
+        released.
+
+    Raises:
+        ImportError: PyTorch is not installed.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.integrations.torch import carry  # doctest: +SKIP
+        >>> import torch  # doctest: +SKIP
+        >>> with carry(), torch.no_grad(), interlock.Executor() as pool:  # doctest: +SKIP
+        ...     pool.submit(torch.is_grad_enabled).result()
+        False
+
+    """
+    return _carry.use("carry")
+
+
+class _Own(threading.local):
+    """The values that PyTorch's modes had before interlock set them."""
+
+    modes: dict[str, bool]
+
+    def __init__(self) -> None:
+        self.modes = {}
+
+
+_own = _Own()
+
+
+def _save_own() -> dict[str, bool]:
+    return dict(_own.modes)
+
+
+def _restore_own(modes: dict[str, bool]) -> None:
+    _own.modes = dict(modes)
+
+
+def _follow_modes(change: autograd.ModeChange) -> None:
+    """Set the modes that interlock sets, and put back those that it does not set any more."""
+    present, own, wanted = _torch_modes.read_modes(), _own.modes, change.new
+    target = {}
+    for name, value in present.items():
+        if name in wanted:
+            own.setdefault(name, value)
+            target[name] = wanted[name]
+        else:
+            target[name] = own.pop(name, value)
+    if target != present:
+        _torch_modes.write_modes(target)
+
+
+class _Flags:
+    """Writes of interlock's flags to PyTorch's of the same name."""
+
+    def __init__(self) -> None:
+        self._before: dict[str, Any] = {}
+        # Those of each open layer: its flags, and writes in it.
+        self._overrides: dict[int, list[settings.override]] = {}
+        self._lock = threading.Lock()
+        for entry in backends.snapshot():
+            if entry.level == "process":
+                self._write(entry.name, entry.value)
+
+    def on_change(self, change: backends.FlagChange) -> None:
+        """Follow one change."""
+        if change.kind == "enter":
+            self._override(change.layer, change.values or {})
+        elif change.kind == "exit":
+            self._exit(change.layer)
+        elif change.level == "scope":
+            self._override(change.layer, {change.name or "": change.new})
+        elif change.level == "process":
+            self._write(change.name or "", change.new)
+        else:
+            self._put_back(change.name or "")
+
+    def end(self) -> None:
+        """Put back what PyTorch had."""
+        for layer in list(self._overrides):
+            self._exit(layer)
+        for name in list(self._before):
+            self._put_back(name)
+
+    def _write(self, name: str, value: Any) -> None:
+        setting = _setting(name)
+        if setting is None or setting.set is None:
+            return
+        with _reported(setting.name):
+            with self._lock:
+                self._before.setdefault(name, read(setting))
+            setting.set(converted("follow", setting, value))
+
+    def _put_back(self, name: str) -> None:
+        setting = _setting(name)
+        with self._lock:
+            if setting is None or setting.set is None or name not in self._before:
+                return
+            before = self._before.pop(name)
+        with _reported(setting.name):
+            (setting.restore or setting.set)(before)
+
+    def _override(self, layer: int | None, values: dict[str, Any]) -> None:
+        """Hold settings until a layer ends."""
+        if layer is None:
+            return
+        wanted = {}
+        for name, value in values.items():
+            setting = _setting(name)
+            if setting is not None:
+                # None is a node of the precision tree that inherits.
+                wanted[setting.name] = "none" if value is None else value
+        if not wanted:
+            return
+        with _reported(", ".join(wanted)):
+            override = settings.override(wanted, on_conflict="warn")
+            override.__enter__()
+            with self._lock:
+                self._overrides.setdefault(layer, []).append(override)
+
+    def _exit(self, layer: int | None) -> None:
+        with self._lock:
+            overrides = self._overrides.pop(layer or 0, [])
+        for override in reversed(overrides):
+            override.__exit__(None, None, None)
+
+
+def _setting(name: str) -> Setting | None:
+    """Return PyTorch's setting with the name of a flag; None if this version has none that can be written."""
+    setting = _registry.known(f"{_PREFIX}{name}")
+    return setting if setting is not None and setting.set is not None else None
+
+
+@contextlib.contextmanager
+def _reported(name: str) -> Iterator[None]:
+    """Report an exception as a warning: the code that has changed a flag of interlock must not fail."""
+    try:
+        yield
+    except Exception as error:
+        warnings.warn(f"follow: {name} is left as it is: {error}", SettingWarning, stacklevel=3)
+
+
+def _begin_follow() -> Callable[[], None]:
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(carry())
+        stack.enter_context(settings.enable("torch"))
+        stack.enter_context(register_carried("torch, below interlock", _save_own, _restore_own))
+        flags = _Flags()
+        stack.callback(flags.end)
+        stack.enter_context(backends.on_change(flags.on_change))
+        stack.enter_context(autograd.on_change(_follow_modes))
+        # The thread that calls `follow` may have scopes open.
+        autograd.is_grad_enabled()
+        return stack.pop_all().close
+
+
+_follow = _Shared(_begin_follow)
+
+
+def follow() -> Integration:
+    """Let PyTorch obey interlock: modes on each thread, and flags of the process.
+
+    Where a scope, a guard, a write or the process sets a mode in interlock, PyTorch's mode is set on that
+    thread, also by Rust and C code. Where nothing sets it any more, PyTorch has its own value again. Anomaly
+    mode is not followed: it is a mode of a thread here and of the process there.
+
+    Values that are assigned to flags for the process are written to PyTorch's flags of the same name below
+    `torch.backends`, now and at each change. A scope over a flag becomes an `interlock.settings.override`:
+    the process has the value while the scope is open. If another scope holds the flag with another value,
+    the flag is left as it is, with a `SettingWarning`.
+
+    `follow` does what `carry` does, and enables the settings of PyTorch, which is imported.
+
+    Returns:
+        The integration. It ends with its `release` method or a `with` block, when each call has been
+        released; PyTorch then has the flags of before.
+
+    Raises:
+        ImportError: PyTorch is not installed.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.integrations.torch import follow  # doctest: +SKIP
+        >>> import torch  # doctest: +SKIP
+        >>> with follow(), interlock.no_grad():  # doctest: +SKIP
+        ...     torch.is_grad_enabled()
+        False
+
+    """
+    return _follow.use("follow")

@@ -1,0 +1,128 @@
+"""The modes that PyTorch stores for each thread: reading them, and setting them on any thread."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any, NamedTuple
+
+_AUTOCAST_DEVICES = ("cpu", "cuda", "mps", "xpu")
+
+
+class Modes(NamedTuple):
+    """The modes of a thread."""
+
+    inference: bool
+    grad: bool
+    multithreading: bool
+    view_replay: bool
+    layout_policy: bool
+    autocast: tuple[tuple[bool, Any], ...]
+    """Whether operations on each type of device choose their dtype, and the dtype."""
+    autocast_cache: bool
+
+
+class _Guard(threading.local):
+    """The object with which this module has set the inference mode of a thread; None if it has not."""
+
+    guard: Any = None
+
+
+_guard = _Guard()
+
+
+def _torch() -> ModuleType:
+    return sys.modules["torch"]
+
+
+def _switches() -> dict[str, tuple[Callable[[], bool], Callable[[bool], object]]]:
+    """Return how each mode but inference mode is read and set."""
+    torch = _torch()
+    native = torch._C
+    return {
+        "grad": (torch.is_grad_enabled, native._set_grad_enabled),
+        "multithreading": (native._is_multithreading_enabled, native._set_multithreading_enabled),
+        "view_replay": (native._is_view_replay_enabled, native._set_view_replay_enabled),
+        "layout_policy": (
+            # Since 2.13; an older version has the policy always.
+            getattr(native, "_is_grad_layout_enforcement_enabled", lambda: True),
+            getattr(native, "_set_grad_layout_enforcement_enabled", lambda _: None),
+        ),
+    }
+
+
+def save() -> Modes:
+    """Return the modes of this thread. CUDA is not initialized."""
+    torch = _torch()
+    switches = {name: read() for name, (read, _) in _switches().items()}
+    autocast = tuple(
+        (torch.is_autocast_enabled(each), torch.get_autocast_dtype(each)) for each in _AUTOCAST_DEVICES
+    )
+    return Modes(
+        inference=torch.is_inference_mode_enabled(),
+        **switches,
+        autocast=autocast,
+        autocast_cache=torch.is_autocast_cache_enabled(),
+    )
+
+
+def restore(wanted: Modes) -> None:
+    """Set the modes of this thread."""
+    torch = _torch()
+    present = save()
+    if present == wanted:
+        return
+    set_inference(wanted.inference)
+    for name, (read, write) in _switches().items():
+        # Read again: to set the inference mode changes the others, and whether autocast is on.
+        if read() != getattr(wanted, name):
+            write(getattr(wanted, name))
+    for device, (on, dtype) in zip(_AUTOCAST_DEVICES, wanted.autocast, strict=True):
+        if torch.is_autocast_enabled(device) != on:
+            torch.set_autocast_enabled(device, on)
+        if torch.get_autocast_dtype(device) != dtype:
+            torch.set_autocast_dtype(device, dtype)
+    if torch.is_autocast_cache_enabled() != wanted.autocast_cache:
+        torch.set_autocast_cache_enabled(wanted.autocast_cache)
+    if any(on for on, _ in (*wanted.autocast, *present.autocast)):
+        # It has converted weights of the code that ran before, with the history of that.
+        torch.clear_autocast_cache()
+
+
+def set_inference(on: bool) -> None:
+    """Set the inference mode of this thread.
+
+    PyTorch has no function for it, only guards that put back what they found. So an own guard ends first; in
+    another order, guards of the program that end meanwhile leave a wrong mode.
+    """
+    torch = _torch()
+    if _guard.guard is not None:
+        _guard.guard.__exit__(None, None, None)
+        _guard.guard = None
+    if torch.is_inference_mode_enabled() != on:
+        guard = torch._C._InferenceMode(on)
+        guard.__enter__()
+        _guard.guard = guard
+
+
+def read_modes() -> dict[str, bool]:
+    """Return the modes that interlock has too, by interlock's names."""
+    switches = {name: read() for name, (read, _) in _switches().items()}
+    return {"inference": _torch().is_inference_mode_enabled(), **switches}
+
+
+def write_modes(wanted: dict[str, bool]) -> None:
+    """Set modes by interlock's names, those that differ."""
+    torch = _torch()
+    if wanted["inference"] != torch.is_inference_mode_enabled():
+        # The guards of inference mode also put back whether autocast was on.
+        autocast = [torch.is_autocast_enabled(each) for each in _AUTOCAST_DEVICES]
+        set_inference(wanted["inference"])
+        for device, on in zip(_AUTOCAST_DEVICES, autocast, strict=True):
+            if torch.is_autocast_enabled(device) != on:
+                torch.set_autocast_enabled(device, on)
+    for name, (read, write) in _switches().items():
+        if read() != wanted[name]:
+            write(wanted[name])

@@ -1,0 +1,93 @@
+"""PyTorch's guard against TF32 on one thread, which has no interface in Python."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import importlib
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Self
+
+from interlock._scope_decorator import decorate
+from interlock.errors import UnsupportedError
+
+_SYMBOLS = {"enter": "_ZN2at11NoTF32GuardC1Ev", "exit": "_ZN2at11NoTF32GuardD1Ev"}
+# More than the object has in any version.
+_SIZE = 64
+
+
+@functools.cache
+def _functions() -> dict[str, Callable[[Any], Any]]:
+    """Return the constructor and the destructor of `at::NoTF32Guard`."""
+    torch = importlib.import_module("torch")
+    folder = Path(torch.__file__ or "").parent / "lib"
+    for library in ("libtorch_cpu.so", "libtorch_cpu.dylib"):
+        try:
+            loaded = ctypes.CDLL(str(folder / library))
+            found = {name: getattr(loaded, symbol) for name, symbol in _SYMBOLS.items()}
+        except (OSError, AttributeError):
+            continue
+        for function in found.values():
+            function.argtypes, function.restype = [ctypes.c_void_p], None
+        return found
+    raise UnsupportedError(
+        f"no_tf32: PyTorch {torch.__version__} must export at::NoTF32Guard, which its library does not"
+    )
+
+
+class no_tf32:
+    """Compute in IEEE float32 on this thread, whatever PyTorch's flags allow: a scope and a decorator.
+
+    It works in one direction only: nothing makes a thread compute in TF32 where the flags ask for IEEE. It
+    holds for products and convolutions that this thread starts on a GPU, not on the threads on which
+    PyTorch runs backward passes of a GPU. While a task is suspended in the scope, other tasks of its thread
+    are in it, too.
+
+    Raises:
+        UnsupportedError: PyTorch does not export the guard.
+        RuntimeError: The scope is exited on another thread than it was entered on.
+
+    Example:
+        >>> from interlock.integrations.torch import no_tf32  # doctest: +SKIP
+        >>> import torch  # doctest: +SKIP
+        >>> torch.backends.cuda.matmul.fp32_precision = "tf32"  # doctest: +SKIP
+        >>> with no_tf32():  # doctest: +SKIP
+        ...     product = torch.ones(8, 8) @ torch.ones(8, 8)
+
+    """
+
+    def __init__(self) -> None:
+        _functions()
+        # Guards that are open, with their threads.
+        self._open: list[tuple[int, Any]] = []
+
+    def __enter__(self) -> Self:
+        guard = ctypes.create_string_buffer(_SIZE)
+        _functions()["enter"](guard)
+        self._open.append((threading.get_ident(), guard))
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        if not self._open:
+            raise RuntimeError("no_tf32: exited without being entered")
+        here = threading.get_ident()
+        entered_here = [index for index, (thread, _) in enumerate(self._open) if thread == here]
+        if not entered_here:
+            raise RuntimeError("no_tf32: exited on another thread than it was entered on")
+        _, guard = self._open.pop(entered_here[-1])
+        _functions()["exit"](guard)
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Decorate a function, so that each call opens the scope.
+
+        Args:
+            function: The function. The scope of a generator or a coroutine is open around each resume.
+
+        Raises:
+            TypeError: `function` is not callable.
+
+        """
+        wrapped: Callable[..., Any] = decorate(type(self)(), function)
+        return wrapped

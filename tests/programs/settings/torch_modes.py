@@ -1,0 +1,303 @@
+"""Modes of PyTorch in captured states and tasks, and under interlock."""
+
+import asyncio
+import json
+import random
+import sys
+import threading
+import time
+import warnings
+
+import interlock
+from interlock import aio, backends, settings
+
+
+def seen():
+    """Return the modes of PyTorch on this thread."""
+    import torch
+
+    return [torch.is_inference_mode_enabled(), torch.is_grad_enabled(), torch.is_autocast_enabled("cpu")]
+
+
+NOTHING = [False, True, False]
+
+
+def use_captured_modes():
+    """Return what is seen where a state is applied that was captured under modes of PyTorch."""
+    before = "torch" in sys.modules
+    from interlock.integrations.torch import carry
+
+    not_imported = "torch" in sys.modules
+    with carry():
+        import torch
+
+        with torch.inference_mode(), torch.autocast("cpu"):
+            state = interlock.capture()
+        with torch.no_grad(), interlock.Executor(1) as pool:
+            submitted = pool.submit(seen).result()
+        found = {
+            "imported": [before, not_imported],
+            "applied": state.run(seen),
+            "wrapped": state.wrap(seen)(),
+            "submitted": submitted,
+            "after": seen(),
+        }
+        with torch.no_grad():
+            found["inside another mode"] = [state.run(seen), seen()]
+        # A guard of PyTorch ends while a state is applied that does not have its mode.
+        guard = torch.inference_mode()
+        with interlock.capture().apply():
+            guard.__enter__()
+        found["guard entered inside"] = seen()
+        guard.__exit__(None, None, None)
+        found["guard exited outside"] = seen()
+    found["without"] = [interlock.capture().run(seen), state.run(seen), seen()]
+    return found
+
+
+def _kinds(torch):
+    return [
+        (torch.no_grad, [False, False, False]),
+        (torch.enable_grad, NOTHING),
+        (torch.inference_mode, [True, False, False]),
+        (lambda: torch.autocast("cpu"), [False, True, True]),
+    ]
+
+
+def overlap_tasks(tasks, isolates):
+    """Overlap tasks with modes of their own; return the steps and the wrong modes, with and without `carry`.
+
+    With `isolates` the tasks run under `interlock.aio`, else under plain asyncio.
+    """
+    import torch
+    from interlock.integrations.torch import carry
+
+    run = aio.run if isolates else asyncio.run
+    steps = wrong = 0
+
+    def check(wanted):
+        nonlocal steps, wrong
+        steps += 1
+        wrong += seen() != wanted
+
+    async def work(seed):
+        choose = random.Random(seed)
+        for _ in range(4):
+            enter, wanted = choose.choice(_kinds(torch))
+            with enter():
+                for _ in range(3):
+                    check(wanted)
+                    await asyncio.sleep(choose.random() * 0.002)
+                    check(wanted)
+            check(NOTHING)
+            await asyncio.sleep(0)
+
+    async def main():
+        await asyncio.gather(*map(work, range(tasks)))
+
+    with carry():
+        run(main())
+    carried = [steps, wrong, seen()]
+    steps = wrong = 0
+    # In a thread of its own, because its modes are wrong at the end.
+    thread = threading.Thread(target=run, args=(main(),))
+    thread.start()
+    thread.join()
+    return {"carried": carried, "without": [steps, wrong]}
+
+
+def overlap_threads(threads):
+    """Apply captured states on many threads at a time; return the checks and the wrong modes."""
+    import torch
+    from interlock.integrations.torch import carry
+
+    checks, wrong = [0] * threads, [0] * threads
+    with carry():
+        states = []
+        for enter, wanted in _kinds(torch):
+            with enter():
+                states.append((interlock.capture(), wanted))
+
+        def work(index):
+            choose = random.Random(index)
+            for _ in range(50):
+                (outer, outside), (inner, inside) = choose.choices(states, k=2)
+                with outer.apply():
+                    wrong[index] += seen() != outside
+                    time.sleep(0)
+                    with inner.apply():
+                        wrong[index] += seen() != inside
+                    wrong[index] += seen() != outside
+                wrong[index] += seen() != NOTHING
+                checks[index] += 4
+
+        workers = [threading.Thread(target=work, args=(index,)) for index in range(threads)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+    return [sum(checks), sum(wrong)]
+
+
+def follow_modes():
+    """Return what PyTorch has while interlock sets modes."""
+    import torch
+    from interlock.integrations.torch import follow
+
+    found = {}
+    with follow():
+        with interlock.no_grad():
+            found["no_grad"] = seen()
+            with interlock.enable_grad():
+                found["enable_grad inside"] = seen()
+            found["after it"] = seen()
+        with interlock.inference_mode():
+            found["inference_mode"] = seen()
+        with torch.no_grad():
+            found["inside torch.no_grad"] = seen()
+            with interlock.enable_grad():
+                found["enable_grad inside it"] = seen()
+            found["inside it again"] = seen()
+            with interlock.Executor(1) as pool:
+                found["submitted inside it"] = pool.submit(seen).result()
+        interlock.set_grad_enabled(False)
+        found["written"] = seen()
+        interlock.set_grad_enabled(True)
+        interlock.state.set_process_defaults(grad_enabled=False)
+        thread_seen = []
+
+        def look():
+            # A thread follows with its first call into interlock.
+            interlock.is_grad_enabled()
+            thread_seen.append(seen())
+
+        thread = threading.Thread(target=look)
+        thread.start()
+        thread.join()
+        found["process, on a thread"] = thread_seen[0]
+        interlock.state.set_process_defaults(grad_enabled=None)
+    with interlock.no_grad():
+        found["released"] = seen()
+    return found
+
+
+def follow_in_tasks(isolates):
+    """Return the modes of PyTorch at the steps of tasks that are decorated with modes of interlock."""
+    import torch
+    from interlock.integrations.torch import follow
+
+    wrong = 0
+
+    def check(wanted):
+        nonlocal wrong
+        wrong += seen() != wanted
+
+    @interlock.inference_mode()
+    async def infer():
+        for _ in range(5):
+            check([True, False, False])
+            await asyncio.sleep(0.001)
+
+    async def train():
+        for _ in range(5):
+            check(NOTHING)
+            await asyncio.sleep(0.001)
+
+    async def mix():
+        with torch.no_grad(), interlock.enable_grad():
+            for _ in range(5):
+                check(NOTHING)
+                await asyncio.sleep(0.001)
+        check(NOTHING)
+
+    async def main():
+        await asyncio.gather(*(task() for _ in range(20) for task in (infer, train, mix)))
+
+    with follow():
+        (aio.run if isolates else asyncio.run)(main())
+    return [wrong, seen()]
+
+
+def follow_flags():
+    """Return what PyTorch's flags are while interlock's flags are written and scoped."""
+    import torch
+    from interlock.integrations.torch import follow
+
+    cudnn = torch.backends.cudnn
+    backends.cudnn.deterministic = True
+    found = {}
+    with follow():
+        found["assigned before"] = cudnn.deterministic
+        backends.cudnn.benchmark = True
+        found["assigned"] = cudnn.benchmark
+        found["who"] = settings.explain("torch.backends.cudnn.benchmark").writes[-1].function
+        backends.cuda.matmul.allow_tf32 = True
+        found["alias"] = torch.backends.cuda.matmul.fp32_precision
+        del backends.cudnn.benchmark
+        found["unset"] = cudnn.benchmark
+        with backends.override({"cudnn.enabled": False, "cudnn.conv.fp32_precision": "ieee"}):
+            found["scope"] = [cudnn.enabled, cudnn.conv.fp32_precision]
+            backends.cudnn.enabled = True
+            found["write in the scope"] = cudnn.enabled
+        found["after the scope"] = [cudnn.enabled, cudnn.conv.fp32_precision]
+        with settings.override({"torch.backends.cudnn.enabled": True}), warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+
+            def conflict():
+                with backends.override({"cudnn.enabled": False}):
+                    found["conflict"] = [backends.cudnn.enabled, cudnn.enabled]
+
+            thread = threading.Thread(target=conflict)
+            thread.start()
+            thread.join()
+        found["warned"] = [warning.category.__name__ for warning in caught]
+        backends.cudnn.benchmark = True
+    found["released"] = [cudnn.deterministic, cudnn.benchmark]
+    return found
+
+
+def disable_tf32():
+    """Return whether TF32 is disabled on threads in and outside of the scope."""
+    import ctypes
+    from pathlib import Path
+
+    import torch
+    from interlock.integrations.torch import no_tf32
+
+    library = ctypes.CDLL(str(Path(torch.__file__).parent / "lib" / "libtorch_cpu.so"))
+    is_disabled = library._ZN2at11NoTF32Guard19should_disable_tf32Ev
+    is_disabled.restype = ctypes.c_bool
+    found = [is_disabled()]
+    scope = no_tf32()
+    with scope, scope:
+        found.append(is_disabled())
+        elsewhere = []
+
+        def look():
+            elsewhere.append(is_disabled())
+            try:
+                scope.__exit__(None, None, None)
+            except RuntimeError as error:
+                elsewhere.append(str(error))
+
+        thread = threading.Thread(target=look)
+        thread.start()
+        thread.join()
+        found += elsewhere
+    found.append(is_disabled())
+    found.append(no_tf32()(is_disabled)())
+    found.append(is_disabled())
+    return found
+
+
+def disable_tf32_without_the_guard():
+    """Return the error where PyTorch does not export the guard."""
+    from interlock.integrations.torch import no_tf32
+
+    try:
+        no_tf32()
+    except interlock.errors.UnsupportedError as error:
+        return str(error)
+    return None
+
+

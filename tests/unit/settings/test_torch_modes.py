@@ -1,0 +1,102 @@
+"""Modes of PyTorch in captured states and tasks, with a fake of its interface, or with PyTorch itself."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.helpers import torch_python
+from tests.helpers.torch_python import eval_with_torch
+
+NOTHING = [False, True, False]
+NO_GRAD = [False, False, False]
+INFERENCE = [True, False, False]
+AUTOCAST = [True, False, True]
+
+
+def run(name: str, folder: Path, *arguments: object) -> Any:
+    return eval_with_torch(f"settings.torch_modes.{name}", folder, *arguments)
+
+
+def test_captured_state_has_the_modes_of_torch(tmp_path: Path) -> None:
+    assert run("use_captured_modes", tmp_path) == {
+        "imported": [False, False],
+        "applied": AUTOCAST,
+        "wrapped": AUTOCAST,
+        "submitted": NO_GRAD,
+        "after": NOTHING,
+        "inside another mode": [AUTOCAST, NO_GRAD],
+        "guard entered inside": NOTHING,
+        "guard exited outside": NOTHING,
+        # A state that has modes keeps them.
+        "without": [NOTHING, AUTOCAST, NOTHING],
+    }
+
+
+@pytest.mark.parametrize("isolates", [True, False], ids=["aio", "asyncio"])
+def test_overlapping_tasks_have_modes_of_their_own(isolates: bool, tmp_path: Path) -> None:
+    result = run("overlap_tasks", tmp_path, 200, isolates)
+    steps, wrong, after = result["carried"]
+    assert steps == 200 * 4 * 7
+    if isolates:
+        assert (wrong, after) == (0, NOTHING)
+    # Without it the same tasks read each other's modes.
+    assert result["without"][1] > 100
+
+
+@pytest.mark.skipif(sys.version_info < (3, 14), reason="switches of contexts are reported since Python 3.14")
+def test_overlapping_tasks_of_plain_asyncio_have_modes_of_their_own() -> None:
+    result = torch_python.eval_with_fake("settings.torch_modes.overlap_tasks", 200, False)
+    assert result["carried"] == [200 * 4 * 7, 0, NOTHING]
+
+
+def test_states_on_many_threads_put_back_what_they_find(tmp_path: Path) -> None:
+    assert run("overlap_threads", tmp_path, 32) == [32 * 50 * 4, 0]
+
+
+def test_torch_follows_modes_of_interlock(tmp_path: Path) -> None:
+    assert run("follow_modes", tmp_path) == {
+        "no_grad": NO_GRAD,
+        "enable_grad inside": NOTHING,
+        "after it": NO_GRAD,
+        "inference_mode": INFERENCE,
+        "inside torch.no_grad": NO_GRAD,
+        "enable_grad inside it": NOTHING,
+        "inside it again": NO_GRAD,
+        "submitted inside it": NO_GRAD,
+        "written": NO_GRAD,
+        "process, on a thread": NO_GRAD,
+        "released": NOTHING,
+    }
+
+
+def test_torch_follows_modes_of_tasks(tmp_path: Path) -> None:
+    assert run("follow_in_tasks", tmp_path, True) == [0, NOTHING]
+
+
+def test_torch_follows_flags_of_interlock(tmp_path: Path) -> None:
+    assert run("follow_flags", tmp_path) == {
+        "assigned before": True,
+        "assigned": True,
+        "who": "follow_flags",
+        "alias": "tf32",
+        "unset": False,
+        "scope": [False, "ieee"],
+        "write in the scope": True,
+        "after the scope": [True, "tf32"],
+        "conflict": [False, True],
+        "warned": ["SettingWarning"],
+        "released": [False, False],
+    }
+
+
+def test_tf32_is_disabled_on_one_thread(tmp_path: Path) -> None:
+    if not torch_python.is_real():
+        refused = run("disable_tf32_without_the_guard", tmp_path)
+        assert refused.startswith("no_tf32: PyTorch 2.13.0+fake must export at::NoTF32Guard")
+        return
+    exited = "no_tf32: exited on another thread than it was entered on"
+    assert run("disable_tf32", tmp_path) == [False, True, False, exited, False, True, False]
