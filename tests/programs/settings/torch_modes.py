@@ -240,7 +240,8 @@ def follow_flags():
             backends.cudnn.enabled = True
             found["write in the scope"] = cudnn.enabled
         found["after the scope"] = [cudnn.enabled, cudnn.conv.fp32_precision]
-        with settings.override({"torch.backends.cudnn.enabled": True}), warnings.catch_warnings(record=True) as caught:
+        held = settings.override({"torch.backends.cudnn.enabled": True})
+        with held, warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
 
             def conflict():
@@ -299,5 +300,3 @@ def disable_tf32_without_the_guard():
     except interlock.errors.UnsupportedError as error:
         return str(error)
     return None
-
-

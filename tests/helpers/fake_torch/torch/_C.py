@@ -258,7 +258,8 @@ class _InferenceMode:
     def __enter__(self):
         self._found = {name: _modes.values[name] for name in _SET_BY_INFERENCE}
         self._autocast = {key: on for key, on in vars(_autocast).items() if key[1] == "enabled"}
-        _modes.values |= dict(zip(_SET_BY_INFERENCE, (not self._on, not self._on, False, True, self._on)))
+        values = (not self._on, not self._on, False, True, self._on)
+        _modes.values |= dict(zip(_SET_BY_INFERENCE, values, strict=True))
 
     def __exit__(self, *error):
         _modes.values |= self._found
