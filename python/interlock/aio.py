@@ -35,23 +35,26 @@ class _SyncedCoroutine(Coroutine[Any, Any, _T]):
         self._carried = CarriedTask()
 
     def send(self, value: Any, /) -> Any:
+        coroutine = self._coroutine
         self._carried.begin()
         try:
-            return self._coroutine.send(value)
+            return coroutine.send(value)
         finally:
             self._carried.end()
 
     def throw(self, *error: Any) -> Any:
+        coroutine = self._coroutine
         self._carried.begin()
         try:
-            return self._coroutine.throw(*error)
+            return coroutine.throw(*error)
         finally:
             self._carried.end()
 
     def close(self) -> None:
+        coroutine = self._coroutine
         self._carried.begin()
         try:
-            self._coroutine.close()
+            coroutine.close()
         finally:
             self._carried.end()
 

@@ -230,6 +230,7 @@ impl ModeChange {
 ///
 /// Only modes that a scope, a write or the process sets are reported, not defaults. The interpreter reports switches from
 /// Python 3.14; before, they are seen with the next call into interlock, and at each step of a task under `interlock.aio`.
+/// After a registration each thread reports the modes that are set on it, as if none had been set before.
 /// While a function is registered, scopes and reads of modes cost more. Its exceptions are reported through
 /// `sys.unraisablehook`.
 ///

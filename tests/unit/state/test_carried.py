@@ -139,7 +139,7 @@ def test_exceptions_of_the_functions_are_reported(monkeypatch: pytest.MonkeyPatc
     [
         ((1, save, restore), "register_carried: name must be a str, got int"),
         (("other", 1, restore), "register_carried: save must be callable, got int"),
-        (("other", save, None), "register_carried: restore must be callable, got NoneType"),
+        (("other", save, None), "register_carried: restore must be callable, got None"),
     ],
 )
 def test_arguments_are_checked(arguments: Any, message: str) -> None:

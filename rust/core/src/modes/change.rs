@@ -44,7 +44,8 @@ impl ModeChange {
 /// Registers a function that is called on a thread after its modes have changed, until the registration is dropped: when a
 /// scope or guard is entered or exited, a mode is written, or the thread switches to another context or task. A thread sees
 /// changes of the process and exits elsewhere with its next call into this crate, and then it calls the function. A
-/// captured state counts as setting the modes that differ from their defaults.
+/// captured state counts as setting the modes that differ from their defaults. After a registration each thread reports
+/// the modes that are set on it to all functions, as if none had been set before.
 ///
 /// The function is called outside of all locks. While there is one, enters, exits and reads from Python cost more. It may
 /// read modes and set those of another library; changes that it makes here itself are reported after it returns.
@@ -94,6 +95,16 @@ mod tests {
         assert_eq!(taken(&noted), [Some(false), None, Some(false)]);
         drop(no_grad());
         assert_eq!(taken(&noted), []);
+    }
+
+    #[test]
+    fn modes_that_are_set_already_are_reported_with_the_next_call() {
+        let guard = no_grad();
+        let (_hook, noted) = noted();
+        look();
+        assert_eq!(taken(&noted), [Some(false)]);
+        drop(guard);
+        assert_eq!(taken(&noted), [None]);
     }
 
     #[test]

@@ -53,8 +53,8 @@ pub(super) struct Tls {
     is_changing: Cell<bool>,
     /// The position of the layer that a scope enters next; none for the innermost one.
     position: Cell<Option<Position>>,
-    /// The modes that were set when hooks were called last.
-    reported_modes: Cell<Masked<u8>>,
+    /// The modes that were set when hooks were called last, and the number of registrations then.
+    reported_modes: Cell<(Masked<u8>, u64)>,
     /// Whether hooks are being called for modes.
     is_reporting: Cell<bool>,
     pub(super) owned: RefCell<ManuallyDrop<Owned>>,
@@ -137,7 +137,7 @@ thread_local! {
             seen_serial: Cell::new(0),
             is_changing: Cell::new(false),
             position: Cell::new(None),
-            reported_modes: Cell::new(Masked { mask: 0, value: 0 }),
+            reported_modes: Cell::new((Masked { mask: 0, value: 0 }, 0)),
             is_reporting: Cell::new(false),
             owned: RefCell::new(ManuallyDrop::new(Owned::new(false))),
         }
@@ -262,8 +262,9 @@ fn report_modes() {
     let _reporting = Reporting;
     let unreported = |current: &Tls| {
         let owned = current.owned.try_borrow().ok().filter(|owned| !owned.ended)?;
-        let new = owned.view().set_modes();
-        let old = current.reported_modes.replace(new);
+        let (new, registrations) = (owned.view().set_modes(), hooks::mode_registrations());
+        let (reported, at) = current.reported_modes.replace((new, registrations));
+        let old = if at == registrations { reported } else { Masked::default() };
         (old != new).then_some((old, new))
     };
     while let Some((old, new)) = with_tls(unreported) {

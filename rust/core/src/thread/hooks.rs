@@ -27,8 +27,12 @@ static OPEN: ForkLock<Vec<LayerId>> = ForkLock::new(rank::HOOKED_LAYERS, Vec::ne
 /// The number of these layers.
 static OPEN_COUNT: RelaxedU64 = RelaxedU64::new(0);
 
+/// The number of registrations of hooks for modes.
+static MODE_REGISTRATIONS: RelaxedU64 = RelaxedU64::new(0);
+
 pub(crate) fn on_mode_change(hook: Arc<ModeHook>) -> Registration {
     let number = MODE_HOOKS.add(hook);
+    MODE_REGISTRATIONS.add(1);
     changes::announce();
     Registration::new(number, |number| MODE_HOOKS.remove(number))
 }
@@ -41,6 +45,11 @@ pub(crate) fn on_flag_layer(hook: Arc<LayerHook>) -> Registration {
 #[inline]
 pub(super) fn are_modes_hooked() -> bool {
     !MODE_HOOKS.is_empty()
+}
+
+/// Returns a number that changes with each registration of a hook for modes: then each thread reports all modes again.
+pub(super) fn mode_registrations() -> u64 {
+    MODE_REGISTRATIONS.get()
 }
 
 pub(super) fn report_modes(old: Masked<u8>, new: Masked<u8>) {

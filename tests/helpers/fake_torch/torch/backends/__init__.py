@@ -103,9 +103,13 @@ def _set_enabled(value):
 
 class _Matmul:
     def __getattr__(self, name):
+        if name == "fp32_precision":
+            return _C._get_fp32_precision_getter("cuda", "matmul")
         return _C._get_cublas_allow_tf32()
 
     def __setattr__(self, name, value):
+        if name == "fp32_precision":
+            return _C._set_fp32_precision_setter("cuda", "matmul", value)
         _C._set_cublas_allow_tf32(value)
 
 
