@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.helpers.subprocess import eval_program
+from tests.helpers.torch_python import eval_with_torch
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 MEBIBYTE = 1 << 20
@@ -40,8 +41,9 @@ def test_scope_of_an_async_dependency_covers_streams_and_background_tasks() -> N
 
 @pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
 def test_inference_server_answers_with_the_state_of_each_request(loop: str) -> None:
-    name = "integration.scoped_server.ask_the_inference_server"
-    answers = eval_program(name, str(EXAMPLES / "inference_server.py"), loop, 40)
+    name = "integration.scoped_server.ask_an_example"
+    paths = ["/predict", "/predict?precision=tf32", "/predict?precision=ieee", "/gradient"]
+    answers = eval_program(name, str(EXAMPLES / "inference_server.py"), loop, 40, paths)
     predicted = {
         query: [["200", {"grad_enabled": False, "precision": precision}]]
         for query, precision in (
@@ -51,3 +53,14 @@ def test_inference_server_answers_with_the_state_of_each_request(loop: str) -> N
         )
     }
     assert answers == predicted | {"/gradient": [["200", {"grad_enabled": True}]]}
+
+
+def test_server_of_a_model_of_torch_keeps_the_modes_of_requests_apart(tmp_path: Path) -> None:
+    name = "integration.scoped_server.ask_an_example"
+    answers = eval_with_torch(
+        name, tmp_path, str(EXAMPLES / "torch_server.py"), "asyncio", 40, ["/predict", "/train"]
+    )
+    assert answers == {
+        "/predict": [["200", {"requires_grad": False, "is_inference": True}]],
+        "/train": [["200", {"requires_grad": True, "is_inference": False}]],
+    }

@@ -31,6 +31,16 @@ def test_table_has_each_program_with_its_pinned_version() -> None:
     assert len(listed) >= 10
 
 
+def test_readme_counts_the_packages_that_change_something() -> None:
+    names = re.findall(r"^\| ([\w-]+) \d", TABLE, re.MULTILINE)
+    idle = re.findall(r"^\| [\w-]+ \d\S* \| nothing", TABLE, re.MULTILINE)
+    words = {10: "ten", 12: "twelve"}
+    sentence = (
+        f"Of {words[len(names)]} popular packages, [{words[len(names) - len(idle)]} change such a setting]"
+    )
+    assert sentence in (ROOT / "README.md").read_text()
+
+
 def test_row_names_values_line_and_the_package_that_wrote() -> None:
     change = {"setting": "torch.warn_always", "before": False, "after": True, "at_import": True, "line": 7}
     change |= {"file": "/env/lib/site-packages/other/part.py", "distribution": "other-dist"}

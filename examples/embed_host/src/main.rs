@@ -12,6 +12,10 @@
 //!
 //! This command registers the kernel of `examples/attention`, which the script can choose.
 //!
+//! `cargo run -p embed_host -- --call FUNCTION SCRIPT.py`
+//!
+//! After the script, this command calls one of its functions while Rust sets a mode with a guard, and a flag.
+//!
 //! The Python layer of interlock comes from the virtual environment `VIRTUAL_ENV`, or `.venv`, where `make install`
 //! installs it. The program registers the extension module that it is linked with, so that Rust and Python share one
 //! state.
@@ -20,7 +24,6 @@ mod environment;
 mod kernel;
 
 use std::error::Error;
-use std::ffi::CString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -29,6 +32,7 @@ use interlock::accelerator;
 use interlock::autograd;
 use interlock::backends::flags;
 use interlock_python::_core;
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 fn main() -> ExitCode {
@@ -61,7 +65,12 @@ fn run() -> Result<(), Box<dyn Error>> {
     if option("--attention-kernel") {
         example_attention::register()?;
     }
-    let usage = "usage: embed_host [--example-kernel] [--example-driver] [--attention-kernel] SCRIPT.py";
+    let mut function = None;
+    if option("--call") && !arguments.is_empty() {
+        function = Some(arguments.remove(0).to_string_lossy().into_owned());
+    }
+    let usage = "usage: embed_host [--example-kernel] [--example-driver] [--attention-kernel] [--call FUNCTION] \
+                 SCRIPT.py";
     let script = arguments.first().ok_or(usage)?;
     let script = PathBuf::from(script);
     let settings = environment::of_virtual_environment()?;
@@ -70,7 +79,12 @@ fn run() -> Result<(), Box<dyn Error>> {
     settings.start_interpreter();
     Python::attach(|py| -> PyResult<()> {
         settings.add_packages(py)?;
-        run_script(py, &script)?;
+        let script = run_script(py, &script)?;
+        if let Some(function) = &function {
+            flags::CUDNN_BENCHMARK.set(true).map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+            let _mode = autograd::no_grad();
+            script.get_item(function)?.call0()?;
+        }
         println!("\nseen from Rust, in the same process:");
         println!("  mkldnn.deterministic, which the script assigned: {}", flags::MKLDNN_DETERMINISTIC.get());
         if has_kernel {
@@ -85,9 +99,8 @@ fn run() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Runs a file like `python FILE`.
-fn run_script(py: Python<'_>, script: &PathBuf) -> PyResult<()> {
+/// Runs a file like `python FILE`, and returns its global names.
+fn run_script<'py>(py: Python<'py>, script: &PathBuf) -> PyResult<Bound<'py, PyAny>> {
     py.import("sys")?.setattr("argv", vec![script])?;
-    let runner = CString::new("import runpy, sys; runpy.run_path(sys.argv[0], run_name='__main__')")?;
-    py.run(&runner, None, None)
+    py.import("runpy")?.call_method1("run_path", (script, py.None(), "__main__"))
 }

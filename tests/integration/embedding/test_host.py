@@ -8,9 +8,12 @@ import re
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+
+from tests.helpers.torch_python import FAKE
 
 ROOT = Path(__file__).parents[3]
 LIMIT_SECONDS = 600  # Includes the time to compile it.
@@ -28,9 +31,11 @@ pytestmark = [
 ]
 
 
-def run_host(*arguments: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
+def run_host(
+    *arguments: str, folder: Path = ROOT, env: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     """Build and run the program with the interpreter that runs this test."""
-    environment = dict(os.environ, PYO3_PYTHON=sys.executable, VIRTUAL_ENV=sys.prefix)
+    environment = dict(os.environ, PYO3_PYTHON=sys.executable, VIRTUAL_ENV=sys.prefix, **(env or {}))
     command = ["cargo", "run", "--quiet", "--manifest-path", str(ROOT / "Cargo.toml"), "-p", "embed_host"]
     return subprocess.run(
         [*command, "--", *arguments],
@@ -90,6 +95,15 @@ def test_kernel_of_the_host_obeys_a_flag_of_the_script(assignment: str, choice: 
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("convolutions on ROCm: obeyed by convolution\n")
     assert f"the choice of a kernel: {choice}\n" in done.stdout
+
+
+def test_torch_follows_the_mode_and_the_flag_of_the_host() -> None:
+    script = "tests/programs/embedding/followed_torch.py"
+    done = run_host("--call", "show", script, env={"PYTHONPATH": str(FAKE)})
+    assert done.returncode == 0, done.stderr
+    first, second = done.stdout.splitlines()[:2]
+    # A mode and a flag of PyTorch: in the script, and while Rust sets those of interlock.
+    assert [json.loads(first), json.loads(second)] == [[True, False], [False, True]]
 
 
 def test_failing_script_fails_the_host(tmp_path: Path) -> None:

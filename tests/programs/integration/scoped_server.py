@@ -218,15 +218,14 @@ async def answers_of(app, paths):
     return {path: sorted(map(json.loads, answers)) for path, answers in found.items()}
 
 
-def ask_the_inference_server(file, loop, requests):
+def ask_an_example(file, loop, requests, paths):
     """Serve the application of an example; return the distinct answers of requests for each path."""
     import importlib.util
 
-    spec = importlib.util.spec_from_file_location("inference_server", file)
+    spec = importlib.util.spec_from_file_location("example", file)
     example = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(example)
-    paths = ["/predict", "/predict?precision=tf32", "/predict?precision=ieee", "/gradient"]
-    asking = answers_of(example.app, [paths[number % 4] for number in range(requests)])
+    asking = answers_of(example.app, [paths[number % len(paths)] for number in range(requests)])
     if loop == "uvloop":
         import uvloop
 

@@ -130,6 +130,32 @@ def autocast(device):
     return _Scope(read, lambda on: set_autocast_enabled(device, on), True)
 
 
+class Tensor:
+    """A tensor that records how it was made."""
+
+    def __init__(self):
+        self.requires_grad = is_grad_enabled() and not is_inference_mode_enabled()
+        self._is_inference = is_inference_mode_enabled()
+
+    def is_inference(self):
+        return self._is_inference
+
+
+def ones(*shape):
+    return Tensor()
+
+
+class Linear:
+    def __init__(self, inputs, outputs):
+        pass
+
+    def __call__(self, tensor):
+        return Tensor()
+
+
+nn = types.SimpleNamespace(Linear=Linear)
+
+
 def _current_device():
     raise RuntimeError("CUDA would be initialized")
 
