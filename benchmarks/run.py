@@ -363,6 +363,29 @@ def python_with_watchers() -> str | None:
     return None
 
 
+def torch_rows(bench_python: str | None) -> list[Row]:
+    """Return the rows of what interlock costs in a program of PyTorch, if there is an interpreter with it."""
+    if bench_python is None:
+        return []
+    packages = str(Path(interlock.__file__).parent.parent)
+    times = [measure(bench_python, packages, program="torch_costs.py") for _ in range(PROCESSES)]
+
+    def row(what: str, name: str, baseline: str) -> Row:
+        return Row(what, middle(times, name), middle(times, baseline))
+
+    return [
+        row("step of a task under carry (baseline: without)", "carried step", "step"),
+        row("call in a captured state under carry (baseline: without)", "carried call", "call"),
+        row(
+            "with interlock.no_grad() under follow (baseline: torch.no_grad)",
+            "followed mode",
+            "mode of torch",
+        ),
+        row("write of a torch flag, recorded (baseline: not recorded)", "recorded write", "write"),
+        row("override of a torch flag (baseline: torch's cudnn.flags)", "override", "scope of torch"),
+    ]
+
+
 def startup_rows(bench_python: str | None) -> list[Row]:
     """Return the rows of importing the package."""
     ours = startup.of(sys.executable, "interlock")
@@ -402,6 +425,7 @@ GROUPS: dict[str, Callable[[str | None], list[Row]]] = {
     "contexts": context_rows,
     "tasks": lambda _: task_rows(),
     "tensors": tensor_rows,
+    "torch": torch_rows,
     "startup": startup_rows,
 }
 

@@ -2,9 +2,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self, SupportsIndex, TypeVar, final, overload, type_check_only
 
-from typing_extensions import disjoint_base
-
 from interlock._core.state import Registration
+from typing_extensions import disjoint_base
 
 __all__ = [
     "ModeChange",
