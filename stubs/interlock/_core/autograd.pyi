@@ -26,12 +26,40 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 @final
 class ModeChange:
+    """The modes that are set on a thread, before and after a change, as `autograd.on_change` reports it."""
     @property
-    def old(self) -> dict[str, bool]: ...
+    def old(self) -> dict[str, bool]:
+        """The modes that were set before, by name."""
     @property
-    def new(self) -> dict[str, bool]: ...
+    def new(self) -> dict[str, bool]:
+        """The modes that are set now, by name."""
 
-def on_change(callback: Callable[[ModeChange], object], /) -> Registration: ...
+def on_change(callback: Callable[[ModeChange], object], /) -> Registration:
+    """Register a function that is called on a thread after the modes that are set on it have changed: when a scope or guard is
+    entered or exited, a mode is written, or the thread switches to another task or context.
+
+    Only modes that a scope, a write or the process sets are reported, not defaults. The interpreter reports switches from
+    Python 3.14; before, they are seen with the next call into interlock, and at each step of a task under `interlock.aio`.
+    After a registration each thread reports the modes that are set on it, as if none had been set before.
+    While a function is registered, scopes and reads of modes cost more. Its exceptions are reported through
+    `sys.unraisablehook`.
+
+    Args:
+        callback: Called with a `ModeChange`.
+
+    Returns:
+        The registration. The function is removed by its `remove` method, or at the end of a `with` block.
+
+    Raises:
+        TypeError: `callback` is not callable.
+
+    Example:
+        >>> import interlock
+        >>> with interlock.autograd.on_change(print), interlock.no_grad():
+        ...     pass
+        ModeChange({} -> {'grad': False})
+        ModeChange({'grad': False} -> {})
+    """
 
 @type_check_only
 class _Scope:

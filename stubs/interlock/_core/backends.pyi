@@ -153,22 +153,53 @@ def reset() -> None:
 
 @final
 class FlagChange:
+    """A change of flags, as `backends.on_change` reports it."""
     @property
-    def kind(self) -> Literal["write", "enter", "exit"]: ...
+    def kind(self) -> Literal["write", "enter", "exit"]:
+        """`"write"`, or `"enter"` and `"exit"` of a scope."""
     @property
-    def name(self) -> str | None: ...
+    def name(self) -> str | None:
+        """The dotted name of a flag that was written; otherwise None."""
     @property
-    def old(self) -> Any: ...
+    def old(self) -> Any:
+        """The value before a write."""
     @property
-    def new(self) -> Any: ...
+    def new(self) -> Any:
+        """The value after a write."""
     @property
-    def level(self) -> Literal["default", "environment", "process", "scope"] | None: ...
+    def level(self) -> Literal["default", "environment", "process", "scope"] | None:
+        """Where a flag was written: `"scope"`, `"process"`, or `"environment"` and `"default"` if it was unset."""
     @property
-    def layer(self) -> int | None: ...
+    def layer(self) -> int | None:
+        """Identifies the scope that was entered or has ended, or in which a flag was written."""
     @property
-    def values(self) -> dict[str, Any] | None: ...
+    def values(self) -> dict[str, Any] | None:
+        """The flags that an entered scope sets."""
 
-def on_change(callback: Callable[[FlagChange], object], /) -> Registration: ...
+def on_change(callback: Callable[[FlagChange], object], /) -> Registration:
+    """Register a function that is called after each change of a flag: a write, or the enter and exit of a scope that sets
+    flags, by Python, Rust or C code.
+
+    It is called on the thread that made the change, outside of all locks, so changes of several threads may be reported in
+    another order than they were made. Scopes that are open already are not reported. Its exceptions are reported through
+    `sys.unraisablehook`.
+
+    Args:
+        callback: Called with a `FlagChange`.
+
+    Returns:
+        The registration. The function is removed by its `remove` method, or at the end of a `with` block.
+
+    Raises:
+        TypeError: `callback` is not callable.
+
+    Example:
+        >>> from interlock import backends
+        >>> with backends.on_change(print):
+        ...     backends.cudnn.benchmark = True
+        FlagChange(cudnn.benchmark: False -> True)
+    """
+
 def epoch() -> int:
     """Return a count that changes with every write of a flag of the process."""
 
@@ -631,6 +662,7 @@ __all__ = [
     "CudnnRnnFlags",
     "CusparseltModule",
     "FlagArguments",
+    "FlagChange",
     "FlagHandle",
     "FlagScope",
     "FreezeScope",
@@ -670,6 +702,7 @@ __all__ = [
     "library_version",
     "load_library",
     "misspelt_variables",
+    "on_change",
     "openmp_runtimes",
     "plan_cache_index",
     "plan_cache_max_size",

@@ -87,19 +87,60 @@ def set_process_defaults(values: dict[str, Any]) -> None:
 
 @final
 class Registration:
-    def remove(self) -> None: ...
+    """A function that interlock calls. `with registration:` removes it at the end of the block."""
+    def remove(self) -> None:
+        """Remove the function. Has no effect if it was removed before."""
     def __enter__(self) -> Self: ...
     def __exit__(self, *_error: object) -> None: ...
 
 @final
 class CarriedTask:
+    """The carried values of a task: those of its creator at first."""
     def __new__(cls) -> CarriedTask: ...
-    def begin(self) -> None: ...
-    def end(self) -> None: ...
+    def begin(self) -> None:
+        """Begin a step of the task: its values are those of this thread until `end`."""
+    def end(self) -> None:
+        """End the step."""
 
 def register_carried(
     name: str, save: Callable[[], _Value], restore: Callable[[_Value], object]
-) -> Registration: ...
+) -> Registration:
+    """Register a value of another library that belongs to a thread there, so that captured states and tasks have it.
+
+    `interlock.capture` saves it, and where the state is applied, also on other threads, it is the value of the thread until
+    the end. Under `interlock.aio`, and from Python 3.14 under plain asyncio, each task has a value of its own, which starts
+    as that of its creator. Values are saved and restored in the order of registrations. Exceptions of the functions are
+    reported through `sys.unraisablehook`.
+
+    Args:
+        name: A name that no other value has.
+        save: Called without arguments; returns the value of the thread.
+        restore: Called with a value that `save` has returned; makes it that of the thread.
+
+    Returns:
+        The registration. The value is carried until its `remove` method is called, or to the end of a `with` block.
+
+    Raises:
+        TypeError: `name` is not a str, or `save` or `restore` is not callable.
+        ArgumentError: `name` is registered already.
+
+    Example:
+        >>> import threading
+        >>> import interlock
+        >>> verbosity = threading.local()
+        >>> verbosity.level = 0
+        >>> def save():
+        ...     return verbosity.level
+        >>> def restore(level):
+        ...     verbosity.level = level
+        >>> with interlock.state.register_carried("verbosity", save, restore):
+        ...     verbosity.level = 2
+        ...     state = interlock.capture()
+        ...     verbosity.level = 0
+        ...     state.run(save)
+        2
+    """
+
 def end_open_scopes() -> int:
     """Exit the scopes that are open in this context, as their `__exit__` would: scopes that the context has inherited end
     wherever they are open. Return their number.
