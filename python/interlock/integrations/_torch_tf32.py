@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import functools
 import importlib
 import threading
 from collections.abc import Callable
@@ -18,9 +17,14 @@ _SYMBOLS = {"enter": "_ZN2at11NoTF32GuardC1Ev", "exit": "_ZN2at11NoTF32GuardD1Ev
 _SIZE = 64
 
 
-@functools.cache
+# The constructor and the destructor of the guard, once they are found.
+_found: dict[str, Callable[[Any], Any]] = {}
+
+
 def _functions() -> dict[str, Callable[[Any], Any]]:
     """Return the constructor and the destructor of `at::NoTF32Guard`."""
+    if _found:
+        return _found
     torch = importlib.import_module("torch")
     folder = Path(torch.__file__ or "").parent / "lib"
     for library in ("libtorch_cpu.so", "libtorch_cpu.dylib"):
@@ -31,7 +35,8 @@ def _functions() -> dict[str, Callable[[Any], Any]]:
             continue
         for function in found.values():
             function.argtypes, function.restype = [ctypes.c_void_p], None
-        return found
+        _found.update(found)
+        return _found
     raise UnsupportedError(
         f"no_tf32: PyTorch {torch.__version__} must export at::NoTF32Guard, which its library does not"
     )

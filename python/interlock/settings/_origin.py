@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import os
 import sys
@@ -101,7 +100,12 @@ def _is_importing(frame: FrameType | None) -> bool:
     return False
 
 
-@functools.cache
+# The distributions of each top module; None until they are first needed.
+_distributions: Mapping[str, list[str]] | None = None
+# Those that were found, by module and file.
+_found: dict[tuple[str, str], str | None] = {}
+
+
 def distribution(module: str, file: str) -> str | None:
     """Return the name of the installed distribution that contains a module; None if there is none.
 
@@ -110,20 +114,23 @@ def distribution(module: str, file: str) -> str | None:
         file: The file of the module, which selects one of several distributions that share a namespace.
 
     """
-    names = list(dict.fromkeys(_distributions().get(module.partition(".")[0], ())))
+    if (module, file) not in _found:
+        _found[module, file] = _find_distribution(module, file)
+    return _found[module, file]
+
+
+def _find_distribution(module: str, file: str) -> str | None:
+    global _distributions
+    from importlib import metadata
+
+    if _distributions is None:
+        _distributions = metadata.packages_distributions()
+    names = list(dict.fromkeys(_distributions.get(module.partition(".")[0], ())))
     if not os.path.isfile(file):
         # Code that was generated at run time.
         return names[0] if names else None
     path = os.path.realpath(file)
     return next((name for name in names if _contains(name, path)), None)
-
-
-@functools.cache
-def _distributions() -> Mapping[str, list[str]]:
-    """Return the distributions of each top module."""
-    from importlib import metadata
-
-    return metadata.packages_distributions()
 
 
 def _contains(name: str, file: str) -> bool:
