@@ -103,7 +103,7 @@ def _is_importing(frame: FrameType | None) -> bool:
 # The distributions of each top module; None until they are first needed.
 _distributions: Mapping[str, list[str]] | None = None
 # Those that were found, by module and file.
-_found: dict[tuple[str, str], str | None] = {}
+_distribution_of: dict[tuple[str, str], str | None] = {}
 
 
 def distribution(module: str, file: str) -> str | None:
@@ -114,9 +114,9 @@ def distribution(module: str, file: str) -> str | None:
         file: The file of the module, which selects one of several distributions that share a namespace.
 
     """
-    if (module, file) not in _found:
-        _found[module, file] = _find_distribution(module, file)
-    return _found[module, file]
+    if (module, file) not in _distribution_of:
+        _distribution_of[module, file] = _find_distribution(module, file)
+    return _distribution_of[module, file]
 
 
 def _find_distribution(module: str, file: str) -> str | None:

@@ -96,7 +96,9 @@ pub fn register_carried(name: impl Into<String>, carried: impl Carried + 'static
 
 /// The values of a thread at one moment, of all that are registered.
 #[derive(Clone, Default)]
-pub struct CarriedValues(Option<Arc<[(Arc<Registered>, CarriedValue)]>>);
+pub struct CarriedValues(Option<Arc<[Saved]>>);
+
+type Saved = (Arc<Registered>, CarriedValue);
 
 impl fmt::Debug for CarriedValues {
     fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
@@ -123,7 +125,7 @@ impl CarriedValues {
 
     /// Returns what this thread has in the place of these values.
     fn present(&self) -> Self {
-        let save = |(registered, _): &(Arc<Registered>, _)| (registered.clone(), registered.carried.save());
+        let save = |(registered, _): &Saved| (registered.clone(), registered.carried.save());
         CarriedValues(self.0.as_ref().map(|values| values.iter().map(save).collect()))
     }
 
