@@ -209,19 +209,19 @@ fn modes(py: Python<'_>, set: impl Fn(Mode) -> Option<bool>) -> PyResult<Bound<'
 #[pymethods]
 impl ModeChange {
     /// The modes that were set before, by name.
-    #[getter]
-    fn old<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+    #[getter(old)]
+    fn set_before<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         modes(py, |mode| self.0.was_set(mode))
     }
 
     /// The modes that are set now, by name.
-    #[getter]
-    fn new<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+    #[getter(new)]
+    fn set_now<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         modes(py, |mode| self.0.set(mode))
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(format!("ModeChange({} -> {})", self.old(py)?.repr()?, self.new(py)?.repr()?))
+        Ok(format!("ModeChange({} -> {})", self.set_before(py)?.repr()?, self.set_now(py)?.repr()?))
     }
 }
 
