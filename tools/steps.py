@@ -1,6 +1,7 @@
 """The steps of `make test` and `make test-all`: their commands and environments."""
 
 import os
+import sys
 import sysconfig
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -54,6 +55,7 @@ def environment() -> dict[str, str]:
     variables["CARGO_TERM_COLOR"] = "never"
     variables["NO_COLOR"] = "1"
     variables.setdefault("CARGO_TARGET_DIR", str(ROOT / "target"))
+    variables |= variables_of_maturin(Path(variables["CARGO_TARGET_DIR"]))
     if sysconfig.get_config_var("Py_ENABLE_SHARED"):
         name = "DYLD_LIBRARY_PATH" if os.uname().sysname == "Darwin" else "LD_LIBRARY_PATH"
         folders = [str(sysconfig.get_config_var("LIBDIR")), variables.get(name, "")]
@@ -61,6 +63,16 @@ def environment() -> dict[str, str]:
     # Tests must import the installed wheel, not the sources.
     variables.pop("PYTHONPATH", None)
     return variables
+
+
+def variables_of_maturin(target: Path) -> dict[str, str]:
+    """Return the variables with which maturin has compiled PyO3 in a target directory, if it has.
+
+    With others, each command that follows would compile PyO3 and the bindings again.
+    """
+    python = f"{sys.version_info.major}.{sys.version_info.minor}"
+    files = sorted((target / "maturin").glob(f"pyo3-config-*-{python}-abi3.txt"))
+    return {"PYO3_CONFIG_FILE": str(files[0]), "PYO3_BUILD_EXTENSION_MODULE": "1"} if files else {}
 
 
 def models() -> list[list[str]]:

@@ -36,6 +36,9 @@ def run_host(
 ) -> subprocess.CompletedProcess[str]:
     """Build and run the program with the interpreter that runs this test."""
     environment = dict(os.environ, PYO3_PYTHON=sys.executable, VIRTUAL_ENV=sys.prefix, **(env or {}))
+    # With these of `tools/steps.py` PyO3 would not link libpython.
+    for variable in ("PYO3_CONFIG_FILE", "PYO3_BUILD_EXTENSION_MODULE"):
+        environment.pop(variable, None)
     command = ["cargo", "run", "--quiet", "--manifest-path", str(ROOT / "Cargo.toml"), "-p", "embed_host"]
     return subprocess.run(
         [*command, "--", *arguments],
