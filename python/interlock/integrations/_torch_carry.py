@@ -48,6 +48,9 @@ class Integration:
         self.release()
 
 
+Integration.__module__ = "interlock.integrations.torch"
+
+
 class _Shared:
     """Something that is active while at least one integration uses it."""
 

@@ -55,7 +55,7 @@ class no_tf32:
         RuntimeError: The scope is exited on another thread than it was entered on.
 
     Example:
-        >>> from interlock.integrations.torch import no_tf32  # doctest: +SKIP
+        >>> from interlock.integrations.torch import no_tf32
         >>> import torch  # doctest: +SKIP
         >>> torch.backends.cuda.matmul.fp32_precision = "tf32"  # doctest: +SKIP
         >>> with no_tf32():  # doctest: +SKIP
@@ -96,3 +96,6 @@ class no_tf32:
         """
         wrapped: Callable[..., Any] = decorate(type(self)(), function)
         return wrapped
+
+
+no_tf32.__module__ = "interlock.integrations.torch"

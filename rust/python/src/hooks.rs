@@ -1,12 +1,10 @@
 //! Python functions that are called when flags and modes have changed, and that save and restore values of other
 //! libraries.
 
-use std::any::Any;
 use std::sync::Arc;
 
 use interlock::autograd::{self, Mode, ModeChange as CoreModeChange};
 use interlock::backends::{self, FlagChange as CoreFlagChange};
-use interlock::base::mutex::Mutex;
 use interlock::state::{self, Carried, CarriedValue};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -16,53 +14,18 @@ use crate::backends::{dict_of, object};
 use crate::deferred_drop::DeferredDrop;
 use crate::detach::{attach, call_with};
 use crate::errors::{IntoPyResult, new_type_error};
+use crate::registrations::{Registration, keep};
 
-/// What is registered, so that it can be released before the interpreter is finalized.
-static REGISTERED: Mutex<Registered> = Mutex::new(Registered { last: 0, all: Vec::new() });
-
-struct Registered {
-    last: u64,
-    all: Vec<(u64, Box<dyn Any + Send>)>,
-}
-
-/// Releases all functions.
-pub(crate) fn forget() {
-    let all = std::mem::take(&mut REGISTERED.lock().all);
-    drop(all);
-}
-
-/// A function that interlock calls. `with registration:` removes it at the end of the block.
-#[pyclass(frozen, module = "interlock.state")]
-pub(crate) struct Registration(u64);
-
-#[pymethods]
-impl Registration {
-    /// Remove the function. Has no effect if it was removed before.
-    fn remove(&self) {
-        let mut registered = REGISTERED.lock();
-        let index = registered.all.iter().position(|(number, _)| *number == self.0);
-        let removed = index.map(|index| registered.all.remove(index));
-        drop(registered);
-        // Without the lock, because the destructor of the function may run code of the program.
-        drop(removed);
-    }
-
-    fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
-        slf
-    }
-
-    #[pyo3(signature = (*_error))]
-    fn __exit__(&self, _error: &Bound<'_, PyTuple>) {
-        self.remove();
-    }
-}
-
-fn keep(registration: impl Any + Send) -> Registration {
-    let mut registered = REGISTERED.lock();
-    registered.last += 1;
-    let number = registered.last;
-    registered.all.push((number, Box::new(registration)));
-    Registration(number)
+/// Adds the classes and functions to the modules of flags, of modes and of state.
+pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
+    let module = |name| Ok::<_, PyErr>(parent.getattr(name)?.cast_into::<PyModule>()?);
+    let (backends, autograd, state) = (module("backends")?, module("autograd")?, module("state")?);
+    backends.add_class::<FlagChange>()?;
+    backends.add_function(wrap_pyfunction!(on_flag_change, &backends)?)?;
+    autograd.add_class::<ModeChange>()?;
+    autograd.add_function(wrap_pyfunction!(on_mode_change, &autograd)?)?;
+    state.add_class::<Registration>()?;
+    state.add_function(wrap_pyfunction!(register_carried, &state)?)
 }
 
 fn callable(given: &Bound<'_, PyAny>, what: &str) -> PyResult<DeferredDrop> {
@@ -93,7 +56,7 @@ fn call_function<'py>(
 
 /// A change of flags, as `backends.on_change` reports it.
 #[pyclass(frozen, get_all, module = "interlock.backends")]
-pub(crate) struct FlagChange {
+struct FlagChange {
     /// `"write"`, or `"enter"` and `"exit"` of a scope.
     kind: &'static str,
     /// The dotted name of a flag that was written; otherwise None.
@@ -182,7 +145,7 @@ impl FlagChange {
 ///     FlagChange(cudnn.benchmark: False -> True)
 #[pyfunction(name = "on_change")]
 #[pyo3(signature = (callback, /))]
-pub(crate) fn on_flag_change(callback: &Bound<'_, PyAny>) -> PyResult<Registration> {
+fn on_flag_change(callback: &Bound<'_, PyAny>) -> PyResult<Registration> {
     let function = callable(callback, "backends.on_change: callback")?;
     Ok(keep(backends::on_change(move |change| {
         attach(|py| {
@@ -194,7 +157,7 @@ pub(crate) fn on_flag_change(callback: &Bound<'_, PyAny>) -> PyResult<Registrati
 
 /// The modes that are set on a thread, before and after a change, as `autograd.on_change` reports it.
 #[pyclass(frozen, module = "interlock.autograd")]
-pub(crate) struct ModeChange(CoreModeChange);
+struct ModeChange(CoreModeChange);
 
 fn modes(py: Python<'_>, set: impl Fn(Mode) -> Option<bool>) -> PyResult<Bound<'_, PyDict>> {
     let modes = PyDict::new(py);
@@ -251,7 +214,7 @@ impl ModeChange {
 ///     ModeChange({'grad': False} -> {})
 #[pyfunction(name = "on_change")]
 #[pyo3(signature = (callback, /))]
-pub(crate) fn on_mode_change(callback: &Bound<'_, PyAny>) -> PyResult<Registration> {
+fn on_mode_change(callback: &Bound<'_, PyAny>) -> PyResult<Registration> {
     let function = callable(callback, "autograd.on_change: callback")?;
     Ok(keep(autograd::on_change(move |change| {
         attach(|py| {
@@ -318,7 +281,7 @@ impl Carried for Functions {
 ///     2
 #[pyfunction]
 #[pyo3(signature = (name, save, restore))]
-pub(crate) fn register_carried(
+fn register_carried(
     name: &Bound<'_, PyAny>,
     save: &Bound<'_, PyAny>,
     restore: &Bound<'_, PyAny>,

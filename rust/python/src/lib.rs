@@ -34,6 +34,7 @@ mod py_buffer;
 mod py_int;
 mod py_stack;
 mod raw_types;
+mod registrations;
 mod resumes;
 mod scope_debug;
 mod scope_warning;
@@ -70,6 +71,7 @@ pub mod _core {
         backends::register(module)?;
         accelerator::register(module)?;
         state::register(module)?;
+        hooks::register(module)?;
         #[cfg(feature = "tensor")]
         tensor::register(module)?;
         dispatch::register(module)?;

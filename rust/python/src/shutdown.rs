@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 
 use crate::detach::detach;
 use crate::thread_count::ThreadCount;
-use crate::{accelerator, context, deferred_drop, hooks};
+use crate::{accelerator, context, deferred_drop, registrations};
 
 /// The number of threads that are about to attach.
 static REATTACHING: ThreadCount = ThreadCount::new();
@@ -48,7 +48,7 @@ fn on_finalize(py: Python<'_>) {
     IS_FINALIZING_THREAD.set(true);
     EXITING.store(true, Ordering::SeqCst);
     context::unwatch(py);
-    hooks::forget();
+    registrations::forget();
     accelerator::forget_functions(py);
     accelerator::forget_callbacks(py);
     deferred_drop::drain(py);

@@ -19,7 +19,6 @@ use crate::accelerator::{optional_device, parse_index};
 use crate::args::extract_dict;
 use crate::autograd::decorated;
 use crate::errors::IntoPyResult;
-use crate::hooks::{self, Registration};
 use crate::resumes::Resumes;
 use crate::scope_warning::warn;
 use crate::state_pickle::{self, Plain};
@@ -34,9 +33,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<StateScope>()?;
     module.add_class::<ScopeBarrier>()?;
     module.add_class::<Resumes>()?;
-    module.add_class::<Registration>()?;
     module.add_class::<CarriedTask>()?;
-    module.add_function(wrap_pyfunction!(hooks::register_carried, &module)?)?;
     module.add_function(wrap_pyfunction!(set_process_defaults, &module)?)?;
     module.add_function(wrap_pyfunction!(process_defaults, &module)?)?;
     module.add_function(wrap_pyfunction!(open_scopes, &module)?)?;

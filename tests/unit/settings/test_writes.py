@@ -7,7 +7,6 @@ import json
 import os
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -52,16 +51,13 @@ def test_write_of_an_installed_package_names_the_distribution() -> None:
 
 
 @pytest.fixture
-def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of installed packages that this process has not looked at."""
     folder = tmp_path / "installed"
     monkeypatch.syspath_prepend(folder)
-    caches = (_origin.distribution, _origin._distributions)
-    for function in caches:
-        function.cache_clear()
-    yield folder
-    for function in caches:
-        function.cache_clear()
+    monkeypatch.setattr(_origin, "_distributions", None)
+    monkeypatch.setattr(_origin, "_distribution_of", {})
+    return folder
 
 
 def install(folder: Path, name: str, *files: str, **more: str) -> None:

@@ -6,15 +6,12 @@ mod modes;
 use interlock::autograd::Mode;
 use pyo3::prelude::*;
 
-use crate::hooks::{self, ModeChange};
 use crate::scope_debug;
 use crate::submodule::submodule;
 
 pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     let module = submodule(parent, "autograd")?;
     modes::register(&module)?;
-    module.add_class::<ModeChange>()?;
-    module.add_function(wrap_pyfunction!(hooks::on_mode_change, &module)?)?;
     module.add_function(wrap_pyfunction!(is_grad_enabled, &module)?)?;
     module.add_function(wrap_pyfunction!(is_inference_mode_enabled, &module)?)?;
     module.add_function(wrap_pyfunction!(is_multithreading_enabled, &module)?)?;

@@ -13,7 +13,6 @@ use super::values::{from_py, named, named_values, object, texts_and_values};
 use crate::args::{extract_dict, extract_str};
 use crate::context::sync;
 use crate::errors::IntoPyResult;
-use crate::hooks::{self, FlagChange};
 use crate::switches::extract_as;
 use crate::{call_site, scope_debug, switches};
 
@@ -31,8 +30,6 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(install, module)?)?;
     module.add_function(wrap_pyfunction!(reset, module)?)?;
     module.add_function(wrap_pyfunction!(epoch, module)?)?;
-    module.add_class::<FlagChange>()?;
-    module.add_function(wrap_pyfunction!(hooks::on_flag_change, module)?)?;
     module.add_function(wrap_pyfunction!(disable_global_flags, module)?)?;
     module.add_function(wrap_pyfunction!(flags_frozen, module)?)?;
     module.add_function(wrap_pyfunction!(environment_problems, module)?)?;

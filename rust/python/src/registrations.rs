@@ -1,0 +1,56 @@
+//! Functions of the program that interlock calls until they are removed.
+
+use std::any::Any;
+
+use interlock::base::mutex::Mutex;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+/// What is registered, so that it can be released before the interpreter is finalized.
+static REGISTERED: Mutex<Registered> = Mutex::new(Registered { last: 0, all: Vec::new() });
+
+struct Registered {
+    last: u64,
+    all: Vec<(u64, Box<dyn Any + Send>)>,
+}
+
+/// Releases all functions.
+pub(crate) fn forget() {
+    let all = std::mem::take(&mut REGISTERED.lock().all);
+    drop(all);
+}
+
+/// A function that interlock calls. `with registration:` removes it at the end of the block.
+#[pyclass(frozen, module = "interlock.state")]
+pub(crate) struct Registration(u64);
+
+#[pymethods]
+impl Registration {
+    /// Remove the function. Has no effect if it was removed before.
+    fn remove(&self) {
+        let mut registered = REGISTERED.lock();
+        let index = registered.all.iter().position(|(number, _)| *number == self.0);
+        let removed = index.map(|index| registered.all.remove(index));
+        drop(registered);
+        // Without the lock, because the destructor of the function may run code of the program.
+        drop(removed);
+    }
+
+    fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    #[pyo3(signature = (*_error))]
+    fn __exit__(&self, _error: &Bound<'_, PyTuple>) {
+        self.remove();
+    }
+}
+
+/// Keeps what removes a function when it is dropped, until the registration is removed.
+pub(crate) fn keep(registration: impl Any + Send) -> Registration {
+    let mut registered = REGISTERED.lock();
+    registered.last += 1;
+    let number = registered.last;
+    registered.all.push((number, Box::new(registration)));
+    Registration(number)
+}
