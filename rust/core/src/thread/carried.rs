@@ -6,9 +6,10 @@
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
+use std::thread::ThreadId;
 
+use super::LayerId;
 use super::ids::TaskId;
-use super::{LayerId, ThreadId, reads};
 use crate::base::fork::rank;
 use crate::base::hook_list::HookList;
 use crate::base::sync::{ForkLock, RelaxedU64, SpinLock};
@@ -164,7 +165,7 @@ impl CarriedValues {
 
     /// Puts these back when the owner ends.
     fn put_back_after(self, owner: Owner) {
-        OPEN.lock().push(Open { owner, thread: reads::this_thread(), before: self });
+        OPEN.lock().push(Open { owner, thread: std::thread::current().id(), before: self });
         OPEN_COUNT.add(1);
     }
 }
@@ -234,7 +235,7 @@ enum Ended {
 
 #[cold]
 fn end(owner: Owner) -> Option<Ended> {
-    let here = reads::this_thread();
+    let here = std::thread::current().id();
     let mut open = OPEN.lock();
     let index = open.iter().rposition(|open| open.owner == owner)?;
     let Open { thread, before, .. } = open.remove(index);

@@ -18,8 +18,9 @@
 //!
 //! Readers load what this thread has last looked at ([`look`]), with one load. The files use each other in this order,
 //! later ones the earlier: values of a layer (`masked`, `mode_bits`, `flag_slots`, `device_slots`, `slots`), `ids`,
-//! `changes`, `hooks`, `process`, `scope_trace`, `base`, `summary`, `state`, `captured_slots`, `mailbox`, `guards`, `view`,
-//! `current`, `reads`, `native`, `carrier`, `writes`, `scope`, `thread_state`, `task`. None stores a Python object.
+//! `changes`, `carried`, `hooks`, `process`, `scope_trace`, `base`, `summary`, `state`, `captured_slots`, `mailbox`,
+//! `guards`, `view`, `current`, `reads`, `native`, `carrier`, `writes`, `scope`, `thread_state`, `task`. None stores a
+//! Python object, except what a binding registers (`carried`, `hooks`).
 
 mod base;
 mod captured_slots;
