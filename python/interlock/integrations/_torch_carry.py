@@ -147,6 +147,13 @@ def _follow_modes(change: autograd.ModeChange) -> None:
         _torch_modes.write_modes(target)
 
 
+def _put_back_modes() -> None:
+    """Put back the modes that this thread had of its own."""
+    own, _own.modes = _own.modes, {}
+    if own:
+        _torch_modes.write_modes(_torch_modes.read_modes() | own)
+
+
 class _Flags:
     """Writes of interlock's flags to PyTorch's of the same name."""
 
@@ -245,6 +252,7 @@ def _begin_follow() -> Callable[[], None]:
         flags = _Flags()
         stack.callback(flags.end)
         stack.enter_context(backends.on_change(flags.on_change))
+        stack.callback(_put_back_modes)
         stack.enter_context(autograd.on_change(_follow_modes))
         # The thread that calls `follow` may have scopes open.
         autograd.is_grad_enabled()
@@ -270,7 +278,7 @@ def follow() -> Integration:
 
     Returns:
         The integration. It ends with its `release` method or a `with` block, when each call has been
-        released; PyTorch then has the flags of before.
+        released; PyTorch then has the flags of before, and the thread that releases it its own modes.
 
     Raises:
         ImportError: PyTorch is not installed.

@@ -178,6 +178,10 @@ def follow_modes():
         interlock.state.set_process_defaults(grad_enabled=None)
     with interlock.no_grad():
         found["released"] = seen()
+        with follow():
+            found["scope open before"] = seen()
+        found["released in the scope"] = seen()
+    found["after it all"] = seen()
     return found
 
 
