@@ -201,6 +201,27 @@ extern "C" {
 /** The kernel rounded its float32 inputs to bfloat16. */
 #define INTERLOCK_ROUNDING_BF16 2
 
+/** A flag was written: assigned, unset, restored or reset. */
+#define INTERLOCK_CHANGE_WRITE 1
+
+/** A scope that sets flags was entered. */
+#define INTERLOCK_CHANGE_ENTER 2
+
+/** A scope that was reported has ended. */
+#define INTERLOCK_CHANGE_EXIT 3
+
+/** The default of a flag. */
+#define INTERLOCK_LEVEL_DEFAULT 1
+
+/** An environment variable. */
+#define INTERLOCK_LEVEL_ENVIRONMENT 2
+
+/** A value for the process. */
+#define INTERLOCK_LEVEL_PROCESS 3
+
+/** A scope. */
+#define INTERLOCK_LEVEL_SCOPE 4
+
 /** Values of flags that threads enter as a scope. May be used on any thread, by several at once. */
 typedef struct InterlockScope InterlockScope;
 
@@ -218,6 +239,9 @@ typedef struct InterlockEvent InterlockEvent;
 
 /** A record of calls. May be used on any thread, by several at once. */
 typedef struct InterlockRecording InterlockRecording;
+
+/** Functions of the caller that interlock calls until the registration is freed. */
+typedef struct InterlockRegistration InterlockRegistration;
 
 /**
  * UTF-8 text, which need not end with a null byte. As an argument it is copied. As a result it is valid until the
@@ -372,6 +396,36 @@ typedef struct InterlockWrite {
     InterlockValue value;
 } InterlockWrite;
 
+/** A change of flags. It is valid until the function that receives it returns. */
+typedef struct InterlockFlagChange {
+    /** The size of the struct in bytes. */
+    uint32_t size;
+
+    /** One of `INTERLOCK_CHANGE_*`. */
+    uint32_t kind;
+
+    /** Identifies the scope that was entered or has ended, or in which a flag was written; 0 for none. */
+    uint64_t layer;
+
+    /** The id of a flag that was written; otherwise 0. */
+    uint32_t flag;
+
+    /** Where it was written: one of `INTERLOCK_LEVEL_*`; otherwise 0. */
+    uint32_t level;
+
+    /** The value before a write. */
+    InterlockValue old_value;
+
+    /** The value after a write. */
+    InterlockValue new_value;
+
+    /** The flags that an entered scope sets. */
+    const InterlockWrite *values;
+
+    /** The number of these flags. */
+    size_t values_count;
+} InterlockFlagChange;
+
 /**
  * A scope, mode, state, device, stream or recording that a thread has entered. Only that thread exits it: an exit on
  * another thread has effect the next time that the thread enters or exits a scope, or writes a mode or flag. A call
@@ -505,6 +559,21 @@ typedef void (*InterlockDrop)(void *data);
 /** Receives a recorded call, which is valid until it returns. */
 typedef void (*InterlockVisitor)(void *data, const InterlockCall *call);
 
+/** Receives a change of flags. May be called on any thread, by several at once. */
+typedef void (*InterlockFlagHook)(void *data, const InterlockFlagChange *change);
+
+/**
+ * Receives the modes that were set on this thread, and those that are set now: for each bit in `decided`, the mode is
+ * on if the bit is also set in `modes`. May be called on any thread, by several at once.
+ */
+typedef void (*InterlockModeHook)(void *data, uint8_t old_decided, uint8_t old_modes, uint8_t new_decided, uint8_t new_modes);
+
+/** Returns a value of this thread, which `drop_value` releases. */
+typedef void * (*InterlockSave)(void *data);
+
+/** Makes a value that `save` has returned, on any thread, the one of this thread. */
+typedef void (*InterlockRestore)(void *data, void *value);
+
 /**
  * Work: a function of the caller, its data, and the function that releases the data. The work owns the data from the
  * call that accepts the work, also if that call fails. Each function may be called on any thread.
@@ -522,6 +591,27 @@ typedef struct InterlockWork {
      */
     InterlockDrop drop;
 } InterlockWork;
+
+/**
+ * A value of another library that belongs to a thread there. Each function may be called on any thread, by several at
+ * once.
+ */
+typedef struct InterlockCarried {
+    /** Called where a state is captured. */
+    InterlockSave save;
+
+    /** Called where a captured state is applied, and where it ends. */
+    InterlockRestore restore;
+
+    /** Called once with each value; may be null. */
+    InterlockDrop drop_value;
+
+    /** Passed to `save`, `restore` and `drop`. */
+    void *data;
+
+    /** Called once, when neither a registration nor a captured state needs the data; may be null. */
+    InterlockDrop drop;
+} InterlockCarried;
 
 /** A function of a kernel has done its work; a condition accepts the call. */
 #define INTERLOCK_STATUS_DONE 0
@@ -1160,6 +1250,52 @@ typedef struct InterlockApi {
      * Interpreter: the thread must hold the GIL.
      */
     void (*sync)(void);
+
+    /**
+     * Registers a function that is called after each change of a flag, on the thread that made it and outside of all
+     * locks. The call owns `data`, also if it fails, and `drop` releases it. Freeing the registration removes the
+     * function; a registration that is never freed lasts until the process exits.
+     *
+     * Interpreter: not needed. Never blocks.
+     */
+    int32_t (*flags_on_change)(
+        InterlockFlagHook hook,
+        void *data,
+        InterlockDrop drop,
+        InterlockRegistration **registration,
+        InterlockError *error);
+
+    /**
+     * Registers a function that is called on a thread after the modes that are set on it have changed; otherwise like
+     * `flags_on_change`. A thread that has modes set already reports them as a change from none.
+     *
+     * Interpreter: not needed. Never blocks.
+     */
+    int32_t (*modes_on_change)(
+        InterlockModeHook hook,
+        void *data,
+        InterlockDrop drop,
+        InterlockRegistration **registration,
+        InterlockError *error);
+
+    /**
+     * Registers a value of another library that captured states and tasks carry, under a name that no other has. The
+     * call owns the data, also if it fails.
+     *
+     * Interpreter: not needed. Never blocks.
+     */
+    int32_t (*carried_register)(
+        InterlockText name,
+        InterlockCarried carried,
+        InterlockRegistration **registration,
+        InterlockError *error);
+
+    /**
+     * Frees a registration and removes its functions. A call on another thread that has begun may still run.
+     *
+     * Interpreter: not needed. Never blocks.
+     */
+    void (*registration_free)(InterlockRegistration *registration);
 } InterlockApi;
 
 /*

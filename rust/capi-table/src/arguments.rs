@@ -251,12 +251,12 @@ pub(crate) struct Work {
 
 /// Data of the caller, with the function that releases it.
 #[derive(Debug)]
-struct OwnedData {
-    data: *mut c_void,
-    drop: InterlockDrop,
+pub(crate) struct OwnedData {
+    pub(crate) data: *mut c_void,
+    pub(crate) drop: InterlockDrop,
 }
 
-// SAFETY: the contract of `InterlockWork` permits calls of both functions on any thread.
+// SAFETY: the contracts of `InterlockWork` and of registrations permit calls of the functions on any thread.
 unsafe impl Send for OwnedData {}
 // SAFETY: as above; `Work::run` is called by one thread at a time or by several, as `HostFn` is.
 unsafe impl Sync for OwnedData {}

@@ -14,6 +14,7 @@ mod flags;
 mod hooks;
 mod kernels;
 mod modes;
+mod registrations;
 mod scopes;
 mod state;
 mod table;

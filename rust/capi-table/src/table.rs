@@ -6,7 +6,7 @@ use interlock_capi::sys::*;
 
 use crate::accelerator::{buffers, devices, events, streams};
 use crate::entry::{read_error, run_infallible};
-use crate::{dispatch, flags, hooks, kernels, modes, scopes, state};
+use crate::{dispatch, flags, hooks, kernels, modes, registrations, scopes, state};
 
 /// The version of interlock.
 const RELEASE: &CStr = {
@@ -79,6 +79,10 @@ static TABLE: Table = Table(InterlockApi {
     recording_free: dispatch::free,
     kernel_register: kernels::register,
     sync: state::sync,
+    flags_on_change: registrations::flags_on_change,
+    modes_on_change: registrations::modes_on_change,
+    carried_register: registrations::register_carried,
+    registration_free: registrations::free,
 });
 
 /// Returns the table of this process, which is never freed.

@@ -297,6 +297,36 @@ table! {
             /// on this thread are exact until it switches to another context. Needed before CPython 3.14, and after a
             /// switch of greenlets, by a function that reads before it calls interlock's Python functions.
             attached fn sync() -> ();
+
+            /// Registers a function that is called after each change of a flag, on the thread that made it and outside of
+            /// all locks. The call owns `data`, also if it fails, and `drop` releases it. Freeing the registration removes
+            /// the function; a registration that is never freed lasts until the process exits.
+            never_blocks fn flags_on_change(
+                hook: InterlockFlagHook,
+                data: *mut c_void,
+                drop: InterlockDrop,
+                registration: *mut *mut InterlockRegistration,
+                error: *mut InterlockError,
+            ) -> i32;
+            /// Registers a function that is called on a thread after the modes that are set on it have changed; otherwise
+            /// like `flags_on_change`. A thread that has modes set already reports them as a change from none.
+            never_blocks fn modes_on_change(
+                hook: InterlockModeHook,
+                data: *mut c_void,
+                drop: InterlockDrop,
+                registration: *mut *mut InterlockRegistration,
+                error: *mut InterlockError,
+            ) -> i32;
+            /// Registers a value of another library that captured states and tasks carry, under a name that no other has.
+            /// The call owns the data, also if it fails.
+            never_blocks fn carried_register(
+                name: InterlockText,
+                carried: InterlockCarried,
+                registration: *mut *mut InterlockRegistration,
+                error: *mut InterlockError,
+            ) -> i32;
+            /// Frees a registration and removes its functions. A call on another thread that has begun may still run.
+            never_blocks fn registration_free(registration: *mut InterlockRegistration) -> ();
         }
     }
 }

@@ -134,6 +134,22 @@ constants! {
     INTERLOCK_ROUNDING_TF32: u32 = 1;
     /// The kernel rounded its float32 inputs to bfloat16.
     INTERLOCK_ROUNDING_BF16: u32 = 2;
+
+    /// A flag was written: assigned, unset, restored or reset.
+    INTERLOCK_CHANGE_WRITE: u32 = 1;
+    /// A scope that sets flags was entered.
+    INTERLOCK_CHANGE_ENTER: u32 = 2;
+    /// A scope that was reported has ended.
+    INTERLOCK_CHANGE_EXIT: u32 = 3;
+
+    /// The default of a flag.
+    INTERLOCK_LEVEL_DEFAULT: u32 = 1;
+    /// An environment variable.
+    INTERLOCK_LEVEL_ENVIRONMENT: u32 = 2;
+    /// A value for the process.
+    INTERLOCK_LEVEL_PROCESS: u32 = 3;
+    /// A scope.
+    INTERLOCK_LEVEL_SCOPE: u32 = 4;
 }
 
 handles! {
@@ -149,6 +165,8 @@ handles! {
     InterlockEvent;
     /// A record of calls. May be used on any thread, by several at once.
     InterlockRecording;
+    /// Functions of the caller that interlock calls until the registration is freed.
+    InterlockRegistration;
 }
 
 records! {
@@ -264,6 +282,28 @@ records! {
         value: InterlockValue,
     }
 
+    /// A change of flags. It is valid until the function that receives it returns.
+    struct InterlockFlagChange {
+        /// The size of the struct in bytes.
+        size: u32,
+        /// One of `INTERLOCK_CHANGE_*`.
+        kind: u32,
+        /// Identifies the scope that was entered or has ended, or in which a flag was written; 0 for none.
+        layer: u64,
+        /// The id of a flag that was written; otherwise 0.
+        flag: u32,
+        /// Where it was written: one of `INTERLOCK_LEVEL_*`; otherwise 0.
+        level: u32,
+        /// The value before a write.
+        old_value: InterlockValue,
+        /// The value after a write.
+        new_value: InterlockValue,
+        /// The flags that an entered scope sets.
+        values: *const InterlockWrite,
+        /// The number of these flags.
+        values_count: usize,
+    }
+
     /// A scope, mode, state, device, stream or recording that a thread has entered. Only that thread exits it: an exit on
     /// another thread has effect the next time that the thread enters or exits a scope, or writes a mode or flag. A call
     /// that enters overwrites the guard: if the guard was not exited, nothing can exit the first entry any more.
@@ -364,12 +404,21 @@ callbacks! {
     InterlockDrop(data: *mut c_void) -> ();
     /// Receives a recorded call, which is valid until it returns.
     InterlockVisitor(data: *mut c_void, call: *const InterlockCall) -> ();
+    /// Receives a change of flags. May be called on any thread, by several at once.
+    InterlockFlagHook(data: *mut c_void, change: *const InterlockFlagChange) -> ();
+    /// Receives the modes that were set on this thread, and those that are set now: for each bit in `decided`, the mode is
+    /// on if the bit is also set in `modes`. May be called on any thread, by several at once.
+    InterlockModeHook(data: *mut c_void, old_decided: u8, old_modes: u8, new_decided: u8, new_modes: u8) -> ();
+    /// Returns a value of this thread, which `drop_value` releases.
+    InterlockSave(data: *mut c_void) -> *mut c_void;
+    /// Makes a value that `save` has returned, on any thread, the one of this thread.
+    InterlockRestore(data: *mut c_void, value: *mut c_void) -> ();
 }
 
 /// Records that contain callbacks, which C must read after them.
 mod late {
     use super::super::declare::{Declaration, Field, FieldKind, Item, records};
-    use super::{InterlockDrop, InterlockRun, c_void};
+    use super::{InterlockDrop, InterlockRestore, InterlockRun, InterlockSave, c_void};
 
     records! {
         /// Work: a function of the caller, its data, and the function that releases the data. The work owns the data
@@ -383,10 +432,25 @@ mod late {
             /// not be called.
             drop: InterlockDrop,
         }
+
+        /// A value of another library that belongs to a thread there. Each function may be called on any thread, by several
+        /// at once.
+        struct InterlockCarried {
+            /// Called where a state is captured.
+            save: InterlockSave,
+            /// Called where a captured state is applied, and where it ends.
+            restore: InterlockRestore,
+            /// Called once with each value; may be null.
+            drop_value: InterlockDrop,
+            /// Passed to `save`, `restore` and `drop`.
+            data: *mut c_void,
+            /// Called once, when neither a registration nor a captured state needs the data; may be null.
+            drop: InterlockDrop,
+        }
     }
 
     pub(in super::super) const LATE_RECORDS: &[Declaration] = RECORDS;
 }
 
-pub use late::InterlockWork;
 pub(super) use late::LATE_RECORDS;
+pub use late::{InterlockCarried, InterlockWork};
