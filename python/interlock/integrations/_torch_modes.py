@@ -37,34 +37,46 @@ def _torch() -> ModuleType:
     return sys.modules["torch"]
 
 
-def _switches() -> dict[str, tuple[Callable[[], bool], Callable[[bool], object]]]:
-    """Return how each mode but inference mode is read and set."""
-    torch = _torch()
-    native = torch._C
-    return {
-        "grad": (torch.is_grad_enabled, native._set_grad_enabled),
-        "multithreading": (native._is_multithreading_enabled, native._set_multithreading_enabled),
-        "view_replay": (native._is_view_replay_enabled, native._set_view_replay_enabled),
-        "layout_policy": (
-            # Since 2.13; an older version has the policy always.
-            getattr(native, "_is_grad_layout_enforcement_enabled", lambda: True),
-            getattr(native, "_set_grad_layout_enforcement_enabled", lambda _: None),
-        ),
-    }
+_Switch = tuple[Callable[[], bool], Callable[[bool], object]]
+_SWITCHES: dict[str, _Switch] = {}
+"""How each mode but inference mode is read and set; filled at the first use."""
+
+
+def _switches() -> dict[str, _Switch]:
+    if not _SWITCHES:
+        native = _torch()._C
+        _SWITCHES.update(
+            grad=(native.is_grad_enabled, native._set_grad_enabled),
+            multithreading=(native._is_multithreading_enabled, native._set_multithreading_enabled),
+            view_replay=(native._is_view_replay_enabled, native._set_view_replay_enabled),
+            layout_policy=(
+                # Since 2.13; an older version has the policy always.
+                getattr(native, "_is_grad_layout_enforcement_enabled", lambda: True),
+                getattr(native, "_set_grad_layout_enforcement_enabled", lambda _: None),
+            ),
+        )
+    return _SWITCHES
 
 
 def save() -> Modes:
     """Return the modes of this thread. CUDA is not initialized."""
-    torch = _torch()
-    switches = {name: read() for name, (read, _) in _switches().items()}
-    autocast = tuple(
-        (torch.is_autocast_enabled(each), torch.get_autocast_dtype(each)) for each in _AUTOCAST_DEVICES
-    )
+    # Called several times for each step of a task, so without loops.
+    native = _torch()._C
+    grad, multithreading, view_replay, layout_policy = _switches().values()
+    is_on, dtype = native.is_autocast_enabled, native.get_autocast_dtype
     return Modes(
-        inference=torch.is_inference_mode_enabled(),
-        **switches,
-        autocast=autocast,
-        autocast_cache=torch.is_autocast_cache_enabled(),
+        native.is_inference_mode_enabled(),
+        grad[0](),
+        multithreading[0](),
+        view_replay[0](),
+        layout_policy[0](),
+        (
+            (is_on("cpu"), dtype("cpu")),
+            (is_on("cuda"), dtype("cuda")),
+            (is_on("mps"), dtype("mps")),
+            (is_on("xpu"), dtype("xpu")),
+        ),
+        native.is_autocast_cache_enabled(),
     )
 
 
