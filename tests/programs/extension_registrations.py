@@ -17,10 +17,10 @@ def flags():
     with backends.override({"cudnn.enabled": False}):
         cudnn.enabled = True
     del cudnn.benchmark
-    # Data, kind, has a layer, level, old and new value, kinds of the values.
+    # Data, kind, has a layer, is cudnn.benchmark or no flag, level, old and new value, kinds of the values.
     written, entered, inside, exited, unset, end = native.take_log().split(";")
-    assert (written, unset, end) == ("1:1/0/3/0>1/0", "1:1/0/1/1>0/0", "")
-    assert (entered, inside, exited) == (f"1:2/1/0/0>0/{BOOL}", "1:1/1/4/0>1/0", "1:3/1/0/0>0/0")
+    assert (written, unset, end) == ("1:1/0/1/3/0>1/0", "1:1/0/1/1/1>0/0", "")
+    assert (entered, inside, exited) == (f"1:2/1/1/0/0>0/{BOOL}", "1:1/1/0/4/0>1/0", "1:3/1/1/0/0>0/0")
     assert native.free(registration) == 1
     cudnn.benchmark = True
     assert native.take_log() == ""

@@ -37,7 +37,7 @@ pub(crate) unsafe extern "C" fn find(
 }
 
 /// Returns the id of a flag in the table. It is never 0, so that a handle of zeros is no flag.
-fn id_of(spec: &'static FlagSpec) -> u32 {
+pub(crate) fn id_of(spec: &'static FlagSpec) -> u32 {
     spec.id() + 1
 }
 

@@ -12,6 +12,7 @@ use interlock_capi::sys::*;
 
 use crate::arguments::{Handle, OwnedData, text};
 use crate::entry::{Failure, Result, run, run_infallible};
+use crate::flags;
 use crate::values::{none, to_c};
 
 // SAFETY: the functions below alone make these handles.
@@ -116,9 +117,15 @@ fn bits(set: impl Fn(Mode) -> Option<bool>) -> (u8, u8) {
     })
 }
 
+/// Returns the id of the flag or node with a name.
+fn id_of(name: &str) -> u32 {
+    let spec = backends::find(name);
+    debug_assert!(spec.is_ok(), "a change names a flag: {name}");
+    spec.map_or(0, flags::id_of)
+}
+
 /// Calls `receive` with a change as C reads it.
 fn show(change: &FlagChange, receive: impl FnOnce(*const InterlockFlagChange)) {
-    let id_of = |name: &str| backends::find(name).map_or(0, |flag| flag.id());
     let mut shown = InterlockFlagChange {
         size: size_of::<InterlockFlagChange>() as u32,
         kind: 0,

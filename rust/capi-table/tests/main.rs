@@ -6,4 +6,5 @@ mod fork;
 mod kernels;
 mod kernels_without_tensors;
 mod misuse;
+mod registrations;
 mod wrappers;

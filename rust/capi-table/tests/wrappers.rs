@@ -16,7 +16,7 @@ use interlock_capi::sys::InterlockApi;
 use interlock_capi::{ErrorCode, autograd, backends, dispatch};
 use interlock_capi_table::table;
 
-fn import() {
+pub fn import() {
     // SAFETY: this is the table of this process.
     unsafe { interlock_capi::import_from(NonNull::from(table())) }.unwrap();
 }

@@ -1,13 +1,15 @@
 //! Gradient modes of a thread: read with one load, changed by guards.
 
 use std::cell::Cell;
+use std::ffi::c_void;
 use std::ptr::null;
 
-use crate::Result;
 use crate::error::check;
 use crate::import::api;
+use crate::raw::{caught, drop_owned, owned};
 use crate::state::ScopeGuard;
 use crate::sys::*;
+use crate::{Registration, Result};
 
 /// A mode of a thread.
 ///
@@ -110,4 +112,76 @@ pub fn set_grad_enabled(enabled: bool) -> Result<ScopeGuard> {
 pub fn inference_mode(enabled: bool) -> Result<ScopeGuard> {
     // SAFETY: both places are valid.
     ScopeGuard::new(|guard, error| unsafe { (api().inference_mode_enter)(enabled.into(), guard, error) })
+}
+
+/// Which modes are set on a thread, before and after a change.
+///
+/// ```no_run
+/// use interlock_capi::autograd::{Mode, on_change};
+///
+/// let registration = on_change(|change| match change.set(Mode::Grad) {
+///     Some(is_on) => println!("gradients are set {is_on}, before {:?}", change.was_set(Mode::Grad)),
+///     None => println!("nothing sets gradients"),
+/// })?;
+/// # drop(registration);
+/// # Ok::<(), interlock_capi::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ModeChange {
+    old: SetModes,
+    new: SetModes,
+}
+
+/// The modes that are set: the bits of those that something decides, and of those that are on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct SetModes {
+    decided: u8,
+    on: u8,
+}
+
+impl SetModes {
+    fn get(self, mode: Mode) -> Option<bool> {
+        let bit = mode as u8;
+        (self.decided & bit != 0).then_some(self.on & bit != 0)
+    }
+}
+
+impl ModeChange {
+    /// Returns whether a scope, a write or the process set the mode on or off before; `None` if nothing set it.
+    pub fn was_set(&self, mode: Mode) -> Option<bool> {
+        self.old.get(mode)
+    }
+
+    /// Returns whether a scope, a write or the process sets the mode on or off now; `None` if nothing sets it.
+    pub fn set(&self, mode: Mode) -> Option<bool> {
+        self.new.get(mode)
+    }
+}
+
+/// Registers a function that is called on a thread after its modes have changed, until the registration is dropped: when a
+/// scope or guard is entered or exited, a mode is written, or the thread switches to another context or task. A thread that
+/// has modes set already reports them as a change from none.
+///
+/// The function is called outside of all locks. It may read modes and set those of another library; changes that it makes
+/// here itself are reported after it returns. If it panics, the panic hook prints that, and the change counts as reported.
+pub fn on_change<F: Fn(&ModeChange) + Send + Sync + 'static>(hook: F) -> Result<Registration> {
+    let data = owned(hook);
+    // SAFETY: the functions are those of the data, which the call owns, and the places are valid.
+    Registration::new(|place, error| unsafe {
+        (api().modes_on_change)(Some(call_hook::<F>), data, Some(drop_owned::<F>), place, error)
+    })
+}
+
+unsafe extern "C" fn call_hook<F: Fn(&ModeChange)>(
+    data: *mut c_void,
+    old_decided: u8,
+    old_modes: u8,
+    new_decided: u8,
+    new_modes: u8,
+) {
+    // SAFETY: `on_change` has passed the data.
+    let hook = unsafe { &*data.cast::<F>() };
+    let old = SetModes { decided: old_decided, on: old_modes };
+    let new = SetModes { decided: new_decided, on: new_modes };
+    caught(|| hook(&ModeChange { old, new }));
 }

@@ -1,15 +1,19 @@
 //! Global flags: read with two loads while no thread has a flag scope open.
 
+mod change;
+
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{self, check};
 use crate::import::api;
-use crate::raw::{optional_text, str_of, text};
+use crate::raw::{items, optional_text, str_of, text};
 use crate::state::{ScopeGuard, handle};
 use crate::sys::*;
 use crate::{Error, ErrorCode, Result};
+
+pub use change::{FlagChange, FlagId, Level, on_change};
 
 /// The value of a flag.
 ///
@@ -53,12 +57,7 @@ impl Value {
                 INTERLOCK_VALUE_PAIR => Value::Pair(raw.data.integer & 1 != 0, raw.data.integer & 2 != 0),
                 INTERLOCK_VALUE_NAMES => {
                     let names = raw.data.names;
-                    let items = if names.count == 0 {
-                        &[]
-                    } else {
-                        std::slice::from_raw_parts(names.items, names.count)
-                    };
-                    Value::Names(items.iter().map(|item| str_of(*item)).collect())
+                    Value::Names(items(names.items, names.count).iter().map(|item| str_of(*item)).collect())
                 }
                 _ => Value::None,
             }
@@ -303,6 +302,11 @@ impl<T: FlagValue> Flag<T> {
     pub fn name(&self) -> &'static str {
         // SAFETY: the name of a flag is valid until the process exits.
         unsafe { str_of(self.flag.name) }
+    }
+
+    /// Returns what identifies the flag in a [`FlagChange`].
+    pub fn id(&self) -> FlagId {
+        FlagId(self.flag.id)
     }
 
     /// Returns the value that is active on this thread: two loads for a bool or an integer with a word of its own,

@@ -8,7 +8,7 @@ use std::ptr::NonNull;
 use crate::Result;
 use crate::error::check;
 use crate::import::api;
-use crate::raw::{optional_text, str_of, text};
+use crate::raw::{items, optional_text, str_of, text};
 use crate::state::{ScopeGuard, handle};
 use crate::sys::*;
 
@@ -110,15 +110,6 @@ impl Rounding {
             Rounding::Bf16 => INTERLOCK_ROUNDING_BF16,
         }
     }
-}
-
-/// Returns the items of an array.
-///
-/// # Safety
-/// `items` is valid for `count` items during `'a`, or `count` is 0.
-unsafe fn items<'a, T>(items: *const T, count: usize) -> &'a [T] {
-    // SAFETY: guaranteed by the caller.
-    if count == 0 { &[] } else { unsafe { std::slice::from_raw_parts(items, count) } }
 }
 
 impl Call {

@@ -32,6 +32,7 @@ mod import;
 mod python;
 mod raise;
 mod raw;
+mod registration;
 pub mod sys;
 
 pub mod accelerator;
@@ -42,3 +43,4 @@ pub mod state;
 
 pub use error::{Error, ErrorCode, Result};
 pub use import::{import, import_from};
+pub use registration::Registration;

@@ -1,6 +1,7 @@
 //! Conversions to and from the types of the C interface.
 
 use std::ffi::{c_char, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::sys::{InterlockError, InterlockText, InterlockWork};
 use crate::{Error, ErrorCode, error};
@@ -28,27 +29,51 @@ pub(crate) unsafe fn str_of<'a>(view: InterlockText) -> &'a str {
     std::str::from_utf8(bytes).unwrap_or_default()
 }
 
+/// Returns the items of an array.
+///
+/// # Safety
+/// `items` is valid for `count` items during `'a`, or `count` is 0.
+pub(crate) unsafe fn items<'a, T>(items: *const T, count: usize) -> &'a [T] {
+    // SAFETY: guaranteed by the caller.
+    if count == 0 { &[] } else { unsafe { std::slice::from_raw_parts(items, count) } }
+}
+
+/// Moves a value of the caller into data for interlock, which [`drop_owned`] releases.
+pub(crate) fn owned<T>(value: T) -> *mut c_void {
+    Box::into_raw(Box::new(value)).cast()
+}
+
+/// Releases data.
+///
+/// # Safety
+/// [`owned`] has returned the data for a value of this type, and nothing uses it any more.
+pub(crate) unsafe extern "C" fn drop_owned<T>(data: *mut c_void) {
+    // SAFETY: guaranteed by the caller.
+    let value = unsafe { Box::from_raw(data.cast::<T>()) };
+    caught(|| drop(value));
+}
+
+/// Calls a function of the caller, which must not unwind into C; `None` if it panicked.
+pub(crate) fn caught<R>(function: impl FnOnce() -> R) -> Option<R> {
+    // The destructor of a payload may panic, too.
+    catch_unwind(AssertUnwindSafe(function)).map_err(std::mem::forget).ok()
+}
+
 /// A function of the caller, as work.
 pub(crate) type Closure = Box<dyn Fn() -> Result<(), String> + Send + Sync>;
 
 /// Returns work that calls a function.
 pub(crate) fn work(run: Closure) -> InterlockWork {
-    let data = Box::into_raw(Box::new(run)).cast::<c_void>();
-    InterlockWork { run: Some(run_closure), data, drop: Some(drop_closure) }
+    InterlockWork { run: Some(run_closure), data: owned(run), drop: Some(drop_owned::<Closure>) }
 }
 
 unsafe extern "C" fn run_closure(data: *mut c_void, place: *mut InterlockError) -> i32 {
-    use std::panic::{AssertUnwindSafe, catch_unwind};
     // SAFETY: `work` has passed this pointer, and the work is not dropped yet.
     let run = unsafe { &*data.cast::<Closure>() };
-    let failure = match catch_unwind(AssertUnwindSafe(run)) {
-        Ok(Ok(())) => return crate::sys::INTERLOCK_OK,
-        Ok(Err(reason)) => reason,
-        Err(payload) => {
-            // Its destructor may panic, too.
-            std::mem::forget(payload);
-            "the function panicked".to_owned()
-        }
+    let failure = match caught(run) {
+        Some(Ok(())) => return crate::sys::INTERLOCK_OK,
+        Some(Err(reason)) => reason,
+        None => "the function panicked".to_owned(),
     };
     let error = Error::new(ErrorCode::Other, failure);
     // SAFETY: the contract of `InterlockRun`: the error is null, or has room for the whole struct.
@@ -57,12 +82,4 @@ unsafe extern "C" fn run_closure(data: *mut c_void, place: *mut InterlockError) 
         error::fill_text(&mut place.text, &error.to_string());
     }
     error.code() as i32
-}
-
-unsafe extern "C" fn drop_closure(data: *mut c_void) {
-    // SAFETY: `work` has made the pointer, and the work is dropped once.
-    let owned = unsafe { Box::from_raw(data.cast::<Closure>()) };
-    if let Err(payload) = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(owned))) {
-        std::mem::forget(payload);
-    }
 }

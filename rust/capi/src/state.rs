@@ -1,5 +1,7 @@
 //! The state of a thread: layers of scopes over a base.
 
+mod carried;
+
 use std::marker::PhantomData;
 use std::ptr::{NonNull, null_mut};
 
@@ -7,6 +9,8 @@ use crate::Result;
 use crate::error::check;
 use crate::import::api;
 use crate::sys::*;
+
+pub use carried::{Carried, register_carried};
 
 /// Removes a layer of this thread's state when it is dropped. It is not `Send`.
 ///

@@ -2,13 +2,12 @@
 
 use std::ffi::{CString, c_char, c_void};
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::null;
 
-use super::{Rounding, items};
+use super::Rounding;
 use crate::error::{check, fill_text};
 use crate::import::api;
-use crate::raw::text;
+use crate::raw::{caught, items, text};
 use crate::sys::*;
 use crate::{Error, ErrorCode, Result};
 
@@ -394,14 +393,10 @@ unsafe fn answer(
 ) -> i32 {
     // SAFETY: guaranteed by the caller; `KernelCall` is transparent.
     let (functions, call) = unsafe { (&*context.cast::<Functions>(), &*call.cast::<KernelCall>()) };
-    let stop = match catch_unwind(AssertUnwindSafe(|| function(functions, call))) {
-        Ok(Ok(())) => return INTERLOCK_STATUS_DONE,
-        Ok(Err(stop)) => stop,
-        Err(payload) => {
-            // Its destructor may panic, too.
-            std::mem::forget(payload);
-            Stop::Error("the kernel panicked".to_owned())
-        }
+    let stop = match caught(|| function(functions, call)) {
+        Some(Ok(())) => return INTERLOCK_STATUS_DONE,
+        Some(Err(stop)) => stop,
+        None => Stop::Error("the kernel panicked".to_owned()),
     };
     let (status, text) = match stop {
         Stop::Refused(reason) => (INTERLOCK_STATUS_REFUSED, reason),
