@@ -97,17 +97,23 @@ pub(crate) fn detach_with_env<T: Send>(py: Python<'_>, work: impl Send + FnOnce(
 
 /// Calls `work` attached; returns `None` if there is no interpreter any more. If this attaches the thread, the end of the
 /// interpreter waits a moment for `work`. Code of the program may take longer, so `work` runs it with [`call`].
-#[expect(clippy::disallowed_methods, reason = "the one place that attaches")]
 pub(crate) fn attach<T>(work: impl FnOnce(Python<'_>) -> T) -> Option<T> {
+    attach_unsynced(|py| {
+        sync(py);
+        work(py)
+    })
+}
+
+/// Calls `work` as [`attach`] does, without a look at the state of the context: for code that runs while the values of a
+/// context replace those of another, when hooks must not be called yet.
+#[expect(clippy::disallowed_methods, reason = "the one place that attaches")]
+pub(crate) fn attach_unsynced<T>(work: impl FnOnce(Python<'_>) -> T) -> Option<T> {
     let was_attached = is_attached();
     let _guard = (!was_attached).then(|| {
         blocking::assert_may_wait();
         ReattachGuard::new()
     });
-    let result = Python::try_attach(|py| {
-        sync(py);
-        work(py)
-    });
+    let result = Python::try_attach(work);
     if !was_attached {
         context::leave_if_foreign();
     }

@@ -12,7 +12,7 @@ use pyo3::types::{PyDict, PyTuple};
 use crate::args::extract_str;
 use crate::backends::{dict_of, object};
 use crate::deferred_drop::DeferredDrop;
-use crate::detach::{attach, call_with};
+use crate::detach::{attach, attach_unsynced, call_with};
 use crate::errors::{IntoPyResult, new_type_error};
 use crate::registrations::{Registration, keep};
 
@@ -232,14 +232,16 @@ struct Functions {
 
 impl Carried for Functions {
     fn save(&self) -> CarriedValue {
-        let saved = attach(|py| call_function(py, &self.save, Ok(PyTuple::empty(py))).map(DeferredDrop::new));
+        let saved = attach_unsynced(|py| {
+            call_function(py, &self.save, Ok(PyTuple::empty(py))).map(DeferredDrop::new)
+        });
         Arc::new(saved.flatten())
     }
 
     fn restore(&self, value: &CarriedValue) {
         // There is none if saving it has failed.
         let Some(Some(value)) = value.downcast_ref::<Option<DeferredDrop>>() else { return };
-        attach(|py| {
+        attach_unsynced(|py| {
             call_function(py, &self.restore, PyTuple::new(py, [value.bind(py)]));
         });
     }

@@ -214,7 +214,15 @@ def follow_in_tasks(isolates):
                 await asyncio.sleep(0.001)
         check(NOTHING)
 
+    async def suspend_inside():
+        with interlock.no_grad():
+            await asyncio.sleep(0)
+            check([False, False, False])
+
     async def main():
+        # A step begins where the mode is set, after one that has unset it.
+        await asyncio.gather(suspend_inside(), suspend_inside())
+        check(NOTHING)
         await asyncio.gather(*(task() for _ in range(20) for task in (infer, train, mix)))
 
     with follow():
