@@ -310,13 +310,24 @@ def _release(scope: Scope, name: str, setting: Setting | None) -> list[Write]:
     untouched = {
         other: old for other, (old, new) in level.related.items() if same(read(_registry.get("", other)), new)
     }
-    writes = apply(setting, wanted, scope.origin, back=True)
+    if isinstance(wanted, Unreadable):
+        # The library refuses to read it beside the values of related settings, which are put back below.
+        wanted = _last_readable(name)
+        untouched = {other.name: read(other) for other in _registry.relatives(setting)} | untouched
+        del untouched[name]
+    writes = [] if wanted is None else apply(setting, wanted, scope.origin, back=True)
     for other, old in untouched.items():
         # PyTorch's precision "highest", for example, is not stored as the tree of precisions that reads so.
         relative = _registry.get("", other)
         if relative.set is not None and not isinstance(old, Unreadable) and not same(read(relative), old):
             writes += apply(relative, old, scope.origin, back=True)
     return writes
+
+
+def _last_readable(name: str) -> Any:
+    """Return the value that a setting had before the write that made it unreadable; None if no write is known."""
+    olds = (write.old for write in reversed(LOG.of(name)))
+    return next((old for old in olds if not isinstance(old, Unreadable | None)), None)
 
 
 def _restore(scope: Scope, setting: Setting) -> list[Write]:
