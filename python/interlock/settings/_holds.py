@@ -325,7 +325,7 @@ def _release(scope: Scope, name: str, setting: Setting | None) -> list[Write]:
 
 
 def _last_readable(name: str) -> Any:
-    """Return the value that a setting had before the write that made it unreadable; None if no write is known."""
+    """Return the value that a setting had before it was unreadable; None if no write is known."""
     olds = (write.old for write in reversed(LOG.of(name)))
     return next((old for old in olds if not isinstance(old, Unreadable | None)), None)
 

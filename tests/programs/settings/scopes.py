@@ -210,3 +210,36 @@ def override_every_setting_of_torch():
         "wrapped": [hasattr(each, "__wrapped__") for each in originals],
         "cuda": torch.cuda.is_initialized(),
     }
+
+
+def override_mixed_precisions():
+    """Return what a scope leaves in another over the same precision, which PyTorch cannot read."""
+    settings.enable("torch")
+    import torch
+
+    node, alias = "torch.backends.cuda.matmul.fp32_precision", "torch.float32_matmul_precision"
+    errors = []
+
+    def seen():
+        return [str(settings.explain(name).value).partition(":")[0] for name in (node, alias)]
+
+    def override_elsewhere(value):
+        try:
+            with settings.override({alias: value}):
+                pass
+        except Exception as error:
+            errors.append(f"{type(error).__name__}: {error}".partition(" held")[0])
+
+    found = [seen()]
+    for value in ("highest", "high", "medium"):
+        with settings.override({node: "tf32"}):
+            mixed = seen()
+            with settings.override({alias: value}):
+                inside = seen()
+            thread = threading.Thread(target=override_elsewhere, args=(value,))
+            between = seen()
+            thread.start()
+            thread.join()
+            found.append([mixed, inside, between, seen()])
+        found.append(seen())
+    return [found, errors]

@@ -108,6 +108,16 @@ def test_fake_of_torch_has_the_settings_and_values_of_torch(every: Any, tmp_path
     }
 
 
+def test_override_of_a_precision_in_another_puts_back_what_torch_refuses_to_read(tmp_path: Path) -> None:
+    found, errors = eval_with_torch("settings.scopes.override_mixed_precisions", tmp_path)
+    apart, mixed = ["none", "highest"], ["tf32", "unreadable"]
+    expected: list[Any] = [apart]
+    for inside in (["ieee", "highest"], ["tf32", "high"], ["tf32", "medium"]):
+        expected += [[mixed, inside, mixed, mixed], apart]
+    assert found == expected
+    assert errors == ["SettingConflictError: override: torch.backends.cuda.matmul.fp32_precision is"]
+
+
 @needs_torch
 def test_torch_compile_and_script_work_while_settings_are_enabled(tmp_path: Path) -> None:
     program = "settings.compiler.compile_while_settings_are_enabled"
