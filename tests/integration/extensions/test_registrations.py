@@ -39,7 +39,8 @@ static void on_flags(void *data, const InterlockFlagChange *change) {
         api->flag_find((InterlockText){"cudnn.benchmark", 15}, &written, NULL);
     }
     note("%d:%u/%d/%d/%u/%d>%d/%d;", *(int *)data, change->kind, change->layer != 0,
-         change->flag == written.id, change->level, (int)change->old_value.data.integer, (int)change->new_value.data.integer, values);
+         change->flag == written.id, change->level, (int)change->old_value.data.integer,
+         (int)change->new_value.data.integer, values);
 }
 
 static void on_modes(void *data, uint8_t old_decided, uint8_t old_modes, uint8_t decided, uint8_t modes) {
