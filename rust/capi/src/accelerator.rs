@@ -8,8 +8,8 @@ use std::str::FromStr;
 
 use crate::error::check;
 use crate::import::api;
-use crate::raw::{self, text};
-use crate::state::{ScopeGuard, handle};
+use crate::raw::{self, handle, text};
+use crate::state::ScopeGuard;
 use crate::sys::*;
 use crate::{Error, Result};
 

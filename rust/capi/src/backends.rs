@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{self, check};
 use crate::import::api;
-use crate::raw::{items, optional_text, str_of, text};
-use crate::state::{ScopeGuard, handle};
+use crate::raw::{handle, items, optional_text, str_of, text};
+use crate::state::ScopeGuard;
 use crate::sys::*;
 use crate::{Error, ErrorCode, Result};
 

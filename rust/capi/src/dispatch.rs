@@ -8,8 +8,8 @@ use std::ptr::NonNull;
 use crate::Result;
 use crate::error::check;
 use crate::import::api;
-use crate::raw::{items, optional_text, str_of, text};
-use crate::state::{ScopeGuard, handle};
+use crate::raw::{handle, items, optional_text, str_of, text};
+use crate::state::ScopeGuard;
 use crate::sys::*;
 
 pub use kernel::{AttentionOptions, DType, Kernel, KernelCall, Stop, Sums, Tensor, register_kernel};

@@ -2,6 +2,7 @@
 
 use std::ffi::{c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::{NonNull, null_mut};
 
 use crate::sys::{InterlockError, InterlockText, InterlockWork};
 use crate::{Error, ErrorCode, error};
@@ -36,6 +37,16 @@ pub(crate) unsafe fn str_of<'a>(view: InterlockText) -> &'a str {
 pub(crate) unsafe fn items<'a, T>(items: *const T, count: usize) -> &'a [T] {
     // SAFETY: guaranteed by the caller.
     if count == 0 { &[] } else { unsafe { std::slice::from_raw_parts(items, count) } }
+}
+
+/// Calls a function of the table that stores a handle.
+pub(crate) fn handle<T>(
+    create: impl FnOnce(*mut *mut T, *mut InterlockError) -> i32,
+) -> crate::Result<NonNull<T>> {
+    let mut created = null_mut();
+    error::check(|error| create(&raw mut created, error))?;
+    // Never null after success.
+    NonNull::new(created).ok_or_else(|| Error::new(ErrorCode::Panic, "interlock returned no handle"))
 }
 
 /// Moves a value of the caller into data for interlock, which [`drop_owned`] releases.

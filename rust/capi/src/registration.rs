@@ -4,7 +4,7 @@ use std::ptr::NonNull;
 
 use crate::Result;
 use crate::import::api;
-use crate::state::handle;
+use crate::raw::handle;
 use crate::sys::*;
 
 /// A function of the caller, or a value that it registered, which is removed when this is dropped. A call on another

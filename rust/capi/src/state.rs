@@ -3,11 +3,12 @@
 mod carried;
 
 use std::marker::PhantomData;
-use std::ptr::{NonNull, null_mut};
+use std::ptr::NonNull;
 
 use crate::Result;
 use crate::error::check;
 use crate::import::api;
+use crate::raw::handle;
 use crate::sys::*;
 
 pub use carried::{Carried, register_carried};
@@ -119,13 +120,4 @@ impl Drop for ThreadState {
         // SAFETY: this is the only owner of the handle.
         unsafe { (api().state_free)(self.0.as_ptr()) };
     }
-}
-
-/// Calls a function of the table that stores a handle.
-pub(crate) fn handle<T>(create: impl FnOnce(*mut *mut T, *mut InterlockError) -> i32) -> Result<NonNull<T>> {
-    let mut created = null_mut();
-    check(|error| create(&raw mut created, error))?;
-    // Never null after success.
-    NonNull::new(created)
-        .ok_or_else(|| crate::Error::new(crate::ErrorCode::Panic, "interlock returned no handle"))
 }

@@ -6,7 +6,7 @@ use super::{Device, Stream, with_device};
 use crate::Result;
 use crate::error::check;
 use crate::import::api;
-use crate::state::handle;
+use crate::raw::handle;
 use crate::sys::*;
 
 /// Uninitialized memory of a device, from interlock's caching allocator. It is freed when it is dropped; work that is
