@@ -312,10 +312,10 @@ def _release(scope: Scope, name: str, setting: Setting | None) -> list[Write]:
     }
     if isinstance(wanted, Unreadable):
         # The library refuses to read it beside the values of related settings, which are put back below.
-        wanted = _last_readable(name)
+        wanted = _last_readable(name, wanted)
         untouched = {other.name: read(other) for other in _registry.relatives(setting)} | untouched
         del untouched[name]
-    writes = [] if wanted is None else apply(setting, wanted, scope.origin, back=True)
+    writes = [] if isinstance(wanted, Unreadable) else apply(setting, wanted, scope.origin, back=True)
     for other, old in untouched.items():
         # PyTorch's precision "highest", for example, is not stored as the tree of precisions that reads so.
         relative = _registry.get("", other)
@@ -324,10 +324,10 @@ def _release(scope: Scope, name: str, setting: Setting | None) -> list[Write]:
     return writes
 
 
-def _last_readable(name: str) -> Any:
-    """Return the value that a setting had before it was unreadable; None if no write is known."""
+def _last_readable(name: str, present: Unreadable) -> Any:
+    """Return the value that a setting had before it was unreadable; `present` if no write of it is known."""
     olds = (write.old for write in reversed(LOG.of(name)))
-    return next((old for old in olds if not isinstance(old, Unreadable | None)), None)
+    return next((old for old in olds if not isinstance(old, Unreadable)), present)
 
 
 def _restore(scope: Scope, setting: Setting) -> list[Write]:

@@ -108,7 +108,7 @@ def test_fake_of_torch_has_the_settings_and_values_of_torch(every: Any, tmp_path
     }
 
 
-def test_override_of_a_precision_in_another_puts_back_what_torch_refuses_to_read(tmp_path: Path) -> None:
+def test_override_puts_back_a_precision_that_torch_refuses_to_read(tmp_path: Path) -> None:
     found, errors = eval_with_torch("settings.scopes.override_mixed_precisions", tmp_path)
     apart, mixed = ["none", "highest"], ["tf32", "unreadable"]
     expected: list[Any] = [apart]
