@@ -265,7 +265,15 @@ def _unknown(message: str, name: str, suggestion: str | None) -> UnknownNameErro
     """Return the error for an unknown name, which may name a flag of a library that is not imported."""
     library, dot, _ = name.partition(".")
     is_importable = bool(dot) and library.isidentifier() and library not in sys.modules
-    if suggestion is None and is_importable and not hasattr(backends, library):
+    # Imported here, because the commands that find their name do not need it.
+    from interlock.settings._libraries import KNOWN
+
+    if library in KNOWN:
+        message += (
+            f"; it is a setting of {library}: call settings.explain in the program, or run it with "
+            "python -m interlock watch"
+        )
+    elif suggestion is None and is_importable and not hasattr(backends, library):
         message += f"; if {library} registers it, add --import {library}"
     return UnknownNameError(message, suggestion)
 

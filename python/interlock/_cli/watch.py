@@ -66,6 +66,14 @@ class Changed:
     after: Any
 
 
+class _NoProgram(Exception):
+    """There is no such script or module. The message and the exit status are those of `python`."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+
 def parse(arguments: Sequence[str]) -> Command | str:
     """Parse what follows `watch`, or return the text for `--help`. Raises `UsageError`."""
     json, fail = None, False
@@ -112,7 +120,12 @@ def run(command: Command, failed: int, changed: int) -> int:
         json_file = os.path.abspath(command.json)
     recorder, process = _Recorder(), os.getpid()
     with settings.enable(), settings.watch(recorder.add):
-        status, end = _run_program(command)
+        has_run = True
+        try:
+            status, end = _run_program(command)
+        except _NoProgram as error:
+            print_error(str(error))
+            has_run, status, end = False, error.status, None
         if os.getpid() != process:
             # A forked child of the program ended by an exception or `sys.exit`.
             return status
@@ -121,7 +134,8 @@ def run(command: Command, failed: int, changed: int) -> int:
     if command.json is not None:
         text = document(changes=changes, settings=values, status=status)
         Path(json_file).write_text(text, encoding="utf-8")
-    _print(Layout(width()).text(_sections(changes, values)))
+    if has_run:
+        _print(Layout(width()).text(_sections(changes, values)))
     if end is not None:
         end()
     return changed if status == 0 and command.fail and (values or any(map(_has_effect, changes))) else status
@@ -142,10 +156,9 @@ def _run_program(command: Command) -> tuple[int, Callable[[], None] | None]:
     sys.modules["__main__"] = module
     try:
         code = (_module_code if command.is_module else _script_code)(command, module)
-        if isinstance(code, str):
-            print_error(code)
-            return 2 if not command.is_module else 1, None
         exec(code, module.__dict__)
+    except _NoProgram:
+        raise
     except SystemExit as error:
         return _exit_status(error.code), None
     except BaseException as error:
@@ -171,16 +184,17 @@ def _interrupt() -> None:
     os.kill(os.getpid(), signal.SIGINT)
 
 
-def _script_code(command: Command, module: types.ModuleType) -> types.CodeType | str:
+def _script_code(command: Command, module: types.ModuleType) -> types.CodeType:
     sys.argv[:] = [command.program, *command.arguments]
     try:
         with io.open_code(os.path.abspath(command.program)) as file:
             source = file.read()
     except OSError as error:
-        return (
+        raise _NoProgram(
             f"{sys.executable}: can't open file {os.path.abspath(command.program)!r}: "
-            f"[Errno {error.errno}] {error.strerror}"
-        )
+            f"[Errno {error.errno}] {error.strerror}",
+            2,
+        ) from None
     if not sys.flags.safe_path:
         sys.path[0] = os.path.dirname(os.path.realpath(command.program))
     module.__file__ = os.path.abspath(command.program)
@@ -188,7 +202,7 @@ def _script_code(command: Command, module: types.ModuleType) -> types.CodeType |
     return compile(source, module.__file__, "exec", dont_inherit=True)
 
 
-def _module_code(command: Command, module: types.ModuleType) -> types.CodeType | str:
+def _module_code(command: Command, module: types.ModuleType) -> types.CodeType:
     """Return the code of a module as `python -m` runs it, and fill in the attributes of `module`."""
     # Seen by the packages that are imported on the way.
     sys.argv[:] = ["-m", *command.arguments]
@@ -199,11 +213,13 @@ def _module_code(command: Command, module: types.ModuleType) -> types.CodeType |
             name = f"{name}.__main__"
             spec = importlib.util.find_spec(name)
     except (ImportError, ValueError) as error:
-        return f"{sys.executable}: Error while finding module specification for {name!r} ({error})"
+        raise _NoProgram(
+            f"{sys.executable}: Error while finding module specification for {name!r} ({error})", 1
+        ) from None
     loader: Any = None if spec is None else spec.loader
     code = loader.get_code(name) if hasattr(loader, "get_code") else None
     if spec is None or code is None:
-        return f"{sys.executable}: No module named {name}"
+        raise _NoProgram(f"{sys.executable}: No module named {name}", 1)
     module.__spec__, module.__loader__, module.__package__ = spec, loader, spec.parent
     module.__file__ = sys.argv[0] = spec.origin or name
     assert isinstance(code, types.CodeType)

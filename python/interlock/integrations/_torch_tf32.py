@@ -45,10 +45,13 @@ def _functions() -> dict[str, Callable[[Any], Any]]:
 class no_tf32:
     """Compute in IEEE float32 on this thread, whatever PyTorch's flags allow: a scope and a decorator.
 
+    It decorates with and without parentheses. A coroutine function or a generator function is in the scope
+    while it runs, and not while it is suspended.
+
     It works in one direction only: nothing makes a thread compute in TF32 where the flags ask for IEEE. It
     holds for products and convolutions that this thread starts on a GPU, not on the threads on which
-    PyTorch runs backward passes of a GPU. While a task is suspended in the scope, other tasks of its thread
-    are in it, too.
+    PyTorch runs backward passes of a GPU. While a task is suspended in a `with` block, other tasks of its
+    thread are in the scope, too.
 
     Raises:
         UnsupportedError: PyTorch does not export the guard.
@@ -63,10 +66,14 @@ class no_tf32:
 
     """
 
-    def __init__(self) -> None:
+    _open: list[tuple[int, Any]]
+    """The guards that are open, with their threads."""
+
+    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
         _functions()
-        # Guards that are open, with their threads.
-        self._open: list[tuple[int, Any]] = []
+        self = super().__new__(cls)
+        self._open = []
+        return self if function is None else self(function)
 
     def __enter__(self) -> Self:
         guard = ctypes.create_string_buffer(_SIZE)
@@ -88,7 +95,7 @@ class no_tf32:
         """Decorate a function, so that each call opens the scope.
 
         Args:
-            function: The function. The scope of a generator or a coroutine is open around each resume.
+            function: The function.
 
         Raises:
             TypeError: `function` is not callable.

@@ -79,6 +79,12 @@ def _integer(value: Any) -> int:
     return value
 
 
+def _positive(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise SettingValueError(f"must be a positive int, got {shown(value)}")
+    return value
+
+
 def _text(*accepted: str) -> Callable[[Any], str]:
     def convert(value: Any) -> str:
         if value not in accepted or not isinstance(value, str):
@@ -452,7 +458,7 @@ def _process(torch: ModuleType) -> Iterator[Setting | None]:
         torch.get_num_threads,
         torch.set_num_threads,
         writers=("torch._C.set_num_threads", "torch.set_num_threads"),
-        convert=_integer,
+        convert=_positive,
         guards=_COMPILE,
         per_thread_reads=True,
         doc="How many threads one operation on the CPU uses.",

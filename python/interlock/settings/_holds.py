@@ -17,10 +17,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from interlock.errors import SettingPinnedError, SettingWarning
+from interlock.errors import SettingPinnedError, SettingValueError, SettingWarning
 from interlock.settings import _registry
 from interlock.settings._origin import Origin
-from interlock.settings._setting import LOCK, RELEASED, Extent, Setting, Unreadable, read
+from interlock.settings._setting import LOCK, RELEASED, Extent, Setting, Unreadable, read, reason_of
 from interlock.settings._writes import LOG, Write, same, shown
 
 _innermost: contextvars.ContextVar[Scope | None] = contextvars.ContextVar(
@@ -203,7 +203,7 @@ def _hold(scope: Scope, setting: Setting, value: Any) -> list[Write]:
     """Write one setting for a scope and note what to put back."""
     name, current = setting.name, LOG.look(setting)
     if setting.extent != Extent.PROCESS:
-        writes = apply(setting, value, scope.origin)
+        writes = _apply(scope, setting, value)
         scope.before[name] = current
         if setting.extent == Extent.THREAD:
             _thread_scopes.setdefault((name, scope.thread_id), []).append(scope)
@@ -212,11 +212,21 @@ def _hold(scope: Scope, setting: Setting, value: Any) -> list[Write]:
     if hold is not None and same(hold.levels[-1].wanted, value):
         hold.levels[-1].members.append(scope)
         return []
-    writes = [] if same(current, value) else apply(setting, value, scope.origin)
+    writes = [] if same(current, value) else _apply(scope, setting, value)
     hold = _holds.setdefault(name, Hold(current))
     related = {write.setting: (write.old, write.new) for write in writes if write.setting != name}
     hold.levels.append(Level(value, read(setting), [scope], related))
     return writes
+
+
+def _apply(scope: Scope, setting: Setting, value: Any) -> list[Write]:
+    try:
+        return apply(setting, value, scope.origin)
+    except Exception as error:
+        # The text of a library rarely names the setting.
+        raise SettingValueError(
+            f"{scope.kind}: {setting.name} does not accept {shown(value)}: {reason_of(error)}"
+        ) from error
 
 
 def _disturbed(scope: Scope, own: Sequence[Scope]) -> dict[str, list[Scope]]:

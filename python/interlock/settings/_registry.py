@@ -75,7 +75,8 @@ def get(function: str, name: str) -> Setting:
     hint = f'; did you mean "{similar}"?' if similar else ""
     library = name.partition(".")[0]
     if not hint and not any(known.startswith(f"{library}.") for known in _settings):
-        hint = f"; no setting of {quoted(library)} is known: enable the library, and import it"
+        quotation = quoted(library)
+        hint = f"; no setting of {quotation} is known: call settings.enable({quotation}), and import it"
     raise UnknownSettingError(f"{function}: unknown setting {quoted(name)}{hint}")
 
 

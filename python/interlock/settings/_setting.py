@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import textwrap
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -110,8 +111,13 @@ def read(setting: Setting) -> Any:
     try:
         return setting.get()
     except Exception as error:
-        reason = (str(error).strip() or "no reason given").splitlines()[0]
-        return Unreadable(f"{type(error).__name__}: {reason[:_LONGEST_REASON]}")
+        return Unreadable(reason_of(error))
+
+
+def reason_of(error: Exception) -> str:
+    """Return the class of an exception of a library and its first line, shortened between words."""
+    first = (str(error).strip() or "no reason given").splitlines()[0]
+    return f"{type(error).__name__}: {textwrap.shorten(first, _LONGEST_REASON, placeholder=' ...')}"
 
 
 def converted(function: str, setting: Setting, value: Any) -> Any:

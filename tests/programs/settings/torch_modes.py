@@ -299,6 +299,21 @@ def disable_tf32():
         found += elsewhere
     found.append(is_disabled())
     found.append(no_tf32()(is_disabled)())
+    found.append(no_tf32(is_disabled)())
+
+    @no_tf32
+    async def suspended():
+        await asyncio.sleep(0)
+        return is_disabled()
+
+    async def elsewhere_meanwhile():
+        await asyncio.sleep(0)
+        return is_disabled()
+
+    async def both():
+        return await asyncio.gather(suspended(), elsewhere_meanwhile())
+
+    found += asyncio.run(both())
     found.append(is_disabled())
     return found
 

@@ -78,6 +78,8 @@ def test_missing_module_is_reported(tmp_path: Path) -> None:
     watched = watch(tmp_path, "-m", "no_such_module_at_all")
     assert watched.code == 1
     assert "No module named no_such_module_at_all" in watched.stderr
+    # Nothing ran that could be reported.
+    assert "interlock watch" not in watched.stderr
 
 
 def run_in_folder(folder: Path, more: list[str], *arguments: str) -> Result:

@@ -70,7 +70,9 @@ def test_unknown_names_are_refused_with_a_suggestion(library: Library) -> None:
         settings.explain("mylib.levl")
     with pytest.raises(UnknownSettingError, match=r'did you mean "mylib.context"'):
         settings.explain("else.where.context")
-    with pytest.raises(UnknownSettingError, match='no setting of "nolib" is known: enable the library'):
+    with pytest.raises(
+        UnknownSettingError, match=r'no setting of "nolib" is known: call settings.enable\("nolib"\)'
+    ):
         settings.explain("nolib.x")
     with pytest.raises(TypeError, match="explain: name must be a str, got int"):
         settings.explain(3)  # type: ignore[arg-type]

@@ -63,7 +63,10 @@ def test_one_scope_can_be_entered_repeatedly(library: Library) -> None:
 
 def test_values_are_set_all_or_none(library: Library) -> None:
     with (
-        pytest.raises(ValueError, match="mylib refuses"),
+        pytest.raises(
+            SettingValueError,
+            match=r"override: mylib\.fast does not accept 'refused': ValueError: mylib refuses",
+        ),
         settings.override({LEVEL: 2, "mylib.tls": 3, "mylib.fast": "refused"}),
     ):
         pytest.fail("entered")

@@ -119,6 +119,19 @@ def test_tasks_share_the_value_of_their_thread_without_a_registration() -> None:
     assert wrong[0] > 100
 
 
+def test_executor_of_a_loop_gives_to_thread_the_values_of_the_task(registration: Registration) -> None:
+    async def task(level: int) -> list[int]:
+        verbosity.level = level
+        await asyncio.sleep(0)
+        return [await asyncio.to_thread(save) for _ in range(3)]
+
+    async def main() -> list[list[int]]:
+        asyncio.get_running_loop().set_default_executor(Executor())
+        return await asyncio.gather(*(task(level) for level in range(1, 20)))
+
+    assert aio.run(main()) == [[level] * 3 for level in range(1, 20)]
+
+
 def test_exceptions_of_the_functions_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*level: int) -> int:
         raise LookupError("no level")
