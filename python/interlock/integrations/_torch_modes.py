@@ -23,6 +23,12 @@ class Modes(NamedTuple):
     """Whether operations on each type of device choose their dtype, and the dtype."""
     autocast_cache: bool
 
+    @property
+    def uses_autocast(self) -> bool:
+        """Whether it is on for any type of device."""
+        (cpu, _), (cuda, _), (mps, _), (xpu, _) = self.autocast
+        return cpu or cuda or mps or xpu
+
 
 class _Guard(threading.local):
     """The object with which this module has set the inference mode of a thread; None if it has not."""
@@ -58,13 +64,17 @@ def _switches() -> dict[str, _Switch]:
     return _SWITCHES
 
 
+# Equal modes are one object, which is not restored where a thread has it.
+_known: dict[Modes, Modes] = {}
+
+
 def save() -> Modes:
     """Return the modes of this thread. CUDA is not initialized."""
-    # Called several times for each step of a task, so without loops.
+    # Called twice for each step of a task, so without loops.
     native = _torch()._C
     grad, multithreading, view_replay, layout_policy = _switches().values()
     is_on, dtype = native.is_autocast_enabled, native.get_autocast_dtype
-    return Modes(
+    modes = Modes(
         native.is_inference_mode_enabled(),
         grad[0](),
         multithreading[0](),
@@ -78,6 +88,7 @@ def save() -> Modes:
         ),
         native.is_autocast_cache_enabled(),
     )
+    return _known.setdefault(modes, modes)
 
 
 def restore(wanted: Modes) -> None:
@@ -86,19 +97,21 @@ def restore(wanted: Modes) -> None:
     present = save()
     if present == wanted:
         return
-    set_inference(wanted.inference)
-    for name, (read, write) in _switches().items():
-        # Read again: to set the inference mode changes the others, and whether autocast is on.
-        if read() != getattr(wanted, name):
+    uses_autocast = present.uses_autocast or wanted.uses_autocast
+    if _guard.guard is not None or present.inference != wanted.inference:
+        set_inference(wanted.inference)
+        # That has changed the others, and whether autocast is on.
+        present = save()
+    for name, (_, write) in _switches().items():
+        if getattr(present, name) != getattr(wanted, name):
             write(getattr(wanted, name))
-    for device, (on, dtype) in zip(_AUTOCAST_DEVICES, wanted.autocast, strict=True):
-        if torch.is_autocast_enabled(device) != on:
+    if present.autocast != wanted.autocast:
+        for device, (on, dtype) in zip(_AUTOCAST_DEVICES, wanted.autocast, strict=True):
             torch.set_autocast_enabled(device, on)
-        if torch.get_autocast_dtype(device) != dtype:
             torch.set_autocast_dtype(device, dtype)
-    if torch.is_autocast_cache_enabled() != wanted.autocast_cache:
+    if present.autocast_cache != wanted.autocast_cache:
         torch.set_autocast_cache_enabled(wanted.autocast_cache)
-    if any(on for on, _ in (*wanted.autocast, *present.autocast)):
+    if uses_autocast:
         # It has converted weights of the code that ran before, with the history of that.
         torch.clear_autocast_cache()
 

@@ -71,13 +71,13 @@ pub(crate) fn on_switch(context: &Bound<'_, PyAny>) -> PyResult<()> {
             below.context = Some(context.clone().unbind());
         }
     } else {
-        let values = values_of(context, present)?;
+        let values = values_of(context, present.clone())?;
         entered.push(Entered { context: Some(context.clone().unbind()), values });
     }
     let values = entered.last().map(|current| current.values.get().values.lock().clone());
     ENTERED.set(entered);
     if let Some(values) = values {
-        values.restore();
+        values.replace(&present);
     }
     Ok(())
 }

@@ -49,6 +49,11 @@ impl DeferredDrop {
         self.object.bind(py)
     }
 
+    /// Returns whether both refer to one object.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        self.object.is(&*other.object)
+    }
+
     /// Visits the object for the garbage collector.
     pub(crate) fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
         visit.call(&*self.object)

@@ -245,6 +245,11 @@ impl Carried for Functions {
             call_function(py, &self.restore, PyTuple::new(py, [value.bind(py)]));
         });
     }
+
+    fn are_same(&self, one: &CarriedValue, other: &CarriedValue) -> bool {
+        let values = [one, other].map(|value| value.downcast_ref::<Option<DeferredDrop>>());
+        matches!(values, [Some(Some(one)), Some(Some(other))] if one.is(other))
+    }
 }
 
 /// Register a value of another library that belongs to a thread there, so that captured states and tasks have it.
@@ -257,7 +262,8 @@ impl Carried for Functions {
 /// Args:
 ///     name: A name that no other value has.
 ///     save: Called without arguments; returns the value of the thread.
-///     restore: Called with a value that `save` has returned; makes it that of the thread.
+///     restore: Called with a value that `save` has returned; makes it that of the thread. It is not called if `save` has just
+///         returned this very object on the thread.
 ///
 /// Returns:
 ///     The registration. The value is carried until its `remove` method is called, or to the end of a `with` block.

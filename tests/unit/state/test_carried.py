@@ -141,10 +141,30 @@ def test_exceptions_of_the_functions_are_reported(monkeypatch: pytest.MonkeyPatc
     with register_carried("failing", fail, restore):
         assert interlock.capture().run(save) == save()
     with register_carried("failing", save, fail):
-        assert interlock.capture().run(save) == save()
+        state = interlock.capture()
+        verbosity.level += 1
+        assert state.run(save) == save()
     assert [str(each.exc_value) for each in reported] == ["no level"] * len(reported)
     # Saved at the capture, before and after the call; restored before and after it.
     assert len(reported) == 2 + 2
+
+
+def test_value_that_the_thread_has_is_not_restored() -> None:
+    values = [["first"], ["second"]]
+    present, restored = values[0], []
+
+    def restore_list(value: list[str]) -> None:
+        nonlocal present
+        restored.append(value)
+        present = value
+
+    with register_carried("list", lambda: present, restore_list):
+        state = interlock.capture()
+        assert state.run(lambda: present) is values[0]
+        assert restored == []
+        present = values[1]
+        assert state.run(lambda: present) is values[0]
+        assert restored == values
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,11 @@ pub trait Carried: Send + Sync {
 
     /// Makes a value that [`save`](Carried::save) has returned, on any thread, the one of this thread.
     fn restore(&self, value: &CarriedValue);
+
+    /// Returns whether two values of [`save`](Carried::save) are the same, so that none is restored where the other is.
+    fn are_same(&self, one: &CarriedValue, other: &CarriedValue) -> bool {
+        Arc::ptr_eq(one, other)
+    }
 }
 
 /// A value of a [`Carried`].
@@ -103,7 +108,7 @@ type Saved = (Arc<Registered>, CarriedValue);
 
 impl fmt::Debug for CarriedValues {
     fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
-        let names = self.0.iter().flat_map(|values| values.iter()).map(|(registered, _)| &registered.name);
+        let names = self.values().iter().map(|(registered, _)| &registered.name);
         formatter.debug_list().entries(names).finish()
     }
 }
@@ -130,10 +135,23 @@ impl CarriedValues {
         CarriedValues(self.0.as_ref().map(|values| values.iter().map(save).collect()))
     }
 
+    fn values(&self) -> &[Saved] {
+        self.0.as_deref().unwrap_or_default()
+    }
+
     /// Makes these the values of this thread.
     pub fn restore(&self) {
-        for (registered, value) in self.0.iter().flat_map(|values| values.iter()) {
-            registered.carried.restore(value);
+        self.values().iter().for_each(|(registered, value)| registered.carried.restore(value));
+    }
+
+    /// Makes these the values of this thread, which has the values `present`.
+    pub fn replace(&self, present: &Self) {
+        let is_present = |(registered, value): &Saved| {
+            let mut same = present.values().iter().filter(|(other, _)| Arc::ptr_eq(registered, other));
+            same.any(|(_, present)| registered.carried.are_same(value, present))
+        };
+        for saved in self.values().iter().filter(|saved| !is_present(saved)) {
+            saved.0.carried.restore(&saved.1);
         }
     }
 
@@ -154,7 +172,7 @@ impl CarriedValues {
             return enter();
         }
         let before = self.present();
-        self.restore();
+        self.replace(&before);
         let entered = enter();
         match entered.as_ref().map_or(LayerId::NONE, layer) {
             LayerId::NONE => before.restore(),
@@ -189,7 +207,7 @@ impl CarriedTask {
         let values = self.values.lock().clone();
         if !values.are_none() {
             let before = values.present();
-            values.restore();
+            values.replace(&before);
             before.put_back_after(Owner::Step(self.id));
         }
     }
@@ -202,7 +220,7 @@ impl CarriedTask {
         let left = match end(Owner::Step(self.id)) {
             Some(Ended::Innermost(before)) => {
                 let left = before.present();
-                before.restore();
+                before.replace(&left);
                 left
             }
             Some(Ended::Below(left)) => left,
@@ -219,7 +237,7 @@ pub(super) fn layer_ended(layer: LayerId) {
     if OPEN_COUNT.get() != 0
         && let Some(Ended::Innermost(before)) = end(Owner::Layer(layer))
     {
-        before.restore();
+        before.replace(&before.present());
     }
 }
 
@@ -256,6 +274,8 @@ fn end(owner: Owner) -> Option<Ended> {
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
     use crate::thread::{StateScope, TaskState, ThreadState};
@@ -331,6 +351,41 @@ mod tests {
         assert_eq!(NUMBER.get(), 9);
         one.step(|| assert_eq!(NUMBER.get(), 11)).unwrap();
         other.step(|| assert_eq!(NUMBER.get(), 20)).unwrap();
+    }
+
+    /// Saves the same value twice if the number has not changed, and counts the values that it restores.
+    struct Counted {
+        last: Mutex<Arc<u8>>,
+        restored: Arc<AtomicUsize>,
+    }
+
+    impl Carried for Counted {
+        fn save(&self) -> CarriedValue {
+            let mut last = self.last.lock().unwrap();
+            if **last != NUMBER.get() {
+                *last = Arc::new(NUMBER.get());
+            }
+            last.clone()
+        }
+
+        fn restore(&self, value: &CarriedValue) {
+            self.restored.fetch_add(1, Ordering::Relaxed);
+            NUMBER.set(*value.downcast_ref().unwrap());
+        }
+    }
+
+    #[test]
+    fn a_value_that_the_thread_has_is_not_restored() {
+        let restored = Arc::new(AtomicUsize::new(0));
+        let counted = Counted { last: Mutex::new(Arc::new(0)), restored: restored.clone() };
+        let _counted = register_carried("counted", counted).unwrap();
+        let task = TaskState::new(&ThreadState::capture());
+        task.step(|| ()).unwrap();
+        assert_eq!(restored.swap(0, Ordering::Relaxed), 0);
+        task.step(|| NUMBER.set(1)).unwrap();
+        assert_eq!((NUMBER.get(), restored.swap(0, Ordering::Relaxed)), (0, 1));
+        task.step(|| assert_eq!(NUMBER.get(), 1)).unwrap();
+        assert_eq!((NUMBER.get(), restored.load(Ordering::Relaxed)), (0, 2));
     }
 
     #[test]
