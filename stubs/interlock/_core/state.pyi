@@ -115,7 +115,8 @@ def register_carried(
     Args:
         name: A name that no other value has.
         save: Called without arguments; returns the value of the thread.
-        restore: Called with a value that `save` has returned; makes it that of the thread.
+        restore: Called with a value that `save` has returned; makes it that of the thread. It is not called if `save` has just
+            returned this very object on the thread.
 
     Returns:
         The registration. The value is carried until its `remove` method is called, or to the end of a `with` block.
