@@ -53,7 +53,11 @@ class no_tf32:
     PyTorch runs backward passes of a GPU. While a task is suspended in a `with` block, other tasks of its
     thread are in the scope, too.
 
+    Args:
+        function: The function to decorate, where `no_tf32` is a decorator without parentheses.
+
     Raises:
+        TypeError: `function` is not callable.
         UnsupportedError: PyTorch does not export the guard.
         RuntimeError: The scope is exited on another thread than it was entered on.
 
