@@ -43,9 +43,11 @@ pub fn current_index() -> Option<DeviceIndex> {
     registry::try_accelerator().map(current_index_of)
 }
 
-/// Checks that a device, which was passed to `operation`, exists. The first call starts the driver and fixes it.
-pub fn check_device(device: Device, operation: &'static str) -> Result<()> {
-    resolve(Some(device), operation).map(drop)
+/// Returns a device that was passed to `operation`, with its index; `None` means the current device. The first call starts
+/// the driver and fixes it.
+pub fn resolve_device(device: Option<Device>, operation: &'static str) -> Result<Device> {
+    let (accelerator, index) = resolve(device, operation)?;
+    Ok(accelerator.device(index))
 }
 
 /// Makes a device the current one of this thread, until the innermost open scope that sets it is exited.

@@ -15,6 +15,18 @@ def query():
     return [accelerator.is_available(), accelerator.device_count(), str(found), str(checked)]
 
 
+def generators():
+    from interlock.accelerator import random
+
+    result = [random.get_rng_state_all()]
+    for function in (random.initial_seed, random.get_rng_state):
+        try:
+            function()
+        except errors.NoAcceleratorError as error:
+            result.append(str(error).partition(":")[0])
+    return result
+
+
 def call_the_documented_no_ops():
     with accelerator.device_index(None):
         pass

@@ -192,7 +192,7 @@ fn set_device_index(device: &Bound<'_, PyAny>) -> PyResult<()> {
     const OPERATION: &str = "accelerator.set_device_index";
     let device = device::with_index(device, OPERATION)?;
     // The first use of the device may start the driver. The write is attached, so that the context is at hand.
-    detach(py, || internal::check_device(device, OPERATION)).into_py_result(py)?;
+    detach(py, || internal::resolve_device(Some(device), OPERATION)).into_py_result(py)?;
     accelerator::set_device(device).into_py_result(py)
 }
 
