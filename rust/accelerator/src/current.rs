@@ -50,6 +50,15 @@ pub fn resolve_device(device: Option<Device>, operation: &'static str) -> Result
     Ok(accelerator.device(index))
 }
 
+/// Returns the devices other than the given one on which any library has created a context in this process: those take
+/// memory there. Empty on drivers without contexts.
+pub fn stray_contexts(expected: Device) -> Result<Vec<Device>> {
+    let (accelerator, index) = resolve(Some(expected), "accelerator.set_device_index")?;
+    let indices = (0..accelerator.device_count()).filter_map(|index| DeviceIndex::try_from(index).ok());
+    let stray = indices.filter(|other| *other != index && accelerator.runtime().has_context(*other));
+    Ok(stray.map(|index| accelerator.device(index)).collect())
+}
+
 /// Makes a device the current one of this thread, until the innermost open scope that sets it is exited.
 pub fn set_device(device: Device) -> Result<()> {
     let (_, index) = resolve(Some(device), "accelerator.set_device_index")?;

@@ -2572,6 +2572,9 @@ class Tensor:
         Raises:
             DeviceError: `device` does not name a device.
         """
+    def _annotate(self, annotation: str) -> None:
+        """Describe the memory in the history: `accelerator.memory.annotate`."""
+
     def record_stream(self, stream: _CudaStream) -> None:
         """Record that work of another library on a stream uses the tensor. After its memory is freed, it is reused only
         after the work that is queued on the stream by then. The operations of interlock record their streams themselves.

@@ -92,7 +92,7 @@ def test_wrong_states_are_refused_and_change_nothing(two_devices: tuple[str, str
     wrong: Any = [1, 2]
     with pytest.raises(TypeError, match=r"set_rng_state: new_state must be a tensor of dtype uint8, got 1"):
         random.set_rng_state(wrong[0])
-    with pytest.raises(TypeError, match="must be a tensor of dtype uint8, got one of interlock.float32"):
+    with pytest.raises(TypeError, match=r"must be a tensor of dtype uint8, got one of interlock\.float32"):
         random.set_rng_state(interlock.ones(16))
     with pytest.raises(errors.ArgumentError, match="set_rng_state: new_state must have 16 elements, got 3"):
         random.set_rng_state(interlock.ones(3, dtype=interlock.uint8))
