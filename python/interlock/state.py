@@ -4,8 +4,8 @@ A scope belongs to the current context (`contextvars`): asyncio tasks, `asyncio.
 that copies the context see it; threads that begin with an empty context have the defaults.
 
 With `INTERLOCK_DEBUG=1` in the environment, `ScopeWarning` reports scopes that are open in suspended
-generators or coroutines and scopes that are exited out of order. When the process ends, it also reports
-scopes that are still open or that were open when their thread or context ended.
+generators and scopes that are exited out of order or in another context or thread. When the process ends, it
+also reports scopes that are still open or that were open when their thread or context ended.
 """
 
 from __future__ import annotations
@@ -295,12 +295,11 @@ def _warn_unclosed_scopes() -> None:
     """Warn of scopes that were never exited. Runs at exit under `INTERLOCK_DEBUG=1`."""
     errors = []
     ended, still_open = _native.unclosed_scopes()
-    for locations, end in ((ended, "its thread or context"), (still_open, "the process")):
-        for location in locations:
-            file, _, line = location.rpartition(":")
-            message = f"the scope entered here was still open when {end} ended"
+    for scopes, end in ((ended, "its thread or context"), (still_open, "the process")):
+        for name, file, line in scopes:
+            message = f"the scope of {name} entered here was still open when {end} ended"
             try:
-                warnings.warn_explicit(message, ScopeWarning, file, int(line))
+                warnings.warn_explicit(message, ScopeWarning, file, line)
             except ScopeWarning as error:
                 # A filter turns the warning into an error; report the remaining scopes as well.
                 errors.append(error)

@@ -165,8 +165,8 @@ def open_scopes() -> list[str]:
         NotTracedError: The process was started without `INTERLOCK_DEBUG=1`, so that the lines are not recorded.
     """
 
-def unclosed_scopes() -> tuple[list[str], list[str]]:
-    """Return where scopes were entered that have not been exited, as `file:line`: those of threads and contexts
-    that have ended (the first 100 distinct locations), and those that are open. Empty unless the process was started with
-    `INTERLOCK_DEBUG=1`.
+def unclosed_scopes() -> tuple[list[tuple[str, str, int]], list[tuple[str, str, int]]]:
+    """Return the scopes that have not been exited, each with its name and the file and the line that entered it: those of
+    threads and contexts that have ended (the first 100 distinct ones), and those that are open. Empty unless the process
+    was started with `INTERLOCK_DEBUG=1`.
     """
