@@ -31,7 +31,7 @@ from interlock._core.state import (
 )
 from interlock._features import attribute_error
 from interlock._quote import shown
-from interlock._scope_decorator import decorate
+from interlock._scope_decorator import check_plain, decorate
 from interlock.errors import ScopeWarning
 
 if TYPE_CHECKING:
@@ -91,19 +91,22 @@ class ThreadState(_native.ThreadState):
     ) -> _Result:
         """Apply the state, call `function` with the arguments, and return its result.
 
-        A generator or coroutine that `function` returns runs without the state; use `wrap` for those.
-
         Args:
-            function: The function to call.
+            function: The function to call. A coroutine or generator that a plain function returns runs
+                without the state.
             arguments: Positional arguments of the function.
             named: Keyword arguments of the function.
 
         Raises:
-            TypeError: `function` is not callable.
+            TypeError: `function` is not callable, or is a coroutine function or generator function, whose
+                body would run without the state: call the result of `wrap` instead.
 
         """
         if not callable(function):
             raise TypeError(f"run: function must be callable, got {type(function).__name__}")
+        check_plain(
+            "run: function", function, "its body would run without the state; call the result of wrap instead"
+        )
         with self.apply():
             return function(*arguments, **named)
 

@@ -89,8 +89,8 @@ def test_exits_on_the_line_of_the_enter_name_the_line_once() -> None:
             place_of("both", name),
         ),
         (
-            "the scope of no_grad entered on this line is exited here, before that of enable_grad entered later on "
-            "this line, which stays open",
+            "the scope of no_grad entered on this line is exited here, before that of enable_grad entered "
+            "later on this line, which stays open",
             place_of("all", name),
         ),
     ]
