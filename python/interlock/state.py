@@ -1,7 +1,7 @@
 """Captures state and applies it elsewhere, and sets defaults of the process.
 
 A scope belongs to the current context (`contextvars`): asyncio tasks, `asyncio.to_thread` and everything else
-that copies the context see it; threads that begin with an empty context have the defaults.
+that copies the context see it; threads that begin with an empty context have the defaults of the process.
 
 With `INTERLOCK_DEBUG=1` in the environment, `ScopeWarning` reports scopes that are open in suspended
 generators and scopes that are exited out of order or in another context or thread. When the process ends, it

@@ -38,6 +38,8 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(open_scopes, &module)?)?;
     module.add_function(wrap_pyfunction!(end_open_scopes, &module)?)?;
     module.add_function(wrap_pyfunction!(unclosed_scopes, &module)?)?;
+    module.add_function(wrap_pyfunction!(begin_defaults, &module)?)?;
+    module.add_function(wrap_pyfunction!(end_defaults, &module)?)?;
     module.add("TRACED", scope_debug::is_on())
 }
 
@@ -84,6 +86,20 @@ fn unclosed_scopes() -> (Vec<UnclosedScope>, Vec<UnclosedScope>) {
     let texts = |scopes: Vec<Entered>| scopes.into_iter().map(of).collect();
     let unclosed_scopes = state::internal::unclosed_scopes();
     (texts(unclosed_scopes.ended), texts(unclosed_scopes.still_open))
+}
+
+/// Hide the state of the current context, so that the defaults of the process apply, and return a token for
+/// `end_defaults`.
+#[pyfunction]
+fn begin_defaults(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    context::begin_defaults(py)
+}
+
+/// Restore the state that `begin_defaults` has hidden. Return False, without effect, in another context than that of the
+/// token.
+#[pyfunction]
+fn end_defaults(token: &Bound<'_, PyAny>) -> bool {
+    context::end_defaults(token.py(), token)
 }
 
 /// Without tensors there are no hooks.

@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from contextvars import Token
 from typing import Any, Final, Never, Self, TypeVar, final
 
 from typing_extensions import disjoint_base
@@ -11,6 +12,8 @@ __all__ = [
     "ScopeBarrier",
     "StateScope",
     "ThreadState",
+    "begin_defaults",
+    "end_defaults",
     "end_open_scopes",
     "open_scopes",
     "process_defaults",
@@ -163,6 +166,16 @@ def open_scopes() -> list[str]:
 
     Raises:
         NotTracedError: The process was started without `INTERLOCK_DEBUG=1`, so that the lines are not recorded.
+    """
+
+def begin_defaults() -> Token[Any]:
+    """Hide the state of the current context, so that the defaults of the process apply, and return a token for
+    `end_defaults`.
+    """
+
+def end_defaults(token: Token[Any]) -> bool:
+    """Restore the state that `begin_defaults` has hidden. Return False, without effect, in another context than that of the
+    token.
     """
 
 def unclosed_scopes() -> tuple[list[tuple[str, str, int]], list[tuple[str, str, int]]]:
