@@ -72,7 +72,7 @@ OF_PYTHON = re.compile(
     r"|\.__getattr__$|\.__format__$|\.__(release_)?buffer__$|\.(AllocatorConfig|cuFFT\w+|settings\.\w+)\.__\w+attr__$"
     # Only `interlock.settings` calls them.
     r"|\.integrations\.|\.settings\.(_|Enabled$)"
-    r"|\.(decorate|open_to_write|attribute_error|remove_missing)$"
+    r"|\.(check_plain|decorate|open_to_write|attribute_error|remove_missing)$"
 )
 # They pass these arguments on to a function of the program.
 PASSED_ON = ("args", "arguments", "kwargs", "named")
