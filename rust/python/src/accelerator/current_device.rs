@@ -416,7 +416,7 @@ impl DeviceIndex {
             detach(py, || self.scope.get_or_try_init(|| DeviceScope::of_device(device).map(Box::new)));
         let scope = scope.into_py_result(py)?;
         scope.check().into_py_result(py)?;
-        scope_debug::enter(py, scope.scope(), || scope.try_enter())
+        scope_debug::enter(py, scope.scope(), || "accelerator.device_index".into(), || scope.try_enter())
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
