@@ -26,6 +26,7 @@ mod foreign_memory;
 mod from_data;
 mod function;
 mod gradients;
+mod graph;
 mod hooks;
 mod identity;
 mod index_functions;
@@ -113,6 +114,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     )?;
     hooks::register(&module)?;
     node::register(&module)?;
+    graph::register(&module)?;
     checkpoint::register(&module)?;
     function::register(&module)?;
     dtype::register(&module)?;
