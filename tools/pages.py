@@ -435,6 +435,37 @@ def shown_result(result: str) -> str:
     return "ends the process." if result == "ends the process" else f"`{result.replace('T.', 'interlock.')}`"
 
 
+CHANGED_BEHAVIOUR = (
+    (
+        "the gradient of `clamp`, `clip`, `clamp_min` and `clamp_max` for an element that equals a number",
+        "1",
+        "0",
+    ),
+    (
+        "their gradients for an element that equals a limit that is a tensor",
+        "1 for the element, 0 for the limit",
+        "1/2 for each; with two limits only if the lower one is less than the upper one, else 1 and 0",
+    ),
+    (
+        "their gradients for NaN, if a limit is a tensor",
+        "0",
+        "1 for the element; with one limit also 1 for the limit",
+    ),
+    ("the gradients of `fmax` and `fmin` for equal elements", "1 for the first", "1/2 for each"),
+    (
+        "`scaled_dot_product_attention` with `attn_mask` and `is_causal=True`",
+        "both are applied by some kernels, and an error of others",
+        "RuntimeError, here `ArgumentError`",
+    ),
+    (
+        "`FunctionCtx.set_output_grad_dtype`, `input_grad_buffers`, `autograd.graph.node_creation_hook`, "
+        "`queue_callback`, `checkpoint` without a function",
+        "missing",
+        "exist ([Hooks and functions](autograd.md))",
+    ),
+)
+
+
 def compatibility() -> Iterator[str]:
     """Yield the page that compares each public name with PyTorch's."""
     recorded = json.loads((NAMES / "names.json").read_text())
@@ -474,6 +505,11 @@ def compatibility() -> Iterator[str]:
     yield ""
     yield "## Equal"
     yield from by_module(present)
+    yield ""
+    yield "## Behaviour that PyTorch 2.15 has changed"
+    yield ""
+    yield "Operations and gradients follow PyTorch 2.15, where it differs from 2.13:"
+    yield from table(("behaviour", "PyTorch 2.13", "PyTorch 2.15 and interlock"), CHANGED_BEHAVIOUR)
     yield ""
     yield "## Not planned"
     yield from table(("name", "reason"), ((f"`torch.{name}`", reason) for name, reason in absent.items()))

@@ -41,6 +41,7 @@ __all__ = [
     "NotTracedError",
     "OutOfMemoryError",
     "ReadOnlyFlagError",
+    "SavedTensorError",
     "ScopeWarning",
     "SettingConflictError",
     "SettingPinnedError",
@@ -321,6 +322,13 @@ class GradcheckError(InterlockError, RuntimeError):
     """`gradcheck` found a gradient that does not agree with finite differences.
 
     Compare the two Jacobians in the message; inputs of dtype float64 avoid differences through rounding.
+    """
+
+
+class SavedTensorError(InterlockError, RuntimeError, AssertionError):
+    """A tensor is needed that an ended scope of `allow_mutation_on_saved_tensors` has saved.
+
+    Run the backward pass inside of the scope.
     """
 
 

@@ -15,7 +15,9 @@ from interlock import (
     set_grad_enabled,
     settings,
 )
+from interlock.autograd import graph
 from interlock.backends import cudnn, mkldnn
+from interlock.utils.checkpoint import checkpoint
 
 backends.fp32_precision = "fp32"  # error: assignment
 backends.fp32_prec = "ieee"  # error: attr-defined
@@ -51,6 +53,12 @@ set_grad_enabled()  # error: call-arg
 inference_mode(mode="yes")  # error: call-overload
 device(1.5)  # error: arg-type
 device("cuda", "0")  # error: arg-type
+graph.node_creation_hook(3)  # error: arg-type
+graph.queue_callback("done")  # error: arg-type
+graph.set_override_stale_capture_stream(1)  # error: arg-type
+graph.set_warn_on_accumulate_grad_stream_mismatch(None)  # error: arg-type
+checkpoint(other=1)  # error: call-overload
+checkpoint(debug=True)(3)  # error: arg-type
 text: str = interlock.is_grad_enabled()  # error: assignment
 index: int = device("cuda").index  # error: assignment
 nothing = backends.explain("cudnn.enabled").nothing  # error: attr-defined

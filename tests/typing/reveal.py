@@ -8,7 +8,9 @@ from typing import Any, Literal, assert_type
 
 import interlock
 from interlock import aio, backends, enable_grad, inference_mode, no_grad, set_grad_enabled, settings
+from interlock.autograd.graph import Node, allow_mutation_on_saved_tensors, node_creation_hook, queue_callback
 from interlock.backends import Flag, cudnn, mkldnn
+from interlock.utils.checkpoint import checkpoint
 
 
 def function(x: int, *, y: str = "") -> float:
@@ -48,7 +50,21 @@ def inference_without_parentheses(x: int) -> float:
     return float(x)
 
 
+@checkpoint(preserve_rng_state=False)
+def checkpointed(x: int, *, y: str = "") -> float:
+    return float(x) + len(y)
+
+
+@allow_mutation_on_saved_tensors()
+def changing(x: int) -> float:
+    return float(x)
+
+
 class Owner:
+    @checkpoint()
+    def checkpointed(self, x: int) -> Owner:
+        return self
+
     @no_grad()
     def method(self, x: int) -> Owner:
         return self
@@ -94,6 +110,11 @@ assert_type(cudnn.flags()(generator)(1), Generator[int, str, bytes])
 assert_type(no_grad()(async_generator)(1), AsyncIterator[int])
 assert_type(interlock._unsafe_preserve_version_counter(interlock.ones(1))(function)(1, y="a"), float)  # pyright: ignore[reportPrivateUsage]
 assert_type(interlock._enter_inference_mode(False), inference_mode)  # pyright: ignore[reportPrivateUsage]
+assert_type(checkpointed(1, y="a"), float)
+assert_type(changing(1), float)
+assert_type(Owner().checkpointed(1), Owner)
+assert_type(checkpoint(function, 1), float)
+assert_type(checkpoint(debug=True)(generator)(1), Generator[int, str, bytes])
 assert_type(Owner().method(1), Owner)
 assert_type(Owner().bare_method(1), Owner)
 assert_type(Owner().items(1), Generator[str, None, None])
@@ -170,6 +191,21 @@ with settings.register(settings_row) as enabled, settings.watch() as watched:
 with mkldnn.verbose(mkldnn.VERBOSE_OFF) as scope:
     assert_type(scope, mkldnn.verbose)
     assert_type(scope.level, int)
+names: list[str] = []
+
+
+def note(node: Node) -> None:
+    names.append(node.name())
+
+
+with node_creation_hook(note) as no_hook, allow_mutation_on_saved_tensors() as saved:
+    assert no_hook is None
+    leaf = interlock.ones(1, requires_grad=True)
+    product = leaf * 2
+    product.register_hook(lambda gradient: queue_callback(names.clear))
+    product.backward()
+    assert_type(len(saved.original) + len(saved.cloned), int)
+assert names == []
 with no_grad() as nothing, cudnn.flags() as as_little:
     assert nothing is None
     assert as_little is None

@@ -11,7 +11,8 @@ from typing import Any, ClassVar, NoReturn
 
 import interlock._requires_tensors  # noqa: F401 (raises ImportError in a build without tensors)
 from interlock._core.autograd import is_grad_enabled, no_grad, set_grad_enabled
-from interlock._core.tensor import Tensor, _FunctionNode, _record_function
+from interlock._core.tensor import Tensor, _FunctionNode, _input_grad_buffers, _record_function, dtype
+from interlock.errors import ArgumentError
 
 __all__ = ["BackwardCFunction", "Function", "FunctionCtx", "once_differentiable"]
 
@@ -29,6 +30,57 @@ class FunctionCtx:
     dirty_tensors: tuple[Tensor, ...] = ()
     non_differentiable: tuple[Tensor, ...] = ()
     materialize_grads: bool = True
+    output_grad_dtypes: tuple[dtype | None, ...] | None = None
+    """The arguments of `set_output_grad_dtype`, until the call is recorded."""
+
+    _argument_count: int = 0
+    _input_positions: tuple[int, ...] = ()
+    _runs_backward: bool = False
+
+    @property
+    def input_grad_buffers(self) -> tuple[Tensor | None, ...]:
+        """For each argument of `forward` the sum of the gradients that the backward pass has so far, or None.
+
+        `backward` may add the gradient of an argument to it in place, and return None for the argument,
+        instead of a tensor that the pass adds. It must not keep the tensor after its return. It is None if
+        nothing else has contributed to the gradient yet, if the gradient is not needed, and if its memory is
+        shared with another tensor; so `backward` must be able to return the gradient, too. It does not
+        contain the `grad` of a leaf.
+
+        Raises:
+            RuntimeError: The `backward` of this call does not run, the pass has `create_graph=True`, anomaly
+                mode is on, or `register_hook` of the node has registered a hook.
+
+        Example:
+            >>> import interlock
+            >>> class Double(interlock.autograd.Function):
+            ...     @staticmethod
+            ...     def forward(ctx, x):
+            ...         return x * 2
+            ...
+            ...     @staticmethod
+            ...     def backward(ctx, grad):
+            ...         (buffer,) = ctx.input_grad_buffers
+            ...         print(buffer)
+            ...         if buffer is None:
+            ...             return grad * 2
+            ...         buffer.add_(grad, alpha=2)
+            >>> x = interlock.ones(1, requires_grad=True)
+            >>> doubled = Double.apply(x)
+            >>> (doubled + x * 5).backward()
+            tensor([5.])
+            >>> x.grad
+            tensor([7.])
+
+        """
+        if not self._runs_backward:
+            raise RuntimeError(
+                "input_grad_buffers: must be read while the backward function of this node runs"
+            )
+        buffers: list[Tensor | None] = [None] * self._argument_count
+        for position, buffer in zip(self._input_positions, _input_grad_buffers(), strict=True):
+            buffers[position] = buffer
+        return tuple(buffers)
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Save tensors for `backward`, which reads them from `ctx.saved_tensors`.
@@ -124,13 +176,47 @@ class FunctionCtx:
             raise TypeError(f"set_materialize_grads: value must be a bool, got {type(value).__name__}")
         self.materialize_grads = value
 
+    def set_output_grad_dtype(self, *dtypes: dtype | None) -> None:
+        """Set the dtype in which `backward` receives the gradient of each result.
+
+        Without this call it is the dtype of the result.
+
+        Args:
+            dtypes: For each result a floating-point dtype, or None for the dtype that the gradient has. It
+                must be None for a result that is not a tensor or has no gradient.
+
+        Raises:
+            RuntimeError: It was called before.
+            ArgumentError: An argument is neither a floating-point dtype nor None. `apply` raises it if the
+                number of arguments is not that of the results, or if a result without a gradient has a dtype.
+
+        Example:
+            >>> import interlock
+            >>> class Half(interlock.autograd.Function):
+            ...     @staticmethod
+            ...     def forward(ctx, x):
+            ...         ctx.set_output_grad_dtype(interlock.float32)
+            ...         return x.half()
+            ...
+            ...     @staticmethod
+            ...     def backward(ctx, grad):
+            ...         print(grad.dtype)
+            ...         return grad
+            >>> x = interlock.ones(1, requires_grad=True)
+            >>> Half.apply(x).backward()
+            interlock.float32
+
+        """
+        if self.output_grad_dtypes is not None:
+            raise RuntimeError("set_output_grad_dtype: must be called once for each call of the function")
+        _check_grad_dtypes(dtypes)
+        self.output_grad_dtypes = dtypes
+
 
 class BackwardCFunction(_FunctionNode, FunctionCtx):
     """The class of `ctx`, which is also the `grad_fn` of the results. Each `Function` has a subclass."""
 
     _forward_cls: ClassVar[type[Function]]
-    _input_positions: tuple[int, ...] = ()
-    _argument_count: int = 0
     _result_positions: tuple[int, ...] = ()
     _result_count: int = 0
 
@@ -139,7 +225,12 @@ class BackwardCFunction(_FunctionNode, FunctionCtx):
         arguments: list[Tensor | None] = [None] * self._result_count
         for position, gradient in zip(self._result_positions, gradients, strict=True):
             arguments[position] = gradient
-        returned: Any = self._forward_cls.backward(self, *arguments)
+        # A backward pass that `backward` starts may run this node again.
+        outer, self._runs_backward = self._runs_backward, True
+        try:
+            returned: Any = self._forward_cls.backward(self, *arguments)
+        finally:
+            self._runs_backward = outer
         name = type(self).__name__
         results = returned if isinstance(returned, tuple) else (returned,)
         for position, result in enumerate(results):
@@ -299,6 +390,7 @@ class Function(metaclass=FunctionMeta):
         result_positions = tuple(index for index, each in enumerate(results) if isinstance(each, Tensor))
         ctx._input_positions, ctx._argument_count = positions, len(args)
         ctx._result_positions, ctx._result_count = result_positions, len(results)
+        grad_dtypes = _grad_dtypes(ctx, results)
         recorded = _record_function(
             ctx,
             cls._backward_cls.__name__,
@@ -308,13 +400,52 @@ class Function(metaclass=FunctionMeta):
             ctx.non_differentiable,
             ctx.to_save,
             ctx.materialize_grads,
+            grad_dtypes and tuple(grad_dtypes[index] for index in result_positions),
         )
         # The node saves the tensors now, and frees them after the backward pass.
         ctx.to_save = ctx.dirty_tensors = ctx.non_differentiable = ()
+        ctx.output_grad_dtypes = None
         wrapped = list(results)
         for index, result in zip(result_positions, recorded, strict=True):
             wrapped[index] = result
         return tuple(wrapped) if isinstance(output, tuple) else wrapped[0]
+
+
+def _check_grad_dtypes(dtypes: tuple[object, ...]) -> None:
+    for each in dtypes:
+        if each is not None and not (isinstance(each, dtype) and each.is_floating_point):
+            given = each if isinstance(each, dtype) else type(each).__name__
+            raise ArgumentError(
+                f"set_output_grad_dtype: each argument must be a floating-point dtype or None, got {given}"
+            )
+
+
+def _grad_dtypes(ctx: FunctionCtx, results: tuple[Any, ...]) -> tuple[dtype | None, ...] | None:
+    """Return the dtypes that `set_output_grad_dtype` has set, or None."""
+    dtypes: object = ctx.output_grad_dtypes
+    if dtypes is None:
+        return None
+    # A program may assign the attribute.
+    if not isinstance(dtypes, tuple):
+        raise ArgumentError(f"apply: ctx.output_grad_dtypes must be a tuple, got {type(dtypes).__name__}")
+    _check_grad_dtypes(dtypes)
+    if len(dtypes) != len(results):
+        raise ArgumentError(
+            f"set_output_grad_dtype: one argument must be passed for each result of forward, {len(results)}, "
+            f"got {len(dtypes)}"
+        )
+    for index, (each, result) in enumerate(zip(dtypes, results, strict=True)):
+        has_gradient = (
+            isinstance(result, Tensor)
+            and result.is_floating_point()
+            and not any(result is other for other in ctx.non_differentiable)
+        )
+        if each is not None and not has_gradient:
+            raise ArgumentError(
+                f"set_output_grad_dtype: the argument of result {index} must be None, because the result has "
+                f"no gradient, got {each}"
+            )
+    return dtypes
 
 
 def _bind(

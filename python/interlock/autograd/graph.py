@@ -1,12 +1,13 @@
-"""The autograd graph: its nodes and edges, hooks of several tensors, and hooks of saved tensors.
+"""The autograd graph: its nodes and edges, hooks of nodes and of several tensors, and hooks of saved tensors.
 
 A build without the tensor runtime lacks this module.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Literal, NamedTuple, TypeVar, overload
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, TypeVar, overload
 
 import interlock._requires_tensors  # noqa: F401 (raises ImportError in a build without tensors)
 from interlock._core.accelerator import device
@@ -18,19 +19,33 @@ from interlock._core.tensor import (
     _register_multi_grad_hook,
     _SavedTensorsHooksDisabled,
     increment_version,
+    node_creation_hook,
+    queue_callback,
     saved_tensors_hooks,
+    set_override_stale_capture_stream,
+    set_warn_on_accumulate_grad_stream_mismatch,
 )
 from interlock._scope_decorator import decorate
+from interlock.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from interlock.autograd._saved_mutation import SavedTensors
 
 __all__ = [
     "GradientEdge",
     "Node",
+    "allow_mutation_on_saved_tensors",
     "disable_saved_tensors_hooks",
     "get_gradient_edge",
     "increment_version",
+    "node_creation_hook",
+    "queue_callback",
+    "region_activation_memory_budget",
     "register_multi_grad_hook",
     "save_on_cpu",
     "saved_tensors_hooks",
+    "set_override_stale_capture_stream",
+    "set_warn_on_accumulate_grad_stream_mismatch",
 ]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -204,3 +219,73 @@ class save_on_cpu(saved_tensors_hooks):
             return copy.to(original, non_blocking=pin_memory)
 
         super().__init__(pack, unpack)
+
+
+@contextlib.contextmanager
+def allow_mutation_on_saved_tensors() -> Iterator[SavedTensors]:
+    """Allow in-place changes of tensors that nodes have saved for the backward pass.
+
+    A context manager and a decorator. Before an operation changes a saved tensor, or another tensor on its
+    storage, in place, the saved elements are copied, and the backward pass uses the copy. Without it, such a
+    backward pass raises RuntimeError. The forward and the backward pass must be inside. Tensors that were
+    saved outside, or through inner `saved_tensors_hooks`, are not copied. Changes by other code than
+    operations, such as through a NumPy array that shares the memory, are not noticed.
+
+    Returns:
+        A context manager whose value has the mappings `original` and `cloned` of the saved tensors, and
+        `clear()`. They are empty after the scope.
+
+    Raises:
+        RuntimeError: It is entered inside another one, or hooks of saved tensors are disabled.
+        SavedTensorError: In a backward pass after the scope.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.autograd.graph import allow_mutation_on_saved_tensors
+        >>> x = interlock.ones(2, requires_grad=True)
+        >>> with allow_mutation_on_saved_tensors() as saved:
+        ...     y = x * 3
+        ...     z = (y * y).sum()
+        ...     y = y.zero_()
+        ...     len(saved.cloned)
+        ...     z.backward()
+        1
+        >>> x.grad
+        tensor([18., 18.])
+
+    """
+    # Imported here, because these modules would add to the time of `import interlock`.
+    from interlock.autograd._saved_mutation import mutation_scope
+
+    with mutation_scope() as saved:
+        yield saved
+
+
+def region_activation_memory_budget(budget: float) -> NoReturn:
+    """Raise RuntimeError: a memory budget of a region needs a compiler.
+
+    In PyTorch it sets the share of activations that a region compiled by `torch.compile` stores, and outside
+    of one it raises RuntimeError after it has checked its argument. interlock runs operations as they are
+    called, so it always raises. `utils.checkpoint.checkpoint` stores no activations of a function, which is a
+    budget of 0.
+
+    Args:
+        budget: A number from 0 to 1.
+
+    Raises:
+        RuntimeError: Always, for a valid argument.
+        ArgumentError: `budget` is not from 0 to 1.
+        TypeError: `budget` is not a number.
+
+    """
+    given: object = budget
+    if isinstance(given, bool) or not isinstance(given, int | float):
+        raise TypeError(
+            f"region_activation_memory_budget: budget must be a number, got {type(given).__name__}"
+        )
+    if not 0 <= budget <= 1:
+        raise ArgumentError(f"region_activation_memory_budget: budget must be from 0 to 1, got {budget}")
+    raise RuntimeError(
+        "region_activation_memory_budget: must be called inside of torch.compile, which interlock lacks; "
+        "utils.checkpoint.checkpoint stores no activations of a function"
+    )

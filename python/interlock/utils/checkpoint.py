@@ -11,11 +11,12 @@ non-reentrant checkpoints of `torch.utils.checkpoint`.
 from __future__ import annotations
 
 import contextvars
+import functools
 import sys
 import weakref
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, NamedTuple, ParamSpec, TypeAlias, TypeVar, overload
 
 import interlock._requires_tensors  # noqa: F401 (raises ImportError in a build without tensors)
 from interlock._core.autograd import is_grad_enabled
@@ -39,6 +40,7 @@ __all__ = [
     "set_checkpoint_early_stop",
 ]
 
+_Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
 Contexts: TypeAlias = tuple[AbstractContextManager[Any], AbstractContextManager[Any]]
 _Facts = tuple[tuple[int, ...], Any, Any]
@@ -284,6 +286,16 @@ class _Recomputation:
         return CheckpointError("\n".join([f"checkpoint: {message}", *lines]))
 
 
+class _Options(NamedTuple):
+    """How a function is called as a checkpoint: the options of `checkpoint`."""
+
+    context_fn: Callable[[], Contexts]
+    preserve_rng_state: bool
+    checks_facts: bool
+    debug: bool
+    early_stop: bool
+
+
 def _identity(tensor: Tensor) -> Tensor:
     return tensor
 
@@ -301,6 +313,7 @@ def _check_bool(what: str, value: object) -> None:
         raise TypeError(f"{what} must be a bool, got {type(value).__name__}")
 
 
+@overload
 def checkpoint(
     function: Callable[..., _Result],
     *args: Any,
@@ -311,7 +324,33 @@ def checkpoint(
     debug: bool = False,
     early_stop: bool = True,
     **kwargs: Any,
-) -> _Result:
+) -> _Result: ...
+
+
+@overload
+def checkpoint(
+    function: None = None,
+    *,
+    use_reentrant: bool = False,
+    context_fn: Callable[[], Contexts] = noop_context_fn,
+    preserve_rng_state: bool = True,
+    determinism_check: Literal["default", "none"] = "default",
+    debug: bool = False,
+    early_stop: bool = True,
+) -> Callable[[Callable[_Parameters, _Result]], Callable[_Parameters, _Result]]: ...
+
+
+def checkpoint(
+    function: Callable[..., Any] | None = None,
+    *args: Any,
+    use_reentrant: bool = False,
+    context_fn: Callable[[], Contexts] = noop_context_fn,
+    preserve_rng_state: bool = True,
+    determinism_check: Literal["default", "none"] = "default",
+    debug: bool = False,
+    early_stop: bool = True,
+    **kwargs: Any,
+) -> Any:
     """Call a function whose intermediate results are computed again in the backward pass.
 
     The tensors that the operations of the function save are not stored. The first of them that a backward
@@ -319,8 +358,11 @@ def checkpoint(
     devices, streams and other scopes of the first call. Checkpoints may be nested. If gradients are not
     recorded, the function is only called.
 
+    Without a function it returns a decorator, which makes each call of a function a checkpoint with these
+    options.
+
     Args:
-        function: The function. Each call must save the same tensors.
+        function: The function. Each call must save the same tensors. None returns a decorator.
         args: Positional arguments of the function. Tensors among them must not be changed in place.
         use_reentrant: Must be False. PyTorch's other implementation is not available.
         context_fn: Returns a context manager for the first call and one for the recomputations.
@@ -332,10 +374,11 @@ def checkpoint(
         kwargs: Keyword arguments of the function.
 
     Returns:
-        The result of the function.
+        The result of the function, or the decorator.
 
     Raises:
         ArgumentError: `use_reentrant` is True, or `determinism_check` has another value.
+        ArgumentError: Without a function: an argument has another name.
         CheckpointError: In the backward pass: the recomputation saves other tensors than the first call.
         RuntimeError: In the backward pass: an argument was changed in place.
         RuntimeError: Hooks of saved tensors are disabled.
@@ -352,9 +395,18 @@ def checkpoint(
         called
         >>> y.backward()
         called
+        >>> @checkpoint(preserve_rng_state=False)
+        ... def square(x):
+        ...     print("called")
+        ...     return x * x
+        >>> z = square(x)
+        called
+        >>> z.backward()
+        called
 
     """
-    if not callable(function):
+    is_decorator = function is None and not args
+    if not is_decorator and not callable(function):
         raise TypeError(f"checkpoint: function must be callable, got {type(function).__name__}")
     if not callable(context_fn):
         raise TypeError(f"checkpoint: context_fn must be callable, got {type(context_fn).__name__}")
@@ -374,16 +426,41 @@ def checkpoint(
         raise ArgumentError(
             f'checkpoint: determinism_check must be "default" or "none", got {shown(determinism_check)}'
         )
+    options = _Options(context_fn, preserve_rng_state, determinism_check == "default", debug, early_stop)
+    if function is not None:
+        return _run(function, args, kwargs, options)
+    if kwargs:
+        names = ", ".join(kwargs)
+        raise ArgumentError(f"checkpoint: without a function the arguments must be options, got {names}")
+    return functools.partial(_decorate, options)
+
+
+def _decorate(options: _Options, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function each of whose calls is a checkpoint."""
+    if not callable(function):
+        raise TypeError(f"checkpoint: function must be callable, got {type(function).__name__}")
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        return _run(function, args, kwargs, options)
+
+    return wrapper
+
+
+def _run(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], options: _Options
+) -> Any:
+    """Call a function as a checkpoint."""
     if not is_grad_enabled():
         return function(*args, **kwargs)
-    forward_context, recompute_context = context_fn()
+    forward_context, recompute_context = options.context_fn()
     call = _Checkpoint(function, args, kwargs, recompute_context)
-    if preserve_rng_state:
+    if options.preserve_rng_state:
         call.random_state = _GeneratorStates()
     chosen_stop, chosen_debug = _early_stop.get(), _debug.get()
-    call.early_stop = early_stop if chosen_stop is None else chosen_stop
-    call.checks_facts = determinism_check == "default"
-    if debug if chosen_debug is None else chosen_debug:
+    call.early_stop = options.early_stop if chosen_stop is None else chosen_stop
+    call.checks_facts = options.checks_facts
+    if options.debug if chosen_debug is None else chosen_debug:
         call.sites = []
     with saved_tensors_hooks(call.pack, call.unpack), forward_context:
         result = function(*args, **kwargs)

@@ -244,6 +244,7 @@ __all__ = [
     "negative",
     "negative_",
     "nll_loss",
+    "node_creation_hook",
     "nonzero",
     "norm",
     "not_equal",
@@ -257,6 +258,7 @@ __all__ = [
     "pow",
     "prod",
     "put",
+    "queue_callback",
     "rand",
     "rand_like",
     "randint",
@@ -283,6 +285,8 @@ __all__ = [
     "scatter",
     "scatter_add",
     "select",
+    "set_override_stale_capture_stream",
+    "set_warn_on_accumulate_grad_stream_mismatch",
     "sigmoid",
     "sigmoid_",
     "sign",
@@ -519,7 +523,10 @@ def _record_function(
     non_differentiable: tuple[Tensor, ...],
     saved: tuple[Tensor | None, ...],
     materialize_grads: builtins.bool,
+    grad_dtypes: tuple[_DType | None, ...] | None,
 ) -> tuple[Tensor, ...]: ...
+def _input_grad_buffers() -> tuple[Tensor | None, ...]: ...
+def _storage_version(tensor: Tensor) -> tuple[builtins.int, builtins.int] | None: ...
 def _gradient_edge(tensor: Tensor) -> tuple[Node, int, Node | None]: ...
 def _register_multi_grad_hook(
     tensors: Sequence[Tensor], fn: Callable[..., object], mode: str
@@ -532,6 +539,11 @@ class _BackwardPass: ...
 class _SavedInput:
     def __new__(cls, tensor: Tensor) -> Self: ...
     def unpack(self) -> Tensor: ...
+
+@final
+class _ChangeObservation:
+    def __new__(cls, function: Callable[[tuple[builtins.int, builtins.int]], object]) -> Self: ...
+    def end(self) -> None: ...
 
 def _backward_pass() -> _BackwardPass | None: ...
 
@@ -570,6 +582,94 @@ class _SavedTensorsHooksDisabled:
     def __new__(cls, error_message: str) -> Self: ...
     def __enter__(self) -> None: ...
     def __exit__(self, *_error: object) -> None: ...
+
+@final
+class node_creation_hook:
+    """Call a function with each new node of the autograd graph, for example to register hooks on it.
+
+    A context manager. It applies to the context that enters it, to copies of that context, and where a captured state is
+    applied. Inside another one both functions are called, first the outer one. The nodes that a backward pass with
+    `create_graph=True` or a checkpoint records are new nodes, too.
+
+    The function is called when the node has its `next_functions` and saved tensors. The node "AccumulateGrad" of a leaf is
+    new if no graph that uses the leaf exists.
+
+    Args:
+        hook: Called with each new node, an `autograd.graph.Node`. It must return None. Its exception is raised by the
+            operation, and further functions are not called. An operation in it that would create a node raises
+            RuntimeError.
+
+    Raises:
+        TypeError: `hook` is not callable.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.ones(2, requires_grad=True)
+        >>> with interlock.autograd.graph.node_creation_hook(lambda node: print(node.name())):
+        ...     y = (x * 2).sum()
+        AccumulateGrad
+        MulBackward0
+        SumBackward0
+    """
+    def __new__(cls, hook: Callable[[Node], None]) -> Self: ...
+    @property
+    def hook(self) -> Callable[[Node], None]:
+        """The function."""
+    def __enter__(self) -> None: ...
+    def __exit__(self, *_error: object) -> None: ...
+
+def queue_callback(callback: Callable[[], object]) -> None:
+    """Queue a function that is called at the end of the backward pass that runs on this thread.
+
+    A backward function or a hook calls it. The pass calls the functions in the order in which they were queued, after it
+    has computed all gradients, also those that others of them queue. A pass that fails calls none. Inside of several passes
+    the function belongs to the innermost one.
+
+    Args:
+        callback: Called without arguments. Its result is ignored. Its exception is that of the pass, and further functions
+            are not called; the gradients remain.
+
+    Raises:
+        RuntimeError: No backward pass runs on this thread.
+        TypeError: `callback` is not callable.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.autograd.graph import queue_callback
+        >>> x = interlock.ones(1, requires_grad=True)
+        >>> y = x * 2
+        >>> handle = y.register_hook(lambda gradient: queue_callback(lambda: print(x.grad)))
+        >>> y.backward()
+        tensor([2.])
+    """
+
+def set_warn_on_accumulate_grad_stream_mismatch(enabled: builtins.bool) -> None:
+    """Set whether a backward pass warns if the gradients of a leaf were computed on several streams.
+
+    A pass sums the gradients of a leaf on the stream that has computed the first of them, which then waits for the other
+    streams. The UserWarning is issued once in a process. The setting is that of the process; the default is True.
+
+    Args:
+        enabled: Whether the warning is issued.
+
+    Raises:
+        FlagTypeError: `enabled` is not a bool.
+    """
+
+def set_override_stale_capture_stream(enabled: builtins.bool) -> None:
+    """Set what a backward pass in a graph capture does with operations whose forward pass ran on another stream.
+
+    Backward functions run on the streams of their operations. If such a stream is not part of the capture, its work would
+    not be captured. With True the backward function runs on the stream that is captured, and the end of the pass does not
+    wait for streams outside of the capture. With False, the default, the pass raises GraphError for a default stream, which
+    can never be captured, and uses other streams as they are. The setting is that of the process.
+
+    Args:
+        enabled: Whether the stream that is captured is used instead.
+
+    Raises:
+        FlagTypeError: `enabled` is not a bool.
+    """
 
 @disjoint_base
 class saved_tensors_hooks:
@@ -8300,7 +8400,7 @@ def scaled_dot_product_attention(
         attn_mask: Bools, where True lets a query see a key, or floats, which are added to the scores; None for no mask.
             Broadcast to [..., heads, queries, keys]. A query that sees no key has a result of 0.
         dropout_p: 0; None means 0. Attention has no dropout here.
-        is_causal: Whether a query sees only the keys up to its own position.
+        is_causal: Whether a query sees only the keys up to its own position. Must be False with a mask.
         scale: The factor of the scores; None means `1 / sqrt(size)`.
         enable_gqa: Whether several heads of queries may share one head of keys and values, whose number then divides
             that of the queries.
@@ -8311,7 +8411,7 @@ def scaled_dot_product_attention(
     Raises:
         ShapeError: The shapes are incompatible.
         DTypeError: The dtypes differ or are not floating point.
-        ArgumentError: `dropout_p` is not 0.
+        ArgumentError: `dropout_p` is not 0, or `is_causal` is True with a mask.
         RuntimeError: No kernel can run the call; the message has the reason of each. Or the tensors are on different
             devices.
 
@@ -8863,6 +8963,9 @@ def clamp(
 ) -> Tensor:
     """Limit each element to the range from `min` to `max`. NaN is preserved, and a limit of NaN makes elements NaN.
 
+    An element that equals a limit has gradient 0 if the limits are numbers. If one is a tensor, the element and
+    the limit have half of the gradient each.
+
     Args:
         input: The tensor.
         min: The lower limit, a tensor or a number; None means no limit.
@@ -8883,6 +8986,8 @@ def clamp(
 def clamp_max(input: Tensor, max: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """Return each element, or `max` if it is larger.
 
+    An element that equals a number has gradient 0. If `max` is a tensor, both have half of the gradient each.
+
     Args:
         input: The tensor.
         max: The upper limit, a tensor or a number.
@@ -8900,6 +9005,8 @@ def clamp_max(input: Tensor, max: Tensor | _Number, *, out: Tensor | None = None
 
 def clamp_min(input: Tensor, min: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """Return each element, or `min` if it is smaller.
+
+    An element that equals a number has gradient 0. If `min` is a tensor, both have half of the gradient each.
 
     Args:
         input: The tensor.

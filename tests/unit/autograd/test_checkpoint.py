@@ -517,6 +517,54 @@ def test_other_wrong_arguments_raise() -> None:
     assert issubclass(CheckpointError, RuntimeError)
 
 
+def test_without_a_function_it_is_a_decorator() -> None:
+    block = Block()
+    for decorated in (checkpoint()(block), checkpoint(None, use_reentrant=False)(block)):
+        block.log = ""
+        check(block, decorated, Block(), "abcdabc")
+
+    @checkpoint(early_stop=False)
+    def scaled(x: Tensor, *, factor: float = 2.0) -> Tensor:
+        """Return a scaled sine."""
+        block.log += "f"
+        return x.sin() * factor
+
+    block.log = ""
+    x = leaf(0.0)
+    scaled(x, factor=3.0).backward()
+    assert x.grad is not None
+    assert (x.grad.tolist(), block.log) == ([3.0], "ff")
+    assert (scaled.__name__, scaled.__doc__) == ("scaled", "Return a scaled sine.")
+
+
+def test_decorated_methods_follow_the_modes_of_each_call() -> None:
+    class Layer:
+        calls = 0
+
+        @checkpoint(preserve_rng_state=False)
+        def forward(self, x: Tensor) -> Tensor:
+            self.calls += 1
+            return x.sin().exp()
+
+    layer, x = Layer(), leaf(0.5)
+    layer.forward(x).backward()
+    assert layer.calls == 2
+    with interlock.no_grad():
+        assert layer.forward(x).requires_grad is False
+    assert layer.calls == 3
+
+
+def test_wrong_arguments_of_the_decorator_raise() -> None:
+    with pytest.raises(ArgumentError, match=r"^checkpoint: without a function .* must be options, got a, b$"):
+        checkpoint(a=1, b=2)  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match=r"^checkpoint: function must be callable, got int"):
+        checkpoint()(3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"^checkpoint: function must be callable, got NoneType"):
+        checkpoint(None, leaf(1))  # type: ignore[call-overload]
+    with pytest.raises(ArgumentError, match="use_reentrant must be False"):
+        checkpoint(use_reentrant=True)
+
+
 def test_scopes_of_settings_are_per_thread_and_can_be_entered_again() -> None:
     block = Block()
     scope = set_checkpoint_early_stop(False)

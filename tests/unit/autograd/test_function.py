@@ -427,3 +427,217 @@ def test_tensors_passed_by_keyword_to_forward_with_ctx_have_gradients() -> None:
     assert needed == [(True, True), (True,), (True, False, False)]
     with pytest.raises(TypeError, match="unexpected keyword argument 'z'"):
         made.apply(x, z=1)
+
+
+# --- dtypes of gradients
+
+
+def grad_dtypes(forward: Callable[..., Any], use: Callable[[Any], Tensor] = lambda out: out.sum()) -> Any:
+    """Return the dtypes of the gradients that `backward` receives."""
+    received: list[Any] = []
+
+    def backward(ctx: Any, *grads: Tensor | None) -> Any:
+        received.append(tuple(grad if grad is None else grad.dtype for grad in grads))
+        return grads[0]
+
+    x = interlock.ones(2, requires_grad=True)
+    use(function(forward, backward).apply(x)).backward()
+    assert x.grad is not None
+    assert x.grad.dtype == interlock.float32
+    return received
+
+
+def declared(*dtypes: Any, results: Callable[[Tensor], Any] = lambda x: x * 2) -> Callable[..., Any]:
+    def forward(ctx: Any, x: Tensor) -> Any:
+        ctx.set_output_grad_dtype(*dtypes)
+        return results(x)
+
+    return forward
+
+
+def test_the_gradient_arrives_in_the_dtype_that_was_set() -> None:
+    half, double = interlock.float16, interlock.float64
+    assert grad_dtypes(declared(half)) == [(half,)]
+    assert grad_dtypes(declared(interlock.float32, results=lambda x: x.to(double))) == [(interlock.float32,)]
+    pair = declared(half, None, results=lambda x: (x * 2, x * 3))
+    assert grad_dtypes(pair, lambda out: (out[0] + out[1]).sum()) == [(half, interlock.float32)]
+    text = declared(half, None, results=lambda x: (x * 2, "text"))
+    assert grad_dtypes(text, lambda out: out[0].sum()) == [(half, None)]
+    zeros = declared(half, double, results=lambda x: (x * 2, x * 3))
+    assert grad_dtypes(zeros, lambda out: out[0].sum()) == [(half, double)]
+
+
+def test_none_passes_the_gradient_on_in_its_dtype() -> None:
+    to_float = function(lambda ctx, x: x.float(), lambda ctx, grad: grad)
+    undeclared = grad_dtypes(lambda ctx, x: x.half(), lambda out: to_float.apply(out).sum())
+    passed = grad_dtypes(declared(None, results=Tensor.half), lambda out: to_float.apply(out).sum())
+    both = grad_dtypes(
+        declared(None, results=Tensor.half), lambda out: to_float.apply(out).sum() + out.sum().float()
+    )
+    assert (undeclared, passed, both) == (
+        [(interlock.float16,)],
+        [(interlock.float32,)],
+        [(interlock.float32,)],
+    )
+
+
+def test_hooks_and_retained_gradients_have_the_dtype_that_was_set() -> None:
+    x = interlock.ones(2, requires_grad=True)
+    dtypes: list[Any] = []
+    out = function(declared(interlock.float64, results=Tensor.half)).apply(x)
+    out.register_hook(lambda grad: dtypes.append(grad.dtype))
+    out.grad_fn.register_prehook(lambda grads: dtypes.append(grads[0].dtype))
+    out.grad_fn.register_hook(lambda inputs, grads: dtypes.append(inputs[0].dtype))
+    out.retain_grad()
+    total = out.double().sum() + out.sum().double()
+    of_out, of_x = interlock.autograd.grad(total, (out, x), retain_graph=True)
+    assert (of_out.dtype, of_x.dtype) == (interlock.float64, interlock.float32)
+    dtypes.clear()
+    total.backward()
+    assert dtypes == [interlock.float64, interlock.float64, interlock.float32]
+    assert out.grad is not None
+    assert out.grad.dtype == interlock.float64
+
+
+def test_the_attribute_has_the_dtypes_until_the_call_is_recorded() -> None:
+    seen: list[Any] = []
+
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        seen.append(ctx.output_grad_dtypes)
+        ctx.set_output_grad_dtype(interlock.float16)
+        seen.append(ctx.output_grad_dtypes)
+        return x * 2
+
+    out = function(forward).apply(leaf(1))
+    assert seen == [None, (interlock.float16,)]
+    assert out.grad_fn.output_grad_dtypes is None
+
+
+def assigned(value: Any) -> Callable[..., Any]:
+    def forward(ctx: Any, x: Tensor) -> Any:
+        ctx.output_grad_dtypes = value
+        return x * 2
+
+    return forward
+
+
+def twice(ctx: Any, x: Tensor) -> Any:
+    ctx.set_output_grad_dtype(interlock.float16)
+    ctx.set_output_grad_dtype(interlock.float16)
+
+
+def undifferentiable(ctx: Any, x: Tensor) -> Any:
+    y = x * 2
+    ctx.mark_non_differentiable(y)
+    ctx.set_output_grad_dtype(None, interlock.float16)
+    return x * 1, y
+
+
+@pytest.mark.parametrize("records", [True, False])
+@pytest.mark.parametrize(
+    ("forward", "message"),
+    [
+        (
+            declared(interlock.float16, None),
+            "one argument must be passed for each result of forward, 1, got 2",
+        ),
+        (declared(), "one argument must be passed for each result of forward, 1, got 0"),
+        (
+            declared(interlock.int64),
+            "each argument must be a floating-point dtype or None, got interlock.int64",
+        ),
+        (declared("float"), "each argument must be a floating-point dtype or None, got str"),
+        (declared(None, interlock.half, results=lambda x: (x, "")), "the argument of result 1 must be None"),
+        (undifferentiable, "the argument of result 1 must be None, because the result has no gradient"),
+        (twice, "must be called once"),
+        (assigned([None]), "ctx.output_grad_dtypes must be a tuple, got list"),
+    ],
+)
+def test_wrong_dtypes_of_gradients_raise(forward: Callable[..., Any], message: str, records: bool) -> None:
+    with (
+        interlock.set_grad_enabled(records),
+        pytest.raises(RuntimeError, match=f"^(set_output_grad_dtype|apply): {message}"),
+    ):
+        function(forward).apply(leaf(1))
+
+
+# --- buffers of gradients
+
+
+class Tenfold(Function):
+    """Adds its gradient to the buffer of its input if there is one."""
+
+    buffers: list[Any]
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, factor: int, y: Tensor) -> Tensor:
+        return x * factor + y
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        buffer, other, of_y = ctx.input_grad_buffers
+        Tenfold.buffers.append((buffer if buffer is None else buffer.tolist(), other, of_y))
+        if buffer is None:
+            return grad * 10, None, None
+        buffer.add_(grad * 10)
+        return None, None, None
+
+
+@pytest.mark.parametrize("is_leaf", [True, False])
+@pytest.mark.parametrize("comes_last", [True, False])
+def test_backward_adds_to_the_buffer_that_later_operations_have_filled(
+    is_leaf: bool, comes_last: bool
+) -> None:
+    Tenfold.buffers = []
+    x = leaf(1)
+    y = x if is_leaf else x * 1
+    if comes_last:
+        tenfold, other = Tenfold.apply(y, 10, leaf(0)), y * 5
+    else:
+        other, tenfold = y * 5, Tenfold.apply(y, 10, leaf(0))
+    (tenfold + other).backward(retain_graph=True)
+    assert gradient(x) == [15.0]
+    assert Tenfold.buffers == [([5.0] if comes_last else None, None, None)]
+    assert interlock.autograd.grad(tenfold + other, x)[0].tolist() == [15.0]
+
+
+def test_a_buffer_that_shares_memory_is_none() -> None:
+    Tenfold.buffers = []
+    x = leaf(1)
+    y = x * 1
+    tenfold = Tenfold.apply(y, 10, leaf(0))
+    # Both operands of the sum receive one gradient.
+    (tenfold + y).backward()
+    assert Tenfold.buffers == [(None, None, None)]
+    assert gradient(x) == [11.0]
+    x.grad = interlock.ones(1, dtype=interlock.float64)
+    Tenfold.apply(x, 10, leaf(0)).backward()
+    assert Tenfold.buffers[1:] == [(None, None, None)], "the grad of a leaf is no buffer"
+
+
+def test_buffers_are_readable_only_in_the_backward_of_the_node() -> None:
+    outside = "^input_grad_buffers: must be read while the backward function of this node runs"
+    x = leaf(1)
+    out = Tenfold.apply(x, 10, leaf(0))
+    with pytest.raises(RuntimeError, match=outside):
+        out.grad_fn.input_grad_buffers  # noqa: B018
+    x.register_hook(lambda grad: out.grad_fn.input_grad_buffers)
+    with pytest.raises(RuntimeError, match=outside):
+        out.backward(retain_graph=True)
+    with pytest.raises(RuntimeError, match=outside):
+        function(lambda ctx, x: ctx.input_grad_buffers).apply(x)
+    with pytest.raises(AttributeError):
+        out.grad_fn.input_grad_buffers = 1
+    y = leaf(1)
+    out = Tenfold.apply(y, 10, leaf(0))
+    with pytest.raises(RuntimeError, match="input_grad_buffers: create_graph must be False"):
+        interlock.autograd.grad(out, y, create_graph=True)
+    with (
+        interlock.autograd.detect_anomaly(),
+        pytest.warns(UserWarning, match="TenfoldBackward failed"),
+        pytest.raises(RuntimeError, match="input_grad_buffers: anomaly mode must be off"),
+    ):
+        Tenfold.apply(y, 10, leaf(0)).backward()
+    out.grad_fn.register_hook(lambda inputs, grads: None)
+    with pytest.raises(RuntimeError, match="input_grad_buffers: the node must have no hook of register_hook"):
+        out.backward()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import interlock
@@ -141,9 +141,23 @@ def test_conditions_of_the_cpu() -> None:
     assert reason("flash", tensors((1, 2, 4, 8), (1, 2, 0, 8), (1, 2, 0, 8))) == (
         "needs queries and keys, got 4 and 0"
     )
+
+
+@pytest.mark.parametrize("kernel", ["flash", "math"])
+def test_a_mask_with_is_causal_is_an_error(kernel: str) -> None:
+    x = same_shape(1, 2, 4, 8)
     both: Any = {"attn_mask": interlock.zeros(4, 4), "is_causal": True}
-    assert reason("math", query, **both) == "needs attn_mask or is_causal, got both"
-    assert chosen(query, **both) == "flash"
+    expected = "scaled_dot_product_attention: attn_mask must be None if is_causal is True, got a tensor"
+    calls: list[Callable[[], Any]] = [
+        lambda: functional.scaled_dot_product_attention(*x, **both),
+        lambda: chosen(x, **both),
+    ]
+    with sdpa_kernel(SDPBackend.FLASH_ATTENTION if kernel == "flash" else SDPBackend.MATH):
+        for call in calls:
+            with pytest.raises(errors.ArgumentError) as raised:
+                call()
+            assert str(raised.value) == expected
+            assert isinstance(raised.value, RuntimeError)
 
 
 @pytest.mark.usefixtures("host_accessible_memory")

@@ -1,4 +1,4 @@
-"""First and second gradients at 0, NaN, infinity and ties, with the results of PyTorch 2.13."""
+"""First and second gradients at 0, NaN, infinity and ties, with the results of PyTorch 2.15."""
 
 from __future__ import annotations
 
@@ -122,6 +122,82 @@ def test_extremes_give_no_infinite_gradient_to_other_elements() -> None:
     x.max().backward(interlock.tensor(inf, dtype=interlock.float64))
     assert x.grad is not None
     same(x.grad.tolist(), [0.0, inf])
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (lambda x: x.clamp(0.0, 1.0), [0, 0, 1, 0, 0, 0]),
+        (lambda x: x.clip(0.0, 1.0), [0, 0, 1, 0, 0, 0]),
+        (lambda x: (x * 1).clamp_(0.0, 1.0), [0, 0, 1, 0, 0, 0]),
+        (lambda x: x.clamp(1.0, 1.0), [0] * 6),
+        (lambda x: x.clamp(min=0.0), [0, 0, 1, 1, 1, 0]),
+        (lambda x: x.clamp_min(0.0), [0, 0, 1, 1, 1, 0]),
+        (lambda x: (x * 1).clamp_min_(0.0), [0, 0, 1, 1, 1, 0]),
+        (lambda x: x.clamp_max(1.0), [1, 1, 1, 0, 0, 0]),
+        (lambda x: x.clamp_max(nan), [0] * 6),
+        (lambda x: x.clamp(1.0, 0.0), [0] * 6),
+    ],
+)
+def test_clamp_has_gradient_zero_at_a_number(function: Callable[[Tensor], Tensor], expected: Values) -> None:
+    same(gradients(function, leaf(-1, 0, 0.5, 1, 2, nan)), [expected])
+
+
+def test_second_gradient_of_clamp_is_zero_at_a_number() -> None:
+    same(second(lambda x: x.clamp(0.0, 1.0) ** 2, leaf(-1, 0, 0.5, 1, 2)), [0, 0, 2, 0, 0])
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ((0, 0, 0), [1, 0, 0]),
+        ((0, 0, 1), [0.5, 0.5, 0]),
+        ((1, 0, 1), [0.5, 0, 0.5]),
+        ((0, 1, 1), [0, 1, 0]),
+        ((2, 1, 1), [0, 0, 1]),
+        ((1, 2, 0), [0, 0, 1]),
+        ((1, 1, 0), [0, 0, 1]),
+        ((1, 2, 1), [0, 0, 1]),
+        ((0, 0, nan), [1, 0, 0]),
+        ((0, 1, nan), [0, 0, 0]),
+        ((2, nan, 1), [0, 0, 0]),
+        ((1, nan, 1), [1, 0, 0]),
+        ((nan, 0, 1), [1, 0, 0]),
+        ((nan, 1, 0), [1, 0, 1]),
+    ],
+)
+def test_clamp_shares_the_gradient_with_a_tensor_that_equals_the_element(
+    values: Values, expected: Values
+) -> None:
+    found = gradients(Tensor.clamp, *(leaf(value) for value in values))
+    same(found, [[each] for each in expected])
+
+
+@pytest.mark.parametrize(
+    ("name", "pairs"),
+    [
+        (
+            "clamp_min",
+            {(0, 0): (0.5, 0.5), (0, 1): (0, 1), (1, 0): (1, 0), (nan, 0): (1, 1), (0, nan): (1, 1)},
+        ),
+        (
+            "clamp_max",
+            {(0, 0): (0.5, 0.5), (0, 1): (1, 0), (1, 0): (0, 1), (nan, 0): (1, 1), (0, nan): (1, 1)},
+        ),
+        (
+            "fmax",
+            {(0, 0): (0.5, 0.5), (0, 1): (0, 1), (nan, 0): (0, 1), (0, nan): (1, 0), (nan, nan): (1, 0)},
+        ),
+        (
+            "fmin",
+            {(0, 0): (0.5, 0.5), (0, 1): (1, 0), (nan, 0): (0, 1), (0, nan): (1, 0), (nan, nan): (1, 0)},
+        ),
+    ],
+)
+def test_equal_tensors_share_the_gradient(name: str, pairs: dict[Values, Values]) -> None:
+    for values, expected in pairs.items():
+        found = gradients(getattr(Tensor, name), *(leaf(value) for value in values))
+        same(found, [[each] for each in expected])
 
 
 def test_mean_of_nothing_has_a_finite_second_gradient() -> None:

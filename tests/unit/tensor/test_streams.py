@@ -6,11 +6,13 @@ import gc
 import random
 import threading
 import weakref
+from collections.abc import Iterator
 
 import interlock
 import pytest
-from interlock import Stream, accelerator, errors
+from interlock import Stream, Tensor, accelerator, errors
 from interlock.accelerator import Graph
+from interlock.autograd import graph
 
 from tests.helpers.gate import Gate
 from tests.helpers.subprocess import eval_program
@@ -63,6 +65,14 @@ def test_two_streams_are_ordered_by_wait_stream(devices: tuple[str, ...], gate: 
         assert z.tolist() == [3.0] * 3
 
 
+@pytest.fixture
+def no_warning_of_streams() -> Iterator[None]:
+    graph.set_warn_on_accumulate_grad_stream_mismatch(False)
+    yield
+    graph.set_warn_on_accumulate_grad_stream_mismatch(True)
+
+
+@pytest.mark.usefixtures("no_warning_of_streams")
 def test_backward_pass_follows_the_streams_of_the_forward_pass(devices: tuple[str, ...], gate: Gate) -> None:
     own, side = accelerator.current_stream(devices[0]), Stream(devices[0])
     x = interlock.tensor([1.0, 2.0], device=devices[0], requires_grad=True)
@@ -79,6 +89,64 @@ def test_backward_pass_follows_the_streams_of_the_forward_pass(devices: tuple[st
     total = x.grad.sum()
     gate.open()
     assert (x.grad.tolist(), total.item()) == ([7.0, 9.0], 16.0)
+
+
+def test_gradients_of_a_leaf_from_several_streams_warn_once(driver: str) -> None:
+    messages = eval_program("tensor.gradient_streams.gradients_from_several_streams", driver)
+    assert [len(each) for each in messages] == [0, 1, 0]
+    assert messages[1][0].startswith("backward: the gradients of a leaf were computed on several streams")
+    for value in (1, None):
+        with pytest.raises(errors.FlagTypeError, match="mismatch: enabled must be a bool, got"):
+            graph.set_warn_on_accumulate_grad_stream_mismatch(value)  # type: ignore[arg-type]
+        with pytest.raises(errors.FlagTypeError, match="stream: enabled must be a bool, got"):
+            graph.set_override_stale_capture_stream(value)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def override_of_stale_streams() -> Iterator[None]:
+    graph.set_override_stale_capture_stream(True)
+    yield
+    graph.set_override_stale_capture_stream(False)
+
+
+def captured_backward(device: str, forward: Stream) -> tuple[Tensor, Graph, Stream]:
+    """Capture a backward pass of operations that ran outside of the capture, and return the leaf."""
+    with forward:
+        x = interlock.tensor([1.0, 2.0], device=device, requires_grad=True)
+        y = (x * x).sum()
+    accelerator.synchronize(device)
+    stream, captured = Stream(device), Graph()
+    with stream, captured:
+        y.backward()
+    return x, captured, stream
+
+
+def check_replay(x: Tensor, captured: Graph, stream: Stream) -> None:
+    with stream:
+        captured.replay()
+    stream.synchronize()
+    assert x.grad is not None
+    assert x.grad.tolist() == [2.0, 4.0]
+
+
+def test_a_captured_backward_pass_refuses_operations_of_the_default_stream(devices: tuple[str, ...]) -> None:
+    expected = r"^SumBackward0: its stream is a default stream, which would invalidate the graph"
+    with pytest.raises(errors.GraphError, match=expected):
+        captured_backward(devices[0], accelerator.current_stream(devices[0]))
+    check_replay(*captured_backward(devices[0], Stream(devices[0])))
+
+
+@pytest.mark.usefixtures("override_of_stale_streams")
+@pytest.mark.parametrize("uses_default", [True, False])
+def test_a_captured_backward_pass_may_run_on_the_captured_stream(
+    devices: tuple[str, ...], uses_default: bool
+) -> None:
+    forward = accelerator.current_stream(devices[0]) if uses_default else Stream(devices[0])
+    check_replay(*captured_backward(devices[0], forward))
+    x = interlock.ones(2, device=devices[0], requires_grad=True)
+    (x * x).sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [2.0, 2.0]
 
 
 def test_grad_results_can_be_used_without_synchronization(devices: tuple[str, ...], gate: Gate) -> None:

@@ -5,6 +5,7 @@ mod context;
 mod eager_write;
 mod guard;
 mod mode;
+mod node_creation_hook;
 mod saved_tensor_hooks;
 
 pub use change::{ModeChange, on_change};
@@ -12,6 +13,9 @@ pub use context::{ModeContext, ModeKind};
 pub use guard::{enable_grad, inference_mode, no_grad, scope_barrier, set_grad_enabled};
 pub use mode::Mode;
 pub(crate) use mode::inference as inference_bits;
+pub use node_creation_hook::{
+    NodeCreationHookContext, node_creation_hooks, own_creation_hooks_of, visit_own_creation_hooks,
+};
 pub use saved_tensor_hooks::{
     SavedTensorHooksContext, SavedTensorHooksDisabledContext, check_saved_tensor_hooks_enabled, own_hooks_of,
     saved_tensor_hooks, visit_own_hooks,

@@ -48,6 +48,12 @@ impl CapturedSlots {
         Slots::own_saved_tensor_hooks(self.0.merged.get()?).filter(|_| Arc::strong_count(&self.0) == 1)
     }
 
+    /// Returns the hooks of the creation of nodes that no other slots, layer or captured state shares.
+    pub(super) fn own_node_creation_hooks(&self) -> impl Iterator<Item = &Arc<dyn Any + Send + Sync>> {
+        let merged = self.0.merged.get().filter(|_| Arc::strong_count(&self.0) == 1);
+        merged.into_iter().flat_map(|slots| Slots::own_node_creation_hooks(slots))
+    }
+
     #[cfg(test)]
     pub(super) fn are_merged(&self) -> bool {
         self.0.merged.get().is_some()

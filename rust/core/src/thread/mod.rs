@@ -72,7 +72,7 @@ pub(crate) use reads::{
     mode_word, scoped_flag, scoped_tree, this_thread,
 };
 pub use scope::{Scope, ScopeBarrier, ScopeGuard};
-pub(crate) use scope::{recording, saved_tensor_hooks};
+pub(crate) use scope::{node_creation_hooks, recording, saved_tensor_hooks};
 pub(crate) use slots::Slots;
 pub(crate) use state::State;
 pub use task::{TaskState, WithState};

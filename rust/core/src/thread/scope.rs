@@ -582,6 +582,11 @@ pub(crate) fn saved_tensor_hooks() -> Option<Arc<dyn Any + Send + Sync>> {
     reads::read(|view| view.saved_tensor_hooks())
 }
 
+/// Returns the hooks of the creation of nodes of all active layers, outermost first.
+pub(crate) fn node_creation_hooks() -> Vec<Arc<dyn Any + Send + Sync>> {
+    reads::read(|view| Some(view.node_creation_hooks())).unwrap_or_default()
+}
+
 // Tracing, for `INTERLOCK_DEBUG=1`
 
 impl Scope {

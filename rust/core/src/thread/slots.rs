@@ -28,6 +28,8 @@ pub(super) struct Objects {
     recording: Object,
     /// The hooks of saved tensors, for `autograd` of `interlock-tensor`.
     saved_tensor_hooks: Object,
+    /// The hooks of the creation of nodes, innermost first: unlike other objects, those of all layers are active.
+    node_creation_hooks: Vec<Arc<dyn Any + Send + Sync>>,
 }
 
 impl Slots {
@@ -51,6 +53,11 @@ impl Slots {
         Slots::of_objects(Objects { saved_tensor_hooks: Some(hooks), ..Objects::default() })
     }
 
+    /// Returns slots that decide only one hook of the creation of nodes.
+    pub(crate) fn of_node_creation_hook(hook: Arc<dyn Any + Send + Sync>) -> Arc<Self> {
+        Slots::of_objects(Objects { node_creation_hooks: vec![hook], ..Objects::default() })
+    }
+
     fn of_objects(objects: Objects) -> Arc<Self> {
         Arc::new(Slots { objects: Some(Arc::new(objects)), ..Slots::default() })
     }
@@ -70,6 +77,21 @@ impl Slots {
         let objects = this.objects.as_ref().filter(|objects| Arc::strong_count(objects) == 1)?;
         let hooks = objects.saved_tensor_hooks.as_ref()?;
         (Arc::strong_count(this) == 1 && Arc::strong_count(hooks) == 1).then_some(hooks)
+    }
+
+    /// Returns the hooks of the creation of nodes, innermost first.
+    pub(super) fn node_creation_hooks(&self) -> &[Arc<dyn Any + Send + Sync>] {
+        self.objects.as_ref().map_or(&[], |objects| &objects.node_creation_hooks)
+    }
+
+    /// Returns the hooks of the creation of nodes that no other slots, layer or captured state shares.
+    pub(crate) fn own_node_creation_hooks(
+        this: &Arc<Self>,
+    ) -> impl Iterator<Item = &Arc<dyn Any + Send + Sync>> {
+        let objects = this.objects.as_ref().filter(|objects| Arc::strong_count(objects) == 1);
+        let objects = objects.filter(|_| Arc::strong_count(this) == 1);
+        let hooks = objects.map_or(&[][..], |objects| &objects.node_creation_hooks);
+        hooks.iter().filter(|hook| Arc::strong_count(hook) == 1)
     }
 
     /// Returns opaque slots that name nothing.
@@ -119,5 +141,6 @@ impl Objects {
                 object.clone_from(below);
             }
         }
+        self.node_creation_hooks.extend_from_slice(&below.node_creation_hooks);
     }
 }

@@ -69,6 +69,11 @@ impl ThreadState {
         self.slots.own_saved_tensor_hooks()
     }
 
+    /// Returns the hooks of the creation of nodes that no other slots, layer or captured state shares.
+    pub(crate) fn own_node_creation_hooks(&self) -> impl Iterator<Item = &Arc<dyn Any + Send + Sync>> {
+        self.slots.own_node_creation_hooks()
+    }
+
     /// Returns this state with other modes.
     pub(crate) fn with_modes(self, modes: Masked<u8>) -> Self {
         ThreadState { modes: modes.applied_to(self.modes), ..self }

@@ -167,6 +167,14 @@ impl<'a> View<'a> {
         self.visible().find_map(|slots| slots.saved_tensor_hooks())
     }
 
+    /// Returns the hooks of the creation of nodes of all layers, outermost first.
+    pub(super) fn node_creation_hooks(self) -> Vec<Arc<dyn Any + Send + Sync>> {
+        let mut hooks: Vec<_> =
+            self.visible().flat_map(|slots| slots.node_creation_hooks()).cloned().collect();
+        hooks.reverse();
+        hooks
+    }
+
     pub(super) fn stream(self, index: DeviceIndex) -> Option<&'a Arc<dyn StreamSlot>> {
         self.visible().find_map(|slots| slots.devices.stream(index))
     }

@@ -113,7 +113,7 @@ fn explain(
 ///     attn_mask: Bools, where True lets a query see a key, or floats, which are added to the scores; None for no mask.
 ///         Broadcast to [..., heads, queries, keys]. A query that sees no key has a result of 0.
 ///     dropout_p: 0; None means 0. Attention has no dropout here.
-///     is_causal: Whether a query sees only the keys up to its own position.
+///     is_causal: Whether a query sees only the keys up to its own position. Must be False with a mask.
 ///     scale: The factor of the scores; None means `1 / sqrt(size)`.
 ///     enable_gqa: Whether several heads of queries may share one head of keys and values, whose number then divides
 ///         that of the queries.
@@ -124,7 +124,7 @@ fn explain(
 /// Raises:
 ///     ShapeError: The shapes are incompatible.
 ///     DTypeError: The dtypes differ or are not floating point.
-///     ArgumentError: `dropout_p` is not 0.
+///     ArgumentError: `dropout_p` is not 0, or `is_causal` is True with a mask.
 ///     RuntimeError: No kernel can run the call; the message has the reason of each. Or the tensors are on different
 ///         devices.
 ///

@@ -38,7 +38,7 @@ fn with_message(py: Python<'_>, error: &Error, message: String) -> PyErr {
         Error::OutOfBounds { .. } | Error::PackHook { .. } | Error::Value { .. } => {
             new_exception(py, "ArgumentError", message)
         }
-        Error::Capturing { .. } => new_exception(py, "GraphError", message),
+        Error::Capturing { .. } | Error::StaleStream { .. } => new_exception(py, "GraphError", message),
         Error::GraphFreed { .. } => new_exception(py, "GraphFreedError", message),
         Error::Dimension { .. }
         | Error::Index { .. }

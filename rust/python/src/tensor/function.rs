@@ -2,19 +2,21 @@
 
 use std::sync::Arc;
 
-use interlock_tensor::autograd::{CustomFunction, CustomRecord, NextFunction, record};
+use interlock_tensor::autograd::{
+    self as core, CustomFunction, CustomRecord, GradDType, NextFunction, record,
+};
 use interlock_tensor::{Result, Tensor as CoreTensor};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use pyo3::{PyTraverseError, PyVisit};
 
-use super::args::extract_tensor;
+use super::args::{extract_required_dtype, extract_tensor};
 use super::identity::{remember_tensor, tensor_object};
 use super::node::Node;
 use super::program::{call_program, optional_gradients, optional_tensor, tuple_of};
 use super::{Tensor, fallible_alloc};
 use crate::deferred_drop::DeferredDrop;
-use crate::detach::call;
+use crate::detach::{attach, call};
 use crate::errors::{IntoPyResult, new_type_error};
 use crate::switches::extract_as;
 
@@ -83,6 +85,14 @@ impl CustomFunction for FunctionBackward {
     fn materialize_grads(&self) -> bool {
         self.materialize_grads
     }
+
+    fn recorded(&self, node: &Arc<core::Node>) {
+        attach(|py| {
+            if let Ok(ctx) = self.ctx.bind(py).cast::<FunctionNode>() {
+                ctx.as_super().get().set_recorded(node);
+            }
+        });
+    }
 }
 
 /// Returns the tuple of an attribute of `ctx`.
@@ -92,6 +102,18 @@ fn attribute<'a, 'py>(name: &str, given: &'a Bound<'py, PyAny>) -> PyResult<&'a 
 
 fn tensors(what: &str, given: &Bound<'_, PyTuple>) -> PyResult<Vec<CoreTensor>> {
     given.iter().map(|item| extract_tensor(what, &item)).collect()
+}
+
+/// Extracts the dtype of the gradient of each result.
+fn extract_grad_dtypes(given: &Bound<'_, PyAny>) -> PyResult<Vec<GradDType>> {
+    let given: Bound<'_, PyTuple> = extract_as("_record_function: grad_dtypes", "a tuple or None", given)?;
+    let dtypes = given.iter().map(|dtype| {
+        if dtype.is_none() {
+            return Ok(GradDType::Any);
+        }
+        extract_required_dtype("set_output_grad_dtype", &dtype).map(GradDType::As)
+    });
+    dtypes.collect()
 }
 
 /// Record a call of `autograd.Function` and return its results with their history.
@@ -105,6 +127,8 @@ fn tensors(what: &str, given: &Bound<'_, PyTuple>) -> PyResult<Vec<CoreTensor>> 
 ///     non_differentiable: The results without a gradient.
 ///     saved: The tensors to save, and None.
 ///     materialize_grads: Whether zeros are passed to `backward` for results without a gradient.
+///     grad_dtypes: For each of the results the dtype of its gradient, None for that which the gradient has. None for
+///         those of the results.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)] // called from one place
 fn _record_function<'py>(
@@ -116,6 +140,7 @@ fn _record_function<'py>(
     non_differentiable: &Bound<'py, PyAny>,
     saved: &Bound<'py, PyAny>,
     materialize_grads: &Bound<'py, PyAny>,
+    grad_dtypes: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyTuple>> {
     let py = ctx.py();
     let ctx: Bound<'_, FunctionNode> = extract_as("_record_function: ctx", "a node of a Function", ctx)?;
@@ -136,6 +161,7 @@ fn _record_function<'py>(
     };
     let what = "save_for_backward: the tensors";
     let saved: Vec<_> = saved.iter().map(|item| optional_tensor(what, &item)).collect::<PyResult<_>>()?;
+    let grad_dtypes = grad_dtypes.map_or_else(|| Ok(Vec::new()), extract_grad_dtypes)?;
     let call = CustomRecord {
         name,
         inputs: &tensors("apply: the inputs", &inputs)?,
@@ -143,12 +169,10 @@ fn _record_function<'py>(
         dirty: &tensors("mark_dirty: the tensors", dirty)?,
         non_differentiable: &tensors("mark_non_differentiable: the tensors", non_differentiable)?,
         saved: &saved,
+        grad_dtypes: &grad_dtypes,
     };
     let function = FunctionBackward { ctx: DeferredDrop::new(ctx.clone().into_any()), materialize_grads };
     let forward = record(&call, Arc::new(function)).into_py_result(py)?;
-    if let Some(node) = &forward.node {
-        ctx.as_super().get().set_recorded(node);
-    }
     let results = forward.results.iter().map(|result| Ok(tensor_object(py, result)?.into_any()));
     fallible_alloc::try_tuple(py, results)
 }

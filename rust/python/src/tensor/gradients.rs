@@ -12,7 +12,7 @@ use pyo3::types::PyTuple;
 
 use super::args::{OptionalArg, try_iter_arg};
 use super::node::try_extract_edge;
-use super::{Tensor, fallible_alloc};
+use super::{Tensor, fallible_alloc, op_warnings};
 use crate::errors::{IntoPyResult, new_type_error};
 use crate::{shutdown, switches};
 
@@ -208,11 +208,12 @@ fn run_backward(
     if create_graph {
         PyErr::warn(py, &py.get_type::<PyUserWarning>(), REFERENCE_CYCLE, 1)?;
     }
-    detach(py, || {
+    let done = detach(py, || {
         let request = BackwardArgs { outputs: &outputs, gradients: &gradients, retain_graph, create_graph };
         core::backward(&request, inputs.as_deref())
-    })
-    .into_py_result(py)
+    });
+    op_warnings::issue(py)?;
+    done.into_py_result(py)
 }
 
 /// Return the gradients of `outputs` with respect to `inputs`, without accumulating in any `grad`.
@@ -275,6 +276,7 @@ fn grad<'py>(
         let request = BackwardArgs { outputs: &outputs, gradients: &gradients, retain_graph, create_graph };
         core::grad(&request, &inputs, allow_unused)
     });
+    op_warnings::issue(py)?;
     let found = found.into_py_result(py)?.into_iter().zip(&inputs).map(|(gradient, input)| {
         let gradient = match gradient {
             None if materialize_grads => Some(zeros(py, input, create_graph)?),

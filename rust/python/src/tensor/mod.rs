@@ -27,6 +27,7 @@ mod from_data;
 mod function;
 mod generator;
 mod gradients;
+mod graph;
 mod hooks;
 mod identity;
 mod index_functions;
@@ -114,6 +115,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     )?;
     hooks::register(&module)?;
     node::register(&module)?;
+    graph::register(&module)?;
     checkpoint::register(&module)?;
     generator::register(&module)?;
     function::register(&module)?;

@@ -70,13 +70,6 @@ impl Node {
     }
 }
 
-fn name_of(node: &NextFunction) -> &str {
-    match node {
-        NextFunction::Node(node) => node.name(),
-        NextFunction::Leaf(_) => "AccumulateGrad",
-    }
-}
-
 /// Returns the Python object of a node: for a call of `autograd.Function` its `ctx`.
 pub(super) fn grad_fn_object(py: Python<'_>, node: Arc<core::Node>) -> PyResult<Bound<'_, PyAny>> {
     let function = node.custom_function().map(|function| &**function as &dyn std::any::Any);
@@ -86,7 +79,7 @@ pub(super) fn grad_fn_object(py: Python<'_>, node: Arc<core::Node>) -> PyResult<
     }
 }
 
-fn next_object(py: Python<'_>, next: NextFunction) -> PyResult<Bound<'_, PyAny>> {
+pub(super) fn next_object(py: Python<'_>, next: NextFunction) -> PyResult<Bound<'_, PyAny>> {
     match next {
         NextFunction::Node(node) => grad_fn_object(py, node),
         leaf => node_object(py, leaf),
@@ -106,7 +99,7 @@ impl Node {
     ///     'MulBackward0'
     fn name(slf: &Bound<'_, Self>) -> PyResult<String> {
         match slf.get().try_get() {
-            Some(node) => Ok(name_of(&node).to_owned()),
+            Some(node) => Ok(node.name().to_owned()),
             // A call of a function that no tensor refers to any more.
             None => Ok(slf.get_type().name()?.to_string()),
         }
@@ -137,7 +130,7 @@ impl Node {
     fn variable<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, Tensor>> {
         match self.get()? {
             NextFunction::Leaf(leaf) => tensor_object(py, &leaf),
-            node => Err(PyAttributeError::new_err(format!("{} has no attribute 'variable'", name_of(&node)))),
+            node => Err(PyAttributeError::new_err(format!("{} has no attribute 'variable'", node.name()))),
         }
     }
 

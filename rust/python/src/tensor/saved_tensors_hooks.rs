@@ -8,7 +8,8 @@ use interlock::autograd::{
 };
 use interlock::state::ThreadState as CoreThreadState;
 use interlock_tensor::autograd::{
-    PackedTensor, SavedTensorHooks, own_hooks_of, saved_tensor_hooks_context, visit_own_hooks,
+    PackedTensor, SavedTensorHooks, own_hooks_of, saved_tensor_hooks_context, visit_own_creation_hooks,
+    visit_own_creation_hooks_of, visit_own_hooks,
 };
 use interlock_tensor::{Result, Tensor as CoreTensor};
 use once_cell::race::OnceBox;
@@ -19,6 +20,7 @@ use pyo3::{PyTraverseError, PyVisit};
 
 use super::Tensor;
 use super::args::extract_tensor;
+use super::graph::CreationHook;
 use super::program::call_program;
 use crate::context::{OwningState, traverse_scope};
 use crate::deferred_drop::{Clearable, DeferredDrop};
@@ -85,9 +87,22 @@ pub(crate) fn traverse_hooks(
 ) -> std::result::Result<(), PyTraverseError> {
     let traverse = || {
         let hooks = own_hooks_of(state).and_then(|hooks| hooks.downcast_ref::<Functions>());
-        hooks.map_or(Ok(()), |hooks| hooks.traverse(visit))
+        let mut result = hooks.map_or(Ok(()), |hooks| hooks.traverse(visit));
+        visit_own_creation_hooks_of(state, |hook| visit_creation_hook(hook, visit, &mut result));
+        result
     };
     traverse::traverse(traverse).unwrap_or(Ok(()))
+}
+
+/// Visits a hook of the creation of nodes, unless a visit has failed before.
+fn visit_creation_hook(
+    hook: &dyn Any,
+    visit: &PyVisit<'_>,
+    result: &mut std::result::Result<(), PyTraverseError>,
+) {
+    if let (Ok(()), Some(hook)) = (&result, hook.downcast_ref::<CreationHook>()) {
+        *result = hook.traverse(visit);
+    }
 }
 
 #[pymethods]
@@ -101,6 +116,8 @@ impl OwningState {
             }
         };
         traverse::traverse(|| visit_own_hooks(&self.0, visit_hooks));
+        let visit_hook = |hook: &dyn Any| visit_creation_hook(hook, &visit, &mut result);
+        traverse::traverse(|| visit_own_creation_hooks(&self.0, visit_hook));
         result
     }
 }

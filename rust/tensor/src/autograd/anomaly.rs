@@ -19,6 +19,11 @@ pub fn set_forward_stack_provider(provider: Provider) {
     let _ = PROVIDER.set(Box::new(provider));
 }
 
+/// Returns whether anomaly mode is on.
+pub(super) fn is_enabled() -> bool {
+    Mode::Anomaly.is_on()
+}
+
 /// Returns the current stack of the program if anomaly mode is on.
 #[inline]
 pub(super) fn forward_stack() -> Option<Arc<ForwardStack>> {

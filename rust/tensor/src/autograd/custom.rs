@@ -1,15 +1,17 @@
 //! Recording of functions of the program: PyTorch's `autograd.Function`.
 
 use std::any::Any;
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use super::edge::Edge;
-use super::node::{BackwardFn, Node, ResultKind};
+use super::node::{BackwardFn, Gradients, Node, ResultKind};
+use super::node_creation_hook::created_node;
 use super::saved_tensor::{SavedTensor, SavedValue};
 use super::views::set_grad_fn;
 use super::{GradFn, is_recording};
 use crate::fallible_alloc::{check_memory, try_with_capacity};
-use crate::{Error, Result, Tensor};
+use crate::{DType, Error, Result, Tensor};
 
 /// The backward function of an operation that the program defines.
 ///
@@ -46,6 +48,85 @@ pub trait CustomFunction: Any + Send + Sync {
     fn materialize_grads(&self) -> bool {
         true
     }
+
+    /// Called with the node of the call before hooks of the creation of nodes.
+    fn recorded(&self, _node: &Arc<Node>) {}
+}
+
+/// The type in which the gradient of a result arrives at the backward function.
+///
+/// ```
+/// use std::sync::Arc;
+/// use interlock_tensor::autograd::{CustomFunction, CustomRecord, GradDType, record};
+/// use interlock_tensor::{DType, Result, Tensor};
+///
+/// /// Checks the type of the gradient.
+/// struct Precise;
+/// impl CustomFunction for Precise {
+///     fn backward(&self, gradients: Vec<Option<Tensor>>) -> Result<Vec<Option<Tensor>>> {
+///         assert!(gradients.iter().flatten().all(|gradient| gradient.dtype() == DType::Float64));
+///         Ok(gradients)
+///     }
+/// }
+///
+/// let leaf = Tensor::from_slice(&[3.0f32], &[1])?;
+/// leaf.set_requires_grad(true)?;
+/// let (inputs, results) = ([leaf.clone()], [leaf.detach()]);
+/// let dtypes = [GradDType::As(DType::Float64)];
+/// let call = CustomRecord { grad_dtypes: &dtypes, ..CustomRecord::new("Precise", &inputs, &results) };
+/// record(&call, Arc::new(Precise))?.results[0].backward()?;
+/// assert_eq!(leaf.grad().map(|gradient| gradient.dtype()), Some(DType::Float32));
+/// # Ok::<(), interlock_tensor::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum GradDType {
+    /// The type of the result.
+    #[default]
+    OfResult,
+    /// This type.
+    As(DType),
+    /// The type that the gradient has.
+    Any,
+}
+
+/// The gradients of the inputs of a running backward function that other nodes have contributed so far, or the reason why
+/// they are not available.
+pub(super) type GradBuffers = std::result::Result<Gradients, &'static str>;
+
+thread_local! {
+    /// For each backward function of the program that runs on this thread, from the outermost.
+    static GRAD_BUFFERS: RefCell<Vec<GradBuffers>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The buffers of a backward function, until it is dropped.
+pub(super) struct ProvidedGradBuffers(());
+
+/// Provides the buffers of the backward function that is about to run on this thread.
+pub(super) fn provide_grad_buffers(buffers: GradBuffers) -> ProvidedGradBuffers {
+    GRAD_BUFFERS.with_borrow_mut(|all| all.push(buffers));
+    ProvidedGradBuffers(())
+}
+
+impl Drop for ProvidedGradBuffers {
+    fn drop(&mut self) {
+        let buffers = GRAD_BUFFERS.with_borrow_mut(Vec::pop);
+        // After the borrow: the drop may run code of the program.
+        drop(buffers);
+    }
+}
+
+/// Returns for each input of the backward function of the program that runs on this thread the sum of the gradients that
+/// other nodes of the pass have contributed so far: PyTorch's `input_grad_buffers`. The function may add its own gradient
+/// to such a sum in place, and return `None` for the input. `None` for an input without a contribution, and where the sum
+/// shares memory with another tensor.
+///
+/// # Errors
+/// Fails outside of a backward function, in a pass that is recorded, in anomaly mode, and for a node with a hook that
+/// receives the gradients of its inputs.
+pub fn input_grad_buffers() -> Result<Gradients> {
+    let found = GRAD_BUFFERS.with_borrow(|all| all.last().cloned());
+    let reason = "must be read while the backward function of this node runs";
+    found.unwrap_or(Err(reason)).map_err(|reason| Error::GradBuffers { reason })
 }
 
 /// A call of a function of the program, after its forward computation.
@@ -72,6 +153,8 @@ pub struct CustomRecord<'a> {
     pub non_differentiable: &'a [Tensor],
     /// The tensors to save for the backward pass.
     pub saved: &'a [Option<Tensor>],
+    /// The type of the gradient of each result. Empty if each is that of the result.
+    pub grad_dtypes: &'a [GradDType],
 }
 
 impl<'a> CustomRecord<'a> {
@@ -84,6 +167,7 @@ impl<'a> CustomRecord<'a> {
             dirty: &[],
             non_differentiable: &[],
             saved: &[],
+            grad_dtypes: &[],
         }
     }
 }
@@ -144,6 +228,7 @@ pub fn record(call: &CustomRecord<'_>, function: Arc<dyn CustomFunction>) -> Res
     let mut node =
         Node::new(call.name.clone().into(), edges, first, Vec::new(), BackwardFn::Custom(function));
     node.set_more_results(results.iter().skip(1).map(ResultKind::of).collect());
+    node.set_grad_dtypes(call.grad_dtypes);
     let node = Arc::new(node);
     let position = |tensor: &Tensor| call.results.iter().position(|result| result.is(tensor));
     let mut saved = try_with_capacity(call.saved.len())?;
@@ -162,6 +247,10 @@ pub fn record(call: &CustomRecord<'_>, function: Arc<dyn CustomFunction>) -> Res
             set_grad_fn(result, GradFn { node: node.clone(), output });
         }
     }
+    if let Some(function) = node.custom_function() {
+        function.recorded(&node);
+    }
+    created_node(&node)?;
     Ok(ForwardResult { results, node: Some(node) })
 }
 

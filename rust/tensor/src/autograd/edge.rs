@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use interlock::accelerator::{Device, Stream};
+use interlock::accelerator::Device;
 
+use super::custom::GradDType;
 use super::hooks::{GradientKind, HookHandle, NodePostHook, NodePreHook};
-use super::{GradFn, Node};
+use super::{AccumulateGrad, GradFn, Node};
 use crate::{DType, Error, Result, Tensor, ops};
 
 /// The edges of a node, one per input. `None` for inputs without a gradient.
@@ -15,7 +16,7 @@ pub(crate) type Edges = Vec<Option<Edge>>;
 #[derive(Clone)]
 pub(crate) enum Edge {
     /// A leaf, which accumulates the gradient.
-    Leaf(Tensor),
+    Leaf(AccumulateGrad),
     /// A result of a node.
     Node(GradFn),
 }
@@ -39,13 +40,16 @@ impl Edge {
         }
     }
 
-    /// Returns the destination of the gradient of `tensor`, if it has one.
+    /// Returns the destination of the gradient of `tensor`, if it has one. Creates the node of a leaf.
     pub fn of(tensor: &Tensor) -> Result<Option<Self>> {
-        Ok(match super::grad_fn(tensor)? {
-            Some(grad_fn) => Some(Edge::Node(grad_fn)),
+        match super::grad_fn(tensor)? {
+            Some(grad_fn) => Ok(Some(Edge::Node(grad_fn))),
             // A view without recorded history accumulates no gradient, even if its base requires grad.
-            None => tensor.meta().requires_grad.then(|| Edge::Leaf(tensor.clone())),
-        })
+            None if is_leaf_with_grad(tensor) => {
+                AccumulateGrad::of(tensor).map(|leaf| Some(Edge::Leaf(leaf)))
+            }
+            None => Ok(None),
+        }
     }
 
     pub fn shape(&self) -> &[usize] {
@@ -59,6 +63,13 @@ impl Edge {
         match self {
             Edge::Leaf(tensor) => tensor.dtype(),
             Edge::Node(grad_fn) => grad_fn.result().dtype,
+        }
+    }
+
+    fn grad_dtype(&self) -> GradDType {
+        match self {
+            Edge::Leaf(_) => GradDType::OfResult,
+            Edge::Node(grad_fn) => grad_fn.result().grad_dtype,
         }
     }
 
@@ -76,17 +87,19 @@ impl Edge {
 
     /// Converts a gradient to the shape, type and device of the tensor that it belongs to.
     pub fn convert(&self, gradient: &Tensor) -> Result<Tensor> {
-        let gradient = ops::sum_to(gradient, self.shape())?.cast(self.dtype())?;
+        let gradient = ops::sum_to(gradient, self.shape())?;
+        let gradient = match self.grad_dtype() {
+            GradDType::OfResult => gradient.cast(self.dtype())?,
+            GradDType::As(dtype) => gradient.cast(dtype)?,
+            GradDType::Any => gradient,
+        };
         ops::to_device(self.device(), gradient)
     }
+}
 
-    /// Returns the stream on which the gradients are accumulated, if it is determined already.
-    pub fn stream(&self) -> Option<&Stream> {
-        match self {
-            Edge::Leaf(_) => None,
-            Edge::Node(grad_fn) => grad_fn.node.stream.as_ref(),
-        }
-    }
+/// Returns whether a tensor without a node accumulates gradients.
+pub(super) fn is_leaf_with_grad(tensor: &Tensor) -> bool {
+    tensor.meta().requires_grad
 }
 
 /// The place in the graph where the gradient of a tensor is computed: PyTorch's `GradientEdge`. It keeps the graph alive,
@@ -114,7 +127,10 @@ pub struct GradientEdge(Edge);
 impl GradientEdge {
     /// Returns the edge of a tensor that requires grad.
     pub fn of(tensor: &Tensor) -> Result<Self> {
-        super::engine::target("get_gradient_edge", tensor).map(GradientEdge)
+        match Edge::of(tensor)? {
+            Some(edge) => Ok(GradientEdge(edge)),
+            None => super::engine::target("get_gradient_edge", tensor).map(GradientEdge),
+        }
     }
 
     /// Returns the edge of a result of a node, or of a leaf.
@@ -246,11 +262,19 @@ pub(super) mod private {
 pub enum NextFunction {
     /// The node of the operation that computed the input.
     Node(Arc<Node>),
-    /// A leaf, whose [`grad`](Tensor::grad) accumulates the gradient.
-    Leaf(Tensor),
+    /// The node of a leaf, whose [`grad`](Tensor::grad) accumulates the gradient.
+    Leaf(AccumulateGrad),
 }
 
 impl NextFunction {
+    /// Returns the name of the node, "AccumulateGrad" for a leaf.
+    pub fn name(&self) -> &str {
+        match self {
+            NextFunction::Node(node) => node.name(),
+            NextFunction::Leaf(_) => "AccumulateGrad",
+        }
+    }
+
     /// Registers a hook that is called before the backward function, or before a leaf accumulates its gradient.
     pub fn register_prehook(&self, hook: Arc<dyn NodePreHook>) -> HookHandle {
         match self {

@@ -8,13 +8,15 @@ use std::sync::Arc;
 use interlock::accelerator::Stream;
 use interlock::autograd::{scope_barrier, set_grad_enabled};
 
+use super::custom::GradBuffers;
+use super::edge::is_leaf_with_grad;
 use super::edge::private::Source;
 use super::edge::{Differentiable, Edge, EdgeKey};
 use super::hooks::{GradientKind, HookCalls, calls_of};
 use super::multi_grad::{self, MultiGradCalls};
-use super::node::{Gradients, Node};
+use super::node::{Gradients, Node, NodeCall};
 use super::stream_sync::StreamSync;
-use super::{GradFn, anomaly, nesting, without_history};
+use super::{AccumulateGrad, GradFn, anomaly, nesting, without_history};
 use crate::error::Tuple;
 use crate::fallible_alloc::{oom_error, try_collect, try_from_elem, try_push, try_with_capacity};
 use crate::fork_rwlock::{LockRequest, RawForkRwLock, with_locks};
@@ -88,10 +90,12 @@ fn targets<T: Differentiable>(op: &'static str, inputs: &[T]) -> Result<Vec<Edge
 
 /// Returns the edge of a tensor that requires grad.
 pub(super) fn target(op: &'static str, tensor: &Tensor) -> Result<Edge> {
-    match Edge::of(tensor)? {
-        Some(edge) => Ok(edge),
-        // No output depends on a view without recorded history.
-        None if tensor.requires_grad() => Ok(Edge::Leaf(tensor.clone())),
+    match super::grad_fn(tensor)? {
+        Some(grad_fn) => Ok(Edge::Node(grad_fn)),
+        // A leaf that no output depends on needs no node, and no output depends on a view without recorded history.
+        None if is_leaf_with_grad(tensor) || tensor.requires_grad() => {
+            AccumulateGrad::of_input(tensor).map(Edge::Leaf)
+        }
         None => Err(Error::NoGraph { op }),
     }
 }
@@ -247,6 +251,7 @@ impl GraphTask {
         // The program can access gradients that were delivered before an error, too.
         let joined = self.stream_sync.sync_current_streams();
         done.and(joined)?;
+        nesting::run_callbacks()?;
         self.targets.map_or(Ok(Vec::new()), Targets::into_grads)
     }
 
@@ -256,7 +261,7 @@ impl GraphTask {
             // As in PyTorch: scopes that functions of the program leave open end with the node.
             let barrier = scope_barrier();
             // The backward function runs on the stream of the forward operation.
-            let stream = node.stream.as_ref().map(Stream::guard).transpose()?;
+            let stream = self.stream_sync.stream_of_node(&node).map(Stream::guard).transpose()?;
             let running = anomaly::enter(&node);
             self.visit(&node, gradients).map_err(|error| anomaly::add_stack(&node, error))?;
             drop((running, stream, barrier));
@@ -294,10 +299,35 @@ impl GraphTask {
         if !(needed.contains(&true) || is_target && self.accumulates) {
             return Ok(());
         }
-        let retain_graph = self.retain_graph;
-        node.apply(gradients, &needed, retain_graph, hooks.as_ref(), |edge, gradient| {
-            self.deliver(edge, gradient)
-        })
+        let buffers = node.custom_function().map(|_| self.grad_buffers(node, hooks.as_ref()));
+        let call =
+            NodeCall { needed: &needed, retain_graph: self.retain_graph, hooks: hooks.as_ref(), buffers };
+        node.apply(gradients, call, |edge, gradient| self.deliver(edge, gradient))
+    }
+
+    /// Returns the gradients of the inputs of a node that other nodes have contributed so far, where the backward function
+    /// may add to them in place, or the reason why it may not read them.
+    fn grad_buffers(&self, node: &Node, hooks: Option<&HookCalls>) -> GradBuffers {
+        if self.create_graph {
+            return Err("create_graph must be False");
+        }
+        if hooks.is_some_and(HookCalls::has_post) {
+            return Err("the node must have no hook of register_hook, which could not observe the gradients");
+        }
+        if anomaly::is_enabled() {
+            return Err("anomaly mode must be off");
+        }
+        let buffer = |edge: &Edge| match edge {
+            Edge::Leaf(leaf) => self.leaf_buffers.get(&leaf.identity()).map(|buffer| &buffer.sum),
+            Edge::Node(grad_fn) => {
+                self.input_buffers.get(&grad_fn.node.sequence)?.get(grad_fn.output)?.as_ref()
+            }
+        };
+        let own = |edge: &Option<Edge>| {
+            let edge = edge.as_ref().filter(|edge| self.needs(edge))?;
+            buffer(edge).filter(|sum| can_accumulate_inplace(sum)).cloned()
+        };
+        Ok(node.edges.iter().map(own).collect())
     }
 
     /// Returns whether a target is reachable along this edge.
@@ -608,7 +638,7 @@ mod tests {
         let joined = ops::cat(&late, 0).unwrap();
         let builder = NodeBuilder::new("NoGradientBackward0", &[&joined]).unwrap().unwrap();
         let mut total = doubles(&[0.0], &[1]);
-        builder.set_history(&total, |_, _| Ok(vec![None]));
+        builder.set_history(&total, |_, _| Ok(vec![None])).unwrap();
         for [second, first] in late.as_chunks().0 {
             let older = second.mul(2.0).unwrap();
             // This leaf is finished between the two others.

@@ -5,7 +5,9 @@
 //! creation and edges only lead to older nodes, so visiting nodes from the newest to the oldest is a topological
 //! order.
 
+mod accumulate_grad;
 mod anomaly;
+mod change_observer;
 mod custom;
 mod edge;
 mod engine;
@@ -14,6 +16,7 @@ mod multi_grad;
 mod nesting;
 mod node;
 mod node_builder;
+mod node_creation_hook;
 mod saved_tensor;
 mod saved_tensor_hooks;
 mod stream_sync;
@@ -27,22 +30,29 @@ use interlock::backends::SourceLocation;
 use crate::{Error, Result, Tensor};
 
 pub use crate::forward_stack::{Creator, ForwardStack};
+pub use accumulate_grad::AccumulateGrad;
+use accumulate_grad::WeakAccumulateGrad;
 pub use anomaly::set_forward_stack_provider;
-pub use custom::{CustomFunction, CustomRecord, ForwardResult, record};
+pub use change_observer::{ChangeObservation, ChangeObserver, observe_changes};
+pub use custom::{CustomFunction, CustomRecord, ForwardResult, GradDType, input_grad_buffers, record};
 pub(crate) use edge::Edges;
 pub use edge::{Differentiable, EdgeOrTensor, GradientEdge, NextFunction};
 pub use engine::{BackwardArgs, backward, grad};
 pub(crate) use hooks::Hooks;
 pub use hooks::{HookHandle, NodePostHook, NodePreHook, PostAccumulateHook, TensorHook};
 pub use multi_grad::{MultiGradHook, MultiGradMode, register_multi_grad_hook};
-pub use nesting::{PassThreads, pass_object, set_pass_threads};
+pub use nesting::{PassThreads, pass_object, queue_callback, set_pass_threads};
 pub use node::Node;
 pub(crate) use node::{BackwardContext, Gradients, SavedValues};
 pub(crate) use node_builder::{NodeBuilder, is_recording};
+pub use node_creation_hook::{
+    NodeCreationHook, node_creation_hook_context, visit_own_creation_hooks, visit_own_creation_hooks_of,
+};
 pub use saved_tensor::SavedInput;
 pub use saved_tensor_hooks::{
     PackedTensor, SavedTensorHooks, own_hooks_of, saved_tensor_hooks_context, visit_own_hooks,
 };
+pub use stream_sync::{set_override_stale_capture_stream, set_warn_on_accumulate_grad_stream_mismatch};
 use views::retain_grad;
 pub(crate) use views::{check_inplace, grad_fn, rebase_history, track_view, track_view_of_several};
 
@@ -57,6 +67,8 @@ pub(crate) struct AutogradMeta {
     /// Whether this is a number among the operands of an operation, which hooks do not pack: c10's `is_wrapped_number`.
     pub is_number: bool,
     pub view: Option<ViewInfo>,
+    /// The node of a leaf.
+    pub accumulate_grad: WeakAccumulateGrad,
     /// The hooks of a leaf. Those of other tensors belong to the node.
     pub leaf_hooks: Hooks,
     /// The program's object for this tensor.
@@ -250,10 +262,12 @@ mod tests {
         let builder = NodeBuilder::new("WatchedBackward0", &[input]).unwrap().unwrap();
         let output = input.detach().contiguous_copy().unwrap();
         let visitors = visitors.clone();
-        builder.set_history(&output, move |_, gradient| {
-            visitors.lock().unwrap().push(thread::current().id());
-            Ok(vec![Some(gradient.clone())])
-        });
+        builder
+            .set_history(&output, move |_, gradient| {
+                visitors.lock().unwrap().push(thread::current().id());
+                Ok(vec![Some(gradient.clone())])
+            })
+            .unwrap();
         output
     }
 

@@ -7,8 +7,10 @@
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
+use interlock::autograd::scope_barrier;
 use interlock::base::{blocking, stack};
 use interlock::state::ThreadState;
 use once_cell::race::OnceBox;
@@ -28,6 +30,17 @@ const STACK_BYTES: usize = 128 << 10;
 const THREAD_STACK_BYTES: usize = 8 << 20;
 
 type PassObject = Arc<dyn Any + Send + Sync>;
+
+/// A function that runs at the end of a pass.
+type Callback = Box<dyn FnOnce() -> Result<()> + Send>;
+
+/// What the program stores in an open pass.
+#[derive(Default)]
+struct PassData {
+    object: Option<PassObject>,
+    /// In the order in which they were queued.
+    callbacks: VecDeque<Callback>,
+}
 
 /// How a pass that is too deep inside of others runs on a thread of its own.
 #[derive(Clone, Copy)]
@@ -56,8 +69,8 @@ struct OpenPasses {
 
 thread_local! {
     static OPEN: Cell<OpenPasses> = const { Cell::new(OpenPasses { total: 0, here: 0 }) };
-    /// The objects of the open passes, from the outermost pass. It ends with the last pass that has one.
-    static OBJECTS: RefCell<Vec<Option<PassObject>>> = const { RefCell::new(Vec::new()) };
+    /// The data of the open passes, from the outermost pass. It ends with the last pass that has some.
+    static DATA: RefCell<Vec<PassData>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Returns an object that exists once for the innermost backward pass that is open on this thread, or `None` if no pass
@@ -83,18 +96,66 @@ thread_local! {
 /// ```
 pub fn pass_object(make: impl FnOnce() -> PassObject) -> Option<PassObject> {
     let index = OPEN.get().here.checked_sub(1)?;
-    let found = OBJECTS.with_borrow(|objects| objects.get(index).cloned().flatten());
+    let found = DATA.with_borrow(|data| data.get(index)?.object.clone());
     if found.is_some() {
         return found;
     }
     // `make` may run code of the program, so the objects are not borrowed meanwhile.
     let made = make();
-    OBJECTS.with_borrow_mut(|objects| {
-        if objects.len() <= index {
-            objects.resize(index + 1, None);
+    with_data(index, |data| data.object.get_or_insert(made).clone())
+}
+
+/// Accesses the data of the open pass with this index on this thread.
+fn with_data<R>(index: usize, access: impl FnOnce(&mut PassData) -> R) -> Option<R> {
+    DATA.with_borrow_mut(|data| {
+        if data.len() <= index {
+            data.resize_with(index + 1, PassData::default);
         }
-        Some(objects.get_mut(index)?.get_or_insert(made).clone())
+        data.get_mut(index).map(access)
     })
+}
+
+/// Queues a function that runs at the end of the innermost backward pass that is open on this thread, after all gradients
+/// were computed, unless the pass fails: PyTorch's `queue_callback`. Functions run in the order in which they were queued,
+/// also those that others of them queue; the first error ends them, and is that of the pass.
+///
+/// ```
+/// use std::sync::Arc;
+/// use interlock_tensor::Tensor;
+/// use interlock_tensor::autograd::queue_callback;
+///
+/// let leaf = Tensor::from_slice(&[3.0], &[])?;
+/// leaf.set_requires_grad(true)?;
+/// let watched = leaf.clone();
+/// let result = leaf.mul(2.0)?;
+/// result.register_hook(Arc::new(move |_: &Tensor| {
+///     let leaf = watched.clone();
+///     queue_callback(Box::new(move || leaf.set_grad(None)))?;
+///     Ok(None)
+/// }))?;
+/// result.backward()?;
+/// assert!(leaf.grad().is_none());
+/// # Ok::<(), interlock_tensor::Error>(())
+/// ```
+///
+/// # Errors
+/// Fails if no pass is open.
+pub fn queue_callback(callback: Callback) -> Result<()> {
+    let index = OPEN.get().here.checked_sub(1);
+    let queued = index.and_then(|index| with_data(index, |data| data.callbacks.push_back(callback)));
+    queued.ok_or(Error::NoBackwardPass { op: "queue_callback" })
+}
+
+/// Runs the queued functions of the innermost pass.
+pub(super) fn run_callbacks() -> Result<()> {
+    let Some(index) = OPEN.get().here.checked_sub(1) else { return Ok(()) };
+    // A function may queue others, so the data are not borrowed while one runs.
+    let next = || DATA.with_borrow_mut(|data| data.get_mut(index)?.callbacks.pop_front());
+    while let Some(callback) = next() {
+        let _barrier = scope_barrier();
+        callback()?;
+    }
+    Ok(())
 }
 
 /// Runs a pass, on a thread of its own if this one has too little stack left.
@@ -167,10 +228,9 @@ impl Drop for OpenPass {
         let open = OPEN.get();
         let here = open.here.saturating_sub(1);
         OPEN.set(OpenPasses { total: open.total.saturating_sub(1), here });
-        let object =
-            OBJECTS.with_borrow_mut(|objects| if objects.len() > here { objects.pop() } else { None });
+        let ended = DATA.with_borrow_mut(|data| if data.len() > here { data.pop() } else { None });
         // After the borrow: the drop may run code of the program.
-        drop(object);
+        drop(ended);
     }
 }
 

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use interlock::accelerator::{Device, Stream, current_stream};
 
-use super::CustomFunction;
 use super::anomaly;
+use super::custom::{self, CustomFunction, GradBuffers, GradDType};
 use super::edge::{Edge, Edges, NextFunction};
 use super::hooks::{HookCalls, Hooks};
 use super::saved_tensor::SavedValue;
@@ -70,11 +70,18 @@ pub(super) struct ResultKind {
     pub shape: Vec<usize>,
     pub dtype: DType,
     pub device: Device,
+    /// The type in which the gradient arrives.
+    pub grad_dtype: GradDType,
 }
 
 impl ResultKind {
     pub fn of(tensor: &Tensor) -> Self {
-        ResultKind { shape: tensor.shape().to_vec(), dtype: tensor.dtype(), device: tensor.device() }
+        ResultKind {
+            shape: tensor.shape().to_vec(),
+            dtype: tensor.dtype(),
+            device: tensor.device(),
+            grad_dtype: GradDType::OfResult,
+        }
     }
 }
 
@@ -108,6 +115,17 @@ pub struct Node {
     object: ForkRwLock<Option<Arc<dyn Any + Send + Sync>>>,
     /// The stack of the forward operation, in anomaly mode.
     forward_stack: Option<Arc<ForwardStack>>,
+}
+
+/// How a backward pass runs a node.
+pub(super) struct NodeCall<'a> {
+    /// For each input whether its gradient is needed.
+    pub needed: &'a [bool],
+    /// Whether the saved tensors are retained.
+    pub retain_graph: bool,
+    pub hooks: Option<&'a HookCalls>,
+    /// For a function of the program, what it may read of the gradients of its inputs.
+    pub buffers: Option<GradBuffers>,
 }
 
 /// The context of a backward function: the saved values of the node and which gradients are needed.
@@ -173,6 +191,12 @@ impl Node {
     /// Sets the results after the first.
     pub(super) fn set_more_results(&mut self, results: Vec<ResultKind>) {
         self.more_results = results;
+    }
+
+    /// Sets the types in which the gradients of the results arrive.
+    pub(super) fn set_grad_dtypes(&mut self, dtypes: &[GradDType]) {
+        let results = std::iter::once(&mut self.result).chain(&mut self.more_results);
+        results.zip(dtypes).for_each(|(result, dtype)| result.grad_dtype = *dtype);
     }
 
     /// Sets the saved values of a node that no pass has run yet.
@@ -280,11 +304,10 @@ impl Node {
     pub(super) fn apply(
         self: &Arc<Self>,
         mut results: Gradients,
-        needed: &[bool],
-        retain_graph: bool,
-        hooks: Option<&HookCalls>,
+        call: NodeCall<'_>,
         mut deliver: impl FnMut(&Edge, Tensor) -> Result<()>,
     ) -> Result<()> {
+        let NodeCall { needed, retain_graph, hooks, buffers } = call;
         if let Some(hooks) = hooks {
             hooks.call_pre(&mut results)?;
         }
@@ -324,7 +347,10 @@ impl Node {
         }
         let mut gradients = match (&self.function, &*results) {
             (BackwardFn::Custom(function), _) => {
-                let given = function.backward(self.materialized(&**function, &results)?)?;
+                let given = self.materialized(&**function, &results)?;
+                let buffers = buffers.map(custom::provide_grad_buffers);
+                let given = function.backward(given)?;
+                drop(buffers);
                 self.checked(given)?
             }
             (BackwardFn::SeveralResults(function), results) => vec![Some(function(results)?)],
@@ -370,8 +396,11 @@ impl Node {
             Some(gradient) => Ok(Some(gradient.clone())),
             None if fill => {
                 let kind = self.result(index);
-                Tensor::zeros(&kind.shape, TensorOptions { dtype: kind.dtype, placement: kind.device.into() })
-                    .map(Some)
+                let dtype = match kind.grad_dtype {
+                    GradDType::As(dtype) => dtype,
+                    GradDType::OfResult | GradDType::Any => kind.dtype,
+                };
+                Tensor::zeros(&kind.shape, TensorOptions { dtype, placement: kind.device.into() }).map(Some)
             }
             None => Ok(None),
         });

@@ -7,6 +7,7 @@ use interlock::autograd::{is_grad_enabled, is_inference_mode_enabled};
 use super::GradFn;
 use super::edge::Edge;
 use super::node::{BackwardContext, BackwardFn, Gradients, Node, ResultKind};
+use super::node_creation_hook::created;
 use super::saved_tensor::{SavedTensor, SavedValue};
 use crate::fallible_alloc::{check_memory, try_with_capacity};
 use crate::{Result, Tensor};
@@ -94,7 +95,8 @@ impl NodeBuilder {
         self.saved.len() - 1
     }
 
-    /// Returns the node of a result like `output`.
+    /// Returns the node of a result like `output`. The caller sets the history, and then calls the hooks of the creation
+    /// of nodes.
     pub fn build(
         self,
         output: &Tensor,
@@ -107,13 +109,14 @@ impl NodeBuilder {
         Arc::new(Node::new(self.name.into(), self.edges, output, self.saved, function))
     }
 
-    /// Sets the `grad_fn` of `output` to the node, as PyTorch's `set_history`, unless its type has no gradients.
+    /// Sets the `grad_fn` of `output` to the node, as PyTorch's `set_history`, unless its type has no gradients, and calls
+    /// the hooks of the creation of nodes, whose error it returns.
     pub fn set_history(
         self,
         output: &Tensor,
         backward: impl Fn(&BackwardContext<'_>, &Tensor) -> Result<Gradients> + Send + Sync + 'static,
-    ) {
-        self.set_history_with(output, BackwardFn::AllInputs(Box::new(backward)));
+    ) -> Result<()> {
+        self.set_history_with(output, BackwardFn::AllInputs(Box::new(backward)))
     }
 
     /// Like [`set_history`](NodeBuilder::set_history), with a function that computes the gradient of one input at a
@@ -122,8 +125,8 @@ impl NodeBuilder {
         self,
         output: &Tensor,
         backward: impl Fn(&BackwardContext<'_>, &Tensor, usize) -> Result<Tensor> + Send + Sync + 'static,
-    ) {
-        self.set_history_with(output, BackwardFn::PerInput(Box::new(backward)));
+    ) -> Result<()> {
+        self.set_history_with(output, BackwardFn::PerInput(Box::new(backward)))
     }
 
     /// Sets the `grad_fn` of several results of one input to the node, unless their type has no gradients. `backward`
@@ -132,10 +135,10 @@ impl NodeBuilder {
         self,
         outputs: &[Tensor],
         backward: impl Fn(&[Option<Tensor>]) -> Result<Tensor> + Send + Sync + 'static,
-    ) {
-        let Some((first, others)) = outputs.split_first() else { return };
+    ) -> Result<()> {
+        let Some((first, others)) = outputs.split_first() else { return Ok(()) };
         if !first.dtype().is_floating_point() {
-            return;
+            return Ok(());
         }
         let function = BackwardFn::SeveralResults(Box::new(backward));
         let mut node = Node::new(self.name.into(), self.edges, first, self.saved, function);
@@ -144,13 +147,15 @@ impl NodeBuilder {
         for (output, tensor) in outputs.iter().enumerate() {
             tensor.meta_mut().grad_fn = Some(GradFn { node: node.clone(), output });
         }
+        created(&GradFn::only(node))
     }
 
-    fn set_history_with(self, output: &Tensor, function: BackwardFn) {
+    fn set_history_with(self, output: &Tensor, function: BackwardFn) -> Result<()> {
         if !output.dtype().is_floating_point() {
-            return;
+            return Ok(());
         }
-        let node = self.build_with(output, function);
-        output.meta_mut().grad_fn = Some(GradFn::only(node));
+        let grad_fn = GradFn::only(self.build_with(output, function));
+        output.meta_mut().grad_fn = Some(grad_fn.clone());
+        created(&grad_fn)
     }
 }

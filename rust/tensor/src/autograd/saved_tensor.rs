@@ -4,7 +4,7 @@ use std::any::Any;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::edge::Edge;
+use super::edge::is_leaf_with_grad;
 use super::saved_tensor_hooks::{self, PackedTensor};
 use super::{GradFn, Node, NodeBuilder};
 use crate::{Error, Result, Tensor};
@@ -53,9 +53,9 @@ enum Producer {
 impl SavedTensor {
     /// Saves an input. Returns an error for inference tensors, because in-place changes of them cannot be detected.
     pub fn input(tensor: &Tensor) -> Result<Self> {
-        let producer = match Edge::of(tensor)? {
-            Some(Edge::Leaf(leaf)) => Producer::Leaf(leaf),
-            Some(Edge::Node(grad_fn)) => Producer::Input(grad_fn),
+        let producer = match super::grad_fn(tensor)? {
+            Some(grad_fn) => Producer::Input(grad_fn),
+            None if is_leaf_with_grad(tensor) => Producer::Leaf(tensor.clone()),
             None if tensor.requires_grad() => Producer::Unconnected,
             None => Producer::None,
         };
@@ -194,7 +194,7 @@ fn leaf_copy(unpacked: &Tensor, leaf: &Tensor) -> Result<Tensor> {
     let _mode = interlock::autograd::set_grad_enabled(true);
     let tensor = unpacked.alias(unpacked.layout().clone());
     if let Some(builder) = NodeBuilder::new("UnpackBackward0", &[leaf])? {
-        builder.set_history(&tensor, |_, gradient| Ok(vec![Some(gradient.clone())]));
+        builder.set_history(&tensor, |_, gradient| Ok(vec![Some(gradient.clone())]))?;
     }
     Ok(tensor)
 }

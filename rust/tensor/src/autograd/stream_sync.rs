@@ -1,14 +1,48 @@
 //! Synchronization of streams in backward passes.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use interlock::accelerator::{Stream, current_stream};
+use interlock::accelerator::{Stream, StreamKind, current_stream};
 use interlock::state::ScopeGuard;
 
+use super::GradFn;
 use super::edge::Edge;
-use super::node::stream_of;
+use super::node::{Node, stream_of};
 use crate::fallible_alloc::oom_error;
-use crate::{Result, Tensor};
+use crate::{Error, Result, Tensor, warning};
+
+/// Whether gradients of a leaf from several streams cause a warning.
+static WARNS_OF_MISMATCH: AtomicBool = AtomicBool::new(true);
+
+/// Whether the warning was issued.
+static HAS_WARNED: AtomicBool = AtomicBool::new(false);
+
+/// Whether nodes run on the stream that is captured instead of one outside of the capture.
+static OVERRIDES_STALE_STREAMS: AtomicBool = AtomicBool::new(false);
+
+/// Sets whether a gradient of a leaf that was computed on another stream than the first one of the pass causes a warning,
+/// once in the process: PyTorch's function of this name. The default is true.
+pub fn set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) {
+    WARNS_OF_MISMATCH.store(enabled, Ordering::Relaxed);
+}
+
+/// Sets what happens if a stream is captured into a graph and a gradient would be passed on to a stream that is not:
+/// PyTorch's function of this name. If true, the node of the forward operation runs on the captured stream. If false, the
+/// default, a default stream is an error, and others are used as they are.
+pub fn set_override_stale_capture_stream(enabled: bool) {
+    OVERRIDES_STALE_STREAMS.store(enabled, Ordering::Relaxed);
+}
+
+/// Warns once that the gradients of a leaf were computed on several streams.
+fn warn_of_mismatch() {
+    if WARNS_OF_MISMATCH.load(Ordering::Relaxed) && !HAS_WARNED.swap(true, Ordering::Relaxed) {
+        warning::issue(
+            "backward: the gradients of a leaf were computed on several streams, so one stream waits for another; use \
+             the leaf on one stream, or call autograd.graph.set_warn_on_accumulate_grad_stream_mismatch(False)",
+        );
+    }
+}
 
 /// The streams of one backward pass, with the semantics of PyTorch: the backward function of each node runs on the
 /// stream of its forward operation. A consumer waits for the stream on which its gradient was computed. At the end
@@ -20,6 +54,8 @@ pub(super) struct StreamSync {
     accumulation_streams: HashMap<usize, Stream>,
     /// Streams whose results the program can access.
     leaf_streams: Vec<Stream>,
+    /// The streams of nodes that run in a capture which does not contain their own stream, by sequence number.
+    overridden_streams: HashMap<u64, Stream>,
 }
 
 impl StreamSync {
@@ -33,13 +69,39 @@ impl StreamSync {
                 let first =
                     self.accumulation_streams.entry(leaf.identity()).or_insert_with(|| producer.clone());
                 push_unique(&mut self.leaf_streams, first);
-                Some(&*first)
+                if *first != producer {
+                    warn_of_mismatch();
+                }
+                Some(first.clone())
             }
-            Edge::Node(_) => edge.stream(),
+            Edge::Node(grad_fn) => self.stream_of_result(grad_fn, &producer)?,
         };
-        let Some(consumer) = consumer.filter(|consumer| **consumer != producer) else { return Ok(None) };
+        let Some(consumer) = consumer.filter(|consumer| *consumer != producer) else { return Ok(None) };
         consumer.wait_stream(&producer)?;
         Ok(Some(consumer.guard()?))
+    }
+
+    /// Returns the stream on which a node accumulates the gradient of a result that `producer` has computed.
+    fn stream_of_result(&mut self, grad_fn: &GradFn, producer: &Stream) -> Result<Option<Stream>> {
+        let Some(own) = self.stream_of_node(&grad_fn.node).cloned() else { return Ok(None) };
+        if own == *producer || !producer.is_capturing()? || own.is_capturing()? {
+            return Ok(Some(own));
+        }
+        if OVERRIDES_STALE_STREAMS.load(Ordering::Relaxed) {
+            let needed = self.overridden_streams.len().saturating_add(1);
+            self.overridden_streams.try_reserve(1).map_err(|_| oom_error::<(u64, Stream)>(needed))?;
+            self.overridden_streams.insert(grad_fn.node.sequence, producer.clone());
+            return Ok(Some(producer.clone()));
+        }
+        if own.kind() == StreamKind::Default {
+            return Err(Error::StaleStream { node: grad_fn.node.shared_name() });
+        }
+        Ok(Some(own))
+    }
+
+    /// Returns the stream on which a node runs: that of the forward operation, unless it was overridden.
+    pub fn stream_of_node<'a>(&'a self, node: &'a Node) -> Option<&'a Stream> {
+        self.overridden_streams.get(&node.sequence).or(node.stream.as_ref())
     }
 
     /// Makes the stream on which the gradients of a leaf were summed current.
@@ -58,7 +120,12 @@ impl StreamSync {
     pub fn sync_current_streams(&self) -> Result<()> {
         for end in &self.leaf_streams {
             let own = current_stream(Some(end.device()))?;
-            if own != *end {
+            if own == *end {
+                continue;
+            }
+            // Work outside of a capture has no order with the work that is captured.
+            let crosses_capture = own.is_capturing()? != end.is_capturing()?;
+            if !(crosses_capture && OVERRIDES_STALE_STREAMS.load(Ordering::Relaxed)) {
                 own.wait_stream(end)?;
             }
         }

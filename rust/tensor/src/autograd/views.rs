@@ -5,8 +5,10 @@ use std::sync::Arc;
 use interlock::autograd::{is_grad_enabled, is_inference_mode_enabled};
 use interlock::backends::SourceLocation;
 
+use super::change_observer::before_change;
 use super::edge::Edge;
 use super::node::{BackwardFn, Node};
+use super::node_creation_hook::created;
 use super::{CreationMeta, GradFn, ViewInfo, is_recording};
 use crate::shape::Layout;
 use crate::{Error, Result, Tensor, ops};
@@ -79,11 +81,19 @@ pub(crate) fn grad_fn(tensor: &Tensor) -> Result<Option<GradFn>> {
     if retains_grad {
         own.node.hooks.write().retain(0, tensor);
     }
+    created(&own)?;
     Ok(Some(own))
 }
 
 /// Checks that `target` may be changed in place by an operation that also reads `inputs`.
+///
+/// The observers of changes are called if it may.
 pub(crate) fn check_inplace(op: &'static str, target: &Tensor, inputs: &[&Tensor]) -> Result<()> {
+    check_history(op, target, inputs)?;
+    before_change(target)
+}
+
+fn check_history(op: &'static str, target: &Tensor, inputs: &[&Tensor]) -> Result<()> {
     if target.is_inference() && !is_inference_mode_enabled() {
         return Err(Error::Inference { action: "be changed in place" });
     }
@@ -109,15 +119,16 @@ pub(crate) fn check_inplace(op: &'static str, target: &Tensor, inputs: &[&Tensor
 pub(crate) fn rebase_history(target: &Tensor, node: Arc<Node>) -> Result<()> {
     let view = target.meta().view.clone();
     let Some(view) = view else {
-        set_grad_fn(target, GradFn::only(node));
-        return Ok(());
+        let grad_fn = GradFn::only(node);
+        set_grad_fn(target, grad_fn.clone());
+        return created(&grad_fn);
     };
     // Elements that share a memory location were assigned the same value, and the location has one gradient.
     let layout = target.layout().without_expanded_dims();
-    let node = copy_slices(&view.base, layout, node)?;
-    set_grad_fn(&view.base, GradFn::only(node));
+    let grad_fn = GradFn::only(copy_slices(&view.base, layout, node)?);
+    set_grad_fn(&view.base, grad_fn.clone());
     // The view's own node is created from the base's when it is next queried.
-    Ok(())
+    created(&grad_fn)
 }
 
 /// Replaces the `grad_fn` of a tensor and moves its retained gradient to the new node.

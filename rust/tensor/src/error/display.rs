@@ -132,6 +132,19 @@ impl fmt::Display for Error {
                 "{op}: a gradient must be passed for an output of shape {}; without one the output must have one element",
                 Tuple(shape)
             ),
+            Error::NodeInCreationHook { node } => write!(
+                f,
+                "node_creation_hook: a hook must not create nodes, got {node}; use no_grad() or detach() in the hook"
+            ),
+            Error::NoBackwardPass { op } => {
+                write!(f, "{op}: must be called during a backward pass, by a backward function or a hook")
+            }
+            Error::GradBuffers { reason } => write!(f, "input_grad_buffers: {reason}"),
+            Error::StaleStream { node } => write!(
+                f,
+                "{node}: its stream is a default stream, which would invalidate the graph that is being captured; run the \
+                 forward pass in the capture, or call autograd.graph.set_override_stale_capture_stream(True)"
+            ),
             Error::GraphFreed { node } => {
                 write!(f, "{node}: graph already freed: pass retain_graph=True to the first backward()")
             }

@@ -279,6 +279,26 @@ pub enum Error {
         /// The shape of the tensor.
         shape: Vec<usize>,
     },
+    /// A node that a hook of the creation of nodes would create.
+    NodeInCreationHook {
+        /// The name of the node.
+        node: Cow<'static, str>,
+    },
+    /// A call that is possible only during a backward pass.
+    NoBackwardPass {
+        /// The function.
+        op: &'static str,
+    },
+    /// A read of the buffers of gradients where they are not available.
+    GradBuffers {
+        /// The reason.
+        reason: &'static str,
+    },
+    /// An operation of a captured stream whose gradient must be computed on a default stream.
+    StaleStream {
+        /// The name of the node.
+        node: Cow<'static, str>,
+    },
     /// A backward pass through a graph whose saved tensors were freed.
     GraphFreed {
         /// The name of the node.

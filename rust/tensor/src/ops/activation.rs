@@ -252,7 +252,7 @@ fn activate<A: Activation>(activation: A, input: &Tensor) -> Result<Tensor> {
         let saved = builder.save(input)?;
         builder.set_history(&out, move |ctx, gradient| {
             Ok(vec![Some(activate_backward(activation, gradient, &ctx.saved(saved)?)?)])
-        });
+        })?;
     }
     Ok(out)
 }
@@ -293,7 +293,7 @@ fn activate_backward<A: Activation>(activation: A, gradient: &Tensor, input: &Te
                 ctx.gradient(0, || activate_backward(activation, second, &input))?,
                 ctx.gradient(1, of_input)?,
             ])
-        });
+        })?;
     }
     Ok(out)
 }

@@ -71,7 +71,7 @@ pub(super) fn select_along(
         let (saved, shape) = (builder.save(indices)?, tensor.shape().to_vec());
         builder.set_history(&out, move |ctx, gradient| {
             Ok(vec![Some(scatter_along(op, gradient, dim, &ctx.saved(saved)?, &shape)?)])
-        });
+        })?;
     }
     Ok(out)
 }

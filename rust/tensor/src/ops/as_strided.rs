@@ -49,7 +49,7 @@ fn as_strided_backward(gradient: &Tensor, part: &Layout, geometry: &Layout) -> R
         builder.set_history(&out, move |_, second| {
             let whole = super::copy_with_layout(second, &source_layout)?;
             Ok(vec![Some(as_strided(&whole, part.clone())?)])
-        });
+        })?;
     }
     out.contiguous()
 }

@@ -26,7 +26,7 @@ pub struct AttentionOptions<'a> {
     /// Bools, where true lets a query see a key, or numbers, which are added to the scores. It is broadcast to the
     /// shape of the scores: (..., queries, keys).
     pub mask: Option<&'a Tensor>,
-    /// Whether a query sees only the keys up to its own position.
+    /// Whether a query sees only the keys up to its own position. An error with a mask.
     pub is_causal: bool,
     /// The factor of the scores; `None` is one divided by the square root of the size of a query.
     pub scale: Option<f64>,
@@ -85,6 +85,9 @@ fn checked<'a>(
     value: &'a Tensor,
     options: &AttentionOptions<'a>,
 ) -> Result<AttentionArgs<'a>> {
+    if options.is_causal && options.mask.is_some() {
+        return Err(Error::value(OP, "attn_mask", "be None if is_causal is True", "a tensor"));
+    }
     for (argument, tensor) in [("query", query), ("key", key), ("value", value)] {
         if !tensor.dtype().is_floating_point() {
             let (expected, cure) = ("floating point".to_owned(), "; float() converts it");

@@ -223,10 +223,7 @@ pub static ATTENTION: Op<Attention> = Op::new(&[
         .model()
         .gates(&EFFICIENT_GATES)
         .condition(can_run_efficient),
-    Kernel::<Attention>::new("math", run_math)
-        .gates(&MATH_GATES)
-        .obeys(&CUDA_FP16_BF16_REDUCTION_MATH_SDP)
-        .condition(can_run_math),
+    Kernel::<Attention>::new("math", run_math).gates(&MATH_GATES).obeys(&CUDA_FP16_BF16_REDUCTION_MATH_SDP),
     Kernel::<Attention>::new("cudnn", run_cudnn).model().gates(&CUDNN_GATES).condition(can_run_cudnn),
 ])
 .order(Order::new(&CUDA_SDP_PRIORITY, preferred_kernels));
@@ -255,10 +252,6 @@ type Condition = Result<(), Reason>;
 /// Returns a reason with a number or a name, unless `holds`.
 fn require(holds: bool, reason: impl FnOnce() -> String) -> Condition {
     if holds { Ok(()) } else { Err(Reason::from(reason())) }
-}
-
-fn can_run_math(call: &AttentionCall) -> Condition {
-    require(!(call.is_causal && call.has_mask()), || "needs attn_mask or is_causal, got both".to_owned())
 }
 
 /// PyTorch: `use_flash_attention_cpp` on the CPU and `can_use_flash_attention` on devices.

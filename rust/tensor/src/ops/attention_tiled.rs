@@ -174,6 +174,6 @@ pub(super) fn with_history(out: AttentionOut, args: &AttentionArgs<'_>) -> Resul
         let [query, key, value] = operands.backward(&output, &normalizers, gradient)?;
         let of_scores = |gradient: Tensor| (!only_value).then_some(gradient);
         Ok(vec![of_scores(query), of_scores(key), Some(value)])
-    });
+    })?;
     Ok(output)
 }

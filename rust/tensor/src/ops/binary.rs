@@ -58,7 +58,7 @@ fn add_operands(operands: PromotedOperands) -> Result<Tensor> {
     let out = dispatch_compute!(operands.dtype, T => operands.zip("add", T::plus))?;
     if let Some(builder) = NodeBuilder::new("AddBackward0", &[&operands.left, &operands.right])? {
         // The engine sums over broadcast dimensions.
-        builder.set_history(&out, |_, gradient| Ok(vec![Some(gradient.clone()), Some(gradient.clone())]));
+        builder.set_history(&out, |_, gradient| Ok(vec![Some(gradient.clone()), Some(gradient.clone())]))?;
     }
     Ok(out)
 }
@@ -81,7 +81,7 @@ fn subtract_operands(operands: PromotedOperands) -> Result<Tensor> {
     if let Some(builder) = NodeBuilder::new("SubBackward0", &[&operands.left, &operands.right])? {
         builder.set_history(&out, |ctx, gradient| {
             Ok(vec![Some(gradient.clone()), ctx.gradient(1, || gradient.neg())?])
-        });
+        })?;
     }
     Ok(out)
 }
@@ -97,7 +97,7 @@ pub fn multiply<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>)
                 ctx.gradient(0, || gradient.mul(&ctx.saved(right)?))?,
                 ctx.gradient(1, || gradient.mul(&ctx.saved(left)?))?,
             ])
-        });
+        })?;
     }
     Ok(out)
 }
@@ -115,7 +115,7 @@ pub fn divide<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -
                 ctx.gradient(0, || gradient.div(&right))?,
                 ctx.gradient(1, || gradient.mul(&ctx.saved(left)?.div(&right)?.div(&right)?)?.neg())?,
             ])
-        });
+        })?;
     }
     Ok(out)
 }

@@ -111,7 +111,7 @@ impl Tensor {
                     ctx.gradient(0, || of_input(gradient, &input, &ctx.saved(target)?))?,
                     ctx.gradient(1, || of_target(gradient, &input))?,
                 ])
-            });
+            })?;
         }
         let weighted = match weight {
             Some(weight) => losses.mul(weight)?,

@@ -15,7 +15,7 @@ impl Tensor {
             && dtype.is_floating_point()
         {
             // The engine converts the gradient to the type of the input.
-            builder.set_history(&out, |_, gradient| Ok(vec![Some(gradient.clone())]));
+            builder.set_history(&out, |_, gradient| Ok(vec![Some(gradient.clone())]))?;
         }
         Ok(out)
     }
@@ -24,7 +24,7 @@ impl Tensor {
     pub fn contiguous_copy(&self) -> Result<Tensor> {
         let out = kernel::copy_as("clone", self, Layout::contiguous(self.shape()))?;
         if let Some(builder) = NodeBuilder::new("CloneBackward0", &[self])? {
-            builder.set_history(&out, |_, gradient| Ok(vec![Some(gradient.clone())]));
+            builder.set_history(&out, |_, gradient| Ok(vec![Some(gradient.clone())]))?;
         }
         Ok(out)
     }
@@ -57,7 +57,7 @@ pub(crate) fn copy_with_layout(source: &Tensor, layout: &Layout) -> Result<Tenso
         out
     };
     if let Some(builder) = NodeBuilder::new("CloneBackward0", &[source])? {
-        builder.set_history(&out, |_, gradient| Ok(vec![Some(gradient.clone())]));
+        builder.set_history(&out, |_, gradient| Ok(vec![Some(gradient.clone())]))?;
     }
     Ok(out)
 }

@@ -59,7 +59,7 @@ impl Tensor {
             builder.set_history(&values, move |ctx, gradient| {
                 let gradient = gradient.reshaped(&ones)?;
                 Ok(vec![Some(scatter_along(op, &gradient, dim, &ctx.saved(saved)?, &shape)?)])
-            });
+            })?;
         }
         Ok((values, shaped(&indices)))
     }

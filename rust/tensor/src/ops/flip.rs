@@ -14,7 +14,7 @@ impl Tensor {
         let out = dispatch!(self.dtype(), T => kernel::flip::<T>(self, &flipped))?;
         if let Some(builder) = NodeBuilder::new("FlipBackward0", &[self])? {
             let dims = dims.to_vec();
-            builder.set_history(&out, move |_, gradient| Ok(vec![Some(gradient.flip(&dims)?)]));
+            builder.set_history(&out, move |_, gradient| Ok(vec![Some(gradient.flip(&dims)?)]))?;
         }
         Ok(out)
     }
@@ -68,7 +68,7 @@ impl Tensor {
             let back: Vec<i64> =
                 shifts.iter().rev().map(|shift| shift.checked_neg().unwrap_or(i64::MIN)).collect();
             let dims: Vec<i64> = dims.iter().rev().copied().collect();
-            builder.set_history(&out, move |_, gradient| Ok(vec![Some(gradient.roll(&back, &dims)?)]));
+            builder.set_history(&out, move |_, gradient| Ok(vec![Some(gradient.roll(&back, &dims)?)]))?;
         }
         Ok(out)
     }

@@ -146,8 +146,7 @@ impl Tensor {
             let message = format!("an index must contain ... at most once, got it {ellipses} times");
             return Err(Error::Indexing { message });
         }
-        // A view even without indices: the result is never the tensor itself.
-        let mut view = self.alias_view()?;
+        let mut view = self.clone();
         let mut dim = 0usize;
         // The dimension of this tensor that the next item indexes, for errors.
         let mut source_dim = 0usize;
@@ -161,6 +160,8 @@ impl Tensor {
                     wrap_index(*position, source_dim, view.shape().get(dim).copied().unwrap_or(0))?;
                     view = view.select(at, *position)?;
                 }
+                // As in PyTorch a whole dimension needs no view.
+                Index::Slice { start: None, end: None, step: 1 } => dim += 1,
                 Index::Slice { start, end, step } => {
                     view = view.slice(at, *start, *end, *step)?;
                     dim += 1;
@@ -189,6 +190,10 @@ impl Tensor {
                 }
             }
             source_dim += if matches!(index, Index::Ellipsis) { rest } else { named(index) };
+        }
+        if view.is(self) {
+            // The result is never the tensor itself.
+            view = self.alias_view()?;
         }
         let first = dims.first().copied().unwrap_or(0);
         if dims.iter().copied().eq((first..).take(dims.len())) {

@@ -181,7 +181,7 @@ impl Tensor {
                 let source = Tensor::zeros(&[], gradient.options())?.expand(&before)?;
                 let positions = Positions::along(rule, &source, 0, &ctx.saved(saved)?)?;
                 Ok(vec![Some(spread(SELECT, &positions, gradient, op)?)])
-            });
+            })?;
         }
         Ok(out)
     }

@@ -114,7 +114,7 @@ impl Tensor {
         let all: Vec<&Tensor> = std::iter::once(self).chain(inputs.iter().copied()).collect();
         if let Some(mut builder) = NodeBuilder::new(node, &all)? {
             builder.save_value(positions.clone());
-            builder.set_history(&out, backward);
+            builder.set_history(&out, backward)?;
         }
         Ok(out)
     }
@@ -127,7 +127,7 @@ impl Tensor {
             builder.set_history(&out, move |ctx, gradient| {
                 let positions = ctx.saved_value(saved)?;
                 Ok(vec![Some(spread(access, &positions, gradient, access.read)?)])
-            });
+            })?;
         }
         Ok(out)
     }

@@ -69,7 +69,7 @@ pub fn cat(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
             }
             let before = input.checked_sub(1).and_then(|before| ends.get(before));
             gradient.slice(dim, Some(before.copied().unwrap_or(0)), ends.get(input).copied(), 1)
-        });
+        })?;
     }
     Ok(out)
 }
@@ -103,7 +103,7 @@ pub fn stack(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
     if let Some(builder) = NodeBuilder::for_inputs("StackBackward0", tensors.iter())? {
         builder.set_history_per_input(&out, move |_, gradient, input| {
             gradient.select(dim, i64::try_from(input).unwrap_or(i64::MAX))
-        });
+        })?;
     }
     Ok(out)
 }

@@ -70,7 +70,7 @@ impl Tensor {
                 } else {
                     norm.fused(ctx, gradient, saved)
                 }
-            });
+            })?;
         }
         Ok(out)
     }

@@ -45,7 +45,7 @@ impl Tensor {
                 let logarithm = differences.exp()?.sum(Some(&dims), true)?.log()?;
                 let share = differences.sub(&logarithm)?.exp()?;
                 Ok(vec![Some(gradient.reshaped(&ones)?.mul(&share)?)])
-            });
+            })?;
         }
         Ok(out)
     }

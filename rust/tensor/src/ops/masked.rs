@@ -26,7 +26,7 @@ pub(super) fn zero_where(mask: &Tensor, values: &Tensor) -> Result<Tensor> {
         // The engine sums over broadcast dimensions.
         builder.set_history(&out, move |ctx, gradient| {
             Ok(vec![Some(zero_where(&ctx.saved(saved)?, gradient)?)])
-        });
+        })?;
     }
     Ok(out)
 }
@@ -79,7 +79,7 @@ impl Tensor {
         fill(&out)?;
         if let Some(mut builder) = NodeBuilder::new("MaskedFillBackward0", &[&source, &value])? {
             builder.save(mask)?;
-            builder.set_history(&out, backward);
+            builder.set_history(&out, backward)?;
         }
         Ok(out)
     }

@@ -89,7 +89,7 @@ fn matmul_into_shape(
                 ctx.gradient(0, || batch_matmul(parent, gradient, &ctx.saved(right)?.transpose(-1, -2)?))?,
                 ctx.gradient(1, || batch_matmul(parent, &ctx.saved(left)?.transpose(-1, -2)?, gradient))?,
             ])
-        });
+        })?;
     }
     Ok(out)
 }

@@ -122,7 +122,7 @@ fn select_recorded(op: &'static str, scores: &Tensor, saved: &Tensor, grid: Clas
         let (saved, shape) = (builder.save(saved)?, scores.shape().to_vec());
         builder.set_history(&out, move |ctx, gradient| {
             Ok(vec![Some(distribute_recorded(op, gradient, &ctx.saved(saved)?, grid, &shape)?)])
-        });
+        })?;
     }
     Ok(out)
 }
@@ -141,7 +141,7 @@ fn distribute_recorded(
         let saved = builder.save(saved)?;
         builder.set_history(&out, move |ctx, second| {
             Ok(vec![Some(select_recorded(op, second, &ctx.saved(saved)?, grid)?)])
-        });
+        })?;
     }
     Ok(out)
 }
@@ -163,7 +163,7 @@ fn nll_loss_backward(
                 ctx.gradient(0, || select_recorded(op, second, &ctx.saved(saved)?, grid))?,
                 ctx.gradient(1, || Tensor::zeros(second.shape(), second.options()))?,
             ])
-        });
+        })?;
     }
     Ok(out)
 }
@@ -230,7 +230,7 @@ impl Tensor {
                     None => share.expand(&signed_sizes(targets.shape()))?,
                 };
                 Ok(vec![Some(nll_loss_backward(op, &each, &ctx.saved(scores)?, &targets, grid)?)])
-            });
+            })?;
         }
         Ok(out)
     }

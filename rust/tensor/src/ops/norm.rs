@@ -42,7 +42,7 @@ impl Tensor {
             let count = kernel::cast(&x.detach().not_equal(0i64)?, x.dtype())?.sum(dims, keepdim)?;
             // As in PyTorch a count has a history, but no gradient.
             if let Some(builder) = NodeBuilder::new("LinalgVectorNormBackward0", &[&x])? {
-                builder.set_history(&count, |_, _| Ok(vec![None]));
+                builder.set_history(&count, |_, _| Ok(vec![None]))?;
             }
             count
         } else if order == 1.0 {

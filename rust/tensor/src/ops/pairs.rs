@@ -42,7 +42,7 @@ pub(super) fn record_pair(
         };
         // The engine sums over broadcast dimensions.
         Ok(vec![ctx.gradient(0, || of(of_left))?, ctx.gradient(1, || of(of_right))?])
-    });
+    })?;
     Ok(())
 }
 
@@ -102,21 +102,21 @@ pair_operations! {
     );
     /// Returns the larger of two elements, or NaN if one of them is NaN.
     maximum, promoting, "MaximumBackward0", largest, |g, x, y| (
-        extremum_gradient(g, x, y, |x, y| x.less(y)), extremum_gradient(g, x, y, |x, y| x.greater(y))
+        maximum_gradient(g, x, y), maximum_gradient(g, y, x)
     );
     /// Returns the smaller of two elements, or NaN if one of them is NaN.
     minimum, promoting, "MinimumBackward0", smallest, |g, x, y| (
-        extremum_gradient(g, x, y, |x, y| x.greater(y)), extremum_gradient(g, x, y, |x, y| x.less(y))
+        minimum_gradient(g, x, y), minimum_gradient(g, y, x)
     );
     /// Returns the larger of two elements, or the other one if one of them is NaN.
     fmax, promoting, "FmaxBackward0", |x, y| if y.is_nan() || x >= y { x } else { y }, |g, x, y| (
-        zero_where(&passes_left(x, y, |x, y| x.greater_equal(y))?.logical_not()?, g),
-        zero_where(&passes_left(x, y, |x, y| x.greater_equal(y))?, g)
+        zero_where(&passes_left(x, y, |x, y| x.greater_equal(y))?.logical_not()?, &shared_if_equal(g, x, y)?),
+        zero_where(&passes_left(x, y, |x, y| x.greater(y))?, &shared_if_equal(g, x, y)?)
     );
     /// Returns the smaller of two elements, or the other one if one of them is NaN.
     fmin, promoting, "FminBackward0", |x, y| if y.is_nan() || x <= y { x } else { y }, |g, x, y| (
-        zero_where(&passes_left(x, y, |x, y| x.less_equal(y))?.logical_not()?, g),
-        zero_where(&passes_left(x, y, |x, y| x.less_equal(y))?, g)
+        zero_where(&passes_left(x, y, |x, y| x.less_equal(y))?.logical_not()?, &shared_if_equal(g, x, y)?),
+        zero_where(&passes_left(x, y, |x, y| x.less(y))?, &shared_if_equal(g, x, y)?)
     );
 }
 
@@ -146,20 +146,23 @@ fn copysign_gradient(g: &Tensor, x: &Tensor, y: &Tensor) -> Result<Tensor> {
     g.mul(&sign)
 }
 
-/// Returns the gradient of one operand of `maximum` or `minimum`: 0 where it is `beaten`, and half of the gradient where
-/// both operands are equal.
-fn extremum_gradient(
-    g: &Tensor,
-    x: &Tensor,
-    y: &Tensor,
-    beaten: fn(&Tensor, &Tensor) -> Result<Tensor>,
-) -> Result<Tensor> {
-    let (x, y) = (x.detach(), y.detach());
-    let shared = where_cond(&x.equal(&y)?, &g.div(2.0)?, g)?;
-    zero_where(&beaten(&x, &y)?, &shared)
+/// Returns the gradient of `x` in `maximum(x, y)`: 0 where it is less, and half of the gradient where both are equal.
+pub(super) fn maximum_gradient(g: &Tensor, x: &Tensor, y: &Tensor) -> Result<Tensor> {
+    zero_where(&x.detach().less(&y.detach())?, &shared_if_equal(g, x, y)?)
 }
 
-/// Returns where `fmax` or `fmin` returns its left operand.
+/// Returns the gradient of `x` in `minimum(x, y)`: 0 where it is greater, and half of the gradient where both are equal.
+pub(super) fn minimum_gradient(g: &Tensor, x: &Tensor, y: &Tensor) -> Result<Tensor> {
+    zero_where(&x.detach().greater(&y.detach())?, &shared_if_equal(g, x, y)?)
+}
+
+/// Returns half of the gradient where both operands are equal, and the gradient elsewhere.
+fn shared_if_equal(g: &Tensor, x: &Tensor, y: &Tensor) -> Result<Tensor> {
+    where_cond(&x.detach().equal(&y.detach())?, &g.div(2.0)?, g)
+}
+
+/// Returns where only the left operand of `fmax` or `fmin` has a gradient, or also where both are equal if `wins` is true
+/// for equal operands.
 fn passes_left(x: &Tensor, y: &Tensor, wins: fn(&Tensor, &Tensor) -> Result<Tensor>) -> Result<Tensor> {
     let (x, y) = (x.detach(), y.detach());
     // The sum of bools is the logical or.

@@ -49,7 +49,7 @@ pub fn lerp<'a>(start: &Tensor, end: &Tensor, weight: impl Into<Operand<'a>>) ->
                 ctx.gradient(1, || gradient.mul(&weight()?))?,
                 ctx.gradient(2, || gradient.mul(&ctx.saved(end)?.sub(&ctx.saved(start)?)?))?,
             ])
-        });
+        })?;
     }
     Ok(out)
 }
@@ -77,7 +77,7 @@ pub fn addcmul(input: &Tensor, factor1: &Tensor, factor2: &Tensor, value: Scalar
                 ctx.gradient(1, || gradient.mul(&ctx.saved(second)?.mul(value)?))?,
                 ctx.gradient(2, || gradient.mul(&ctx.saved(first)?.mul(value)?))?,
             ])
-        });
+        })?;
     }
     Ok(out)
 }
@@ -115,7 +115,7 @@ pub fn addcdiv(input: &Tensor, dividend: &Tensor, divisor: &Tensor, value: Scala
                     gradient.mul(&ratio)?.neg()
                 })?,
             ])
-        });
+        })?;
     }
     Ok(out)
 }

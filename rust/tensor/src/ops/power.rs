@@ -86,7 +86,7 @@ fn record_scalar_exponent(base: &Tensor, exponent: Scalar, out: &Tensor) -> Resu
     if value == 0.0 {
         // 0 also where the base is 0 and a lower power of it is infinite.
         let (shape, options) = (base.shape().to_vec(), base.options());
-        builder.set_history(out, move |_, _| Ok(vec![Some(Tensor::zeros(&shape, options)?)]));
+        builder.set_history(out, move |_, _| Ok(vec![Some(Tensor::zeros(&shape, options)?)]))?;
         return Ok(());
     }
     let saved = builder.save(base)?;
@@ -94,7 +94,7 @@ fn record_scalar_exponent(base: &Tensor, exponent: Scalar, out: &Tensor) -> Resu
         let base = ctx.saved(saved)?;
         let lower = if value == 2.0 { base } else { power(&base, value - 1.0)? };
         Ok(vec![Some(gradient.mul(&lower.mul(exponent)?)?)])
-    });
+    })?;
     Ok(())
 }
 
@@ -110,7 +110,7 @@ fn record_scalar_base(base: Scalar, exponent: &Tensor, out: &Tensor) -> Result<(
             derivative
         };
         Ok(vec![Some(gradient.mul(&derivative)?)])
-    });
+    })?;
     Ok(())
 }
 
@@ -133,7 +133,7 @@ fn record_tensor_operands(base: &Tensor, exponent: &Tensor, out: &Tensor) -> Res
             gradient.mul(&zero_where(&constant, &ctx.saved(output)?.mul(&logarithm)?)?)
         };
         Ok(vec![ctx.gradient(0, of_base)?, ctx.gradient(1, of_exponent)?])
-    });
+    })?;
     Ok(())
 }
 

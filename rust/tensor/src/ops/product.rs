@@ -37,7 +37,7 @@ impl Tensor {
             builder.set_history(&out, move |ctx, gradient| {
                 let gradient = gradient.reshaped(&ones)?;
                 Ok(vec![Some(prod_backward(&ctx.saved(saved)?, &gradient, dim)?)])
-            });
+            })?;
         }
         Ok(out)
     }

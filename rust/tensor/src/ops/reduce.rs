@@ -116,7 +116,7 @@ impl Tensor {
             let (ones, before) = (over.keepdim_shape, signed_sizes(self.shape()));
             builder.set_history(&out, move |_, gradient| {
                 Ok(vec![Some(gradient.reshaped(&ones)?.expand(&before)?)])
-            });
+            })?;
         }
         Ok(out)
     }
@@ -138,7 +138,7 @@ impl Tensor {
                 (over.keepdim_shape, signed_sizes(self.shape()), over.count.max(1) as f64);
             builder.set_history(&total, move |_, gradient| {
                 Ok(vec![Some(gradient.div(count)?.reshaped(&ones)?.expand(&before)?)])
-            });
+            })?;
         }
         Ok(total)
     }
@@ -202,7 +202,7 @@ impl Tensor {
                 } else {
                     zero_where(&passed, &share)?
                 })])
-            });
+            })?;
         }
         Ok(out)
     }

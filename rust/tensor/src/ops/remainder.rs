@@ -33,7 +33,7 @@ pub fn remainder<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>
                 gradient.mul(&quotient)?.neg()
             };
             Ok(vec![Some(gradient.clone()), ctx.gradient(1, of_right)?])
-        });
+        })?;
     }
     Ok(out)
 }

@@ -81,7 +81,7 @@ impl Tensor {
                 let parts = gradient.reshaped(&interleaved)?;
                 let sum = if repeated.is_empty() { parts } else { parts.sum(Some(&repeated), false)? };
                 Ok(vec![Some(sum.reshaped(&before)?)])
-            });
+            })?;
         }
         Ok(out)
     }

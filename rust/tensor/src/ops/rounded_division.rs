@@ -43,7 +43,7 @@ pub fn floor_divide<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'
         builder.set_history(&out, move |_, _| {
             let cure = "div(rounding_mode='floor') has a gradient, which is 0";
             Err(Error::NotDifferentiable { op, cure })
-        });
+        })?;
     }
     Ok(out)
 }

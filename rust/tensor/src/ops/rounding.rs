@@ -70,7 +70,7 @@ impl Tensor {
         check_floating_point(op, self)?;
         let out = dispatch_float!(self.dtype(), T => kernel::map(op, self, |v: T| v - v.trunc()))?;
         if let Some(builder) = NodeBuilder::new("FracBackward0", &[self])? {
-            builder.set_history(&out, |_, gradient| Ok(vec![Some(gradient.clone())]));
+            builder.set_history(&out, |_, gradient| Ok(vec![Some(gradient.clone())]))?;
         }
         Ok(out)
     }

@@ -17,7 +17,7 @@ impl Tensor {
         if let Some(builder) = NodeBuilder::new("BernoulliBackward0", &[self])? {
             builder.set_history(&out, |_, gradient| {
                 Ok(vec![Some(Tensor::zeros(gradient.shape(), gradient.options())?)])
-            });
+            })?;
         }
         Ok(out)
     }

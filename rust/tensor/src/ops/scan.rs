@@ -65,7 +65,7 @@ fn cumulative_sum(tensor: &Tensor, dim: i64, reverse: bool) -> Result<Tensor> {
     let out = accumulate("cumsum", tensor, dim, Sum, reverse)?;
     if let Some(builder) = NodeBuilder::new("CumsumBackward0", &[tensor])? {
         builder
-            .set_history(&out, move |_, gradient| Ok(vec![Some(cumulative_sum(gradient, dim, !reverse)?)]));
+            .set_history(&out, move |_, gradient| Ok(vec![Some(cumulative_sum(gradient, dim, !reverse)?)]))?;
     }
     Ok(out)
 }
@@ -91,7 +91,7 @@ fn cumulative_products(factors: &Tensor, directions: &[Tensor], dim: i64) -> Res
                 ctx.gradient(input, || cumprod_backward(factors, gradient, &others, dim))
             };
             (0..operands.len()).map(of_input).collect()
-        });
+        })?;
     }
     Ok(out)
 }
@@ -127,7 +127,7 @@ pub(super) fn cumprod_backward(
                 })
             };
             (0..operands.len()).map(of_input).collect()
-        });
+        })?;
     }
     Ok(out)
 }

@@ -3,7 +3,7 @@
 use super::binary::promote;
 use super::masked::zero_where;
 use super::operand::{Numbers, Operand, result_type};
-use super::pairs::{largest, smallest};
+use super::pairs::{largest, maximum_gradient, minimum_gradient, smallest};
 use crate::autograd::{BackwardContext, Gradients, NodeBuilder};
 use crate::dtype::dispatch_compute;
 use crate::shape::broadcast;
@@ -35,7 +35,7 @@ pub fn where_cond<'a>(
                 ctx.gradient(1, || zero_where(&condition.logical_not()?, gradient))?,
                 ctx.gradient(2, || zero_where(&condition, gradient))?,
             ])
-        });
+        })?;
     }
     Ok(out)
 }
@@ -81,8 +81,8 @@ pub fn clamp(input: &Tensor, min: Option<Operand<'_>>, max: Option<Operand<'_>>)
             let x = ctx.saved(0)?.detach();
             let min = if has_min { Some(ctx.saved(1)?.detach()) } else { None };
             let max = if has_max { Some(ctx.saved(1 + usize::from(has_min))?.detach()) } else { None };
-            clamp_gradients(ctx, gradient, &x, min.as_ref(), max.as_ref())
-        });
+            clamp_gradients(ctx, gradient, &x, (min.as_ref(), max.as_ref()), has_tensor_limit)
+        })?;
     }
     Ok(out)
 }
@@ -97,38 +97,69 @@ fn limited(op: &'static str, input: &Tensor, limit: &Tensor, is_lower: bool) -> 
     })
 }
 
-/// Returns the gradients of the input and of the limits that are given.
+/// Returns the gradients of the input and of the limits that are given. The gradient of an element at a limit is 0 if
+/// all limits are numbers, and is shared with the limit otherwise.
 fn clamp_gradients(
     ctx: &BackwardContext<'_>,
     gradient: &Tensor,
     x: &Tensor,
-    min: Option<&Tensor>,
-    max: Option<&Tensor>,
+    (min, max): (Option<&Tensor>, Option<&Tensor>),
+    has_tensor_limit: bool,
 ) -> Result<Gradients> {
-    // Comparisons with NaN are false: the gradient passes only where an element is within the limits.
-    let within = match (min, max) {
-        (Some(min), Some(max)) => x.greater_equal(min)?.mul(&x.less_equal(max)?)?,
-        (Some(min), None) => x.greater_equal(min)?,
-        (None, Some(max)) => x.less_equal(max)?,
-        (None, None) => return Ok(vec![Some(gradient.clone())]),
-    };
-    let of = |input: usize, passes: &dyn Fn() -> Result<Tensor>| {
-        ctx.gradient(input, || zero_where(&passes()?.logical_not()?, gradient))
-    };
-    let mut gradients = vec![of(0, &|| Ok(within.clone()))?];
-    if let Some(min) = min {
-        gradients.push(of(1, &|| match max {
-            Some(max) => min.less(max)?.mul(&x.less(min)?),
-            None => x.less(min),
-        })?);
+    if !has_tensor_limit {
+        return Ok(vec![Some(zero_where(&is_inside(x, min, max)?.logical_not()?, gradient)?)]);
     }
-    if let Some(max) = max {
-        gradients.push(of(gradients.len(), &|| match min {
-            Some(min) => x.greater(max)?.add(&max.less(min)?),
-            None => x.greater(max),
-        })?);
+    match (min, max) {
+        (Some(min), Some(max)) => gradients_of_both(ctx, gradient, x, min, max),
+        (Some(min), None) => Ok(vec![
+            ctx.gradient(0, || maximum_gradient(gradient, x, min))?,
+            ctx.gradient(1, || maximum_gradient(gradient, min, x))?,
+        ]),
+        (None, Some(max)) => Ok(vec![
+            ctx.gradient(0, || minimum_gradient(gradient, x, max))?,
+            ctx.gradient(1, || minimum_gradient(gradient, max, x))?,
+        ]),
+        (None, None) => Ok(vec![Some(gradient.clone())]),
     }
-    Ok(gradients)
+}
+
+/// Returns where an element is strictly between the limits, which NaN is not.
+fn is_inside(x: &Tensor, min: Option<&Tensor>, max: Option<&Tensor>) -> Result<Tensor> {
+    match (min, max) {
+        (Some(min), Some(max)) => x.greater(min)?.mul(&x.less(max)?),
+        (Some(min), None) => x.greater(min),
+        (None, Some(max)) => x.less(max),
+        (None, None) => x.equal(x),
+    }
+}
+
+/// Returns the gradients of the input and of two limits. As in PyTorch an element shares its gradient with a limit that
+/// it equals only if the lower limit is less than the upper one, and comparisons with NaN are false.
+fn gradients_of_both(
+    ctx: &BackwardContext<'_>,
+    gradient: &Tensor,
+    x: &Tensor,
+    min: &Tensor,
+    max: &Tensor,
+) -> Result<Gradients> {
+    let is_ordered = min.less(max)?;
+    let shares_with = |limit: &Tensor| x.equal(limit)?.mul(&is_ordered);
+    // Half of the gradient where it is shared with a limit, and all of it where only the limit has one.
+    let of_limit = |limit: &Tensor, is_alone: Tensor| {
+        let shared = where_cond(&shares_with(limit)?, &gradient.div(2.0)?, gradient)?;
+        // The sum of bools is the logical or.
+        zero_where(&is_alone.add(&shares_with(limit)?)?.logical_not()?, &shared)
+    };
+    let of_input = || {
+        let shares = shares_with(min)?.add(&shares_with(max)?)?;
+        let shared = where_cond(&shares, &gradient.div(2.0)?, gradient)?;
+        zero_where(&x.less(min)?.add(&x.greater(max)?)?, &shared)
+    };
+    Ok(vec![
+        ctx.gradient(0, of_input)?,
+        ctx.gradient(1, || of_limit(min, x.less(min)?.mul(&min.less_equal(max)?)?))?,
+        ctx.gradient(2, || of_limit(max, max.less(min)?.add(&x.greater(max)?.mul(&min.less_equal(max)?)?)?))?,
+    ])
 }
 
 /// Returns an error for a mask that is not a bool tensor.
@@ -170,6 +201,31 @@ mod tests {
         assert!(matches!(clamp(&x, None, None), Err(Error::Value { op: "clamp", .. })));
         let ints = Tensor::from_slice(&[5i64], &[1]).unwrap();
         assert_eq!(clamp(&ints, Some(0.5.into()), None).unwrap().dtype(), DType::Float32);
+    }
+
+    /// Returns the gradients of `clamp` for one element and limits that are tensors.
+    fn clamp_gradients_of([x, min, max]: [f64; 3]) -> [f64; 3] {
+        let inputs = [x, min, max].map(|value| doubles(&[value], &[1]));
+        inputs.iter().for_each(|input| input.set_requires_grad(true).unwrap());
+        clamp(&inputs[0], Some((&inputs[1]).into()), Some((&inputs[2]).into())).unwrap().backward().unwrap();
+        inputs.map(|input| input.grad().unwrap().to_vec::<f64>().unwrap()[0])
+    }
+
+    #[test]
+    fn clamp_has_no_gradient_at_a_number_and_shares_it_with_a_tensor() {
+        let x = doubles(&[-1.0, 0.0, 0.5, 1.0, 2.0, f64::NAN], &[6]);
+        x.set_requires_grad(true).unwrap();
+        let clamped = clamp(&x, Some(0.0.into()), Some(1.0.into())).unwrap();
+        clamped.sum(None, false).unwrap().backward().unwrap();
+        assert_close(&x.grad().unwrap(), &[0.0, 0.0, 1.0, 0.0, 0.0, 0.0]);
+        // The element equals the lower limit, the upper one, both; it is below limits that are equal or swapped.
+        assert_eq!(clamp_gradients_of([0.0, 0.0, 1.0]), [0.5, 0.5, 0.0]);
+        assert_eq!(clamp_gradients_of([1.0, 0.0, 1.0]), [0.5, 0.0, 0.5]);
+        assert_eq!(clamp_gradients_of([1.0, 1.0, 1.0]), [1.0, 0.0, 0.0]);
+        assert_eq!(clamp_gradients_of([0.0, 1.0, 1.0]), [0.0, 1.0, 0.0]);
+        assert_eq!(clamp_gradients_of([0.0, 2.0, 1.0]), [0.0, 0.0, 1.0]);
+        assert_eq!(clamp_gradients_of([f64::NAN, 0.0, 1.0]), [1.0, 0.0, 0.0]);
+        assert_eq!(clamp_gradients_of([0.0, 0.0, f64::NAN]), [1.0, 0.0, 0.0]);
     }
 
     #[test]

@@ -14,7 +14,7 @@ impl Tensor {
         }
         let out = dispatch_compute!(self.dtype(), T => kernel::map("neg", self, |value: T| T::from_i64(-1).times(value)))?;
         if let Some(builder) = NodeBuilder::new("NegBackward0", &[self])? {
-            builder.set_history(&out, |_, gradient| Ok(vec![Some(gradient.neg()?)]));
+            builder.set_history(&out, |_, gradient| Ok(vec![Some(gradient.neg()?)]))?;
         }
         Ok(out)
     }
@@ -89,7 +89,7 @@ pub(super) fn set_zero_gradients(node: &'static str, inputs: &[&Tensor], out: &T
         let count = inputs.len();
         builder.set_history(out, move |_, gradient| {
             Ok(vec![Some(Tensor::zeros(gradient.shape(), gradient.options())?); count])
-        });
+        })?;
     }
     Ok(())
 }
@@ -111,7 +111,7 @@ pub(super) fn threshold_backward(gradient: &Tensor, output: &Tensor) -> Result<T
                 ctx.gradient(0, || threshold_backward(second, &ctx.saved(saved)?))?,
                 ctx.gradient(1, || Tensor::zeros(second.shape(), second.options()))?,
             ])
-        });
+        })?;
     }
     Ok(out)
 }

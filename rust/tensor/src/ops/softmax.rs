@@ -33,7 +33,7 @@ impl Tensor {
             let saved = builder.save_output(&out)?;
             builder.set_history(&out, move |ctx, gradient| {
                 Ok(vec![Some(log_softmax_backward(ctx, gradient, saved, dim)?)])
-            });
+            })?;
         }
         Ok(out)
     }
@@ -67,7 +67,7 @@ impl Tensor {
             let saved = builder.save_output(&out)?;
             builder.set_history(&out, move |ctx, gradient| {
                 Ok(vec![Some(softmax_backward(ctx, gradient, saved, dim)?)])
-            });
+            })?;
         }
         Ok(out)
     }

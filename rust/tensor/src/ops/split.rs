@@ -71,7 +71,7 @@ fn several_views(
         track_view_of_several(view, source);
     }
     if let Some(builder) = NodeBuilder::new(name, &[source])? {
-        builder.set_history_of_several(&views, backward);
+        builder.set_history_of_several(&views, backward)?;
     }
     Ok(views)
 }

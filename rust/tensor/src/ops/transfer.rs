@@ -63,7 +63,7 @@ impl Tensor {
             && dtype.is_floating_point()
         {
             // The engine moves the gradient to the device and type of the input.
-            builder.set_history(&out, |_, gradient| Ok(vec![Some(gradient.clone())]));
+            builder.set_history(&out, |_, gradient| Ok(vec![Some(gradient.clone())]))?;
         }
         Ok(out)
     }

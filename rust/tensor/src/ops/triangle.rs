@@ -69,7 +69,7 @@ impl Triangle {
         let out = input.detach().contiguous_copy()?;
         self.clear_outside(&out, &mask)?;
         if let Some(builder) = NodeBuilder::new(self.node(), &[input])? {
-            builder.set_history(&out, move |_, gradient| Ok(vec![Some(self.of(gradient, diagonal)?)]));
+            builder.set_history(&out, move |_, gradient| Ok(vec![Some(self.of(gradient, diagonal)?)]))?;
         }
         Ok(out)
     }

@@ -33,7 +33,7 @@ impl Tensor {
                 // Without degrees of freedom the slope is infinite, with the sign of the deviation.
                 let slope = deviations.mul(2.0 / divisor)?;
                 Ok(vec![Some(gradient.reshaped(&ones)?.mul(&slope)?)])
-            });
+            })?;
         }
         Ok(out)
     }
@@ -61,7 +61,7 @@ impl Tensor {
                 let share = gradient.div(&root)?;
                 let share = zero_where(&root.detach().equal(0i64)?, &share)?;
                 Ok(vec![Some(share.mul(&deviations)?)])
-            });
+            })?;
         }
         Ok(out)
     }

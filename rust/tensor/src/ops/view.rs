@@ -21,7 +21,7 @@ pub(super) fn view(
     }
     track_view(&out, source);
     if let Some(builder) = NodeBuilder::new(name, &[source])? {
-        builder.set_history(&out, move |_, gradient| Ok(vec![Some(backward(gradient)?)]));
+        builder.set_history(&out, move |_, gradient| Ok(vec![Some(backward(gradient)?)]))?;
     }
     Ok(out)
 }
@@ -95,7 +95,7 @@ impl Tensor {
         let layout = Layout { shape: shape.to_vec(), strides, offset: copy.storage_offset() };
         let (out, before) = (copy.alias(layout), self.shape().to_vec());
         if let Some(builder) = NodeBuilder::new("UnsafeViewBackward0", &[&copy])? {
-            builder.set_history(&out, move |_, gradient| Ok(vec![Some(gradient.reshaped(&before)?)]));
+            builder.set_history(&out, move |_, gradient| Ok(vec![Some(gradient.reshaped(&before)?)]))?;
         }
         Ok(out)
     }

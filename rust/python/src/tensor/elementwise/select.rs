@@ -121,6 +121,9 @@ macro_rules! clamps {
     ($($name:ident $inplace:ident;)+) => {
         $(/// Limit each element to the range from `min` to `max`. NaN is preserved, and a limit of NaN makes elements NaN.
         ///
+        /// An element that equals a limit has gradient 0 if the limits are numbers. If one is a tensor, the element and
+        /// the limit have half of the gradient each.
+        ///
         /// Args:
         ///     input: The tensor.
         ///     min: The lower limit, a tensor or a number; None means no limit.
@@ -229,6 +232,8 @@ clamps! {
 
 /// Return each element, or `min` if it is smaller.
 ///
+/// An element that equals a number has gradient 0. If `min` is a tensor, both have half of the gradient each.
+///
 /// Args:
 ///     input: The tensor.
 ///     min: The lower limit, a tensor or a number.
@@ -253,6 +258,8 @@ fn clamp_min<'py>(
 }
 
 /// Return each element, or `max` if it is larger.
+///
+/// An element that equals a number has gradient 0. If `max` is a tensor, both have half of the gradient each.
 ///
 /// Args:
 ///     input: The tensor.

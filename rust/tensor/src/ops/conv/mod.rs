@@ -83,7 +83,7 @@ fn forward(geometry: ConvGeometry, input: &Tensor, weight: &Tensor, bias: Option
                 gradients.push(ctx.gradient(2, || gradient.sum(Some(&[0, 2, 3]), false))?);
             }
             Ok(gradients)
-        });
+        })?;
     }
     Ok(out)
 }
@@ -101,7 +101,7 @@ fn input_gradient(geometry: ConvGeometry, gradient: &Tensor, weight: &Tensor) ->
                 ctx.gradient(0, || forward(geometry, second, &ctx.saved(of_gradient)?, None))?,
                 ctx.gradient(1, || weight_gradient(geometry, &ctx.saved(of_weight)?, second))?,
             ])
-        });
+        })?;
     }
     Ok(out)
 }
@@ -116,7 +116,7 @@ fn weight_gradient(geometry: ConvGeometry, gradient: &Tensor, input: &Tensor) ->
                 ctx.gradient(0, || forward(geometry, &ctx.saved(of_gradient)?, second, None))?,
                 ctx.gradient(1, || input_gradient(geometry, &ctx.saved(of_input)?, second))?,
             ])
-        });
+        })?;
     }
     Ok(out)
 }
