@@ -96,7 +96,7 @@ def _wanted(function: str, size: int, names: tuple[str, ...] | None, *, starting
         function: The function that needs them, for messages.
         size: The number of threads.
         names: The names of the pools; None for all.
-        starting: Whether all include those that start with the value of an environment variable.
+        starting: Whether all include those whose size is fixed once they have started.
 
     """
     needs_native = names is None or any(name.partition(".")[0] not in _OWN for name in names)
@@ -109,7 +109,7 @@ def _wanted(function: str, size: int, names: tuple[str, ...] | None, *, starting
                 raise ArgumentError(f"{function}: pools must name thread pools ({known}), got {shown(name)}")
         found = tuple(kind for kind in found if any(_is_named(kind, name) for name in names))
     elif not starting:
-        found = tuple(kind for kind in found if not kind.is_fixed)
+        found = tuple(kind for kind in found if not (kind.is_fixed or kind.is_read_only))
     late = tuple(kind for kind in found if kind.is_late or kind.is_read_only)
     chosen = tuple(kind for kind in found if kind not in late)
     with LOCK:

@@ -231,7 +231,8 @@ def _set_by(setting: Setting, value: Any, variables: Sequence[str]) -> str:
             return "code that cannot be seen"
         return f"{last.file}:{last.line}" + (f" ({last.distribution})" if last.distribution else "")
     for name in variables:
-        if name in os.environ:
+        # Libraries ignore an empty variable.
+        if os.environ.get(name):
             is_it = _first_number(os.environ[name]) == _size(value)
             return f"{name}={os.environ[name]}" + (
                 "" if is_it else ", which the library reduced or read too late"
