@@ -6,6 +6,7 @@ import sys
 from functools import cache
 from typing import Any
 
+from interlock.errors import SettingValueError
 from interlock.integrations._thread_pools import positive
 from interlock.settings._libraries import wrap_writers
 from interlock.settings._observer import Observer
@@ -37,5 +38,12 @@ def setting() -> Setting:
     )
 
 
-def _set(value: Any) -> None:
-    sys.modules["numexpr"].set_num_threads(value)
+def _set(value: int) -> None:
+    numexpr: Any = sys.modules["numexpr"]
+    most = getattr(numexpr, "MAX_THREADS", value)
+    if value > most:
+        # numexpr itself prints this to standard error, and keeps its number.
+        raise SettingValueError(
+            f"numexpr accepts at most {most} threads: NUMEXPR_MAX_THREADS, which it reads at its import"
+        )
+    numexpr.set_num_threads(value)

@@ -109,7 +109,8 @@ def _ray() -> Iterator[Workers]:
         yield Workers("Ray", f"ignored: Ray does not report the CPUs of this task: {error!r}")
         return
     # An actor without num_cpus occupies no CPU in Ray's books; Ray sets OMP_NUM_THREADS=1 for it.
-    text = f"a task or actor with {number:g} CPUs" if number else "an actor without CPUs: 1 CPU"
+    cpus = f"{number:g} CPU{'' if number == 1 else 's'}"
+    text = f"a task or actor with {cpus}" if number else "an actor without CPUs: 1 CPU"
     yield Workers("Ray", text, share=max(1, math.floor(number)))
 
 

@@ -74,16 +74,18 @@ def set_sizes():
 
 class Numexpr(types.ModuleType):
     __version__ = "2.99"
+    MAX_THREADS = 8
     size = 3
 
     def get_num_threads(self):
         return self.size
 
     def set_num_threads(self, value):
-        if value > 8:
-            raise ValueError("nthreads cannot be larger than environment variable NUMEXPR_MAX_THREADS (8)")
-        self.size, before = value, self.size
-        return before
+        if value > self.MAX_THREADS:
+            print("Error", file=sys.stderr)
+        else:
+            self.size, before = value, self.size
+            return before
 
 
 class Torch(types.ModuleType):
