@@ -40,7 +40,7 @@ def setting() -> Setting:
 
 def _set(value: int) -> None:
     numexpr: Any = sys.modules["numexpr"]
-    most = getattr(numexpr, "MAX_THREADS", value)
+    most = numexpr.MAX_THREADS
     if value > most:
         # numexpr itself prints this to standard error, and keeps its number.
         raise SettingValueError(

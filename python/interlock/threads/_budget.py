@@ -57,8 +57,12 @@ class Budget(int):
               affinity: 2 of 8 CPUs
 
         """
-        lines = [f"{int(self)} CPU{'s' if self != 1 else ''}", *(f"  {each}" for each in self.reasons)]
+        lines = [_number(int(self)), *(f"  {each}" for each in self.reasons)]
         return "\n".join(lines)
+
+
+def _number(cpus: float) -> str:
+    return f"{cpus:g} CPU{'' if cpus == 1 else 's'}"
 
 
 def budget(workers: int | None = None, *, root: str | os.PathLike[str] = "/") -> Budget:
@@ -104,7 +108,11 @@ def budget(workers: int | None = None, *, root: str | os.PathLike[str] = "/") ->
             cpus = limit if cpus is None else min(cpus, limit)
         reasons.append(Reason(input, text, None if limit is None or cpus is None else float(cpus)))
     assert cpus is not None, "the machine has CPUs"
-    said = _workers(os.environ) if workers is None else [Workers("workers", f"{workers} processes", workers)]
+    said = (
+        _workers(os.environ)
+        if workers is None
+        else [Workers("workers", f"{workers} process{'' if workers == 1 else 'es'}", workers)]
+    )
     for input, text, divisor, share in said:
         is_used = divisor > 1 or share is not None or workers is not None
         cpus /= divisor
@@ -120,10 +128,10 @@ def _limits(root: Path) -> Iterator[tuple[str, str, Fraction | None]]:
     machine = os.cpu_count() or 1
     # macOS has no affinity.
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else machine
-    yield "affinity", f"{allowed} of {machine} CPUs", Fraction(allowed)
+    yield "affinity", f"{allowed} of {_number(machine)}", Fraction(allowed)
     # Since Python 3.13, which accepts another number from the user.
     count = getattr(os, "process_cpu_count", lambda: None)()
     if count is not None and count != allowed:
-        yield "PYTHON_CPU_COUNT", f"{count} CPUs, or the option -X cpu_count of Python", Fraction(count)
+        yield "PYTHON_CPU_COUNT", f"{_number(count)}, or the option -X cpu_count of Python", Fraction(count)
     for file, cpus, problem in quotas(root):
-        yield file, f"a quota of {float(cpus):g} CPUs" if cpus is not None else str(problem), cpus
+        yield file, f"a quota of {_number(float(cpus))}" if cpus is not None else str(problem), cpus

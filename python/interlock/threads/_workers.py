@@ -66,7 +66,7 @@ def _loky(environment: Mapping[str, str]) -> Iterator[Workers]:
             yield Workers(name, f"at most {number} CPUs for joblib", share=number)
     process = getattr(sys.modules.get("multiprocessing.process"), "current_process", None)
     if process is not None and process().name.startswith("LokyProcess"):
-        # joblib divides the CPUs among its workers, and tells a worker by this variable only.
+        # joblib divides the CPUs among its workers, and passes the share in this variable only.
         number = _positive(environment.get("OMP_NUM_THREADS", ""))
         if number is None:
             yield Workers("joblib", "a worker of joblib without a valid OMP_NUM_THREADS: 1 CPU", share=1)

@@ -244,14 +244,13 @@ def test_budget_is_an_int_in_every_format(tmp_path: Path) -> None:
 
 def fake_worker(nthreads: object) -> ModuleType:
     """Return a fake of `distributed.worker` in a process with one worker, outside of its tasks."""
-    module: Any = ModuleType("distributed.worker")
+    module = ModuleType("distributed.worker")
     worker = SimpleNamespace(state=SimpleNamespace(nthreads=nthreads))
 
     def get_worker() -> object:
         raise ValueError("No worker found")
 
-    module.get_worker = get_worker
-    module.Worker = SimpleNamespace(_instances=[worker])
+    vars(module).update(get_worker=get_worker, Worker=SimpleNamespace(_instances=[worker]))
     return module
 
 
