@@ -99,7 +99,51 @@ static PyType_Spec variable_spec = {.name = "interlock_baseline.Variable",
                                     .flags = Py_TPFLAGS_DEFAULT,
                                     .slots = variable_slots};
 
+/* A scope of the context: it sets a context variable and resets it. */
+
+static PyObject *scope_variable;
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *token;
+} Scope;
+
+static PyObject *scope_enter(PyObject *self, PyObject *nothing) {
+    PyObject *token = PyContextVar_Set(scope_variable, Py_True);
+    if (token == NULL) return NULL;
+    Py_XSETREF(((Scope *)self)->token, token);
+    Py_RETURN_NONE;
+}
+
+static PyObject *scope_exit(PyObject *self, PyObject *const *arguments, Py_ssize_t count) {
+    if (PyContextVar_Reset(scope_variable, ((Scope *)self)->token) < 0) return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef scope_methods[] = {
+    {"__enter__", scope_enter, METH_NOARGS, NULL},
+    {"__exit__", (PyCFunction)(void (*)(void))scope_exit, METH_FASTCALL, NULL},
+    {NULL, NULL, 0, NULL}};
+
+static void scope_free(PyObject *self) {
+    PyTypeObject *type = Py_TYPE(self);
+    Py_XDECREF(((Scope *)self)->token);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static PyType_Slot scope_slots[] = {
+    {Py_tp_methods, scope_methods}, {Py_tp_new, PyType_GenericNew}, {Py_tp_dealloc, scope_free}, {0, NULL}};
+static PyType_Spec scope_spec = {.name = "interlock_baseline.Scope",
+                                 .basicsize = sizeof(Scope),
+                                 .flags = Py_TPFLAGS_DEFAULT,
+                                 .slots = scope_slots};
+
 static int add_types(PyObject *module) {
+    scope_variable = PyContextVar_New("interlock_baseline.scope", NULL);
+    if (scope_variable == NULL) return -1;
+    PyObject *scopes = PyType_FromSpec(&scope_spec);
+    if (scopes == NULL || PyModule_AddObject(module, "Scope", scopes) < 0) return -1;
     PyObject *bases = PyTuple_Pack(1, (PyObject *)&PyModule_Type);
     if (bases == NULL) return -1;
     PyObject *flags = PyType_FromSpecWithBases(&flag_spec, bases);

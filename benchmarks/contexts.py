@@ -29,6 +29,7 @@ STATEMENTS = {
 WITH_NUMPY = {"errstate": "with errstate(over='ignore'):\n    pass"}
 WITH_BASELINES = {
     "C set and reset": "baseline_variable.set_and_reset()",
+    "C scope": "with baseline_scope():\n    pass",
     "C getset": "baseline_flags.enabled",
 }
 # Two switches: into a context and back.
@@ -98,7 +99,11 @@ def main() -> None:
         statements |= WITH_NUMPY
     with contextlib.suppress(ImportError):
         baseline = importlib.import_module("interlock_baseline")
-        names |= {"baseline_variable": baseline.Variable(), "baseline_flags": baseline.Flags("flags")}
+        names |= {
+            "baseline_variable": baseline.Variable(),
+            "baseline_scope": baseline.Scope,
+            "baseline_flags": baseline.Flags("flags"),
+        }
         statements |= WITH_BASELINES
     timers = {
         f"{key}, {count} variables": (context_with(count), timer(statement, names))

@@ -333,6 +333,13 @@ def context_rows(bench_python: str | None) -> list[Row]:
                 more=READ_MORE,
                 pytorch=slower("read", None),
             ),
+            # What CPython itself needs to create, enter and exit an object that sets and resets a variable.
+            Row(
+                f"with no_grad(): pass, {variables} (baseline: a scope in C)",
+                no_grad,
+                nanoseconds(ours, "C scope"),
+                times=2.5,
+            ),
             *(
                 Row(f"{BESIDE[name]}, {variables} (baseline: no_grad)", nanoseconds(ours, name), no_grad)
                 for name in others

@@ -7,12 +7,14 @@ It needs fastapi and uvicorn. Run it in this folder:
 """
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Literal
 
 import interlock
 from fastapi import Depends, FastAPI
+from fastapi.responses import StreamingResponse
 from interlock import backends, state
+from interlock.integrations.asgi import DefaultStateMiddleware
 
 Precision = Literal["none", "ieee", "tf32"]
 
@@ -25,7 +27,7 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 
 async def precise(precision: Precision = "none") -> AsyncIterator[None]:
-    """Set the precision of a request's products while its route runs."""
+    """Set the precision of a request's products while its route runs, and while its answer is sent."""
     with backends.override({"cuda.matmul.fp32_precision": precision}):
         yield
 
@@ -42,8 +44,18 @@ def predict() -> dict[str, str | bool]:
     }
 
 
-@app.get("/gradient")
-async def gradient() -> dict[str, bool]:
-    """Enable gradients for this request only."""
-    with interlock.enable_grad():
-        return {"grad_enabled": interlock.is_grad_enabled()}
+@interlock.enable_grad()
+def steps() -> Iterator[str]:
+    """Enable gradients for each step of a stream."""
+    for _ in range(3):
+        yield str(int(interlock.is_grad_enabled()))
+
+
+@app.get("/stream")
+async def stream() -> StreamingResponse:
+    """Return before the first step runs, so a scope here would not reach the steps."""
+    return StreamingResponse(steps())
+
+
+# Added last, so that it is outside of all other middleware.
+app.add_middleware(DefaultStateMiddleware)

@@ -25,6 +25,7 @@ MODULES = {
     "functional": "interlock.nn.functional",
     "nn": "interlock.nn",
     "memory": "interlock.accelerator.memory",
+    "random": "interlock.accelerator.random",
     "settings": "interlock.settings",
     "state": "interlock.state",
     "testing": "interlock.testing",

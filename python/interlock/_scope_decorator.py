@@ -7,11 +7,14 @@ import sys
 import types
 import warnings
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Literal, Protocol, TypeVar, cast
 
 from interlock._core.state import Resumes
+from interlock._quote import shown
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+# CO_GENERATOR, CO_COROUTINE and CO_ASYNC_GENERATOR of `inspect`.
+_RESUMABLE = 0x20 | 0x80 | 0x200
 
 
 class Scope(Protocol):
@@ -39,21 +42,50 @@ def decorate(scope: Scope, function: _Function) -> _Function:
         return cast(_Function, type(function)(decorate(scope, function.__func__)))
     if not callable(function):
         raise TypeError(f"{type(scope).__name__}: function must be callable, got {type(function).__name__}")
+    kind = resumable_kind(function)
+    if kind == "coroutine":
+        return cast(_Function, _decorate_coroutine(scope, function))
+    if kind == "async generator":
+        return cast(_Function, _decorate_async_generator(scope, function))
+    if kind == "generator":
+        decorated = _decorate_generator(scope, function)
+        code = getattr(function, "__code__", None)
+        # CO_ITERABLE_COROUTINE of `inspect`.
+        is_awaitable = code is not None and code.co_flags & 0x100
+        return cast(_Function, types.coroutine(decorated) if is_awaitable else decorated)
+    return cast(_Function, _decorate_function(scope, function))
+
+
+def resumable_kind(
+    function: Callable[..., Any],
+) -> Literal["coroutine", "async generator", "generator"] | None:
+    """Return what a call of `function` creates, if the call does not run the body of the function."""
+    plain: Any = function
+    while isinstance(plain, types.MethodType):
+        plain = plain.__func__
+    # `inspect` takes microseconds for what most functions answer at once. An attribute may be a mark of it.
+    if type(plain) is types.FunctionType and not plain.__code__.co_flags & _RESUMABLE and not plain.__dict__:
+        return None
     # Imported here, because the import of `inspect` takes a third of the time budget of `import interlock`.
     import inspect
 
     # Calling an object runs the `__call__` of its class.
     called = function if inspect.isroutine(function) else type(function).__call__
     if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(called):
-        return cast(_Function, _decorate_coroutine(scope, function))
+        return "coroutine"
     if inspect.isasyncgenfunction(function) or inspect.isasyncgenfunction(called):
-        return cast(_Function, _decorate_async_generator(scope, function))
+        return "async generator"
     if inspect.isgeneratorfunction(function) or inspect.isgeneratorfunction(called):
-        decorated = _decorate_generator(scope, function)
-        code = getattr(function, "__code__", None)
-        is_awaitable = code is not None and code.co_flags & inspect.CO_ITERABLE_COROUTINE
-        return cast(_Function, types.coroutine(decorated) if is_awaitable else decorated)
-    return cast(_Function, _decorate_function(scope, function))
+        return "generator"
+    return None
+
+
+def check_plain(what: str, function: Callable[..., Any], cure: str) -> None:
+    """Raise TypeError if a call of `function` only creates a coroutine or generator."""
+    kind = resumable_kind(function)
+    if kind is not None:
+        name = getattr(function, "__qualname__", type(function).__qualname__)
+        raise TypeError(f"{what} must be a plain function, got the {kind} function {shown(name)}; {cure}")
 
 
 def _clone_of(scope: Scope) -> Callable[[], Scope] | None:

@@ -341,11 +341,10 @@ class CheckpointError(InterlockError, RuntimeError):
 
 
 class ScopeWarning(RuntimeWarning):
-    """A scope is open in a suspended coroutine, was exited out of order, or was never exited.
+    """A scope is open in a suspended generator, was exited out of order or elsewhere, or was never exited.
 
-    Exit scopes in the reverse order of entering them, in the context that entered them. Issued with
-    `INTERLOCK_DEBUG=1` in the environment. Without it, a process issues one warning, if scopes of two asyncio
-    tasks overlap that have no state of their own (`interlock.aio`).
+    Exit scopes in the reverse order of entering them, in the context that entered them. Issued only with
+    `INTERLOCK_DEBUG=1` in the environment.
     """
 
 

@@ -1,11 +1,11 @@
 """Captures state and applies it elsewhere, and sets defaults of the process.
 
 A scope belongs to the current context (`contextvars`): asyncio tasks, `asyncio.to_thread` and everything else
-that copies the context see it; threads that begin with an empty context have the defaults.
+that copies the context see it; threads that begin with an empty context have the defaults of the process.
 
 With `INTERLOCK_DEBUG=1` in the environment, `ScopeWarning` reports scopes that are open in suspended
-generators or coroutines and scopes that are exited out of order. When the process ends, it also reports
-scopes that are still open or that were open when their thread or context ended.
+generators and scopes that are exited out of order or in another context or thread. When the process ends, it
+also reports scopes that are still open or that were open when their thread or context ended.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from interlock._core.state import (
 )
 from interlock._features import attribute_error
 from interlock._quote import shown
-from interlock._scope_decorator import decorate
+from interlock._scope_decorator import check_plain, decorate
 from interlock.errors import ScopeWarning
 
 if TYPE_CHECKING:
@@ -91,19 +91,22 @@ class ThreadState(_native.ThreadState):
     ) -> _Result:
         """Apply the state, call `function` with the arguments, and return its result.
 
-        A generator or coroutine that `function` returns runs without the state; use `wrap` for those.
-
         Args:
-            function: The function to call.
+            function: The function to call. A coroutine or generator that a plain function returns runs
+                without the state.
             arguments: Positional arguments of the function.
             named: Keyword arguments of the function.
 
         Raises:
-            TypeError: `function` is not callable.
+            TypeError: `function` is not callable, or is a coroutine function or generator function, whose
+                body would run without the state: call the result of `wrap` instead.
 
         """
         if not callable(function):
             raise TypeError(f"run: function must be callable, got {type(function).__name__}")
+        check_plain(
+            "run: function", function, "its body would run without the state; call the result of wrap instead"
+        )
         with self.apply():
             return function(*arguments, **named)
 
@@ -295,12 +298,11 @@ def _warn_unclosed_scopes() -> None:
     """Warn of scopes that were never exited. Runs at exit under `INTERLOCK_DEBUG=1`."""
     errors = []
     ended, still_open = _native.unclosed_scopes()
-    for locations, end in ((ended, "its thread or context"), (still_open, "the process")):
-        for location in locations:
-            file, _, line = location.rpartition(":")
-            message = f"the scope entered here was still open when {end} ended"
+    for scopes, end in ((ended, "its thread or context"), (still_open, "the process")):
+        for name, file, line in scopes:
+            message = f"the scope of {name} entered here was still open when {end} ended"
             try:
-                warnings.warn_explicit(message, ScopeWarning, file, int(line))
+                warnings.warn_explicit(message, ScopeWarning, file, line)
             except ScopeWarning as error:
                 # A filter turns the warning into an error; report the remaining scopes as well.
                 errors.append(error)

@@ -66,13 +66,13 @@ OF_PYTHON = re.compile(
     r"interlock\.errors\."
     # `Level(value, names, module=...)` creates an enum, and `Snapshot(iterable)` is a tuple.
     r"|\.(Level|Source|Extent|_Unchanged|\w+Backend|NumberedEnum)(?!\.\w)|\.Snapshot(?!\.)|\.FunctionMeta\b"
-    # Only a pickle calls it; the constructor of `ThreadPoolExecutor`.
-    r"|\._restored$|\.Executor(?!\.)"
+    # Only a pickle calls it.
+    r"|\._restored$"
     # Only Python calls them, with a name, a text or a buffer.
     r"|\.__getattr__$|\.__format__$|\.__(release_)?buffer__$|\.(AllocatorConfig|cuFFT\w+|settings\.\w+)\.__\w+attr__$"
-    # Only `interlock.settings` calls them.
-    r"|\.integrations\.|\.settings\.(_|Enabled$)"
-    r"|\.(decorate|open_to_write|attribute_error|remove_missing)$"
+    # Only interlock calls them.
+    r"|\.integrations\.(?!asgi)|\.settings\.(_|Enabled$)"
+    r"|\.(check_plain|decorate|open_to_write|attribute_error|remove_missing)$"
 )
 # They pass these arguments on to a function of the program.
 PASSED_ON = ("args", "arguments", "kwargs", "named")

@@ -39,10 +39,36 @@ def test_scope_of_an_async_dependency_covers_streams_and_background_tasks() -> N
     assert after == [[number, *seen] for number, seen in state.items()]
 
 
+def test_scopes_reach_the_steps_of_a_stream_as_the_page_says() -> None:
+    inside, default = [5, 0], [10, 1]
+    seen = eval_program("integration.scoped_server.ask_for_streams", 5)
+    # The block of the route ends before the stream begins, and so does a dependency with `scope="function"`.
+    for place in ("around", "function"):
+        assert (seen[f"{place}/def"], seen[f"{place}/async"]) == ([default] * 3, [default] * 3)
+    # Each step of a synchronous generator runs in a copy of the context, on a thread.
+    assert seen["inside/def"] == [inside, default, default]
+    assert seen["inside/async"] == [inside] * 3
+    for place in ("decorated", "wrapped", "dependency"):
+        assert (seen[f"{place}/def"], seen[f"{place}/async"]) == ([inside] * 3, [inside] * 3)
+
+
+def test_scope_of_each_kind_of_middleware_reaches_the_whole_request() -> None:
+    seen = eval_program("integration.scoped_server.ask_below_middleware", 5)
+    expected = [[5, 0], [5, 0], [[5, 0]] * 3, [[5, 0]]]
+    assert seen == {kind: expected for kind in ("ASGI", "BaseHTTPMiddleware", "function")}
+
+
+@pytest.mark.parametrize(
+    ("how", "expected"), [("write", [7, 1]), ("scope", [10, 1]), ("set_process_defaults", [10, 0])]
+)
+def test_start_up_reaches_requests_by_flags_and_process_defaults(how: str, expected: list[int]) -> None:
+    assert eval_program("integration.scoped_server.ask_after_start_up", how) == expected
+
+
 @pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
 def test_inference_server_answers_with_the_state_of_each_request(loop: str) -> None:
     name = "integration.scoped_server.ask_an_example"
-    paths = ["/predict", "/predict?precision=tf32", "/predict?precision=ieee", "/gradient"]
+    paths = ["/predict", "/predict?precision=tf32", "/predict?precision=ieee", "/stream"]
     answers = eval_program(name, str(EXAMPLES / "inference_server.py"), loop, 40, paths)
     predicted = {
         query: [["200", {"grad_enabled": False, "precision": precision}]]
@@ -52,7 +78,8 @@ def test_inference_server_answers_with_the_state_of_each_request(loop: str) -> N
             ("/predict?precision=ieee", "ieee"),
         )
     }
-    assert answers == predicted | {"/gradient": [["200", {"grad_enabled": True}]]}
+    # Gradients are enabled in each of the three steps of the stream.
+    assert answers == predicted | {"/stream": [["200", 111]]}
 
 
 def test_server_of_a_model_of_torch_keeps_the_modes_of_requests_apart(tmp_path: Path) -> None:

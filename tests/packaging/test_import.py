@@ -128,9 +128,10 @@ def test_import_maps_no_vendor_library_although_all_are_installed(tmp_path: Path
     assert str(tmp_path) not in maps
 
 
-# The budget of a release, which `--full` tests. A build without optimization maps more code and initializes
-# it more slowly.
+# The budget of a release, which `--full` tests. A build without optimization maps up to twice the code and
+# initializes it more slowly.
 MEGABYTES = 15.0
+MEGABYTES_WITHOUT_OPTIMIZATION = 30.0
 # Times the start of bare Python, because machines differ in speed; the benchmark has the time.
 STARTS = 3.0
 WITHOUT_OPTIMIZATION = 5 / 3
@@ -158,7 +159,7 @@ def test_import_stays_within_its_budget_of_memory(tmp_path: Path, full: bool) ->
     check = f"assert interlock.__file__.startswith({str(tmp_path)!r})\n"
     bare = float(startup.run(sys.executable, find + startup.PEAK))
     imported = float(startup.run(sys.executable, f"{find}import interlock\n{check}{startup.PEAK}"))
-    assert (imported - bare) / 1e6 <= MEGABYTES * (1 if full else WITHOUT_OPTIMIZATION)
+    assert (imported - bare) / 1e6 <= (MEGABYTES if full else MEGABYTES_WITHOUT_OPTIMIZATION)
 
 
 @pytest.mark.timing

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -32,7 +33,8 @@ class Options:
     use_default_allocator: bool = False
     disable_iomp: bool = False
     ninstances: int | None = None
-    ncores_per_instance: int | None = None
+    ncores_per_instance: tuple[int, ...] | None = None
+    """One number for as many instances as there are cores for, or the number of each instance."""
     node_id: int | None = None
     rank: int | None = None
     core_list: tuple[int, ...] | None = None
@@ -51,6 +53,14 @@ class Options:
     def has_number(self) -> bool:
         """Whether the number of instances or of their cores is given."""
         return self.ninstances is not None or self.ncores_per_instance is not None
+
+    @property
+    def sizes(self) -> tuple[int, ...] | None:
+        """The cores of each instance, if the options determine all."""
+        numbers, count = self.ncores_per_instance, self.ninstances
+        if numbers is None or (len(numbers) == 1 and count is None):
+            return None
+        return numbers if len(numbers) > 1 else numbers * (count or 1)
 
     @property
     def one_instance_per_node(self) -> bool:
@@ -90,19 +100,24 @@ def validate(options: Options) -> str | None:
         return "--log-file-prefix requires --log-path; give both"
     if options.core_list is not None and not options.has_number:
         return "--core-list requires --ninstances or --ncores-per-instance"
-    if options.skip_cross_node_cores and options.ncores_per_instance is None and not options.latency_mode:
-        return "--skip-cross-node-cores requires --ncores-per-instance or --latency-mode"
+    if options.skip_cross_node_cores and not (options.has_number or options.latency_mode):
+        return "--skip-cross-node-cores requires --ncores-per-instance, --ninstances or --latency-mode"
+    numbers = options.ncores_per_instance or ()
+    if len(numbers) > 1 and options.ninstances not in (None, len(numbers)):
+        return (
+            f"--ncores-per-instance has {len(numbers)} numbers and --ninstances is {options.ninstances}; "
+            "give one number for each instance, or one for all"
+        )
     has_mode = options.latency_mode or options.throughput_mode or options.multi_instance
     if options.rank is not None and not (options.has_number or has_mode):
         return (
             "--rank requires an option that determines the instances: --ninstances, --ncores-per-instance, "
             "--latency-mode, --throughput-mode or --multi-instance"
         )
-    if options.ninstances is not None and (options.rank or 0) >= options.ninstances:
-        return (
-            f"--rank {options.rank} is out of range for --ninstances {options.ninstances}; "
-            f"valid ranks are from 0 to {options.ninstances - 1}"
-        )
+    count = options.ninstances or (len(numbers) if len(numbers) > 1 else None)
+    if count is not None and (options.rank or 0) >= count:
+        given = f"--ninstances {count}" if options.ninstances else f"{count} numbers of --ncores-per-instance"
+        return f"--rank {options.rank} is out of range for {given}; valid ranks are from 0 to {count - 1}"
     if "/" in (options.log_file_prefix or ""):
         return (
             f"--log-file-prefix {options.log_file_prefix!r} contains a slash; give the folder with --log-path"
@@ -133,9 +148,13 @@ _MIN_INT = -(10**18)
 
 def parse(arguments: Sequence[str] | None = None) -> Options:
     """Parse a command line. An invalid one is reported and ends the process with status 2."""
-    namespace, unknown = _parser().parse_known_args(arguments)
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    groups = _with_grouped_numbers(words)
+    namespace, unknown = _parser().parse_known_args([",".join(group) for group in groups])
     values: dict[str, Any] = vars(namespace)
-    command: list[str] = values.pop("command")
+    # The command is the rest of the line, in which nothing is joined.
+    before = len(groups) - len(values.pop("command"))
+    command = words[sum(map(len, groups[:before])) :]
     for word in unknown:
         _fail_for_unknown(word)
     # "--" ends the options; a later "--" belongs to the program.
@@ -148,6 +167,27 @@ def parse(arguments: Sequence[str] | None = None) -> Options:
     if problem is not None:
         fail(problem)
     return options
+
+
+# The options whose value is a list of numbers, which are separate words as in PyTorch's launcher.
+_LISTS = ("--ncores-per-instance", "--ncores_per_instance")
+
+
+def _with_grouped_numbers(words: Sequence[str]) -> list[list[str]]:
+    """Return the words of a command line, in which the numbers after an option of lists are one group.
+
+    argparse would read the program, which follows, as one of them.
+    """
+    groups: list[list[str]] = []
+    is_list = False
+    for word in words:
+        is_number = parse_int(word, minimum=_MIN_INT) is not None
+        if is_list and is_number and groups[-1][0] not in _LISTS:
+            groups[-1].append(word)
+            continue
+        is_list = (is_list and is_number) or word.partition("=")[0] in _LISTS
+        groups.append([word])
+    return groups
 
 
 def fail(message: str) -> NoReturn:
@@ -201,13 +241,19 @@ def _parser() -> argparse.ArgumentParser:
     _switch(openmp.add_argument, "disable-iomp", "do not preload Intel's OpenMP runtime (libiomp5.so)")
 
     instances = reader.add_argument_group("instances")
-    _number(instances.add_argument, "ncores-per-instance", 1, "number of cores of each instance")
+    _option(
+        instances.add_argument,
+        "ncores-per-instance",
+        type=_numbers,
+        metavar="N [N ...]",
+        help="number of cores of each instance: one for all, or one for each",
+    )
     _number(instances.add_argument, "ninstances", 1, "number of instances")
     _switch(
         instances.add_argument,
         "skip-cross-node-cores",
-        "leave cores unused so that no instance has cores of two nodes; requires --latency-mode or "
-        "--ncores-per-instance",
+        "leave cores unused so that no instance has cores of two nodes; requires --latency-mode, "
+        "--ninstances or --ncores-per-instance",
     )
     _number(
         instances.add_argument,
@@ -276,17 +322,26 @@ def _switch(add: Callable[..., argparse.Action], name: str, text: str) -> None:
 
 
 def _number(add: Callable[..., argparse.Action], name: str, minimum: int, text: str) -> None:
-    def read(word: str) -> int | None:
-        number = parse_int(word, minimum=_MIN_INT)
-        if number is None:
-            raise argparse.ArgumentTypeError(f"{word!r} is not an integer")
-        if number == _NOT_GIVEN:
-            return None
-        if number < minimum:
-            raise argparse.ArgumentTypeError(f"{number} is too small; the minimum is {minimum}")
-        return number
+    _option(add, name, type=lambda word: _read_number(word, minimum), metavar="N", help=text)
 
-    _option(add, name, type=read, metavar="N", help=text)
+
+def _read_number(word: str, minimum: int) -> int | None:
+    number = parse_int(word, minimum=_MIN_INT)
+    if number is None:
+        raise argparse.ArgumentTypeError(f"{word!r} is not an integer")
+    if number == _NOT_GIVEN:
+        return None
+    if number < minimum:
+        raise argparse.ArgumentTypeError(f"{number} is too small; the minimum is {minimum}")
+    return number
+
+
+def _numbers(text: str) -> tuple[int, ...] | None:
+    numbers = [_read_number(word, 1) for word in text.split(",")]
+    given = tuple(number for number in numbers if number is not None)
+    if given and len(given) < len(numbers):
+        raise argparse.ArgumentTypeError(f"{_NOT_GIVEN} is too small; the minimum is 1")
+    return given or None
 
 
 def _cores(word: str) -> tuple[int, ...]:

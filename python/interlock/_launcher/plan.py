@@ -293,11 +293,11 @@ def _within_quota(
     if quota is None:
         return pool
     granted = max(1, int(quota))
-    each = LATENCY_CORES if options.latency_mode else options.ncores_per_instance
+    each, sizes = _cores_of_all(options), options.sizes
     quota_text = f"the CPU quota of the control groups is {quota:g} cores"
-    if options.core_list is not None or (each and options.ninstances):
+    if options.core_list is not None or sizes:
         count = options.ninstances or len(pool) // (each or 1)
-        wanted = count * (each or len(pool) // count)
+        wanted = sum(sizes) if sizes else count * (each or len(pool) // count)
         if wanted > granted:
             warnings.append(f"{quota_text}, and the options request {wanted}")
         return pool
@@ -333,9 +333,13 @@ def _groups(pool: _Cores, options: Options) -> list[_Cores]:
     if options.one_instance_per_node:
         return _by_node(pool)
     count = options.ninstances
-    each = LATENCY_CORES if options.latency_mode else options.ncores_per_instance
-    if count is None and each is None:
+    each = _cores_of_all(options)
+    if count is None and options.ncores_per_instance is None and each is None:
         return [pool]
+    if options.ncores_per_instance is not None and len(options.ncores_per_instance) > 1:
+        return _groups_of_sizes(pool, options.ncores_per_instance, options)
+    if each is None and options.skip_cross_node_cores:
+        return _first_nodes(pool, count or 1)
     if each is None:
         each = len(pool) // (count or 1)
         if each == 0:
@@ -343,6 +347,10 @@ def _groups(pool: _Cores, options: Options) -> list[_Cores]:
     parts = _by_node(pool) if options.skip_cross_node_cores else [pool]
     # The remaining cores of a part are too few for an instance.
     groups = [part[start : start + each] for part in parts for start in range(0, len(part) - each + 1, each)]
+    rest = pool[len(groups) * each :]
+    if options.latency_mode and rest and not options.skip_cross_node_cores:
+        # This mode uses all cores.
+        groups.append(rest)
     if groups and (count is None or count <= len(groups)):
         return groups[:count]
     requested = "--latency-mode" if options.latency_mode else f"--ncores-per-instance {each}"
@@ -353,6 +361,48 @@ def _groups(pool: _Cores, options: Options) -> list[_Cores]:
         f"{requested} needs {counted((count or 1) * each, 'core')}{within}; {_describe(pool)} "
         f"are enough for {counted(len(groups), 'instance')}"
     )
+
+
+def _cores_of_all(options: Options) -> int | None:
+    """Return the number of cores that all instances have, if the options give one."""
+    if options.latency_mode:
+        return LATENCY_CORES
+    numbers = options.ncores_per_instance
+    return numbers[0] if numbers is not None and len(numbers) == 1 else None
+
+
+def _groups_of_sizes(pool: _Cores, sizes: Sequence[int], options: Options) -> list[_Cores]:
+    """Return instances with these numbers of cores: of one node each, if cores of two are to be avoided."""
+    requested = f"--ncores-per-instance {' '.join(map(str, sizes))}"
+    if not options.skip_cross_node_cores:
+        if sum(sizes) > len(pool):
+            raise PlanError(f"{requested} needs {counted(sum(sizes), 'core')}; there are {_describe(pool)}")
+        starts = [sum(sizes[:index]) for index in range(len(sizes))]
+        return [pool[start : start + size] for start, size in zip(starts, sizes, strict=True)]
+    nodes = _by_node(pool)
+    if len(sizes) > len(nodes):
+        raise PlanError(
+            f"{requested} with --skip-cross-node-cores needs a node for each instance; "
+            f"there are {counted(len(nodes), 'node')} with cores"
+        )
+    for size, node in zip(sizes, nodes, strict=False):
+        if size > len(node):
+            raise PlanError(
+                f"{requested} with --skip-cross-node-cores needs {counted(size, 'core')} of node "
+                f"{node[0].node}, which has {_describe(node)}"
+            )
+    return [node[:size] for size, node in zip(sizes, nodes, strict=False)]
+
+
+def _first_nodes(pool: _Cores, count: int) -> list[_Cores]:
+    """Return one instance for each of the first nodes."""
+    nodes = _by_node(pool)
+    if count > len(nodes):
+        raise PlanError(
+            f"--ninstances {count} with --skip-cross-node-cores needs a node for each instance; "
+            f"there are {counted(len(nodes), 'node')} with cores"
+        )
+    return nodes[:count]
 
 
 def _add_warnings(pool: _Cores, groups: Mapping[int, _Cores], options: Options, warnings: list[str]) -> None:

@@ -7,6 +7,8 @@ is used. The selection is final once a device has been used.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from interlock._core.accelerator import (
     Event,
     Stream,
@@ -33,6 +35,7 @@ from interlock._core.accelerator import (
     unavailable_reason,
     use,
 )
+from interlock._features import HAS_TENSORS, remove_missing
 from interlock.accelerator import memory
 from interlock.accelerator._device import (
     DeviceProperties,
@@ -45,6 +48,9 @@ from interlock.accelerator._device import (
 from interlock.accelerator.graphs import Graph
 from interlock.accelerator.memory import memory_stats
 from interlock.errors import AcceleratorError, NoAcceleratorError
+
+if TYPE_CHECKING or HAS_TENSORS:
+    from interlock.accelerator import random
 
 __all__ = [
     "AcceleratorError",
@@ -73,6 +79,7 @@ __all__ = [
     "memory_allocated",
     "memory_reserved",
     "memory_stats",
+    "random",
     "reset_accumulated_memory_stats",
     "reset_peak_memory_stats",
     "set_device_idx",
@@ -85,3 +92,4 @@ __all__ = [
 ]
 
 DeviceProperties.__module__ = __name__
+remove_missing(globals())

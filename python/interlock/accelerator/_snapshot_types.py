@@ -57,6 +57,7 @@ class TraceEntry(TypedDict):
         "segment_unmap",
         "snapshot",
         "oom",
+        "annotate",
     ]
     addr: NotRequired[int]
     """The address; absent for "oom"."""
@@ -72,6 +73,22 @@ class TraceEntry(TypedDict):
     """Why a segment was released: another request needed the memory, the limit on cached memory was exceeded,
     `empty_cache` was called, its stream was destroyed, or its pool was released. Also set for blocks that the
     release waited for. PyTorch does not have this key."""
+    user_metadata: NotRequired[str]
+    """The text of `annotate`; only for "annotate"."""
+    frames: list[Frame]
+
+
+class HostSegment(TypedDict):
+    """A block of pinned memory."""
+
+    address: int
+    size: int
+    allocated: bool
+    """Whether the program uses it."""
+    active: bool
+    """Whether the program or queued work uses it."""
+    segment_pool_id: tuple[int, int]
+    """Always (0, 0)."""
     frames: list[Frame]
 
 
@@ -84,6 +101,10 @@ class Snapshot(TypedDict):
     allocator_settings: dict[str, Any]
     external_annotations: list[Any]
     """Always empty in interlock."""
+    host_segments: list[HostSegment]
+    """The blocks of pinned memory; empty unless `history` recorded pinned memory."""
+    host_traces: list[TraceEntry]
+    """The events of pinned memory, the oldest first; empty unless `history` recorded it."""
 
 
 # The public module of this type.

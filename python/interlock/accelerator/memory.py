@@ -15,6 +15,7 @@ from interlock._core.accelerator import (
     Buffer,
     MemoryTracker,
     Recording,
+    annotate,
     copy_,
     empty_cache,
     empty_host_cache,
@@ -61,6 +62,7 @@ __all__ = [
     "MemoryTracker",
     "Recording",
     "Snapshot",
+    "annotate",
     "config_report",
     "copy_",
     "dump_snapshot",
@@ -145,6 +147,7 @@ def history(
     *,
     stacks: Literal["python", "all"] | None = "python",
     device: _device | str | int | None = None,
+    pinned: bool = False,
 ) -> Recording:
     """Record the events of the caching allocator until the returned object is stopped.
 
@@ -157,6 +160,8 @@ def history(
             the stacks of live blocks are recorded.
         stacks: Whether to record Python stacks. "all" is the same as "python": Rust frames are not recorded.
         device: The device; None means all devices.
+        pinned: Whether the allocator of pinned memory is recorded as well, whose events and blocks are in
+            `host_traces` and `host_segments` of snapshots.
 
     Returns:
         A context manager with the method `stop`.
@@ -174,7 +179,7 @@ def history(
         ['segment_alloc', 'alloc']
 
     """
-    return _native.Recording(max_entries, stacks, device)
+    return _native.Recording(max_entries, stacks, device, pinned)
 
 
 def snapshot(device: _device | str | int | None = None) -> Snapshot:
@@ -197,12 +202,14 @@ def snapshot(device: _device | str | int | None = None) -> Snapshot:
         (2097152, 1024)
 
     """
-    segments, device_traces = _native.snapshot(device)
+    segments, device_traces, host_segments, host_traces = _native.snapshot(device)
     return {
         "segments": segments,
         "device_traces": device_traces,
         "allocator_settings": _native.get_config(),
         "external_annotations": [],
+        "host_segments": host_segments,
+        "host_traces": host_traces,
     }
 
 

@@ -1,4 +1,4 @@
-"""What interlock knows of other libraries. Each library has a module, which does not import the library."""
+"""What interlock knows of other libraries. Each has a module, which does not import the library."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from interlock.integrations import torch as torch
+    from interlock.integrations import asgi as asgi, torch as torch
 
-__all__ = ["torch"]
+__all__ = ["asgi", "torch"]
 
 
 def __getattr__(name: str) -> ModuleType:

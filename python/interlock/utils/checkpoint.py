@@ -22,9 +22,8 @@ from interlock._core.autograd import is_grad_enabled
 from interlock._core.tensor import (
     Tensor,
     _backward_pass,
-    _random_state,
+    _GeneratorStates,
     _SavedInput,
-    manual_seed,
     saved_tensors_hooks,
 )
 from interlock._quote import shown
@@ -183,7 +182,7 @@ class _Checkpoint:
         self.recompute_context = recompute_context
         # With the values of all flags, also of those that the process sets.
         self.state: ThreadState = capture(pin=True)
-        self.random_state: int | None = None
+        self.random_state: _GeneratorStates | None = None
         self.early_stop = True
         self.checks_facts = True
         self.is_complete = False
@@ -212,11 +211,11 @@ class _Checkpoint:
         arguments = [_unpack(argument) for argument in self.arguments]
         keywords = {name: _unpack(argument) for name, argument in self.keywords.items()}
         recomputation = _Recomputation(self, backward_pass)
-        before = _random_state()
+        before = _GeneratorStates()
         try:
             with self.state.apply(), enable_grad():
                 if self.random_state is not None:
-                    manual_seed(self.random_state)
+                    self.random_state.restore()
                 with saved_tensors_hooks(recomputation.pack, _identity), self.recompute_context:
                     self.function(*arguments, **keywords)
         except _EndRecomputation as end:
@@ -226,7 +225,7 @@ class _Checkpoint:
             end.__traceback__ = None
         finally:
             if self.random_state is not None:
-                manual_seed(before)
+                before.restore()
         recomputation.check()
 
 
@@ -380,7 +379,7 @@ def checkpoint(
     forward_context, recompute_context = context_fn()
     call = _Checkpoint(function, args, kwargs, recompute_context)
     if preserve_rng_state:
-        call.random_state = _random_state()
+        call.random_state = _GeneratorStates()
     chosen_stop, chosen_debug = _early_stop.get(), _debug.get()
     call.early_stop = early_stop if chosen_stop is None else chosen_stop
     call.checks_facts = determinism_check == "default"

@@ -43,9 +43,20 @@ pub fn current_index() -> Option<DeviceIndex> {
     registry::try_accelerator().map(current_index_of)
 }
 
-/// Checks that a device, which was passed to `operation`, exists. The first call starts the driver and fixes it.
-pub fn check_device(device: Device, operation: &'static str) -> Result<()> {
-    resolve(Some(device), operation).map(drop)
+/// Returns a device that was passed to `operation`, with its index; `None` means the current device. The first call starts
+/// the driver and fixes it.
+pub fn resolve_device(device: Option<Device>, operation: &'static str) -> Result<Device> {
+    let (accelerator, index) = resolve(device, operation)?;
+    Ok(accelerator.device(index))
+}
+
+/// Returns the devices other than the given one on which any library has created a context in this process: those take
+/// memory there. Empty on drivers without contexts.
+pub fn stray_contexts(expected: Device) -> Result<Vec<Device>> {
+    let (accelerator, index) = resolve(Some(expected), "accelerator.set_device_index")?;
+    let indices = (0..accelerator.device_count()).filter_map(|index| DeviceIndex::try_from(index).ok());
+    let stray = indices.filter(|other| *other != index && accelerator.runtime().has_context(*other));
+    Ok(stray.map(|index| accelerator.device(index)).collect())
 }
 
 /// Makes a device the current one of this thread, until the innermost open scope that sets it is exited.

@@ -49,7 +49,7 @@ pub use wait::Wait;
 #[doc(hidden)]
 pub mod internal {
     //! What other crates of this workspace use, and programs do not need.
-    pub use super::current::{check_device, current_index};
+    pub use super::current::{current_index, resolve_device, stray_contexts};
     pub use super::registry::{KnownDevices, known_devices, stale_env_warning};
     pub use super::wait::HostFnScope;
 }

@@ -29,7 +29,7 @@ fn devices() -> (MutexGuard<'static, ()>, [Device; 2]) {
 }
 
 fn recorded(max_entries: Option<usize>) -> HistoryRecorder {
-    HistoryRecorder::record(HistoryConfig { max_entries, stacks: true }, None).unwrap()
+    HistoryRecorder::record(HistoryConfig { max_entries, stacks: true, pinned: false }, None).unwrap()
 }
 
 fn trace_of(snapshot: &Snapshot, device: Device) -> &[TraceEntry] {
@@ -44,7 +44,7 @@ fn actions(trace: &[TraceEntry]) -> Vec<&'static str> {
 fn moved(snapshot: &Snapshot, from: Device, to: Device) -> Snapshot {
     let mut traces = vec![Vec::new(); 16];
     traces[usize::from(to.index().unwrap())] = trace_of(snapshot, from).to_vec();
-    Snapshot { segments: Vec::new(), traces }
+    Snapshot { traces, ..Snapshot::default() }
 }
 
 /// A deterministic generator of pseudo-random numbers.
@@ -186,7 +186,7 @@ fn history_keeps_the_last_entries_until_another_one_begins() {
     history.stop().unwrap();
     drop(kept);
     assert_eq!(actions(trace_of(&taken(), device)), ["free_requested", "free_completed", "snapshot"]);
-    let of_one = HistoryConfig { max_entries: None, stacks: false };
+    let of_one = HistoryConfig { max_entries: None, stacks: false, pinned: false };
     let later = HistoryRecorder::record(of_one, Some(device)).unwrap();
     history.stop().unwrap();
     assert!(!memory::stacks_are_recorded());
@@ -256,6 +256,7 @@ fn replay_requires_a_trace_and_accepts_a_truncated_one() {
         pool: Some((0, 7)),
         cause: None,
         stack: None,
+        annotation: None,
     };
     let torn = [
         entry(TraceAction::FreeRequested, 1),
@@ -266,7 +267,7 @@ fn replay_requires_a_trace_and_accepts_a_truncated_one() {
     ];
     let mut traces = vec![Vec::new(); 16];
     traces[usize::from(device.index().unwrap())] = torn.to_vec();
-    let snapshot = Snapshot { segments: Vec::new(), traces };
+    let snapshot = Snapshot { traces, ..Snapshot::default() };
     let replayed = memory::replay(&snapshot, Some(device)).unwrap();
     assert_eq!((replayed.allocation.all.allocated, replayed.allocation.all.freed), (2, 2));
     assert_eq!((replayed.active.all.current, replayed.reserved_bytes_by_private_pools.len()), (1, 1));

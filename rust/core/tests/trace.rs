@@ -7,17 +7,21 @@ use std::thread;
 
 use interlock_core::flags::SourceLocation;
 use interlock_core::modes::{ModeContext, ModeKind};
-use interlock_core::thread::internal::{UnclosedScopes, open_scopes, unclosed_scopes};
+use interlock_core::thread::internal::{Entered, UnclosedScopes, open_scopes, unclosed_scopes};
 use interlock_core::thread::{TaskState, ThreadState};
 
 fn site(line: u32) -> SourceLocation {
     SourceLocation::Foreign { file: "program".into(), line }
 }
 
+fn at(line: u32) -> Entered {
+    Entered { name: "no_grad".into(), site: site(line) }
+}
+
 fn enter(line: u32) {
     let context = ModeContext::new(ModeKind::NoGrad);
     context.enter();
-    context.scope().trace_enter(site(line), None);
+    context.scope().trace_enter(at(line), None);
 }
 
 #[test]
@@ -34,10 +38,10 @@ fn unclosed_scopes_includes_those_of_ended_threads_and_tasks() {
     drop(task);
     // A task that has entered no scope.
     drop(TaskState::new(&ThreadState::capture()));
-    let still_open = vec![site(1)];
+    let still_open = vec![at(1)];
     assert_eq!(
         unclosed_scopes(),
-        UnclosedScopes { ended: vec![site(2), site(3)], still_open: still_open.clone() }
+        UnclosedScopes { ended: vec![at(2), at(3)], still_open: still_open.clone() }
     );
 
     for line in 4..1000 {

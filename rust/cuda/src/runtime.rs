@@ -378,6 +378,10 @@ unsafe impl DriverRuntime for CudaRuntime {
         self.devices.len() as u32
     }
 
+    fn has_context(&self, device: DeviceIndex) -> bool {
+        self.device(device).is_ok_and(|device| device.is_used())
+    }
+
     fn properties(&self, device: DeviceIndex) -> Result<DeviceProperties> {
         properties::properties(self.device(device)?)
     }

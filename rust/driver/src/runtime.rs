@@ -58,6 +58,11 @@ pub unsafe trait DriverRuntime: Send + Sync {
     /// Returns the number of devices.
     fn device_count(&self) -> u32;
 
+    /// Returns whether any library has created a context on a device in this process, which takes memory there.
+    fn has_context(&self, device: DeviceIndex) -> bool {
+        false
+    }
+
     /// Returns the properties of a device.
     fn properties(&self, device: DeviceIndex) -> Result<DeviceProperties>;
 

@@ -15,7 +15,7 @@ use interlock::backends::{FlagSpec, MatmulPrecision, Value};
 use interlock::state::Scope;
 use interlock::state::internal::{self, Carrier, Receipt, State};
 use libloading::os::unix::Library;
-use pyo3::exceptions::{PyImportError, PyMemoryError};
+use pyo3::exceptions::{PyImportError, PyMemoryError, PyRuntimeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
@@ -308,6 +308,22 @@ pub(crate) fn sync(py: Python<'_>) -> Synced<'_> {
         look_at(&State::EMPTY);
     }
     Synced(PhantomData)
+}
+
+/// Begins the defaults of the process in the current context: hides its state until [`end_defaults`] is called with the
+/// result there.
+pub(crate) fn begin_defaults(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    let missing = || PyRuntimeError::new_err("interlock is not initialized in this interpreter");
+    let token = variable().ok_or_else(missing)?.set(py, &State::EMPTY)?;
+    sync(py);
+    Ok(token)
+}
+
+/// Restores the state that `begin_defaults` has hidden. Returns false, and changes nothing, in another context.
+pub(crate) fn end_defaults(py: Python<'_>, token: &Bound<'_, PyAny>) -> bool {
+    let is_restored = variable().is_some_and(|variable| variable.reset(py, token));
+    sync(py);
+    is_restored
 }
 
 /// Drops what this thread has seen of its context if the interpreter does not know the thread: the context has ended with

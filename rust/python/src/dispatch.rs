@@ -198,7 +198,12 @@ impl Recording {
 impl Recording {
     fn __enter__<'a, 'py>(slf: &'a Bound<'py, Self>) -> PyResult<&'a Bound<'py, Self>> {
         let recording = &slf.get().0;
-        scope_debug::enter(slf.py(), recording.scope(), || recording.try_enter())?;
+        scope_debug::enter(
+            slf.py(),
+            recording.scope(),
+            || "dispatch.record".into(),
+            || recording.try_enter(),
+        )?;
         Ok(slf)
     }
 

@@ -1,9 +1,11 @@
 //! The warnings of `INTERLOCK_DEBUG=1` about scopes that are open or exited unexpectedly, with the lines that entered
 //! them.
 
-use interlock::backends::writes_are_traced;
+use std::fmt;
+
+use interlock::backends::{SourceLocation, writes_are_traced};
 use interlock::state::Scope;
-use interlock::state::internal::{self, Exit, ExitOrder};
+use interlock::state::internal::{self, Entered, Exit, ExitOrder};
 use pyo3::prelude::*;
 
 use crate::call_site;
@@ -36,18 +38,21 @@ pub(crate) fn warn_suspended_scopes(py: Python<'_>) -> PyResult<Synced<'_>> {
     for entered in internal::newly_suspended(&running_frames(py)) {
         let here = call_site::current(py);
         let message = format!(
-            "the scope entered at {entered} is open at {here} too, while the generator that \
-             entered it is suspended; decorate that function, or run it in a context of its own"
+            "the scope of {} entered {} is open here, while the generator that entered it is suspended; decorate that \
+             function, or run it in a context of its own",
+            entered.name,
+            At(&entered.site, &here)
         );
         warn(py, &message, &here)?;
     }
     Ok(synced)
 }
 
-/// Enters a scope and records the line. Enters nothing if a warning about other scopes raises.
+/// Enters a scope and records the line, and a name for messages. Enters nothing if a warning about other scopes raises.
 pub(crate) fn enter<E: ToPyErr>(
     py: Python<'_>,
     scope: &Scope,
+    name: impl FnOnce() -> String,
     enter: impl FnOnce() -> Result<(), E>,
 ) -> PyResult<()> {
     warn_suspended_scopes(py)?;
@@ -55,7 +60,8 @@ pub(crate) fn enter<E: ToPyErr>(
     if is_on() {
         let frame = call_site::user_frame(py);
         let suspendable = frame.filter(|frame| may_be_suspended(frame).unwrap_or(false));
-        scope.trace_enter(call_site::current(py), suspendable.map(|frame| frame.as_ptr() as usize));
+        let entered = Entered { name: name().into(), site: call_site::current(py) };
+        scope.trace_enter(entered, suspendable.map(|frame| frame.as_ptr() as usize));
     }
     Ok(())
 }
@@ -75,18 +81,32 @@ fn warn_unexpected_exit(py: Python<'_>, exit: Exit) -> PyResult<()> {
         ExitOrder::InOrder => Ok(()),
         ExitOrder::OutOfOrder { entered, later } => {
             let message = format!(
-                "the scope entered at {entered} is left at {here}, before the one entered later at {later}, \
-                 which stays open"
+                "the scope of {} entered {} is exited here, before that of {} entered later {}, which stays open",
+                entered.name,
+                At(&entered.site, &here),
+                later.name,
+                At(&later.site, &here)
             );
             warn(py, &message, &here)
         }
         ExitOrder::Elsewhere { entered } => {
             let message = format!(
-                "the scope entered at {entered} is left at {here} in another context or thread; it ends \
-                 wherever it is open"
+                "the scope of {} entered {} is exited here in another context or thread; it ends wherever it is open",
+                entered.name,
+                At(&entered.site, &here)
             );
             warn(py, &message, &here)
         }
+    }
+}
+
+/// Displays where a scope was entered, in a warning that is issued at the second line.
+struct At<'a>(&'a SourceLocation, &'a SourceLocation);
+
+impl fmt::Display for At<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        let At(entered, here) = self;
+        if entered == here { formatter.write_str("on this line") } else { write!(formatter, "at {entered}") }
     }
 }
 

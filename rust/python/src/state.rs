@@ -6,9 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use interlock::ProcessDefaults;
 use interlock::accelerator;
 use interlock::autograd::Mode;
-use interlock::backends::SourceLocation;
 use interlock::base::mutex::Mutex;
-use interlock::state::internal::{self, CarriedValues, ScopeMark};
+use interlock::state::internal::{self, CarriedValues, Entered, ScopeMark};
 use interlock::state::{self};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -20,7 +19,7 @@ use crate::args::extract_dict;
 use crate::autograd::decorated;
 use crate::errors::IntoPyResult;
 use crate::resumes::Resumes;
-use crate::scope_warning::warn;
+use crate::scope_warning::{file_and_line, warn};
 use crate::state_pickle::{self, Plain};
 use crate::submodule::submodule;
 #[cfg(feature = "tensor")]
@@ -39,6 +38,8 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(open_scopes, &module)?)?;
     module.add_function(wrap_pyfunction!(end_open_scopes, &module)?)?;
     module.add_function(wrap_pyfunction!(unclosed_scopes, &module)?)?;
+    module.add_function(wrap_pyfunction!(begin_defaults, &module)?)?;
+    module.add_function(wrap_pyfunction!(end_defaults, &module)?)?;
     module.add("TRACED", scope_debug::is_on())
 }
 
@@ -70,14 +71,35 @@ fn end_open_scopes() -> usize {
     ScopeMark::default().end_scopes_since().number
 }
 
-/// Return where scopes were entered that have not been exited, as `file:line`: those of threads and contexts
-/// that have ended (the first 100 distinct locations), and those that are open. Empty unless the process was started with
-/// `INTERLOCK_DEBUG=1`.
+/// The name of a scope, and the file and the line where it was entered.
+type UnclosedScope = (String, String, u32);
+
+/// Return the scopes that have not been exited, each with its name and the file and the line that entered it: those of
+/// threads and contexts that have ended (the first 100 distinct ones), and those that are open. Empty unless the process
+/// was started with `INTERLOCK_DEBUG=1`.
 #[pyfunction]
-fn unclosed_scopes() -> (Vec<String>, Vec<String>) {
-    let texts = |sites: Vec<SourceLocation>| sites.iter().map(ToString::to_string).collect();
+fn unclosed_scopes() -> (Vec<UnclosedScope>, Vec<UnclosedScope>) {
+    let of = |scope: Entered| {
+        let (file, line) = file_and_line(&scope.site);
+        (scope.name.to_string(), file.to_owned(), line)
+    };
+    let texts = |scopes: Vec<Entered>| scopes.into_iter().map(of).collect();
     let unclosed_scopes = state::internal::unclosed_scopes();
     (texts(unclosed_scopes.ended), texts(unclosed_scopes.still_open))
+}
+
+/// Hide the state of the current context, so that the defaults of the process apply, and return a token for
+/// `end_defaults`.
+#[pyfunction]
+fn begin_defaults(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    context::begin_defaults(py)
+}
+
+/// Restore the state that `begin_defaults` has hidden. Return False, without effect, in another context than that of the
+/// token.
+#[pyfunction]
+fn end_defaults(token: &Bound<'_, PyAny>) -> bool {
+    context::end_defaults(token.py(), token)
 }
 
 /// Without tensors there are no hooks.
@@ -173,7 +195,7 @@ pub(crate) struct StateScope(pub(crate) state::StateScope);
 #[pymethods]
 impl StateScope {
     fn __enter__(&self, py: Python<'_>) -> PyResult<()> {
-        scope_debug::enter(py, self.0.scope(), || self.0.try_enter())
+        scope_debug::enter(py, self.0.scope(), || "ThreadState.apply".into(), || self.0.try_enter())
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
@@ -262,8 +284,13 @@ impl ScopeBarrier {
         let mark = self.marks.lock().pop();
         let Some(ended) = mark.map(|mark| mark.end_scopes_since()) else { return Ok(()) };
         self.ended.fetch_add(ended.number, Ordering::Relaxed);
-        let message = "the scope entered here was still open at the end of its scope_barrier";
-        ended.entered_at.iter().try_for_each(|site| warn(py, message, site))
+        ended.entered.iter().try_for_each(|scope| {
+            let message = format!(
+                "the scope of {} entered here was still open at the end of its scope_barrier",
+                scope.name
+            );
+            warn(py, &message, &scope.site)
+        })
     }
 }
 

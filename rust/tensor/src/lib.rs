@@ -15,6 +15,7 @@ mod error;
 mod fallible_alloc;
 mod fork_rwlock;
 mod forward_stack;
+mod generator;
 mod kernel;
 mod ops;
 mod real;
@@ -57,6 +58,7 @@ pub use dtype::{DType, Scalar};
 pub use element::Element;
 pub use error::{Error, ForeignError, Result};
 pub use fallible_alloc::check_memory;
+pub use generator::{Generator, GeneratorState, GeneratorStates, manual_seed};
 pub use half::{bf16, f16};
 pub use kernel::ConvPass;
 pub use ops::{
@@ -67,7 +69,7 @@ pub use ops::{
     MULTI_HEAD_ATTENTION, Matmul, MatmulArgs, MatmulCall, MultiHeadArgs, MultiHeadAttention, MultiHeadCall,
     Operand, PUT, PathOptimizer, PathRequest, Put, Reduction, Rows, SCATTER_ADD, ScatterAdd, ScatterArgs,
     ScatterCall, ScatterReduce, Tolerance, WriteTo, broadcast_tensors, cat, einsum, explain_einsum, hstack,
-    lstm, manual_seed, random_state, register_foreign_kernel, stack, vstack,
+    lstm, register_foreign_kernel, stack, vstack,
 };
 pub use shape::MAX_DIMENSIONS;
 pub use storage::{Placement, Storage, TensorOptions};

@@ -15,7 +15,7 @@ from typing import (
 
 from interlock._core.state import ThreadState
 from interlock._core.tensor import Tensor
-from interlock.accelerator._snapshot_types import Segment, Snapshot, TraceEntry
+from interlock.accelerator._snapshot_types import HostSegment, Segment, Snapshot, TraceEntry
 from interlock.errors import OutOfMemoryError
 from typing_extensions import Buffer as HasBytes, disjoint_base
 
@@ -557,9 +557,14 @@ class Recording:
         max_entries: The number of events for each device, as for `history`.
         stacks: Whether to record Python stacks, as for `history`.
         device: The device. None means all devices.
+        pinned: Whether pinned memory is recorded, as for `history`.
     """
     def __new__(
-        cls, max_entries: int | None, stacks: Literal["python", "all"] | None, device: _DeviceLike | None
+        cls,
+        max_entries: int | None,
+        stacks: Literal["python", "all"] | None,
+        device: _DeviceLike | None,
+        pinned: bool,
     ) -> Recording: ...
     def stop(self) -> None:
         """Stop recording, unless another recording has begun. Snapshots still contain the recorded entries."""
@@ -858,6 +863,7 @@ def set_device_index(device: _DeviceLike, /) -> None:
     Raises:
         NoAcceleratorError: No accelerator is available.
         DeviceError: The accelerator does not have the device.
+        AcceleratorError: Another device has a context of CUDA, and `TORCH_CUDA_CHECK_STRAY_CONTEXT` is "error".
     """
 
 def current_stream(device: _DeviceLike | None = None, /) -> Stream:
@@ -1021,8 +1027,34 @@ def reset_accumulated_host_memory_stats() -> None:
     `num_host_free`.
     """
 
-def snapshot(device: _DeviceLike | None) -> tuple[list[Segment], list[list[TraceEntry]]]:
-    """Return the segments and the traces of all devices, or of one device."""
+def snapshot(
+    device: _DeviceLike | None,
+) -> tuple[list[Segment], list[list[TraceEntry]], list[HostSegment], list[TraceEntry]]:
+    """Return the segments and the traces of all devices, or of one device, and the blocks and the trace of pinned memory."""
+
+def annotate(memory: Buffer | Tensor, annotation: str, /) -> None:
+    """Describe memory that is in use, in the history: an event "annotate" with the text and the caller's stack.
+
+    Has no effect while no history is recorded.
+
+    Args:
+        memory: A buffer, or a tensor on a device. A part of memory describes all of its block.
+        annotation: The text. It is the `user_metadata` of the event, which PyTorch's viewer shows.
+
+    Raises:
+        TypeError: `memory` is neither a buffer nor a tensor, or `annotation` is not a str.
+        ArgumentError: `memory` is a tensor of the CPU.
+
+    Example:
+        >>> from interlock import accelerator
+        >>> accelerator.use("host")
+        >>> with accelerator.memory.history():
+        ...     buffer = accelerator.memory.Buffer(1000)
+        ...     accelerator.memory.annotate(buffer, "weights of the encoder")
+        >>> entries = accelerator.memory.snapshot()["device_traces"][0]
+        >>> entries[-1]["user_metadata"]
+        'weights of the encoder'
+    """
 
 def replay(snapshot: Snapshot | Mapping[str, Any], device: _DeviceLike | None) -> dict[str, int]:
     """Repeat on a device the allocations and frees of its trace in a snapshot; return the statistics."""

@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from contextvars import Token
 from typing import Any, Final, Never, Self, TypeVar, final
 
 from typing_extensions import disjoint_base
@@ -11,6 +12,8 @@ __all__ = [
     "ScopeBarrier",
     "StateScope",
     "ThreadState",
+    "begin_defaults",
+    "end_defaults",
     "end_open_scopes",
     "open_scopes",
     "process_defaults",
@@ -165,8 +168,18 @@ def open_scopes() -> list[str]:
         NotTracedError: The process was started without `INTERLOCK_DEBUG=1`, so that the lines are not recorded.
     """
 
-def unclosed_scopes() -> tuple[list[str], list[str]]:
-    """Return where scopes were entered that have not been exited, as `file:line`: those of threads and contexts
-    that have ended (the first 100 distinct locations), and those that are open. Empty unless the process was started with
-    `INTERLOCK_DEBUG=1`.
+def begin_defaults() -> Token[Any]:
+    """Hide the state of the current context, so that the defaults of the process apply, and return a token for
+    `end_defaults`.
+    """
+
+def end_defaults(token: Token[Any]) -> bool:
+    """Restore the state that `begin_defaults` has hidden. Return False, without effect, in another context than that of the
+    token.
+    """
+
+def unclosed_scopes() -> tuple[list[tuple[str, str, int]], list[tuple[str, str, int]]]:
+    """Return the scopes that have not been exited, each with its name and the file and the line that entered it: those of
+    threads and contexts that have ended (the first 100 distinct ones), and those that are open. Empty unless the process
+    was started with `INTERLOCK_DEBUG=1`.
     """

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import EllipsisType
 from typing import (
     Any,
+    Final,
     Literal,
     Protocol,
     Self,
@@ -533,7 +534,17 @@ class _SavedInput:
     def unpack(self) -> Tensor: ...
 
 def _backward_pass() -> _BackwardPass | None: ...
-def _random_state() -> int: ...
+
+@final
+class _GeneratorStates:
+    def __new__(cls) -> Self: ...
+    def restore(self) -> None: ...
+
+_RNG_STATE_BYTES: Final[builtins.int]
+
+def _initial_seed(device: _Device | None, /) -> builtins.int: ...
+def _get_rng_state(device: _Device | None, /) -> bytes: ...
+def _set_rng_state(state: bytes, device: _Device | None, /) -> None: ...
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     """Record that tensors were changed in place by code that interlock does not know, such as a kernel of the program.
 
@@ -2561,6 +2572,9 @@ class Tensor:
         Raises:
             DeviceError: `device` does not name a device.
         """
+    def _annotate(self, annotation: str) -> None:
+        """Describe the memory in the history: `accelerator.memory.annotate`."""
+
     def record_stream(self, stream: _CudaStream) -> None:
         """Record that work of another library on a stream uses the tensor. After its memory is freed, it is reused only
         after the work that is queued on the stream by then. The operations of interlock record their streams themselves.

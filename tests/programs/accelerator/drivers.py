@@ -15,6 +15,39 @@ def query():
     return [accelerator.is_available(), accelerator.device_count(), str(found), str(checked)]
 
 
+def set_devices_with_contexts():
+    """Return what is reported without and with a context on another device, and the device after that."""
+    text = ""
+
+    def report(index):
+        nonlocal text
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                accelerator.set_device_index(index)
+            except errors.AcceleratorError as error:
+                text = str(error)
+                return type(error).__name__
+        text = str(caught[0].message) if caught else text
+        return caught[0].category.__name__ if caught else "nothing"
+
+    first = report(1)
+    accelerator.memory.Buffer(8)
+    return [first, report(0), accelerator.current_device_index(), text]
+
+
+def generators():
+    from interlock.accelerator import random
+
+    result = [random.get_rng_state_all()]
+    for function in (random.initial_seed, random.get_rng_state):
+        try:
+            function()
+        except errors.NoAcceleratorError as error:
+            result.append(str(error).partition(":")[0])
+    return result
+
+
 def call_the_documented_no_ops():
     with accelerator.device_index(None):
         pass

@@ -259,3 +259,163 @@ def ask_after_the_route(requests):
 
     streamed = asyncio.run(answers_of(app, [f"/{number}" for number in range(1, requests + 1)]))
     return [{path[1:]: answers for path, answers in streamed.items()}, sorted(after)]
+
+
+ITEMS = 3
+
+
+def listed(items):
+    """Yield a list of JSON in one part for each item."""
+    for index, item in enumerate(items):
+        yield ("," if index else "[") + json.dumps(item)
+    yield "]"
+
+
+def items_of_a_generator():
+    """Yield the state as each step sees it."""
+    yield from listed(seen()[:2] for _ in range(ITEMS))
+
+
+async def items_of_an_async_generator():
+    for part in items_of_a_generator():
+        await asyncio.sleep(SECONDS_TO_WAIT)
+        yield part
+
+
+def within(number, generator):
+    """Return a generator with a scope around its body, in a `with` block there."""
+
+    def generate():
+        with scope(number):
+            yield from generator()
+
+    async def generate_async():
+        with scope(number):
+            async for part in generator():
+                yield part
+
+    return generate if generator is items_of_a_generator else generate_async
+
+
+def ask_for_streams(number):
+    """Return what each step of streams sees whose scope is at different places."""
+    import fastapi
+    from fastapi.responses import StreamingResponse
+
+    app = fastapi.FastAPI()
+    kinds = {"def": items_of_a_generator, "async": items_of_an_async_generator}
+
+    async def dependency():
+        with scope(number):
+            yield
+
+    @app.get("/around/{kind}")
+    async def around(kind: str):
+        with scope(number):
+            return StreamingResponse(kinds[kind]())
+
+    @app.get("/inside/{kind}")
+    async def inside(kind: str):
+        return StreamingResponse(within(number, kinds[kind])())
+
+    @app.get("/decorated/{kind}")
+    async def decorated(kind: str):
+        mode = interlock.set_grad_enabled(number % 2 == 0)
+        return StreamingResponse(mode(backends.override({FLAG: number})(kinds[kind]))())
+
+    @app.get("/wrapped/{kind}")
+    async def wrapped(kind: str):
+        with scope(number):
+            return StreamingResponse(interlock.capture().wrap(kinds[kind])())
+
+    for place, depends in (
+        ("dependency", fastapi.Depends(dependency)),
+        ("function", fastapi.Depends(dependency, scope="function")),
+    ):
+
+        @app.get(f"/{place}/{{kind}}", dependencies=[depends])
+        async def route(kind: str):
+            assert seen()[0] == number
+            return StreamingResponse(kinds[kind]())
+
+    places = ("around", "inside", "decorated", "wrapped", "dependency", "function")
+    paths = [f"/{place}/{kind}" for place in places for kind in kinds]
+    answers = asyncio.run(answers_of(app, paths))
+    return {path[1:]: answer for path, [[_status, answer]] in answers.items()}
+
+
+def ask_below_middleware(number):
+    """Return what routes, streams and background tasks see below each kind of middleware."""
+    import fastapi
+    from fastapi.responses import StreamingResponse
+    from starlette.middleware.base import BaseHTTPMiddleware
+
+    class Dispatch(BaseHTTPMiddleware):
+        async def dispatch(self, request, call_next):
+            with scope(number):
+                return await call_next(request)
+
+    class Plain:
+        def __init__(self, app):
+            self.app = app
+
+        async def __call__(self, asgi_scope, receive, send):
+            with scope(number):
+                await self.app(asgi_scope, receive, send)
+
+    def served(kind):
+        app = fastapi.FastAPI()
+        after = []
+        if kind == "function":
+
+            @app.middleware("http")
+            async def around(request, call_next):
+                with scope(number):
+                    return await call_next(request)
+
+        else:
+            app.add_middleware({"BaseHTTPMiddleware": Dispatch, "ASGI": Plain}[kind])
+
+        @app.get("/def")
+        def route(tasks: fastapi.BackgroundTasks):
+            tasks.add_task(lambda: after.append(seen()[:2]))
+            return seen()[:2]
+
+        @app.get("/async")
+        async def async_route():
+            return seen()[:2]
+
+        @app.get("/stream")
+        def stream():
+            return StreamingResponse(items_of_a_generator())
+
+        answers = asyncio.run(answers_of(app, ["/def", "/async", "/stream"]))
+        return [*(answer for [[_status, answer]] in answers.values()), after]
+
+    return {kind: served(kind) for kind in ("ASGI", "BaseHTTPMiddleware", "function")}
+
+
+def ask_after_start_up(how):
+    """Return what a request sees after a lifespan function has set a flag and a mode in one way."""
+    import fastapi
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app):
+        with contextlib.ExitStack() as stack:
+            if how == "write":
+                backends.cudnn.benchmark_limit = 7
+                interlock.set_grad_enabled(False)
+            elif how == "scope":
+                stack.enter_context(scope(7))
+            elif how == "set_process_defaults":
+                interlock.state.set_process_defaults(grad_enabled=False)
+            yield
+
+    app = fastapi.FastAPI(lifespan=lifespan)
+
+    @app.get("/")
+    def route():
+        return seen()[:2]
+
+    [[_status, answer]] = asyncio.run(answers_of(app, ["/"]))["/"]
+    return answer

@@ -10,7 +10,7 @@ import time
 import warnings
 
 import interlock
-from interlock import aio, backends, enable_grad, no_grad
+from interlock import accelerator, aio, backends, enable_grad, no_grad
 
 caught = warnings.catch_warnings(record=True)
 found = caught.__enter__()
@@ -84,6 +84,43 @@ def an_exit_out_of_order():
     first.__exit__(None, None, None)  # left
     second.__exit__(None, None, None)
     print_warnings()
+
+
+def exits_on_the_line_of_the_enter():
+    def numbers():
+        with no_grad():  # both
+            yield 1
+
+    generator = numbers()
+    next(generator)
+    on_a_thread(generator.close)
+    scopes = [no_grad(), enable_grad()]
+    for action in ("__enter__", "__exit__"):
+        for scope in scopes:
+            getattr(scope, action)(*[None] * 3 * (action == "__exit__"))  # all
+    scopes[1].__exit__(None, None, None)
+    print_warnings()
+
+
+def names_of_scopes():
+    """Return the texts of warnings that name scopes of each kind."""
+    accelerator.use("host")
+    scopes = [
+        no_grad(),
+        interlock.set_grad_enabled(True),
+        backends.override({"cudnn.enabled": False}),
+        backends.cudnn.flags(),
+        interlock.capture().apply(),
+        interlock.device("cpu"),
+        accelerator.device_index(0),
+        interlock.Stream(),
+        interlock.dispatch.record(),
+    ]
+    for scope in scopes:
+        with interlock.state.scope_barrier():
+            scope.__enter__()
+    caught.__exit__()
+    return [str(each.message) for each in found]
 
 
 def with_statement():

@@ -69,7 +69,7 @@ def test_table_contains_every_function_of_the_namespace() -> None:
     from interlock.accelerator import memory
 
     # Functions that select the driver, or accept an object that another call in the table returns.
-    others = {"use", "launch", "memory", "DeviceProperties"}
+    others = {"use", "launch", "memory", "random", "DeviceProperties"}
     others |= {"AcceleratorError", "NoAcceleratorError"}
     called = " ".join(contract["call"] for contract in contracts("host"))
     assert [name for name in accelerator.__all__ if f"{name}(" not in called and name not in others] == []

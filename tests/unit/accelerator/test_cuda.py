@@ -55,6 +55,29 @@ def test_plan_cache_of_the_current_device_is_used() -> None:
     assert eval_python(code, env=environment(), options=OPTIONS) == [1, 4096, 7]
 
 
+@pytest.mark.parametrize(
+    ("mode", "expected"),
+    [
+        ("", ["nothing", "nothing", 0]),
+        ("wrong", ["nothing", "nothing", 0]),
+        ("warn", ["nothing", "UserWarning", 0]),
+        ("error", ["nothing", "AcceleratorError", 1]),
+    ],
+)
+def test_contexts_on_other_devices_are_reported_if_the_environment_asks(
+    mode: str, expected: list[object]
+) -> None:
+    seen = eval_program(
+        "accelerator.drivers.set_devices_with_contexts",
+        env=environment() | {"TORCH_CUDA_CHECK_STRAY_CONTEXT": mode},
+        options=OPTIONS,
+    )
+    assert seen[:3] == expected
+    assert mode not in ("warn", "error") or all(
+        word in seen[3] for word in ("cuda:0", "cuda:1", "set_device_index")
+    )
+
+
 def test_forked_child_is_refused_every_handle_and_spares_its_parent() -> None:
     reported, why, is_available, status, parent = value(
         "accelerator.cuda.forked_child_is_refused_every_handle_and_spares_its_parent"

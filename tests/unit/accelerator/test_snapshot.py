@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, NotRequired, get_args, get_origin, get_type_hints, is_typeddict
 
+import interlock
 import pytest
 from interlock import Stream, accelerator, errors
 from interlock.accelerator import Graph, _snapshot_types, memory
@@ -54,6 +55,11 @@ def matches(value: Any, annotation: Any) -> bool:
 
 def trace(device: str) -> list[_snapshot_types.TraceEntry]:
     return snapshot(device)["device_traces"][int(device[-1])]
+
+
+def annotation(device: str) -> _snapshot_types.TraceEntry:
+    """Return the last annotation."""
+    return [entry for entry in trace(device) if entry["action"] == "annotate"][-1]
 
 
 def actions(device: str) -> list[str]:
@@ -115,6 +121,79 @@ def test_blocks_and_entries_have_the_allocating_frames(
     for frames in (block["frames"], *(entry["frames"] for entry in of_buffer[-3:])):
         assert [(frame["filename"], frame["name"]) for frame in frames[:2]] == expected
     assert block["frames"][0]["line"] == allocate.__code__.co_firstlineno + 1
+
+
+def test_annotation_is_an_event_of_the_block_with_the_frames_of_the_caller(
+    devices: tuple[str, ...], recording: memory.Recording
+) -> None:
+    buffer = Buffer(1000, devices[0])
+    memory.annotate(buffer[8:16], "a part")
+    entry = annotation(devices[0])
+    assert entry.get("user_metadata") == "a part"
+    assert (entry.get("addr"), entry["size"]) == (buffer.data_ptr(), 1000)
+    assert entry["frames"][0]["filename"] == __file__
+    assert matches(snapshot(), memory.Snapshot)
+
+
+def test_annotation_without_a_history_has_no_effect(devices: tuple[str, ...]) -> None:
+    memory.annotate(Buffer(8, devices[0]), "nothing records this")
+    with history():
+        memory.annotate(Buffer(0, devices[0]), "no memory")
+        assert "annotate" not in actions(devices[0])
+
+
+def test_tensor_on_a_device_is_annotated(devices: tuple[str, ...], recording: memory.Recording) -> None:
+    x = interlock.ones(4, device=devices[0])
+    memory.annotate(x[1:], "ones")
+    entry = annotation(devices[0])
+    assert (entry.get("addr"), entry.get("user_metadata")) == (x.data_ptr(), "ones")
+    with pytest.raises(errors.ArgumentError, match=r"annotate: memory must be on a device, got a tensor of"):
+        memory.annotate(interlock.ones(4), "ones")
+
+
+def test_wrong_arguments_of_annotate_are_named(devices: tuple[str, ...]) -> None:
+    wrong: Any = 1
+    with pytest.raises(TypeError, match=r"annotate: memory must be a Buffer or a Tensor, got int"):
+        memory.annotate(wrong, "a")
+    with pytest.raises(TypeError, match=r"accelerator.memory.annotate: annotation must be a str"):
+        memory.annotate(Buffer(8, devices[0]), wrong)
+
+
+def test_annotated_trace_is_replayed(devices: tuple[str, ...], recording: memory.Recording) -> None:
+    buffer = Buffer(1000, devices[0])
+    memory.annotate(buffer, "replayed")
+    recording.stop()
+    taken = snapshot(devices[0])
+    assert replay(taken, devices[0])["allocation.all.allocated"] >= 1
+
+
+def test_history_of_pinned_memory_has_its_events_and_blocks(devices: tuple[str, ...]) -> None:
+    accelerator.empty_host_cache()
+    with history(pinned=True):
+        x = interlock.ones(3 * MIB, dtype=interlock.uint8, pin_memory=True)
+        address = x.data_ptr()
+        inside = snapshot()
+        del x
+        accelerator.empty_host_cache()
+    taken = snapshot()
+    assert matches(inside, memory.Snapshot)
+    [block] = [block for block in inside["host_segments"] if block["address"] == address]
+    assert (block["size"], block["allocated"], block["active"]) == (4 * MIB, True, True)
+    assert block["frames"][0]["filename"] == __file__
+    of_block = [entry for entry in taken["host_traces"] if entry.get("addr") == address]
+    assert [(entry["action"], entry["size"]) for entry in of_block] == [
+        (action, 4 * MIB)
+        for action in ("segment_alloc", "alloc", "free_requested", "free_completed", "segment_free")
+    ]
+    assert of_block[2]["frames"] == block["frames"]
+    assert address not in {block["address"] for block in taken["host_segments"]}
+
+
+def test_pinned_memory_is_not_recorded_unless_asked_for(devices: tuple[str, ...]) -> None:
+    with history():
+        interlock.ones(8, pin_memory=True)
+        taken = snapshot()
+    assert (taken["host_segments"], taken["host_traces"]) == ([], [])
 
 
 def test_without_stacks_there_are_no_frames(devices: tuple[str, ...]) -> None:
@@ -284,6 +363,8 @@ def test_history_starts_with_the_first_device_and_initializes_none(no_driver: di
         "segments": [],
         "device_traces": [],
         "external_annotations": [],
+        "host_segments": [],
+        "host_traces": [],
     }
     seen = eval_program(
         "accelerator.snapshots.history_starts_with_the_first_device_and_initializes_none", env={**no_driver}

@@ -76,7 +76,12 @@ WRONG = {
     "--log-file-prefix serve a.py": ["--log-file-prefix", "--log-path", "give both"],
     "--core-list 0-3 a.py": ["--core-list", "--ninstances", "--ncores-per-instance"],
     "--core-list 0-3 --ninstances 5 a.py": ["--ninstances 5", "4 cores (0-3)"],
-    "--skip-cross-node-cores a.py": ["--skip-cross-node-cores", "--ncores-per-instance"],
+    "--skip-cross-node-cores a.py": ["--skip-cross-node-cores", "--ncores-per-instance", "--ninstances"],
+    "--ncores-per-instance 2 3 --ninstances 3 a.py": ["2 numbers", "--ninstances is 3"],
+    "--ncores-per-instance 2 3 --rank 2 a.py": ["--rank 2", "2 numbers", "from 0 to 1"],
+    "--ncores-per-instance 2 0 a.py": ["--ncores-per-instance", "0 is too small"],
+    "--ncores-per-instance 2 -1 a.py": ["--ncores-per-instance", "-1 is too small"],
+    "--ncores-per-instance a.py": ["--ncores-per-instance", "'a.py' is not an integer"],
     "--log-path logs --log-file-prefix a/b a.py": ["--log-file-prefix", "'a/b'", "--log-path"],
     "serve": ["'serve'", "--no-python", "-m"],
     "": ["error: no program given: give a Python file, -m and a module, or --no-python and an executable"],
@@ -168,6 +173,24 @@ def test_option_may_be_written_with_underscores(option: str) -> None:
     hyphens = args.parse([option, *given, *rest])
     assert hyphens == args.parse(["--" + name.replace("-", "_"), *given, *rest])
     assert hyphens != args.parse(rest) if name != "core-list" else hyphens.core_list == (0,)
+
+
+@pytest.mark.parametrize(
+    ("line", "numbers"),
+    [
+        ("--ncores-per-instance 2 a.py", (2,)),
+        ("--ncores-per-instance 2 3 a.py", (2, 3)),
+        ("--ncores_per_instance 2 3 4 -- a.py", (2, 3, 4)),
+        ("--ncores-per-instance=2 3 --rank 1 a.py", (2, 3)),
+        ("--ncores-per-instance 2,3 --no-python a.py", (2, 3)),
+        ("--rank 0 --ncores-per-instance 2 -m a.py", (2,)),
+    ],
+)
+def test_numbers_of_cores_end_at_the_program(line: str, numbers: tuple[int, ...]) -> None:
+    rest = ["--ncores-per-instance", "7", "8", "9"]
+    options = args.parse([*line.split(), *rest])
+    assert (options.program, options.arguments) == ("a.py", tuple(rest))
+    assert options.ncores_per_instance == numbers
 
 
 def test_options_after_the_program_are_passed_to_it() -> None:

@@ -56,7 +56,9 @@ def options(draw: strategies.DrawFn) -> Options:
         "train.py",
         multi_instance=draw(switch),
         ninstances=draw(few),
-        ncores_per_instance=draw(few),
+        ncores_per_instance=draw(
+            strategies.none() | strategies.lists(strategies.integers(1, 8), min_size=1, max_size=3).map(tuple)
+        ),
         node_id=draw(strategies.none() | strategies.integers(0, 4)),
         rank=draw(strategies.none() | strategies.integers(0, 4)),
         core_list=draw(
@@ -81,6 +83,19 @@ def planned(topology: Topology, wanted: Options, environment: dict[str, str]) ->
     return _plan.make(topology, wanted, environment, found, python="python", stamp="now")
 
 
+def cores_of(wanted: Options, instance: _plan.Instance) -> int:
+    """Return the number of cores that the options ask for, or that of the instance."""
+    if wanted.latency_mode:
+        # The last instance has the rest.
+        return min(LATENCY_CORES, len(instance.cores))
+    numbers = wanted.ncores_per_instance
+    if numbers is not None:
+        return numbers[0] if len(numbers) == 1 else numbers[instance.index]
+    if wanted.core_list is not None and not wanted.skip_cross_node_cores:
+        return len(wanted.core_list) // (wanted.ninstances or 1)
+    return len(instance.cores)
+
+
 @settings(deadline=None, max_examples=2 * EXAMPLES)
 @given(topologies(), options())
 def test_plan_satisfies_machine_and_options_or_fails(topology: Topology, wanted: Options) -> None:
@@ -103,16 +118,14 @@ def test_plan_satisfies_machine_and_options_or_fails(topology: Topology, wanted:
             assert instance.nodes == (wanted.node_id,)
         if wanted.one_instance_per_node or wanted.skip_cross_node_cores:
             assert len(instance.nodes) == 1
-        each = LATENCY_CORES if wanted.latency_mode else wanted.ncores_per_instance
-        if each is None and wanted.core_list is not None:
-            each = len(wanted.core_list) // (wanted.ninstances or 1)
-        assert len(instance.cores) == (each or len(instance.cores))
+        assert len(instance.cores) == cores_of(wanted, instance)
         if not wanted.use_logical_core and wanted.core_list is None:
             physical = [core.physical for core in topology.cores if core.number in taken]
             assert len(physical) == len(set(physical)), "two instances share a physical core"
     if wanted.rank is not None:
         assert [instance.index for instance in plan.instances] == [wanted.rank]
     else:
+        assert len(plan.instances) == len(wanted.sizes or plan.instances)
         assert len(plan.instances) == (wanted.ninstances or len(plan.instances))
 
 

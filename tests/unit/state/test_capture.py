@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import copy
+import functools
+import gc
 import inspect
 import pickle
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from unittest.mock import AsyncMock
 
 import interlock
 import pytest
@@ -314,6 +317,65 @@ def test_wrapped_function_is_treated_as_the_function() -> None:
     wrapped = capture().wrap(seen)
     assert copy.copy(wrapped) is wrapped
     assert copy.deepcopy(wrapped) is wrapped
+
+
+async def coroutine() -> Seen:
+    await asyncio.sleep(0)
+    return seen()
+
+
+def generator() -> Iterator[Seen]:
+    yield seen()
+
+
+async def async_generator() -> AsyncIterator[Seen]:
+    yield seen()
+
+
+class Coroutine:
+    async def __call__(self) -> Seen:
+        return seen()
+
+
+@pytest.mark.parametrize(
+    ("function", "named"),
+    [
+        (coroutine, "coroutine function 'coroutine'"),
+        (functools.partial(coroutine), "coroutine function 'partial'"),
+        (Coroutine(), "coroutine function 'Coroutine'"),
+        (Coroutine().__call__, "coroutine function 'Coroutine.__call__'"),
+        (AsyncMock(), "coroutine function 'AsyncMock'"),
+        (no_grad()(coroutine), "coroutine function 'coroutine'"),
+        (capture().wrap(coroutine), "coroutine function 'coroutine'"),
+        (generator, "generator function 'generator'"),
+        (async_generator, "async generator function 'async_generator'"),
+    ],
+)
+@pytest.mark.filterwarnings("error")
+def test_run_refuses_functions_whose_body_would_run_without_the_state(
+    function: Callable[[], object], named: str
+) -> None:
+    with pytest.raises(TypeError) as raised:
+        without_cudnn().run(function)
+    assert str(raised.value) == (
+        f"run: function must be a plain function, got the {named}; its body would run without the state; "
+        "call the result of wrap instead"
+    )
+    gc.collect()
+    assert seen() == DEFAULT
+
+
+def test_cure_of_run_works() -> None:
+    state = without_cudnn()
+    assert asyncio.run(state.wrap(coroutine)()) == INSIDE
+    assert list(state.wrap(generator)()) == [INSIDE]
+    # A coroutine that runs to its end in the call runs in the state.
+    assert state.run(asyncio.run, coroutine()) == INSIDE
+
+
+@pytest.mark.parametrize("function", [seen, functools.partial(seen), staticmethod(seen), no_grad()(seen)])
+def test_run_accepts_every_plain_function(function: Callable[[], Seen]) -> None:
+    assert without_cudnn().run(function) == INSIDE
 
 
 @pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy])

@@ -8,6 +8,7 @@ import ctypes
 import os
 import re
 import signal
+import socket
 import sys
 import threading
 from collections.abc import Awaitable, Callable
@@ -60,11 +61,15 @@ async def in_task() -> list[State]:
 
 async def in_callback() -> list[State]:
     loop = asyncio.get_running_loop()
-    futures = [loop.create_future() for _ in range(3)]
+    futures = [loop.create_future() for _ in range(4)]
     loop.call_soon(lambda: futures[0].set_result(seen()))
     loop.call_later(0.001, lambda: futures[1].set_result(seen()))
     asyncio.ensure_future(asyncio.sleep(0)).add_done_callback(lambda _: futures[2].set_result(seen()))
-    return [await future for future in futures]
+    reader, writer = socket.socketpair()
+    with reader, writer:
+        loop.add_reader(reader, lambda: loop.remove_reader(reader) and futures[3].set_result(seen()))
+        writer.send(b"x")
+        return [await future for future in futures]
 
 
 async def in_signal_handler() -> list[State]:
@@ -180,7 +185,7 @@ def asyncio_run(function: Callable[[], Awaitable[list[State]]]) -> Callable[[], 
 CHECKS: dict[str, tuple[Callable[[], list[State]], State]] = {
     "asyncio task, eager task, task group, `gather`": (asyncio_run(in_task), CARRIED),
     "the same under uvloop": (lambda: uvloop.run(in_task()), CARRIED),
-    "`call_soon`, `call_later`, done callbacks": (asyncio_run(in_callback), CARRIED),
+    "`call_soon`, `call_later`, `add_reader`, done callbacks": (asyncio_run(in_callback), CARRIED),
     "signal handler of a loop": (asyncio_run(in_signal_handler), CARRIED),
     "`asyncio.to_thread`": (asyncio_run(in_to_thread), CARRIED),
     "`anyio.to_thread.run_sync`, `anyio.from_thread.run`": (asyncio_run(in_thread_of_anyio), CARRIED),

@@ -2,13 +2,39 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
+import threading
 import weakref
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any
 
 import interlock
 import pytest
 from interlock import Executor, backends
 from interlock.backends import cudnn
+
+
+class Coroutine:
+    async def work(self, number: int = 0) -> int:
+        return number
+
+
+class Generator:
+    def work(self, number: int = 0) -> Iterator[int]:
+        yield number
+
+
+class AsyncGenerator:
+    async def work(self, number: int = 0) -> AsyncIterator[int]:
+        yield number
+
+
+RESUMABLE: dict[str, Callable[..., Any]] = {
+    "coroutine": Coroutine().work,
+    "generator": Generator().work,
+    "async generator": AsyncGenerator().work,
+}
 
 
 def seen(*numbers: int, grad: bool | None = None) -> tuple[bool, bool, int]:
@@ -65,8 +91,70 @@ def test_state_is_released_after_the_call() -> None:
         assert gone() is None
 
 
-def test_submit_of_something_that_cannot_be_called_and_after_the_end() -> None:
+def test_submit_of_something_that_cannot_be_called_and_after_shutdown() -> None:
     with Executor(1) as pool, pytest.raises(TypeError, match=r"^submit: fn must be callable, got int$"):
         pool.submit(3)  # type: ignore[arg-type]
     with pytest.raises(RuntimeError, match="cannot schedule new futures after shutdown"):
         pool.submit(seen)
+
+
+@pytest.mark.parametrize("kind", RESUMABLE)
+def test_submit_and_map_refuse_functions_whose_body_would_not_run(kind: str) -> None:
+    expected = (
+        rf"^submit: fn must be a plain function, got the {kind} function '.*work'; its body would not run on "
+        "the pool; submit a function that runs it to its end$"
+    )
+    with Executor(1) as pool:
+        with pytest.raises(TypeError, match=expected):
+            pool.submit(RESUMABLE[kind])
+        with pytest.raises(TypeError, match=expected):
+            pool.map(RESUMABLE[kind], [1])
+        assert pool.submit(seen).result() == (True, True, 0)
+
+
+def test_submitted_function_can_run_a_coroutine() -> None:
+    async def work() -> tuple[bool, bool, int]:
+        await asyncio.sleep(0)
+        return seen()
+
+    with Executor(1) as pool, interlock.no_grad():
+        assert pool.submit(lambda: asyncio.run(work())).result() == (False, True, 0)
+
+
+async def not_run() -> None:
+    raise AssertionError("an initializer that no thread runs")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"max_workers": "4"}, TypeError, "max_workers must be an int or None, got str"),
+        ({"max_workers": True}, TypeError, "max_workers must be an int or None, got bool"),
+        ({"max_workers": 2.0}, TypeError, "max_workers must be an int or None, got float"),
+        ({"max_workers": 0}, ValueError, "max_workers must be at least 1, got 0"),
+        ({"max_workers": -(10**200)}, ValueError, r"max_workers must be at least 1, got -10{98}\.\.\."),
+        ({"thread_name_prefix": None}, TypeError, "thread_name_prefix must be a str, got NoneType"),
+        ({"initializer": 3}, TypeError, "initializer must be callable or None, got int"),
+        (
+            {"initializer": not_run},
+            TypeError,
+            "initializer must be a plain function, got the coroutine function 'not_run'; no thread would run "
+            "its body",
+        ),
+        ({"initargs": "ab"}, TypeError, "initargs must be a tuple or a list, got str"),
+    ],
+)
+def test_constructor_names_a_wrong_argument(
+    arguments: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=f"^Executor: {message}$"):
+        Executor(**arguments)
+
+
+def test_constructor_accepts_what_a_thread_pool_accepts() -> None:
+    given: list[int] = []
+    with Executor(2, "worker", given.append, (1,)) as pool:
+        assert pool.submit(lambda: threading.current_thread().name).result() == "worker_0"
+    with Executor(initializer=given.append, initargs=[2]) as pool:
+        pool.submit(seen).result()
+    assert given == [1, 2]

@@ -42,10 +42,10 @@ def place_of(mark: str, name: str) -> str:
         "interlock.capture().apply()",
     ],
 )
-def test_scope_open_in_a_suspended_generator_warns_once_with_both_lines(scope: str) -> None:
+def test_scope_open_in_a_suspended_generator_warns_once_with_its_line(scope: str) -> None:
     consumer = "interlock.is_grad_enabled()"
     reported = warnings_of("a_suspended_generator", scope, consumer)
-    assert reported == [("ScopeWarning", ["entered", "seen"], "seen")]
+    assert reported == [("ScopeWarning", ["entered"], "seen")]
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_scope_open_in_a_suspended_generator_warns_once_with_both_lines(scope: s
 )
 def test_any_use_inside_a_suspended_scope_warns(consumer: str) -> None:
     reported = warnings_of("a_suspended_generator", "no_grad()", consumer)
-    assert ("ScopeWarning", ["entered", "seen"], "seen") in reported
+    assert ("ScopeWarning", ["entered"], "seen") in reported
 
 
 def test_tasks_with_their_own_state_do_not_warn() -> None:
@@ -71,12 +71,45 @@ def test_tasks_with_their_own_state_do_not_warn() -> None:
 
 def test_exit_out_of_order_warns_with_the_scopes_that_stay_open() -> None:
     reported = warnings_of("an_exit_out_of_order")
-    assert reported == [("ScopeWarning", ["entered", "left", "entered later"], "left")]
+    assert reported == [("ScopeWarning", ["entered", "entered later"], "left")]
 
 
-def test_exit_on_another_thread_warns_with_both_lines() -> None:
+def test_exit_on_another_thread_warns_with_the_line_of_the_enter() -> None:
     reported = warnings_of("an_exit_on_another_thread")
-    assert reported == [("ScopeWarning", ["entered", "left"], "left")]
+    assert reported == [("ScopeWarning", ["entered"], "left")]
+
+
+def test_exits_on_the_line_of_the_enter_name_the_line_once() -> None:
+    name = "exits_on_the_line_of_the_enter"
+    found = eval_program(f"state.trace.{name}", env=TRACED)
+    assert [(message, place) for _, message, place in found] == [
+        (
+            "the scope of no_grad entered on this line is exited here in another context or thread; it ends "
+            "wherever it is open",
+            place_of("both", name),
+        ),
+        (
+            "the scope of no_grad entered on this line is exited here, before that of enable_grad entered "
+            "later on this line, which stays open",
+            place_of("all", name),
+        ),
+    ]
+
+
+def test_warnings_name_the_scope() -> None:
+    name, end = "state.trace.names_of_scopes", " entered here was still open at the end of its scope_barrier"
+    names = [text.removeprefix("the scope of ").removesuffix(end) for text in eval_program(name, env=TRACED)]
+    assert names == [
+        "no_grad",
+        "set_grad_enabled",
+        "cudnn.enabled",
+        "cudnn.enabled, cudnn.benchmark, cudnn.benchmark_limit and 5 more flags",
+        "ThreadState.apply",
+        "device",
+        "accelerator.device_index",
+        "Stream",
+        "dispatch.record",
+    ]
 
 
 def test_scope_open_at_process_exit_warns() -> None:
@@ -90,7 +123,7 @@ def test_scopes_of_ended_threads_and_tasks_warn_once_at_exit() -> None:
     name = "scopes_of_ended_threads_and_tasks"
     done = run_program(f"state.trace.{name}", env=TRACED)
     assert (done.code, done.stdout) == (0, "[]\n")
-    reported = "the scope entered here was still open when its thread or context ended"
+    reported = "the scope of no_grad entered here was still open when its thread or context ended"
     assert done.stderr.count("ScopeWarning: ") == 1
     assert f"{place_of('entered', name)}: ScopeWarning: {reported}" in done.stderr
 

@@ -111,6 +111,17 @@ impl DeviceBuffer {
         Ok(DeviceBuffer { allocation: self.allocation.clone(), offset, bytes })
     }
 
+    /// Adds a description of the memory to the recorded [history](super::HistoryRecorder), with the stack of the caller.
+    /// Has no effect while none is recorded.
+    pub fn annotate(&self, annotation: &str) -> Result<()> {
+        let Allocation { device, block, .. } = *self.allocation;
+        let allocator = self.accelerator().allocator(device, WHAT)?;
+        if let Some(block) = block {
+            allocator.annotate(block.id, &annotation.into());
+        }
+        Ok(())
+    }
+
     /// Records that work on `stream` uses the bytes, like PyTorch's `record_stream`: when they are freed, they are
     /// reused only after the work that is queued there. Has no effect for the stream that they were allocated for.
     pub fn record_stream(&self, stream: &Stream) -> Result<()> {

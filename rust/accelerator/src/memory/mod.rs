@@ -14,6 +14,7 @@ mod snapshot;
 mod stats;
 mod stats_api;
 mod trace;
+mod trace_log;
 mod tracker;
 
 pub use buffer::DeviceBuffer;

@@ -97,7 +97,8 @@ impl Replay {
             TraceAction::SegmentAlloc
             | TraceAction::SegmentMap
             | TraceAction::SegmentUnmap
-            | TraceAction::Snapshot => {}
+            | TraceAction::Snapshot
+            | TraceAction::Annotate => {}
         }
         Ok(())
     }

@@ -24,6 +24,10 @@ pub struct Snapshot {
     pub segments: Vec<SegmentState>,
     /// The recorded entries of each device, oldest first; empty for devices that were not selected.
     pub traces: Vec<Vec<TraceEntry>>,
+    /// The blocks of pinned memory, in the order of addresses; empty unless pinned memory is recorded.
+    pub pinned: Vec<BlockState>,
+    /// The recorded entries of pinned memory, oldest first.
+    pub pinned_trace: Vec<TraceEntry>,
 }
 
 /// A segment: contiguous memory that the driver allocated.
@@ -128,5 +132,6 @@ pub fn snapshot(device: Option<Device>) -> Result<Snapshot> {
         snapshot.segments.extend(segments);
         snapshot.traces.push(trace);
     }
+    (snapshot.pinned, snapshot.pinned_trace) = accelerator.pinned().snapshot();
     Ok(snapshot)
 }

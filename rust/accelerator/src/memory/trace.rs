@@ -1,4 +1,4 @@
-//! The history of device memory: recorded for the whole process and read with snapshots.
+//! The history of the memory of devices and of pinned memory: recorded for the whole process, and read with snapshots.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -65,6 +65,8 @@ named_enum! {
         Snapshot => "snapshot",
         /// A request failed.
         OutOfMemory => "oom",
+        /// The program described memory that it uses.
+        Annotate => "annotate",
     }
 }
 
@@ -77,7 +79,7 @@ named_enum! {
     /// };
     ///
     /// interlock_accelerator::use_named("host")?;
-    /// let _history = HistoryRecorder::record(HistoryConfig { max_entries: None, stacks: false }, None)?;
+    /// let _history = HistoryRecorder::record(HistoryConfig { max_entries: None, stacks: false, pinned: false }, None)?;
     /// drop(DeviceBuffer::new(None, 512)?);
     /// empty_cache()?;
     /// let entries = &snapshot(None)?.traces[0];
@@ -105,7 +107,7 @@ named_enum! {
 /// use interlock_accelerator::memory::{DeviceBuffer, HistoryConfig, HistoryRecorder, snapshot};
 ///
 /// interlock_accelerator::use_named("host")?;
-/// let _history = HistoryRecorder::record(HistoryConfig { max_entries: Some(100), stacks: false }, None)?;
+/// let _history = HistoryRecorder::record(HistoryConfig { max_entries: Some(100), stacks: false, pinned: false }, None)?;
 /// drop(DeviceBuffer::new(None, 512)?);
 /// for entry in &snapshot(None)?.traces[0] {
 ///     println!("{} {:#x}: {} bytes", entry.action.name(), entry.address, entry.size);
@@ -128,12 +130,23 @@ pub struct TraceEntry {
     pub pool: Option<PoolId>,
     /// The reason of a release to the driver.
     pub cause: Option<ReleaseReason>,
-    /// The stack that allocated the memory, if it was recorded.
+    /// The stack that allocated the memory, or that described it, if it was recorded.
     pub stack: Option<Stack>,
+    /// The description of an annotated block.
+    pub annotation: Option<Arc<str>>,
+}
+
+impl TraceEntry {
+    /// Creates an entry with the current time and the stack of the caller.
+    pub(super) fn now(action: TraceAction, address: u64, size: u64) -> Self {
+        let stack = current_stack();
+        let (stream, time) = (0, now());
+        TraceEntry { action, address, size, stream, time, pool: None, cause: None, stack, annotation: None }
+    }
 }
 
 /// Returns the time in microseconds since 1970.
-pub(super) fn now() -> u64 {
+fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
 }
@@ -144,7 +157,7 @@ pub(super) fn now() -> u64 {
 /// use interlock_accelerator::memory::{HistoryConfig, HistoryRecorder, stacks_are_recorded};
 ///
 /// interlock_accelerator::use_named("host")?;
-/// let options = HistoryConfig { max_entries: Some(10_000), stacks: true };
+/// let options = HistoryConfig { max_entries: Some(10_000), stacks: true, pinned: false };
 /// let _history = HistoryRecorder::record(options, None)?;
 /// assert!(stacks_are_recorded());
 /// # Ok::<(), interlock_accelerator::Error>(())
@@ -155,6 +168,8 @@ pub struct HistoryConfig {
     pub max_entries: Option<usize>,
     /// Whether the embedding program should record call stacks with [`with_stack`].
     pub stacks: bool,
+    /// Whether pinned memory is recorded as well.
+    pub pinned: bool,
 }
 
 /// A recording of the history of device memory, until it is stopped or another one begins.
@@ -163,7 +178,7 @@ pub struct HistoryConfig {
 /// use interlock_accelerator::memory::{DeviceBuffer, HistoryConfig, HistoryRecorder, snapshot};
 ///
 /// interlock_accelerator::use_named("host")?;
-/// let history = HistoryRecorder::record(HistoryConfig { max_entries: None, stacks: false }, None)?;
+/// let history = HistoryRecorder::record(HistoryConfig { max_entries: None, stacks: false, pinned: false }, None)?;
 /// drop(DeviceBuffer::new(None, 512)?);
 /// history.stop()?;
 /// assert!(!snapshot(None)?.traces[0].is_empty());
@@ -232,6 +247,8 @@ pub(crate) fn apply(accelerator: &'static Accelerator) -> Result<()> {
         let selected = active.filter(|(_, device)| device.is_none_or(|device| device == allocator.device()));
         allocator.set_history(changes, active.is_some(), selected.map(|(options, _)| options));
     }
+    let pinned = active.map(|(options, _)| options).filter(|options| options.pinned);
+    accelerator.pinned().set_history(changes, active.is_some(), pinned);
     Ok(())
 }
 

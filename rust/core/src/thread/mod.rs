@@ -91,7 +91,7 @@ pub mod internal {
     pub use super::ids::{LayerId, Position, ScopeId};
     pub use super::reads::{current_device, current_stream, default_device, is_ended, mode_word_address};
     pub use super::scope::{EndedScopes, Exit, RawGuard, ScopeMark, newly_suspended};
-    pub use super::scope_trace::{ExitOrder, UnclosedScopes, open_scopes, unclosed_scopes};
+    pub use super::scope_trace::{Entered, ExitOrder, UnclosedScopes, open_scopes, unclosed_scopes};
     pub use super::slots::Slots;
     pub use super::state::State;
     pub use super::writes::set_device_slots;

@@ -9,11 +9,10 @@ use super::carrier::{self, Context, PresentContext, Receipt, look};
 use super::guards::PushedGuard;
 use super::ids::ExitTarget;
 use super::mailbox::MailboxId;
-use super::scope_trace::{self, ExitOrder};
+use super::scope_trace::{self, Entered, ExitOrder};
 use super::state::{Layer, Mark, State};
 use super::{DeviceSlots, LayerId, Masked, ScopeId, Slots, changes, current, hooks, native, reads};
 use crate::base::env;
-use crate::base::location::SourceLocation;
 use crate::base::sync::{RelaxedU64, SpinLock};
 use crate::{Error, Result};
 
@@ -489,8 +488,8 @@ fn end_above(guard: LayerId) {
 }
 
 /// Ends layers in every state, except those that were exited where they were entered: copies keep these, and only this
-/// context drops them. Returns where the layers were entered; nothing unless scopes are traced.
-fn end_all(context: &Context, marks: &[Arc<Mark>]) -> Vec<SourceLocation> {
+/// context drops them. Returns the scopes of the layers; nothing unless scopes are traced.
+fn end_all(context: &Context, marks: &[Arc<Mark>]) -> Vec<Entered> {
     if marks.is_empty() {
         return Vec::new();
     }
@@ -555,8 +554,8 @@ pub struct ScopeMark(State);
 pub struct EndedScopes {
     /// How many scopes ended.
     pub number: usize,
-    /// Where they were entered, oldest first. Empty unless scopes are traced.
-    pub entered_at: Vec<SourceLocation>,
+    /// The scopes, oldest first. Empty unless scopes are traced.
+    pub entered: Vec<Entered>,
 }
 
 impl ScopeMark {
@@ -569,7 +568,7 @@ impl ScopeMark {
     pub fn end_scopes_since(&self) -> EndedScopes {
         let Some(context) = Context::at_hand() else { return EndedScopes::default() };
         let since = context.stored.entered_since(&self.0);
-        EndedScopes { number: since.len(), entered_at: end_all(&context, &since) }
+        EndedScopes { number: since.len(), entered: end_all(&context, &since) }
     }
 }
 
@@ -586,11 +585,11 @@ pub(crate) fn saved_tensor_hooks() -> Option<Arc<dyn Any + Send + Sync>> {
 // Tracing, for `INTERLOCK_DEBUG=1`
 
 impl Scope {
-    /// Records where this scope was entered last here.
+    /// Records the last enter of this scope here.
     #[doc(hidden)]
-    pub fn trace_enter(&self, site: SourceLocation, frame: Option<usize>) {
+    pub fn trace_enter(&self, entered: Entered, frame: Option<usize>) {
         if let Some((layer, _)) = reads::layers().into_iter().find(|(_, scope)| *scope == self.id) {
-            scope_trace::note_enter(layer, self.id, site, frame);
+            scope_trace::note_enter(layer, self.id, entered, frame);
         }
     }
 }
@@ -610,8 +609,8 @@ impl Exit {
     }
 }
 
-/// Returns where open layers here were entered whose frame is not in `running`; see `scope_trace.rs`.
-pub fn newly_suspended(running: &[usize]) -> Vec<SourceLocation> {
+/// Returns the scopes of open layers here whose frame is not in `running`; see `scope_trace.rs`.
+pub fn newly_suspended(running: &[usize]) -> Vec<Entered> {
     look();
     let here: Vec<LayerId> = reads::layers().into_iter().map(|(layer, _)| layer).collect();
     scope_trace::newly_suspended(&here, running)

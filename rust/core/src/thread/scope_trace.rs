@@ -1,5 +1,7 @@
-//! The locations at which open scopes were entered. Bindings record them only while writes are traced
+//! The names and locations at which open scopes were entered. Bindings record them only while writes are traced
 //! (`INTERLOCK_DEBUG=1`): the binding knows which frame entered, and warns about unexpected exits.
+
+use std::sync::Arc;
 
 use super::ids::{LayerId, ScopeId};
 use crate::base::fork::rank;
@@ -12,14 +14,23 @@ static TRACED: ForkLock<Traced> =
 pub(crate) struct Traced {
     /// Every traced layer of all threads, tasks and contexts that is open, in order of entry.
     open: Vec<OpenLayer>,
-    /// The locations of [`UnclosedScopes::ended`].
-    ended: Vec<SourceLocation>,
+    /// The scopes of [`UnclosedScopes::ended`].
+    ended: Vec<Entered>,
+}
+
+/// A scope that was entered, for a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entered {
+    /// Names the scope, for example "no_grad".
+    pub name: Arc<str>,
+    /// Where it was entered.
+    pub site: SourceLocation,
 }
 
 struct OpenLayer {
     layer: LayerId,
     scope: ScopeId,
-    site: SourceLocation,
+    entered: Entered,
     /// The address of the generator or coroutine frame that entered; `None` for the frame of a function.
     frame: Option<usize>,
     /// Whether [`newly_suspended`] has returned this layer.
@@ -33,21 +44,21 @@ pub enum ExitOrder {
     InOrder,
     /// A layer that was entered later is still open.
     OutOfOrder {
-        /// Where the removed layer was entered.
-        entered: SourceLocation,
-        /// Where the innermost layer that is still open was entered.
-        later: SourceLocation,
+        /// The scope of the removed layer.
+        entered: Entered,
+        /// The scope of the innermost layer that is still open.
+        later: Entered,
     },
     /// Another thread, task or context has entered it.
     Elsewhere {
-        /// Where it was entered.
-        entered: SourceLocation,
+        /// The scope.
+        entered: Entered,
     },
 }
 
-/// Records where a layer was entered.
-pub(super) fn note_enter(layer: LayerId, scope: ScopeId, site: SourceLocation, frame: Option<usize>) {
-    TRACED.lock().open.push(OpenLayer { layer, scope, site, frame, reported: false });
+/// Records the enter of a layer.
+pub(super) fn note_enter(layer: LayerId, scope: ScopeId, entered: Entered, frame: Option<usize>) {
+    TRACED.lock().open.push(OpenLayer { layer, scope, entered, frame, reported: false });
 }
 
 /// Records the exit of a layer; `above` are the layers here that were entered later, innermost first.
@@ -55,7 +66,7 @@ pub(super) fn note_exit(layer: LayerId, above: &[LayerId]) -> ExitOrder {
     let open = &mut TRACED.lock().open;
     let Some(entered) = take(open, |open| open.layer == layer) else { return ExitOrder::InOrder };
     let later = above.iter().find_map(|above| open.iter().find(|open| open.layer == *above));
-    match later.map(|later| later.site.clone()) {
+    match later.map(|later| later.entered.clone()) {
         Some(later) => ExitOrder::OutOfOrder { entered, later },
         None => ExitOrder::InOrder,
     }
@@ -74,23 +85,23 @@ pub(super) fn note_exit_elsewhere(layer: Option<LayerId>, scope: ScopeId, here: 
     }
 }
 
-/// Forgets layers that have ended without an exit of their scope. Returns where they were entered, oldest first.
-pub(super) fn note_ended(layers: impl Iterator<Item = LayerId>) -> Vec<SourceLocation> {
+/// Forgets layers that have ended without an exit of their scope. Returns their scopes, oldest first.
+pub(super) fn note_ended(layers: impl Iterator<Item = LayerId>) -> Vec<Entered> {
     let open = &mut TRACED.lock().open;
-    let mut sites: Vec<_> = layers.filter_map(|layer| take(open, |open| open.layer == layer)).collect();
-    sites.reverse();
-    sites
+    let mut ended: Vec<_> = layers.filter_map(|layer| take(open, |open| open.layer == layer)).collect();
+    ended.reverse();
+    ended
 }
 
-/// Removes the last layer that a condition accepts and returns where it was entered.
-fn take(open: &mut Vec<OpenLayer>, is_taken: impl Fn(&OpenLayer) -> bool) -> Option<SourceLocation> {
+/// Removes the last layer that a condition accepts and returns its scope.
+fn take(open: &mut Vec<OpenLayer>, is_taken: impl Fn(&OpenLayer) -> bool) -> Option<Entered> {
     let index = open.iter().rposition(is_taken)?;
-    Some(open.remove(index).site)
+    Some(open.remove(index).entered)
 }
 
-/// Returns where the layers of `here` were entered whose frame is not in `running`: frames of generators and coroutines
-/// that are suspended or have finished. Returns each layer once.
-pub(super) fn newly_suspended(here: &[LayerId], running: &[usize]) -> Vec<SourceLocation> {
+/// Returns the scopes of the layers of `here` whose frame is not in `running`: frames of generators and coroutines that
+/// are suspended or have finished. Returns each layer once.
+pub(super) fn newly_suspended(here: &[LayerId], running: &[usize]) -> Vec<Entered> {
     let open = &mut TRACED.lock().open;
     let suspended = open.iter_mut().filter(|open| {
         let waits = open.frame.is_some_and(|frame| !running.contains(&frame));
@@ -99,50 +110,50 @@ pub(super) fn newly_suspended(here: &[LayerId], running: &[usize]) -> Vec<Source
     suspended
         .map(|open| {
             open.reported = true;
-            open.site.clone()
+            open.entered.clone()
         })
         .collect()
 }
 
 /// Returns where the scopes that are open anywhere were entered, oldest first.
 pub fn open_scopes() -> Vec<SourceLocation> {
-    TRACED.lock().sites()
+    TRACED.lock().open.iter().map(|open| open.entered.site.clone()).collect()
 }
 
-/// The locations at which scopes were entered that have not been exited.
+/// The scopes that have not been exited.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UnclosedScopes {
-    /// Scopes of threads, tasks and contexts that have ended: the first 100 distinct locations.
-    pub ended: Vec<SourceLocation>,
-    /// Scopes that are open, as [`open_scopes`] returns them.
-    pub still_open: Vec<SourceLocation>,
+    /// Scopes of threads, tasks and contexts that have ended: the first 100 distinct ones.
+    pub ended: Vec<Entered>,
+    /// Scopes that are open, oldest first.
+    pub still_open: Vec<Entered>,
 }
 
 /// Returns the scopes that have not been exited, to be reported when the process exits. Each scope is in exactly one of
 /// the lists, also if a thread ends meanwhile.
 pub fn unclosed_scopes() -> UnclosedScopes {
     let traced = TRACED.lock();
-    UnclosedScopes { ended: traced.ended.clone(), still_open: traced.sites() }
+    UnclosedScopes { ended: traced.ended.clone(), still_open: traced.still_open() }
 }
 
 /// Moves a layer that was dropped without an exit to [`UnclosedScopes::ended`]: its thread, task or context has ended.
 pub(super) fn on_dropped(layer: LayerId) {
     let mut traced = TRACED.lock();
-    if let Some(site) = take(&mut traced.open, |open| open.layer == layer) {
-        traced.end(site);
+    if let Some(ended) = take(&mut traced.open, |open| open.layer == layer) {
+        traced.end(ended);
     }
 }
 
 impl Traced {
-    fn sites(&self) -> Vec<SourceLocation> {
-        self.open.iter().map(|open| open.site.clone()).collect()
+    fn still_open(&self) -> Vec<Entered> {
+        self.open.iter().map(|open| open.entered.clone()).collect()
     }
 
-    fn end(&mut self, site: SourceLocation) {
+    fn end(&mut self, ended: Entered) {
         // Bounds the memory of a program that creates many threads.
-        const MAX_LOCATIONS: usize = 100;
-        if self.ended.len() < MAX_LOCATIONS && !self.ended.contains(&site) {
-            self.ended.push(site);
+        const MAX_ENDED: usize = 100;
+        if self.ended.len() < MAX_ENDED && !self.ended.contains(&ended) {
+            self.ended.push(ended);
         }
     }
 }

@@ -3,10 +3,11 @@
 use std::ffi::CString;
 
 use interlock::accelerator::host::{HostDriver, HostOptions};
-use interlock::accelerator::{self, DeviceScope, DeviceType, internal};
+use interlock::accelerator::{self, Device as CoreDevice, DeviceScope, DeviceType, internal};
+use interlock::base::env;
 use interlock::base::quote::quoted;
 use once_cell::race::OnceBox;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyTypeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use pyo3::{PyTraverseError, PyVisit};
@@ -18,7 +19,7 @@ use crate::args;
 use crate::context::sync;
 use crate::context::traverse_scope;
 use crate::detach::{detach, detach_with_env, wait};
-use crate::errors::{IntoPyResult, new_type_error};
+use crate::errors::{IntoPyResult, exception, new_exception, new_type_error};
 use crate::scope_debug;
 use crate::switches;
 
@@ -185,6 +186,7 @@ fn current_device_index(py: Python<'_>) -> PyResult<u8> {
 /// Raises:
 ///     NoAcceleratorError: No accelerator is available.
 ///     DeviceError: The accelerator does not have the device.
+///     AcceleratorError: Another device has a context of CUDA, and `TORCH_CUDA_CHECK_STRAY_CONTEXT` is "error".
 #[pyfunction]
 #[pyo3(signature = (device, /))]
 fn set_device_index(device: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -192,8 +194,34 @@ fn set_device_index(device: &Bound<'_, PyAny>) -> PyResult<()> {
     const OPERATION: &str = "accelerator.set_device_index";
     let device = device::with_index(device, OPERATION)?;
     // The first use of the device may start the driver. The write is attached, so that the context is at hand.
-    detach(py, || internal::check_device(device, OPERATION)).into_py_result(py)?;
+    detach(py, || internal::resolve_device(Some(device), OPERATION)).into_py_result(py)?;
+    check_stray_contexts(py, device)?;
     accelerator::set_device(device).into_py_result(py)
+}
+
+/// Warns of contexts on other devices, or refuses them, if the environment asks for that.
+fn check_stray_contexts(py: Python<'_>, device: CoreDevice) -> PyResult<()> {
+    let found = detach_with_env(py, || {
+        let mode = env::read("TORCH_CUDA_CHECK_STRAY_CONTEXT")?.to_ascii_lowercase();
+        let is_error = mode == "error";
+        (is_error || mode == "warn").then(|| Ok((is_error, internal::stray_contexts(device)?)))
+    });
+    let Some(found) = found else { return Ok(()) };
+    let (is_error, stray) = found.map_err(|error: accelerator::Error| exception(py, &error))?;
+    if stray.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<String> = stray.iter().map(CoreDevice::to_string).collect();
+    let message = format!(
+        "accelerator.set_device_index: {device} is set after a context was created on {}, which takes memory there; \
+         set the device before the first operation on a device and before memory is pinned",
+        names.join(", ")
+    );
+    if is_error {
+        return Err(new_exception(py, "AcceleratorError", message));
+    }
+    let message = CString::new(message)?;
+    PyErr::warn(py, &py.get_type::<PyUserWarning>(), &message, 1)
 }
 
 /// Return the current stream of a device in this context, its default stream unless another one was made current.
@@ -388,7 +416,7 @@ impl DeviceIndex {
             detach(py, || self.scope.get_or_try_init(|| DeviceScope::of_device(device).map(Box::new)));
         let scope = scope.into_py_result(py)?;
         scope.check().into_py_result(py)?;
-        scope_debug::enter(py, scope.scope(), || scope.try_enter())
+        scope_debug::enter(py, scope.scope(), || "accelerator.device_index".into(), || scope.try_enter())
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {

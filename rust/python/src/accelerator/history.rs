@@ -14,6 +14,7 @@ use crate::args::{extract_int, extract_str};
 use crate::detach::detach;
 use crate::errors::{IntoPyResult, exception, new_type_error, type_name};
 use crate::py_int;
+use crate::switches::extract_bool;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Recording>()?;
@@ -26,6 +27,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 ///     max_entries: The number of events for each device, as for `history`.
 ///     stacks: Whether to record Python stacks, as for `history`.
 ///     device: The device. None means all devices.
+///     pinned: Whether pinned memory is recorded, as for `history`.
 #[pyclass(frozen, module = "interlock.accelerator.memory", name = "Recording")]
 struct Recording(HistoryRecorder);
 
@@ -37,6 +39,7 @@ impl Recording {
         max_entries: &Bound<'_, PyAny>,
         stacks: &Bound<'_, PyAny>,
         device: Option<&Bound<'_, PyAny>>,
+        pinned: &Bound<'_, PyAny>,
     ) -> PyResult<Self> {
         let max_entries = match max_entries.is_none() {
             true => None,
@@ -46,7 +49,8 @@ impl Recording {
                 "0 or more, or None",
             )?),
         };
-        let options = HistoryConfig { max_entries, stacks: extract_stacks(stacks)? };
+        let pinned = extract_bool("accelerator.memory.history", "pinned", pinned)?;
+        let options = HistoryConfig { max_entries, stacks: extract_stacks(stacks)?, pinned };
         let device = device::optional(device, "accelerator.memory.history")?;
         detach(py, || HistoryRecorder::record(options, device)).into_py_result(py).map(Recording)
     }
@@ -161,6 +165,7 @@ fn extract_entry(entry: &Bound<'_, PyAny>) -> PyResult<TraceEntry> {
         pool: pool.filter(|pool| *pool != (0, 0)),
         cause: cause.transpose()?.as_deref().and_then(ReleaseReason::named),
         stack: None,
+        annotation: None,
     })
 }
 

@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 
 use interlock::accelerator::PoolId;
-use interlock::accelerator::memory::{self, BlockState, Frame, SegmentState, Stack, TraceAction, TraceEntry};
+use interlock::accelerator::memory::{
+    self, BlockState, BlockUsage, Frame, SegmentState, Stack, TraceAction, TraceEntry,
+};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -15,13 +17,13 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(snapshot, module)?)
 }
 
-/// Return the segments and the traces of all devices, or of one device.
+/// The lists of a snapshot: segments and traces of devices, blocks and trace of pinned memory.
+type Lists<'py> = (Bound<'py, PyList>, Bound<'py, PyList>, Bound<'py, PyList>, Bound<'py, PyList>);
+
+/// Return the segments and the traces of all devices, or of one device, and the blocks and the trace of pinned memory.
 #[pyfunction]
 #[pyo3(signature = (device))]
-fn snapshot<'py>(
-    py: Python<'py>,
-    device: Option<&Bound<'py, PyAny>>,
-) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyList>)> {
+fn snapshot<'py>(py: Python<'py>, device: Option<&Bound<'py, PyAny>>) -> PyResult<Lists<'py>> {
     let device = device::optional(device, "accelerator.memory.snapshot")?;
     let snapshot = detach(py, || memory::snapshot(device));
     let snapshot =
@@ -31,10 +33,11 @@ fn snapshot<'py>(
     let segments = PyList::new(py, segments.collect::<PyResult<Vec<_>>>()?)?;
     let traces = PyList::empty(py);
     for trace in &snapshot.traces {
-        let entries = trace.iter().map(|entry| converter.entry(entry)).collect::<PyResult<Vec<_>>>()?;
-        traces.append(PyList::new(py, entries)?)?;
+        traces.append(converter.trace(trace)?)?;
     }
-    Ok((segments, traces))
+    let pinned = snapshot.pinned.iter().map(|block| converter.pinned_block(block));
+    let pinned = PyList::new(py, pinned.collect::<PyResult<Vec<_>>>()?)?;
+    Ok((segments, traces, pinned, converter.trace(&snapshot.pinned_trace)?))
 }
 
 /// Converts snapshots to dicts. Entries with one stack share its list of frames, which keeps pickled snapshots small.
@@ -72,6 +75,23 @@ impl<'py> Converter<'py> {
         Ok(dict)
     }
 
+    /// PyTorch's format of a block of pinned memory, which has no parts.
+    fn pinned_block(&mut self, block: &BlockState) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(self.py);
+        dict.set_item("address", block.address)?;
+        dict.set_item("size", block.size)?;
+        dict.set_item("allocated", block.usage == BlockUsage::Allocated)?;
+        dict.set_item("active", block.usage != BlockUsage::Inactive)?;
+        dict.set_item("segment_pool_id", pool_id(None))?;
+        dict.set_item("frames", self.frames(block.stack.as_ref())?)?;
+        Ok(dict)
+    }
+
+    fn trace(&mut self, trace: &[TraceEntry]) -> PyResult<Bound<'py, PyList>> {
+        let entries = trace.iter().map(|entry| self.entry(entry)).collect::<PyResult<Vec<_>>>()?;
+        PyList::new(self.py, entries)
+    }
+
     fn entry(&mut self, entry: &TraceEntry) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(self.py);
         dict.set_item("action", entry.action.name())?;
@@ -83,6 +103,9 @@ impl<'py> Converter<'py> {
         dict.set_item("pool_id", pool_id(entry.pool))?;
         if let Some(cause) = entry.cause {
             dict.set_item("cause", cause.name())?;
+        }
+        if let Some(annotation) = &entry.annotation {
+            dict.set_item("user_metadata", &**annotation)?;
         }
         dict.set_item("frames", self.frames(entry.stack.as_ref())?)?;
         Ok(dict)

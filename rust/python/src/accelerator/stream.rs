@@ -223,7 +223,7 @@ impl Stream {
     fn __enter__<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
         let stream = slf.get();
         stream.core.handle().into_py_result(slf.py())?;
-        scope_debug::enter(slf.py(), stream.scope.scope(), || stream.scope.try_enter())?;
+        scope_debug::enter(slf.py(), stream.scope.scope(), || "Stream".into(), || stream.scope.try_enter())?;
         Ok(slf)
     }
 

@@ -119,7 +119,10 @@ unsafe extern "C" fn enter(object: *mut ffi::PyObject, _: *mut ffi::PyObject) ->
     catch_panic(|| unsafe {
         let context = context(object);
         if scope_debug::is_on() {
-            return traced(|py| scope_debug::enter(py, context.scope(), || context.try_enter()));
+            return traced(|py| {
+                let name = || type_name(&Bound::from_borrowed_ptr(py, object));
+                scope_debug::enter(py, context.scope(), name, || context.try_enter())
+            });
         }
         match context.try_enter() {
             Ok(()) => ffi::Py_NewRef(ffi::Py_None()),

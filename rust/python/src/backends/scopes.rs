@@ -85,7 +85,7 @@ impl FlagScope {
     }
 
     fn __enter__(&self, py: Python<'_>) -> PyResult<()> {
-        scope_debug::enter(py, self.0.scope(), || self.0.try_enter())
+        scope_debug::enter(py, self.0.scope(), || self.name(), || self.0.try_enter())
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
@@ -160,6 +160,20 @@ impl FlagArguments {
             });
         }
         Ok(FlagScope(scope))
+    }
+}
+
+impl FlagScope {
+    /// Names the scope in a message, by at most three of its flags.
+    fn name(&self) -> String {
+        const NAMED: usize = 3;
+        let flags: Vec<&str> = self.0.values().into_iter().map(|(name, _)| name).collect();
+        let named = flags.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+        match flags.len().saturating_sub(NAMED) {
+            0 if flags.is_empty() => "no flags".into(),
+            0 => named,
+            more => format!("{named} and {more} more flags"),
+        }
     }
 }
 

@@ -19,8 +19,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     // Not in `__all__`: private.
     module.setattr("_BackwardPass", module.py().get_type::<BackwardPass>())?;
     module.setattr("_SavedInput", module.py().get_type::<SavedInput>())?;
-    module.setattr("_backward_pass", wrap_pyfunction!(_backward_pass, module)?)?;
-    module.setattr("_random_state", wrap_pyfunction!(_random_state, module)?)
+    module.setattr("_backward_pass", wrap_pyfunction!(_backward_pass, module)?)
 }
 
 /// A backward pass. It exists until the pass ends, so that weak references to it find its data.
@@ -33,12 +32,6 @@ fn _backward_pass(py: Python<'_>) -> PyResult<Option<Bound<'_, PyAny>>> {
     let new = Bound::new(py, BackwardPass)?;
     let found = pass_object(|| Arc::new(DeferredDrop::new(new)) as Arc<dyn Any + Send + Sync>);
     Ok(found.and_then(|found| Some(found.downcast_ref::<DeferredDrop>()?.bind(py).clone())))
-}
-
-/// Return the state of the random numbers, a seed with which `manual_seed` restores it.
-#[pyfunction]
-fn _random_state() -> u64 {
-    interlock_tensor::random_state()
 }
 
 /// A tensor that is saved as an input of an operation is: hooks of saved tensors pack it, and changes in place are

@@ -16,7 +16,7 @@ use super::numpy::is_recorded;
 use super::{Tensor, run_op, work_size};
 use crate::accelerator::memory::interop;
 use crate::accelerator::stream;
-use crate::args::extract_optional_int;
+use crate::args::{extract_optional_int, extract_str};
 use crate::detach::detach;
 use crate::dlpack::{self, Export, Imported};
 use crate::errors::{IntoPyResult, new_type_error, shown};
@@ -149,6 +149,13 @@ impl Tensor {
         let py = stream.py();
         let stream = stream::extract(stream, "Tensor.record_stream")?;
         detach(py, || self.0.record_stream(&stream)).into_py_result(py)
+    }
+
+    /// Describe the memory in the history: `accelerator.memory.annotate`.
+    fn _annotate(&self, annotation: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = annotation.py();
+        let annotation = extract_str(annotation, "accelerator.memory.annotate: annotation")?;
+        detach(py, || self.0.annotate(&annotation)).into_py_result(py)
     }
 }
 

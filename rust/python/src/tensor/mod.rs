@@ -25,6 +25,7 @@ mod flips;
 mod foreign_memory;
 mod from_data;
 mod function;
+mod generator;
 mod gradients;
 mod hooks;
 mod identity;
@@ -114,6 +115,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     hooks::register(&module)?;
     node::register(&module)?;
     checkpoint::register(&module)?;
+    generator::register(&module)?;
     function::register(&module)?;
     dtype::register(&module)?;
     conversion::register(&module)?;

@@ -179,7 +179,7 @@ impl SavedTensorsHooks {
     fn __enter__(&self, py: Python<'_>) -> PyResult<()> {
         let context = &self.initialized()?.context;
         check_saved_tensor_hooks_enabled().map_err(err_disabled)?;
-        scope_debug::enter(py, context.scope(), || context.enter())
+        scope_debug::enter(py, context.scope(), || "saved_tensors_hooks".into(), || context.enter())
     }
 
     /// Remove the innermost layer of this object.
@@ -229,7 +229,7 @@ impl SavedTensorsHooksDisabled {
     /// Disable hooks in the current context until `__exit__`.
     fn __enter__(&self, py: Python<'_>) -> PyResult<()> {
         self.0.check().map_err(err_disabled)?;
-        scope_debug::enter(py, self.0.scope(), || self.0.enter())
+        scope_debug::enter(py, self.0.scope(), || "disable_saved_tensors_hooks".into(), || self.0.enter())
     }
 
     /// Remove the innermost layer of this object.

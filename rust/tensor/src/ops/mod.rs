@@ -106,7 +106,6 @@ pub use operand::Operand;
 pub use pairs::{atan2, copysign, fmax, fmin, hypot, maximum, minimum};
 pub use pointwise::{addcdiv, addcmul, lerp};
 pub use power::power;
-pub use random::{manual_seed, random_state};
 pub(crate) use reduce::sum_to;
 pub use remainder::remainder;
 pub use rounded_division::{RoundingMode, divide_with, floor_divide, fmod};

@@ -1,35 +1,9 @@
-//! Random numbers from the generator of the process.
+//! Random numbers from the default generators.
 
 use std::f64::consts::TAU;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::dtype::{dispatch, dispatch_float};
-use crate::{DType, Element, Error, Result, Scalar, Tensor, TensorOptions, kernel};
-
-/// The default seed. It is fixed, so that runs are reproducible.
-const FIRST_SEED: u64 = 0x5eed;
-
-/// The seed of the next random tensor. Not a lock: a child that is forked while another thread draws must be able to
-/// draw.
-static NEXT_SEED: AtomicU64 = AtomicU64::new(FIRST_SEED);
-
-/// Sets the seed of the random numbers: `torch.manual_seed`. The same calls return the same numbers after the same
-/// seed.
-pub fn manual_seed(seed: u64) {
-    NEXT_SEED.store(seed, Ordering::Relaxed);
-}
-
-/// Returns the state of the random numbers, a seed with which [`manual_seed`] restores it.
-pub fn random_state() -> u64 {
-    NEXT_SEED.load(Ordering::Relaxed)
-}
-
-/// Returns the seed of the next tensor, whose numbers are the same on every device.
-pub(super) fn next_seed() -> u64 {
-    // The golden ratio in 64 bits: consecutive seeds share no bit pattern (Weyl sequence).
-    const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
-    NEXT_SEED.fetch_add(STEP, Ordering::Relaxed)
-}
+use crate::{DType, Element, Error, Generator, Result, Scalar, Tensor, TensorOptions, kernel};
 
 /// Returns a tensor of numbers that `f` draws.
 pub(super) fn draw(
@@ -43,7 +17,7 @@ pub(super) fn draw(
         let expected = "floating point".to_owned();
         return Err(Error::DType { op, argument: "dtype", expected, given: dtype, cure: "" });
     }
-    let seed = next_seed();
+    let seed = Generator::of(options.placement).next_seed();
     let computed = TensorOptions { dtype: dtype.compute(), ..options };
     let drawn = dispatch_float!(dtype, T => kernel::launch_nullary(op, computed, shape, move |out: &mut [T]| {
         let mut generator = fastrand::Rng::with_seed(seed);
@@ -136,7 +110,7 @@ impl Tensor {
         if !is_exact {
             return Err(Error::OutOfBounds { op, argument: "n", value: Scalar::Int(last), dtype });
         }
-        let seed = next_seed();
+        let seed = Generator::of(options.placement).next_seed();
         let integers = TensorOptions { dtype: DType::Int64, ..options };
         let drawn = kernel::launch_nullary(op, integers, &[n], move |out: &mut [i64]| {
             out.iter_mut().zip(0..).for_each(|(out, number)| *out = number);
@@ -159,7 +133,7 @@ fn draw_integers(
     }
     check_bound(op, "low", low, options.dtype)?;
     check_bound(op, "high - 1", high - 1, options.dtype)?;
-    let seed = next_seed();
+    let seed = Generator::of(options.placement).next_seed();
     dispatch!(options.dtype, T => kernel::launch_nullary(op, options, shape, move |out: &mut [T]| {
         let mut generator = fastrand::Rng::with_seed(seed);
         out.iter_mut().for_each(|out| *out = T::from_i64(generator.i64(low..high)));
@@ -169,8 +143,9 @@ fn draw_integers(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::manual_seed;
 
-    /// One test, because the generator is global and tests run concurrently.
+    /// One test, because the generators are global and tests run concurrently.
     #[test]
     fn rand_and_randn_repeat_after_manual_seed_and_are_distributed() {
         let count = 20_000;

@@ -2,11 +2,11 @@
 
 use super::inplace::{overwrite_with, overwritten};
 use super::operand::Operand;
-use super::random::{draw, next_seed, normal, uniform};
+use super::random::{draw, normal, uniform};
 use crate::autograd::NodeBuilder;
 use crate::dtype::dispatch;
 use crate::shape::check_broadcastable_to;
-use crate::{Element, Error, Result, Scalar, Tensor, kernel};
+use crate::{Element, Error, Generator, Result, Scalar, Tensor, kernel};
 
 impl Tensor {
     /// Overwrites the elements with those of a tensor of the same shape and type that `drawn` returns.
@@ -64,7 +64,8 @@ impl Tensor {
                 if !(0.0..=1.0).contains(&probability) {
                     return Err(Error::value(op, "p", "be from 0 to 1", p));
                 }
-                let (seed, options) = (next_seed(), self.options());
+                let options = self.options();
+                let seed = Generator::of(options.placement).next_seed();
                 self.overwrite_drawn(op, "BernoulliBackward2", || {
                     dispatch!(options.dtype, T => kernel::launch_nullary(op, options, self.shape(), move |out: &mut [T]| {
                         let mut generator = fastrand::Rng::with_seed(seed);

@@ -1,10 +1,9 @@
 //! Samples from distributions whose probabilities are elements of a tensor.
 
 use super::operand::check_floating_point;
-use super::random::next_seed;
 use crate::autograd::NodeBuilder;
 use crate::dtype::dispatch;
-use crate::{Error, Result, Tensor, kernel};
+use crate::{Error, Generator, Result, Tensor, kernel};
 
 impl Tensor {
     /// Returns 1 with the probability that each element says, else 0, in the type of this tensor: `torch.bernoulli`. The
@@ -12,7 +11,8 @@ impl Tensor {
     pub fn bernoulli(&self) -> Result<Tensor> {
         let op = "bernoulli";
         check_floating_point(op, self)?;
-        let (probabilities, seed) = (self.detach().contiguous()?, next_seed());
+        let (probabilities, seed) =
+            (self.detach().contiguous()?, Generator::of(self.placement()).next_seed());
         let out = dispatch!(self.dtype(), T => kernel::bernoulli::<T>(op, &probabilities, seed))?;
         if let Some(builder) = NodeBuilder::new("BernoulliBackward0", &[self])? {
             builder.set_history(&out, |_, gradient| {
@@ -53,7 +53,7 @@ impl Tensor {
             return Err(Error::value(op, "num_samples", expected, num_samples));
         }
         let shape: Vec<usize> = rows.iter().copied().chain([samples]).collect();
-        let (weights, seed) = (self.detach().contiguous()?, next_seed());
+        let (weights, seed) = (self.detach().contiguous()?, Generator::of(self.placement()).next_seed());
         dispatch!(self.dtype(), T => kernel::multinomial::<T>(op, &weights, &shape, replacement, seed))
     }
 }

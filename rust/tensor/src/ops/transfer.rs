@@ -22,6 +22,23 @@ impl Tensor {
         self.storage_handle().record_stream(stream)
     }
 
+    /// Adds a description of the memory to the recorded history of its device; see
+    /// [`DeviceBuffer::annotate`](interlock::accelerator::memory::DeviceBuffer::annotate).
+    ///
+    /// # Errors
+    /// Fails for a tensor that is not on a device.
+    pub fn annotate(&self, annotation: &str) -> Result<()> {
+        match self.storage_handle().device_memory()? {
+            Some(memory) => Ok(memory.annotate(annotation)?),
+            None => Err(Error::value(
+                "accelerator.memory.annotate",
+                "memory",
+                "be on a device",
+                "a tensor of the CPU",
+            )),
+        }
+    }
+
     /// Converts the elements to another placement and type: `torch.Tensor.to`. Returns the same tensor if nothing
     /// changes; `Placement::Cpu` accepts pinned memory as it is.
     ///

@@ -316,6 +316,6 @@ impl Inner {
         let segments = snapshot::segment_states(device, &self.heap, &self.recorder);
         let active = segments.iter().map(|segment| segment.active_size).sum();
         self.recorder.trace_snapshot(active);
-        (segments, self.recorder.entries())
+        (segments, self.recorder.log.entries())
     }
 }

@@ -29,7 +29,7 @@ mod tests;
 mod trackers;
 
 use std::fmt;
-use std::sync::MutexGuard;
+use std::sync::{Arc, MutexGuard};
 
 pub(crate) use block::BlockId;
 use inner::{Inner, Miss};
@@ -362,7 +362,12 @@ impl CachingAllocator {
     /// history, here or on other devices, earlier entries are discarded.
     pub(crate) fn set_history(&self, changes: u64, begins: bool, config: Option<HistoryConfig>) {
         // Many entries may be dropped, so this happens without the lock.
-        drop(self.with_inner(|inner| inner.recorder.configure(changes, begins, config)));
+        drop(self.with_inner(|inner| inner.recorder.log.configure(changes, begins, config)));
+    }
+
+    /// Records a description of a block in use.
+    pub(crate) fn annotate(&self, block: BlockId, annotation: &Arc<str>) {
+        self.with_inner(|inner| inner.recorder.trace_annotation(&inner.heap, block, annotation));
     }
 
     /// Returns the segments and the recorded entries.

@@ -1,6 +1,7 @@
 //! Pinned memory: page-locked memory of the host, which devices access directly (`cudaHostAlloc`).
 
 mod pool;
+mod recorder;
 mod stats;
 #[cfg(test)]
 mod tests;
@@ -18,7 +19,8 @@ use interlock_driver::{Address, Owners};
 use super::config::{AllocatorConfig, ConfigWatch};
 use super::event_queue::EventQueue;
 use super::stats::Quantity;
-use super::{DynDriver, HostMemory};
+use super::trace::{HistoryConfig, TraceEntry};
+use super::{BlockState, DynDriver, HostMemory};
 use crate::accelerator::Accelerator;
 use crate::{Error, Result, Stream, current, registry};
 
@@ -164,6 +166,25 @@ struct Inner {
 impl PinnedCache {
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock()
+    }
+
+    /// Begins or ends the recording of events, unless a later change was applied already. If the change `begins` a
+    /// history, here or on devices, earlier entries are discarded.
+    pub(super) fn set_history(&self, changes: u64, begins: bool, config: Option<HistoryConfig>) {
+        // Many entries may be dropped, so this happens without the lock.
+        let dropped = self.lock().pool.recorder.log.configure(changes, begins, config);
+        drop(dropped);
+    }
+
+    /// Returns the blocks and the recorded entries; nothing if pinned memory was not recorded.
+    pub(super) fn snapshot(&self) -> (Vec<BlockState>, Vec<TraceEntry>) {
+        let inner = self.lock();
+        let log = &inner.pool.recorder.log;
+        let entries = log.entries();
+        if entries.is_empty() && !log.is_recording() {
+            return Default::default();
+        }
+        (inner.pool.block_states(), entries)
     }
 
     /// Allocates a block for `bytes` bytes. `bytes` must not be 0.

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use interlock_driver::Address;
 
+use super::recorder::Recorder;
 use super::stats::PinnedStats;
-use crate::memory::{AllocatorConfig, AllocatorState};
+use crate::memory::trace::TraceAction;
+use crate::memory::{self, AllocatorConfig, AllocatorState, BlockUsage};
 
 /// The rounding of sizes and the limits of the cache of pinned memory, in bytes. By default every size is rounded and
 /// every block is cached.
@@ -86,6 +88,7 @@ pub(super) struct Segment {
 pub(super) struct BlockPool {
     pub(super) options: PinnedOptions,
     pub(super) stats: PinnedStats,
+    pub(super) recorder: Recorder,
     blocks: BTreeMap<u64, Block>,
     /// Free blocks by size. The block that was freed last is reused first.
     free: BTreeMap<usize, Vec<Address>>,
@@ -105,6 +108,7 @@ impl BlockPool {
         }
         self.block_mut(address)?.state = BlockState::Allocated;
         self.stats.on_alloc(bytes);
+        self.recorder.trace(TraceAction::Alloc, address, bytes);
         Some(address)
     }
 
@@ -119,6 +123,9 @@ impl BlockPool {
         if self.segment.is_some() {
             let to_free = ToFree { address: Address(segment.address), bytes: segment.bytes };
             return Some(to_free).filter(|to_free| to_free.bytes > 0);
+        }
+        if segment.bytes > 0 {
+            self.recorder.trace(TraceAction::SegmentAlloc, Address(segment.address), segment.bytes);
         }
         self.segment = Some(segment);
         None
@@ -146,11 +153,18 @@ impl BlockPool {
         self.blocks.insert(address.0, Block { bytes, state: BlockState::Allocated, in_segment });
         self.stats.on_segment_alloc(bytes);
         self.stats.on_alloc(bytes);
+        if !in_segment {
+            self.recorder.trace(TraceAction::SegmentAlloc, address, bytes);
+        }
+        self.recorder.trace(TraceAction::Alloc, address, bytes);
     }
 
     /// Frees a block once this number of events has completed.
     pub(super) fn free(&mut self, address: Address, events: usize) -> Option<ToFree> {
-        self.block_mut(address)?.state = BlockState::PendingEvents(events);
+        let block = self.block_mut(address)?;
+        block.state = BlockState::PendingEvents(events);
+        let bytes = block.bytes;
+        self.recorder.trace(TraceAction::FreeRequested, address, bytes);
         if events == 0 { self.make_free(address) } else { None }
     }
 
@@ -172,6 +186,7 @@ impl BlockPool {
         block.state = BlockState::Free;
         let (bytes, in_segment) = (block.bytes, block.in_segment);
         self.stats.on_free(bytes);
+        self.recorder.trace(TraceAction::FreeCompleted, address, bytes);
         if bytes > self.options.max_cached_size && !in_segment {
             return Some(self.remove(address, bytes));
         }
@@ -188,6 +203,7 @@ impl BlockPool {
     fn remove(&mut self, address: Address, bytes: usize) -> ToFree {
         self.blocks.remove(&address.0);
         self.stats.on_segment_free(bytes);
+        self.recorder.trace(TraceAction::SegmentFree, address, bytes);
         ToFree { address, bytes }
     }
 
@@ -217,6 +233,22 @@ impl BlockPool {
             largest_free: self.free.range(..rounded).next_back().map_or(0, |(bytes, _)| *bytes as u64),
             ..AllocatorState::default()
         }
+    }
+
+    /// Returns the blocks, in the order of addresses.
+    pub(super) fn block_states(&self) -> Vec<memory::BlockState> {
+        let state_of = |(&address, block): (&u64, &Block)| {
+            let usage = match block.state {
+                BlockState::Allocated => BlockUsage::Allocated,
+                BlockState::PendingEvents(_) => BlockUsage::AwaitingFree,
+                BlockState::Free => BlockUsage::Inactive,
+            };
+            let bytes = block.bytes as u64;
+            let requested_size = if usage == BlockUsage::Inactive { 0 } else { bytes };
+            let stack = self.recorder.stack_of(Address(address));
+            memory::BlockState { address, size: bytes, requested_size, usage, stack }
+        };
+        self.blocks.iter().map(state_of).collect()
     }
 
     /// Returns whether an address is in an allocated block.

@@ -11,13 +11,52 @@ use pyo3::types::{PySlice, PyTuple};
 use super::copies;
 use crate::accelerator::device::{self, Device};
 use crate::accelerator::stream::{self, Stream};
-use crate::args::{extract_int, extract_optional_int};
+use crate::args::{extract_int, extract_optional_int, extract_str};
 use crate::detach::detach;
 use crate::errors::{IntoPyResult, exception, new_exception, new_type_error};
 use crate::switches;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<Buffer>()
+    module.add_class::<Buffer>()?;
+    module.add_function(wrap_pyfunction!(annotate, module)?)
+}
+
+/// Describe memory that is in use, in the history: an event "annotate" with the text and the caller's stack.
+///
+/// Has no effect while no history is recorded.
+///
+/// Args:
+///     memory: A buffer, or a tensor on a device. A part of memory describes all of its block.
+///     annotation: The text. It is the `user_metadata` of the event, which PyTorch's viewer shows.
+///
+/// Raises:
+///     TypeError: `memory` is neither a buffer nor a tensor, or `annotation` is not a str.
+///     ArgumentError: `memory` is a tensor of the CPU.
+///
+/// Example:
+///     >>> from interlock import accelerator
+///     >>> accelerator.use("host")
+///     >>> with accelerator.memory.history():
+///     ...     buffer = accelerator.memory.Buffer(1000)
+///     ...     accelerator.memory.annotate(buffer, "weights of the encoder")
+///     >>> entries = accelerator.memory.snapshot()["device_traces"][0]
+///     >>> entries[-1]["user_metadata"]
+///     'weights of the encoder'
+#[pyfunction]
+#[pyo3(signature = (memory, annotation, /))]
+fn annotate(memory: &Bound<'_, PyAny>, annotation: &Bound<'_, PyAny>) -> PyResult<()> {
+    const OPERATION: &str = "accelerator.memory.annotate";
+    let py = memory.py();
+    if let Ok(buffer) = memory.cast::<Buffer>() {
+        let memory = buffer.get().memory(py, OPERATION)?;
+        let annotation = extract_str(annotation, "accelerator.memory.annotate: annotation")?;
+        return detach(py, || memory.annotate(&annotation)).into_py_result(py);
+    }
+    // A tensor knows its memory. Nothing here depends on the tensor runtime, which a build may lack.
+    match memory.getattr_opt("_annotate")? {
+        Some(annotate) => annotate.call1((annotation,)).map(drop),
+        None => Err(new_type_error("accelerator.memory.annotate: memory", "a Buffer or a Tensor", memory)),
+    }
 }
 
 /// Uninitialized memory on a device.

@@ -1,0 +1,160 @@
+//! The default generators of random numbers: that of the CPU, and one for each device.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use interlock::accelerator::internal::current_index;
+use interlock::accelerator::{Device, device_count};
+
+use crate::Placement;
+
+/// The default seed. It is fixed, so that runs are reproducible.
+const FIRST_SEED: u64 = 0x5eed;
+
+static CPU: Generator = Generator::new();
+/// By index: a process uses one driver.
+static DEVICES: [Generator; Device::MAX_INDEX as usize + 1] = [const { Generator::new() }; _];
+
+/// A generator of seeds: each random tensor has its own. Equal states produce the same numbers on every device.
+///
+/// ```
+/// use interlock_tensor::{DType, Generator, Placement, Tensor};
+///
+/// let generator = Generator::of(Placement::Cpu);
+/// let state = generator.state();
+/// let drawn = Tensor::rand(&[3], DType::Float64)?.to_vec::<f64>()?;
+/// generator.set_state(state);
+/// assert_eq!(Tensor::rand(&[3], DType::Float64)?.to_vec::<f64>()?, drawn);
+/// # Ok::<(), interlock_tensor::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Generator {
+    // Not a lock: a child that is forked while another thread draws must be able to draw.
+    initial_seed: AtomicU64,
+    /// The seed of the next random tensor.
+    next_seed: AtomicU64,
+}
+
+/// The state of a [`Generator`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GeneratorState {
+    initial_seed: u64,
+    next_seed: u64,
+}
+
+impl Generator {
+    const fn new() -> Self {
+        Generator { initial_seed: AtomicU64::new(FIRST_SEED), next_seed: AtomicU64::new(FIRST_SEED) }
+    }
+
+    /// Returns the default generator of a kind of memory. A device without an index is the current one.
+    pub fn of(placement: Placement) -> &'static Self {
+        let index = match placement {
+            Placement::Cpu | Placement::Pinned => return &CPU,
+            Placement::Device(device) => device.index().or_else(current_index).unwrap_or(0),
+        };
+        // No device has an index that is out of range.
+        DEVICES.get(usize::from(index)).unwrap_or(&CPU)
+    }
+
+    /// Returns the seed that was set last.
+    pub fn initial_seed(&self) -> u64 {
+        self.initial_seed.load(Ordering::Relaxed)
+    }
+
+    /// Returns the state. While another thread sets it, the parts may be of two states.
+    pub fn state(&self) -> GeneratorState {
+        let next_seed = self.next_seed.load(Ordering::Relaxed);
+        GeneratorState { initial_seed: self.initial_seed(), next_seed }
+    }
+
+    /// Sets the state.
+    pub fn set_state(&self, state: GeneratorState) {
+        self.initial_seed.store(state.initial_seed, Ordering::Relaxed);
+        self.next_seed.store(state.next_seed, Ordering::Relaxed);
+    }
+
+    /// Returns the seed of the next tensor.
+    pub(crate) fn next_seed(&self) -> u64 {
+        // The golden ratio in 64 bits: consecutive seeds share no bit pattern (Weyl sequence).
+        const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+        self.next_seed.fetch_add(STEP, Ordering::Relaxed)
+    }
+}
+
+impl GeneratorState {
+    /// The size of a state as bytes.
+    pub const BYTES: usize = size_of::<u128>();
+
+    /// Returns the state of a generator that was seeded and has drawn nothing.
+    pub fn of_seed(seed: u64) -> Self {
+        GeneratorState { initial_seed: seed, next_seed: seed }
+    }
+
+    /// Returns the state as bytes.
+    pub fn to_bytes(self) -> [u8; Self::BYTES] {
+        (u128::from(self.next_seed) << u64::BITS | u128::from(self.initial_seed)).to_le_bytes()
+    }
+
+    /// Returns the state with these bytes.
+    pub fn from_bytes(bytes: [u8; Self::BYTES]) -> Self {
+        let both = u128::from_le_bytes(bytes);
+        GeneratorState { initial_seed: both as u64, next_seed: (both >> u64::BITS) as u64 }
+    }
+}
+
+/// Seeds the generators of the CPU and of all devices: `torch.manual_seed`. The same calls return the same numbers after
+/// the same seed.
+pub fn manual_seed(seed: u64) {
+    let state = GeneratorState::of_seed(seed);
+    CPU.set_state(state);
+    DEVICES.iter().for_each(|generator| generator.set_state(state));
+}
+
+/// The states of the generators that the program can use, to be restored together.
+#[derive(Clone, Debug)]
+pub struct GeneratorStates {
+    cpu: GeneratorState,
+    devices: Vec<GeneratorState>,
+}
+
+impl GeneratorStates {
+    /// Returns the present states.
+    pub fn capture() -> Self {
+        // Before the driver is used, no device has drawn.
+        let count = current_index().map_or(0, |_| device_count() as usize);
+        GeneratorStates {
+            cpu: CPU.state(),
+            devices: DEVICES.iter().take(count).map(Generator::state).collect(),
+        }
+    }
+
+    /// Sets the states.
+    pub fn restore(&self) {
+        CPU.set_state(self.cpu);
+        DEVICES.iter().zip(&self.devices).for_each(|(generator, state)| generator.set_state(*state));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn state_as_bytes_is_the_same_state() {
+        let state = GeneratorState { initial_seed: 7, next_seed: u64::MAX - 1 };
+        assert_eq!(GeneratorState::from_bytes(state.to_bytes()), state);
+    }
+
+    #[test]
+    fn generator_continues_from_its_state() {
+        let generator = Generator::new();
+        generator.set_state(GeneratorState::of_seed(7));
+        let drawn = [generator.next_seed(), generator.next_seed()];
+        let state = generator.state();
+        assert_eq!((generator.initial_seed(), drawn[0]), (7, 7));
+        let later = generator.next_seed();
+        generator.set_state(state);
+        assert_eq!(generator.next_seed(), later);
+        assert!(later != drawn[1] && drawn[1] != 7);
+    }
+}
