@@ -30,19 +30,18 @@ class Reason(NamedTuple):
 
 
 class Budget(int):
-    """A number of CPUs, which is an int, with its reasons. `budget` returns it."""
+    """A number of CPUs, which is an int, with its reasons. `budget` returns it.
+
+    Args:
+        value: The number of CPUs.
+        reasons: The inputs, in the order in which they were applied.
+
+    """
 
     reasons: tuple[Reason, ...]
     """The inputs, in the order in which they were applied."""
 
     def __new__(cls, value: SupportsIndex = 0, reasons: tuple[Reason, ...] = ()) -> Self:
-        """Create a budget.
-
-        Args:
-            value: The number of CPUs.
-            reasons: The inputs.
-
-        """
         made = super().__new__(cls, value)
         made.reasons = reasons
         return made
