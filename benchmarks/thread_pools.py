@@ -5,12 +5,14 @@ before each measurement, and both kinds take turns. It also times scopes over al
 and that of threadpoolctl, which searches for libraries each time.
 """
 
+import importlib
 import json
 import statistics
 import subprocess
 import sys
 import time
 import timeit
+from typing import Any
 
 WORKERS = 4
 ROUNDS = 7
@@ -83,12 +85,12 @@ def products() -> dict[str, float]:
 def scopes() -> dict[str, float]:
     """Return the nanoseconds of entering and exiting a scope over the pools of NumPy."""
     import numpy
-    import threadpoolctl
     from interlock import threads
 
     assert numpy.__version__, "the import loads OpenBLAS"
     # A scope that changes nothing: the time of OpenBLAS to start threads is that of both.
     threads.set_limits(1)
+    threadpoolctl: Any = importlib.import_module("threadpoolctl")
     names = {"limits": threads.limits, "threadpool_limits": threadpoolctl.threadpool_limits}
     return {
         name: min(timeit.repeat(f"with {scope}: pass", globals=names, number=REPEATS, repeat=7))

@@ -177,11 +177,12 @@ class Observer:
         origin: Origin | None = None
         with LOCK:
             before = [LOG.look(each) for each in compared]
-            self._selecting.active = callable(direct)
+            was_selecting = self._selecting.active
+            self._selecting.active = was_selecting or callable(direct)
             try:
                 result = original(*arguments, **named)
             finally:
-                self._selecting.active = False
+                self._selecting.active = was_selecting
             for setting, old in zip(compared, before, strict=True):
                 new = read(setting)
                 if setting not in addressed and same(old, new):

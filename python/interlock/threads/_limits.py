@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 from interlock._quote import shown
 from interlock.errors import ArgumentError, SettingConflictError, SettingValueError, ThreadPoolWarning
 from interlock.settings import _holds, _registry, override
+from interlock.settings._environ import POOLS
 from interlock.settings._holds import Scope
-from interlock.settings._libraries import KNOWN
 from interlock.settings._origin import Origin, caller
 from interlock.settings._setting import LOCK, Unreadable, read, reason_of
 from interlock.settings._writes import Write, report, same
@@ -104,7 +104,8 @@ def _wanted(function: str, size: int, names: tuple[str, ...] | None, *, starting
     if names is not None:
         for name in names:
             # A library that is not loaded has no pool yet.
-            if not any(_is_named(kind, name) for kind in found) and name.partition(".")[0] not in KNOWN:
+            library = name.partition(".")[0]
+            if not any(_is_named(kind, name) for kind in found) and library not in (*POOLS, *_OWN):
                 known = ", ".join(kind.name for kind in found)
                 raise ArgumentError(f"{function}: pools must name thread pools ({known}), got {shown(name)}")
         found = tuple(kind for kind in found if any(_is_named(kind, name) for name in names))
@@ -122,18 +123,19 @@ def _is_named(kind: Kind, name: str) -> bool:
     return kind.name == name or kind.name.startswith(f"{name}.")
 
 
+def _refuse_fixed(function: str, on_refusal: _OnRefusal, wanted: _Wanted) -> None:
+    """Raise `SettingValueError` for a pool of a fixed size that the caller named."""
+    if on_refusal == "raise" and wanted.are_named and wanted.refused:
+        raise SettingValueError(f"{function}: {wanted.refused[0]}")
+
+
 def _report(
     function: str, on_refusal: _OnRefusal, wanted: _Wanted, refused: tuple[Refusal, ...], origin: Origin
 ) -> None:
-    """Warn of pools that did not accept a limit; a fixed one is reported only if the caller named it."""
-    if on_refusal == "ignore":
-        return
-    for each in refused:
+    """Warn of pools that did not accept a limit; of a fixed one only if the caller named it."""
+    for each in refused if on_refusal == "warn" else ():
         if wanted.are_named or each not in wanted.refused:
-            message = f"{function}: {each}"
-            if on_refusal == "raise":
-                raise SettingValueError(message)
-            warnings.warn_explicit(message, ThreadPoolWarning, origin.file, origin.line)
+            warnings.warn_explicit(f"{function}: {each}", ThreadPoolWarning, origin.file, origin.line)
 
 
 class limits(override):
@@ -199,6 +201,7 @@ class limits(override):
 
     def _scope(self) -> Scope:
         self._wanted = _wanted("limits", self._size, self._pools, starting=False)
+        _refuse_fixed("limits", self._on_refusal, self._wanted)
         self.refused = self._wanted.refused
         self._origin = caller()
         return Scope("limits", self._wanted.values(), self._origin)
@@ -215,13 +218,21 @@ class limits(override):
 
     def __enter__(self) -> Self:
         super().__enter__()
-        _report("limits", self._on_refusal, self._wanted, self.refused, self._origin)
+        self._report()
         return self
 
     async def __aenter__(self) -> Self:
         await super().__aenter__()
-        _report("limits", self._on_refusal, self._wanted, self.refused, self._origin)
+        self._report()
         return self
+
+    def _report(self) -> None:
+        try:
+            _report("limits", self._on_refusal, self._wanted, self.refused, self._origin)
+        except BaseException:
+            # A filter makes errors of warnings.
+            self.__exit__()
+            raise
 
     def _copy(self) -> limits:
         return type(self)(
@@ -294,6 +305,7 @@ def set_limits(
     """
     names = _checked("set_limits", size, pools, on_refusal)
     wanted = _wanted("set_limits", _resolved("set_limits", size, workers), names, starting=True)
+    _refuse_fixed("set_limits", on_refusal, wanted)
     origin = caller()
     refused = list(wanted.refused)
     writes: list[Write] = []

@@ -116,6 +116,36 @@ def limit_fakes():
     }
 
 
+def raise_refusals():
+    fakes.import_fakes()
+    numexpr, torch = sys.modules["numexpr"], sys.modules["torch"]
+    found = []
+
+    def attempt(name, shows, enter):
+        try:
+            enter()
+        except (ValueError, Warning) as error:
+            text = str(error) if shows else type(error).__name__
+            found.append([name, text, {"numexpr": numexpr.size, "torch": torch.size}])
+
+    def enter(*arguments, **options):
+        with threads.limits(*arguments, **options):
+            pass
+
+    fixed = {"pools": ["torch"], "on_refusal": "raise"}
+    attempt("limits", True, lambda: enter(2, **fixed))
+    attempt("set_limits", True, lambda: threads.set_limits(2, **fixed))
+    attempt("numexpr", False, lambda: enter(9, on_refusal="raise"))
+    attempt(
+        "set numexpr",
+        False,
+        lambda: threads.set_limits(9, pools=["interlock", "numexpr"], on_refusal="raise"),
+    )
+    warnings.simplefilter("error")
+    attempt("warning", False, lambda: enter(9))
+    return found
+
+
 def old_onnxruntime():
     sys.modules["onnxruntime"] = types.ModuleType("onnxruntime")
     sys.modules["onnxruntime"].__version__ = "1.20.1"

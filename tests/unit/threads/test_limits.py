@@ -296,6 +296,18 @@ def test_pools_of_modules_are_set_and_say_what_they_allow() -> None:
     assert found["variable"] == ["2", None]
 
 
+def test_refusal_that_raises_changes_nothing() -> None:
+    found = run("raise_refusals")
+    text = "torch.interop: PyTorch accepts one write, before the threads start."
+    assert found == [
+        ["limits", f"limits: {text}", {"numexpr": 3, "torch": 5}],
+        ["set_limits", f"set_limits: {text}", {"numexpr": 3, "torch": 5}],
+        ["numexpr", "SettingValueError", {"numexpr": 3, "torch": 5}],
+        ["set numexpr", "SettingValueError", {"numexpr": 3, "torch": 5}],
+        ["warning", "ThreadPoolWarning", {"numexpr": 3, "torch": 5}],
+    ]
+
+
 def test_old_onnxruntime_refuses_and_names_the_option() -> None:
     assert run("old_onnxruntime") == [
         [
