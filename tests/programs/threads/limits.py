@@ -197,3 +197,45 @@ def put_openmp_back(path):
         "after": library.omp_get_max_threads(),
         "interlock": interlock.get_num_threads() == before,
     }
+
+
+def overlap_threads(path, values, on_conflict):
+    """Enter overlapping scopes on many threads, and return what was wrong inside and after them."""
+    import random
+
+    import numpy
+
+    library = ctypes.CDLL(path)
+    names = ("openblas.numpy", "interlock")
+    before = sizes(*names)
+    matrix = numpy.ones((64, 64), dtype=numpy.float32)
+    wrong, entered, refused = [], [], []
+    options = {"timeout": 50} if on_conflict == "wait" else {}
+
+    def work(index):
+        choose = random.Random(index)
+        for _ in range(30):
+            value = choose.choice(values)
+            try:
+                with threads.limits(value, on_conflict=on_conflict, **options):
+                    matrix @ matrix
+                    inside = [interlock.get_num_threads(), library.omp_get_max_threads()]
+                    if inside != [value, value]:
+                        wrong.append(inside)
+                entered.append(value)
+            except interlock.errors.SettingConflictError:
+                refused.append(value)
+            if library.omp_get_max_threads() != 4:
+                wrong.append("after")
+
+    started = [threading.Thread(target=work, args=(index,)) for index in range(12)]
+    for thread in started:
+        thread.start()
+    for thread in started:
+        thread.join()
+    return {
+        "wrong": wrong,
+        "rounds": len(entered) + len(refused),
+        "refused": len(refused),
+        "restored": sizes(*names) == before,
+    }

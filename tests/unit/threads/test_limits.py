@@ -328,6 +328,17 @@ def test_pools_of_threads_are_set_for_this_thread_only(tmp_path: Path) -> None:
 
 
 @NEEDS_COMPILER
+@pytest.mark.parametrize(("values", "on_conflict"), [([1], "raise"), ([1, 2, 3], "raise"), ([1, 2], "wait")])
+def test_overlapping_scopes_of_many_threads_have_their_sizes(
+    tmp_path: Path, values: list[int], on_conflict: str
+) -> None:
+    path = libraries.build(tmp_path, "libgomp.so.1", libraries.OPENMP)
+    found = run("overlap_threads", path, values, on_conflict)
+    assert (found["wrong"], found["rounds"], found["restored"]) == ([], 360, True)
+    assert found["refused"] == 0 or (len(values) > 1 and on_conflict == "raise")
+
+
+@NEEDS_COMPILER
 def test_interlock_and_torch_do_not_change_openmp_after_the_scope(tmp_path: Path) -> None:
     path = libraries.build(tmp_path, "libgomp.so.1", libraries.OPENMP)
     found = run("put_openmp_back", path)
