@@ -71,6 +71,11 @@ def get_device_capability(device: _device | str | int | None = None, /) -> dict[
     return {"supported_dtypes": set(_DTYPES)}
 
 
+# The names that are proposed for PyTorch.
+get_device_name = _native.device_name
+get_device_properties = device_properties
+
+
 P = ParamSpec("P")
 
 

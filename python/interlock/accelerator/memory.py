@@ -38,7 +38,8 @@ from interlock._core.accelerator import (
     set_cache_limit,
     set_limit,
 )
-from interlock._quote import open_to_write
+from interlock._quote import open_to_write, shown
+from interlock.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -84,6 +85,7 @@ __all__ = [
     "memory_stats",
     "memory_stats_as_nested_dict",
     "on_oom",
+    "record_memory_history",
     "replay",
     "reset_accumulated_host_memory_stats",
     "reset_accumulated_memory_stats",
@@ -180,6 +182,57 @@ def history(
 
     """
     return _native.Recording(max_entries, stacks, device, pinned)
+
+
+_started_by_name: list[Recording] = []
+"""The recording that `record_memory_history` began last."""
+
+
+def record_memory_history(
+    enabled: Literal["all", "state"] | None = "all",
+    *,
+    stacks: Literal["python", "all"] | None = "all",
+    max_entries: int | None = None,
+    device: _device | str | int | None = None,
+    record_pinned_host_memory: bool = False,
+) -> None:
+    """Begin or end a `history`, under the name that is proposed for PyTorch, with its keywords.
+
+    Args:
+        enabled: "all" records events and the stacks of live blocks, "state" only the stacks; None ends the
+            recording that this function began.
+        stacks: Whether to record Python stacks, as for `history`.
+        max_entries: The number of most recent events to keep for each device; None keeps all.
+        device: The device; None means all devices.
+        record_pinned_host_memory: Whether the allocator of pinned memory is recorded as well.
+
+    Raises:
+        ArgumentError: `enabled` or `stacks` has another value, or `max_entries` is negative.
+        DeviceError: The device does not exist.
+
+    Example:
+        >>> from interlock import accelerator
+        >>> accelerator.use("host")
+        >>> accelerator.memory.record_memory_history(max_entries=1000)
+        >>> buffer = accelerator.memory.Buffer(1000)
+        >>> accelerator.memory.record_memory_history(enabled=None)
+        >>> [entry["action"] for entry in accelerator.memory.snapshot()["device_traces"][0]]
+        ['segment_alloc', 'alloc']
+
+    """
+    if enabled is None:
+        while _started_by_name:
+            _started_by_name.pop().stop()
+        return
+    if enabled not in ("all", "state"):
+        raise ArgumentError(
+            'accelerator.memory.record_memory_history: enabled must be "all", "state" or None,'
+            f" got {shown(enabled)}"
+        )
+    kept = 0 if enabled == "state" else max_entries
+    _started_by_name[:] = [
+        _native.Recording(kept, stacks, device, record_pinned_host_memory),
+    ]
 
 
 def snapshot(device: _device | str | int | None = None) -> Snapshot:

@@ -6,6 +6,8 @@ draw the same numbers on every device.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import interlock._requires_tensors  # noqa: F401 (raises ImportError in a build without tensors)
 from interlock._core.accelerator import device as _device, device_count
 from interlock._core.tensor import (
@@ -75,7 +77,7 @@ def get_rng_state_all() -> list[Tensor]:
     Example:
         >>> from interlock import accelerator
         >>> from interlock.accelerator import random
-        >>> accelerator.use("host", count=2)
+        >>> accelerator.use("host", devices=2)
         >>> len(random.get_rng_state_all())
         2
 
@@ -103,24 +105,29 @@ def set_rng_state(new_state: Tensor, device: _device | str | int | None = None, 
     _set_rng_state(_bytes_of("set_rng_state: new_state", new_state), device)
 
 
-def set_rng_state_all(new_states: list[Tensor], /) -> None:
+def set_rng_state_all(new_states: Sequence[Tensor], /) -> None:
     """Set the states of the generators of all devices, all or none.
 
     Args:
         new_states: A result of `get_rng_state_all`: one state for each device.
 
     Raises:
-        TypeError: An element of `new_states` is not a tensor of dtype `uint8`.
+        TypeError: `new_states` is not a list, or an element is not a tensor of dtype `uint8`.
         ArgumentError: There are more or fewer states than devices, or a state has another size than states
             have.
 
     Example:
         >>> from interlock import accelerator
         >>> from interlock.accelerator import random
-        >>> accelerator.use("host", count=2)
+        >>> accelerator.use("host", devices=2)
         >>> random.set_rng_state_all(random.get_rng_state_all())
 
     """
+    if not isinstance(new_states, (list, tuple)):
+        raise TypeError(
+            "accelerator.random.set_rng_state_all: new_states must be a list of tensors,"
+            f" got {shown(new_states)}"
+        )
     count = device_count()
     if len(new_states) != count:
         raise ArgumentError(

@@ -1032,6 +1032,20 @@ def snapshot(
 ) -> tuple[list[Segment], list[list[TraceEntry]], list[HostSegment], list[TraceEntry]]:
     """Return the segments and the traces of all devices, or of one device, and the blocks and the trace of pinned memory."""
 
+def generate_graph_pool_handle() -> tuple[int, int]:
+    """Return the id of a new memory pool, which graphs share that get it as their `pool`.
+
+    The name is proposed for PyTorch, whose function for CUDA is `graph_pool_handle`.
+
+    Example:
+        >>> from interlock import accelerator
+        >>> accelerator.use("host")
+        >>> pool = accelerator.generate_graph_pool_handle()
+        >>> graphs = [accelerator.Graph(pool=pool) for _ in range(2)]
+        >>> pool == accelerator.generate_graph_pool_handle()
+        False
+    """
+
 def annotate(memory: Buffer | Tensor, annotation: str, /) -> None:
     """Describe memory that is in use, in the history: an event "annotate" with the text and the caller's stack.
 

@@ -196,6 +196,25 @@ def test_pinned_memory_is_not_recorded_unless_asked_for(devices: tuple[str, ...]
     assert (taken["host_segments"], taken["host_traces"]) == ([], [])
 
 
+def test_history_under_the_proposed_name(devices: tuple[str, ...]) -> None:
+    memory.record_memory_history(max_entries=1)
+    kept = Buffer(8, devices[0])
+    memory.record_memory_history(enabled=None)
+    del kept
+    assert actions(devices[0]) == ["alloc"]
+    memory.record_memory_history("state")
+    kept = Buffer(8, devices[0])
+    blocks = [block for segment in snapshot(devices[0])["segments"] for block in segment["blocks"]]
+    [block] = [block for block in blocks if block["address"] == kept.data_ptr()]
+    memory.record_memory_history(None)
+    assert (actions(devices[0]), block["frames"][0]["filename"]) == ([], __file__)
+    wrong: Any = "some"
+    with pytest.raises(
+        errors.ArgumentError, match=r'record_memory_history: enabled must be "all", "state" or None'
+    ):
+        memory.record_memory_history(wrong)
+
+
 def test_without_stacks_there_are_no_frames(devices: tuple[str, ...]) -> None:
     with history(stacks=None):
         buffer = Buffer(8, devices[0])

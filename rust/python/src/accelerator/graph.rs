@@ -1,6 +1,6 @@
 //! The native base class of `interlock.accelerator.Graph`.
 
-use interlock::accelerator::{CaptureMode, Error, Graph as CoreGraph, PoolId};
+use interlock::accelerator::{CaptureMode, Error, Graph as CoreGraph, PoolId, new_pool};
 use interlock::base::quote::quoted;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -11,7 +11,24 @@ use crate::errors::{IntoPyResult, exception};
 use crate::switches;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<Graph>()
+    module.add_class::<Graph>()?;
+    module.add_function(wrap_pyfunction!(generate_graph_pool_handle, module)?)
+}
+
+/// Return the id of a new memory pool, which graphs share that get it as their `pool`.
+///
+/// The name is proposed for PyTorch, whose function for CUDA is `graph_pool_handle`.
+///
+/// Example:
+///     >>> from interlock import accelerator
+///     >>> accelerator.use("host")
+///     >>> pool = accelerator.generate_graph_pool_handle()
+///     >>> graphs = [accelerator.Graph(pool=pool) for _ in range(2)]
+///     >>> pool == accelerator.generate_graph_pool_handle()
+///     False
+#[pyfunction]
+fn generate_graph_pool_handle() -> PoolId {
+    new_pool()
 }
 
 /// Native base class of `interlock.accelerator.Graph`.

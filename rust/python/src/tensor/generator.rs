@@ -8,6 +8,7 @@ use pyo3::types::PyBytes;
 use crate::accelerator::optional_device;
 use crate::detach::detach;
 use crate::errors::IntoPyResult;
+use crate::switches::extract_as;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     // Not in `__all__`: private.
@@ -67,9 +68,10 @@ fn _get_rng_state<'py>(py: Python<'py>, device: Option<&Bound<'py, PyAny>>) -> P
 #[pyo3(signature = (state, device, /))]
 fn _set_rng_state(
     py: Python<'_>,
-    state: [u8; GeneratorState::BYTES],
+    state: &Bound<'_, PyAny>,
     device: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<()> {
+    let state = extract_as("accelerator.random.set_rng_state: new_state", "the bytes of a state", state)?;
     let generator = generator_of(py, device, "accelerator.random.set_rng_state")?;
     generator.set_state(GeneratorState::from_bytes(state));
     Ok(())
