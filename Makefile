@@ -68,7 +68,8 @@ test-integrations: install ## install PyTorch 2.13 and 2.15 (8 GB) and test its 
 		$(PYTHON) tools/environment.py integrations-$$version || exit 1; done)
 	@for python in $(or $(TORCH_PYTHONS),$(TORCH_VERSIONS:%=.venv-integrations-%/bin/python)); do \
 		$$python -W ignore -c 'import torch; print("PyTorch", torch.__version__)' && \
-		$(VENV_PYTHON) -m pytest tests/unit/settings tests/unit/cli/test_watch.py tests/integration/test_scoped_server.py \
+		$(VENV_PYTHON) -m pytest tests/unit/settings tests/unit/threads/test_packages.py tests/unit/cli/test_watch.py \
+		tests/integration/test_scoped_server.py \
 		--torch=$$python || exit 1; done
 
 # Not part of `make test`, because it installs 8 GB, in a separate environment. CHECK=--check compares the table.

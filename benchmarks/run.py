@@ -13,6 +13,7 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -393,6 +394,32 @@ def torch_rows(bench_python: str | None) -> list[Row]:
     ]
 
 
+def thread_rows() -> list[Row]:
+    """Return the rows of thread pools; none without NumPy and threadpoolctl."""
+    if not all(map(find_spec, ("numpy", "threadpoolctl"))):
+        return []
+    times = measure(sys.executable, program="thread_pools.py")
+    sizes = [name.removeprefix("budget, ") for name in times if name.startswith("budget, ")]
+    return [
+        *(
+            Row(
+                f"four workers multiply {size} x {size} matrices, each with its budget (baseline: without)",
+                times[f"budget, {size}"],
+                times[f"default, {size}"],
+                unit="ms",
+                times=1.1,
+            )
+            for size in sizes
+        ),
+        Row(
+            "with threads.limits(1): pass (baseline: threadpool_limits)",
+            times["scope of interlock"],
+            times["scope of threadpoolctl"],
+            times=1,
+        ),
+    ]
+
+
 def startup_rows(bench_python: str | None) -> list[Row]:
     """Return the rows of importing the package."""
     ours = startup.of(sys.executable, "interlock")
@@ -433,6 +460,7 @@ GROUPS: dict[str, Callable[[str | None], list[Row]]] = {
     "tasks": lambda _: task_rows(),
     "tensors": tensor_rows,
     "torch": torch_rows,
+    "threads": lambda _: thread_rows(),
     "startup": startup_rows,
 }
 

@@ -29,6 +29,7 @@ MODULES = {
     "settings": "interlock.settings",
     "state": "interlock.state",
     "testing": "interlock.testing",
+    "threads": "interlock.threads",
 }
 # The page of errors shows the base classes, which decide what an `except` clause catches.
 ERRORS = """

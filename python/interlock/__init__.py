@@ -400,7 +400,7 @@ if TYPE_CHECKING or HAS_TENSORS:
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from interlock import aio, integrations, settings, testing
+    from interlock import aio, integrations, settings, testing, threads
 
 __all__ = [
     "AcceleratorError",
@@ -728,6 +728,7 @@ __all__ = [
     "tensor",
     "tensor_split",
     "testing",
+    "threads",
     "tile",
     "topk",
     "trace",
@@ -812,5 +813,5 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *_LAZY})
 
 
-_LAZY = frozenset({"Executor", "aio", "integrations", "settings", "testing"})
+_LAZY = frozenset({"Executor", "aio", "integrations", "settings", "testing", "threads"})
 remove_missing(globals(), _LAZY)

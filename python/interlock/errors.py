@@ -49,6 +49,7 @@ __all__ = [
     "SettingWarning",
     "ShapeError",
     "TaskIsRunningError",
+    "ThreadPoolWarning",
     "UnknownFlagError",
     "UnknownLibraryError",
     "UnknownSettingError",
@@ -274,6 +275,13 @@ class SettingValueError(InterlockError, ValueError):
     Pass a value that the message describes; a read-only setting is changed by its library only.
     """
 
+    setting: str | None
+    """The name of the setting, if its library refused the value."""
+
+    def __init__(self, *args: object, setting: str | None = None) -> None:
+        super().__init__(*args)
+        self.setting = setting
+
 
 class UnknownSettingError(InterlockError, LookupError):
     """No setting of an enabled and imported library has this name.
@@ -353,6 +361,13 @@ class SettingWarning(UserWarning):
 
     Remove one of the two writes; the message has their lines. Also issued where `on_conflict` or `on_write`
     is `"warn"`.
+    """
+
+
+class ThreadPoolWarning(UserWarning):
+    """A thread pool does not accept a limit, or more threads than CPUs may run at one time.
+
+    The message has what the library of the pool allows, or the size of pools to set.
     """
 
 

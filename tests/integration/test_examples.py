@@ -45,6 +45,7 @@ COMMANDS_TESTED_BY = {
     "precision.md": "tests/integration/test_precision.py",
     "command_line.md": "tests/unit/cli/test_docs_command_line.py",
     "settings.md": "tests/unit/settings/test_docs_settings.py",
+    "thread_pools.md": "tests/unit/threads/test_docs_thread_pools.py",
 }
 # The page whose Python blocks another test runs.
 PYTHON_TESTED_BY = {"differences.md": "tests/conformance/test_differences.py"}

@@ -20,6 +20,7 @@ COMMANDS = {
     "explain": "one flag in full: value, origin, type and documentation",
     "accelerators": "the devices and their memory, or the reason why none is available",
     "memory": "a memory snapshot: peak, call sites, fragmentation; with --html its timeline",
+    "threads": "the CPUs that this process may use, and the thread pools of its libraries",
     "watch": "which code of a program changes settings of PyTorch and the environment",
 }
 WATCH_USAGE = f"{PROGRAM} watch [--json FILE] [--fail] script.py ARGS... | -m module ARGS..."

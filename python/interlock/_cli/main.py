@@ -106,11 +106,21 @@ def _text(arguments: Arguments) -> str:
         case "memory":
             summary = _memory(arguments.names[0], arguments.html)
             return document(memory=summary) if arguments.json else _format(render.memory(summary), arguments)
+        case "threads":
+            return _threads(arguments)
         case _:
             collected = collect.report(load=arguments.load)
             if arguments.json:
                 return document(**vars(collected))
             return _format(render.report(collected), arguments)
+
+
+def _threads(arguments: Arguments) -> str:
+    # Imported here: the other commands need no settings of other libraries.
+    from interlock._cli import threads
+
+    collected = threads.collect()
+    return document(**vars(collected)) if arguments.json else _format(threads.render(collected), arguments)
 
 
 def _memory(path: str, html: str | None) -> Summary:

@@ -15,6 +15,7 @@ from typing import Any
 
 from interlock._quote import shown
 from interlock.errors import SettingValueError
+from interlock.integrations._thread_pools import FAMILY_OF_THREADS
 from interlock.integrations._torch_carry import Integration, carry, follow
 from interlock.integrations._torch_tf32 import no_tf32
 from interlock.settings._libraries import wrap_writers
@@ -453,17 +454,7 @@ def _process(torch: ModuleType) -> Iterator[Setting | None]:
         default=True,
         doc="Whether new memory is filled while deterministic algorithms are on.",
     )
-    yield row(
-        "torch.num_threads",
-        torch.get_num_threads,
-        torch.set_num_threads,
-        writers=("torch._C.set_num_threads", "torch.set_num_threads"),
-        convert=_positive,
-        guards=_COMPILE,
-        per_thread_reads=True,
-        doc="How many threads one operation on the CPU uses.",
-        note="OpenMP stores it for each thread, too: a thread that ran before a write may use another.",
-    )
+    yield num_threads(torch)
     yield row(
         "torch.num_interop_threads",
         torch.get_num_interop_threads,
@@ -506,6 +497,25 @@ def _process(torch: ModuleType) -> Iterator[Setting | None]:
         default=False,
         doc="Whether warnings that PyTorch issues once are issued each time.",
     )
+
+
+def num_threads(torch: ModuleType) -> Setting:
+    """Return the setting of the number of threads."""
+    found = _row(
+        torch,
+        "torch.num_threads",
+        torch.get_num_threads,
+        torch.set_num_threads,
+        writers=("torch._C.set_num_threads", "torch.set_num_threads"),
+        convert=_positive,
+        guards=_COMPILE,
+        family=FAMILY_OF_THREADS,
+        per_thread_reads=True,
+        doc="How many threads one operation on the CPU uses.",
+        note="OpenMP stores it for each thread, too: a thread that ran before a write may use another.",
+    )
+    assert found is not None
+    return found
 
 
 def _thread(torch: ModuleType) -> Iterator[Setting | None]:

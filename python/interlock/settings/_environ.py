@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from interlock._quote import shown
@@ -15,6 +15,20 @@ from interlock.settings._setting import Setting
 IMPORTED = None
 PACKAGES = ("os", "collections.abc", "_collections_abc")
 GROUPS: tuple[tuple[str, str], ...] = ()
+
+ONNXRUNTIME = "ORT_INTRA_OP_NUM_THREADS"
+RAYON = "RAYON_NUM_THREADS"
+POOLS: Mapping[str, tuple[str, ...]] = {
+    "openblas": ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"),
+    "mkl": ("MKL_NUM_THREADS", "OMP_NUM_THREADS"),
+    "blis": ("BLIS_NUM_THREADS", "OMP_NUM_THREADS"),
+    "flexiblas": ("OMP_NUM_THREADS",),
+    "openmp": ("OMP_NUM_THREADS",),
+    "numexpr": ("NUMEXPR_NUM_THREADS", "OMP_NUM_THREADS"),
+    "interlock": ("OMP_NUM_THREADS", "MKL_NUM_THREADS"),
+    "torch": ("OMP_NUM_THREADS", "MKL_NUM_THREADS"),
+}
+"""The variables that a library reads for the size of its pool, the one that it prefers first."""
 
 # Modules that start threads of OpenMP or BLAS at their import.
 _OPENMP = ("torch", "numpy", "scipy", "sklearn", "numba", "jax")
@@ -27,7 +41,8 @@ THREADS: Mapping[str, tuple[str, ...]] = {
     "NUMEXPR_MAX_THREADS": ("numexpr",),
     "NUMEXPR_NUM_THREADS": ("numexpr",),
     "NUMBA_NUM_THREADS": (),
-    "RAYON_NUM_THREADS": (),
+    ONNXRUNTIME: (),
+    RAYON: (),
 }
 """Variables for the number of threads, with the modules whose import is the last moment to write them."""
 _OTHERS = (
@@ -58,21 +73,24 @@ _NOTE = "A library reads it once, at its start: a later write has no effect."
 
 def install(observer: Observer) -> Iterable[Setting]:
     """Return the variables, and wrap the methods of `os.environ` that write them."""
-    rows = [
-        Setting(
-            f"environ.{name}",
-            get=partial(os.environ.get, name),
-            set=partial(_set, name),
-            convert=_text,
-            note=_NOTE,
-            doc="The number of threads of a library." if name in THREADS else "",
-            writer_arguments=(os.environ, name),
-        )
-        for name in (*THREADS, *_OTHERS)
-    ]
+    rows = [environment_setting(name) for name in (*THREADS, *_OTHERS)]
     for method in ("__setitem__", "__delitem__"):
         observer.wrap(type(os.environ), method, rows)
     return rows
+
+
+@cache
+def environment_setting(name: str) -> Setting:
+    """Return an environment variable as a setting: the same object for each call."""
+    return Setting(
+        f"environ.{name}",
+        get=partial(os.environ.get, name),
+        set=partial(_set, name),
+        convert=_text,
+        note=_NOTE,
+        doc="The number of threads of a library." if name in THREADS else "",
+        writer_arguments=(os.environ, name),
+    )
 
 
 def _text(value: Any) -> str | None:

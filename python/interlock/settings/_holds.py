@@ -225,7 +225,8 @@ def _apply(scope: Scope, setting: Setting, value: Any) -> list[Write]:
     except Exception as error:
         # The text of a library rarely names the setting.
         raise SettingValueError(
-            f"{scope.kind}: {setting.name} does not accept {shown(value)}: {reason_of(error)}"
+            f"{scope.kind}: {setting.name} does not accept {shown(value)}: {reason_of(error)}",
+            setting=setting.name,
         ) from error
 
 
@@ -236,7 +237,9 @@ def _disturbed(scope: Scope, own: Sequence[Scope]) -> dict[str, list[Scope]]:
         setting = _registry.get("override", name)
         for other in _registry.relatives(setting):
             hold = _holds.get(other.name)
-            if hold is None or other is setting or same(read(other), hold.levels[-1].value):
+            if hold is None or other is setting or not _reads_value_of(other, hold.levels[-1]):
+                continue
+            if same(read(other), hold.levels[-1].value):
                 continue
             foreign = [
                 each
@@ -246,6 +249,12 @@ def _disturbed(scope: Scope, own: Sequence[Scope]) -> dict[str, list[Scope]]:
             if foreign:
                 found[other.name] = foreign
     return found
+
+
+def _reads_value_of(setting: Setting, level: Level) -> bool:
+    """Return whether this thread reads the value that a scope has written, not one of its own."""
+    here = threading.get_ident()
+    return not setting.per_thread_reads or any(each.thread_id == here for each in level.members)
 
 
 def leave(scope: Scope) -> list[Write]:
@@ -318,7 +327,9 @@ def _release(scope: Scope, name: str, setting: Setting | None) -> list[Write]:
             _warn_of_third_value(scope, name, current)
             return []
     untouched = {
-        other: old for other, (old, new) in level.related.items() if same(read(_registry.get("", other)), new)
+        other: old
+        for other, (old, new) in level.related.items()
+        if _is_readable_here(scope, other) and same(read(_registry.get("", other)), new)
     }
     if isinstance(wanted, Unreadable):
         # The library refuses to read it beside the values of related settings, which are put back below.
@@ -332,6 +343,14 @@ def _release(scope: Scope, name: str, setting: Setting | None) -> list[Write]:
         if relative.set is not None and not isinstance(old, Unreadable) and not same(read(relative), old):
             writes += apply(relative, old, scope.origin, back=True)
     return writes
+
+
+def _is_readable_here(scope: Scope, name: str) -> bool:
+    """Return whether this thread reads the value of a related setting that the scope's thread has written."""
+    setting = _registry.known(name)
+    return setting is not None and (
+        setting.extent != Extent.THREAD or threading.get_ident() == scope.thread_id
+    )
 
 
 def _last_readable(name: str, present: Unreadable) -> Any:

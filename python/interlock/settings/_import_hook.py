@@ -13,7 +13,9 @@ from types import ModuleType
 from interlock.errors import SettingWarning
 from interlock.settings._setting import LOCK
 
-_waiting: dict[str, Callable[[], None]] = {}
+_waiting: dict[str, list[Callable[[], None]]] = {}
+# Called at each use of this package: native libraries are loaded without an import that could be waited for.
+finders: list[Callable[[], None]] = []
 
 
 class _Finder(importlib.abc.MetaPathFinder):
@@ -63,34 +65,39 @@ _finder = _Finder()
 def on_import(name: str, function: Callable[[], None]) -> None:
     """Run a function once the import of a module has ended, or now if it has."""
     with LOCK:
-        _waiting[name] = function
+        _waiting.setdefault(name, []).append(function)
         if _finder not in sys.meta_path:
             sys.meta_path.insert(0, _finder)
     run_imported()
 
 
-def cancel(name: str) -> None:
-    """Wait for a module no longer."""
+def cancel(name: str, function: Callable[[], None]) -> None:
+    """Call a function no longer that waits for a module."""
     with LOCK:
-        _waiting.pop(name, None)
+        functions = _waiting.get(name, [])
+        if function in functions:
+            functions.remove(function)
+        if not functions:
+            _waiting.pop(name, None)
         if not _waiting and _finder in sys.meta_path:
             sys.meta_path.remove(_finder)
 
 
 def run(name: str) -> None:
-    """Run the function that waits for a module."""
+    """Run the functions that wait for a module."""
     with LOCK:
-        function = _waiting.get(name)
-        cancel(name)
-        if function is not None:
+        for function in list(_waiting.get(name, [])):
+            cancel(name, function)
             function()
 
 
 def run_imported() -> None:
-    """Run the functions that wait for modules which are imported already."""
+    """Run the functions that wait for modules which are imported, and those that look for settings."""
     for name in list(_waiting):
         module = sys.modules.get(name)
         spec = getattr(module, "__spec__", None)
         # A module that is being imported runs its function at the end of its import.
         if module is not None and not getattr(spec, "_initializing", False):
             run(name)
+    for find in finders:
+        find()

@@ -14,11 +14,23 @@ from interlock.settings import _import_hook, _registry
 from interlock.settings._observer import Observer
 from interlock.settings._setting import LOCK, Setting
 
-KNOWN = {"environ": "interlock.settings._environ", "torch": "interlock.integrations.torch"}
-"""The libraries that `enable` accepts, with the modules that declare their settings.
+_POOLS = "interlock.integrations._thread_pools"
+KNOWN = {
+    "environ": "interlock.settings._environ",
+    "torch": "interlock.integrations.torch",
+    "openblas": f"{_POOLS}:OPENBLAS",
+    "mkl": f"{_POOLS}:MKL",
+    "blis": f"{_POOLS}:BLIS",
+    "flexiblas": f"{_POOLS}:FLEXIBLAS",
+    "openmp": f"{_POOLS}:OPENMP",
+    "numexpr": "interlock.integrations._numexpr",
+    "interlock": "interlock.integrations._interlock",
+}
+"""The libraries that `enable` accepts, with the tables of their settings: a module, or an object in one.
 
-Such a module has `LIBRARY`, and `install`, which is called once the library is imported and returns its
-settings.
+A table has `IMPORTED`, the module whose import is waited for, and `install`, which is called then and returns
+the settings. It may have `prepare`, which a call of `enable` with the name calls, and `find`, which returns
+settings that became known later.
 """
 
 
@@ -30,6 +42,10 @@ class _Library:
     uses: int = 0
     settings: tuple[Setting, ...] = ()
     waits_for: str | None = None
+    activate: Callable[[], None] | None = None
+    """What waits for the import of `waits_for`."""
+    finder: Callable[[], None] | None = None
+    """What looks for settings that became known later."""
 
 
 _enabled: dict[str, _Library] = {}
@@ -64,15 +80,20 @@ def enable(*libraries: str) -> Enabled:
     No value is changed, and no library is imported. The functions of a library that write its settings are
     wrapped, so that their writes are recorded.
 
+    Native libraries such as `openblas` are found with threadpoolctl, which is imported if their name is
+    given. Without names, their settings are known once the program imports threadpoolctl.
+
     Args:
-        libraries: The names of the libraries: `torch`, and `environ` for the environment variables that
-            numerical libraries read. Without a name all of them.
+        libraries: The names of the libraries: `torch`; `environ` for the environment variables that numerical
+            libraries read; `openblas`, `mkl`, `blis`, `flexiblas`, `openmp`, `numexpr` and `interlock` for
+            the sizes of their thread pools. Without a name all of them.
 
     Returns:
         A context manager that calls `disable` at its end; it need not be entered.
 
     Raises:
         SettingValueError: interlock knows no settings of a library.
+        UnsupportedError: The name of a native library is given, and threadpoolctl 3.8 or newer is missing.
 
     Example:
         >>> from interlock import settings
@@ -87,14 +108,23 @@ def enable(*libraries: str) -> Enabled:
             similar = closest_match(name, KNOWN)
             hint = f'; did you mean "{similar}"?' if similar else f"; known: {', '.join(KNOWN)}"
             raise SettingValueError(f"enable: unknown library {quoted(name)}{hint}")
-    for name in chosen:
+    tables = {name: _table(name) for name in chosen}
+    for name in libraries:
+        getattr(tables[name], "prepare", lambda: None)()
+    for name, table in tables.items():
         with LOCK:
             if name not in _enabled:
-                module = importlib.import_module(KNOWN[name])
-                _enabled[name] = _Library(Observer(module.PACKAGES, module.GROUPS))
-                _start(name, _enabled[name], module.IMPORTED, module.install)
+                _enabled[name] = _Library(Observer(table.PACKAGES, table.GROUPS))
+                _start(name, _enabled[name], table.IMPORTED, table.install, getattr(table, "find", None))
             _enabled[name].uses += 1
     return Enabled(lambda: disable(*chosen), chosen)
+
+
+def _table(name: str) -> Any:
+    """Return the module or object with the settings of a library."""
+    module, _, attribute = KNOWN[name].partition(":")
+    found = importlib.import_module(module)
+    return getattr(found, attribute) if attribute else found
 
 
 def _check_names(function: str, names: tuple[object, ...]) -> None:
@@ -108,13 +138,27 @@ def _start(
     library: _Library,
     imported: str | None,
     install: Callable[[Observer], Iterable[Setting]],
+    find: Callable[[], Iterable[Setting]] | None = None,
 ) -> None:
+    def add(settings: Iterable[Setting]) -> None:
+        added = [each for each in settings if each not in library.settings]
+        _registry.add(added)
+        library.settings += tuple(added)
+
+    def find_more() -> None:
+        assert find is not None
+        with LOCK:
+            if _enabled.get(name) is library:
+                add(find())
+
     def activate() -> None:
-        settings = tuple(install(library.observer))
-        _registry.add(settings)
-        library.settings = settings
+        add(install(library.observer))
+        if find is not None:
+            library.finder = find_more
+            _import_hook.finders.append(find_more)
 
     library.waits_for = imported
+    library.activate = activate
     if imported is None:
         activate()
     else:
@@ -141,8 +185,10 @@ def disable(*libraries: str) -> None:
             if library.uses > 0 and libraries:
                 continue
             del _enabled[name]
-            if library.waits_for is not None:
-                _import_hook.cancel(library.waits_for)
+            if library.waits_for is not None and library.activate is not None:
+                _import_hook.cancel(library.waits_for, library.activate)
+            if library.finder is not None:
+                _import_hook.finders.remove(library.finder)
             library.observer.stop()
             _registry.remove(library.settings)
 

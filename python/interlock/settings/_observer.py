@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -14,6 +15,8 @@ from interlock.settings._writes import LOG, Write, report, same
 
 # A setting that a function writes, and the first arguments of the function that select it.
 _Direct = tuple[Setting, tuple[Any, ...]]
+# Returns the settings that a call with some arguments writes.
+_Select = Callable[[tuple[Any, ...]], Sequence[Setting]]
 
 
 class _Replaced(NamedTuple):
@@ -25,6 +28,10 @@ class _Replaced(NamedTuple):
     wrapper: Callable[..., Any]
     is_inherited: bool
     """Whether the owner is a class that inherits the function."""
+
+
+class _Selecting(threading.local):
+    active = False
 
 
 class Observer:
@@ -41,6 +48,8 @@ class Observer:
         self._groups = tuple(groups)
         self._is_bypassed: Callable[[], bool] | None = None
         self._is_active = True
+        # Whether this thread is in a function that selects its settings: one may call itself.
+        self._selecting = _Selecting()
         # The functions and their wrappers, by identity: a function of a C module has no place for a mark.
         self._wrappers: dict[int, tuple[Callable[..., Any], Callable[..., Any]]] = {}
         self._replaced: list[_Replaced] = []
@@ -61,6 +70,19 @@ class Observer:
         """
         self._wrap(owner, attribute, [(each, each.writer_arguments) for each in settings])
 
+    def wrap_selecting(
+        self, owner: object, attribute: str, select: Callable[[tuple[Any, ...]], Sequence[Setting]]
+    ) -> None:
+        """Replace a function that writes settings which only its arguments determine.
+
+        Args:
+            owner: The class or object that has the function.
+            attribute: The name of the function.
+            select: Returns the settings that a call with these arguments writes.
+
+        """
+        self._wrap(owner, attribute, select)
+
     def wrap_attributes(self, module: ModuleType, settings: Mapping[str, Setting]) -> None:
         """Record assignments to attributes of a module that has a class of its own.
 
@@ -73,12 +95,12 @@ class Observer:
             direct = [(setting, (module, name)) for name, setting in settings.items()]
             self._wrap(type(module), "__setattr__", direct)
 
-    def _wrap(self, owner: object, attribute: str, direct: Sequence[_Direct]) -> None:
+    def _wrap(self, owner: object, attribute: str, direct: Sequence[_Direct] | _Select) -> None:
         original = getattr(owner, attribute, None)
         if original is None or not callable(original):
             return
         known = self._wrappers.get(id(original))
-        wrapper = self._wrapper(original, tuple(direct)) if known is None else known[1]
+        wrapper = self._wrapper(original, direct) if known is None else known[1]
         self._wrappers[id(original)] = (original, wrapper)
         self._replace(owner, attribute, original, wrapper)
 
@@ -108,7 +130,9 @@ class Observer:
                 setattr(owner, attribute, original)
         self._replaced.clear()
 
-    def _wrapper(self, original: Callable[..., Any], direct: tuple[_Direct, ...]) -> Callable[..., Any]:
+    def _wrapper(
+        self, original: Callable[..., Any], direct: Sequence[_Direct] | _Select
+    ) -> Callable[..., Any]:
         is_bypassed = self._is_bypassed
         if is_bypassed is None:
 
@@ -133,22 +157,32 @@ class Observer:
     def _write(
         self,
         original: Callable[..., Any],
-        direct: tuple[_Direct, ...],
+        direct: Sequence[_Direct] | _Select,
         arguments: tuple[Any, ...],
         named: dict[str, Any],
     ) -> Any:
         if not self._is_active or _holds.is_applying():
             return original(*arguments, **named)
-        addressed = [setting for setting, first in direct if arguments[: len(first)] == first]
-        # Arguments that select no setting, such as another environment variable, may still change a family.
-        changing = addressed or [setting for setting, _ in direct if setting.family]
+        if callable(direct):
+            if self._selecting.active:
+                return original(*arguments, **named)
+            addressed = changing = list(direct(arguments))
+        else:
+            addressed = [setting for setting, first in direct if arguments[: len(first)] == first]
+            # Arguments that select no setting, such as another environment variable, may change a family.
+            changing = addressed or [setting for setting, _ in direct if setting.family]
         compared = dict.fromkeys(relative for each in changing for relative in _registry.relatives(each))
         writes: list[Write] = []
         refusals: list[Callable[[], None]] = []
         origin: Origin | None = None
         with LOCK:
             before = [LOG.look(each) for each in compared]
-            result = original(*arguments, **named)
+            was_selecting = self._selecting.active
+            self._selecting.active = was_selecting or callable(direct)
+            try:
+                result = original(*arguments, **named)
+            finally:
+                self._selecting.active = was_selecting
             for setting, old in zip(compared, before, strict=True):
                 new = read(setting)
                 if setting not in addressed and same(old, new):

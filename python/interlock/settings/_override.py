@@ -77,17 +77,19 @@ class override:
 
     """
 
+    _kind = "override"
+
     def __init__(
         self, values: Mapping[str, Any], *, on_conflict: _OnConflict = "raise", timeout: float | None = None
     ) -> None:
         if not isinstance(values, Mapping):
-            raise TypeError(f"override: values must be a mapping, got {type(values).__name__}")
+            raise TypeError(f"{self._kind}: values must be a mapping, got {type(values).__name__}")
         if on_conflict not in ("raise", "wait", "warn"):
             raise ValueError(
-                f'override: on_conflict must be "raise", "wait" or "warn", got {quoted(on_conflict)}'
+                f'{self._kind}: on_conflict must be "raise", "wait" or "warn", got {quoted(on_conflict)}'
             )
         if timeout is not None and on_conflict != "wait":
-            raise ValueError('override: timeout must be None unless on_conflict is "wait"')
+            raise ValueError(f'{self._kind}: timeout must be None unless on_conflict is "wait"')
         self._values = dict(values)
         self._on_conflict = on_conflict
         self._timeout = timeout
@@ -183,7 +185,7 @@ class override:
             # A fixture may be exited in another context than it was entered in.
             scope = next((each for each in own if each in self._open), self._open[-1] if self._open else None)
             if scope is None:
-                raise RuntimeError("override: exited without being entered")
+                raise RuntimeError(f"{self._kind}: exited without being entered")
             self._open.remove(scope)
             writes = _holds.leave(scope)
         report(writes)
@@ -202,11 +204,11 @@ class override:
 
         """
         if not callable(function) or isinstance(function, type):
-            raise TypeError(f"override: function must be a function, got {quoted(function)}")
+            raise TypeError(f"{self._kind}: function must be a function, got {quoted(function)}")
         if inspect.isasyncgenfunction(function):
             raise TypeError(
-                f"override: {function.__qualname__} is an async generator, which a decorator cannot hold "
-                "a setting for: use `async with override(...)` in it"
+                f"{self._kind}: {function.__qualname__} is an async generator, which a decorator cannot hold "
+                f"a setting for: use `async with {self._kind}(...)` in it"
             )
         wrapper: Callable[..., Any]
         if inspect.iscoroutinefunction(function):

@@ -12,6 +12,8 @@ from interlock.settings._setting import LOCK, Setting, read
 from interlock.settings._writes import LOG
 
 _settings: dict[str, Setting] = {}
+# Those that a feature of interlock uses although their library is not enabled; they are not listed.
+_needed: dict[str, Setting] = {}
 _families: dict[str, tuple[Setting, ...]] = {}
 # The value of each setting when it became known.
 _first: dict[str, Any] = {}
@@ -31,6 +33,16 @@ def add(settings: Iterable[Setting]) -> None:
                 _families[each.family] = (*_families.get(each.family, ()), each)
             _first[each.name] = read(each)
             LOG.start(each)
+
+
+def need(settings: Iterable[Setting]) -> None:
+    """Make settings usable by their names, without listing them. A listed one of the name precedes."""
+    with LOCK:
+        for each in settings:
+            if each.name not in _needed:
+                _needed[each.name] = each
+                if each.name not in _settings:
+                    LOG.start(each)
 
 
 def remove(settings: Iterable[Setting]) -> None:
@@ -64,7 +76,7 @@ def get(function: str, name: str) -> Setting:
     """Return a setting. Raises `UnknownSettingError`, with a suggestion if a name is similar."""
     if not isinstance(name, str):
         raise TypeError(f"{function}: name must be a str, got {type(name).__name__}")
-    found = _settings.get(name)
+    found = known(name)
     if found is not None:
         return found
     similar = closest_match(name, _settings)
@@ -82,12 +94,13 @@ def get(function: str, name: str) -> Setting:
 
 def known(name: str) -> Setting | None:
     """Return a setting, or None if it is not known any more."""
-    return _settings.get(name)
+    return _settings.get(name) or _needed.get(name)
 
 
 def relatives(setting: Setting) -> tuple[Setting, ...]:
     """Return the settings that may change with one, itself included."""
-    return _families.get(setting.family, (setting,)) if setting.family else (setting,)
+    family = _families.get(setting.family, ()) if setting.family else ()
+    return family if setting in family else (*family, setting)
 
 
 def first(name: str) -> Any:
