@@ -14,11 +14,16 @@ from interlock.settings import _import_hook, _registry
 from interlock.settings._observer import Observer
 from interlock.settings._setting import LOCK, Setting
 
-KNOWN = {"environ": "interlock.settings._environ", "torch": "interlock.integrations.torch"}
+KNOWN = {
+    "environ": "interlock.settings._environ",
+    "jax": "interlock.integrations._jax",
+    "numpy": "interlock.integrations._numpy",
+    "torch": "interlock.integrations.torch",
+}
 """The libraries that `enable` accepts, with the modules that declare their settings.
 
-Such a module has `LIBRARY`, and `install`, which is called once the library is imported and returns its
-settings.
+Such a module has `IMPORTED`, the module to wait for, `PACKAGES` and `GROUPS` for `Observer`, and `install`,
+which is called once that module is imported and returns the settings.
 """
 
 
@@ -65,8 +70,8 @@ def enable(*libraries: str) -> Enabled:
     wrapped, so that their writes are recorded.
 
     Args:
-        libraries: The names of the libraries: `torch`, and `environ` for the environment variables that
-            numerical libraries read. Without a name all of them.
+        libraries: The names of the libraries: `jax`, `numpy`, `torch`, and `environ` for the environment
+            variables that numerical libraries read. Without a name all of them.
 
     Returns:
         A context manager that calls `disable` at its end; it need not be entered.

@@ -41,6 +41,8 @@ class Observer:
         self._groups = tuple(groups)
         self._is_bypassed: Callable[[], bool] | None = None
         self._is_active = True
+        # The settings that the calls in progress compare. Guarded by the lock, so they are of one thread.
+        self._compared: tuple[Setting, ...] = ()
         # The functions and their wrappers, by identity: a function of a C module has no place for a mark.
         self._wrappers: dict[int, tuple[Callable[..., Any], Callable[..., Any]]] = {}
         self._replaced: list[_Replaced] = []
@@ -142,13 +144,23 @@ class Observer:
         addressed = [setting for setting, first in direct if arguments[: len(first)] == first]
         # Arguments that select no setting, such as another environment variable, may still change a family.
         changing = addressed or [setting for setting, _ in direct if setting.family]
-        compared = dict.fromkeys(relative for each in changing for relative in _registry.relatives(each))
+        compared = tuple(
+            dict.fromkeys(relative for each in changing for relative in _registry.relatives(each))
+        )
         writes: list[Write] = []
         refusals: list[Callable[[], None]] = []
         origin: Origin | None = None
         with LOCK:
+            outer = self._compared
+            if compared and all(each in outer for each in compared):
+                # A writer that calls another one: the outer call records what changes.
+                return original(*arguments, **named)
             before = [LOG.look(each) for each in compared]
-            result = original(*arguments, **named)
+            self._compared = outer + compared
+            try:
+                result = original(*arguments, **named)
+            finally:
+                self._compared = outer
             for setting, old in zip(compared, before, strict=True):
                 new = read(setting)
                 if setting not in addressed and same(old, new):
