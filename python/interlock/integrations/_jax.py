@@ -68,22 +68,49 @@ _OF_THREADS = (
 )
 # Options that are part of the key of compiled functions.
 _COMPILED = {
+    "check_vma",
+    "eager_constant_folding",
+    "jax_allow_f16_reductions",
+    "jax_auto_pcast",
+    "jax_check_static_indices",
+    "jax_custom_vjp3",
     "jax_debug_key_reuse",
     "jax_default_device",
     "jax_default_matmul_precision",
     "jax_default_prng_impl",
-    "jax_enable_custom_prng",
+    "jax_dynamic_shapes",
+    "jax_embedded_constants_max_bytes",
+    "jax_enable_memories",
     "jax_enable_x64",
+    "jax_explicit_x64_dtypes",
+    "jax_memory_fitting_level",
     "jax_numpy_dtype_promotion",
     "jax_numpy_rank_promotion",
+    "jax_optimization_level",
+    "jax_pallas_enable_debug_checks",
+    "jax_pallas_use_mosaic_gpu",
+    "jax_pgle_profiling_runs",
+    "jax_ragged_dot_use_gpu_pallas_triton_lowering",
+    "jax_random_seed_offset",
+    "jax_remat3",
+    "jax_remove_size_one_mesh_axis_from_type",
+    "jax_scan3",
     "jax_softmax_custom_jvp",
+    "jax_threefry_gpu_kernel_lowering",
     "jax_threefry_partitionable",
+    "jax_use_direct_linearize",
+    "jax_use_emit_pipeline_primitive",
+    "jax_use_shardy_partitioner",
+    "jax_use_simplified_jaxpr_constants",
+    "jax_xla_profile_version",
 }
 # Options that JAX reads when it starts its backends, at the first operation or query of devices.
 _OF_BACKENDS = {
     "jax_backend_target",
     "jax_cpu_collectives_implementation",
     "jax_cpu_enable_async_dispatch",
+    "jax_cpu_get_global_topology_timeout_minutes",
+    "jax_cpu_get_local_topology_timeout_minutes",
     "jax_cuda_visible_devices",
     "jax_mock_gpu_topology",
     "jax_num_cpu_devices",
@@ -107,14 +134,14 @@ _DEFAULTS = {
 }
 _NOTES = {
     "jax_check_tracer_leaks": "Functions are traced at each call.",
-    "jax_debug_nans": "A compiled function waits for its results, and runs again without compilation for a NaN.",
-    "jax_debug_infs": "A compiled function waits for its results, and runs again without compilation.",
-    "jax_default_matmul_precision": "On a CPU products of float32 are exact with each value.",
+    "jax_debug_nans": "A compiled function waits for its results, and runs again uncompiled for a NaN.",
+    "jax_debug_infs": "A compiled function waits for its results, and runs again uncompiled for an infinity.",
+    "jax_default_matmul_precision": "On a CPU, each supported value gives the same products of float32.",
     "jax_disable_jit": "A function that was compiled before is not used either.",
     "jax_enable_x64": "Arrays keep the dtype that they were created with.",
     "jax_transfer_guard": "It writes the options of the three directions.",
 }
-_THREAD_NOTE = "Its writes are not recorded. Threads that this one starts, and callbacks, do not have the value."
+_THREAD_NOTE = "Its writes are not recorded. Threads that this one starts do not have the value."
 
 
 def install(observer: Observer) -> Iterable[Setting]:
@@ -169,6 +196,7 @@ def _of_threads(jax: ModuleType) -> Iterator[Setting]:
         if unset is None or not hasattr(holder, "get_local") or not hasattr(holder, "set_local"):
             continue
         kind, _, more = jax.config.meta.get(name, (None, (), {}))
+        effect = _first_sentence(more.get("help"))
         yield Setting(
             f"jax.{name.removeprefix('jax_')}",
             get=partial(_read_local, holder, unset),
@@ -177,7 +205,7 @@ def _of_threads(jax: ModuleType) -> Iterator[Setting]:
             default=UNSET,
             convert=partial(_converted_local, name, holder, kind),
             guards=("jax.jit",) if name in _COMPILED else (),
-            doc=f"The value of this thread; {UNSET!r} for that of jax.config. {_first_sentence(more.get('help'))}",
+            doc=f"The value of this thread; {UNSET!r} for that of jax.config. {effect}".rstrip(),
             note=_THREAD_NOTE,
         )
 
@@ -206,11 +234,14 @@ def _backend_started() -> str:
 # Values are those that can be dumped as JSON: devices are named, and members of enums have their texts.
 
 
+_PLAIN = frozenset((bool, int, float, str))
+
+
 def _plain(value: Any) -> Any:
+    if value is None or type(value) in _PLAIN:
+        return value
     if isinstance(value, enum.Enum):
         return value.value if isinstance(value.value, str) else value.name.lower()
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
     if hasattr(value, "platform") and hasattr(value, "id"):
         return f"{value.platform}:{value.id}"
     raise TypeError(f"the value is a {type(value).__name__}")

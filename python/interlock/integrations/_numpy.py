@@ -148,7 +148,12 @@ def _printing(numpy: ModuleType) -> Iterator[Setting]:
         ("threshold", 1000, _integer, "Arrays with more elements are shortened."),
         ("edgeitems", 3, _integer, "How many elements a shortened array shows at each end."),
         ("linewidth", 75, _integer, "How many characters a line has."),
-        ("suppress", False, _boolean, "Whether small floats are printed as zero instead of with an exponent."),
+        (
+            "suppress",
+            False,
+            _boolean,
+            "Whether small floats are printed as zero instead of with an exponent.",
+        ),
         ("nanstr", "nan", _text, "The text of NaN."),
         ("infstr", "inf", _text, "The text of infinity."),
         ("sign", "-", _one_of("-", "+", " "), "Which floats have a sign."),

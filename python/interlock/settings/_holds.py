@@ -270,7 +270,7 @@ def leave(scope: Scope) -> list[Write]:
 
 
 def _leave(scope: Scope, names: Iterator[str], *, is_inside: bool = True) -> list[Write]:
-    """Put back settings. Those of a context are left as they are unless this context is inside of the scope."""
+    """Put back settings; those of a context only if this context is inside of the scope."""
     writes: list[Write] = []
     errors: list[Exception] = []
     for name in names:

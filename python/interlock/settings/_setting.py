@@ -91,8 +91,10 @@ class Setting:
     per_thread_reads: bool = False
     """Whether threads may read different values of a setting of the process, as of OpenMP's threads."""
     too_late: Callable[[], str] | None = None
-    """Returns why the library ignores a write from now on, as a text such as `torch imported before`; an empty
-    text if it does not. None for a setting that can always be written. It must not wait for a lock."""
+    """Returns why the library ignores a write from now on, such as `torch imported before`, or an empty text.
+
+    None for a setting that can always be written. The function must not wait for a lock.
+    """
     watched: bool = field(default=True)
     """Whether a change without a write is reported; False for a setting that changes by itself."""
 
