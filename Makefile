@@ -9,7 +9,7 @@ export PYTHONS
 
 # Interpreters with PyTorch for test-integrations, separated by spaces; the default is two environments of its own.
 TORCH_PYTHONS ?=
-# The same for interpreters with JAX and NumPy.
+# Interpreters with JAX and NumPy for it; the default is two more environments.
 JAX_PYTHONS ?=
 # An interpreter with the packages of watch-packages; the default is an environment of its own.
 PACKAGES_PYTHON ?=

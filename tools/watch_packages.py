@@ -85,7 +85,7 @@ Trainer(accelerator="cpu", max_epochs=1, deterministic=True, **quiet).fit(Model(
     "netket": """
 import netket
 
-netket.hilbert.Spin(0.5, N=2)
+netket.graph.Chain(4)
 """,
     "numba": """
 import numba

@@ -256,7 +256,7 @@ def _read_local(holder: Any, unset: object) -> Any:
     return UNSET if found is unset else _plain(found)
 
 
-_ACCEPTED = {bool: "a bool", int: "an int", float: "a number", str: "a str"}
+_ACCEPTED: dict[object, str] = {bool: "a bool", int: "an int", float: "a number", str: "a str"}
 
 
 def _converted(name: str, holder: Any, kind: object, value: Any) -> Any:
@@ -287,7 +287,7 @@ def _checked(holder: Any, kind: object, value: Any) -> Any:
 
 
 def _stored(holder: Any, value: Any) -> Any:
-    # Since 0.5 a parser converts; before, a validator only raises.
+    # A state of JAX 0.8 has a parser; those of 0.6 and before have a validator, which only raises.
     parse = getattr(holder, "_parser", None)
     if parse is not None:
         return parse(value)

@@ -57,7 +57,7 @@ def test_functions_of_numpy_are_put_back_when_it_is_disabled(every: Any) -> None
     assert every["wrapped"] is False
 
 
-def test_functions_that_write_are_recorded_for_the_settings_that_they_change(tmp_path: Path) -> None:
+def test_functions_that_write_record_the_settings_that_change(tmp_path: Path) -> None:
     found = eval_with_jax("settings.numpy_settings.find_who_writes", tmp_path)
     code = ["find_who_writes", "numpy_settings.py"]
     assert found["writes"] == [
@@ -70,7 +70,7 @@ def test_functions_that_write_are_recorded_for_the_settings_that_they_change(tmp
     ]
 
 
-def test_scope_over_an_option_of_printing_leaves_the_functions_of_the_program(tmp_path: Path) -> None:
+def test_scope_over_printing_leaves_the_functions_of_the_program(tmp_path: Path) -> None:
     found = eval_with_jax("settings.numpy_settings.find_who_writes", tmp_path)
     assert (found["call"], found["formatter"]) == ("visible", "float")
     assert "0.123456789" in found["printed"]
