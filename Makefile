@@ -9,6 +9,8 @@ export PYTHONS
 
 # Interpreters with PyTorch for test-integrations, separated by spaces; the default is two environments of its own.
 TORCH_PYTHONS ?=
+# Interpreters with JAX and NumPy for it; the default is two more environments.
+JAX_PYTHONS ?=
 # An interpreter with the packages of watch-packages; the default is an environment of its own.
 PACKAGES_PYTHON ?=
 
@@ -16,7 +18,7 @@ REQUIRE_PYTHON = command -v $(PYTHON) > /dev/null || \
 	{ echo "$(PYTHON) was not found: install CPython 3.11 or newer." >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-training docs test test-all test-integrations test-long test-pythons test-sanitized test-gpu \
+.PHONY: help demo demo-training docs test test-all test-integrations test-integrations-jax test-long test-pythons test-sanitized test-gpu \
 	test-vendor watch-packages fuzz compare bench bench-gpu install install-light wheel generate format clean environment test-environment
 
 help: ## list the targets
@@ -63,7 +65,8 @@ test-vendor: test-environment ## install the vendors' libraries (4 GB) and test 
 
 # Not part of `make test`, because it installs 8 GB, in separate environments.
 TORCH_VERSIONS := 2.13 2.15
-test-integrations: install ## install PyTorch 2.13 and 2.15 (8 GB) and test its settings with each; TORCH_PYTHONS=PYTHON uses another
+JAX_VERSIONS := jax-0.4 jax-0.10
+test-integrations: test-integrations-jax ## install PyTorch 2.13 and 2.15 (8 GB), JAX and NumPy, and test their settings; TORCH_PYTHONS=PYTHON, JAX_PYTHONS=PYTHON use others
 	@$(if $(TORCH_PYTHONS),,for version in $(TORCH_VERSIONS); do \
 		$(PYTHON) tools/environment.py integrations-$$version || exit 1; done)
 	@for python in $(or $(TORCH_PYTHONS),$(TORCH_VERSIONS:%=.venv-integrations-%/bin/python)); do \
@@ -71,6 +74,14 @@ test-integrations: install ## install PyTorch 2.13 and 2.15 (8 GB) and test its 
 		$(VENV_PYTHON) -m pytest tests/unit/settings tests/unit/threads/test_packages.py tests/unit/cli/test_watch.py \
 		tests/integration/test_scoped_server.py \
 		--torch=$$python || exit 1; done
+
+test-integrations-jax: install ## the part of test-integrations for JAX and NumPy (300 MB)
+	@$(if $(JAX_PYTHONS),,for version in $(JAX_VERSIONS); do \
+		$(PYTHON) tools/environment.py integrations-$$version || exit 1; done)
+	@for python in $(or $(JAX_PYTHONS),$(JAX_VERSIONS:%=.venv-integrations-%/bin/python)); do \
+		$$python -c 'import jax, numpy; print("JAX", jax.__version__, "NumPy", numpy.__version__)' && \
+		$(VENV_PYTHON) -m pytest tests/unit/settings/test_jax.py tests/unit/settings/test_numpy.py \
+		tests/unit/settings/test_docs_numpy_jax.py --jax=$$python || exit 1; done
 
 # Not part of `make test`, because it installs 8 GB, in a separate environment. CHECK=--check compares the table.
 CHECK ?=

@@ -71,6 +71,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="PYTHON",
         help="an interpreter with PyTorch for the tests of its settings (make test-integrations)",
     )
+    parser.addoption(
+        "--jax",
+        default="fake",
+        metavar="PYTHON",
+        help="an interpreter with JAX and NumPy for the tests of their settings (make test-integrations)",
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -185,9 +191,11 @@ def pytest_configure(config: pytest.Config) -> None:
     _receive_signals_in_child_processes()
     run_options.FULL = config.getoption("--full")
     gc.disable()  # Until the tests are collected.
-    python = config.getoption("--torch")
     # Programs run in other folders.
-    run_options.TORCH = python if python == "fake" else os.path.abspath(python)
+    run_options.TORCH, run_options.JAX = (
+        python if python == "fake" else os.path.abspath(python)
+        for python in (config.getoption("--torch"), config.getoption("--jax"))
+    )
     if config.getoption("--driver") == "fake-cuda" and not fake_cuda.is_active():
         fake_cuda.restart_with_fakes(config)
 

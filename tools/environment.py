@@ -2,8 +2,9 @@
 
 interlock is built and tested in `.venv`; the demos install it in `.venv-demo`. `vendor` creates
 `.venv-vendor` with the libraries of vendors, `docs` creates `.venv-docs` with the programs that build the
-site, `integrations-2.13` and `integrations-2.15` create environments with these versions of PyTorch, and
-`packages` creates `.venv-packages` with popular packages that use it.
+site, `integrations-2.13` and `integrations-2.15` create environments with these versions of PyTorch,
+`integrations-jax-0.4` and `integrations-jax-0.10` some with versions of JAX and NumPy, and `packages` creates
+`.venv-packages` with popular packages that use them.
 
 The Makefile runs this file with the interpreter `PYTHON`. It uses syntax that every Python 3 accepts (quoted
 annotations, no f-strings), so that an interpreter that is too old can still report this.
@@ -17,7 +18,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ENVIRONMENT = os.path.join(ROOT, ".venv")
-INTEGRATIONS = ("integrations-2.13", "integrations-2.15")
+INTEGRATIONS = ("integrations-2.13", "integrations-2.15", "integrations-jax-0.4", "integrations-jax-0.10")
 OTHER_ENVIRONMENTS = {
     use: os.path.join(ROOT, ".venv-" + use) for use in ("demo", "vendor", "docs", "packages", *INTEGRATIONS)
 }

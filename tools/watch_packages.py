@@ -82,6 +82,11 @@ data = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.ones(4, 
 quiet = {"logger": False, "enable_checkpointing": False, "enable_progress_bar": False}
 Trainer(accelerator="cpu", max_epochs=1, deterministic=True, **quiet).fit(Model(), data)
 """,
+    "netket": """
+import netket
+
+netket.graph.Chain(4)
+""",
     "numba": """
 import numba
 
@@ -95,6 +100,16 @@ def total(count):
 
 
 total(10)
+""",
+    "numpyro": """
+import numpyro
+
+numpyro.enable_x64()
+""",
+    "pyhf": """
+import pyhf
+
+pyhf.set_backend("jax")
 """,
     "scikit-learn": """
 from sklearn.ensemble import RandomForestClassifier
@@ -224,7 +239,9 @@ def place(change: dict[str, Any], package: str) -> str:
         return "code that cannot be seen"
     line = f"`{change['file'].rpartition('/site-packages/')[2]}:{change['line']}`"
     other = change["distribution"]
-    return line if other == package else f"{line} of {other or 'the program'}"
+    # A distribution may spell its name in another way.
+    is_own = other is not None and other.lower() == package
+    return line if is_own else f"{line} of {other or 'the program'}"
 
 
 def main(arguments: list[str]) -> int:

@@ -4,3 +4,5 @@ FULL = False
 """Whether pytest runs with `--full`, set by tests/conftest.py before the tests are imported."""
 TORCH = "fake"
 """`--torch`: an interpreter with PyTorch, or `fake`."""
+JAX = "fake"
+"""`--jax`: an interpreter with JAX and NumPy, or `fake`."""

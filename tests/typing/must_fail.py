@@ -140,4 +140,5 @@ with interlock.Event():  # error: attr-defined
 settings.override({"torch.num_threads": 1}, on_conflict="later")  # error: arg-type
 settings.pin({"torch.num_threads": 1}, on_write="log")  # error: arg-type
 settings.Setting("mylib.level", get=lambda: 1, extent="task")  # error: arg-type
+settings.Setting("mylib.level", get=lambda: 1, too_late="started")  # error: arg-type
 settings.enable(settings)  # error: arg-type

@@ -187,6 +187,7 @@ with settings.register(settings_row) as enabled, settings.watch() as watched:
     assert_type(settings.override({"reveal.setting": 1})(function)(1), float)
     assert_type(settings.override({"reveal.setting": 1}, on_conflict="wait")(coroutine)(1).close(), None)
     assert_type(settings.explain("reveal.setting"), settings.Explanation)
+    assert_type(settings.explain("reveal.setting").too_late, str)
     assert_type(settings.diff(settings.snapshot()), list[settings.Difference])
 with mkldnn.verbose(mkldnn.VERBOSE_OFF) as scope:
     assert_type(scope, mkldnn.verbose)

@@ -22,7 +22,7 @@ from interlock._cli.collect import UsageError
 from interlock._cli.json_output import document
 from interlock._console import Cell, Layout, Row, Section, Style, Table, print_error, width
 from interlock.settings import Write, _registry
-from interlock.settings._environ import THREADS
+from interlock.settings._setting import late
 from interlock.settings._writes import plain, shown
 
 
@@ -261,10 +261,10 @@ class _Recorder:
         self._problems: dict[int, str] = {}
 
     def add(self, write: Write) -> None:
-        readers = THREADS.get(write.setting.removeprefix("environ."), ())
-        loaded = [name for name in readers if name in sys.modules]
-        if write.changed and loaded:
-            self._problems[write.order] = f"too late: {', '.join(loaded)} imported before"
+        setting = _registry.known(write.setting)
+        reason = "" if setting is None or not write.changed else late(setting)
+        if reason:
+            self._problems[write.order] = f"too late: {reason}"
 
     def changes(self) -> list[Change]:
         """Return the writes by setting and line, in the order of their first write."""

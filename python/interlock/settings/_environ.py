@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Mapping
 from functools import cache, partial
 from typing import Any
@@ -45,13 +46,43 @@ THREADS: Mapping[str, tuple[str, ...]] = {
     RAYON: (),
 }
 """Variables for the number of threads, with the modules whose import is the last moment to write them."""
+# JAX reads a variable for each of its options, NumPy some for its C code.
+_AT_IMPORT: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(
+        (
+            "JAX_CHECK_TRACER_LEAKS",
+            "JAX_COMPILATION_CACHE_DIR",
+            "JAX_DEBUG_INFS",
+            "JAX_DEBUG_NANS",
+            "JAX_DEFAULT_MATMUL_PRECISION",
+            "JAX_DISABLE_JIT",
+            "JAX_ENABLE_X64",
+            "JAX_LOG_COMPILES",
+            "JAX_NUMPY_DTYPE_PROMOTION",
+            "JAX_NUMPY_RANK_PROMOTION",
+            "JAX_NUM_CPU_DEVICES",
+            "JAX_PLATFORMS",
+            "JAX_PLATFORM_NAME",
+            "JAX_TRANSFER_GUARD",
+        ),
+        ("jax",),
+    ),
+    **dict.fromkeys(
+        (
+            "NPY_DISABLE_CPU_FEATURES",
+            "NPY_ENABLE_CPU_FEATURES",
+            "NPY_PROMOTION_STATE",
+            "NUMPY_MADVISE_HUGEPAGE",
+            "NUMPY_WARN_IF_NO_MEM_POLICY",
+        ),
+        ("numpy",),
+    ),
+}
 _OTHERS = (
     "CUBLAS_WORKSPACE_CONFIG",
     "CUDA_DEVICE_ORDER",
     "CUDA_LAUNCH_BLOCKING",
     "CUDA_VISIBLE_DEVICES",
-    "JAX_ENABLE_X64",
-    "JAX_PLATFORMS",
     "KMP_AFFINITY",
     "KMP_DUPLICATE_LIB_OK",
     "KMP_INIT_AT_FORK",
@@ -67,13 +98,16 @@ _OTHERS = (
     "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE",
     "TORCH_CPP_LOG_LEVEL",
     "XLA_FLAGS",
+    "XLA_PYTHON_CLIENT_ALLOCATOR",
+    "XLA_PYTHON_CLIENT_MEM_FRACTION",
+    "XLA_PYTHON_CLIENT_PREALLOCATE",
 )
 _NOTE = "A library reads it once, at its start: a later write has no effect."
 
 
 def install(observer: Observer) -> Iterable[Setting]:
     """Return the variables, and wrap the methods of `os.environ` that write them."""
-    rows = [environment_setting(name) for name in (*THREADS, *_OTHERS)]
+    rows = [environment_setting(name) for name in (*THREADS, *_AT_IMPORT, *_OTHERS)]
     for method in ("__setitem__", "__delitem__"):
         observer.wrap(type(os.environ), method, rows)
     return rows
@@ -90,7 +124,14 @@ def environment_setting(name: str) -> Setting:
         note=_NOTE,
         doc="The number of threads of a library." if name in THREADS else "",
         writer_arguments=(os.environ, name),
+        too_late=partial(_imported, THREADS.get(name) or _AT_IMPORT.get(name, ())),
     )
+
+
+def _imported(readers: tuple[str, ...]) -> str:
+    """Return which modules that read a variable at their import are imported."""
+    loaded = [name for name in readers if name in sys.modules]
+    return f"{', '.join(loaded)} imported before" if loaded else ""
 
 
 def _text(value: Any) -> str | None:

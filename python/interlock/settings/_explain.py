@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from interlock.settings import _holds, _import_hook, _registry
-from interlock.settings._setting import LOCK, Extent
+from interlock.settings._setting import LOCK, Extent, late
 from interlock.settings._writes import LOG, Write, plain, shown
 
 # The writes that the text of an explanation shows; `writes` has all.
@@ -36,6 +36,8 @@ class Explanation:
     """A hazard of the setting, or an empty text."""
     doc: str
     """What the setting does."""
+    too_late: str = ""
+    """Why the library ignores a write from now on, or an empty text."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as a dict that can be dumped as JSON."""
@@ -56,6 +58,8 @@ class Explanation:
             lines.append("  no write since the library was enabled")
         if self.guards:
             lines.append(f"  a change affects: {', '.join(self.guards)}")
+        if self.too_late:
+            lines.append(f"  too late for a write: {self.too_late}")
         if self.note:
             lines.append(f"  {self.note}")
         return "\n".join(lines)
@@ -95,6 +99,7 @@ def explain(name: str) -> Explanation:
             setting.guards,
             setting.note,
             setting.doc,
+            late(setting),
         )
 
 

@@ -270,14 +270,16 @@ def leave(scope: Scope) -> list[Write]:
     with LOCK:
         if not scope.is_open:
             return []
+        is_inside = scope in chain()
         scope.is_open = False
         # A context that was copied inside of the scope keeps it in its chain, where it is skipped.
         if _innermost.get() is scope:
             _innermost.set(next(iter(chain()), None))
-        return _leave(scope, reversed(list(scope.values)))
+        return _leave(scope, reversed(list(scope.values)), is_inside=is_inside)
 
 
-def _leave(scope: Scope, names: Iterator[str]) -> list[Write]:
+def _leave(scope: Scope, names: Iterator[str], *, is_inside: bool = True) -> list[Write]:
+    """Put back settings; those of a context only if this context is inside of the scope."""
     writes: list[Write] = []
     errors: list[Exception] = []
     for name in names:
@@ -286,7 +288,7 @@ def _leave(scope: Scope, names: Iterator[str]) -> list[Write]:
             if setting is None or setting.extent == Extent.PROCESS:
                 writes += _release(scope, name, setting)
             else:
-                writes += _restore(scope, setting)
+                writes += _restore(scope, setting, is_inside=is_inside)
         except Exception as error:
             errors.append(error)
     RELEASED.notify_all()
@@ -359,11 +361,15 @@ def _last_readable(name: str, present: Unreadable) -> Any:
     return next((old for old in olds if not isinstance(old, Unreadable)), present)
 
 
-def _restore(scope: Scope, setting: Setting) -> list[Write]:
+def _restore(scope: Scope, setting: Setting, *, is_inside: bool) -> list[Write]:
     """Put back a setting of a thread or a context."""
     if setting.name not in scope.before:
         return []
     before = scope.before.pop(setting.name)
+    if setting.extent == Extent.CONTEXT and not is_inside:
+        message = f"{setting.name} is left as it is in the context that entered the {scope.kind}"
+        _warn(scope, f"{message}, which was exited in another context")
+        return []
     if setting.extent == Extent.THREAD:
         if threading.get_ident() != scope.thread_id:
             message = f"{setting.name} is left as it is on thread {scope.origin.thread}: the scope that was "

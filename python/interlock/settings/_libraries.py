@@ -17,6 +17,8 @@ from interlock.settings._setting import LOCK, Setting
 _POOLS = "interlock.integrations._thread_pools"
 KNOWN = {
     "environ": "interlock.settings._environ",
+    "jax": "interlock.integrations._jax",
+    "numpy": "interlock.integrations._numpy",
     "torch": "interlock.integrations.torch",
     "openblas": f"{_POOLS}:OPENBLAS",
     "mkl": f"{_POOLS}:MKL",
@@ -28,9 +30,9 @@ KNOWN = {
 }
 """The libraries that `enable` accepts, with the tables of their settings: a module, or an object in one.
 
-A table has `IMPORTED`, the module whose import is waited for, and `install`, which is called then and returns
-the settings. It may have `prepare`, which a call of `enable` with the name calls, and `find`, which returns
-settings that became known later.
+A table has `IMPORTED`, the module whose import is waited for, `PACKAGES` and `GROUPS` for `Observer`, and
+`install`, which is called then and returns the settings. It may have `prepare`, which a call of `enable` with
+the name calls, and `find`, which returns settings that became known later.
 """
 
 
@@ -84,9 +86,9 @@ def enable(*libraries: str) -> Enabled:
     given. Without names, their settings are known once the program imports threadpoolctl.
 
     Args:
-        libraries: The names of the libraries: `torch`; `environ` for the environment variables that numerical
-            libraries read; `openblas`, `mkl`, `blis`, `flexiblas`, `openmp`, `numexpr` and `interlock` for
-            the sizes of their thread pools. Without a name all of them.
+        libraries: The names of the libraries: `jax`, `numpy` and `torch`; `environ` for the environment
+            variables that numerical libraries read; `openblas`, `mkl`, `blis`, `flexiblas`, `openmp`,
+            `numexpr` and `interlock` for the sizes of their thread pools. Without a name all of them.
 
     Returns:
         A context manager that calls `disable` at its end; it need not be entered.

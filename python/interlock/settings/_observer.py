@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -30,10 +29,6 @@ class _Replaced(NamedTuple):
     """Whether the owner is a class that inherits the function."""
 
 
-class _Selecting(threading.local):
-    active = False
-
-
 class Observer:
     """Wraps the functions of one library.
 
@@ -48,8 +43,8 @@ class Observer:
         self._groups = tuple(groups)
         self._is_bypassed: Callable[[], bool] | None = None
         self._is_active = True
-        # Whether this thread is in a function that selects its settings: one may call itself.
-        self._selecting = _Selecting()
+        # The settings that the calls in progress compare. Guarded by the lock, so they are of one thread.
+        self._compared: tuple[Setting, ...] = ()
         # The functions and their wrappers, by identity: a function of a C module has no place for a mark.
         self._wrappers: dict[int, tuple[Callable[..., Any], Callable[..., Any]]] = {}
         self._replaced: list[_Replaced] = []
@@ -164,25 +159,28 @@ class Observer:
         if not self._is_active or _holds.is_applying():
             return original(*arguments, **named)
         if callable(direct):
-            if self._selecting.active:
-                return original(*arguments, **named)
             addressed = changing = list(direct(arguments))
         else:
             addressed = [setting for setting, first in direct if arguments[: len(first)] == first]
             # Arguments that select no setting, such as another environment variable, may change a family.
             changing = addressed or [setting for setting, _ in direct if setting.family]
-        compared = dict.fromkeys(relative for each in changing for relative in _registry.relatives(each))
+        compared = tuple(
+            dict.fromkeys(relative for each in changing for relative in _registry.relatives(each))
+        )
         writes: list[Write] = []
         refusals: list[Callable[[], None]] = []
         origin: Origin | None = None
         with LOCK:
+            outer = self._compared
+            if compared and all(each in outer for each in compared):
+                # A writer that calls another one: the outer call records what changes.
+                return original(*arguments, **named)
             before = [LOG.look(each) for each in compared]
-            was_selecting = self._selecting.active
-            self._selecting.active = was_selecting or callable(direct)
+            self._compared = outer + compared
             try:
                 result = original(*arguments, **named)
             finally:
-                self._selecting.active = was_selecting
+                self._compared = outer
             for setting, old in zip(compared, before, strict=True):
                 new = read(setting)
                 if setting not in addressed and same(old, new):

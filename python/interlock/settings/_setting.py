@@ -90,6 +90,11 @@ class Setting:
     """Settings of one family change together: a write of one is compared with all."""
     per_thread_reads: bool = False
     """Whether threads may read different values of a setting of the process, as of OpenMP's threads."""
+    too_late: Callable[[], str] | None = None
+    """Returns why the library ignores a write from now on, such as `torch imported before`, or an empty text.
+
+    None for a setting that can always be written. The function must not wait for a lock.
+    """
     watched: bool = field(default=True)
     """Whether a change without a write is reported; False for a setting that changes by itself."""
 
@@ -112,6 +117,11 @@ def read(setting: Setting) -> Any:
         return setting.get()
     except Exception as error:
         return Unreadable(reason_of(error))
+
+
+def late(setting: Setting) -> str:
+    """Return why the library ignores a write of a setting from now on; an empty text if it does not."""
+    return "" if setting.too_late is None else setting.too_late()
 
 
 def reason_of(error: Exception) -> str:

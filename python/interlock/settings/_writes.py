@@ -92,6 +92,8 @@ def plain(value: Any) -> Any:
 
 def same(one: Any, other: Any) -> bool:
     """Return whether two values are equal: `True` and `1` are not, a tuple and a list from JSON are."""
+    if one is other:
+        return True
     if isinstance(one, Unreadable) or isinstance(other, Unreadable):
         return isinstance(one, Unreadable) and isinstance(other, Unreadable)
     if isinstance(one, tuple | list) and isinstance(other, tuple | list):

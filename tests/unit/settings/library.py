@@ -42,6 +42,10 @@ class Library(types.ModuleType):
         self.values["mode"] = value
         self.values["fast"] = value != "slow"
 
+    def set_both(self) -> None:
+        self.set_level(5)
+        self.set_fast(True)
+
     def get_tls(self) -> int:
         return getattr(self.of_thread, "value", 0)
 
@@ -67,13 +71,13 @@ def rows(library: Library) -> list[Setting]:
             note="Read at the start.",
             guards=("mylib.compile",),
             convert=level,
-            writers=("mylib.set_level",),
+            writers=("mylib.set_level", "mylib.set_both"),
         ),
         Setting(
             "mylib.fast",
             get=lambda: library.get("fast"),
             set=lambda value: library.set_fast(value),
-            writers=("mylib.set_fast",),
+            writers=("mylib.set_fast", "mylib.set_both"),
             family="speed",
         ),
         Setting(

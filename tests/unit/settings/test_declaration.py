@@ -81,7 +81,7 @@ def test_unknown_names_are_refused_with_a_suggestion(library: Library) -> None:
 def test_unknown_libraries_are_refused_with_a_suggestion() -> None:
     with pytest.raises(SettingValueError, match=r'enable: unknown library "torhc"; did you mean "torch"\?'):
         settings.enable("torhc")
-    with pytest.raises(SettingValueError, match="known: environ, torch"):
+    with pytest.raises(SettingValueError, match="known: environ, jax, numpy, torch"):
         settings.enable("zzz")
 
 

@@ -295,6 +295,18 @@ def test_settings_of_contexts_are_set_for_one_context(library: Library) -> None:
     assert (seen, library.of_context.get()) == ([5, 6, 5, 6], 0)
 
 
+def test_scope_of_a_context_exited_in_another_one_is_left_and_reported(library: Library) -> None:
+    scope, context = settings.override({"mylib.context": 5}), contextvars.copy_context()
+    context.run(scope.__enter__)
+    library.of_context.set(7)
+    with pytest.warns(
+        SettingWarning, match=r"mylib\.context is left as it is in the context that entered the"
+    ):
+        scope.__exit__(None, None, None)
+    assert (library.of_context.get(), context.run(library.of_context.get)) == (7, 5)
+    library.of_context.set(0)
+
+
 # asyncio
 
 

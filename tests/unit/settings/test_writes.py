@@ -218,6 +218,28 @@ def test_explanation_is_text_for_people_and_json_for_machines(library: Library) 
     assert decoded["writes"][-1]["file"] == __file__
 
 
+def test_explanation_says_why_a_write_comes_too_late() -> None:
+    reason = ""
+    row = settings.Setting("late.value", get=lambda: 1, too_late=lambda: reason)
+    with settings.register(row):
+        assert settings.explain("late.value").too_late == ""
+        assert "too late" not in str(settings.explain("late.value"))
+        reason = "late was started"
+        assert "\n  too late for a write: late was started" in str(settings.explain("late.value"))
+        assert settings.explain("late.value").as_dict()["too_late"] == reason
+
+
+def test_writer_that_calls_another_one_is_recorded_once(library: Library) -> None:
+    with settings.watch() as watched:
+        library.set_both()
+    assert [(each.setting, each.new) for each in watched.writes] == [
+        ("mylib.level", 5),
+        ("mylib.fast", True),
+        ("mylib.mode", "quick"),
+    ]
+    library.set_level(1), library.set_fast(False)
+
+
 def test_environment_variables_are_settings_while_enabled(monkeypatch: pytest.MonkeyPatch) -> None:
     name = "environ.OMP_NUM_THREADS"
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)

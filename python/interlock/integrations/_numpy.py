@@ -1,0 +1,248 @@
+"""The settings of NumPy, from 1.26 on: those of `interlock.settings.enable("numpy")`.
+
+NumPy has moved them: errors and the size of buffers are stored for each context since 2.0 and were for each
+thread, options of printing are since 2.1 and were for the process. NumPy is never imported here.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from types import ModuleType
+from typing import Any
+
+from interlock._quote import shown
+from interlock.errors import SettingValueError
+from interlock.settings._libraries import wrap_writers
+from interlock.settings._observer import Observer
+from interlock.settings._setting import Extent, Setting
+
+IMPORTED = "numpy"
+PACKAGES = ("numpy",)
+GROUPS: tuple[tuple[str, str], ...] = ()
+
+_ERRORS = "numpy errors"
+_PRINTING = "numpy printing"
+# No argument of a call selects one setting of its family: those that change are recorded.
+_BY_CHANGE = (object(),)
+_SCOPE_NOTE = "The scopes of NumPy, {} and those that its own functions enter, are not recorded."
+
+
+def install(observer: Observer) -> Iterable[Setting]:
+    """Return the settings of the imported NumPy, and wrap the functions that write them."""
+    numpy = sys.modules["numpy"]
+    rows = [*_errors(numpy), *_printing(numpy), *_process(numpy)]
+    for function, family in (("seterr", _ERRORS), ("seterrcall", _ERRORS), ("set_printoptions", _PRINTING)):
+        observer.wrap(numpy, function, [row for row in rows if row.family == family])
+    wrap_writers(observer, rows)
+    # Modules of NumPy have references of their own, which other packages import, too.
+    for name, module in list(sys.modules.items()):
+        if name.startswith(("numpy.core.", "numpy._core.")) and isinstance(module, ModuleType):
+            for function in ("seterr", "seterrcall", "setbufsize", "set_printoptions"):
+                if function in vars(module):
+                    observer.replace_copies(module, function)
+    return rows
+
+
+def _core(numpy: ModuleType) -> Any:
+    # Renamed in 2.0; the old name warns there.
+    return vars(numpy).get("_core") or numpy.core
+
+
+def _one_of(*accepted: str) -> Callable[[Any], str]:
+    def convert(value: Any) -> str:
+        if not isinstance(value, str) or value not in accepted:
+            raise SettingValueError(f"must be one of {', '.join(map(repr, accepted))}, got {shown(value)}")
+        return value
+
+    return convert
+
+
+def _boolean(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise SettingValueError(f"must be a bool, got {shown(value)}")
+    return value
+
+
+def _integer(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise SettingValueError(f"must be a non-negative int, got {shown(value)}")
+    return value
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise SettingValueError(f"must be a str, got {shown(value)}")
+    return value
+
+
+def _legacy(value: Any) -> str | bool:
+    if value is not False and not isinstance(value, str):
+        raise SettingValueError(f"must be False or a version of NumPy as a str, got {shown(value)}")
+    return value
+
+
+def _name_of(function: Any) -> str | None:
+    """Return the name of a function, or of the class of an object."""
+    if function is None:
+        return None
+    return str(getattr(function, "__qualname__", type(function).__qualname__))
+
+
+def _errors(numpy: ModuleType) -> Iterator[Setting]:
+    extent = Extent.CONTEXT if hasattr(_core(numpy).umath, "_extobj_contextvar") else Extent.THREAD
+    note = _SCOPE_NOTE.format("numpy.errstate")
+    for name, default, doc in (
+        ("divide", "warn", "a division of a finite number by zero"),
+        ("over", "warn", "a result that is too large"),
+        ("under", "ignore", "a result that is too close to zero"),
+        ("invalid", "warn", "an operation without a defined result, which gives NaN"),
+    ):
+        yield Setting(
+            f"numpy.errstate.{name}",
+            get=partial(_get_error, numpy, name),
+            set=partial(_set_error, numpy, name),
+            extent=extent,
+            default=default,
+            convert=_one_of("ignore", "warn", "raise", "call", "print", "log"),
+            family=_ERRORS,
+            writer_arguments=_BY_CHANGE,
+            doc=f"What happens at {doc}.",
+            note=note,
+        )
+    yield Setting(
+        "numpy.errstate.call",
+        get=lambda: _name_of(numpy.geterrcall()),
+        extent=extent,
+        family=_ERRORS,
+        writer_arguments=_BY_CHANGE,
+        doc="The name of the function or the class of the log that `call` and `log` use.",
+        note="Use numpy.errstate(call=...)",
+    )
+    yield Setting(
+        "numpy.bufsize",
+        get=numpy.getbufsize,
+        set=lambda value: numpy.setbufsize(value),
+        extent=extent,
+        default=8192,
+        convert=_integer,
+        writers=("numpy.setbufsize",),
+        doc="How many elements a ufunc converts at once.",
+        note="The end of any numpy.errstate scope puts it back, too.",
+    )
+
+
+def _get_error(numpy: ModuleType, name: str) -> str:
+    return str(numpy.geterr()[name])
+
+
+def _set_error(numpy: ModuleType, name: str, value: str) -> None:
+    numpy.seterr(**{name: value})
+
+
+def _printing(numpy: ModuleType) -> Iterator[Setting]:
+    extent = Extent.CONTEXT if hasattr(_core(numpy).arrayprint, "format_options") else Extent.PROCESS
+    rows: tuple[tuple[str, Any, Callable[[Any], Any] | None, str], ...] = (
+        ("precision", 8, _integer, "How many digits of floats are printed."),
+        ("threshold", 1000, _integer, "Arrays with more elements are shortened."),
+        ("edgeitems", 3, _integer, "How many elements a shortened array shows at each end."),
+        ("linewidth", 75, _integer, "How many characters a line has."),
+        (
+            "suppress",
+            False,
+            _boolean,
+            "Whether small floats are printed as zero instead of with an exponent.",
+        ),
+        ("nanstr", "nan", _text, "The text of NaN."),
+        ("infstr", "inf", _text, "The text of infinity."),
+        ("sign", "-", _one_of("-", "+", " "), "Which floats have a sign."),
+        (
+            "floatmode",
+            "maxprec",
+            _one_of("fixed", "unique", "maxprec", "maxprec_equal"),
+            "How `precision` counts.",
+        ),
+        ("legacy", False, _legacy, "The version of NumPy that arrays are printed as."),
+        ("formatter", None, None, "For which types a function of the program prints elements."),
+        ("override_repr", None, None, "The name of the function that prints arrays."),
+    )
+    known = numpy.get_printoptions()
+    for name, default, convert, doc in rows:
+        if name not in known:
+            continue
+        note = "Use numpy.printoptions()" if convert is None else _SCOPE_NOTE.format("numpy.printoptions")
+        if name == "legacy":
+            note = f"'1.13' also sets the sign to '-'. {note}"
+        yield Setting(
+            f"numpy.printoptions.{name}",
+            get=partial(_get_option, numpy, name),
+            set=None if convert is None else partial(_set_option, numpy, name),
+            extent=extent,
+            default=default,
+            convert=convert,
+            family=_PRINTING,
+            writer_arguments=_BY_CHANGE,
+            doc=doc,
+            note=note,
+        )
+
+
+def _get_option(numpy: ModuleType, name: str) -> Any:
+    found = numpy.get_printoptions()[name]
+    if name == "formatter":
+        return ", ".join(sorted(found)) if found else None
+    if name == "override_repr":
+        return _name_of(found)
+    # A program may have assigned a NumPy scalar.
+    return found.item() if hasattr(found, "item") else found
+
+
+def _set_option(numpy: ModuleType, name: str, value: Any) -> None:
+    options = numpy.get_printoptions()
+    # Each call resets these two unless it passes them.
+    functions = {each: options[each] for each in ("formatter", "override_repr") if each in options}
+    numpy.set_printoptions(**functions, **{name: value})
+    try:
+        is_set = _get_option(numpy, name) == value
+    except KeyError:
+        # NumPy stores a version that it does not know, and cannot read it.
+        is_set = False
+    if not is_set:
+        numpy.set_printoptions(**functions, **{name: options[name]})
+        raise ValueError("this version of NumPy does not know the value")
+
+
+def _process(numpy: ModuleType) -> Iterator[Setting]:
+    multiarray = _core(numpy).multiarray
+    if hasattr(numpy, "_set_promotion_state"):
+        # Removed in 2.2. Version 2.1 stores it for each thread.
+        version = tuple(int(part) for part in numpy.__version__.split(".")[:2])
+        yield Setting(
+            "numpy.promotion_state",
+            get=numpy._get_promotion_state,
+            set=lambda value: numpy._set_promotion_state(value),
+            extent=Extent.PROCESS if version < (2, 1) else Extent.THREAD,
+            default="legacy" if version < (2, 0) else "weak",
+            convert=_one_of("legacy", "weak", "weak_and_warn"),
+            writers=("numpy._set_promotion_state",),
+            doc="Whether the dtype of a result depends on the values of scalars.",
+        )
+    if hasattr(multiarray, "_set_madvise_hugepage"):
+        yield Setting(
+            "numpy.madvise_hugepage",
+            get=lambda: bool(multiarray._get_madvise_hugepage()),
+            set=multiarray._set_madvise_hugepage,
+            convert=_boolean,
+            doc="Whether large arrays ask the kernel for huge pages.",
+            note="The default is False on kernels before 4.6.",
+        )
+    if hasattr(multiarray, "get_handler_name"):
+        yield Setting(
+            "numpy.memory_handler",
+            get=multiarray.get_handler_name,
+            extent=Extent.CONTEXT,
+            default="default_allocator",
+            doc="What allocates the memory of arrays.",
+            note="Code in C replaces it",
+        )
