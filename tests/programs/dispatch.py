@@ -2,10 +2,13 @@
 
 import json
 import os
+import sys
 import threading
+from types import ModuleType
 
 import interlock
 from interlock import accelerator, backends, dispatch
+from interlock.nn import attention
 
 
 def recording_and_a_fork():
@@ -58,3 +61,30 @@ def two_products():
     for device in ("cpu", "host:0"):
         interlock.ones(2, 3, device=device) @ interlock.ones(3, 2, device=device)
     accelerator.synchronize()
+
+
+def registered_kernel_at_exit_and_in_a_fork():
+    """Run a kernel in a forked child and in the parent, and exit while it is registered."""
+    x = interlock.ones(1, 1)
+    dispatch.register_kernel("matmul", "ten", lambda a, b: a * b * 10)
+    child = os.fork()
+    if child:
+        os.waitpid(child, 0)
+    print("parent" if child else "child", (x @ x).item(), flush=True)
+
+
+def flash_attention_3():
+    """Activate FA3 with fakes of its package and of PyTorch, and restore interlock's kernels."""
+    package, torch = ModuleType("flash_attn_interface"), ModuleType("torch")
+    package.flash_attn_func = lambda *operands, **options: operands[0]
+    sys.modules.update(flash_attn_interface=package, torch=torch)
+    x = interlock.ones(1, 1, 2, 8)
+
+    def considered() -> list[dispatch.Considered]:
+        return list(dispatch.explain("scaled_dot_product_attention", x, x, x).considered)
+
+    attention.activate_flash_attention_impl("FA3")
+    current, reason = attention.current_flash_attention_impl(), str(considered()[0].reason)
+    attention.restore_flash_attention_impl()
+    restored = [attention.current_flash_attention_impl(), [one.kernel for one in considered()]]
+    print(json.dumps({"current": current, "reason": reason, "restored": restored}))

@@ -46,6 +46,9 @@ def set_up(precision: Precision = "ieee") -> None:
     backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
     backends.cuda.matmul.allow_bf16_reduced_precision_reduction = (False, True)
     backends.cuda.matmul.fp32_precision = "ieee"
+    backends.cuda.matmul.fp32_precision = "bfx9"
+    backends.cuda.matmul.prefer_cublaslt_grouped_gemm = True
+    backends.python_native.triton.enabled = False
     library = backends.cuda.preferred_blas_library("cublaslt")
     backends.cuda.blas_workspace_size(2 * backends.cuda.cublaslt_workspace_size(), library)
     backends.mkldnn.enabled = True

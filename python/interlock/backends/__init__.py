@@ -39,6 +39,7 @@ from interlock.backends import (
     nnpack,
     openmp,
     opt_einsum,
+    python_native,
     quantized,
     xnnpack,
 )
@@ -98,6 +99,7 @@ __all__ = [
     "openmp",
     "opt_einsum",
     "override",
+    "python_native",
     "quantized",
     "register",
     "reset",

@@ -201,6 +201,9 @@ extern "C" {
 /** The kernel rounded its float32 inputs to bfloat16. */
 #define INTERLOCK_ROUNDING_BF16 2
 
+/** The kernel multiplied three bfloat16 parts of each float32 input: nine products that emulate float32. */
+#define INTERLOCK_ROUNDING_BFX9 3
+
 /** A flag was written: assigned, unset, restored or reset. */
 #define INTERLOCK_CHANGE_WRITE 1
 

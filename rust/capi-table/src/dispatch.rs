@@ -90,6 +90,7 @@ fn rounding_from_c(rounding: u32) -> Result<Rounding> {
         INTERLOCK_ROUNDING_NONE => Ok(Rounding::None),
         INTERLOCK_ROUNDING_TF32 => Ok(Rounding::Tf32),
         INTERLOCK_ROUNDING_BF16 => Ok(Rounding::Bf16),
+        INTERLOCK_ROUNDING_BFX9 => Ok(Rounding::Bfx9),
         other => Err(Failure::argument("dispatch_note: call.rounding", "one of INTERLOCK_ROUNDING_*", other)),
     }
 }
@@ -99,6 +100,7 @@ fn rounding_to_c(rounding: Rounding) -> u32 {
         Rounding::None => INTERLOCK_ROUNDING_NONE,
         Rounding::Tf32 => INTERLOCK_ROUNDING_TF32,
         Rounding::Bf16 => INTERLOCK_ROUNDING_BF16,
+        Rounding::Bfx9 => INTERLOCK_ROUNDING_BFX9,
     }
 }
 

@@ -63,6 +63,8 @@ pub enum Rounding {
     Tf32,
     /// bfloat16.
     Bf16,
+    /// Three bfloat16 parts, whose nine products emulate float32.
+    Bfx9,
 }
 
 /// A call of an operation, and the choice of its kernel.
@@ -99,6 +101,7 @@ impl Rounding {
         match raw {
             INTERLOCK_ROUNDING_TF32 => Rounding::Tf32,
             INTERLOCK_ROUNDING_BF16 => Rounding::Bf16,
+            INTERLOCK_ROUNDING_BFX9 => Rounding::Bfx9,
             _ => Rounding::None,
         }
     }
@@ -108,6 +111,7 @@ impl Rounding {
             Rounding::None => INTERLOCK_ROUNDING_NONE,
             Rounding::Tf32 => INTERLOCK_ROUNDING_TF32,
             Rounding::Bf16 => INTERLOCK_ROUNDING_BF16,
+            Rounding::Bfx9 => INTERLOCK_ROUNDING_BFX9,
         }
     }
 }

@@ -9,7 +9,7 @@ use interlock::base::env::EnvSnapshot;
 use interlock::base::sync::RelaxedU64;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyDict, PyTuple};
 
 use crate::attached::is_attached;
 use crate::context::{self, sync};
@@ -134,11 +134,21 @@ pub(crate) fn call_with<'py>(
     function: &Bound<'py, PyAny>,
     arguments: &Bound<'py, PyTuple>,
 ) -> PyResult<Bound<'py, PyAny>> {
+    call_with_keywords(function, arguments, None)
+}
+
+/// Like [`call_with`], with keyword arguments.
+pub(crate) fn call_with_keywords<'py>(
+    function: &Bound<'py, PyAny>,
+    arguments: &Bound<'py, PyTuple>,
+    keywords: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyAny>> {
     unsafe extern "C-unwind" {
         // PyO3 declares the function with an ABI that never unwinds.
-        fn PyObject_CallObject(
+        fn PyObject_Call(
             function: *mut ffi::PyObject,
             arguments: *mut ffi::PyObject,
+            keywords: *mut ffi::PyObject,
         ) -> *mut ffi::PyObject;
     }
     /// Dropped only while the stack is unwound.
@@ -151,8 +161,10 @@ pub(crate) fn call_with<'py>(
         }
     }
     let guard = ParkOnUnwind;
-    // SAFETY: both objects are alive, and this thread is attached. If the call unwinds, `guard` parks the thread.
-    let result = unsafe { PyObject_CallObject(function.as_ptr(), arguments.as_ptr()) };
+    let keywords = keywords.map_or(std::ptr::null_mut(), Bound::as_ptr);
+    // SAFETY: the objects are alive, or the keywords null, and this thread is attached. If the call unwinds, `guard` parks
+    // the thread.
+    let result = unsafe { PyObject_Call(function.as_ptr(), arguments.as_ptr(), keywords) };
     std::mem::forget(guard);
     // SAFETY: the result is a new reference, or null with an exception set.
     unsafe { Bound::from_owned_ptr_or_err(function.py(), result) }

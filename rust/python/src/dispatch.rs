@@ -2,6 +2,8 @@
 
 #[cfg(feature = "tensor")]
 pub(crate) mod explain;
+#[cfg(feature = "tensor")]
+pub(crate) mod flash_attention;
 
 use interlock::dispatch::{self, Outcome, Rounding, Sums};
 use pyo3::prelude::*;
@@ -19,7 +21,10 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Reason>()?;
     module.add_class::<Recording>()?;
     #[cfg(feature = "tensor")]
-    module.add_function(wrap_pyfunction!(explain::explain, &module)?)?;
+    {
+        module.add_function(wrap_pyfunction!(explain::explain, &module)?)?;
+        flash_attention::register(&module)?;
+    }
     module.add_function(wrap_pyfunction!(record, &module)?)
 }
 
@@ -67,8 +72,9 @@ impl Call {
         self.0.is_model
     }
 
-    /// The precision to which float32 inputs were rounded: ``"float32"`` (unchanged), ``"tf32"`` or ``"bf16"``. None for
-    /// inputs of another dtype, and for an operation whose products are calls of their own.
+    /// The precision to which float32 inputs were rounded: ``"float32"`` (unchanged), ``"tf32"``, ``"bf16"``, or
+    /// ``"bfx9"`` for three bfloat16 parts of each, whose nine products emulate float32. None for inputs of another dtype,
+    /// and for an operation whose products are calls of their own.
     #[getter]
     fn inputs(&self) -> Option<&'static str> {
         self.0.inputs.map(Rounding::name)
@@ -161,7 +167,7 @@ impl Reason {
     #[getter]
     fn flag(&self) -> Option<&'static str> {
         match self.0 {
-            dispatch::Reason::Flag { name, .. } => Some(name),
+            dispatch::Reason::Flag { name, .. } | dispatch::Reason::Listed { name, .. } => Some(name),
             _ => None,
         }
     }

@@ -72,9 +72,9 @@ pub mod _core {
         accelerator::register(module)?;
         state::register(module)?;
         hooks::register(module)?;
+        dispatch::register(module)?;
         #[cfg(feature = "tensor")]
         tensor::register(module)?;
-        dispatch::register(module)?;
         module.add("LIBRARY", library)?;
         capi::register(module)?;
         module.add("__features__", PyTuple::new(module.py(), FEATURES)?)?;

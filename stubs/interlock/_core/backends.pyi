@@ -391,7 +391,9 @@ class CudaMatmulFlags:
     ) -> None: ...
     allow_fp16_accumulation: bool
     """Whether float16 products may accumulate in float16 throughout."""
-    fp32_precision: Literal["none", "ieee", "tf32"]
+    prefer_cublaslt_grouped_gemm: bool
+    """Whether grouped products prefer cuBLASLt to the kernels of the runtime."""
+    fp32_precision: Literal["none", "ieee", "tf32", "bfx9"]
     """The float32 precision of matrix products on cuda."""
     allow_tf32: bool
     """Whether matrix products on cuda use TensorFloat-32: an alias of their fp32_precision."""
@@ -626,6 +628,49 @@ class OptEinsumModule(ModuleType):
     strategy: Literal["auto", "greedy", "optimal"]
     """The strategy that searches the contraction order of an einsum."""
 
+class PythonNativeCutedslFlags:
+    """The flags of `backends.python_native.cutedsl`. Reading one returns its value in the current context; assigning sets it."""
+
+    enabled: bool
+    """Whether operations may run on kernels that are registered from Python for CuTe DSL."""
+
+class PythonNativeFlydslFlags:
+    """The flags of `backends.python_native.flydsl`. Reading one returns its value in the current context; assigning sets it."""
+
+    enabled: bool
+    """Whether operations may run on kernels that are registered from Python for FlyDSL."""
+
+class PythonNativeHelionFlags:
+    """The flags of `backends.python_native.helion`. Reading one returns its value in the current context; assigning sets it."""
+
+    enabled: bool
+    """Whether operations may run on kernels that are registered from Python for Helion."""
+
+class PythonNativeModule(ModuleType):
+    """The class of a module with these flags.
+
+    Args:
+        m: A module, whose contents the new module has.
+        name: The name of the new module.
+    """
+    def __init__(self, m: ModuleType, name: str) -> None: ...
+    disabled_operations: str
+    """The operations that run no kernel that is registered from Python: names with commas between."""
+    disabled_dispatch_keys: str
+    """The dispatch keys under which operations run no kernel that is registered from Python, such as `CPU` or `CUDA`: names with commas between."""
+
+class PythonNativePythonFlags:
+    """The flags of `backends.python_native.python`. Reading one returns its value in the current context; assigning sets it."""
+
+    enabled: bool
+    """Whether operations may run on kernels that are registered from Python and written in no other language."""
+
+class PythonNativeTritonFlags:
+    """The flags of `backends.python_native.triton`. Reading one returns its value in the current context; assigning sets it."""
+
+    enabled: bool
+    """Whether operations may run on kernels that are registered from Python for Triton."""
+
 class QuantizedModule(ModuleType):
     """The class of a module with these flags.
 
@@ -679,6 +724,12 @@ __all__ = [
     "NnpackModule",
     "OpenmpModule",
     "OptEinsumModule",
+    "PythonNativeCutedslFlags",
+    "PythonNativeFlydslFlags",
+    "PythonNativeHelionFlags",
+    "PythonNativeModule",
+    "PythonNativePythonFlags",
+    "PythonNativeTritonFlags",
     "QuantizedModule",
     "VerboseScope",
     "XnnpackModule",

@@ -1,10 +1,24 @@
-from collections.abc import Iterable, Iterator, Sequence
-from types import EllipsisType
-from typing import Literal, Self, final, overload
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import EllipsisType, NotImplementedType
+from typing import Any, Literal, Protocol, Self, final, overload
 
-from interlock._core.tensor import Tensor, _Device, _DType, _Sizes
+from interlock._core.accelerator import device
+from interlock._core.tensor import Tensor, _Device, _DType, _Sizes, dtype
 
-__all__ = ["Call", "Considered", "Reason", "Recording", "explain", "record"]
+__all__ = [
+    "Call",
+    "Considered",
+    "KernelCall",
+    "Reason",
+    "Recording",
+    "RegisteredKernel",
+    "activate_flash_attention_impl",
+    "current_flash_attention_impl",
+    "explain",
+    "list_flash_attention_impls",
+    "record",
+    "register_flash_attention_impl",
+]
 
 @final
 class Call:
@@ -30,9 +44,10 @@ class Call:
     def is_model(self) -> bool:
         """Whether the kernel computes like the library of its name, without the library."""
     @property
-    def inputs(self) -> Literal["float32", "tf32", "bf16"] | None:
-        """The precision to which float32 inputs were rounded: ``"float32"`` (unchanged), ``"tf32"`` or ``"bf16"``. None for
-        inputs of another dtype, and for an operation whose products are calls of their own.
+    def inputs(self) -> Literal["float32", "tf32", "bf16", "bfx9"] | None:
+        """The precision to which float32 inputs were rounded: ``"float32"`` (unchanged), ``"tf32"``, ``"bf16"``, or
+        ``"bfx9"`` for three bfloat16 parts of each, whose nine products emulate float32. None for inputs of another dtype,
+        and for an operation whose products are calls of their own.
         """
     @property
     def sums(self) -> Literal["float32", "float16", "float16 halves", "bfloat16 halves"] | None:
@@ -89,6 +104,113 @@ class Recording:
     def __getitem__(self, index: slice, /) -> list[Call]: ...
     def __iter__(self) -> Iterator[Call]: ...
 
+@final
+class KernelCall:
+    """A call for which a condition of `register_kernel` accepts or refuses a kernel."""
+    @property
+    def operation(self) -> Literal["matmul", "scaled_dot_product_attention", "conv2d"]:
+        """The name of the operation."""
+    @property
+    def device(self) -> device:
+        """The device of the result."""
+    @property
+    def dtype(self) -> dtype:
+        """The dtype of the operands."""
+    @property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        """The shapes of the operands."""
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options: of ``"scaled_dot_product_attention"`` has_mask, is_causal and enable_gqa, of ``"conv2d"`` stride,
+        padding, dilation and groups.
+        """
+
+@final
+class RegisteredKernel:
+    """A kernel that `register_kernel` has registered. `with kernel:` removes it at the end of the block."""
+    @property
+    def operation(self) -> Literal["matmul", "scaled_dot_product_attention", "conv2d"]:
+        """The name of the operation."""
+    @property
+    def name(self) -> str:
+        """The name of the kernel."""
+    @property
+    def dsl(self) -> Literal["cutedsl", "flydsl", "helion", "python", "triton"]:
+        """The language of the kernel."""
+    @property
+    def is_registered(self) -> bool:
+        """Whether the kernel was not removed."""
+    def remove(self) -> None:
+        """Remove the kernel. Has no effect if it was removed before. A call that runs the kernel on another thread ends with
+        its result.
+        """
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *_error: object) -> None: ...
+
+class _FlashAttentionHandle(Protocol):
+    def remove(self) -> object: ...
+
+def register_flash_attention_impl(
+    impl: str, *, register_fn: Callable[[], _FlashAttentionHandle | None]
+) -> None:
+    """Register the function that activates an implementation of flash attention.
+
+    Args:
+        impl: The name. A function that was registered with it before is replaced.
+        register_fn: A function without required arguments, which `activate_flash_attention_impl` calls. It registers
+            kernels, usually with `dispatch.register_kernel(..., replaces="flash")`, and returns an object whose `remove`
+            removes them, such as the registered kernel; or None if they cannot be removed.
+
+    Raises:
+        TypeError: `impl` is not a str or `register_fn` is not callable.
+
+    Example:
+        >>> from interlock import dispatch
+        >>> from interlock.nn import attention
+        >>> def activate():
+        ...     kernel = lambda query, key, value, **options: NotImplemented
+        ...     name = "scaled_dot_product_attention"
+        ...     return dispatch.register_kernel(name, "mine", kernel, replaces="flash")
+        >>> attention.register_flash_attention_impl("mine", register_fn=activate)
+        >>> attention.activate_flash_attention_impl("mine")
+        >>> attention.current_flash_attention_impl()
+        'mine'
+        >>> attention.restore_flash_attention_impl()
+    """
+
+def activate_flash_attention_impl(impl: str) -> None:
+    """Activate an implementation of flash attention in the process, instead of the active one.
+
+    The active implementation is removed first. If the function of the new one raises, none is active.
+
+    Args:
+        impl: The name of a registered implementation. ``"FA3"`` and ``"FA4"`` import the package that contains them.
+
+    Raises:
+        ValueError: No implementation of this name is registered.
+        TypeError: `impl` is not a str.
+        ModuleNotFoundError: The package of ``"FA3"`` or ``"FA4"`` is not installed.
+    """
+
+def list_flash_attention_impls() -> list[str]:
+    """Return the names of the registered implementations of flash attention, in alphabetical order."""
+
+def current_flash_attention_impl() -> str | None:
+    """Return the name of the active implementation of flash attention, or None for interlock's own kernels. An
+    implementation whose function returned None is not reported.
+    """
+
+def _restore_flash_attention_impl() -> bool: ...
+def _register_kernel(
+    operation: str,
+    name: str,
+    function: Callable[..., Tensor | NotImplementedType],
+    dsl: str,
+    condition: Callable[[KernelCall], bool | str | None] | None,
+    replaces: str | None,
+    requires: Mapping[str, bool | str] | None,
+) -> RegisteredKernel: ...
+def _registered_kernels() -> list[tuple[str, str, str]]: ...
 def record() -> Recording:
     """Record the calls of operations with the choice of their kernels.
 

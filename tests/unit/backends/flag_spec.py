@@ -10,6 +10,7 @@ from interlock import backends
 
 PRECISIONS = ("none", "ieee", "tf32", "bf16")
 CUDA_PRECISIONS = ("none", "ieee", "tf32")
+CUDA_MATMUL_PRECISIONS = (*CUDA_PRECISIONS, "bfx9")
 UNSET = None
 """The default of a flag that reads None while it is unset."""
 
@@ -131,14 +132,30 @@ def ranking(name: str, names: tuple[str, ...]) -> Flag:
     )
 
 
-def precision(name: str, default: str = "none", *, on_cuda: bool) -> Flag:
-    values = CUDA_PRECISIONS if on_cuda else PRECISIONS
+def names(name: str) -> Flag:
+    return Flag(
+        name,
+        default="",
+        others=("matmul", "conv2d,matmul", "never_heard_of"),
+        wrong_types=(3, None, True, 1.5, [], b"matmul"),
+        wrong_values=("x" * (2**16 + 1),),
+        allowed=("a str of at most 65536 bytes",),
+    )
+
+
+def precision(
+    name: str, default: str = "none", *, on_cuda: bool, values: tuple[str, ...] | None = None
+) -> Flag:
+    values = values or (CUDA_PRECISIONS if on_cuda else PRECISIONS)
     return Flag(
         name,
         default,
         others=("ieee", *(value for value in values if value not in (default, "ieee"))),
         wrong_types=(3, None, True, 1.5, b"ieee"),
-        wrong_values=("bogus", "", "TF32", "ieee ", *(("bf16",) if on_cuda else ())),
+        wrong_values=(
+            *("bogus", "", "TF32", "ieee ", "bfx8"),
+            *(value for value in ("bf16", "bfx9") if value not in values),
+        ),
         allowed=tuple(f"'{value}'" for value in values),
     )
 

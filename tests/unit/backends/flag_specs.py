@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from tests.unit.backends.flag_spec import (
+    CUDA_MATMUL_PRECISIONS,
     UNSET,
     Flag,
     choice,
     count,
     ids,
+    names,
     precision,
     ranking,
     reduction,
@@ -36,7 +38,8 @@ FLAGS = (
     reduction("cuda.matmul.allow_fp16_reduced_precision_reduction"),
     reduction("cuda.matmul.allow_bf16_reduced_precision_reduction"),
     switch("cuda.matmul.allow_fp16_accumulation", False),
-    precision("cuda.matmul.fp32_precision", on_cuda=True),
+    switch("cuda.matmul.prefer_cublaslt_grouped_gemm", False),
+    precision("cuda.matmul.fp32_precision", on_cuda=True, values=CUDA_MATMUL_PRECISIONS),
     switch("cuda.flash_sdp", True),
     switch("cuda.mem_efficient_sdp", True),
     switch("cuda.math_sdp", True),
@@ -72,6 +75,12 @@ FLAGS = (
     switch("nnpack.enabled", True),
     switch("opt_einsum.enabled", True),
     choice("opt_einsum.strategy", "auto", "greedy", "optimal"),
+    *(
+        switch(f"python_native.{dsl}.enabled", True)
+        for dsl in ("cutedsl", "flydsl", "helion", "python", "triton")
+    ),
+    names("python_native.disabled_operations"),
+    names("python_native.disabled_dispatch_keys"),
     choice("quantized.engine", "none"),
 )
 READ_ONLY: dict[str, object] = {

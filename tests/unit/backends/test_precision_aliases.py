@@ -13,7 +13,11 @@ from tests.unit.state.load_model import load
 
 pytestmark = pytest.mark.usefixtures("restored")
 
+# The model describes PyTorch 2.13. Version 2.15 has a further value, of one node.
 model = load("precision")
+model.VALUES = (*model.VALUES, "bfx9")
+_supports = model.supports
+model.supports = lambda node, value: node == "cuda.matmul" if value == "bfx9" else _supports(node, value)
 PRECISIONS, ON_CUDA, BOTH = ("none", "ieee", "tf32", "bf16"), ("none", "ieee", "tf32"), (True, False)
 CUDA = [("cudnn.fp32_precision", ON_CUDA)]
 MKLDNN = [("mkldnn.fp32_precision", PRECISIONS)]
@@ -21,7 +25,7 @@ MKLDNN = [("mkldnn.fp32_precision", PRECISIONS)]
 CHAINS: dict[str, list[tuple[str, tuple[Any, ...]]]] = {
     "cuda.matmul": [
         *CUDA,
-        ("cuda.matmul.fp32_precision", ON_CUDA),
+        ("cuda.matmul.fp32_precision", (*ON_CUDA, "bfx9")),
         ("cuda.matmul.allow_tf32", (True, False)),
     ],
     "cudnn.conv": [*CUDA, ("cudnn.conv.fp32_precision", ON_CUDA), ("cudnn.allow_tf32", BOTH)],

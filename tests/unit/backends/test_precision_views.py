@@ -12,6 +12,7 @@ from interlock.backends import cuda, cudnn, mkldnn
 pytestmark = pytest.mark.usefixtures("restored")
 
 CUDA = ("none", "ieee", "tf32")
+CUDA_MATMUL = (*CUDA, "bfx9")
 MKLDNN = (*CUDA, "bf16")
 
 
@@ -25,7 +26,7 @@ def test_cudnn_allow_tf32_reads_any_two_nodes(conv: str, rnn: str, generic: str)
 
 
 @pytest.mark.parametrize("older", ["highest", "high", "medium"])
-@pytest.mark.parametrize(("of_cuda", "of_mkldnn"), [*itertools.product(CUDA, MKLDNN)])
+@pytest.mark.parametrize(("of_cuda", "of_mkldnn"), [*itertools.product(CUDA_MATMUL, MKLDNN)])
 def test_float32_matmul_precision_reads_any_two_nodes(older: str, of_cuda: str, of_mkldnn: str) -> None:
     interlock.set_float32_matmul_precision(older)  # type: ignore[arg-type]
     assert interlock.get_float32_matmul_precision() == older

@@ -16,8 +16,8 @@ from interlock import accelerator, backends, dispatch, nn
 from interlock._core.backends import table
 from interlock.nn import functional
 
-# Flags of libraries for which interlock has no kernel: rust/core/tests/registered_kernels.rs registers
-# kernels that obey them.
+# Flags of libraries for which interlock has no kernel: rust/core/tests/registered_kernels.rs and
+# test_register_kernel.py register kernels that obey them.
 REGISTERED_KERNELS = "a registered kernel only"
 
 # The flags that no operation obeys, by what is missing.
@@ -30,6 +30,14 @@ NOTHING_OBEYS = {
         "nnpack.enabled",
         "cuda.rocm_fa_library",
         "mkldnn.allow_tf32",
+        "cuda.matmul.prefer_cublaslt_grouped_gemm",
+        "python_native.cutedsl.enabled",
+        "python_native.flydsl.enabled",
+        "python_native.helion.enabled",
+        "python_native.python.enabled",
+        "python_native.triton.enabled",
+        "python_native.disabled_operations",
+        "python_native.disabled_dispatch_keys",
     ],
 }
 

@@ -20,6 +20,7 @@ from tests.helpers.subprocess import eval_program
 pytestmark = pytest.mark.usefixtures("host_accessible_memory")
 
 Bits = npt.NDArray[np.uint32]
+BFX9_MATMUL: Flags = {"cuda.matmul.fp32_precision": "bfx9"}
 TF32_MATMUL: Flags = {"cuda.matmul.fp32_precision": "tf32"}
 BF16_ON_CPU: Flags = {"mkldnn.numerics": "model", "mkldnn.matmul.fp32_precision": "bf16"}
 
@@ -73,6 +74,61 @@ def test_product_on_a_device_rounds_its_inputs_to_tf32(devices: tuple[str, ...])
     with backends.override(TF32_MATMUL):
         y = times_eye(interlock.tensor(x, device=devices[0]))
     assert same(y, to_tf32(x))
+
+
+def error_of(product: Tensor, a: npt.NDArray[np.float32], b: npt.NDArray[np.float32]) -> float:
+    """Return the largest distance from the product in float64, relative to the sum of |a| |b|."""
+    exact = a.astype(np.float64) @ b.astype(np.float64)
+    return float(np.max(np.abs(product.cpu().numpy() - exact) / (np.abs(a) @ np.abs(b))))
+
+
+def test_bfx9_on_a_device_is_as_exact_as_float32(devices: tuple[str, ...]) -> None:
+    draw = np.random.default_rng(1)
+    a, b = (draw.standard_normal(shape).astype(np.float32) for shape in ((3, 64, 512), (512, 64)))
+    x, y = (interlock.tensor(operand, device=devices[0]) for operand in (a, b))
+    errors = {}
+    for precision in ("ieee", "bfx9", "tf32"):
+        with backends.override({"cuda.matmul.fp32_precision": precision}):
+            errors[precision] = error_of(x @ y, a, b)
+    assert errors["bfx9"] < 3 * errors["ieee"] < 1e-6
+    assert errors["tf32"] > 30 * errors["bfx9"]
+
+
+def test_bfx9_multiplies_bfloat16_parts(devices: tuple[str, ...]) -> None:
+    x = numbers()
+    tiny = interlock.tensor([[2.0**-140, 2.0**-100]], device=devices[0])
+    with backends.override(BFX9_MATMUL), dispatch.record() as calls:
+        assert same(times_eye(interlock.tensor(x, device=devices[0])), x), "three parts have all bits"
+        assert times_eye(tiny).tolist() == [[0.0, 2.0**-100]], "bfloat16 numbers end at 2 ** -133"
+        assert times_eye(tiny.cpu()).tolist() == [[2.0**-140, 2.0**-100]]
+    assert times_eye(tiny).tolist() == [[2.0**-140, 2.0**-100]]
+    assert [(call.kernel, call.inputs) for call in calls] == [
+        ("cublas", "bfx9"),
+        ("cublas", "bfx9"),
+        ("native", "float32"),
+    ]
+    assert str(calls[0]).startswith(
+        f"matmul {devices[0]} float32 16x16 @ 16x16 -> cublas (model), inputs bfx9"
+    )
+
+
+def test_bfx9_keeps_infinities_and_nan(devices: tuple[str, ...]) -> None:
+    a = interlock.tensor([[np.inf, 1.0], [np.nan, 1.0], [-np.inf, 1.0]], device=devices[0])
+    b = interlock.tensor([[1.0 + 2**-20], [3.0]], device=devices[0])
+    with backends.override(BFX9_MATMUL):
+        assert str((a @ b).tolist()) == "[[inf], [nan], [-inf]]"
+        largest = interlock.full((1, 1), float(np.finfo(np.float32).max), device=devices[0])
+        assert same(times_eye(largest), largest.cpu().numpy())
+
+
+def test_bfx9_acts_on_gradients_queued_work_and_composites(devices: tuple[str, ...]) -> None:
+    x = interlock.full((2, 2), 2.0**-140, device=devices[0], requires_grad=True)
+    eye = interlock.eye(2, device=devices[0])
+    with backends.override(BFX9_MATMUL):
+        out = functional.linear(x, eye)
+        (gradient,) = interlock.autograd.grad((x @ eye).sum(), x)
+    assert out.tolist() == [[0.0, 0.0]] * 2
+    assert gradient.tolist() == [[1.0, 1.0]] * 2
 
 
 @pytest.mark.parametrize(

@@ -134,6 +134,8 @@ constants! {
     INTERLOCK_ROUNDING_TF32: u32 = 1;
     /// The kernel rounded its float32 inputs to bfloat16.
     INTERLOCK_ROUNDING_BF16: u32 = 2;
+    /// The kernel multiplied three bfloat16 parts of each float32 input: nine products that emulate float32.
+    INTERLOCK_ROUNDING_BFX9: u32 = 3;
 
     /// A flag was written: assigned, unset, restored or reset.
     INTERLOCK_CHANGE_WRITE: u32 = 1;

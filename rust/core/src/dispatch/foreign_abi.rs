@@ -18,7 +18,7 @@ use crate::base::dlpack::DLTensor;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ForeignNumerics {
-    /// The rounding of float32 inputs: 0 none, 1 TensorFloat-32, 2 bfloat16.
+    /// The rounding of float32 inputs: 0 none, 1 TensorFloat-32, 2 bfloat16, 3 three bfloat16 parts.
     pub inputs: u32,
     /// The sums of products of float16 and bfloat16 inputs: 0 in float32, 1 in float16 throughout, 2 and 3 of two halves,
     /// each rounded to float16 or bfloat16.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::dyn_kernel::DynKernel;
 use super::foreign::ForeignKernel;
 use super::gate::Gate;
 use super::numerics::{HalfSum, Numerics, Sums};
@@ -83,7 +84,9 @@ pub struct Kernel<O: Operation> {
     gates: &'static [Gate],
     pub(super) node: Option<Node>,
     half_sum: Option<HalfSumOf<O>>,
-    obeyed: Option<&'static FlagWord>,
+    obeyed: [Option<&'static FlagWord>; 2],
+    /// The kernel in whose place this one is tried.
+    place: Option<&'static str>,
     condition: Option<Condition<O>>,
     body: Body<O>,
 }
@@ -92,6 +95,7 @@ pub struct Kernel<O: Operation> {
 enum Body<O: Operation> {
     Function(Run<O>),
     Foreign(&'static ForeignKernel, ForeignFunctions<O>),
+    Dynamic(&'static dyn DynKernel<O>),
 }
 
 /// How an operation calls the kernels of other libraries.
@@ -153,7 +157,8 @@ impl<O: Operation> Kernel<O> {
             gates: &[],
             node: None,
             half_sum: None,
-            obeyed: None,
+            obeyed: [None; 2],
+            place: None,
             condition: None,
             body: Body::Function(run),
         }
@@ -169,10 +174,63 @@ impl<O: Operation> Kernel<O> {
             gates: kernel.gates(),
             node: kernel.node(),
             half_sum: None,
-            obeyed: None,
+            obeyed: [None; 2],
+            place: None,
             condition: None,
             body: Body::Foreign(kernel, functions),
         }
+    }
+
+    /// Creates a kernel with a state of its own.
+    pub const fn dynamic(name: &'static str, kernel: &'static dyn DynKernel<O>) -> Self {
+        Kernel {
+            name,
+            is_model: |_| false,
+            library: None,
+            gates: &[],
+            node: None,
+            half_sum: None,
+            obeyed: [None; 2],
+            place: None,
+            condition: None,
+            body: Body::Dynamic(kernel),
+        }
+    }
+
+    /// Tries a registered kernel where flags put the kernel with this name, and before it, instead of where they put
+    /// registered kernels.
+    pub const fn in_place_of(mut self, kernel: &'static str) -> Self {
+        self.place = Some(kernel);
+        self
+    }
+
+    /// Returns whether calls consider the kernel.
+    #[inline]
+    pub(super) fn is_listed(&self) -> bool {
+        match &self.body {
+            Body::Function(_) | Body::Foreign(..) => true,
+            Body::Dynamic(kernel) => kernel.is_registered(),
+        }
+    }
+
+    /// Returns the state of a kernel that can be removed.
+    pub(super) fn removable(&self) -> Option<&'static dyn DynKernel<O>> {
+        match &self.body {
+            Body::Function(_) | Body::Foreign(..) => None,
+            Body::Dynamic(kernel) => Some(*kernel),
+        }
+    }
+
+    /// Returns whether a flag that puts the kernel `name` in front does so with this one.
+    #[inline]
+    pub(super) fn has_place_of(&self, name: &str) -> bool {
+        self.name == name || self.place.is_some_and(|place| place == name)
+    }
+
+    /// Returns whether the kernel has the place of another one.
+    #[inline]
+    pub(super) fn has_place(&self) -> bool {
+        self.place.is_some()
     }
 
     /// Marks a kernel that computes like the library of this name, without the library.
@@ -211,17 +269,21 @@ impl<O: Operation> Kernel<O> {
         self
     }
 
-    /// Names a further flag that the kernel obeys, such as the size of its workspace. The operation reads it when it is
-    /// called.
+    /// Names a further flag that the kernel obeys, such as the size of its workspace, at most two. The operation reads
+    /// it when it is called.
     pub const fn obeys<T: FlagValue>(mut self, flag: &'static Flag<T>) -> Self {
-        self.obeyed = Some(flag.word());
+        let [first, _] = self.obeyed;
+        self.obeyed = match first {
+            None => [Some(flag.word()), None],
+            first => [first, Some(flag.word())],
+        };
         self
     }
 
     /// Returns the words of the flags that the kernel obeys, besides its precision node.
     pub(super) fn words(&self) -> impl Iterator<Item = &'static FlagWord> {
         let sums = if self.half_sum.is_some() { Sums::CUDA_FLAGS.as_slice() } else { &[] };
-        self.gates.iter().map(Gate::word).chain(self.obeyed).chain(sums.iter().copied())
+        self.gates.iter().map(Gate::word).chain(self.obeyed.into_iter().flatten()).chain(sums.iter().copied())
     }
 
     /// Requires a condition of the call. A reason carries the numbers that matter.
@@ -240,6 +302,7 @@ impl<O: Operation> Kernel<O> {
             && match &self.body {
                 Body::Function(_) => true,
                 Body::Foreign(kernel, functions) => (functions.check)(kernel, call).is_ok(),
+                Body::Dynamic(kernel) => kernel.check(call).is_ok(),
             }
     }
 
@@ -251,6 +314,7 @@ impl<O: Operation> Kernel<O> {
         match &self.body {
             Body::Function(_) => Ok(()),
             Body::Foreign(kernel, functions) => (functions.check)(kernel, call),
+            Body::Dynamic(kernel) => kernel.check(call),
         }
     }
 
@@ -260,6 +324,7 @@ impl<O: Operation> Kernel<O> {
         match &self.body {
             Body::Function(run) => run(call, numerics, args),
             Body::Foreign(kernel, functions) => (functions.run)(kernel, call, numerics, args),
+            Body::Dynamic(kernel) => kernel.run(call, numerics, args),
         }
     }
 

@@ -9,9 +9,11 @@
 //! [`Recording`] and `INTERLOCK_DISPATCH=1` show each choice with the reasons against all other kernels;
 //! [`Op::explain`] returns the choice for a call without running it.
 //!
-//! A [`ForeignKernel`] is a kernel of another library, with C functions.
+//! A [`ForeignKernel`] is a kernel of another library, with C functions. A [`DynKernel`] has a state of its own and can be
+//! removed.
 
 mod autotuner;
+mod dyn_kernel;
 mod foreign;
 mod foreign_abi;
 mod gate;
@@ -22,6 +24,7 @@ mod operation;
 mod record;
 
 pub use autotuner::{Autotuner, Tuned};
+pub use dyn_kernel::DynKernel;
 pub use foreign::{ForeignArgs, ForeignKernel, ForeignTensor};
 pub use foreign_abi::{ForeignCall, ForeignFn, ForeignGate, ForeignKernelDescriptor, ForeignNumerics};
 pub use gate::Gate;

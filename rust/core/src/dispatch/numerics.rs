@@ -7,7 +7,7 @@ use crate::flags::flags::{
 use crate::flags::{FlagWord, Node, Precision};
 
 named_enum! {
-    /// The type to which a kernel rounds its float32 inputs before it multiplies them.
+    /// The numbers by which a kernel replaces its float32 inputs before it multiplies them.
     ///
     /// ```
     /// use interlock_core::dispatch::Rounding;
@@ -24,6 +24,9 @@ named_enum! {
         Tf32 => "tf32",
         /// bfloat16: 7 explicit bits of mantissa, ties to even.
         Bf16 => "bf16",
+        /// Three bfloat16 numbers that add up to the input: a product of two inputs is the sum of nine. Together they
+        /// have the 24 bits of a float32, so that only numbers below 2 ** -110 lose bits.
+        Bfx9 => "bfx9",
     }
 }
 
@@ -42,11 +45,31 @@ impl Rounding {
         let rounded = match self {
             Rounding::None => return number,
             _ if !number.is_finite() => return number,
+            Rounding::Bfx9 => {
+                let [high, middle, low] = Self::bfx9_parts(number);
+                return high + (middle + low);
+            }
             // The sign is a separate bit, so an addition to the magnitude rounds away from zero.
             Rounding::Tf32 => bits.wrapping_add(TF32 / 2 + 1) & !TF32,
             Rounding::Bf16 => bits.wrapping_add(BF16 / 2 + (bits >> 16 & 1)) & !BF16,
         };
         f32::from_bits(rounded)
+    }
+
+    /// Returns the three bfloat16 parts of a number, the largest first. Each is cut off, not rounded, so that no part
+    /// overflows. The first part of an infinity or NaN is the number, and the others are 0.
+    #[inline]
+    pub fn bfx9_parts(number: f32) -> [f32; 3] {
+        /// The bits that a bfloat16 number has.
+        const KEPT: u32 = !((1 << 16) - 1);
+        let cut = |number: f32| f32::from_bits(number.to_bits() & KEPT);
+        if !number.is_finite() {
+            return [number, 0.0, 0.0];
+        }
+        let high = cut(number);
+        let rest = number - high;
+        let middle = cut(rest);
+        [high, middle, cut(rest - middle)]
     }
 }
 
@@ -148,6 +171,7 @@ impl Numerics {
         let inputs = match node.effective() {
             Precision::Tf32 => Rounding::Tf32,
             Precision::Bf16 => Rounding::Bf16,
+            Precision::Bfx9 => Rounding::Bfx9,
             Precision::None | Precision::Ieee => Rounding::None,
         };
         Numerics { inputs, sums: Sums::F32 }
@@ -180,6 +204,20 @@ mod tests {
         assert_eq!(Rounding::Bf16.round(1.0 + step * 0.75), 1.0 + step);
         assert_eq!(Rounding::Bf16.round(1.0 + step / 2.0), 1.0, "ties to even");
         assert_eq!(Rounding::Bf16.round(1.0 + step * 1.5), 1.0 + step * 2.0, "ties to even");
+    }
+
+    #[test]
+    fn bfx9_parts_are_bfloat16_numbers_that_add_up_to_the_number() {
+        let numbers =
+            [1.0, -1.0 - f32::EPSILON, f32::MAX, f32::MIN, 1.2345678e-20, 2f32.powi(-110), 0.0, -0.0];
+        for number in numbers {
+            let parts = Rounding::bfx9_parts(number);
+            assert!(parts.iter().all(|part| part.to_bits() & 0xffff == 0), "{parts:?}");
+            assert_eq!(Rounding::Bfx9.round(number).to_bits(), number.to_bits(), "{number}");
+        }
+        let tiny = f32::from_bits(1);
+        assert_eq!(Rounding::Bfx9.round(tiny), 0.0, "below the smallest bfloat16 number");
+        assert_eq!(Rounding::bfx9_parts(f32::INFINITY), [f32::INFINITY, 0.0, 0.0]);
     }
 
     #[test]

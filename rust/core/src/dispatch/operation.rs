@@ -8,7 +8,7 @@ use super::kernel::{Kernel, Stop};
 use super::kernel_list::KernelList;
 use super::record::{self, Call, Considered, Outcome, Reason};
 use crate::base::sync::RelaxedBool;
-use crate::flags::{Consumer, Flag, FlagValue, FlagWord};
+use crate::flags::{Consumer, Flag, FlagValue, FlagWord, IsActive};
 
 /// An operation whose kernel is chosen at each call.
 ///
@@ -77,8 +77,8 @@ impl Preference {
     #[inline]
     fn is_for<O: Operation>(self, (kernel, is_registered): (&Kernel<O>, bool)) -> bool {
         match self {
-            Preference::Kernel(name) => kernel.name == name,
-            Preference::Registered => is_registered,
+            Preference::Kernel(name) => kernel.has_place_of(name),
+            Preference::Registered => is_registered && !kernel.has_place(),
         }
     }
 }
@@ -199,20 +199,33 @@ impl<O: Operation> Op<O> {
     }
 
     /// Adds a kernel before those of the operation; kernels that are registered later are tried later. The condition
-    /// of the kernel limits the calls that it runs. It cannot be removed.
+    /// of the kernel limits the calls that it runs. It cannot be removed, unless it is a
+    /// [`DynKernel`](super::DynKernel).
     ///
     /// # Errors
     /// Fails if the operation has a kernel of this name. Of several threads that register a name, one succeeds.
     pub fn register(&'static self, kernel: Kernel<O>) -> crate::Result<()> {
         let (name, node, words) = (kernel.name, kernel.node, kernel.words().collect());
-        let has_name = |known: &Kernel<O>, kernel: &Kernel<O>| known.name == kernel.name;
+        let removable = kernel.removable();
+        let has_name = |known: &Kernel<O>, kernel: &Kernel<O>| known.is_listed() && known.name == kernel.name;
         if self.own.iter().any(|known| has_name(known, &kernel))
             || !self.registered.push_unless(kernel, has_name)
         {
             return Err(crate::Error::KernelName { operation: O::NAME, name });
         }
-        Consumer::announce(O::NAME, words, node.into_iter().collect());
+        let is_active = removable.map(|kernel| -> IsActive { Box::new(move || kernel.is_registered()) });
+        Consumer::announce_while(O::NAME, words, node.into_iter().collect(), is_active);
         Ok(())
+    }
+
+    /// Returns the names of the operation's own kernels.
+    pub fn own_kernels(&'static self) -> impl Iterator<Item = &'static str> {
+        self.own.iter().map(|kernel| kernel.name)
+    }
+
+    /// Returns whether the operation has a kernel of this name now.
+    pub fn has_kernel(&'static self, name: &str) -> bool {
+        self.listed().any(|kernel| kernel.name == name)
     }
 
     /// Adds the operation to the list from which `explain` names the operations that obey a flag. The first call does
@@ -227,10 +240,16 @@ impl<O: Operation> Op<O> {
         Consumer::announce(O::NAME, words, self.own.iter().filter_map(|kernel| kernel.node).collect());
     }
 
+    /// Iterates over the kernels that are registered now.
+    #[inline]
+    fn registered(&'static self) -> impl Iterator<Item = &'static Kernel<O>> + Clone {
+        self.registered.iter().filter(|kernel| kernel.is_listed())
+    }
+
     /// Iterates over the kernels: the registered ones, then those of the operation.
     #[inline]
     fn listed(&'static self) -> impl Iterator<Item = &'static Kernel<O>> {
-        self.registered.iter().chain(self.own)
+        self.registered().chain(self.own)
     }
 
     /// Returns the kernels that are tried first for a call, if there are any.
@@ -242,7 +261,7 @@ impl<O: Operation> Op<O> {
 
     /// Iterates over the kernels in the order in which they are tried.
     fn ordered(&'static self, preferred: Preferred) -> impl Iterator<Item = &'static Kernel<O>> {
-        let registered = self.registered.iter().map(|kernel| (kernel, true));
+        let registered = self.registered().map(|kernel| (kernel, true));
         let all = registered.chain(self.own.iter().map(|kernel| (kernel, false)));
         let others =
             all.clone().filter(move |&listed| !preferred.iter().flatten().any(|it| it.is_for(listed)));
@@ -450,7 +469,7 @@ impl std::error::Error for NoKernel {}
 #[cfg(test)]
 mod tests {
     use super::super::record::Recording;
-    use super::super::{Gate, Rounding};
+    use super::super::{DynKernel, Gate, Rounding};
     use super::*;
     use crate::flags::flags::{CUDA_BLAS_LIBRARY, CUDNN_BENCHMARK, CUDNN_DETERMINISTIC, CUDNN_ENABLED};
     use crate::flags::{BlasLibrary, Node, Precision, find};
@@ -485,6 +504,52 @@ mod tests {
 
     fn call(op: &'static Op<Probe>, dtype: &str) -> Result<(&'static str, Rounding), NoKernel> {
         op.call(&dtype.to_owned(), None, &())
+    }
+
+    struct Removable {
+        is_registered: RelaxedBool,
+    }
+
+    impl DynKernel<Probe> for Removable {
+        fn is_registered(&self) -> bool {
+            self.is_registered.get()
+        }
+
+        fn check(&self, call: &String) -> Result<(), Reason> {
+            if call == "float16" { Err(Reason::from("needs float32")) } else { Ok(()) }
+        }
+
+        fn run(
+            &self,
+            _: &String,
+            numerics: Numerics,
+            (): &(),
+        ) -> Result<(&'static str, Rounding), Stop<NoKernel>> {
+            Ok(("removable", numerics.inputs))
+        }
+    }
+
+    #[test]
+    fn dynamic_kernels_can_be_removed_and_have_the_place_of_another() {
+        fn preferred(_: &String) -> Preferred {
+            [Some(Preference::Registered), Some(Preference::Kernel("native")), None, None, None]
+        }
+        static OP: Op<Probe> = Op::new(&[LIBRARY, NATIVE]).order(Order::new(&CUDNN_BENCHMARK, preferred));
+        static REMOVABLE: Removable = Removable { is_registered: RelaxedBool::new(true) };
+        let order = |call: &str| -> Vec<String> {
+            OP.explain(&call.to_owned()).considered.iter().map(ToString::to_string).collect()
+        };
+        let kernel = || Kernel::dynamic("removable", &REMOVABLE).in_place_of("native");
+        OP.register(kernel()).unwrap();
+        assert!(OP.register(kernel()).is_err() && OP.has_kernel("removable"));
+        assert_eq!(order("x")[..2], ["removable: chosen", "native: behind removable"]);
+        assert_eq!(order("float16")[..2], ["removable: needs float32", "native: chosen"]);
+        assert_eq!(OP.call(&"float32".to_owned(), None, &()).unwrap().0, "removable");
+        REMOVABLE.is_registered.set(false);
+        assert!(!OP.has_kernel("removable"));
+        assert_eq!(order("x")[0], "native: chosen");
+        assert_eq!(OP.own_kernels().collect::<Vec<_>>(), ["library", "native"]);
+        OP.register(kernel()).unwrap();
     }
 
     #[test]

@@ -35,6 +35,13 @@ pub enum Reason {
         /// The required value.
         required: Value,
     },
+    /// A flag lists names, among them one of the call or of the kernel.
+    Listed {
+        /// The dotted name below `backends`.
+        name: &'static str,
+        /// The name that is listed.
+        item: &'static str,
+    },
     /// A vendor library is absent.
     LibraryNotFound {
         /// The library, as its vendor spells it.
@@ -59,6 +66,7 @@ impl From<String> for Reason {
 crate::messages! { Reason {
     Reason::Flag { name, value: Value::Bool(value), .. } => "{} is {}", qualified(name), Value::Bool(*value);
     Reason::Flag { name, value, required } => "{} is {}, not {}", qualified(name), quoted(value), quoted(required);
+    Reason::Listed { name, item } => "{} has '{item}'", qualified(name);
     Reason::LibraryNotFound { library } => "{library} not found";
     Reason::Condition(text) => "{text}";
 } }

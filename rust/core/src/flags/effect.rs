@@ -102,6 +102,8 @@ effects! {
     CUDA_LINEAR_ALGEBRA = "decompositions and solvers on cuda", [CUSOLVER];
     MIOPEN_CONVOLUTIONS = "convolutions on ROCm", registered_kernels;
     ATTENTION_LAYERS = "layers of multi-head attention", [];
+    GROUPED_PRODUCTS = "grouped matrix products on cuda", registered_kernels;
+    PYTHON_KERNELS = "operations with kernels that are registered from Python", registered_kernels;
     NNPACK_CONVOLUTIONS = "convolutions on cpu", registered_kernels;
     ONEDNN_ON_XPU = "matrix products and convolutions on xpu", registered_kernels;
     CPU_OPERATIONS = "operations on cpu", [];

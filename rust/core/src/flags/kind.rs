@@ -59,6 +59,9 @@ const UNSPECIFIED: u64 = 2;
 /// The payload of None for a flag of the kind `Optional`. No other kind uses it.
 pub(super) const NONE_PAYLOAD: u64 = (1 << 62) - 1;
 
+/// The payload of the empty text, which is the default of interlock's own flags of texts.
+pub(super) const EMPTY_TEXT: u64 = NONE_PAYLOAD - 1;
+
 /// The offset between an integer and its payload, so that negative integers have one.
 const INTEGER_SHIFT: i64 = 1 << 60;
 
@@ -69,7 +72,15 @@ static TEXTS: Interned<String> = Interned::new();
 
 /// Returns the payload of a text, which is stored until the process exits; `None` if the text is too long.
 pub(super) fn payload_of_text(text: &str) -> Option<u64> {
-    (text.len() <= MAX_TEXT_BYTES).then(|| TEXTS.intern(text).0)
+    match text.len() {
+        0 => Some(EMPTY_TEXT),
+        length => (length <= MAX_TEXT_BYTES).then(|| TEXTS.intern(text).0),
+    }
+}
+
+/// Returns the text of a payload.
+fn text_of_payload(payload: u64) -> Option<&'static str> {
+    if payload == EMPTY_TEXT { Some("") } else { TEXTS.get(payload).map(String::as_str) }
 }
 
 impl Kind {
@@ -157,7 +168,7 @@ impl Kind {
             Kind::Integer { .. } => Value::Integer(FlagValue::decode(payload)),
             Kind::Float { .. } => Value::Float(Float::new(float::decode(payload))),
             Kind::Text { .. } => {
-                let text = TEXTS.get(payload).map(|text| Value::Text(text));
+                let text = text_of_payload(payload).map(Value::Text);
                 text.unwrap_or_assert(Value::None, "the payload of a text is its index")
             }
             Kind::Optional { .. } if payload == NONE_PAYLOAD => Value::None,
@@ -178,7 +189,7 @@ impl Kind {
             Kind::Float { min, max, .. } => {
                 payload != NONE_PAYLOAD && (min..=max).contains(&float::decode(payload))
             }
-            Kind::Text { .. } => TEXTS.get(payload).is_some(),
+            Kind::Text { .. } => text_of_payload(payload).is_some(),
             Kind::Optional { of, .. } => payload == NONE_PAYLOAD || of.is_valid_payload(payload),
         }
     }
@@ -417,6 +428,56 @@ pub trait Switch: FlagValue {}
 impl Switch for bool {}
 
 impl Switch for Option<bool> {}
+
+/// A text that lists names, with commas between them.
+///
+/// ```
+/// use interlock_core::flags::Names;
+///
+/// let names = Names::new("matmul, conv2d").unwrap();
+/// assert!(names.contains("conv2d") && !names.contains("conv"));
+/// assert!(!Names::default().contains(""));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Names(u64);
+
+impl Default for Names {
+    fn default() -> Self {
+        Names(EMPTY_TEXT)
+    }
+}
+
+impl Names {
+    /// Returns the names of a text, which is stored until the process exits; `None` if the text is too long.
+    pub fn new(text: &str) -> Option<Self> {
+        payload_of_text(text).map(Names)
+    }
+
+    /// Returns whether a name is listed.
+    #[inline]
+    pub fn contains(self, name: &str) -> bool {
+        self.0 != EMPTY_TEXT && self.text().split(',').any(|listed| listed.trim() == name)
+    }
+
+    fn text(self) -> &'static str {
+        text_of_payload(self.0).unwrap_or_assert("", "the payload of a text is its index")
+    }
+}
+
+impl FlagValue for Names {
+    fn payload(self) -> u64 {
+        self.0
+    }
+
+    #[inline]
+    fn decode(payload: u64) -> Self {
+        Names(payload)
+    }
+
+    fn display(self) -> String {
+        format!("'{}'", self.text())
+    }
+}
 
 /// A count; the kind of the flag sets its maximum.
 impl FlagValue for u64 {

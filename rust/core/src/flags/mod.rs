@@ -39,7 +39,7 @@ mod write_log;
 pub use crate::base::location::SourceLocation;
 pub use crate::base::suggest::suggest;
 pub use change::{FlagChange, FlagHook, on_change};
-pub(crate) use consumer::Consumer;
+pub(crate) use consumer::{Consumer, IsActive};
 pub use cpu::{CpuCapability, cpu_capability_problem};
 pub use effect::Effect;
 pub use enums::{
@@ -57,7 +57,7 @@ pub use flag_type::{FlagType, MAX_INTEGER};
 pub use freeze::{FreezeScope, disable_global_flags, flags_frozen};
 pub use handle::FlagHandle;
 pub(crate) use interned::Interned;
-pub use kind::{FlagValue, MAX_TEXT_BYTES, Reduction, Switch};
+pub use kind::{FlagValue, MAX_TEXT_BYTES, Names, Reduction, Switch};
 pub use matmul_precision::MatmulPrecision;
 pub use precision::{Node, Precision};
 pub use priority_order::PriorityOrder;

@@ -23,6 +23,9 @@ named_enum! {
     /// assert_eq!(Node::MkldnnConv.get(), Precision::Tf32);
     /// // cuDNN and cuBLAS have no bfloat16 mode for float32 operands.
     /// assert!(Node::CudaMatmul.set(Precision::Bf16).is_err());
+    /// // Only matrix products of NVIDIA's libraries emulate float32.
+    /// assert!(Node::CudaMatmul.set(Precision::Bfx9).is_ok());
+    /// assert!(Node::CudaConv.set(Precision::Bfx9).is_err());
     /// # Ok::<(), interlock_core::Error>(())
     /// ```
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,13 +39,15 @@ named_enum! {
         Tf32 = 3 => "tf32",
         /// bfloat16: a mantissa of 7 bits.
         Bf16 = 4 => "bf16",
+        /// Single precision, emulated by nine products of bfloat16 parts of the inputs.
+        Bfx9 = 5 => "bfx9",
     }
 }
 
 impl Precision {
     /// Returns the precision of a payload; `None` if the node is empty.
     pub(super) fn of_payload(payload: u64) -> Option<Self> {
-        debug_assert!(payload <= Precision::Bf16 as u64, "{payload} is not the payload of a node");
+        debug_assert!(payload <= Precision::Bfx9 as u64, "{payload} is not the payload of a node");
         Self::ALL.into_iter().find(|precision| *precision as u64 == payload)
     }
 }
@@ -111,7 +116,11 @@ impl Node {
     }
 
     const fn supports(self, precision: Precision) -> bool {
-        !(self.is_of_cuda() && matches!(precision, Precision::Bf16))
+        match precision {
+            Precision::None | Precision::Ieee | Precision::Tf32 => true,
+            Precision::Bf16 => !self.is_of_cuda(),
+            Precision::Bfx9 => matches!(self, Node::CudaMatmul),
+        }
     }
 
     const fn shift(self) -> u64 {
@@ -339,6 +348,18 @@ mod tests {
         let word = tree(&[(Node::Generic, Precision::Bf16)]);
         assert_eq!(Node::CudaConv.resolved_in(word).0, Precision::None);
         assert_eq!(Node::Mkldnn.resolved_in(word).0, Precision::Bf16);
+    }
+
+    #[test]
+    fn bfx9_is_a_value_of_products_on_cuda_only() {
+        for node in Node::ALL {
+            let scope = node.scope(Precision::Bfx9);
+            assert_eq!(scope.is_ok(), node == Node::CudaMatmul, "{node:?}");
+            assert_eq!(node.precision_named("bfx9").is_some(), node == Node::CudaMatmul, "{node:?}");
+        }
+        let word = tree(&[(Node::Generic, Precision::Tf32), (Node::CudaMatmul, Precision::Bfx9)]);
+        assert_eq!(Node::CudaMatmul.resolved_in(word), (Precision::Bfx9, Some(Node::CudaMatmul)));
+        assert_eq!(Node::CudaConv.resolved_in(word), (Precision::Tf32, Some(Node::Generic)));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::enums::{
 use super::env_parse::{EnvFormat, EnvVar};
 use super::flag::{Flag, FlagWord};
 use super::flag_spec::{Backing, FlagSpec, Projection};
-use super::kind::{Kind, Reduction};
+use super::kind::{EMPTY_TEXT, Kind, Names, Reduction};
 use super::priority_order::PriorityOrder;
 use super::registry;
 use crate::base::quote::{quoted, shown};
@@ -62,6 +62,9 @@ const fn bytes(default: u64) -> Kind {
     Kind::Count { default, max: 1 << 60 }
 }
 
+/// A text that lists names, and is empty by default.
+const NAMES: Kind = Kind::Text { default: EMPTY_TEXT };
+
 const fn one_of(names: &'static [&'static str]) -> Kind {
     Kind::Choice { names, aliases: &[], default: 0 }
 }
@@ -109,6 +112,9 @@ flags! {
     /// Whether float16 products may accumulate in float16 throughout.
     CUDA_MATMUL_FP16_ACCUMULATION: bool = on_or_off(false),
         "cuda.matmul.allow_fp16_accumulation", Whole, CUBLAS_PRODUCTS;
+    /// Whether grouped products prefer cuBLASLt to the kernels of the runtime.
+    CUDA_MATMUL_PREFER_CUBLASLT_GROUPED_GEMM: bool = on_or_off(false),
+        "cuda.matmul.prefer_cublaslt_grouped_gemm", Whole, GROUPED_PRODUCTS;
     /// Whether scaled-dot-product attention may run on the flash kernel.
     CUDA_FLASH_SDP: bool = on_or_off(true), "cuda.flash_sdp", Whole, CUDA_ATTENTION;
     /// Whether scaled-dot-product attention may run on the memory-efficient kernel.
@@ -163,13 +169,35 @@ flags! {
     OPT_EINSUM_ENABLED: bool = on_or_off(true), "opt_einsum.enabled", Whole, EINSUM;
     /// The strategy that searches the contraction order of an einsum.
     OPT_EINSUM_STRATEGY: EinsumStrategy = one_of(EinsumStrategy::NAMES), "opt_einsum.strategy", Whole, EINSUM;
+    /// Whether operations may run on kernels that are registered from Python for CuTe DSL.
+    PYTHON_NATIVE_CUTEDSL_ENABLED: bool = on_or_off(true),
+        "python_native.cutedsl.enabled", Whole, PYTHON_KERNELS;
+    /// Whether operations may run on kernels that are registered from Python for FlyDSL.
+    PYTHON_NATIVE_FLYDSL_ENABLED: bool = on_or_off(true),
+        "python_native.flydsl.enabled", Whole, PYTHON_KERNELS;
+    /// Whether operations may run on kernels that are registered from Python for Helion.
+    PYTHON_NATIVE_HELION_ENABLED: bool = on_or_off(true),
+        "python_native.helion.enabled", Whole, PYTHON_KERNELS;
+    /// Whether operations may run on kernels that are registered from Python and written in no other language.
+    PYTHON_NATIVE_PYTHON_ENABLED: bool = on_or_off(true),
+        "python_native.python.enabled", Whole, PYTHON_KERNELS;
+    /// Whether operations may run on kernels that are registered from Python for Triton.
+    PYTHON_NATIVE_TRITON_ENABLED: bool = on_or_off(true),
+        "python_native.triton.enabled", Whole, PYTHON_KERNELS;
+    /// The operations that run no kernel that is registered from Python: names with commas between.
+    PYTHON_NATIVE_DISABLED_OPERATIONS: Names = NAMES,
+        "python_native.disabled_operations", Whole, PYTHON_KERNELS;
+    /// The dispatch keys under which operations run no kernel that is registered from Python, such as `CPU` or `CUDA`:
+    /// names with commas between.
+    PYTHON_NATIVE_DISABLED_DISPATCH_KEYS: Names = NAMES,
+        "python_native.disabled_dispatch_keys", Whole, PYTHON_KERNELS;
     /// The engine of quantized operations, one of `supported_engines`.
     QUANTIZED_ENGINE: QuantizedEngine = one_of(QuantizedEngine::NAMES),
         "quantized.engine", Whole, QUANTIZED_OPERATIONS;
 }
 
 /// The modules below `backends`, also those without flags of their own; `""` is `backends` itself.
-pub static MODULES: [&str; 17] = [
+pub static MODULES: [&str; 18] = [
     "",
     "cpu",
     "cuda",
@@ -185,6 +213,7 @@ pub static MODULES: [&str; 17] = [
     "nnpack",
     "openmp",
     "opt_einsum",
+    "python_native",
     "quantized",
     "xnnpack",
 ];

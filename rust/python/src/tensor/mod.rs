@@ -54,9 +54,11 @@ mod parts;
 mod pickling;
 mod products;
 mod program;
+mod python_kernel;
 mod random;
 mod rearrange;
 mod reduce;
+mod register_kernel;
 mod resizing;
 mod return_types;
 mod saved_tensors_hooks;
@@ -79,6 +81,7 @@ use crate::dispatch::explain::{self, Explained};
 use crate::errors::IntoPyResult;
 use crate::scope_debug;
 use crate::submodule::submodule;
+pub(crate) use register_kernel::forget as forget_kernels;
 pub(crate) use saved_tensors_hooks::traverse_hooks;
 
 /// Operations on at least this many elements detach from the interpreter, so that other Python threads can run.
@@ -104,6 +107,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     gradients::install_pass_threads();
     op_warnings::install();
     explain::set_operations(EXPLAINED);
+    register_kernel::register(parent)?;
     let module = submodule(parent, "tensor")?;
     module.add_class::<Tensor>()?;
     module.add_class::<node::Node>()?;

@@ -13,6 +13,7 @@ use interlock::dispatch::{Gate, Kernel, Op, Operation, Order, Preference, Prefer
 use super::attention::OP;
 use super::attention_math::run_math;
 use super::attention_tiled::{run_cudnn, run_efficient, run_flash};
+use crate::shape::broadcast;
 use crate::{DType, Error, Tensor};
 
 /// Scaled-dot-product attention. [`ATTENTION`] has its kernels.
@@ -112,6 +113,24 @@ impl AttentionCall {
     /// Returns whether several heads of queries may share one head of keys and values.
     pub fn enable_gqa(&self) -> bool {
         self.enable_gqa
+    }
+
+    /// Returns the shape of the result: the batch of all operands, the queries and the size of a value.
+    ///
+    /// # Errors
+    /// Returns a reason if the batches cannot be broadcast.
+    pub fn output_shape(&self) -> Result<Vec<usize>, Reason> {
+        let refused = |_| Reason::from("needs batches that can be broadcast");
+        let [[batch_q @ .., rows, _], key, [batch_v @ .., _, depth]] = self.shapes() else {
+            return Err(Reason::from("needs at least 2 dimensions"));
+        };
+        if self.enable_gqa {
+            return Ok([batch_q, &[*rows, *depth]].concat());
+        }
+        let batch_k = key.split_at(key.len().saturating_sub(2)).0;
+        let batch = broadcast(OP, batch_q, batch_k).map_err(refused)?;
+        let batch = broadcast(OP, &batch, batch_v).map_err(refused)?;
+        Ok([batch.as_slice(), &[*rows, *depth]].concat())
     }
 
     fn is_on_cpu(&self) -> bool {

@@ -240,6 +240,7 @@ fn run(_: &MatmulCall, numerics: Numerics, args: &MatmulArgs<'_>) -> Result<Tens
             let batch = batch(args.a, args.b, args.batch);
             kernel::matmul::<f16>(args.shape, args.a, args.b, batch)?
         }
+        Sums::F32 if numerics.inputs == Rounding::Bfx9 => multiply_parts(args)?,
         sums => {
             let (a, b) = (loaded(args.a, numerics.inputs)?, loaded(args.b, numerics.inputs)?);
             let batch = batch(&a, &b, args.batch);
@@ -259,6 +260,30 @@ fn run(_: &MatmulCall, numerics: Numerics, args: &MatmulArgs<'_>) -> Result<Tens
         }
     };
     Ok(kernel::cast(&out, args.dtype)?)
+}
+
+/// Multiplies the bfloat16 parts of the operands, and adds the nine products in float32, the smallest first.
+fn multiply_parts(args: &MatmulArgs<'_>) -> Result<Tensor> {
+    /// Replaces an infinity or NaN, which the product of the first parts has: its products with 0 would be NaN.
+    const fn finite(number: f32) -> f32 {
+        if number.is_finite() { number } else { 0.0 }
+    }
+    let parts = |tensor: &Tensor| -> Result<[Tensor; 4]> {
+        let part = |choose: fn(f32) -> f32| mapped(tensor, choose);
+        let high = part(|number| Rounding::bfx9_parts(number)[0])?;
+        let middle = part(|number| Rounding::bfx9_parts(number)[1])?;
+        let low = part(|number| Rounding::bfx9_parts(number)[2])?;
+        let finite = part(|number| finite(Rounding::bfx9_parts(number)[0]))?;
+        Ok([high, finite, middle, low])
+    };
+    let ([a_high, a1, a2, a3], [b_high, b1, b2, b3]) = (parts(args.a)?, parts(args.b)?);
+    let product = |a: &Tensor, b: &Tensor| multiply(a, b, batch(a, b, args.batch), args.shape);
+    let mut sum = product(&a3, &b3)?;
+    let larger = [(&a3, &b2), (&a2, &b3), (&a3, &b1), (&a2, &b2), (&a1, &b3), (&a2, &b1), (&a1, &b2)];
+    for (a, b) in larger.into_iter().chain([(&a_high, &b_high)]) {
+        sum = sum.add(&product(a, b)?)?;
+    }
+    Ok(sum)
 }
 
 /// Returns the pairs of matrices of two operands.
@@ -296,21 +321,28 @@ pub(super) fn loaded(tensor: &Tensor, rounding: Rounding) -> Result<Cow<'_, Tens
     if rounding == Rounding::None && !is_stored {
         return Ok(Cow::Borrowed(tensor));
     }
-    // An element that a stride of 0 repeats is converted once.
+    if is_stored {
+        return once_each(tensor, |once| kernel::cast(once, tensor.dtype().compute())).map(Cow::Owned);
+    }
+    mapped(tensor, move |element| rounding.round(element)).map(Cow::Owned)
+}
+
+/// Returns a float32 operand with other elements, in memory of its own.
+fn mapped(tensor: &Tensor, change: impl Fn(f32) -> f32 + Clone + Send + Sync + 'static) -> Result<Tensor> {
+    once_each(tensor, |once| kernel::map(Matmul::NAME, once, change))
+}
+
+/// Applies a function of each element to an operand. An element that a stride of 0 repeats is converted once.
+fn once_each(tensor: &Tensor, apply: impl FnOnce(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
     let layout = tensor.layout();
     let is_repeated = |stride: &usize| *stride == 0;
     let stored = layout.shape.iter().zip(&layout.strides);
     let shape = stored.map(|(&size, stride)| if is_repeated(stride) { size.min(1) } else { size }).collect();
-    let once = tensor.alias(Layout { shape, ..layout.clone() });
-    let once = if is_stored {
-        kernel::cast(&once, tensor.dtype().compute())?
-    } else {
-        kernel::map(Matmul::NAME, &once, move |element: f32| rounding.round(element))?
-    };
+    let once = apply(&tensor.alias(Layout { shape, ..layout.clone() }))?;
     let strides = once.strides().iter().zip(&layout.strides);
     let strides = strides.map(|(&own, stride)| if is_repeated(stride) { 0 } else { own }).collect();
     let expanded = Layout { shape: layout.shape.clone(), strides, offset: once.storage_offset() };
-    Ok(Cow::Owned(once.alias(expanded)))
+    Ok(once.alias(expanded))
 }
 
 #[cfg(test)]
@@ -342,6 +374,43 @@ mod tests {
         assert_eq!(product(), [1.0; 6]);
         let _enabled = MKLDNN_ENABLED.scope(false).unwrap().guard();
         assert_eq!(product(), [ODD; 6], "nodes of oneDNN count only while it is enabled");
+    }
+
+    #[test]
+    fn multiply_parts_is_as_exact_as_float32() {
+        let mut generator = fastrand::Rng::with_seed(3);
+        let mut matrix = |rows: usize, columns: usize| {
+            let elements: Vec<f32> = (0..rows * columns).map(|_| generator.f32() * 2.0 - 1.0).collect();
+            Tensor::from_slice(&elements, &[rows, columns]).unwrap()
+        };
+        let (a, b) = (matrix(16, 200), matrix(200, 16));
+        let product = |a: &Tensor, b: &Tensor| {
+            let args = MatmulArgs { a, b, batch: &[], shape: &[16, 16], dtype: DType::Float32 };
+            multiply_parts(&args).unwrap().to_vec::<f32>().unwrap()
+        };
+        let wide = |x: &Tensor| x.cast(DType::Float64).unwrap();
+        let exact = wide(&a).matmul(&wide(&b)).unwrap().to_vec::<f64>().unwrap();
+        let bound =
+            wide(&a.abs().unwrap()).matmul(&wide(&b.abs().unwrap())).unwrap().to_vec::<f64>().unwrap();
+        let got = product(&a, &b);
+        for ((got, exact), bound) in got.iter().zip(exact).zip(bound) {
+            assert!((f64::from(*got) - exact).abs() < 1e-6 * bound, "{got} {exact}");
+        }
+        let (square, eye) = (odd(&[16, 16]), eye(16));
+        assert_eq!(product(&square, &eye), [ODD; 256]);
+    }
+
+    #[test]
+    fn multiply_parts_keeps_infinities_and_loses_tiny_numbers() {
+        let column = |numbers: &[f32]| Tensor::from_slice(numbers, &[numbers.len(), 1]).unwrap();
+        let row = Tensor::from_slice(&[ODD, 0.0, -2.0], &[1, 3]).unwrap();
+        let a = column(&[f32::INFINITY, f32::from_bits(1), f32::NAN]);
+        let args = MatmulArgs { a: &a, b: &row, batch: &[], shape: &[3, 3], dtype: DType::Float32 };
+        let out = multiply_parts(&args).unwrap().to_vec::<f32>().unwrap();
+        assert_eq!((out[0], out[2]), (f32::INFINITY, f32::NEG_INFINITY));
+        assert!(out[1].is_nan(), "an infinity times 0");
+        assert_eq!([out[3], out[5]], [0.0, 0.0]);
+        assert!(out[6].is_nan());
     }
 
     #[test]

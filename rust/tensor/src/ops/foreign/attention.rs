@@ -8,7 +8,7 @@ use interlock::dispatch::{
 
 use super::super::attention_kernels::{Attention, AttentionArgs, AttentionCall, AttentionOut};
 use crate::kernel::{ForeignLaunch, foreign_tensor, result_placement};
-use crate::shape::{Layout, broadcast};
+use crate::shape::Layout;
 use crate::{Error, Tensor};
 
 /// The options of an attention, to which the `options` of a [`ForeignCall`](interlock::dispatch::ForeignCall) point.
@@ -53,7 +53,7 @@ fn check(foreign: &ForeignKernel, call: &AttentionCall) -> Result<(), Reason> {
     let tensor = |shape: &[usize]| foreign_tensor(call.device(), call.dtype(), shape);
     let mut inputs = call.shapes().map(tensor).to_vec();
     inputs.extend(call.mask().map(|(dtype, shape)| foreign_tensor(call.device(), dtype, shape)));
-    let outputs = [tensor(&shape_of_result(call)?)];
+    let outputs = [tensor(&call.output_shape()?)];
     let options = ForeignAttentionOptions::new(0.0, call.is_causal(), call.enable_gqa());
     let options = options.as_pointer();
     foreign.check(&ForeignArgs { options, ..ForeignArgs::new(&inputs, &outputs, Numerics::default()) })
@@ -77,24 +77,9 @@ fn run(
         operands: &operands,
         placement: result_placement(query, key),
         dtype: call.dtype(),
-        shapes: &[&shape_of_result(call).map_err(Stop::Refused)?],
+        shapes: &[&call.output_shape().map_err(Stop::Refused)?],
         options: options.as_pointer(),
     };
     let out = launch.run()?.pop();
     Ok(out.ok_or_else(|| Stop::Refused(Reason::from("returned no result")))?.into())
-}
-
-/// Returns the shape of the result: the batch of all operands, the queries and the size of a value.
-fn shape_of_result(call: &AttentionCall) -> Result<Vec<usize>, Reason> {
-    let refused = |_| Reason::from("needs batches that can be broadcast");
-    let [[batch_q @ .., rows, _], key, [batch_v @ .., _, depth]] = call.shapes() else {
-        return Err(Reason::from("needs at least 2 dimensions"));
-    };
-    if call.enable_gqa() {
-        return Ok([batch_q, &[*rows, *depth]].concat());
-    }
-    let batch_k = key.split_at(key.len().saturating_sub(2)).0;
-    let batch = broadcast(Attention::NAME, batch_q, batch_k).map_err(refused)?;
-    let batch = broadcast(Attention::NAME, &batch, batch_v).map_err(refused)?;
-    Ok([batch.as_slice(), &[*rows, *depth]].concat())
 }
