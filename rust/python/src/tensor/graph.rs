@@ -108,7 +108,7 @@ impl PyNodeCreationHook {
 
     /// Call the function in the current context until `__exit__`.
     fn __enter__(&self, py: Python<'_>) -> PyResult<()> {
-        scope_debug::enter(py, self.context.scope(), || self.context.enter())
+        scope_debug::enter(py, self.context.scope(), || "node_creation_hook".into(), || self.context.enter())
     }
 
     /// Remove the innermost layer of this object.
