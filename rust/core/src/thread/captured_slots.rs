@@ -51,7 +51,7 @@ impl CapturedSlots {
     /// Returns the hooks of the creation of nodes that no other slots, layer or captured state shares.
     pub(super) fn own_node_creation_hooks(&self) -> impl Iterator<Item = &Arc<dyn Any + Send + Sync>> {
         let merged = self.0.merged.get().filter(|_| Arc::strong_count(&self.0) == 1);
-        merged.into_iter().flat_map(|slots| Slots::own_node_creation_hooks(slots))
+        merged.into_iter().flat_map(Slots::own_node_creation_hooks)
     }
 
     #[cfg(test)]
