@@ -73,7 +73,7 @@ def registered_kernel_at_exit_and_in_a_fork():
     print("parent" if child else "child", (x @ x).item(), flush=True)
 
 
-def flash_attention_3():
+def flash_attention_package():
     """Activate FA3 with fakes of its package and of PyTorch, and restore interlock's kernels."""
     package, torch = ModuleType("flash_attn_interface"), ModuleType("torch")
     package.flash_attn_func = lambda *operands, **options: operands[0]

@@ -3,7 +3,7 @@
 #[cfg(feature = "tensor")]
 pub(crate) mod explain;
 #[cfg(feature = "tensor")]
-pub(crate) mod flash_attention;
+mod flash_attention;
 
 use interlock::dispatch::{self, Outcome, Rounding, Sums};
 use pyo3::prelude::*;

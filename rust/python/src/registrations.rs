@@ -14,8 +14,19 @@ struct Registered {
     all: Vec<(u64, Box<dyn Any + Send>)>,
 }
 
+/// The functions of other modules that release what they store.
+static AT_END: Mutex<Vec<fn()>> = Mutex::new(Vec::new());
+
+/// Calls a function when all functions are released, before the interpreter is finalized.
+#[cfg(feature = "tensor")]
+pub(crate) fn at_end(release: fn()) {
+    AT_END.lock().push(release);
+}
+
 /// Releases all functions.
 pub(crate) fn forget() {
+    let releases = AT_END.lock().clone();
+    releases.into_iter().for_each(|release| release());
     let all = std::mem::take(&mut REGISTERED.lock().all);
     drop(all);
 }

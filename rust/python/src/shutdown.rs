@@ -49,11 +49,6 @@ fn on_finalize(py: Python<'_>) {
     EXITING.store(true, Ordering::SeqCst);
     context::unwatch(py);
     registrations::forget();
-    #[cfg(feature = "tensor")]
-    {
-        crate::tensor::forget_kernels();
-        crate::dispatch::flash_attention::forget();
-    }
     accelerator::forget_functions(py);
     accelerator::forget_callbacks(py);
     deferred_drop::drain(py);

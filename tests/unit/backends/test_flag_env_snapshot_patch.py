@@ -67,12 +67,12 @@ def test_variable_sets_the_flag_unless_it_is_assigned(flag: Flag) -> None:
         assert warned == []
 
 
-@functools.cache
 def accepts_texts(flag: Flag) -> bool:
     """Return whether a flag accepts any text."""
     return flag.default == ""
 
 
+@functools.cache
 def read_with_text(text: str) -> Any:
     """Return all values and warnings of a process in which every variable has this text."""
     last = {flag.name: flag.legal[-1] for flag in FLAGS}

@@ -144,7 +144,7 @@ def test_implementation_without_its_package_raises(name: str) -> None:
 
 
 def test_implementation_with_its_package_is_a_kernel_of_cuda() -> None:
-    assert eval_program("dispatch.flash_attention_3") == {
+    assert eval_program("dispatch.flash_attention_package") == {
         "current": "FA3",
         "reason": "needs cuda, got cpu",
         "restored": [None, ["flash", "efficient", "math", "cudnn"]],

@@ -12,8 +12,10 @@ use crate::args::extract_str;
 use crate::deferred_drop::DeferredDrop;
 use crate::detach::call_with;
 use crate::errors::new_type_error;
+use crate::registrations::at_end;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    at_end(forget);
     module.add_function(wrap_pyfunction!(register_flash_attention_impl, module)?)?;
     module.add_function(wrap_pyfunction!(activate_flash_attention_impl, module)?)?;
     module.add_function(wrap_pyfunction!(list_flash_attention_impls, module)?)?;
@@ -38,7 +40,7 @@ struct Active {
 }
 
 /// Releases all functions and handles, before the interpreter is finalized.
-pub(crate) fn forget() {
+fn forget() {
     let (known, active) = {
         let mut all = IMPLEMENTATIONS.lock();
         (std::mem::take(&mut all.known), all.active.take())

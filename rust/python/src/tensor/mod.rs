@@ -81,7 +81,6 @@ use crate::dispatch::explain::{self, Explained};
 use crate::errors::IntoPyResult;
 use crate::scope_debug;
 use crate::submodule::submodule;
-pub(crate) use register_kernel::forget as forget_kernels;
 pub(crate) use saved_tensors_hooks::traverse_hooks;
 
 /// Operations on at least this many elements detach from the interpreter, so that other Python threads can run.

@@ -20,8 +20,10 @@ use super::python_kernel::{Functions, KernelCall, PythonKernel, PythonOperation}
 use crate::args::{extract_dict, extract_str};
 use crate::deferred_drop::DeferredDrop;
 use crate::errors::{IntoPyResult, new_exception, new_type_error};
+use crate::registrations::at_end;
 
 pub(super) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
+    at_end(forget);
     let module = parent.getattr("dispatch")?.cast_into::<PyModule>()?;
     module.add_class::<KernelCall>()?;
     module.add_class::<RegisteredKernel>()?;
@@ -59,7 +61,7 @@ struct Slot {
 static SLOTS: Mutex<Vec<Slot>> = Mutex::new(Vec::new());
 
 /// Removes all kernels, before the interpreter is finalized.
-pub(crate) fn forget() {
+fn forget() {
     let kernels: Vec<_> = SLOTS.lock().iter().map(|slot| slot.kernel).collect();
     kernels.into_iter().for_each(PythonKernel::clear);
 }
