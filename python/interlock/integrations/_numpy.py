@@ -38,7 +38,10 @@ def install(observer: Observer) -> Iterable[Setting]:
     wrap_writers(observer, rows)
     # Modules of NumPy have references of their own, which other packages import, too.
     for name, module in list(sys.modules.items()):
-        if name.startswith(("numpy.core.", "numpy._core.")) and isinstance(module, ModuleType):
+        # The scope `errstate` of NumPy 1.26 calls those of its own module, too often to be recorded.
+        if name.endswith("._ufunc_config") or not isinstance(module, ModuleType):
+            continue
+        if name.startswith(("numpy.core.", "numpy._core.")):
             for function in ("seterr", "seterrcall", "setbufsize", "set_printoptions"):
                 if function in vars(module):
                     observer.replace_copies(module, function)
@@ -171,9 +174,11 @@ def _printing(numpy: ModuleType) -> Iterator[Setting]:
     for name, default, convert, doc in rows:
         if name not in known:
             continue
-        note = "Use numpy.printoptions()" if convert is None else _SCOPE_NOTE.format("numpy.printoptions")
+        note = _SCOPE_NOTE.format("numpy.printoptions") if extent == Extent.CONTEXT else ""
+        if convert is None:
+            note = "Use numpy.printoptions()"
         if name == "legacy":
-            note = f"'1.13' also sets the sign to '-'. {note}"
+            note = f"'1.13' also sets the sign to '-'. {note}".rstrip()
         yield Setting(
             f"numpy.printoptions.{name}",
             get=partial(_get_option, numpy, name),
