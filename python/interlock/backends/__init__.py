@@ -42,6 +42,7 @@ from interlock.backends import (
     quantized,
     xnnpack,
 )
+from interlock.backends._describe import Description, describe
 from interlock.backends._flag_types import Flags
 from interlock.backends._introspection import (
     Explanation,
@@ -60,10 +61,11 @@ from interlock.backends._module import (
     _FP32Precision as _FP32Precision,
     set_flags as _set_flags,
 )
-from interlock.backends._register import Flag, check_variables, register
+from interlock.backends._register import Flag, check_variables, register, unregister
 from interlock.errors import FlagEnvironmentWarning, FlagTypeError
 
 __all__ = [
+    "Description",
     "Explanation",
     "Flag",
     "FlagChange",
@@ -80,6 +82,7 @@ __all__ = [
     "cuda",
     "cudnn",
     "cusparselt",
+    "describe",
     "disable_global_flags",
     "epoch",
     "explain",
@@ -104,6 +107,7 @@ __all__ = [
     "restore",
     "set_flags",
     "snapshot",
+    "unregister",
     "writes",
     "xnnpack",
 ]
@@ -232,7 +236,7 @@ def _warn_importer(message: str) -> None:
 for _variable, _problem in _native.environment_problems():
     _warn_importer(f"{_variable} is ignored: {_problem}")
 
-for _type in (Explanation, Flag, Flags, Level, Snapshot, SnapshotEntry, Write):
+for _type in (Description, Explanation, Flag, Flags, Level, Snapshot, SnapshotEntry, Write):
     _type.__module__ = __name__
 
 GenericModule = _native.BackendsModule
