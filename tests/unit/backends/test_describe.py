@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,9 @@ from interlock import backends, errors
 from interlock.backends import Description, Level, register
 
 pytestmark = pytest.mark.usefixtures("restored")
+
+
+NUMBERS = itertools.count()
 
 
 class Color(enum.Enum):
@@ -63,7 +67,7 @@ def test_registered_flag_is_described() -> None:
 )
 def test_types_of_registered_flags(default: Any, options: Any, type_: str, accepts: str) -> None:
     untyped: Any = register
-    flag = untyped(f"describe_test.{abs(hash(type_))}".lower(), default, doc="A flag.", **options)
+    flag = untyped(f"describe_test.flag{next(NUMBERS)}", default, doc="A flag.", **options)
     described = backends.describe(flag)
     assert described.type == type_
     assert accepts in (described.accepts or "")

@@ -585,4 +585,133 @@ mod tests {
             assert!(error.contains(reason), "{variable}: {error}");
         }
     }
+
+    fn list(default: Vec<InputValue<'static>>, item: FlagType) -> FlagType {
+        FlagType::List { default, item: Box::new(item) }
+    }
+
+    #[test]
+    fn lists_and_paths_are_stored_and_refused_by_item() {
+        let item = FlagType::Count { default: 0, maximum: 9 };
+        let one = InputValue::Integer(1);
+        let (numbers, _) =
+            register(declared("registry_list.numbers", list(vec![one.clone()], item.clone()))).unwrap();
+        assert_eq!(numbers.read(), Value::List(&[Value::Integer(1)]));
+        let given = InputValue::List(vec![InputValue::Integer(3), one]);
+        assign(&[(numbers, Some(given))], None).unwrap();
+        let stored = Value::List(&[Value::Integer(3), Value::Integer(1)]);
+        assert_eq!((numbers.read(), numbers.read().to_string().as_str()), (stored, "(3, 1)"));
+        for wrong in [InputValue::Integer(10), InputValue::Bool(true)] {
+            assert!(assign(&[(numbers, Some(InputValue::List(vec![wrong])))], None).is_err());
+        }
+        let many = vec![InputValue::Integer(0); super::super::MAX_LIST_ITEMS + 1];
+        assert!(assign(&[(numbers, Some(InputValue::List(many)))], None).is_err());
+        assert_eq!(numbers.read(), stored);
+        for nested in [list(vec![], item.clone()), optional(item)] {
+            assert!(register(declared("registry_list.nested", list(vec![], nested))).is_err());
+        }
+        let (path, _) =
+            register(declared("registry_list.path", FlagType::Path { default: "a".to_owned() })).unwrap();
+        for given in [InputValue::Path("b".into()), InputValue::Text("b".into())] {
+            assign(&[(path, Some(given))], None).unwrap();
+            assert_eq!(path.read(), Value::Path("b"));
+        }
+        for wrong in ["", "a\0"] {
+            assert!(assign(&[(path, Some(InputValue::Path(wrong.into())))], None).is_err());
+        }
+    }
+
+    #[test]
+    fn validator_refuses_writes_of_every_kind() {
+        let mut declaration = declared("registry_validator.even", FlagType::Count { default: 0, maximum: 9 });
+        declaration.validator = Some(Validator::new("is_even", |value| match value {
+            Value::Integer(number) if number % 2 != 0 => Err("it must be even".to_owned()),
+            _ => Ok(()),
+        }));
+        let (even, _) = register(declaration.clone()).unwrap();
+        let handle = even.handle::<u64>().unwrap();
+        handle.set(2).unwrap();
+        let three = || InputValue::Integer(3);
+        let errors = [
+            handle.set(3).unwrap_err(),
+            handle.scope(3).unwrap_err(),
+            assign(&[(even, Some(three()))], None).unwrap_err(),
+            FlagScope::new([(even, three())], None).unwrap_err(),
+            super::super::restore(&[("registry_validator.even", three())], None).unwrap_err(),
+        ];
+        for error in errors {
+            let text = "registry_validator.even: is_even refused 3: it must be even";
+            assert_eq!(error.to_string(), text);
+        }
+        assert_eq!((handle.get(), even.validator()), (2, Some("is_even")));
+        let flag_type = FlagType::Count { default: 1, maximum: 9 };
+        let wrong = FlagDecl { name: "registry_validator.odd".to_owned(), flag_type, ..declaration };
+        assert!(matches!(register(wrong), Err(Error::FlagRegistration { .. })));
+    }
+
+    #[test]
+    fn unregister_removes_the_flag_from_everything_but_its_handles() {
+        let name = "registry_unregister.flag";
+        let (flag, _) = register(switch(name)).unwrap();
+        let handle = flag.handle::<bool>().unwrap();
+        let scope = FlagScope::new([(flag, InputValue::Bool(true))], None).unwrap();
+        let guard = scope.guard();
+        let state = thread::ThreadState::capture();
+        drop(guard);
+        handle.set(true).unwrap();
+        unregister(name).unwrap();
+        assert!(flag.is_unregistered() && find(name).is_err() && !handle.get());
+        assert!(matches!(handle.set(true), Err(Error::UnregisteredFlag { .. })));
+        assert!(matches!(assign(&[(flag, None)], None), Err(Error::UnregisteredFlag { .. })));
+        assert!(matches!(unregister(name), Err(Error::UnknownFlag { .. })));
+        assert!(matches!(unregister("cudnn.enabled"), Err(Error::FlagUnregistration { .. })));
+        assert_eq!((state.flags(), scope.values()), (vec![], vec![]));
+        let (other, _) = register(declared(name, FlagType::Count { default: 3, maximum: 9 })).unwrap();
+        assert_eq!(state.run(|| other.read()), Value::Integer(3));
+        assert_ne!(flag.id(), other.id());
+    }
+
+    #[test]
+    fn equal_declaration_takes_the_place_of_the_flag_unless_a_scope_sets_it() {
+        let name = "registry_unregister.again";
+        let (first, _) = register(switch(name)).unwrap();
+        first.handle::<bool>().unwrap().set(true).unwrap();
+        unregister(name).unwrap();
+        let (second, _) = register(switch(name)).unwrap();
+        assert!(std::ptr::eq(first, second) && second.read() == Value::Bool(false));
+        let _guard = second.handle::<bool>().unwrap().scope(true).unwrap().guard();
+        unregister(name).unwrap();
+        let (third, _) = register(switch(name)).unwrap();
+        assert!(!std::ptr::eq(second, third));
+        assert_eq!((third.read(), third.explain().level), (Value::Bool(false), Level::Default));
+    }
+
+    #[test]
+    fn on_change_of_reports_only_changes_of_the_flag() {
+        use std::sync::{Arc, Mutex};
+
+        use super::super::{FlagChange, on_change_of};
+
+        let [(flag, _), (other, _)] =
+            ["registry_change.flag", "registry_change.other"].map(|name| register(switch(name)).unwrap());
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let noted = seen.clone();
+        let hook = on_change_of(flag, move |change| {
+            noted.lock().unwrap().push(match change {
+                FlagChange::Write { .. } => "write",
+                FlagChange::Enter { .. } => "enter",
+                FlagChange::Exit { .. } => "exit",
+            });
+        });
+        let set = |flag: &'static FlagSpec| flag.handle::<bool>().unwrap().set(true).unwrap();
+        let enter =
+            |flag: &'static FlagSpec| drop(flag.handle::<bool>().unwrap().scope(true).unwrap().guard());
+        for flag in [other, flag] {
+            set(flag);
+            enter(flag);
+        }
+        drop(hook);
+        set(flag);
+        assert_eq!(*seen.lock().unwrap(), ["write", "enter", "exit"]);
+    }
 }
