@@ -183,6 +183,10 @@ assert_type(register("reveal.list", [1, 2], doc="x", minimum=0), Flag[tuple[int,
 assert_type(register("reveal.texts", ("a",), doc="x"), Flag[tuple[str, ...]])
 assert_type(register("reveal.empty", [], type=list[int], doc="x"), Flag[tuple[int, ...]])
 assert_type(register("reveal.empty_tuple", (), type=tuple[Path, ...], doc="x"), Flag[tuple[Path, ...]])
+assert_type(
+    register("reveal.names", ["a"], type=list[Literal["a", "b"]], doc="x"),
+    Flag[tuple[Literal["a", "b"], ...]],
+)
 assert_type(register("reveal.maybe_list", None, type=list[Fruit], doc="x"), Flag[tuple[Fruit, ...] | None])
 assert_type(
     register("reveal.checked", 1, doc="x", validator=lambda value: value.bit_length() > 1, on_change=print),

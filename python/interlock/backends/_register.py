@@ -377,7 +377,23 @@ def register(
     default: list[_Item] | tuple[_Item, ...],
     *,
     doc: str,
-    type: type[list[_Item]] | type[tuple[_Item, ...]] | None = None,
+    type: None = None,
+    choices: None = None,
+    minimum: float | None = None,
+    maximum: float | None = None,
+    optional: Literal[False] = False,
+    variable: str | None = None,
+    affects: str | None = None,
+    validator: Callable[[tuple[_Item, ...]], object] | None = None,
+    on_change: Callable[[_native.FlagChange], object] | None = None,
+) -> Flag[tuple[_Item, ...]]: ...
+@overload
+def register(
+    name: str,
+    default: list[Any] | tuple[Any, ...],
+    *,
+    doc: str,
+    type: type[list[_Item]] | type[tuple[_Item, ...]],
     choices: None = None,
     minimum: float | None = None,
     maximum: float | None = None,
@@ -425,7 +441,23 @@ def register(
     default: list[_Item] | tuple[_Item, ...],
     *,
     doc: str,
-    type: type[list[_Item]] | type[tuple[_Item, ...]] | None = None,
+    type: None = None,
+    choices: None = None,
+    minimum: float | None = None,
+    maximum: float | None = None,
+    optional: Literal[True],
+    variable: str | None = None,
+    affects: str | None = None,
+    validator: Callable[[tuple[_Item, ...]], object] | None = None,
+    on_change: Callable[[_native.FlagChange], object] | None = None,
+) -> Flag[tuple[_Item, ...] | None]: ...
+@overload
+def register(
+    name: str,
+    default: list[Any] | tuple[Any, ...],
+    *,
+    doc: str,
+    type: type[list[_Item]] | type[tuple[_Item, ...]],
     choices: None = None,
     minimum: float | None = None,
     maximum: float | None = None,
@@ -520,8 +552,8 @@ def register(
             the choices of a str flag, and type checkers infer it.
         choices: The values that a str flag accepts. Without choices it accepts any str of at most 65,536
             bytes, and each assigned value stays in memory until the process ends.
-        minimum: The smallest accepted number, also of the items of a list. Default: 0 for an int flag, no limit
-            for a float flag. An int flag accepts at least -2**60.
+        minimum: The smallest accepted number, also of the items of a list. Default: 0 for an int flag, no
+            limit for a float flag. An int flag accepts at least -2**60.
         maximum: The largest accepted number. Default: 2**60 for an int flag, no limit for a float flag.
         optional: Whether the flag also accepts None. Always True if the default is None.
         variable: The environment variable that sets the flag. Default: the name in capitals, `MYLIB_VERBOSE`.
@@ -600,8 +632,8 @@ def unregister(name: str | Flag[Any]) -> None:
     """Remove a flag that `register` has added, for example at the end of a test.
 
     Its name may then be registered again, also with another type. Reading, assigning and scoping the flag
-    through its `Flag` raise `UnknownFlagError` from then on. Open scopes and captured states that set the flag
-    stay as they are, and their value of it has no effect. Freezing flags does not prevent it.
+    through its `Flag` raise `UnknownFlagError` from then on. Open scopes and captured states that set the
+    flag stay as they are, and their value of it has no effect. Freezing flags does not prevent it.
 
     Args:
         name: The dotted name of the flag, or its `Flag`.

@@ -41,11 +41,17 @@ class Option(enum.Flag):
 
 
 def new(default: Any, **options: Any) -> Flag[Any]:
-    return untyped(f"own_types.flag{next(NUMBERS)}", default, doc="A flag.", **options)
+    flag: Flag[Any] = untyped(f"own_types.flag{next(NUMBERS)}", default, doc="A flag.", **options)
+    return flag
 
 
 CASES: dict[str, tuple[Any, dict[str, Any], list[tuple[Any, Any]], list[Any]]] = {
-    "enum": (Color.AUTO, {}, [(Color.NEVER, Color.NEVER), ("AUTO", Color.AUTO)], ["automatic", "auto", 0, Mode.FAST]),
+    "enum": (
+        Color.AUTO,
+        {},
+        [(Color.NEVER, Color.NEVER), ("AUTO", Color.AUTO)],
+        ["automatic", "auto", 0, Mode.FAST],
+    ),
     "str enum": (Mode.FAST, {}, [(Mode.EXACT, Mode.EXACT), ("FAST", Mode.FAST)], ["fast", Color.AUTO]),
     "int enum": (Level.LOW, {}, [(Level.HIGH, Level.HIGH)], [1, 2, True]),
     "optional enum": (None, {"type": Color}, [(Color.AUTO, Color.AUTO), (None, None)], ["x"]),
@@ -57,13 +63,23 @@ CASES: dict[str, tuple[Any, dict[str, Any], list[tuple[Any, Any]], list[Any]]] =
     ),
     "path of text": ("a", {"type": Path}, [("~/x", Path("~/x"))], [1.5]),
     "optional path": (None, {"type": Path}, [(Path("x"), Path("x")), (None, None)], [1]),
-    "ints": ((1, 2), {}, [([3], (3,)), ((), ()), ((0,) * 1024, (0,) * 1024)], [1, [True], ["1"], [-1], (0,) * 1025]),
+    "ints": (
+        (1, 2),
+        {},
+        [([3], (3,)), ((), ()), ((0,) * 1024, (0,) * 1024)],
+        [1, [True], ["1"], [-1], (0,) * 1025],
+    ),
     "floats": ([0.5], {"maximum": 1.0}, [((1, 0.25), (1.0, 0.25))], [[2.0], [float("nan")]]),
     "bools": ([True], {}, [([False, True], (False, True))], [[1]]),
     "texts": (["a"], {}, [(["", "b,c"], ("", "b,c"))], ["abc", [1], [["a"]]]),
     "names": (["a"], {"type": list[Literal["a", "b"]]}, [(("b", "a", "b"), ("b", "a", "b"))], [["c"]]),
     "paths": ((), {"type": tuple[Path, ...]}, [([Path("x"), "y"], (Path("x"), Path("y")))], [[""], [1]]),
-    "members": ([Color.AUTO], {}, [([Color.NEVER, "AUTO"], (Color.NEVER, Color.AUTO))], [[Mode.FAST], Color.AUTO]),
+    "members": (
+        [Color.AUTO],
+        {},
+        [([Color.NEVER, "AUTO"], (Color.NEVER, Color.AUTO))],
+        [[Mode.FAST], Color.AUTO],
+    ),
     "optional ints": (None, {"type": list[int]}, [([1], (1,)), (None, None)], [[None]]),
 }
 
@@ -72,8 +88,9 @@ CASES: dict[str, tuple[Any, dict[str, Any], list[tuple[Any, Any]], list[Any]]] =
 def test_values_are_assigned_scoped_and_captured(case: Any) -> None:
     default, options, good, wrong = case
     flag = new(default, **options)
-    read = tuple(default) if isinstance(default, list) else default
-    read = Path(read) if options.get("type") is Path and read is not None else read
+    read: Any = tuple(default) if isinstance(default, list) else default
+    if options.get("type") is Path and default is not None:
+        read = Path(default)
     assert (flag.value, type(flag.value)) == (read, type(read))
     for given, expected in good:
         flag.value = given
@@ -112,7 +129,12 @@ def test_snapshots_are_restored_from_pickles_and_json(case: Any) -> None:
     [
         (Color.AUTO, {}, {"never": Color.NEVER, " NEVER ": Color.NEVER}, ["automatic", ""]),
         (None, {"type": Color}, {"none": None, "auto": Color.AUTO}, ["x"]),
-        (Path("a"), {}, {" b c ": Path("b c"), "~/x": Path("/home/me/x"), "~you/x": Path("~you/x")}, ["", " "]),
+        (
+            Path("a"),
+            {},
+            {" b c ": Path("b c"), "~/x": Path("/home/me/x"), "~you/x": Path("~you/x")},
+            ["", " "],
+        ),
         ((1,), {}, {"2, 3": (2, 3), "": (), " ": ()}, ["2;3", "2,", "x", "-1"]),
         ([True], {}, {"1,false": (True, False)}, ["2"]),
         (["a"], {}, {r"b\,c, d e ,\\": ("b,c", "d e", "\\"), r"a\b": (r"a\b",), ",": ("", "")}, []),
@@ -184,7 +206,9 @@ def test_default_that_is_not_a_value_is_refused(default: Any, options: Any) -> N
 def test_changes_report_members_and_paths() -> None:
     color, paths = new(Color.AUTO), new([Path("a")])
     seen: list[Any] = []
-    with backends.on_change(lambda change: seen.append(change.new if change.values is None else change.values)):
+    with backends.on_change(
+        lambda change: seen.append(change.new if change.values is None else change.values)
+    ):
         color.value = Color.NEVER
         with backends.override({color: Color.AUTO, paths: ["b"]}):
             pass

@@ -32,7 +32,7 @@ def test_refused_value_raises_with_the_reason_and_changes_nothing() -> None:
         lambda: setattr(flag, "value", 3),
         lambda: flag.override(3),
         lambda: backends.override({flag: 3}),
-        lambda: backends.override({"cudnn.enabled": False, flag.name: 3}),  # type: ignore[call-overload]
+        lambda: backends.override({"cudnn.enabled": False}, **{flag.name: 3}),
         lambda: backends.restore([(flag.name, 3, "process"), ("cudnn.enabled", False, "process")]),
     ]
     for write in writes:
@@ -59,7 +59,7 @@ def test_validator_may_return_false_or_raise_without_a_text() -> None:
         if value:
             raise KeyError
 
-    with pytest.raises(errors.FlagValueError, match="refuse refused 1: KeyError$"):
+    with pytest.raises(errors.FlagValueError, match=r"refuse refused 1: KeyError$"):
         new(validator=refuse).value = 1
 
 
@@ -97,14 +97,14 @@ def test_validator_sees_each_value_once_and_none_never() -> None:
 
 def test_values_of_variables_and_restored_values_are_validated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VALIDATED_TEXT", "3")
-    with pytest.warns(errors.FlagEnvironmentWarning, match="VALIDATED_TEXT is ignored: .*is_even refused 3"):
+    with pytest.warns(errors.FlagEnvironmentWarning, match=r"VALIDATED_TEXT is ignored: .*is_even refused 3"):
         flag = new(variable="VALIDATED_TEXT")
     assert (flag.value, backends.explain(flag).level) == (0, "default")
     backends.restore([("validated.restored", 5, "process")])
-    with pytest.warns(errors.FlagEnvironmentWarning, match="restored is ignored: .*is_even refused 5"):
+    with pytest.warns(errors.FlagEnvironmentWarning, match=r"restored is ignored: .*is_even refused 5"):
         restored = register("validated.restored", 0, doc="A flag.", validator=is_even)
     assert restored.value == 0
-    with pytest.raises(errors.FlagRegistrationError, match="default: .*is_even refused 1: it must be even"):
+    with pytest.raises(errors.FlagRegistrationError, match=r"default: .*is_even refused 1: it must be even"):
         new(1)
 
 
