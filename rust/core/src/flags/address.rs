@@ -61,7 +61,7 @@ pub fn of_id(id: u32) -> Option<&'static FlagSpec> {
 
 #[doc(hidden)]
 impl FlagSpec {
-    /// Returns the id, which is valid until the process exits.
+    /// Returns the id, which is valid until the flag is unregistered.
     pub fn id(&'static self) -> u32 {
         let position = table::own_flag_specs()
             .chain(registry::all_flag_specs())
