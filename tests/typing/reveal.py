@@ -189,11 +189,11 @@ assert_type(
 )
 assert_type(register("reveal.maybe_list", None, type=list[Fruit], doc="x"), Flag[tuple[Fruit, ...] | None])
 assert_type(
-    register("reveal.checked", 1, doc="x", validator=lambda value: value.bit_length() > 1, on_change=print),
+    register("reveal.checked", 1, doc="x", validator=lambda value: value.bit_length() > 0, on_change=print),
     Flag[int],
 )
 assert_type(
-    register("reveal.checked_list", ["a"], doc="x", validator=lambda values: len(values) > 1),
+    register("reveal.checked_list", ["a"], doc="x", validator=lambda values: len(values) > 0),
     Flag[tuple[str, ...]],
 )
 assert_type(backends.describe(), list[backends.Description])
