@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use interlock::backends::{FlagSpec, Validator, Value};
 use interlock::base::quote::one_line;
+use interlock::base::sync::RelaxedBool;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDict, PyTuple};
@@ -14,6 +15,9 @@ use crate::pending_exception;
 
 /// For each name a tuple of the class of the enumeration, the validator and the registration; each may be None.
 static PARTS: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
+
+/// Whether a flag of an enumeration was registered: without one, reads and writes of flags look nothing up.
+static ANY_ENUMERATION: RelaxedBool = RelaxedBool::new(false);
 
 const ENUMERATION: usize = 0;
 const VALIDATOR: usize = 1;
@@ -30,7 +34,8 @@ pub(super) fn enumeration<'py>(
     py: Python<'py>,
     spec: &'static FlagSpec,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
-    if spec.is_registered() { part(py, spec.name(), ENUMERATION) } else { Ok(None) }
+    let may_have_one = ANY_ENUMERATION.get() && spec.is_registered();
+    if may_have_one { part(py, spec.name(), ENUMERATION) } else { Ok(None) }
 }
 
 /// Stores the parts of a flag.
@@ -41,6 +46,9 @@ pub(super) fn store(
     validator: Option<&Bound<'_, PyAny>>,
     registration: Option<Bound<'_, PyAny>>,
 ) -> PyResult<()> {
+    if enumeration.is_some() {
+        ANY_ENUMERATION.set(true);
+    }
     let parts = PARTS.get_or_init(py, || PyDict::new(py).unbind()).bind(py);
     parts.set_item(name, (enumeration, validator, registration))
 }
