@@ -112,7 +112,10 @@ def test_contexts_and_states_of_an_unregistered_flag_work() -> None:
     with flag.override((2,)), backends.override({"cudnn.benchmark": True}):
         context = contextvars.copy_context()
         state = capture()
+    pickled = pickle.dumps(state)
     backends.unregister(flag)
+    with pytest.raises(errors.UnknownFlagError, match=r"there is no flag unregister_test\.context"):
+        pickle.loads(pickled)
     assert context.run(lambda: backends.cudnn.benchmark)
     assert state.run(lambda: backends.cudnn.benchmark)
     assert pickle.loads(pickle.dumps(state)).run(lambda: backends.cudnn.benchmark)
