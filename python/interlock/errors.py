@@ -71,14 +71,15 @@ class FlagTypeError(InterlockError, TypeError, RuntimeError):
 class FlagValueError(InterlockError, ValueError, RuntimeError):
     """A value that the flag does not accept was assigned to it.
 
-    Assign one of the values that the message lists.
+    Assign one of the values that the message lists, or one that the validator that it names does not refuse.
     """
 
 
 class FlagRegistrationError(InterlockError, ValueError):
     """`backends.register` cannot register a flag: its name, default or variable is invalid or taken.
 
-    Correct the declaration as the message states, or use the name of another library.
+    Correct the declaration as the message states, or use the name of another library. `backends.unregister`
+    raises it for a flag of interlock, which cannot be unregistered.
     """
 
 
@@ -93,7 +94,8 @@ class FlagsFrozenError(InterlockError, RuntimeError):
 class UnknownFlagError(InterlockError, AttributeError):
     """No flag has this name.
 
-    Use the name that the message suggests; `python -m interlock flags` lists all flags.
+    Use the name that the message suggests; `python -m interlock flags` lists all flags. A flag that was
+    unregistered must be registered again.
     """
 
 

@@ -71,6 +71,10 @@ backends.override({"must_fail.verbose": True})  # error: dict-item
 color = backends.register("must_fail.color", "a", type=Literal["a", "b"], doc="x")
 color.value = "c"  # error: assignment
 backends.register("must_fail.nothing", None, doc="x")  # error: call-overload
+sizes = backends.register("must_fail.sizes", [1], doc="x", validator=lambda values: len(values) < 3)
+sizes.value = ("a",)  # error: assignment
+backends.register("must_fail.checked", 1, doc="x", validator=str.upper)  # error: arg-type
+backends.register("must_fail.changes", 1, doc="x", on_change=lambda: None)  # error: arg-type
 backends.register("must_fail.text", "a", doc="x", maximum=3)  # error: call-overload
 interlock.set_deterministic_debug_mode("quiet")  # error: arg-type
 cudnn.set_flags(_fp32_precision="half")  # error: arg-type

@@ -28,6 +28,7 @@ _COMMON_OPTIONS = ("--json", "--color", "--help")
 _FLAG_OPTIONS = ("--import",)
 """Options that only the report and the commands that show flags accept."""
 _MEMORY_OPTIONS = ("--html",)
+_TABLE_OPTIONS = ("--markdown",)
 _WITHOUT_FLAGS = ("accelerators", "memory")
 _OPTIONS_WITH_VALUE = ("--color", "--html", "--import")
 _REPORT_OPTIONS = ("--load", "--version")
@@ -43,6 +44,8 @@ class Arguments:
     """The modules to import before the report is made; they may register flags."""
     load: bool
     json: bool
+    markdown: bool
+    """Whether to print a table in Markdown."""
     html: str | None
     """The file for the page of a memory snapshot."""
     color: Color
@@ -80,6 +83,8 @@ def parse(command_line: Sequence[str]) -> Arguments | str:
         raise UsageError(f'{command or "report"}: unexpected argument "{argument}"')
     if getattr(parsed, "version", False):
         return f"interlock {interlock.__version__}\n"
+    if getattr(parsed, "markdown", False) and parsed.json:
+        raise UsageError("flags: --markdown must not be given with --json")
     names = getattr(parsed, "names", [])
     return Arguments(
         command=command,
@@ -87,6 +92,7 @@ def parse(command_line: Sequence[str]) -> Arguments | str:
         imports=tuple(getattr(parsed, "imports", None) or ()),
         load=getattr(parsed, "load", False),
         json=parsed.json,
+        markdown=getattr(parsed, "markdown", False),
         html=getattr(parsed, "html", None),
         color=Color(parsed.color),
     )
@@ -107,6 +113,8 @@ def _options(command: str | None) -> tuple[str, ...]:
         options += _FLAG_OPTIONS
     if command == "memory":
         options += _MEMORY_OPTIONS
+    if command == "flags":
+        options += _TABLE_OPTIONS
     return options if command else (*options, *_REPORT_OPTIONS)
 
 
@@ -153,6 +161,11 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
             metavar="NAME",
             nargs="*",
             help="a flag (cudnn.enabled) or a module (cudnn)",
+        )
+        parser.add_argument(
+            "--markdown",
+            action="store_true",
+            help="print a table in Markdown for the documentation of a library, without values",
         )
     if command == "explain":
         parser.add_argument("names", metavar="NAME", help="a flag, such as cudnn.enabled")

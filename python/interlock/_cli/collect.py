@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import os
 import platform
 import sys
@@ -236,13 +237,17 @@ class ExplainedFlag(Flag):
     """A description of the values that may be assigned; None if the flag is read-only."""
     variables: tuple[str, ...]
     """The variables that set the flag, and those of the node from which it inherits."""
+    variables_read: str | None
+    """When the variables are read, each once; None if there are none."""
+    validator: str | None
+    """The function that checks the values of a registered flag."""
     documentation: str
     is_registered: bool
     """Whether another library registered the flag; False for a flag of interlock."""
 
 
-def flags(names: Iterable[str] = ()) -> tuple[Flag, ...]:
-    """Return the values of flags, grouped by module.
+def flags(names: Iterable[str] = ()) -> tuple[ExplainedFlag, ...]:
+    """Return flags with their values, grouped by module.
 
     Args:
         names: Names of flags and of modules, with or without the prefix ``backends.``; none means all flags.
@@ -258,7 +263,7 @@ def flags(names: Iterable[str] = ()) -> tuple[Flag, ...]:
             suggestion = closest_match(name, detail_commands())
             raise _unknown(f'unknown flag or module "{name}"', name, suggestion)
     selected = (flag for flag in declared if not wanted or any(_matches(flag, name) for name in wanted))
-    return tuple(_flag(declared[flag]) for flag in selected)
+    return tuple(_explained(declared[flag]) for flag in selected)
 
 
 def _unknown(message: str, name: str, suggestion: str | None) -> UnknownNameError:
@@ -290,17 +295,23 @@ def explain(name: str) -> ExplainedFlag:
             )
         suggestion = closest_match(name, known)
         raise _unknown(f'unknown flag "{name}"', name, suggestion and known[suggestion])
-    found = backends.explain(name)
-    inherited = found.inherited_from and _rows()[found.inherited_from]
+    return _explained(row)
+
+
+def _explained(row: _native.Flag) -> ExplainedFlag:
+    found = backends.describe(row["name"])
+    inherited = backends.describe(found.inherited_from) if found.inherited_from else None
     return ExplainedFlag(
         **vars(_flag(row)),
         affects=found.affects,
         inherited_from=found.inherited_from,
-        type=row["reads"],
-        accepts=row["allowed"],
-        variables=tuple(row["variables"] + (inherited["variables"] if inherited else [])),
-        documentation=" ".join(row["doc"].split()),
-        is_registered=all(own["name"] != name for own in _native.table()),
+        type=found.type,
+        accepts=found.accepts,
+        variables=found.variables + (inherited.variables if inherited else ()),
+        variables_read=found.variables_read,
+        validator=found.validator,
+        documentation=found.documentation,
+        is_registered=found.is_registered,
     )
 
 
@@ -338,13 +349,22 @@ def _flag(row: _native.Flag) -> Flag:
     found = backends.explain(row["name"])
     return Flag(
         name=found.name,
-        value=found.value,
+        value=_plain(found.value),
         level=str(found.level),
         set_by=found.set_by,
-        effective=found.effective,
+        effective=_plain(found.effective),
         overridden_by=found.overridden_by,
-        default=row["default"],
+        default=_plain(row["default"]),
     )
+
+
+def _plain(value: object) -> object:
+    """Return a value as the environment and JSON name it: the names of members and the texts of paths."""
+    if isinstance(value, enum.Enum):
+        return value.name
+    if isinstance(value, tuple):
+        return tuple(map(_plain, value))
+    return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
 def _matches(flag: str, name: str) -> bool:
@@ -415,6 +435,6 @@ def report(*, load: bool) -> Report:
         accelerators=accelerators(with_memory=False),
         libraries=found,
         openmp=runtimes(),
-        flags=tuple(flag for flag in flags() if flag.differs),
+        flags=tuple(flag for flag in map(_flag, _rows().values()) if flag.differs),
         environment=environment(),
     )

@@ -14,6 +14,7 @@ from interlock._cli import collect, render
 from interlock._cli.args import PROGRAM, Arguments, parse
 from interlock._cli.collect import UsageError
 from interlock._cli.json_output import document
+from interlock._cli.markdown import markdown
 from interlock._cli.memory import snapshot_file
 from interlock._cli.memory.page import page
 from interlock._cli.memory.snapshot_file import SnapshotError
@@ -94,6 +95,8 @@ def _text(arguments: Arguments) -> str:
     match arguments.command:
         case "flags":
             table = collect.flags(arguments.names)
+            if arguments.markdown:
+                return markdown(table)
             return document(flags=table) if arguments.json else _format(render.flags(table), arguments)
         case "explain":
             flag = collect.explain(arguments.names[0])

@@ -50,7 +50,9 @@ def explain(flag: ExplainedFlag) -> tuple[Section, ...]:
             ("type", Cell(flag.type)),
             ("accepts", Cell("nothing: the flag is read-only" if flag.accepts is None else flag.accepts)),
             ("default", Cell(repr(flag.default))),
+            *((("validator", _no_wrap(flag.validator)),) if flag.validator else ()),
             ("variables", Cell(", ".join(flag.variables)) if flag.variables else MISSING),
+            ("variables read", Cell(f"once, {flag.variables_read}") if flag.variables_read else MISSING),
         )
     )
     name = flag.name if flag.is_registered else f"backends.{flag.name}"

@@ -43,6 +43,7 @@ from interlock.backends import (
     quantized,
     xnnpack,
 )
+from interlock.backends._describe import Description, describe
 from interlock.backends._flag_types import Flags
 from interlock.backends._introspection import (
     Explanation,
@@ -61,10 +62,11 @@ from interlock.backends._module import (
     _FP32Precision as _FP32Precision,
     set_flags as _set_flags,
 )
-from interlock.backends._register import Flag, check_variables, register
+from interlock.backends._register import Flag, check_variables, register, unregister
 from interlock.errors import FlagEnvironmentWarning, FlagTypeError
 
 __all__ = [
+    "Description",
     "Explanation",
     "Flag",
     "FlagChange",
@@ -81,6 +83,7 @@ __all__ = [
     "cuda",
     "cudnn",
     "cusparselt",
+    "describe",
     "disable_global_flags",
     "epoch",
     "explain",
@@ -106,6 +109,7 @@ __all__ = [
     "restore",
     "set_flags",
     "snapshot",
+    "unregister",
     "writes",
     "xnnpack",
 ]
@@ -234,7 +238,7 @@ def _warn_importer(message: str) -> None:
 for _variable, _problem in _native.environment_problems():
     _warn_importer(f"{_variable} is ignored: {_problem}")
 
-for _type in (Explanation, Flag, Flags, Level, Snapshot, SnapshotEntry, Write):
+for _type in (Description, Explanation, Flag, Flags, Level, Snapshot, SnapshotEntry, Write):
     _type.__module__ = __name__
 
 GenericModule = _native.BackendsModule

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import enum
 import warnings
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, get_args, get_origin, overload
+from collections.abc import Callable, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
 from interlock._core import backends as _native
 from interlock._quote import quoted
+from interlock.backends._registered_type import flag_type_of
 from interlock.errors import FlagEnvironmentWarning, FlagTypeError
 
 if TYPE_CHECKING:
@@ -15,6 +19,8 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 _Text = TypeVar("_Text", bound=str)
+_Member = TypeVar("_Member", bound=enum.Enum)
+_Item = TypeVar("_Item", bound=float | str | PathLike[str] | enum.Enum)
 _Plain = TypeVar("_Plain", bool, int, float, str)
 
 
@@ -64,6 +70,38 @@ class Flag(_native.FlagHandle, Generic[_T]):
 @overload
 def register(
     name: str,
+    default: _Member,
+    *,
+    doc: str,
+    type: type[_Member] | None = None,
+    choices: None = None,
+    minimum: None = None,
+    maximum: None = None,
+    optional: Literal[False] = False,
+    variable: str | None = None,
+    affects: str | None = None,
+    validator: Callable[[_Member], object] | None = None,
+    on_change: Callable[[_native.FlagChange], object] | None = None,
+) -> Flag[_Member]: ...
+@overload
+def register(
+    name: str,
+    default: _Member,
+    *,
+    doc: str,
+    type: type[_Member] | None = None,
+    choices: None = None,
+    minimum: None = None,
+    maximum: None = None,
+    optional: Literal[True],
+    variable: str | None = None,
+    affects: str | None = None,
+    validator: Callable[[_Member], object] | None = None,
+    on_change: Callable[[_native.FlagChange], object] | None = None,
+) -> Flag[_Member | None]: ...
+@overload
+def register(
+    name: str,
     default: bool,
     *,
     doc: str,
@@ -74,6 +112,8 @@ def register(
     optional: Literal[False] = False,
     variable: str | None = None,
     affects: str | None = None,
+    validator: Callable[[bool], object] | None = None,
+    on_change: Callable[[_native.FlagChange], object] | None = None,
 ) -> Flag[bool]: ...
 @overload
 def register(
@@ -88,6 +128,8 @@ def register(
     optional: Literal[False] = False,
     variable: str | None = None,
     affects: str | None = None,
+    validator: Callable[[int], object] | None = None,
+    on_change: Callable[[_native.FlagChange], object] | None = None,
 ) -> Flag[int]: ...
 @overload
 def register(
@@ -102,6 +144,8 @@ def register(
     optional: Literal[False] = False,
     variable: str | None = None,
     affects: str | None = None,
+    validator: Callable[[float], object] | None = None,
+    on_change: Callable[[_native.FlagChange], object] | None = None,
 ) -> Flag[float]: ...
 @overload
 def register(
@@ -116,6 +160,8 @@ def register(
     optional: Literal[False] = False,
     variable: str | None = None,
     affects: str | None = None,
+    validator: Callable[[str], object] | None = None,
+    on_change: Callable[[_native.FlagChange], object] | None = None,
 ) -> Flag[str]: ...
 @overload
 def register(
@@ -130,6 +176,8 @@ def register(
     optional: Literal[True],
     variable: str | None = None,
     affects: str | None = None,
+    validator: Callable[[bool], object] | None = None,
+    on_change: Callable[[_native.FlagChange], object] | None = None,
 ) -> Flag[bool | None]: ...
 @overload
 def register(
@@ -144,6 +192,8 @@ def register(
     optional: Literal[True],
     variable: str | None = None,
     affects: str | None = None,
+    validator: Callable[[int], object] | None = None,
+    on_change: Callable[[_native.FlagChange], object] | None = None,
 ) -> Flag[int | None]: ...
 @overload
 def register(
@@ -158,6 +208,8 @@ def register(
     optional: Literal[True],
     variable: str | None = None,
     affects: str | None = None,
+    validator: Callable[[float], object] | None = None,
+    on_change: Callable[[_native.FlagChange], object] | None = None,
 ) -> Flag[float | None]: ...
 @overload
 def register(
@@ -172,7 +224,41 @@ def register(
     optional: Literal[True],
     variable: str | None = None,
     affects: str | None = None,
+    validator: Callable[[str], object] | None = None,
+    on_change: Callable[[_native.FlagChange], object] | None = None,
 ) -> Flag[str | None]: ...
+@overload
+def register(
+    name: str,
+    default: None,
+    *,
+    doc: str,
+    type: type[_Member],
+    choices: None = None,
+    minimum: None = None,
+    maximum: None = None,
+    optional: bool = True,
+    variable: str | None = None,
+    affects: str | None = None,
+    validator: Callable[[_Member], object] | None = None,
+    on_change: Callable[[_native.FlagChange], object] | None = None,
+) -> Flag[_Member | None]: ...
+@overload
+def register(
+    name: str,
+    default: None,
+    *,
+    doc: str,
+    type: type[Path],
+    choices: None = None,
+    minimum: None = None,
+    maximum: None = None,
+    optional: bool = True,
+    variable: str | None = None,
+    affects: str | None = None,
+    validator: Callable[[Path], object] | None = None,
+    on_change: Callable[[_native.FlagChange], object] | None = None,
+) -> Flag[Path | None]: ...
 @overload
 def register(
     name: str,
@@ -186,10 +272,28 @@ def register(
     optional: bool = True,
     variable: str | None = None,
     affects: str | None = None,
+    validator: Callable[[_Plain], object] | None = None,
+    on_change: Callable[[_native.FlagChange], object] | None = None,
 ) -> Flag[_Plain | None]: ...
 @overload
 def register(
     name: str,
+    default: None,
+    *,
+    doc: str,
+    type: type[list[_Item]] | type[tuple[_Item, ...]],
+    choices: None = None,
+    minimum: float | None = None,
+    maximum: float | None = None,
+    optional: bool = True,
+    variable: str | None = None,
+    affects: str | None = None,
+    validator: Callable[[tuple[_Item, ...]], object] | None = None,
+    on_change: Callable[[_native.FlagChange], object] | None = None,
+) -> Flag[tuple[_Item, ...] | None]: ...
+@overload
+def register(
+    name: str,
     default: _Text,
     *,
     doc: str,
@@ -200,6 +304,8 @@ def register(
     optional: Literal[False] = False,
     variable: str | None = None,
     affects: str | None = None,
+    validator: Callable[[_Text], object] | None = None,
+    on_change: Callable[[_native.FlagChange], object] | None = None,
 ) -> Flag[_Text]: ...
 @overload
 def register(
@@ -214,6 +320,8 @@ def register(
     optional: Literal[True],
     variable: str | None = None,
     affects: str | None = None,
+    validator: Callable[[_Text], object] | None = None,
+    on_change: Callable[[_native.FlagChange], object] | None = None,
 ) -> Flag[_Text | None]: ...
 @overload
 def register(
@@ -228,7 +336,137 @@ def register(
     optional: bool = True,
     variable: str | None = None,
     affects: str | None = None,
+    validator: Callable[[_Text], object] | None = None,
+    on_change: Callable[[_native.FlagChange], object] | None = None,
 ) -> Flag[_Text | None]: ...
+@overload
+def register(
+    name: str,
+    default: PathLike[str],
+    *,
+    doc: str,
+    type: type[Path] | None = None,
+    choices: None = None,
+    minimum: None = None,
+    maximum: None = None,
+    optional: Literal[False] = False,
+    variable: str | None = None,
+    affects: str | None = None,
+    validator: Callable[[Path], object] | None = None,
+    on_change: Callable[[_native.FlagChange], object] | None = None,
+) -> Flag[Path]: ...
+@overload
+def register(
+    name: str,
+    default: str,
+    *,
+    doc: str,
+    type: type[Path],
+    choices: None = None,
+    minimum: None = None,
+    maximum: None = None,
+    optional: Literal[False] = False,
+    variable: str | None = None,
+    affects: str | None = None,
+    validator: Callable[[Path], object] | None = None,
+    on_change: Callable[[_native.FlagChange], object] | None = None,
+) -> Flag[Path]: ...
+@overload
+def register(
+    name: str,
+    default: list[_Item] | tuple[_Item, ...],
+    *,
+    doc: str,
+    type: None = None,
+    choices: None = None,
+    minimum: float | None = None,
+    maximum: float | None = None,
+    optional: Literal[False] = False,
+    variable: str | None = None,
+    affects: str | None = None,
+    validator: Callable[[tuple[_Item, ...]], object] | None = None,
+    on_change: Callable[[_native.FlagChange], object] | None = None,
+) -> Flag[tuple[_Item, ...]]: ...
+@overload
+def register(
+    name: str,
+    default: list[Any] | tuple[Any, ...],
+    *,
+    doc: str,
+    type: type[list[_Item]] | type[tuple[_Item, ...]],
+    choices: None = None,
+    minimum: float | None = None,
+    maximum: float | None = None,
+    optional: Literal[False] = False,
+    variable: str | None = None,
+    affects: str | None = None,
+    validator: Callable[[tuple[_Item, ...]], object] | None = None,
+    on_change: Callable[[_native.FlagChange], object] | None = None,
+) -> Flag[tuple[_Item, ...]]: ...
+@overload
+def register(
+    name: str,
+    default: PathLike[str],
+    *,
+    doc: str,
+    type: type[Path] | None = None,
+    choices: None = None,
+    minimum: None = None,
+    maximum: None = None,
+    optional: Literal[True],
+    variable: str | None = None,
+    affects: str | None = None,
+    validator: Callable[[Path], object] | None = None,
+    on_change: Callable[[_native.FlagChange], object] | None = None,
+) -> Flag[Path | None]: ...
+@overload
+def register(
+    name: str,
+    default: str,
+    *,
+    doc: str,
+    type: type[Path],
+    choices: None = None,
+    minimum: None = None,
+    maximum: None = None,
+    optional: Literal[True],
+    variable: str | None = None,
+    affects: str | None = None,
+    validator: Callable[[Path], object] | None = None,
+    on_change: Callable[[_native.FlagChange], object] | None = None,
+) -> Flag[Path | None]: ...
+@overload
+def register(
+    name: str,
+    default: list[_Item] | tuple[_Item, ...],
+    *,
+    doc: str,
+    type: None = None,
+    choices: None = None,
+    minimum: float | None = None,
+    maximum: float | None = None,
+    optional: Literal[True],
+    variable: str | None = None,
+    affects: str | None = None,
+    validator: Callable[[tuple[_Item, ...]], object] | None = None,
+    on_change: Callable[[_native.FlagChange], object] | None = None,
+) -> Flag[tuple[_Item, ...] | None]: ...
+@overload
+def register(
+    name: str,
+    default: list[Any] | tuple[Any, ...],
+    *,
+    doc: str,
+    type: type[list[_Item]] | type[tuple[_Item, ...]],
+    choices: None = None,
+    minimum: float | None = None,
+    maximum: float | None = None,
+    optional: Literal[True],
+    variable: str | None = None,
+    affects: str | None = None,
+    validator: Callable[[tuple[_Item, ...]], object] | None = None,
+    on_change: Callable[[_native.FlagChange], object] | None = None,
+) -> Flag[tuple[_Item, ...] | None]: ...
 @overload
 def register(
     name: str,
@@ -242,6 +480,8 @@ def register(
     optional: Literal[False] = False,
     variable: str | None = None,
     affects: str | None = None,
+    validator: Callable[[_Text], object] | None = None,
+    on_change: Callable[[_native.FlagChange], object] | None = None,
 ) -> Flag[_Text]: ...
 @overload
 def register(
@@ -256,6 +496,8 @@ def register(
     optional: Literal[True],
     variable: str | None = None,
     affects: str | None = None,
+    validator: Callable[[_Text], object] | None = None,
+    on_change: Callable[[_native.FlagChange], object] | None = None,
 ) -> Flag[_Text | None]: ...
 @overload
 def register(
@@ -270,6 +512,8 @@ def register(
     optional: bool = True,
     variable: str | None = None,
     affects: str | None = None,
+    validator: Callable[[_Text], object] | None = None,
+    on_change: Callable[[_native.FlagChange], object] | None = None,
 ) -> Flag[_Text | None]: ...
 def register(
     name: str,
@@ -283,12 +527,17 @@ def register(
     optional: bool = False,
     variable: str | None = None,
     affects: str | None = None,
+    validator: Callable[[Any], object] | None = None,
+    on_change: Callable[[_native.FlagChange], object] | None = None,
 ) -> Flag[Any]:
     """Register a flag of another library, with the levels, scopes and freezing of interlock's flags.
 
     `override`, `explain`, `snapshot`, `restore` and `reset` support the flag from then on. A value that
     `restore` received before the registration is assigned now. Registering a flag again with the same name,
-    type, values, default and variable returns an equal `Flag` and ignores `doc` and `affects`.
+    type, values, default and variable returns an equal `Flag` and ignores `doc`, `affects`, `validator` and
+    `on_change`.
+
+    The environment variable is read once, by this call: a program must set it before it imports the library.
 
     A library should register its flags while it is imported. `check_variables` warns of misspelt environment
     variables.
@@ -297,17 +546,28 @@ def register(
         name: The dotted name, which begins with the name of the library: `mylib.verbose`.
         default: The default value, which also determines the type of the flag.
         doc: What the flag does, in a sentence.
-        type: The type, if it differs from that of the default: `bool`, `int`, `float` or `str` for the
-            default None, `float` for an int. `Literal["a", "b"]` gives the choices of a str flag, and type
-            checkers infer it.
+        type: The type, if it differs from that of the default: for the default None and for an empty list,
+            `float` for an int, `Path` for a str. It is `bool`, `int`, `float`, `str`, `pathlib.Path`, an
+            enumeration, or a list of one of them: `list[int]` or `tuple[int, ...]`. `Literal["a", "b"]` gives
+            the choices of a str flag, and type checkers infer it.
         choices: The values that a str flag accepts. Without choices it accepts any str of at most 65,536
             bytes, and each assigned value stays in memory until the process ends.
-        minimum: The smallest accepted number. Default: 0 for an int flag, no limit for a float flag. An int
-            flag accepts at least -2**60.
+        minimum: The smallest accepted number, also of the items of a list. Default: 0 for an int flag, no
+            limit for a float flag. An int flag accepts at least -2**60.
         maximum: The largest accepted number. Default: 2**60 for an int flag, no limit for a float flag.
         optional: Whether the flag also accepts None. Always True if the default is None.
         variable: The environment variable that sets the flag. Default: the name in capitals, `MYLIB_VERBOSE`.
         affects: A description of what the flag affects, which `explain` returns.
+        validator: Called with each value that has the type of the flag, except None, before it is stored: the
+            default, the value of the variable, and values that are assigned, restored or given to `override`.
+            It refuses the value by raising an exception or returning False. A refused value raises
+            `FlagValueError`, caused by the exception, and changes nothing; one of the environment issues
+            `FlagEnvironmentWarning`.
+        on_change: Called with a `FlagChange` after each write of the flag, and after the enter and exit of a
+            scope that sets it, until the flag is unregistered. It is called as the function of
+            `backends.on_change` is: on the thread that made the change, outside of all locks. It may read and
+            write flags, and its own writes of the flag call it again. Its exceptions are reported through
+            `sys.unraisablehook`.
 
     Returns:
         The flag, typed by its values.
@@ -337,59 +597,63 @@ def register(
     for argument, value in (("doc", doc), ("variable", variable), ("affects", affects)):
         if not isinstance(value, str) and (value is not None or argument == "doc"):
             raise FlagTypeError(f"{call}: {argument} must be a str, got {value.__class__.__name__}")
+    for argument, function in (("validator", validator), ("on_change", on_change)):
+        if function is not None and not callable(function):
+            raise FlagTypeError(f"{call}: {argument} must be callable, got {function.__class__.__name__}")
     if not isinstance(optional, bool):
         raise FlagTypeError(f"{call}: optional must be a bool, got {optional.__class__.__name__}")
-    flag_type, values = _flag_type(call, default, type, choices)
-    if flag_type in ("int", "float"):
+    flag_type = flag_type_of(call, default, type, choices)
+    values: list[Any] = list(flag_type.choices)
+    if flag_type.is_number:
         values = [minimum, maximum]
     elif minimum is not None or maximum is not None:
         raise FlagTypeError(
-            f"{call}: minimum and maximum require an int or float flag, but it is a {flag_type}"
+            f"{call}: minimum and maximum require an int or float flag, but it is a {flag_type.name}"
         )
-    is_optional = optional or default is None
-    problems = _native.register_flag(name, default, doc, flag_type, values, is_optional, variable, affects)
+    problems = _native.register_flag(
+        name,
+        flag_type.plain(default),
+        doc,
+        flag_type.name,
+        values,
+        optional or default is None,
+        variable,
+        affects,
+        flag_type.enumeration,
+        validator,
+        on_change,
+    )
     for source, problem in problems:
         warnings.warn(f"{source} is ignored: {problem}", FlagEnvironmentWarning, stacklevel=2)
     return Flag(name)
 
 
-_KINDS: dict[Any, str] = {bool: "bool", int: "int", float: "float", str: "str"}
+def unregister(name: str | Flag[Any]) -> None:
+    """Remove a flag that `register` has added, for example at the end of a test.
 
+    Its name may then be registered again, also with another type. Reading, assigning and scoping the flag
+    through its `Flag` raise `UnknownFlagError` from then on. Open scopes and captured states that set the
+    flag stay as they are, and their value of it has no effect. Freezing flags does not prevent it.
 
-def _flag_type(call: str, default: Any, type: Any, choices: Any) -> tuple[str, list[Any]]:
-    """Return the type of a flag, as the extension module names it, and its choices.
+    Args:
+        name: The dotted name of the flag, or its `Flag`.
 
-    Messages begin with `call`.
+    Raises:
+        FlagRegistrationError: It is a flag of interlock.
+        UnknownFlagError: There is no flag of this name.
+        FlagTypeError: `name` is neither a str nor a `Flag`.
+
+    Example:
+        >>> from interlock import backends
+        >>> level = backends.register("mylib.level", 1, doc="How much mylib prints.")
+        >>> backends.unregister("mylib.level")
+        >>> level.value
+        Traceback (most recent call last):
+            ...
+        interlock.errors.UnknownFlagError: mylib.level was unregistered
+
     """
-    if isinstance(choices, str):
-        raise FlagTypeError(f"{call}: choices must be a sequence of str, got a single str")
-    if get_origin(type) is Literal:
-        if choices is not None:
-            raise FlagTypeError(f"{call}: choices must not be given if type is a Literal")
-        choices = get_args(type)
-    elif choices is not None and type not in (None, str):
-        raise FlagTypeError(f"{call}: type must be str or None if choices are given")
-    if choices is not None:
-        names = list(choices)
-        wrong = next((name for name in names if not isinstance(name, str)), None)
-        if wrong is not None:
-            raise FlagTypeError(
-                f"{call}: choices must be a sequence of str, got an item of type {wrong.__class__.__name__}"
-            )
-        return "choice", names
-    if type is not None:
-        kind = next((kind for known, kind in _KINDS.items() if known is type), None)
-        if kind is None:
-            raise FlagTypeError(f"{call}: type must be bool, int, float, str or a Literal of str")
-        return kind, []
-    kind = next((kind for known, kind in _KINDS.items() if isinstance(default, known)), None)
-    if kind is None:
-        cure = "; give the type of a flag whose default is None" if default is None else ""
-        raise FlagTypeError(
-            f"{call}: default must be a bool, an int, a float or a str, "
-            f"got {default.__class__.__name__}{cure}"
-        )
-    return kind, []
+    _native.unregister_flag(name.name if isinstance(name, Flag) else name)
 
 
 def check_variables(library: str) -> None:

@@ -111,7 +111,10 @@ extern "C" {
  */
 #define INTERLOCK_VALUE_PAIR 5
 
-/** A list of names. */
+/**
+ * A list of names. A list that a flag of Python or Rust is set to is read as the texts of its items; a list of texts,
+ * names or paths is also written so.
+ */
 #define INTERLOCK_VALUE_NAMES 6
 
 /** For a write without a scope: the flag is unset, so that the environment or the default decides it. */
@@ -141,7 +144,7 @@ extern "C" {
 /** One of several names. */
 #define INTERLOCK_KIND_CHOICE 5
 
-/** Any text. */
+/** Any text, or a path. */
 #define INTERLOCK_KIND_TEXT 6
 
 /** The bits of a flag's word that contain the value; the others contain its level. */

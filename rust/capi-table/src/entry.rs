@@ -69,10 +69,14 @@ fn core_code(error: &interlock::Error) -> i32 {
     use interlock::Error;
     match error {
         Error::FlagType { .. } => INTERLOCK_ERROR_FLAG_TYPE,
-        Error::FlagValue { .. } => INTERLOCK_ERROR_FLAG_VALUE,
+        Error::FlagValue { .. } | Error::FlagRefused { .. } => INTERLOCK_ERROR_FLAG_VALUE,
         Error::FlagsFrozen { .. } => INTERLOCK_ERROR_FLAGS_FROZEN,
-        Error::FlagRegistration { .. } => INTERLOCK_ERROR_FLAG_REGISTRATION,
-        Error::UnknownFlag { .. } | Error::FlagNamespace { .. } => INTERLOCK_ERROR_UNKNOWN_FLAG,
+        Error::FlagRegistration { .. } | Error::FlagUnregistration { .. } => {
+            INTERLOCK_ERROR_FLAG_REGISTRATION
+        }
+        Error::UnknownFlag { .. } | Error::FlagNamespace { .. } | Error::UnregisteredFlag { .. } => {
+            INTERLOCK_ERROR_UNKNOWN_FLAG
+        }
         Error::ReadOnlyFlag { .. } => INTERLOCK_ERROR_READ_ONLY_FLAG,
         Error::UnknownDeviceType { .. } | Error::DeviceIndex { .. } => INTERLOCK_ERROR_DEVICE,
         Error::KernelName { .. } | Error::KernelDescriptor { .. } | Error::CarriedName { .. } => {

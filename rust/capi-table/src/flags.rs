@@ -108,6 +108,7 @@ unsafe fn declaration_from_c(declaration: &InterlockFlagDecl) -> Result<FlagDecl
             doc: text("flag_register: declaration.doc", declaration.doc)?.to_owned(),
             variable: owned("flag_register: declaration.variable", declaration.variable)?,
             affects: owned("flag_register: declaration.affects", declaration.affects)?,
+            validator: None,
         })
     }
 }

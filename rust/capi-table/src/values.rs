@@ -1,6 +1,6 @@
 //! Values of flags.
 
-use interlock::backends::internal::PlainValue;
+use interlock::backends::internal::{PlainValue, interned_text};
 use interlock::backends::{InputValue, PriorityOrder, Value};
 use interlock_capi::sys::*;
 use once_cell::race::OnceBox;
@@ -16,12 +16,19 @@ pub(crate) fn to_c(value: Value) -> InterlockValue {
         Value::Bool(on) => of(INTERLOCK_VALUE_BOOL, InterlockData { integer: i64::from(on) }),
         Value::Integer(integer) => of(INTERLOCK_VALUE_INTEGER, InterlockData { integer }),
         Value::Float(float) => of(INTERLOCK_VALUE_FLOAT, InterlockData { number: float.get() }),
-        Value::Name(name) | Value::Text(name) => {
+        Value::Name(name) | Value::Text(name) | Value::Path(name) => {
             of(INTERLOCK_VALUE_TEXT, InterlockData { text: static_text(name) })
         }
         Value::Pair(first, second) => {
             let integer = i64::from(first) | i64::from(second) << 1;
             of(INTERLOCK_VALUE_PAIR, InterlockData { integer })
+        }
+        Value::List(items) => {
+            let text = |item: &Value| match *item {
+                Value::Name(text) | Value::Text(text) | Value::Path(text) => text,
+                item => interned_text(&item.to_string()),
+            };
+            of(INTERLOCK_VALUE_NAMES, InterlockData { names: Names::of(items.iter().map(text)) })
         }
         Value::Names(names) => {
             of(INTERLOCK_VALUE_NAMES, InterlockData { names: Names::of(names.iter().copied()) })

@@ -62,6 +62,27 @@ pub enum Error {
         /// The known name that is most similar.
         suggestion: Option<String>,
     },
+    /// The validator of a flag refused a value.
+    FlagRefused {
+        /// The flag, as a program names it.
+        name: String,
+        /// The value, as a message shows it.
+        given: String,
+        /// The name of the validator.
+        validator: String,
+        /// The reason that the validator gives.
+        reason: String,
+    },
+    /// A flag was used through a handle after it was unregistered.
+    UnregisteredFlag {
+        /// The flag, as a program names it.
+        name: String,
+    },
+    /// A flag of interlock cannot be unregistered.
+    FlagUnregistration {
+        /// The dotted name of the flag.
+        name: String,
+    },
     /// A flag cannot be registered.
     FlagRegistration {
         /// The dotted name of the flag.
@@ -193,6 +214,9 @@ crate::messages! { Error {
     Error::FlagNamespace { name, flags } => "{name} is a namespace, not a flag; its flags: {}", flags.join(", ");
     Error::UnknownFlag { name, suggestion: Some(suggestion) } => "there is no flag {name}; did you mean {suggestion}?";
     Error::UnknownFlag { name, suggestion: None } => "there is no flag {name}";
+    Error::FlagRefused { name, given, validator, reason } => "{name}: {validator} refused {given}: {reason}";
+    Error::UnregisteredFlag { name } => "{name} was unregistered";
+    Error::FlagUnregistration { name } => "unregister({}): it is a flag of interlock; only flags of other libraries can be unregistered", quoted(name);
     Error::FlagRegistration { name, reason } => "register({}): {reason}", quoted(name);
     Error::KernelName { operation, name } => "register: {operation} has a kernel named {}; names must be unique", quoted(name);
     Error::KernelDescriptor { argument, given, allowed } => "register_foreign_kernel: {argument} must be {allowed}, got {given}";

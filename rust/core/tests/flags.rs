@@ -241,6 +241,8 @@ fn given(value: Value) -> InputValue<'static> {
         }
         Value::Names(names) => InputValue::Other(format!("{names:?}, which can only be read")),
         Value::None => InputValue::None,
+        Value::Path(path) => InputValue::Path(path.into()),
+        Value::List(items) => InputValue::List(items.iter().map(|item| given(*item)).collect()),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use interlock_capi::sys::*;
 use interlock_capi_table::{Hooks, RegisterKernel, set_hooks, table};
+use pyo3::exceptions::PyException;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use std::ffi::c_void;
@@ -36,8 +37,18 @@ fn detach_if_attached(work: &mut (dyn FnMut() + Send)) {
 fn raise(code: i32, text: &str) {
     // SAFETY: the contract of `error_raise`.
     let py = unsafe { Python::assume_attached() };
-    let pending = pending_exception::take_for_text(py, text);
-    pending.unwrap_or_else(|| new_exception(py, class_name(code), text.to_owned())).restore(py);
+    let exception = || new_exception(py, class_name(code), text.to_owned());
+    match pending_exception::take_for_text(py, text) {
+        // The refusal of a validator, as `CoreError::to_pyerr` raises it.
+        Some(raised) if code == INTERLOCK_ERROR_FLAG_VALUE && raised.is_instance_of::<PyException>(py) => {
+            let exception = exception();
+            exception.set_cause(py, Some(raised));
+            exception
+        }
+        Some(raised) => raised,
+        None => exception(),
+    }
+    .restore(py);
 }
 
 /// Registers a kernel of an operation of tensors, if this build has tensors.

@@ -4,7 +4,7 @@ use interlock::Error as CoreError;
 use interlock::accelerator::Error;
 use interlock::accelerator::memory::OutOfMemory;
 use interlock::base::quote;
-use pyo3::exceptions::{PyBaseException, PyMemoryError, PyRuntimeError, PyTypeError};
+use pyo3::exceptions::{PyBaseException, PyException, PyMemoryError, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 
 use crate::accelerator::Device;
@@ -14,10 +14,12 @@ use crate::pending_exception;
 fn core_class_name(error: &CoreError) -> &'static str {
     match error {
         CoreError::FlagType { .. } => "FlagTypeError",
-        CoreError::FlagValue { .. } => "FlagValueError",
+        CoreError::FlagValue { .. } | CoreError::FlagRefused { .. } => "FlagValueError",
         CoreError::FlagsFrozen { .. } => "FlagsFrozenError",
-        CoreError::FlagRegistration { .. } => "FlagRegistrationError",
-        CoreError::UnknownFlag { .. } | CoreError::FlagNamespace { .. } => "UnknownFlagError",
+        CoreError::FlagRegistration { .. } | CoreError::FlagUnregistration { .. } => "FlagRegistrationError",
+        CoreError::UnknownFlag { .. }
+        | CoreError::FlagNamespace { .. }
+        | CoreError::UnregisteredFlag { .. } => "UnknownFlagError",
         CoreError::ReadOnlyFlag { .. } => "ReadOnlyFlagError",
         CoreError::UnknownDeviceType { .. } | CoreError::DeviceIndex { .. } => "DeviceError",
         CoreError::LibraryNotFound { .. } => "LibraryNotFoundError",
@@ -62,7 +64,17 @@ impl ToPyErr for CoreError {
         if matches!(self, CoreError::ContextNotStored { .. }) {
             return PyMemoryError::new_err(self.to_string());
         }
-        new_exception(py, core_class_name(self), self.to_string())
+        let exception = new_exception(py, core_class_name(self), self.to_string());
+        if matches!(self, CoreError::FlagRefused { .. })
+            && let Some(raised) = pending_exception::take(py, &Error::Core(self.clone()))
+        {
+            // A `KeyboardInterrupt` is not a refusal of the value.
+            if !raised.is_instance_of::<PyException>(py) {
+                return raised;
+            }
+            exception.set_cause(py, Some(raised));
+        }
+        exception
     }
 }
 

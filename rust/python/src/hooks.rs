@@ -4,13 +4,13 @@
 use std::sync::Arc;
 
 use interlock::autograd::{self, Mode, ModeChange as CoreModeChange};
-use interlock::backends::{self, FlagChange as CoreFlagChange};
+use interlock::backends::{self, FlagChange as CoreFlagChange, FlagSpec};
 use interlock::state::{self, Carried, CarriedValue};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::args::extract_str;
-use crate::backends::{dict_of, object};
+use crate::backends::object_of_named;
 use crate::deferred_drop::DeferredDrop;
 use crate::detach::{attach, attach_unsynced, call_with};
 use crate::errors::{IntoPyResult, new_type_error};
@@ -88,16 +88,18 @@ impl FlagChange {
             CoreFlagChange::Write { name, old, new, level, layer } => FlagChange {
                 layer: *layer,
                 name: Some(name),
-                old: Some(object(py, *old)?.unbind()),
-                new: Some(object(py, *new)?.unbind()),
+                old: Some(object_of_named(py, name, *old)?.unbind()),
+                new: Some(object_of_named(py, name, *new)?.unbind()),
                 level: Some(level.name()),
                 ..empty("write")
             },
-            CoreFlagChange::Enter { layer, values } => FlagChange {
-                layer: Some(*layer),
-                values: Some(dict_of(py, values.clone())?.unbind()),
-                ..empty("enter")
-            },
+            CoreFlagChange::Enter { layer, values } => {
+                let set = PyDict::new(py);
+                for (name, value) in values {
+                    set.set_item(name, object_of_named(py, name, *value)?)?;
+                }
+                FlagChange { layer: Some(*layer), values: Some(set.unbind()), ..empty("enter") }
+            }
             CoreFlagChange::Exit { layer } => FlagChange { layer: Some(*layer), ..empty("exit") },
         })
     }
@@ -147,12 +149,20 @@ impl FlagChange {
 #[pyo3(signature = (callback, /))]
 fn on_flag_change(callback: &Bound<'_, PyAny>) -> PyResult<Registration> {
     let function = callable(callback, "backends.on_change: callback")?;
-    Ok(keep(backends::on_change(move |change| {
-        attach(|py| {
-            let argument = FlagChange::new(py, change).and_then(|change| Bound::new(py, change));
-            call_function(py, &function, argument.and_then(|change| PyTuple::new(py, [change])));
-        });
-    })))
+    Ok(keep(backends::on_change(move |change| report_change(&function, change))))
+}
+
+/// Registers a function that is called after each change of one flag.
+pub(crate) fn on_change_of(spec: &'static FlagSpec, callback: &Bound<'_, PyAny>) -> Registration {
+    let function = DeferredDrop::new(callback.clone());
+    keep(backends::on_change_of(spec, move |change| report_change(&function, change)))
+}
+
+fn report_change(function: &DeferredDrop, change: &CoreFlagChange) {
+    attach(|py| {
+        let argument = FlagChange::new(py, change).and_then(|change| Bound::new(py, change));
+        call_function(py, function, argument.and_then(|change| PyTuple::new(py, [change])));
+    });
 }
 
 /// The modes that are set on a thread, before and after a change, as `autograd.on_change` reports it.

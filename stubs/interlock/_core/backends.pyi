@@ -1,3 +1,4 @@
+import enum
 from collections.abc import Callable, Sequence
 from os import PathLike
 from types import ModuleType
@@ -22,6 +23,8 @@ class Flag(TypedDict):
     obeyed_by: list[str]
     needs_registered_kernel: bool
     doc: str
+    validator: str | None
+    is_registered: bool
 
 @disjoint_base
 class FlagHandle:
@@ -41,6 +44,7 @@ class FlagHandle:
             FlagTypeError: The value has the wrong type.
             FlagValueError: The flag does not accept the value.
             FlagsFrozenError: Flags are frozen.
+            UnknownFlagError: The flag was unregistered.
         """
     @value.setter
     def value(self, value: Any) -> None: ...
@@ -108,7 +112,7 @@ def table(registered: bool = False) -> list[Flag]:
     """Return a row for every flag: `name`; `reads` and `accepts`, the types as Python annotations; `allowed`, a
     description of the accepted values (None, as `accepts` is, for a read-only flag); `default`; `variables` of the
     environment; `affects`; `obeyed_by`, the names of operations; `needs_registered_kernel`, whether only kernels that
-    programs register obey it; `doc`. Flags of other libraries are included if `registered` is true.
+    programs register obey it; `doc`; `validator`, the name of a function or None; `is_registered`. Flags of other libraries are included if `registered` is true.
     """
 
 def register_flag(
@@ -120,11 +124,18 @@ def register_flag(
     optional: bool,
     variable: str | None,
     affects: str | None,
+    enumeration: type[enum.Enum] | None,
+    validator: Callable[[Any], object] | None,
+    on_change: Callable[[FlagChange], object] | None,
 ) -> list[tuple[str, str]]:
-    """Register a flag of another library. `flag_type` is `"bool"`, `"int"`, `"float"`, `"str"` or `"choice"`; `values` are
-    the choices or the minimum and maximum; `optional` allows None. Returns the environment variables that could not be
-    parsed, each with the reason.
+    """Register a flag of another library. `flag_type` is `"bool"`, `"int"`, `"float"`, `"str"`, `"path"` or `"choice"`, or one
+    of them after `"list of "`; `values` are the choices or the minimum and maximum; `optional` allows None. `enumeration`
+    is the class whose members the choices name, `validator` is called with each value, and `on_change` after each change.
+    Returns the environment variables that could not be parsed, each with the reason.
     """
+
+def unregister_flag(name: str) -> None:
+    """Unregister a flag of another library."""
 
 def misspelt_variables(library: str) -> list[tuple[str, str]]:
     """Return the environment variables that are set and resemble those of a library's registered flags, each with the
@@ -767,6 +778,7 @@ __all__ = [
     "set_plan_cache_max_size",
     "snapshot",
     "table",
+    "unregister_flag",
     "unset",
     "write_log",
 ]

@@ -1,4 +1,4 @@
-"""Flags of other libraries. Registration is permanent, so each test uses its own names."""
+"""Flags of other libraries. A registration lasts beyond the test, so each test uses its own names."""
 
 from __future__ import annotations
 

@@ -103,4 +103,6 @@ def test_documents_of_commands_are_parts_of_the_report() -> None:
     devices = document("accelerators", INTERLOCK_ACCELERATOR="host:2")
     assert list(keys(devices)) == ["format", *keys({"accelerators": reported["accelerators"]})]
     flags = document("flags", "cudnn.enabled", INTERLOCK_CUDNN_ENABLED="0")
-    assert flags == {"format": reported["format"], "flags": reported["flags"]}
+    explained = document("explain", "cudnn.enabled", INTERLOCK_CUDNN_ENABLED="0")
+    assert flags == {"format": reported["format"], "flags": [explained["flag"]]}
+    assert reported["flags"] == [{key: explained["flag"][key] for key in reported["flags"][0]}]

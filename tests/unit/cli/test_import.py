@@ -40,9 +40,14 @@ def test_explain_knows_a_flag_of_an_imported_library(folder: str) -> None:
     done = run(folder, "--import", "mylib", "explain", "mylib.ratio", MYLIB_RATIO="0.25")
     assert (done.code, done.stderr) == (0, "importing\n")
     assert done.stdout.startswith("mylib.ratio\n  How much.\n")
-    for line in ("value          0.25", "set by         MYLIB_RATIO", "affects        the sampler in mylib"):
+    for line in (
+        "value           0.25",
+        "set by          MYLIB_RATIO",
+        "affects         the sampler in mylib",
+    ):
         assert line in done.stdout
-    assert "accepts        a float from 0.0 to 1.0" in done.stdout
+    assert "accepts         a float from 0.0 to 1.0" in done.stdout
+    assert "variables read  once, when the flag is registered" in done.stdout
 
 
 def test_explain_in_json_has_the_flag_of_an_imported_library(folder: str) -> None:
@@ -54,6 +59,55 @@ def test_explain_in_json_has_the_flag_of_an_imported_library(folder: str) -> Non
         ["MYLIB_VERBOSE"],
     )
     assert document("explain", "cudnn.enabled")["flag"]["is_registered"] is False
+
+
+TYPED = """
+import enum
+from pathlib import Path
+from interlock import backends
+
+class Color(enum.IntEnum):
+    AUTO = 1
+    NEVER = 2
+
+def is_short(paths):
+    return len(paths) < 3
+
+backends.register("typed.color", Color.AUTO, doc="When output is coloured.")
+backends.register("typed.paths", [Path("a")], doc="Where files | folders are.", validator=is_short)
+"""
+
+MARKDOWN = """\
+| flag | type | default | environment variable | meaning |
+| --- | --- | --- | --- | --- |
+| `typed.color` | `Color` | `'AUTO'` | `TYPED_COLOR` | When output is coloured. \
+It accepts 'AUTO' or 'NEVER'. |
+| `typed.paths` | `tuple[Path, ...]` | `('a',)` | `TYPED_PATHS` | Where files \\| folders are. \
+It accepts a tuple or list of at most 1024 items, each a path of 1 to 65536 bytes, \
+as a str or an object with __fspath__, checked by `is_short`. |
+
+The environment variables are read once, when the flag is registered; later changes have no effect.
+"""
+
+
+def test_flags_of_a_library_are_a_table_in_markdown_and_json(folder: str) -> None:
+    (Path(folder) / "typed.py").write_text(TYPED)
+    done = run(folder, "flags", "typed", "--import", "typed", "--markdown", TYPED_PATHS="b:c")
+    assert (done.code, done.stderr, done.stdout) == (0, "", MARKDOWN)
+    done = run(
+        folder, "flags", "typed", "--import", "typed", "--json", TYPED_PATHS="b:c", TYPED_COLOR="never"
+    )
+    color, paths = json.loads(done.stdout)["flags"]
+    assert (color["value"], color["default"], color["type"]) == ("NEVER", "AUTO", "Color")
+    assert (paths["value"], paths["level"], paths["set_by"]) == (["b", "c"], "environment", "TYPED_PATHS")
+    assert (paths["validator"], paths["variables_read"]) == ("is_short", "when the flag is registered")
+    done = run(folder, "flags", "--markdown", "--json")
+    assert (done.code, done.stderr) == (
+        2,
+        "python -m interlock: flags: --markdown must not be given with --json\n",
+    )
+    every = run(folder, "flags", "--import", "typed", "--markdown").stdout
+    assert "are read once, when interlock.backends is imported" in every
 
 
 def test_flags_and_report_accept_several_modules(folder: str) -> None:

@@ -68,7 +68,8 @@ constants! {
     /// Two bools: bit 0 and bit 1 of `integer`. Accepted by `cuda.matmul.allow_fp16_reduced_precision_reduction` and
     /// `allow_bf16_reduced_precision_reduction`: whether sums may be reduced in that type, and whether they may be split.
     INTERLOCK_VALUE_PAIR: u32 = 5;
-    /// A list of names.
+    /// A list of names. A list that a flag of Python or Rust is set to is read as the texts of its items; a list of texts,
+    /// names or paths is also written so.
     INTERLOCK_VALUE_NAMES: u32 = 6;
     /// For a write without a scope: the flag is unset, so that the environment or the default decides it.
     INTERLOCK_VALUE_UNSET: u32 = 7;
@@ -88,7 +89,7 @@ constants! {
     INTERLOCK_KIND_FLOAT: u32 = 4;
     /// One of several names.
     INTERLOCK_KIND_CHOICE: u32 = 5;
-    /// Any text.
+    /// Any text, or a path.
     INTERLOCK_KIND_TEXT: u32 = 6;
 
     /// The bits of a flag's word that contain the value; the others contain its level.

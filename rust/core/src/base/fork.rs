@@ -15,6 +15,7 @@ use super::sync::{ForkLock, RelaxedBool, RelaxedU64};
 /// The ranks of all locks of the process. A thread that holds a lock acquires only locks of greater rank.
 pub mod rank {
     pub const FLAG_HOOKS: u8 = 5;
+    pub const FLAG_LAYERS: u8 = 6;
     pub const FLAGS: u8 = 10;
     pub const MAILBOXES: u8 = 20;
     pub const MODE_HOOKS: u8 = 22;

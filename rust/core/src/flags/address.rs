@@ -22,7 +22,7 @@ pub enum FlagKind {
     Float,
     /// One of a few names.
     Choice,
-    /// Any text.
+    /// Any text, or a path.
     Text,
 }
 
@@ -49,20 +49,23 @@ const fn is_plain(kind: Kind) -> bool {
     matches!(kind, Kind::Switch { .. } | Kind::Count { .. } | Kind::Integer { .. })
 }
 
-/// Returns the flag with this id.
+/// Returns the flag with this id; `None` if it was unregistered.
 #[inline]
 pub fn of_id(id: u32) -> Option<&'static FlagSpec> {
     let number = id as usize;
     let (flags, aliases) = table::own_tables();
     let own = flags.get(number).or_else(|| aliases.get(number.checked_sub(flags.len())?));
-    own.or_else(|| registry::spec(number.checked_sub(flags.len() + aliases.len())?))
+    let registered = || registry::spec(number.checked_sub(flags.len() + aliases.len())?);
+    own.or_else(|| registered().filter(|spec| !spec.is_unregistered()))
 }
 
 #[doc(hidden)]
 impl FlagSpec {
-    /// Returns the id, which is valid until the process exits.
+    /// Returns the id, which is valid until the flag is unregistered.
     pub fn id(&'static self) -> u32 {
-        let position = table::flag_specs().position(|spec| std::ptr::eq(spec, self));
+        let position = table::own_flag_specs()
+            .chain(registry::all_flag_specs())
+            .position(|spec| std::ptr::eq(spec, self));
         let id = position.and_then(|position| u32::try_from(position).ok());
         id.unwrap_or_assert(u32::MAX, "the table has every flag")
     }
@@ -76,10 +79,11 @@ impl FlagSpec {
                 Kind::Integer { .. } => FlagKind::Integer,
                 Kind::Float { .. } => FlagKind::Float,
                 Kind::Choice { .. } => FlagKind::Choice,
-                Kind::Text { .. } => FlagKind::Text,
+                Kind::Text { .. } | Kind::Path { .. } => FlagKind::Text,
                 Kind::OptionalSwitch
                 | Kind::PriorityOrder { .. }
                 | Kind::Reduction
+                | Kind::List { .. }
                 | Kind::Optional { .. } => FlagKind::Other,
             },
             Backing::Node(_) => FlagKind::Choice,

@@ -1,14 +1,17 @@
 //! Hooks that are called after flags have changed.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::precision::{Node, Precision};
 use super::scope::values_of;
 use super::write::{SlotWrite, put_in_layer, put_in_process};
-use super::{Level, Value, table};
+use super::{FlagSpec, Level, Value, table};
 use crate::Registration;
 use crate::base::fork::rank;
 use crate::base::hook_list::HookList;
+use crate::base::sync::ForkLock;
 use crate::thread::{self, FlagSlots, LayerId, Slot};
 
 /// A change of flags. The value of a node of the precision tree is its own, and [`Value::None`] if it is empty; a write of
@@ -92,6 +95,48 @@ pub fn on_change(hook: impl Fn(&FlagChange) + Send + Sync + 'static) -> FlagHook
     let writes = Registration::new(HOOKS.add(hook), |number| HOOKS.remove(number));
     FlagHook { _writes: writes, _layers: layers }
 }
+
+/// Registers a function as [`on_change`] does, which is called only for the changes of one flag: its writes, and the enters
+/// and exits of scopes that set it.
+///
+/// ```
+/// use std::sync::atomic::{AtomicUsize, Ordering};
+///
+/// use interlock_core::flags::flags::{CUDNN_BENCHMARK, CUDNN_ENABLED};
+/// use interlock_core::flags::{find, on_change_of};
+///
+/// static CALLS: AtomicUsize = AtomicUsize::new(0);
+/// let _registration = on_change_of(find("cudnn.enabled")?, |_| {
+///     CALLS.fetch_add(1, Ordering::Relaxed);
+/// });
+/// CUDNN_BENCHMARK.set(true)?;
+/// CUDNN_ENABLED.set(false)?;
+/// assert_eq!(CALLS.load(Ordering::Relaxed), 1);
+/// # Ok::<(), interlock_core::Error>(())
+/// ```
+pub fn on_change_of(spec: &'static FlagSpec, hook: impl Fn(&FlagChange) + Send + Sync + 'static) -> FlagHook {
+    let name = spec.name();
+    let hook_number = HOOKS_OF_FLAGS.fetch_add(1, Ordering::Relaxed);
+    on_change(move |change| {
+        let is_of_flag = match change {
+            FlagChange::Write { name: written, .. } => *written == name,
+            FlagChange::Enter { layer, values } => {
+                let is_set = values.iter().any(|(set, _)| *set == name);
+                is_set && LAYERS_OF_FLAGS.lock().insert((hook_number, *layer))
+            }
+            FlagChange::Exit { layer } => LAYERS_OF_FLAGS.lock().remove(&(hook_number, *layer)),
+        };
+        if is_of_flag {
+            hook(change);
+        }
+    })
+}
+
+/// The open layers that set the flag of a hook of [`on_change_of`], each with the number of the hook.
+static LAYERS_OF_FLAGS: ForkLock<BTreeSet<(u64, u64)>> = ForkLock::new(rank::FLAG_LAYERS, BTreeSet::new());
+
+/// The number of hooks that were made.
+static HOOKS_OF_FLAGS: AtomicU64 = AtomicU64::new(0);
 
 /// A function of [`on_change`], which is removed when this is dropped.
 ///

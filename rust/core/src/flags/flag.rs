@@ -6,11 +6,12 @@ use super::environment;
 use super::flag_spec::qualified;
 use super::kind::{FlagValue, Kind, Refusal};
 use super::scope::{FlagScope, FlagScopeBuilder, Purpose};
+use super::validator::Validator;
 use super::write::{SlotWrite, commit};
 use super::{Level, SourceLocation, Value};
-use crate::Result;
-use crate::base::sync::RelaxedU64;
+use crate::base::sync::{RelaxedBool, RelaxedU64};
 use crate::thread::{self, FlagId, Slot};
+use crate::{Error, Result};
 
 /// The word of a flag: the level in its two upper bits, the payload below. Zero until it is first read or written.
 #[derive(Debug)]
@@ -21,11 +22,17 @@ pub(crate) struct FlagWord {
     /// The value of the environment for a registered flag. For interlock's own flags the environment is read once for
     /// all.
     pub(super) env_value: Option<EnvValue>,
+    /// Checks the values of a registered flag.
+    pub(super) validator: Option<&'static Validator>,
+    /// Whether the flag was registered and is not any more.
+    pub(super) is_unregistered: RelaxedBool,
+    /// Whether a scope that set the flag was open when it was unregistered.
+    pub(super) is_abandoned: RelaxedBool,
     bits: RelaxedU64,
 }
 
 /// The value that the environment sets for one flag.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct EnvValue {
     pub(super) payload: u64,
     pub(super) variable: &'static str,
@@ -51,7 +58,7 @@ const fn is_same(mut left: &[u8], mut right: &[u8]) -> bool {
 
 impl FlagWord {
     pub(super) const fn new(name: &'static str, id: u16, kind: Kind) -> Self {
-        FlagWord::registered(name, id, kind, None)
+        FlagWord::registered(name, id, kind, None, None)
     }
 
     pub(super) const fn registered(
@@ -59,8 +66,18 @@ impl FlagWord {
         id: u16,
         kind: Kind,
         env_value: Option<EnvValue>,
+        validator: Option<&'static Validator>,
     ) -> Self {
-        FlagWord { name, id: FlagId(id), kind, env_value, bits: RelaxedU64::new(0) }
+        FlagWord {
+            name,
+            id: FlagId(id),
+            kind,
+            env_value,
+            validator,
+            is_unregistered: RelaxedBool::new(false),
+            is_abandoned: RelaxedBool::new(false),
+            bits: RelaxedU64::new(0),
+        }
     }
 
     /// Returns whether the value is one of several names, of which this is one.
@@ -151,10 +168,31 @@ impl FlagWord {
     /// Checks a value and returns its payload.
     pub(super) fn checked<T: FlagValue>(&self, value: T) -> Result<u64> {
         let payload = value.payload();
-        if self.kind.is_valid_payload(payload) {
-            return Ok(payload);
+        if !self.kind.is_valid_payload(payload) {
+            return Err(Refusal::Value.error(qualified(self.name), value.display(), self.kind.accepted()));
         }
-        Err(Refusal::Value.error(qualified(self.name), value.display(), self.kind.accepted()))
+        self.check(payload)?;
+        Ok(payload)
+    }
+
+    /// Fails if the flag was unregistered, or if its validator refuses the value of a payload. The caller holds no lock,
+    /// because a validator is code of the program.
+    #[inline]
+    pub(super) fn check(&self, payload: u64) -> Result<()> {
+        self.check_registered()?;
+        match self.validator {
+            None => Ok(()),
+            validator => check_value(self.name, validator, self.kind.decode(payload)),
+        }
+    }
+
+    /// Fails if the flag was unregistered.
+    #[inline]
+    pub(super) fn check_registered(&self) -> Result<()> {
+        if self.is_unregistered.get() {
+            return Err(Error::UnregisteredFlag { name: self.name.to_owned() });
+        }
+        Ok(())
     }
 
     /// Returns a scope that decides only this flag.
@@ -170,6 +208,14 @@ impl FlagWord {
             SlotWrite::Set(payload) => with_level(Level::Process, payload),
             SlotWrite::Clear | SlotWrite::Mask => self.fallback(),
         });
+    }
+}
+
+/// Fails if a validator refuses a value. None needs no validator.
+pub(super) fn check_value(name: &str, validator: Option<&Validator>, value: Value) -> Result<()> {
+    match validator {
+        Some(validator) if value != Value::None => validator.check(name, value),
+        _ => Ok(()),
     }
 }
 

@@ -254,8 +254,39 @@ impl FlagSpec {
         if self.is_read_only() {
             return Err(Error::ReadOnlyFlag { name: qualified(self.name) });
         }
-        let Some(given) = given else { return Ok(SlotWrite::Clear) };
-        self.slot_write_for(given, purpose).map_err(|refusal| self.refusal(refusal, given, self.accepted()))
+        let Some(given) = given else {
+            self.check_registered()?;
+            return Ok(SlotWrite::Clear);
+        };
+        let new = self
+            .slot_write_for(given, purpose)
+            .map_err(|refusal| self.refusal(refusal, given, self.accepted()))?;
+        if let (Backing::Word(word, _), SlotWrite::Set(payload)) = (&self.backing, new) {
+            word.check(payload)?;
+        }
+        Ok(new)
+    }
+
+    /// Returns whether the flag was registered and is not any more. Its reads return what they did.
+    #[inline]
+    pub fn is_unregistered(&self) -> bool {
+        matches!(self.backing, Backing::Word(word, _) if word.is_unregistered.get())
+    }
+
+    /// Returns the name of the function that checks the values of a registered flag.
+    pub fn validator(&self) -> Option<&str> {
+        match self.backing {
+            Backing::Word(word, _) => word.validator.map(|validator| validator.name()),
+            _ => None,
+        }
+    }
+
+    /// Fails if the flag was unregistered.
+    pub fn check_registered(&self) -> Result<()> {
+        match self.backing {
+            Backing::Word(word, _) => word.check_registered(),
+            _ => Ok(()),
+        }
     }
 
     fn slot_write_for(&self, given: &InputValue, purpose: Purpose) -> Result<SlotWrite, Refusal> {

@@ -63,6 +63,19 @@ pub enum FlagType {
         /// The default.
         default: String,
     },
+    /// A path. Every path that the flag was set to stays in memory until the process exits, as a text does.
+    Path {
+        /// The default, which is not empty.
+        default: String,
+    },
+    /// A list of at most 1,024 values of a type that is neither a list nor optional. Every list that the flag was set to
+    /// stays in memory until the process exits.
+    List {
+        /// The default.
+        default: Vec<InputValue<'static>>,
+        /// The type of the items, with any default.
+        item: Box<FlagType>,
+    },
     /// None, or a value of another type.
     Optional {
         /// The other type.
@@ -105,7 +118,16 @@ impl FlagType {
             FlagType::Text { default } if default.len() > MAX_TEXT_BYTES => {
                 Err(format!("default must be at most {MAX_TEXT_BYTES} bytes long, got {}", default.len()))
             }
-            FlagType::Choice { .. } | FlagType::Text { .. } => Ok(()),
+            FlagType::Path { default } if default.is_empty() => {
+                Err("default must not be an empty path".to_owned())
+            }
+            FlagType::List { item, .. }
+                if matches!(**item, FlagType::List { .. } | FlagType::Optional { .. }) =>
+            {
+                Err("the type of the items must be neither a list nor optional".to_owned())
+            }
+            FlagType::List { item, .. } => item.check(),
+            FlagType::Choice { .. } | FlagType::Text { .. } | FlagType::Path { .. } => Ok(()),
             FlagType::Optional { flag_type, .. } if matches!(**flag_type, FlagType::Optional { .. }) => {
                 Err("the type of an optional flag must not be optional".to_owned())
             }
@@ -132,6 +154,19 @@ impl FlagType {
                 Kind::Choice { names: names.leak(), aliases: &[], default }
             }
             FlagType::Text { default } => Kind::Text { default: stored(payload_of_text(default))? },
+            FlagType::Path { default } => {
+                let kind = Kind::Path { default: 0 };
+                let payload = kind.encode(&InputValue::Path(default.into()));
+                Kind::Path { default: payload.map_err(|_| format!("default must be {}", kind.accepted()))? }
+            }
+            FlagType::List { default, item } => {
+                let of: &'static Kind = Box::leak(Box::new(item.kind()?));
+                let kind = Kind::List { of, default: 0 };
+                let given = InputValue::List(default.clone());
+                let payload = kind.encode(&given);
+                let refused = |_| format!("default must be {}, got {given}", kind.accepted());
+                Kind::List { of, default: payload.map_err(refused)? }
+            }
             FlagType::Optional { flag_type, default_is_none } => {
                 let of: &'static Kind = Box::leak(Box::new(flag_type.kind()?));
                 Kind::Optional { of, default: if *default_is_none { NONE_PAYLOAD } else { of.default() } }
@@ -155,6 +190,14 @@ impl FlagType {
             }
             FlagType::Text { default } => {
                 ("str", InputValue::Text(default.as_str().into()).to_string(), String::new())
+            }
+            FlagType::Path { default } => {
+                ("Path", InputValue::Path(default.into()).to_string(), String::new())
+            }
+            FlagType::List { default, item } => {
+                let [(_, kind), _, values] = item.parts();
+                let default = InputValue::List(default.clone()).to_string();
+                return [("type", format!("tuple of {kind}")), ("default", default), values];
             }
             FlagType::Optional { flag_type, default_is_none } => {
                 let [(_, kind), (_, default), values] = flag_type.parts();

@@ -1,12 +1,14 @@
 //! The kinds of flag values and their encoding in 62 bits of a word (the payload).
 
+use std::borrow::Cow;
+
 use super::flag_type::FlagType;
 use super::float;
 use super::interned::Interned;
 use super::priority_order::PriorityOrder;
 use super::value::{Float, InputValue, Value};
 use crate::Error;
-use crate::base::env::{SWITCH_WORDS, parse_switch};
+use crate::base::env::{self, SWITCH_WORDS, parse_switch};
 use crate::base::invariant::UnwrapOrAssert;
 
 /// The kind of value that a flag accepts.
@@ -30,6 +32,10 @@ pub(crate) enum Kind {
     Float { default: u64, min: f64, max: f64 },
     /// Any text of at most `MAX_TEXT_BYTES` bytes. The default is a payload.
     Text { default: u64 },
+    /// A path, which is stored as a text. The default is a payload.
+    Path { default: u64 },
+    /// At most `MAX_LIST_ITEMS` values of a scalar kind. The default is a payload.
+    List { of: &'static Kind, default: u64 },
     /// None, or a value of another kind.
     Optional { of: &'static Kind, default: u64 },
 }
@@ -68,7 +74,11 @@ const INTEGER_SHIFT: i64 = 1 << 60;
 /// The largest size of a text that a flag accepts, in bytes: every text is stored until the process exits.
 pub const MAX_TEXT_BYTES: usize = 1 << 16;
 
+/// The largest number of items of a list: every list is stored until the process exits.
+pub const MAX_LIST_ITEMS: usize = 1024;
+
 static TEXTS: Interned<String> = Interned::new();
+static LISTS: Interned<Vec<Value>> = Interned::new();
 
 /// Returns the payload of a text, which is stored until the process exits; `None` if the text is too long.
 pub(super) fn payload_of_text(text: &str) -> Option<u64> {
@@ -83,6 +93,19 @@ fn text_of_payload(payload: u64) -> Option<&'static str> {
     if payload == EMPTY_TEXT { Some("") } else { TEXTS.get(payload).map(String::as_str) }
 }
 
+/// Returns the payload of a path; `None` if it is empty, too long or contains a NUL character.
+fn payload_of_path(path: &str) -> Option<u64> {
+    if path.is_empty() || path.contains('\0') {
+        return None;
+    }
+    payload_of_text(path)
+}
+
+/// Returns a copy of a text that lives until the process exits.
+pub fn interned_text(text: &str) -> &'static str {
+    TEXTS.intern(text).1
+}
+
 impl Kind {
     pub(super) const fn default(self) -> u64 {
         match self {
@@ -92,7 +115,11 @@ impl Kind {
             Kind::PriorityOrder { default, .. } => default.payload(),
             Kind::Reduction => Reduction::ALLOWED.payload(),
             Kind::Integer { default, .. } => default.wrapping_add(INTEGER_SHIFT) as u64,
-            Kind::Float { default, .. } | Kind::Text { default } | Kind::Optional { default, .. } => default,
+            Kind::Float { default, .. }
+            | Kind::Text { default }
+            | Kind::Path { default }
+            | Kind::List { default, .. }
+            | Kind::Optional { default, .. } => default,
         }
     }
 
@@ -141,6 +168,17 @@ impl Kind {
                 number.and_then(float::encode).ok_or(Refusal::Value)
             }
             (Kind::Text { .. }, InputValue::Text(text)) => payload_of_text(text).ok_or(Refusal::Value),
+            (Kind::Path { .. }, InputValue::Text(path) | InputValue::Path(path)) => {
+                payload_of_path(path).ok_or(Refusal::Value)
+            }
+            (Kind::List { of, .. }, InputValue::List(items)) => {
+                let checked = |item| of.encode(item).map(|payload| of.decode(payload));
+                if items.len() > MAX_LIST_ITEMS {
+                    return Err(Refusal::Value);
+                }
+                let items = items.iter().map(checked).collect::<Result<Vec<Value>, _>>()?;
+                Ok(LISTS.intern(items.as_slice()).0)
+            }
             (Kind::Optional { .. }, InputValue::None) => Ok(NONE_PAYLOAD),
             (Kind::Optional { of, .. }, given) => of.encode(given),
             _ => Err(Refusal::Type),
@@ -171,6 +209,14 @@ impl Kind {
                 let text = text_of_payload(payload).map(Value::Text);
                 text.unwrap_or_assert(Value::None, "the payload of a text is its index")
             }
+            Kind::Path { .. } => {
+                let path = TEXTS.get(payload).map(|path| Value::Path(path));
+                path.unwrap_or_assert(Value::None, "the payload of a path is its index")
+            }
+            Kind::List { .. } => {
+                let items = LISTS.get(payload).map(|items| Value::List(items));
+                items.unwrap_or_assert(Value::None, "the payload of a list is its index")
+            }
             Kind::Optional { .. } if payload == NONE_PAYLOAD => Value::None,
             Kind::Optional { of, .. } => of.decode(payload),
         }
@@ -190,6 +236,10 @@ impl Kind {
                 payload != NONE_PAYLOAD && (min..=max).contains(&float::decode(payload))
             }
             Kind::Text { .. } => text_of_payload(payload).is_some(),
+            Kind::Path { .. } => TEXTS.get(payload).is_some(),
+            Kind::List { of, .. } => LISTS
+                .get(payload)
+                .is_some_and(|items| items.iter().all(|item| of.encode(&item.to_input()).is_ok())),
             Kind::Optional { of, .. } => payload == NONE_PAYLOAD || of.is_valid_payload(payload),
         }
     }
@@ -213,6 +263,12 @@ impl Kind {
                 (false, false) => "a float that is not NaN".to_owned(),
             },
             Kind::Text { .. } => format!("a str of at most {MAX_TEXT_BYTES} bytes"),
+            Kind::Path { .. } => {
+                format!("a path of 1 to {MAX_TEXT_BYTES} bytes, as a str or an object with __fspath__")
+            }
+            Kind::List { of, .. } => {
+                format!("a tuple or list of at most {MAX_LIST_ITEMS} items, each {}", of.accepted())
+            }
             Kind::Optional { of, .. } => format!("{} or None", of.accepted().replace("' or '", "', '")),
         }
     }
@@ -225,6 +281,8 @@ impl Kind {
             Kind::Count { .. } | Kind::Integer { .. } => "int".to_owned(),
             Kind::Float { .. } => "float".to_owned(),
             Kind::Text { .. } => "str".to_owned(),
+            Kind::Path { .. } => "Path".to_owned(),
+            Kind::List { of, .. } => format!("tuple[{}, ...]", of.annotation()),
             Kind::Optional { of, .. } => format!("{} | None", of.annotation()),
             Kind::Choice { names, .. } => literal(names),
             Kind::PriorityOrder { names, .. } => format!("tuple[{}, ...]", literal(names)),
@@ -241,6 +299,12 @@ impl Kind {
                 format!("tuple[{name}, ...] | list[{name}]")
             }
             Kind::Reduction => "bool | tuple[bool] | tuple[bool, bool] | list[bool]".to_owned(),
+            Kind::Path { .. } => "str | PathLike[str]".to_owned(),
+            Kind::List { of, .. } => {
+                let item = of.accepted_annotation();
+                format!("tuple[{item}, ...] | list[{item}]")
+            }
+            Kind::Optional { of, .. } => format!("{} | None", of.accepted_annotation()),
             _ => self.annotation(),
         }
     }
@@ -258,6 +322,15 @@ impl Kind {
             }
             Kind::Float { .. } => text.trim().parse().map_or_else(|_| unread(), InputValue::Float),
             Kind::Text { .. } => unread(),
+            Kind::Path { .. } => InputValue::Path(expanded(text)),
+            Kind::List { of: of @ Kind::Path { .. }, .. } => {
+                let paths = text.split(PATH_SEPARATOR).map(str::trim).filter(|path| !path.is_empty());
+                InputValue::List(paths.map(|path| of.parse(path)).collect())
+            }
+            Kind::List { of, .. } => {
+                let items = items_of(text);
+                InputValue::List(items.iter().map(|item| of.parse(item).into_owned()).collect())
+            }
             // For a flag that accepts any text, "none" is a text.
             Kind::Optional { of, .. } if !matches!(of, Kind::Text { .. }) && is_none(text) => {
                 InputValue::None
@@ -290,11 +363,52 @@ impl Kind {
                 format!("{SWITCH_WORDS}, or two with a comma between, not the first on and the second off")
             }
             Kind::PriorityOrder { names, .. } => format!("{} with commas between, each once", all_of(names)),
+            Kind::Path { .. } => format!("a path of 1 to {MAX_TEXT_BYTES} bytes"),
+            Kind::List { of: Kind::Path { .. }, .. } => {
+                format!("at most {MAX_LIST_ITEMS} paths with {PATH_SEPARATOR:?} between")
+            }
+            Kind::List { of, .. } => {
+                format!("at most {MAX_LIST_ITEMS} items with commas between, each {}", of.accepted_text())
+            }
             Kind::Optional { of: Kind::Text { .. }, .. } => Kind::Text { default: 0 }.accepted_text(),
             Kind::Optional { of, .. } => format!("{} or none", of.accepted_text()),
             _ => self.accepted(),
         }
     }
+}
+
+/// The character between the paths of a variable, as in `PATH`.
+const PATH_SEPARATOR: char = if cfg!(windows) { ';' } else { ':' };
+
+/// Replaces `~` at the start of a path by the home folder, as a shell does; `~user` stays. Variables are not replaced.
+fn expanded(path: &str) -> Cow<'_, str> {
+    let path = path.trim();
+    let below_home = path.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
+    match (below_home, env::read(if cfg!(windows) { "USERPROFILE" } else { "HOME" })) {
+        (Some(rest), Some(home)) if !home.is_empty() => {
+            format!("{}{rest}", home.trim_end_matches('/')).into()
+        }
+        _ => path.into(),
+    }
+}
+
+/// Splits the text of a list at its commas. `\\,` is a comma of an item and `\\\\` a backslash; other backslashes, and
+/// spaces inside of an item, stay. A text of spaces is an empty list.
+fn items_of(text: &str) -> Vec<String> {
+    if text.trim().is_empty() {
+        return Vec::new();
+    }
+    let mut items = vec![String::new()];
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let escaped = (letter == '\\').then(|| letters.next_if(|next| matches!(next, ',' | '\\'))).flatten();
+        if letter == ',' {
+            items.push(String::new());
+        } else if let Some(item) = items.last_mut() {
+            item.push(escaped.unwrap_or(letter));
+        }
+    }
+    items.into_iter().map(|item| item.trim().to_owned()).collect()
 }
 
 /// Returns whether the text of a variable means None.

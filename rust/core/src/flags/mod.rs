@@ -32,13 +32,14 @@ mod scope;
 mod snapshot;
 mod store;
 mod table;
+mod validator;
 mod value;
 mod write;
 mod write_log;
 
 pub use crate::base::location::SourceLocation;
 pub use crate::base::suggest::suggest;
-pub use change::{FlagChange, FlagHook, on_change};
+pub use change::{FlagChange, FlagHook, on_change, on_change_of};
 pub(crate) use consumer::{Consumer, IsActive};
 pub use cpu::{CpuCapability, cpu_capability_problem};
 pub use effect::Effect;
@@ -57,16 +58,17 @@ pub use flag_type::{FlagType, MAX_INTEGER};
 pub use freeze::{FreezeScope, disable_global_flags, flags_frozen};
 pub use handle::FlagHandle;
 pub(crate) use interned::Interned;
-pub use kind::{FlagValue, MAX_TEXT_BYTES, Names, Reduction, Switch};
+pub use kind::{FlagValue, MAX_LIST_ITEMS, MAX_TEXT_BYTES, Names, Reduction, Switch};
 pub use matmul_precision::MatmulPrecision;
 pub use precision::{Node, Precision};
 pub use priority_order::PriorityOrder;
 pub use process_state::explain_state;
-pub use registry::{FlagDecl, misspelt_variables, register};
+pub use registry::{FlagDecl, misspelt_variables, register, unregister};
 pub use scope::FlagScope;
 pub use snapshot::{Snapshot, SnapshotEntry, install, reset, restore, snapshot};
 pub use store::{epoch, layer_epoch};
 pub use table::{MODULES, find, flag_specs, own_flag_specs};
+pub use validator::Validator;
 pub use value::{Float, InputValue, Value};
 pub use write::assign;
 pub(crate) use write::write_unless_frozen;
@@ -76,6 +78,7 @@ pub use write_log::{LoggedWrite, recent_writes};
 pub mod internal {
     //! What other crates of this workspace use, and programs do not need.
     pub use super::address::{FlagKind, PlainValue, PlainWord, of_id};
+    pub use super::kind::interned_text;
     pub use super::scope::{FlagScopeBuilder, Purpose};
     pub use super::write::{parse_count, write_unless_frozen};
 }

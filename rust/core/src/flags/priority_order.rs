@@ -15,7 +15,7 @@ use super::value::InputValue;
 /// }
 /// # Ok::<(), interlock_core::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PriorityOrder {
     /// Three bits for each rank, the highest priority in the lowest bits.
     digits: u64,

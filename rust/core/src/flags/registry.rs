@@ -1,18 +1,20 @@
 //! Flags of other libraries, registered at run time: in the same table as interlock's own flags, with the same levels,
-//! scopes and freezes. A registered flag exists until the process exits.
+//! scopes and freezes. A registered flag exists until it is unregistered.
 
 use once_cell::race::OnceRef;
 
 use super::effect::Effect;
-use super::flag::{EnvValue, FlagWord};
+use super::flag::{EnvValue, FlagWord, check_value};
 use super::flag_spec::{Backing, FlagSpec, Projection};
 use super::flag_type::FlagType;
-use super::kind::Kind;
+use super::kind::{Kind, Refusal};
 use super::store::STORE;
+use super::validator::Validator;
 use super::write::SlotWrite;
 use super::{InputValue, environment, table};
 use crate::base::env;
 use crate::base::quote::{one_line, quoted};
+use crate::thread::{self, Slot};
 use crate::{Error, Result};
 
 /// The declaration of a flag of another library, for [`register`].
@@ -40,20 +42,34 @@ pub struct FlagDecl {
     /// The operations that the flag affects, for `explain`. If a flag is declared several times, the first text is
     /// used.
     pub affects: Option<String>,
+    /// Checks each value, also those of the environment and of a restored snapshot, before it is stored. If a flag is
+    /// declared several times, the first validator is used.
+    pub validator: Option<Validator>,
 }
 
 impl FlagDecl {
     /// Declares a flag with the default variable and effect.
     pub fn new(name: impl Into<String>, flag_type: FlagType, doc: impl Into<String>) -> Self {
-        FlagDecl { name: name.into(), flag_type, doc: doc.into(), variable: None, affects: None }
+        FlagDecl {
+            name: name.into(),
+            flag_type,
+            doc: doc.into(),
+            variable: None,
+            affects: None,
+            validator: None,
+        }
     }
 }
 
+/// The largest number of flags that are registered at a time.
 const MAX_REGISTERED: usize = 1024;
 
+/// The largest number of positions. The position of a flag that was unregistered is used again only by an equal
+/// declaration, because states that were captured before refer to it.
+const MAX_POSITIONS: usize = 16 * MAX_REGISTERED;
+
 /// Filled in order, under the lock of the process; read without it.
-static REGISTERED: [OnceRef<'static, Registered>; MAX_REGISTERED] =
-    [const { OnceRef::new() }; MAX_REGISTERED];
+static REGISTERED: [OnceRef<'static, Registered>; MAX_POSITIONS] = [const { OnceRef::new() }; MAX_POSITIONS];
 
 #[derive(Debug)]
 struct Registered {
@@ -67,16 +83,25 @@ pub(super) fn flag_specs() -> impl Iterator<Item = &'static FlagSpec> {
     registered().map(|registered| &registered.spec)
 }
 
+/// Iterates over the registered flags and those that were unregistered, by position.
+pub(super) fn all_flag_specs() -> impl Iterator<Item = &'static FlagSpec> {
+    positions().map(|registered| &registered.spec)
+}
+
 fn registered() -> impl Iterator<Item = &'static Registered> {
+    positions().filter(|registered| !registered.word.is_unregistered.get())
+}
+
+fn positions() -> impl Iterator<Item = &'static Registered> {
     REGISTERED.iter().map_while(OnceRef::get)
 }
 
-/// Returns the word of a registered flag by its position.
+/// Returns the word of a flag by its position, also after the flag was unregistered.
 pub(super) fn word(number: usize) -> Option<&'static FlagWord> {
     Some(REGISTERED.get(number)?.get()?.word)
 }
 
-/// Returns a registered flag by its position.
+/// Returns a flag by its position, also after it was unregistered.
 #[inline]
 pub(super) fn spec(number: usize) -> Option<&'static FlagSpec> {
     Some(&REGISTERED.get(number)?.get()?.spec)
@@ -84,7 +109,7 @@ pub(super) fn spec(number: usize) -> Option<&'static FlagSpec> {
 
 /// Returns the word and the declaration of a registered flag; `None` for other flags.
 pub(super) fn word_and_decl(spec: &'static FlagSpec) -> Option<(&'static FlagWord, &'static FlagDecl)> {
-    let found = registered().find(|registered| std::ptr::eq(&registered.spec, spec))?;
+    let found = positions().find(|registered| std::ptr::eq(&registered.spec, spec))?;
     Some((found.word, &found.declaration))
 }
 
@@ -127,21 +152,35 @@ pub fn register(declaration: FlagDecl) -> Result<(&'static FlagSpec, Vec<(String
     let own_variable = declaration.variable.clone().map(|variable| &*variable.leak());
     let effect: &'static Effect =
         Box::leak(Box::new(Effect::of_registered_flag(declaration.describe_effect().leak())));
-    let (env_value, mut problems) = env_value_of(name, declaration.own_variable(), kind);
+    let validator = declaration.validator.clone().map(|validator| &*Box::leak(Box::new(validator)));
+    check_value(name, validator, kind.decode(kind.default()))
+        .map_err(|error| declaration.refused(format!("default: {error}")))?;
+    let (env_value, mut problems) = env_value_of(name, declaration.own_variable(), kind, validator);
+    let restored = restored_value(name, kind, validator, &mut problems);
     let mut store = STORE.lock();
     if let Some(known) = declaration.known()? {
         return Ok((known, problems));
     }
-    let number = registered().count();
+    let registered_before = declaration.unregistered(env_value);
+    if registered().count() >= MAX_REGISTERED {
+        return Err(declaration.refused(format!("a process can register at most {MAX_REGISTERED} flags")));
+    }
+    store.deferred_restores.retain(|(deferred, _)| deferred != name);
+    if let Some(Registered { spec, word, .. }) = registered_before {
+        word.is_unregistered.set(false);
+        restored.iter().for_each(|payload| word.set_in_process(SlotWrite::Set(*payload)));
+        store.note_change();
+        return Ok((spec, problems));
+    }
+    let number = positions().count();
     let slot = REGISTERED.get(number).ok_or_else(|| {
-        declaration.refused(format!("a process can register at most {MAX_REGISTERED} flags"))
+        declaration.refused(format!(
+            "a process can register at most {MAX_POSITIONS} different flags, those that were unregistered included"
+        ))
     })?;
-    let word: &'static FlagWord = Box::leak(Box::new(FlagWord::registered(
-        name,
-        table::first_registered_id() + number as u16,
-        kind,
-        env_value,
-    )));
+    let id = table::first_registered_id() + number as u16;
+    let word: &'static FlagWord =
+        Box::leak(Box::new(FlagWord::registered(name, id, kind, env_value, validator)));
     let spec = FlagSpec {
         name,
         backing: Backing::Word(word, Projection::Whole),
@@ -153,33 +192,87 @@ pub fn register(declaration: FlagDecl) -> Result<(&'static FlagSpec, Vec<(String
     let registered: &'static Registered = Box::leak(Box::new(Registered { spec, word, declaration }));
     // No other thread fills slots while the lock is held.
     let _ = slot.set(registered);
-    let deferred_restores =
-        store.deferred_restores.iter().position(|(deferred_restores, _)| deferred_restores == name);
-    if let Some((_, given)) = deferred_restores.map(|index| store.deferred_restores.remove(index)) {
-        match kind.encode(&given) {
-            Ok(payload) => word.set_in_process(SlotWrite::Set(payload)),
-            Err(refusal) => problems.push((
-                "the value that was restored".to_owned(),
-                refusal.error(name.to_owned(), given.to_string(), kind.accepted()),
-            )),
-        }
+    if let Some(payload) = restored {
+        word.set_in_process(SlotWrite::Set(payload));
         store.note_change();
     }
     Ok((&registered.spec, problems))
 }
 
+/// Removes a registered flag. Its name may then be registered again, also with another type.
+///
+/// Open scopes and captured states that set the flag stay as they are and no longer set it. Its handles keep their
+/// reads, which return what they did, and refuse writes. Freezing does not prevent it.
+///
+/// ```
+/// use interlock_core::flags::{FlagDecl, FlagType, find, register, unregister};
+///
+/// let flag_type = FlagType::Switch { default: false };
+/// register(FlagDecl::new("mylib.verbose", flag_type, "Whether mylib prints what it does."))?;
+/// unregister("mylib.verbose")?;
+/// assert!(find("mylib.verbose").is_err());
+/// # Ok::<(), interlock_core::Error>(())
+/// ```
+///
+/// # Errors
+/// Fails if there is no flag of this name, and for a flag of interlock.
+pub fn unregister(name: &str) -> Result<()> {
+    let spec = table::find(name)?;
+    let Some((word, _)) = word_and_decl(spec) else {
+        return Err(Error::FlagUnregistration { name: spec.name().to_owned() });
+    };
+    // A scope of this context would set a flag that is registered again at the same position.
+    let is_scoped = thread::scoped_flag(word.id).is_some();
+    let mut store = STORE.lock();
+    word.is_unregistered.set(true);
+    if is_scoped {
+        word.is_abandoned.set(true);
+    }
+    word.set_in_process(SlotWrite::Clear);
+    store.sites.retain(|(noted, _)| *noted != Slot::Flag(word.id));
+    store.note_change();
+    Ok(())
+}
+
+/// Returns the payload of a value that was restored before the flag is registered. A refused one is a problem.
+fn restored_value(
+    name: &str,
+    kind: Kind,
+    validator: Option<&Validator>,
+    problems: &mut Vec<(String, Error)>,
+) -> Option<u64> {
+    let given = {
+        let store = STORE.lock();
+        store.deferred_restores.iter().find(|(deferred, _)| deferred == name)?.1.clone()
+    };
+    let refused = |refusal: Refusal| refusal.error(name.to_owned(), given.to_string(), kind.accepted());
+    let checked = kind
+        .encode(&given)
+        .map_err(refused)
+        .and_then(|payload| check_value(name, validator, kind.decode(payload)).map(|()| payload));
+    checked.map_err(|error| problems.push(("the value that was restored".to_owned(), error))).ok()
+}
+
 /// Returns the value that the environment sets for a flag that is being registered, or the error if it cannot be
 /// parsed.
-fn env_value_of(name: &str, variable: String, kind: Kind) -> (Option<EnvValue>, Vec<(String, Error)>) {
+fn env_value_of(
+    name: &str,
+    variable: String,
+    kind: Kind,
+    validator: Option<&Validator>,
+) -> (Option<EnvValue>, Vec<(String, Error)>) {
     let Some(value) = env::value(&variable) else { return (None, Vec::new()) };
     let text = value.to_string_lossy();
-    match kind.encode(&kind.parse(&text)) {
+    let refused = |refusal: Refusal| {
+        refusal.error(name.to_owned(), InputValue::Text(text.clone()).to_string(), kind.accepted_text())
+    };
+    let checked = kind
+        .encode(&kind.parse(&text))
+        .map_err(refused)
+        .and_then(|payload| check_value(name, validator, kind.decode(payload)).map(|()| payload));
+    match checked {
         Ok(payload) => (Some(EnvValue { payload, variable: variable.leak() }), Vec::new()),
-        Err(refusal) => {
-            let given = InputValue::Text(text).to_string();
-            let error = refusal.error(name.to_owned(), given, kind.accepted_text());
-            (None, vec![(variable, error)])
-        }
+        Err(error) => (None, vec![(variable, error)]),
     }
 }
 
@@ -219,6 +312,18 @@ impl FlagDecl {
         }
         let reason = format!("the flag is registered already, and differently: {}", differences.join("; "));
         Err(self.refused(reason))
+    }
+
+    /// Returns an equal flag that was unregistered, whose position this declaration may use again: no scope of this
+    /// context sets it, and its variable has the same value. The caller holds the lock of the process.
+    fn unregistered(&self, env_value: Option<EnvValue>) -> Option<&'static Registered> {
+        positions().find(|known| {
+            known.word.is_unregistered.get()
+                && !known.word.is_abandoned.get()
+                && known.declaration == *self
+                && self.validator.is_none()
+                && known.word.env_value == env_value
+        })
     }
 
     /// Describes the differences to a registered declaration.
@@ -479,5 +584,134 @@ mod tests {
             let error = register(declaration).unwrap_err().to_string();
             assert!(error.contains(reason), "{variable}: {error}");
         }
+    }
+
+    fn list(default: Vec<InputValue<'static>>, item: FlagType) -> FlagType {
+        FlagType::List { default, item: Box::new(item) }
+    }
+
+    #[test]
+    fn lists_and_paths_are_stored_and_refused_by_item() {
+        let item = FlagType::Count { default: 0, maximum: 9 };
+        let one = InputValue::Integer(1);
+        let (numbers, _) =
+            register(declared("registry_list.numbers", list(vec![one.clone()], item.clone()))).unwrap();
+        assert_eq!(numbers.read(), Value::List(&[Value::Integer(1)]));
+        let given = InputValue::List(vec![InputValue::Integer(3), one]);
+        assign(&[(numbers, Some(given))], None).unwrap();
+        let stored = Value::List(&[Value::Integer(3), Value::Integer(1)]);
+        assert_eq!((numbers.read(), numbers.read().to_string().as_str()), (stored, "(3, 1)"));
+        for wrong in [InputValue::Integer(10), InputValue::Bool(true)] {
+            assert!(assign(&[(numbers, Some(InputValue::List(vec![wrong])))], None).is_err());
+        }
+        let many = vec![InputValue::Integer(0); super::super::MAX_LIST_ITEMS + 1];
+        assert!(assign(&[(numbers, Some(InputValue::List(many)))], None).is_err());
+        assert_eq!(numbers.read(), stored);
+        for nested in [list(vec![], item.clone()), optional(item)] {
+            assert!(register(declared("registry_list.nested", list(vec![], nested))).is_err());
+        }
+        let (path, _) =
+            register(declared("registry_list.path", FlagType::Path { default: "a".to_owned() })).unwrap();
+        for given in [InputValue::Path("b".into()), InputValue::Text("b".into())] {
+            assign(&[(path, Some(given))], None).unwrap();
+            assert_eq!(path.read(), Value::Path("b"));
+        }
+        for wrong in ["", "a\0"] {
+            assert!(assign(&[(path, Some(InputValue::Path(wrong.into())))], None).is_err());
+        }
+    }
+
+    #[test]
+    fn validator_refuses_writes_of_every_kind() {
+        let mut declaration = declared("registry_validator.even", FlagType::Count { default: 0, maximum: 9 });
+        declaration.validator = Some(Validator::new("is_even", |value| match value {
+            Value::Integer(number) if number % 2 != 0 => Err("it must be even".to_owned()),
+            _ => Ok(()),
+        }));
+        let (even, _) = register(declaration.clone()).unwrap();
+        let handle = even.handle::<u64>().unwrap();
+        handle.set(2).unwrap();
+        let three = || InputValue::Integer(3);
+        let errors = [
+            handle.set(3).unwrap_err(),
+            handle.scope(3).unwrap_err(),
+            assign(&[(even, Some(three()))], None).unwrap_err(),
+            FlagScope::new([(even, three())], None).unwrap_err(),
+            super::super::restore(&[("registry_validator.even", three())], None).unwrap_err(),
+        ];
+        for error in errors {
+            let text = "registry_validator.even: is_even refused 3: it must be even";
+            assert_eq!(error.to_string(), text);
+        }
+        assert_eq!((handle.get(), even.validator()), (2, Some("is_even")));
+        let flag_type = FlagType::Count { default: 1, maximum: 9 };
+        let wrong = FlagDecl { name: "registry_validator.odd".to_owned(), flag_type, ..declaration };
+        assert!(matches!(register(wrong), Err(Error::FlagRegistration { .. })));
+    }
+
+    #[test]
+    fn unregister_removes_the_flag_from_everything_but_its_handles() {
+        let name = "registry_unregister.flag";
+        let (flag, _) = register(switch(name)).unwrap();
+        let handle = flag.handle::<bool>().unwrap();
+        let scope = FlagScope::new([(flag, InputValue::Bool(true))], None).unwrap();
+        let guard = scope.guard();
+        let state = thread::ThreadState::capture();
+        drop(guard);
+        handle.set(true).unwrap();
+        unregister(name).unwrap();
+        assert!(flag.is_unregistered() && find(name).is_err() && !handle.get());
+        assert!(matches!(handle.set(true), Err(Error::UnregisteredFlag { .. })));
+        assert!(matches!(assign(&[(flag, None)], None), Err(Error::UnregisteredFlag { .. })));
+        assert!(matches!(unregister(name), Err(Error::UnknownFlag { .. })));
+        assert!(matches!(unregister("cudnn.enabled"), Err(Error::FlagUnregistration { .. })));
+        assert_eq!((state.flags(), scope.values()), (vec![], vec![]));
+        let (other, _) = register(declared(name, FlagType::Count { default: 3, maximum: 9 })).unwrap();
+        assert_eq!(state.run(|| other.read()), Value::Integer(3));
+        assert_ne!(flag.id(), other.id());
+    }
+
+    #[test]
+    fn equal_declaration_takes_the_place_of_the_flag_unless_a_scope_sets_it() {
+        let name = "registry_unregister.again";
+        let (first, _) = register(switch(name)).unwrap();
+        first.handle::<bool>().unwrap().set(true).unwrap();
+        unregister(name).unwrap();
+        let (second, _) = register(switch(name)).unwrap();
+        assert!(std::ptr::eq(first, second) && second.read() == Value::Bool(false));
+        let _guard = second.handle::<bool>().unwrap().scope(true).unwrap().guard();
+        unregister(name).unwrap();
+        let (third, _) = register(switch(name)).unwrap();
+        assert!(!std::ptr::eq(second, third));
+        assert_eq!((third.read(), third.explain().level), (Value::Bool(false), Level::Default));
+    }
+
+    #[test]
+    fn on_change_of_reports_only_changes_of_the_flag() {
+        use std::sync::{Arc, Mutex};
+
+        use super::super::{FlagChange, on_change_of};
+
+        let [(flag, _), (other, _)] =
+            ["registry_change.flag", "registry_change.other"].map(|name| register(switch(name)).unwrap());
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let noted = seen.clone();
+        let hook = on_change_of(flag, move |change| {
+            noted.lock().unwrap().push(match change {
+                FlagChange::Write { .. } => "write",
+                FlagChange::Enter { .. } => "enter",
+                FlagChange::Exit { .. } => "exit",
+            });
+        });
+        let set = |flag: &'static FlagSpec| flag.handle::<bool>().unwrap().set(true).unwrap();
+        let enter =
+            |flag: &'static FlagSpec| drop(flag.handle::<bool>().unwrap().scope(true).unwrap().guard());
+        for flag in [other, flag] {
+            set(flag);
+            enter(flag);
+        }
+        drop(hook);
+        set(flag);
+        assert_eq!(*seen.lock().unwrap(), ["write", "enter", "exit"]);
     }
 }

@@ -74,12 +74,14 @@ impl FlagScopeBuilder {
     }
 }
 
-/// Returns the flags of a layer: dotted names and values.
+/// Returns the flags of a layer: dotted names and values, without flags that were unregistered.
 pub(super) fn values_of(flags: &FlagSlots) -> Vec<(&'static str, Value)> {
     let words = flags
         .words
         .iter()
-        .filter_map(|(id, payload)| table::word(*id).map(|word| (word.name, word.kind.decode(*payload))));
+        .filter_map(|(id, payload)| table::word(*id).map(|word| (word, *payload)))
+        .filter(|(word, _)| !word.is_unregistered.get())
+        .map(|(word, payload)| (word.name, word.kind.decode(payload)));
     let nodes = Node::ALL.into_iter().filter_map(|node| {
         let stored = node.named_in(flags.tree)?;
         Some((node.name(), stored.map_or(Value::None, |precision| Value::Name(precision.name()))))

@@ -35,6 +35,8 @@ pub enum InputValue<'a> {
     Float(f64),
     /// Text.
     Text(Cow<'a, str>),
+    /// A path.
+    Path(Cow<'a, str>),
     /// A tuple or list.
     List(Vec<InputValue<'a>>),
     /// Any other value, as a message shows it.
@@ -61,6 +63,7 @@ impl InputValue<'_> {
             InputValue::HugeInteger { display, nearest } => InputValue::HugeInteger { display, nearest },
             InputValue::Float(number) => InputValue::Float(number),
             InputValue::Text(text) => InputValue::Text(text.into_owned().into()),
+            InputValue::Path(path) => InputValue::Path(path.into_owned().into()),
             InputValue::List(items) => {
                 InputValue::List(items.into_iter().map(InputValue::into_owned).collect())
             }
@@ -78,6 +81,7 @@ impl fmt::Display for InputValue<'_> {
             InputValue::Integer(number) => write!(f, "{number}"),
             InputValue::Float(number) => write!(f, "{number:?} (float)"),
             InputValue::Text(text) => write!(f, "'{}'", shortened(text).escape_debug()),
+            InputValue::Path(path) => write!(f, "Path('{}')", shortened(path).escape_debug()),
             InputValue::List(items) => {
                 f.write_str("[")?;
                 for (index, item) in items.iter().take(MAX_ITEMS_SHOWN).enumerate() {
@@ -104,7 +108,7 @@ const MAX_ITEMS_SHOWN: usize = 8;
 /// assert_ne!(Float::new(0.0), Float::new(-0.0));
 /// assert_eq!(Float::new(0.5).get(), 0.5);
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Float {
     bits: u64,
 }
@@ -132,7 +136,7 @@ impl Float {
 /// }
 /// # Ok::<(), interlock_core::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Value {
     /// None, or an empty node.
     None,
@@ -146,12 +150,49 @@ pub enum Value {
     Name(&'static str),
     /// Text of any kind.
     Text(&'static str),
+    /// A path.
+    Path(&'static str),
+    /// A list of values.
+    List(&'static [Value]),
     /// Two bools.
     Pair(bool, bool),
     /// A list of names.
     Names(&'static [&'static str]),
     /// A priority order of these names.
     PriorityOrder(&'static [&'static str], PriorityOrder),
+}
+
+impl Value {
+    /// Returns the value as a message shows it: texts in quotation marks.
+    #[doc(hidden)]
+    pub fn shown(self) -> String {
+        match self {
+            Value::Float(number) => format!("{:?}", number.get()),
+            Value::List(_) => self.to_string(),
+            value => value.to_input().to_string(),
+        }
+    }
+
+    /// Returns the value as it can be assigned.
+    pub(super) fn to_input(self) -> InputValue<'static> {
+        let texts = |texts: &mut dyn Iterator<Item = &'static str>| {
+            InputValue::List(texts.map(|text| InputValue::Text(text.into())).collect())
+        };
+        match self {
+            Value::None => InputValue::None,
+            Value::Bool(value) => InputValue::Bool(value),
+            Value::Integer(number) => InputValue::Integer(number),
+            Value::Float(number) => InputValue::Float(number.get()),
+            Value::Name(text) | Value::Text(text) => InputValue::Text(text.into()),
+            Value::Path(path) => InputValue::Path(path.into()),
+            Value::List(items) => InputValue::List(items.iter().map(|item| item.to_input()).collect()),
+            Value::Pair(first, second) => {
+                InputValue::List(vec![InputValue::Bool(first), InputValue::Bool(second)])
+            }
+            Value::Names(names) => texts(&mut names.iter().copied()),
+            Value::PriorityOrder(names, order) => texts(&mut order.names(names)),
+        }
+    }
 }
 
 impl fmt::Display for Value {
@@ -161,7 +202,15 @@ impl fmt::Display for Value {
             Value::Bool(value) => InputValue::Bool(*value).fmt(f),
             Value::Integer(number) => write!(f, "{number}"),
             Value::Float(number) => write!(f, "{:?}", number.get()),
-            Value::Name(name) | Value::Text(name) => f.write_str(name),
+            Value::Name(name) | Value::Text(name) | Value::Path(name) => f.write_str(name),
+            Value::List(items) => {
+                f.write_str("(")?;
+                for (index, item) in items.iter().enumerate() {
+                    let separator = if index == 0 { "" } else { ", " };
+                    write!(f, "{separator}{}", item.shown())?;
+                }
+                f.write_str(if items.len() == 1 { ",)" } else { ")" })
+            }
             Value::Names(names) => write!(f, "{names:?}"),
             Value::PriorityOrder(names, order) => order.show(names, f),
             Value::Pair(first, second) => {

@@ -9,12 +9,15 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::libraries;
-use super::values::{from_py, named, named_values, object, texts_and_values};
+use super::python_parts;
+use super::values::{
+    from_py, named, named_values, object, object_of, object_of_named, plain_object, texts_and_values,
+};
 use crate::args::{extract_dict, extract_str};
 use crate::context::sync;
 use crate::errors::IntoPyResult;
 use crate::switches::extract_as;
-use crate::{call_site, scope_debug, switches};
+use crate::{call_site, hooks, scope_debug, switches};
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(assign, module)?)?;
@@ -23,6 +26,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(explain, module)?)?;
     module.add_function(wrap_pyfunction!(table, module)?)?;
     module.add_function(wrap_pyfunction!(register_flag, module)?)?;
+    module.add_function(wrap_pyfunction!(unregister_flag, module)?)?;
     module.add_function(wrap_pyfunction!(misspelt_variables, module)?)?;
     module.add_function(wrap_pyfunction!(write_log, module)?)?;
     module.add_function(wrap_pyfunction!(snapshot, module)?)?;
@@ -58,7 +62,8 @@ fn unset(name: &Bound<'_, PyAny>) -> PyResult<()> {
 /// Return the active value of the flag with this dotted name in the current context.
 #[pyfunction]
 fn read<'py>(name: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    object(name.py(), sync(name.py()).read(named(name, "read: name")?))
+    let spec = named(name, "read: name")?;
+    object_of(name.py(), spec, sync(name.py()).read(spec))
 }
 
 /// Explain a flag: return its dotted name, its value, level, the line or variable that set it or None, the effective
@@ -77,10 +82,10 @@ fn explain<'py>(name: &Bound<'py, PyAny>) -> PyResult<Explained<'py>> {
     let explanation = spec.explain();
     Ok((
         spec.name(),
-        object(name.py(), explanation.value)?,
+        object_of(name.py(), spec, explanation.value)?,
         explanation.level.name(),
         explanation.set_by.map(|set_by| set_by.to_string()),
-        object(name.py(), explanation.effective)?,
+        object_of(name.py(), spec, explanation.effective)?,
         explanation.overridden_by,
         explanation.affects,
         explanation.inherited_from,
@@ -101,7 +106,7 @@ type Explained<'py> = (
 /// Return a row for every flag: `name`; `reads` and `accepts`, the types as Python annotations; `allowed`, a
 /// description of the accepted values (None, as `accepts` is, for a read-only flag); `default`; `variables` of the
 /// environment; `affects`; `obeyed_by`, the names of operations; `needs_registered_kernel`, whether only kernels that
-/// programs register obey it; `doc`. Flags of other libraries are included if `registered` is true.
+/// programs register obey it; `doc`; `validator`, the name of a function or None; `is_registered`. Flags of other libraries are included if `registered` is true.
 #[pyfunction]
 #[pyo3(signature = (registered=false))]
 fn table(
@@ -113,13 +118,17 @@ fn table(
         .map(|spec| {
             let row = PyDict::new(py);
             row.set_item("name", spec.name())?;
-            row.set_item("reads", spec.annotation())?;
-            row.set_item("accepts", spec.accepted_annotation())?;
+            let enumeration = python_parts::enumeration(py, spec)?;
+            let annotation = |text| with_enumeration(enumeration.as_ref(), text);
+            row.set_item("reads", annotation(spec.annotation())?)?;
+            row.set_item("accepts", spec.accepted_annotation().map(annotation).transpose()?)?;
             let allowed = (!spec.is_read_only()).then(|| spec.accepted());
             row.set_item("allowed", allowed)?;
             let allowed_text = (!spec.is_read_only()).then(|| spec.accepted_text());
             row.set_item("allowed_text", allowed_text)?;
-            row.set_item("default", object(py, spec.default())?)?;
+            row.set_item("default", object_of(py, spec, spec.default())?)?;
+            row.set_item("validator", spec.validator())?;
+            row.set_item("is_registered", spec.is_registered())?;
             row.set_item("variables", spec.variables())?;
             row.set_item("affects", spec.effect().operations())?;
             row.set_item("obeyed_by", spec.obeyed_by())?;
@@ -130,11 +139,37 @@ fn table(
         .collect()
 }
 
-/// Register a flag of another library. `flag_type` is `"bool"`, `"int"`, `"float"`, `"str"` or `"choice"`; `values` are
-/// the choices or the minimum and maximum; `optional` allows None. Returns the environment variables that could not be
-/// parsed, each with the reason.
+/// Returns an annotation with the name of an enumeration in place of the names of its members.
+fn with_enumeration(enumeration: Option<&Bound<'_, PyAny>>, annotation: String) -> PyResult<String> {
+    let Some(enumeration) = enumeration else { return Ok(annotation) };
+    let class = enumeration.getattr("__qualname__")?.extract::<String>()?;
+    let mut parts = annotation.split("Literal[");
+    let mut named = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        named += &class;
+        named += part.split_once(']').map_or("", |(_, rest)| rest);
+    }
+    Ok(named)
+}
+
+/// Unregister a flag of another library.
 #[pyfunction]
-#[pyo3(signature = (name, default, doc, flag_type, values, optional, variable, affects))]
+fn unregister_flag(name: &Bound<'_, PyAny>) -> PyResult<()> {
+    let py = name.py();
+    sync(py);
+    let name = named(name, "unregister: name")?.name();
+    backends::unregister(name).into_py_result(py)?;
+    python_parts::remove(py, name)
+}
+
+/// Register a flag of another library. `flag_type` is `"bool"`, `"int"`, `"float"`, `"str"`, `"path"` or `"choice"`, or one
+/// of them after `"list of "`; `values` are the choices or the minimum and maximum; `optional` allows None. `enumeration`
+/// is the class whose members the choices name, `validator` is called with each value, and `on_change` after each change.
+/// Returns the environment variables that could not be parsed, each with the reason.
+#[pyfunction]
+#[pyo3(signature = (
+    name, default, doc, flag_type, values, optional, variable, affects, enumeration, validator, on_change,
+))]
 #[expect(clippy::too_many_arguments, reason = "the parts of one declaration")]
 fn register_flag(
     py: Python<'_>,
@@ -146,6 +181,9 @@ fn register_flag(
     #[pyo3(from_py_with = switches::register_flag::optional)] optional: bool,
     variable: Option<&Bound<'_, PyAny>>,
     affects: Option<&Bound<'_, PyAny>>,
+    enumeration: Option<&Bound<'_, PyAny>>,
+    validator: Option<&Bound<'_, PyAny>>,
+    on_change: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Vec<(String, String)>> {
     let text = |name, text| extract_str(text, name).map(Cow::into_owned);
     let name = text("register_flag: name", name)?;
@@ -155,13 +193,28 @@ fn register_flag(
     let flag_type =
         flag_type_of(&name, from_py(default)?, &flag_type, &values, optional).into_py_result(py)?;
     let declaration = FlagDecl {
-        name,
         flag_type,
         doc: text("register_flag: doc", doc)?,
         variable: variable.map(|variable| text("register_flag: variable", variable)).transpose()?,
         affects: affects.map(|affects| text("register_flag: affects", affects)).transpose()?,
+        validator: validator.map(|validator| python_parts::validator(name.clone(), validator)),
+        name,
     };
-    let (_, problems) = backends::register(declaration).into_py_result(py)?;
+    let name = declaration.name.clone();
+    let is_known = backends::find(&name).is_ok();
+    if !is_known {
+        // First, because the registration validates values.
+        python_parts::store(py, &name, enumeration, validator, None)?;
+    }
+    let registered = backends::register(declaration);
+    if registered.is_err() && !is_known {
+        python_parts::remove(py, &name)?;
+    }
+    let (spec, problems) = registered.into_py_result(py)?;
+    if let (Some(on_change), false) = (on_change, is_known) {
+        let registration = Bound::new(py, hooks::on_change_of(spec, on_change))?.into_any();
+        python_parts::store(py, &name, enumeration, validator, Some(registration))?;
+    }
     Ok(problems.into_iter().map(|(variable, error)| (variable, error.to_string())).collect())
 }
 
@@ -181,6 +234,13 @@ fn flag_type_of(
         return Ok(FlagType::Optional { flag_type, default_is_none });
     }
     let refused = |reason: String| Error::FlagRegistration { name: name.to_owned(), reason };
+    if let (Some(item), InputValue::List(default)) = (flag_type.strip_prefix("list of "), &default) {
+        let item = Box::new(flag_type_of(name, any_value(item, values), item, values, false)?);
+        return Ok(FlagType::List {
+            default: default.iter().cloned().map(InputValue::into_owned).collect(),
+            item,
+        });
+    }
     match (flag_type, default) {
         ("bool", InputValue::Bool(default)) => Ok(FlagType::Switch { default }),
         ("int", default @ (InputValue::Integer(_) | InputValue::HugeInteger { .. })) => {
@@ -224,6 +284,9 @@ fn flag_type_of(
             });
             Ok(FlagType::Choice { default: default.into_owned(), names: names.collect::<Result<_, _>>()? })
         }
+        ("path", InputValue::Text(default) | InputValue::Path(default)) => {
+            Ok(FlagType::Path { default: default.into_owned() })
+        }
         ("str", InputValue::Text(default)) => Ok(FlagType::Text { default: default.into_owned() }),
         (flag_type, default) => Err(Error::FlagType {
             name: format!("register({}): default", quoted(name)),
@@ -231,6 +294,8 @@ fn flag_type_of(
             allowed: match flag_type {
                 "int" => "an int".to_owned(),
                 "choice" => "one of its choices, a str".to_owned(),
+                "path" => "a str or an object with __fspath__".to_owned(),
+                list if list.starts_with("list of ") => "a tuple or list".to_owned(),
                 other => format!("a {other}"),
             },
         }),
@@ -264,6 +329,8 @@ fn any_value<'a>(flag_type: &str, values: &[InputValue<'a>]) -> InputValue<'a> {
                 (minimum, _) => minimum,
             }
         }
+        "path" => InputValue::Text(".".into()),
+        list if list.starts_with("list of ") => InputValue::List(Vec::new()),
         "choice" => values.first().cloned().unwrap_or(InputValue::Text("".into())),
         _ => InputValue::Text("".into()),
     }
@@ -285,7 +352,7 @@ type Written<'py> = (&'static str, Bound<'py, PyAny>, bool, String);
 fn write_log(py: Python<'_>) -> PyResult<Vec<Written<'_>>> {
     scope_debug::check_traced(py, "writes: writes of flags")?;
     let display = |write: LoggedWrite| {
-        let value = object(py, write.value.unwrap_or(Value::None))?;
+        let value = object_of_named(py, write.name, write.value.unwrap_or(Value::None))?;
         Ok((write.name, value, write.value.is_none(), write.site.to_string()))
     };
     backends::recent_writes().into_iter().map(display).collect()
@@ -296,7 +363,7 @@ fn write_log(py: Python<'_>) -> PyResult<Vec<Written<'_>>> {
 fn snapshot(py: Python<'_>) -> PyResult<Vec<(&'static str, Bound<'_, PyAny>, &'static str)>> {
     backends::snapshot()
         .into_iter()
-        .map(|entry| Ok((entry.name, object(py, entry.value)?, entry.level.name())))
+        .map(|entry| Ok((entry.name, plain_object(py, entry.value)?, entry.level.name())))
         .collect()
 }
 

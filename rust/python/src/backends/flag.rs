@@ -35,7 +35,8 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
             `del` unsets the flag.\n\n\
             Raises:\n    FlagTypeError: The value has the wrong type.\n\
             \x20   FlagValueError: The flag does not accept the value.\n\
-            \x20   FlagsFrozenError: Flags are frozen.",
+            \x20   FlagsFrozenError: Flags are frozen.\n\
+            \x20   UnknownFlagError: The flag was unregistered.",
             value,
             Some(set_value),
             std::ptr::null_mut(),
@@ -127,7 +128,15 @@ unsafe extern "C" fn value(object: *mut ffi::PyObject, _: *mut c_void) -> *mut f
     let spec = unsafe { spec_of(object) };
     // SAFETY: the interpreter called this function, so this thread is attached.
     let py = unsafe { Python::assume_attached() };
-    catch_panic(|| values::new_reference(sync(py).read(spec)))
+    catch_panic(|| {
+        if spec.is_unregistered() {
+            return ffi_ptr(|py| {
+                spec.check_registered().into_py_result(py)?;
+                Ok(py.None().into_ptr())
+            });
+        }
+        values::new_reference(spec, sync(py).read(spec))
+    })
 }
 
 unsafe extern "C" fn set_value(
@@ -165,7 +174,7 @@ unsafe extern "C" fn override_value(
         // SAFETY: the interpreter passes one argument, by position or by name.
         let value = unsafe { Bound::<PyAny>::from_borrowed_ptr(py, *arguments) };
         let mut scope = FlagScopeBuilder::new(Purpose::Named, 1);
-        scope.add(spec, &values::from_py(&value)?).into_py_result(py)?;
+        scope.add(spec, &values::from_py_of(spec, &value)?).into_py_result(py)?;
         Ok(Bound::new(py, FlagScope(scope.build(call_site::current_if_tracing(py))))?.into_any().into_ptr())
     })
 }

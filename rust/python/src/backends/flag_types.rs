@@ -267,7 +267,7 @@ unsafe extern "C" fn read(_owner: *mut ffi::PyObject, closure: *mut c_void) -> *
     let spec = unsafe { spec_of(closure) };
     // SAFETY: the interpreter called this function, so this thread is attached.
     let py = unsafe { Python::assume_attached() };
-    catch_panic(|| values::new_reference(sync(py).read(spec)))
+    catch_panic(|| values::new_reference(spec, sync(py).read(spec)))
 }
 
 /// Assigns a flag, or unsets it if `value` is null (`del`).

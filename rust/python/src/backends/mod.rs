@@ -8,6 +8,7 @@ mod flag_types;
 mod libraries;
 mod num_threads;
 mod plan_cache;
+mod python_parts;
 mod scopes;
 mod values;
 
@@ -16,7 +17,7 @@ use pyo3::prelude::*;
 use crate::submodule::submodule;
 
 pub(crate) use scopes::{dict_of, scope_of};
-pub(crate) use values::object;
+pub(crate) use values::object_of_named;
 
 pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     let module = submodule(parent, "backends")?;

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyInt, PyString, PyTuple, PyType};
 use pyo3::{PyTraverseError, PyVisit};
 
-use super::values::{from_py, named, named_values, object};
+use super::values::{from_py, named, named_values, plain_object};
 use crate::args::extract_dict;
 use crate::autograd::decorated;
 use crate::context::traverse_scope;
@@ -39,7 +39,7 @@ pub(crate) fn dict_of<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let values = PyDict::new(py);
     for (name, value) in flags {
-        values.set_item(name, object(py, value)?)?;
+        values.set_item(name, plain_object(py, value)?)?;
     }
     Ok(values)
 }

@@ -7,8 +7,10 @@ use interlock::base::quote;
 use pyo3::exceptions::PyException;
 use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
+use super::python_parts;
 use crate::call_site;
 use crate::errors::IntoPyResult;
 use crate::py_int;
@@ -52,19 +54,72 @@ fn huge_integer(number: &Bound<'_, PyInt>) -> InputValue<'static> {
 #[cold]
 fn from_other<'a>(value: &Bound<'_, PyAny>) -> PyResult<InputValue<'a>> {
     // Nested items become text: no flag accepts them, and a list may contain itself.
-    let item = |item: Bound<'_, PyAny>| {
-        from_scalar(&item).map_or_else(|| InputValue::Other(type_of(&item)), InputValue::into_owned)
+    let item = |item: Bound<'_, PyAny>| match from_scalar(&item) {
+        Some(given) => Ok(given.into_owned()),
+        None => Ok(path(&item)?.unwrap_or_else(|| InputValue::Other(type_of(&item)))),
     };
-    if let Ok(tuple) = value.cast::<PyTuple>() {
-        Ok(InputValue::List(tuple.iter().map(item).collect()))
-    } else if let Ok(list) = value.cast::<PyList>() {
-        Ok(InputValue::List(list.iter().map(item).collect()))
+    if let Some(items) = items_of(value) {
+        Ok(InputValue::List(items.map(item).collect::<PyResult<_>>()?))
+    } else if let Some(path) = path(value)? {
+        Ok(path)
     } else if let Some(number) = whole_number(value)? {
         Ok(number)
     } else if let Ok(number) = value.cast::<PyFloat>() {
         Ok(InputValue::Float(number.value()))
     } else {
         Ok(InputValue::Other(display(value)?))
+    }
+}
+
+/// Iterates over the items of a tuple or list; `None` for another value.
+fn items_of<'py>(value: &Bound<'py, PyAny>) -> Option<Box<dyn Iterator<Item = Bound<'py, PyAny>> + 'py>> {
+    if let Ok(tuple) = value.cast::<PyTuple>() {
+        Some(Box::new(tuple.clone().into_iter()))
+    } else {
+        value.cast::<PyList>().ok().map(|list| Box::new(list.clone().into_iter()) as _)
+    }
+}
+
+/// Converts an object with `__fspath__`; `None` if it has none, or if its path is not text.
+fn path(value: &Bound<'_, PyAny>) -> PyResult<Option<InputValue<'static>>> {
+    let class = value.get_type();
+    if !class.hasattr("__fspath__")? {
+        return Ok(None);
+    }
+    let path = class.getattr("__fspath__")?.call1((value,))?;
+    let text = path.cast::<PyString>().ok().and_then(|path| path.to_str().ok().map(str::to_owned));
+    Ok(text.map(|text| InputValue::Path(text.into())))
+}
+
+/// Converts a value for a flag, which may accept the members of an enumeration.
+#[inline]
+pub(super) fn from_py_of<'a>(
+    spec: &'static FlagSpec,
+    value: &'a Bound<'_, PyAny>,
+) -> PyResult<InputValue<'a>> {
+    match python_parts::enumeration(value.py(), spec)? {
+        Some(enumeration) => from_enum(&enumeration, value),
+        None => from_py(value),
+    }
+}
+
+/// Converts members of an enumeration to their names. A member of another one is not a name, though it may be a str.
+#[cold]
+fn from_enum<'a>(enumeration: &Bound<'_, PyAny>, value: &'a Bound<'_, PyAny>) -> PyResult<InputValue<'a>> {
+    let class = value.get_type();
+    if class.is(enumeration) {
+        Ok(InputValue::Text(value.getattr("name")?.extract::<String>()?.into()))
+    } else if let Some(items) = items_of(value) {
+        let item = |item: Bound<'_, PyAny>| match items_of(&item) {
+            // A list may contain itself.
+            Some(_) => Ok(InputValue::Other(type_of(&item))),
+            None => Ok(from_enum(enumeration, &item)?.into_owned()),
+        };
+        Ok(InputValue::List(items.map(item).collect::<PyResult<_>>()?))
+    } else if class.hasattr("__members__")? {
+        Ok(InputValue::Other(display(value)?))
+    } else {
+        from_py(value)
     }
 }
 
@@ -104,21 +159,32 @@ pub(super) type NamedValues = Vec<(&'static FlagSpec, InputValue<'static>)>;
 
 /// Converts a dict such as `{"cudnn.enabled": False}`, an argument of a function, to flags and values.
 pub(super) fn named_values(function: &str, values: &Bound<'_, PyDict>) -> PyResult<NamedValues> {
-    let spec = |name: &str| backends::find(name).into_py_result(values.py());
-    texts_and_values(function, values)?.into_iter().map(|(name, given)| Ok((spec(&name)?, given))).collect()
+    let flag_and_value = |item: Bound<'_, PyAny>| {
+        let (name, value) = name_and_value(function, &item)?;
+        let spec = backends::find(&name).into_py_result(values.py())?;
+        Ok((spec, from_py_of(spec, &value)?.into_owned()))
+    };
+    // A copy of the items, because the repr of a value may change the dict.
+    values.items().iter().map(flag_and_value).collect()
 }
 
-/// Converts a dict of names and values, an argument of a function, without looking up flags.
+fn name_and_value<'py>(function: &str, item: &Bound<'py, PyAny>) -> PyResult<(String, Bound<'py, PyAny>)> {
+    let (name, value): (Bound<'py, PyAny>, Bound<'py, PyAny>) = item.extract()?;
+    Ok((name_of_flag(&name, || format!("{function}: the name of a flag"))?, value))
+}
+
+/// Converts a dict of names and values, an argument of a function. The flags need not exist.
 pub(super) fn texts_and_values(
     function: &str,
     values: &Bound<'_, PyDict>,
 ) -> PyResult<Vec<(String, InputValue<'static>)>> {
     let text_and_value = |item: Bound<'_, PyAny>| {
-        let (name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
-        Ok((
-            name_of_flag(&name, || format!("{function}: the name of a flag"))?,
-            from_py(&value)?.into_owned(),
-        ))
+        let (name, value) = name_and_value(function, &item)?;
+        let given = match backends::find(&name) {
+            Ok(spec) => from_py_of(spec, &value)?,
+            Err(_) => from_py(&value)?,
+        };
+        Ok((name, given.into_owned()))
     };
     // A copy of the items, because the repr of a value may change the dict.
     values.items().iter().map(text_and_value).collect()
@@ -138,17 +204,20 @@ fn name_of_flag(name: &Bound<'_, PyAny>, what: impl Fn() -> String) -> PyResult<
     }
 }
 
-/// Returns a new reference to the Python object of a value, or null with an error set.
+/// Returns a new reference to the Python object of a flag's value, or null with an error set.
 #[inline]
-pub(super) fn new_reference(value: Value) -> *mut ffi::PyObject {
+pub(super) fn new_reference(spec: &'static FlagSpec, value: Value) -> *mut ffi::PyObject {
     match value {
         // SAFETY: called while attached, and a bool lives as long as the interpreter.
         Value::Bool(value) => unsafe { ffi::Py_NewRef(switch(value)) },
+        Value::Name(_) | Value::List(_) if spec.is_registered() => {
+            ffi_ptr(|py| Ok(object_of(py, spec, value)?.into_ptr()))
+        }
         value => new_object(value),
     }
 }
 
-/// Like [`new_reference`], for a value of any type.
+/// Like [`new_reference`], for a value of any type. The members of an enumeration are their names.
 fn new_object(value: Value) -> *mut ffi::PyObject {
     // SAFETY: called while attached; every branch returns a new reference, or null with an error set.
     unsafe {
@@ -160,6 +229,11 @@ fn new_object(value: Value) -> *mut ffi::PyObject {
             Value::Name(name) | Value::Text(name) => {
                 ffi::PyUnicode_FromStringAndSize(name.as_ptr().cast(), name.len() as ffi::Py_ssize_t)
             }
+            Value::Path(path) => ffi_ptr(|py| Ok(path_class(py)?.call1((path,))?.into_ptr())),
+            Value::List(items) => ffi_ptr(|py| {
+                let items = items.iter().map(|item| object(py, *item)).collect::<PyResult<Vec<_>>>()?;
+                Ok(PyTuple::new(py, items)?.into_any().into_ptr())
+            }),
             Value::Pair(first, second) => ffi::PyTuple_Pack(2, switch(first), switch(second)),
             Value::Names(names) => ffi_ptr(|py| Ok(PyList::new(py, names)?.into_any().into_ptr())),
             Value::PriorityOrder(names, order) => {
@@ -187,12 +261,15 @@ pub(super) unsafe fn assign(spec: &'static FlagSpec, value: *mut ffi::PyObject) 
                 return false;
             }
         };
-        !backends::writes_are_traced() && backends::assign(&[(spec, Some(given))], None).is_ok()
+        // A validator is called once for each write.
+        !backends::writes_are_traced()
+            && spec.validator().is_none()
+            && backends::assign(&[(spec, Some(given))], None).is_ok()
     };
     catch_panic_status(assign_bool, |py| {
         // SAFETY: as the caller guarantees.
         let value = unsafe { Bound::from_borrowed_ptr_or_opt(py, value) };
-        let given: Option<InputValue> = value.as_ref().map(from_py).transpose()?;
+        let given: Option<InputValue> = value.as_ref().map(|value| from_py_of(spec, value)).transpose()?;
         backends::assign(&[(spec, given)], call_site::current_if_tracing(py)).into_py_result(py)
     })
 }
@@ -203,8 +280,59 @@ unsafe fn switch(on: bool) -> *mut ffi::PyObject {
     unsafe { if on { ffi::Py_True() } else { ffi::Py_False() } }
 }
 
-/// Returns the Python object of a value.
-pub(crate) fn object(py: Python<'_>, value: Value) -> PyResult<Bound<'_, PyAny>> {
+fn path_class(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
+    static CLASS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let import = || Ok::<_, PyErr>(py.import("pathlib")?.getattr("Path")?.unbind());
+    Ok(CLASS.get_or_try_init(py, import)?.bind(py))
+}
+
+/// Returns the Python object of a value; the members of an enumeration are their names.
+pub(super) fn object(py: Python<'_>, value: Value) -> PyResult<Bound<'_, PyAny>> {
     // SAFETY: a new reference, or null with an error set.
-    unsafe { Bound::from_owned_ptr_or_err(py, new_reference(value)) }
+    unsafe { Bound::from_owned_ptr_or_err(py, new_object(value)) }
+}
+
+/// Returns the Python object of a value of a flag.
+pub(crate) fn object_of<'py>(
+    py: Python<'py>,
+    spec: &'static FlagSpec,
+    value: Value,
+) -> PyResult<Bound<'py, PyAny>> {
+    object_of_enum(py, python_parts::enumeration(py, spec)?.as_ref(), value)
+}
+
+/// Returns the Python object of a value, whose names are those of the members of an enumeration if there is one.
+pub(super) fn object_of_enum<'py>(
+    py: Python<'py>,
+    enumeration: Option<&Bound<'py, PyAny>>,
+    value: Value,
+) -> PyResult<Bound<'py, PyAny>> {
+    match (enumeration, value) {
+        (Some(enumeration), Value::Name(name)) => enumeration.get_item(name),
+        (Some(_), Value::List(items)) => {
+            let items = items.iter().map(|item| object_of_enum(py, enumeration, *item));
+            Ok(PyTuple::new(py, items.collect::<PyResult<Vec<_>>>()?)?.into_any())
+        }
+        _ => object(py, value),
+    }
+}
+
+/// Returns the Python object of a value as JSON and pickles store it: names of members, and the texts of paths.
+pub(super) fn plain_object(py: Python<'_>, value: Value) -> PyResult<Bound<'_, PyAny>> {
+    match value {
+        Value::Path(path) => object(py, Value::Text(path)),
+        Value::List(items) => {
+            let items = items.iter().map(|item| plain_object(py, *item)).collect::<PyResult<Vec<_>>>()?;
+            Ok(PyTuple::new(py, items)?.into_any())
+        }
+        value => object(py, value),
+    }
+}
+
+/// Returns the Python object of a value of the flag with this name, which may have been unregistered meanwhile.
+pub(crate) fn object_of_named<'py>(py: Python<'py>, name: &str, value: Value) -> PyResult<Bound<'py, PyAny>> {
+    match backends::find(name) {
+        Ok(spec) => object_of(py, spec, value),
+        Err(_) => object(py, value),
+    }
 }

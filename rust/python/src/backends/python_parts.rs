@@ -1,0 +1,121 @@
+//! What a registered flag has in Python: its enumeration, its validator and the function that is called after changes.
+
+use std::sync::Arc;
+
+use interlock::backends::{FlagSpec, Validator, Value};
+use interlock::base::quote::one_line;
+use interlock::base::sync::RelaxedBool;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBool, PyDict, PyTuple};
+
+use super::values::object_of_enum;
+use crate::detach::{attach, call};
+use crate::pending_exception;
+
+/// For each name a tuple of the class of the enumeration, the validator and the registration; each may be None.
+static PARTS: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
+
+/// Whether a flag of an enumeration was registered: without one, reads and writes of flags look nothing up.
+static ANY_ENUMERATION: RelaxedBool = RelaxedBool::new(false);
+
+const ENUMERATION: usize = 0;
+const VALIDATOR: usize = 1;
+const REGISTRATION: usize = 2;
+
+fn part<'py>(py: Python<'py>, name: &str, index: usize) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let Some(parts) = PARTS.get(py) else { return Ok(None) };
+    let Some(parts) = parts.bind(py).get_item(name)? else { return Ok(None) };
+    Ok(Some(parts.cast_into::<PyTuple>()?.get_item(index)?).filter(|part| !part.is_none()))
+}
+
+/// Returns the class of the enumeration whose members a flag accepts.
+pub(super) fn enumeration<'py>(
+    py: Python<'py>,
+    spec: &'static FlagSpec,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let may_have_one = ANY_ENUMERATION.get() && spec.is_registered();
+    if may_have_one { part(py, spec.name(), ENUMERATION) } else { Ok(None) }
+}
+
+/// Stores the parts of a flag.
+pub(super) fn store(
+    py: Python<'_>,
+    name: &str,
+    enumeration: Option<&Bound<'_, PyAny>>,
+    validator: Option<&Bound<'_, PyAny>>,
+    registration: Option<Bound<'_, PyAny>>,
+) -> PyResult<()> {
+    if enumeration.is_some() {
+        ANY_ENUMERATION.set(true);
+    }
+    let parts = PARTS.get_or_init(py, || PyDict::new(py).unbind()).bind(py);
+    parts.set_item(name, (enumeration, validator, registration))
+}
+
+/// Removes the parts of a flag, and its registration of changes.
+pub(super) fn remove(py: Python<'_>, name: &str) -> PyResult<()> {
+    let registration = part(py, name, REGISTRATION)?;
+    if let Some(parts) = PARTS.get(py)
+        && parts.bind(py).contains(name)?
+    {
+        parts.bind(py).del_item(name)?;
+    }
+    if let Some(registration) = registration {
+        registration.call_method0("remove")?;
+    }
+    Ok(())
+}
+
+/// Returns the validator of a flag, which calls the function of its parts.
+pub(super) fn validator(flag: String, function: &Bound<'_, PyAny>) -> Validator {
+    let qualified = function.getattr("__qualname__").and_then(|name| name.extract::<String>());
+    let name = qualified.unwrap_or_else(|_| "the validator".to_owned());
+    let shown: Arc<str> = name.into();
+    let validator = shown.clone();
+    Validator::new(shown, move |value| {
+        // Without an interpreter nothing can be checked any more.
+        attach(|py| {
+            // A destructor may write flags while an exception is set.
+            let pending = PyErr::take(py);
+            let checked = check(py, &flag, &validator, value);
+            if let Some(pending) = pending {
+                pending.restore(py);
+            }
+            checked
+        })
+        .unwrap_or(Ok(()))
+    })
+}
+
+/// Calls a validator. It refuses the value if it raises or returns False.
+fn check(py: Python<'_>, flag: &str, validator: &str, value: Value) -> Result<(), String> {
+    let called = || {
+        let Some(function) = part(py, flag, VALIDATOR)? else { return Ok(true) };
+        let enumeration = part(py, flag, ENUMERATION)?;
+        let result = call(&function, &object_of_enum(py, enumeration.as_ref(), value)?)?;
+        Ok::<_, PyErr>(result.cast::<PyBool>().map_or(true, |accepted| accepted.is_true()))
+    };
+    match called() {
+        Ok(true) => Ok(()),
+        Ok(false) => Err("it returned False".to_owned()),
+        Err(error) => {
+            let text = error.value(py).str().map(|text| text.to_string()).unwrap_or_default();
+            let kind = error.get_type(py).name().map(|name| name.to_string()).unwrap_or_default();
+            let reason = if text.trim().is_empty() { kind } else { one_line(&text).to_string() };
+            pending_exception::stash(py, refused(flag, validator, value, &reason), error);
+            Err(reason)
+        }
+    }
+}
+
+/// Returns the error that the write in progress is about to return.
+fn refused(flag: &str, validator: &str, value: Value, reason: &str) -> interlock::accelerator::Error {
+    let error = interlock::Error::FlagRefused {
+        name: flag.to_owned(),
+        given: value.shown(),
+        validator: validator.to_owned(),
+        reason: reason.to_owned(),
+    };
+    interlock::accelerator::Error::Core(error)
+}

@@ -1,0 +1,97 @@
+"""`backends.describe`: types, variables, documentation and values of flags."""
+
+from __future__ import annotations
+
+import enum
+import itertools
+from pathlib import Path
+from typing import Any
+
+import pytest
+from interlock import backends, errors
+from interlock.backends import Description, Level, register
+
+pytestmark = pytest.mark.usefixtures("restored")
+
+
+NUMBERS = itertools.count()
+
+
+class Color(enum.Enum):
+    AUTO = 1
+    NEVER = 2
+
+
+def check(color: Color) -> bool:
+    return color in Color
+
+
+def test_registered_flag_is_described() -> None:
+    color = register(
+        "describe_test.color",
+        Color.AUTO,
+        doc="When output\n is coloured.",
+        affects="the printer",
+        variable="DESCRIBE_COLOR",
+        validator=check,
+    )
+    color.value = Color.NEVER
+    assert backends.describe(color) == Description(
+        name="describe_test.color",
+        type="Color",
+        accepts="'AUTO' or 'NEVER'",
+        validator="check",
+        default=Color.AUTO,
+        value=Color.NEVER,
+        level=Level.PROCESS,
+        set_by=None,
+        effective=Color.NEVER,
+        overridden_by=None,
+        inherited_from=None,
+        variables=("DESCRIBE_COLOR",),
+        variables_read="when the flag is registered",
+        affects="the printer in describe_test",
+        documentation="When output is coloured.",
+        is_registered=True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("default", "options", "type_", "accepts"),
+    [
+        ((1,), {}, "tuple[int, ...]", "a tuple or list of at most 1024 items, each an int from 0 to"),
+        (None, {"type": list[Color]}, "tuple[Color, ...] | None", "each 'AUTO', 'NEVER' or None"),
+        (Path("a"), {}, "Path", "a path of 1 to 65536 bytes"),
+        ("a", {"choices": ("a", "b")}, 'Literal["a", "b"]', "'a' or 'b'"),
+    ],
+)
+def test_types_of_registered_flags(default: Any, options: Any, type_: str, accepts: str) -> None:
+    untyped: Any = register
+    flag = untyped(f"describe_test.flag{next(NUMBERS)}", default, doc="A flag.", **options)
+    described = backends.describe(flag)
+    assert described.type == type_
+    assert accepts in (described.accepts or "")
+    assert (described.default, described.variables_read) == (default, "when the flag is registered")
+
+
+def test_every_flag_is_described_as_explain_does() -> None:
+    every = backends.describe()
+    assert [described.name for described in every][:2] == [row.name for row in every[:2]]
+    for described in every:
+        explained = backends.explain(described.name)
+        assert (described.value, described.level) == (explained.value, explained.level)
+        assert described.documentation.endswith(".")
+        assert (described.variables_read is None) == (not described.variables)
+    own = backends.describe("backends.cudnn.enabled")
+    assert (own.type, own.is_registered, own.validator) == ("bool", False, None)
+    assert own.variables_read == "when interlock.backends is imported"
+
+
+def test_unknown_names_are_refused() -> None:
+    with pytest.raises(errors.UnknownFlagError, match=r"did you mean backends\.cudnn\.enabled"):
+        backends.describe("cudnn.enable")
+    with pytest.raises(errors.UnknownFlagError, match=r"^describe: state\.grad is a mode or device"):
+        backends.describe("state.grad")
+    untyped: Any = backends.describe
+    with pytest.raises(errors.FlagTypeError, match="describe: name must be a str or a Flag, got int"):
+        untyped(1)

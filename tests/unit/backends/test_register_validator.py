@@ -1,0 +1,168 @@
+"""Validators and `on_change` of registered flags."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from interlock import backends, errors
+from interlock.backends import Flag, FlagChange, register
+
+pytestmark = pytest.mark.usefixtures("restored")
+
+NUMBERS = itertools.count()
+
+
+def is_even(value: int) -> None:
+    if value % 2:
+        raise ValueError("it must be even")
+
+
+def new(default: int = 0, *, validator: Callable[[int], object] = is_even, **options: Any) -> Flag[int]:
+    return register(f"validated.flag{next(NUMBERS)}", default, doc="A flag.", validator=validator, **options)
+
+
+def test_refused_value_raises_with_the_reason_and_changes_nothing() -> None:
+    flag = new()
+    flag.value = 2
+    writes: list[Callable[[], object]] = [
+        lambda: setattr(flag, "value", 3),
+        lambda: flag.override(3),
+        lambda: backends.override({flag: 3}),
+        lambda: backends.override({"cudnn.enabled": False}, **{flag.name: 3}),
+        lambda: backends.restore([(flag.name, 3, "process"), ("cudnn.enabled", False, "process")]),
+    ]
+    for write in writes:
+        with pytest.raises(errors.FlagValueError) as raised:
+            write()
+        assert str(raised.value) == f"{flag.name}: is_even refused 3: it must be even"
+        assert isinstance(raised.value.__cause__, ValueError)
+        assert (flag.value, backends.cudnn.enabled) == (2, True)
+    with flag.override(4):
+        with pytest.raises(errors.FlagValueError):
+            flag.value = 5
+        assert flag.value == 4
+    with pytest.raises(errors.FlagTypeError, match="must be an int"):
+        flag.value = "x"  # type: ignore[assignment]
+
+
+def test_validator_may_return_false_or_raise_without_a_text() -> None:
+    flag = new(validator=lambda value: value < 3)
+    with pytest.raises(errors.FlagValueError, match=r"<lambda> refused 3: it returned False$") as raised:
+        flag.value = 3
+    assert raised.value.__cause__ is None
+
+    def refuse(value: int) -> None:
+        if value:
+            raise KeyError
+
+    with pytest.raises(errors.FlagValueError, match=r"refuse refused 1: KeyError$"):
+        new(validator=refuse).value = 1
+
+
+def test_interrupt_in_a_validator_is_raised() -> None:
+    def interrupt(value: int) -> None:
+        if value:
+            raise KeyboardInterrupt
+
+    flag = new(validator=interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        flag.value = 1
+    assert flag.value == 0
+
+
+def test_validator_sees_each_value_once_and_none_never() -> None:
+    seen: list[Any] = []
+    flag: Flag[Any] = register("validated.seen", None, type=bool, doc="A flag.", validator=seen.append)
+    flag.value = None
+    assert seen == []
+    flag.value = True
+    with flag.override(False):
+        pass
+    assert seen == [True, False]
+
+    def refuse(value: bool) -> bool:
+        seen.append(value)
+        return not value
+
+    refused = register("validated.refused", False, doc="A flag.", validator=refuse)
+    seen.clear()
+    with pytest.raises(errors.FlagValueError):
+        refused.value = True
+    assert seen == [True]
+
+
+def test_values_of_variables_and_restored_values_are_validated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VALIDATED_TEXT", "3")
+    with pytest.warns(errors.FlagEnvironmentWarning, match=r"VALIDATED_TEXT is ignored: .*is_even refused 3"):
+        flag = new(variable="VALIDATED_TEXT")
+    assert (flag.value, backends.explain(flag).level) == (0, "default")
+    backends.restore([("validated.restored", 5, "process")])
+    with pytest.warns(errors.FlagEnvironmentWarning, match=r"restored is ignored: .*is_even refused 5"):
+        restored = register("validated.restored", 0, doc="A flag.", validator=is_even)
+    assert restored.value == 0
+    with pytest.raises(errors.FlagRegistrationError, match=r"default: .*is_even refused 1: it must be even"):
+        new(1)
+
+
+def test_validator_of_a_second_registration_is_ignored() -> None:
+    register("validated.twice", 0, doc="A flag.", validator=is_even)
+    flag = register("validated.twice", 0, doc="A flag.", validator=lambda value: False)
+    flag.value = 2
+    with pytest.raises(errors.FlagValueError, match="is_even refused 3"):
+        flag.value = 3
+
+
+def test_on_change_is_called_for_changes_of_its_flag_only() -> None:
+    changes: list[FlagChange] = []
+    threads: list[int] = []
+
+    def note(change: FlagChange) -> None:
+        changes.append(change)
+        threads.append(threading.get_ident())
+
+    flag = register("validated.changes", 0, doc="A flag.", on_change=note)
+    backends.cudnn.benchmark = True
+    with backends.override({"cudnn.enabled": False}):
+        pass
+    assert changes == []
+    flag.value = 1
+    with flag.override(2):
+        flag.value = 3
+    worker = threading.Thread(target=lambda: setattr(flag, "value", 4))
+    worker.start()
+    worker.join()
+    del flag.value
+    kinds = [change.kind for change in changes]
+    assert kinds == ["write", "enter", "write", "exit", "write", "write"]
+    assert [(change.old, change.new) for change in changes if change.kind == "write"] == [
+        (0, 1),
+        (2, 3),
+        (1, 4),
+        (4, 0),
+    ]
+    assert changes[1].values == {flag.name: 2}
+    assert changes[1].layer == changes[3].layer
+    assert len(set(threads)) == 2
+    backends.unregister(flag)
+    changes.clear()
+    register("validated.changes", 0, doc="A flag.").value = 1
+    assert changes == []
+
+
+def test_on_change_may_write_flags_and_its_errors_are_unraisable(monkeypatch: pytest.MonkeyPatch) -> None:
+    unraisable: list[Any] = []
+    monkeypatch.setattr("sys.unraisablehook", unraisable.append)
+
+    def follow(change: FlagChange) -> None:
+        if change.new == 1:
+            flag.value = 2
+            raise RuntimeError("no")
+
+    flag = register("validated.follow", 0, doc="A flag.", on_change=follow)
+    flag.value = 1
+    assert flag.value == 2
+    assert [str(each.exc_value) for each in unraisable] == ["no"]
