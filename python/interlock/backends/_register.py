@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, get_args, get_origin, overload
 
 from interlock._core import backends as _native
@@ -348,9 +348,15 @@ def register(
         )
     is_optional = optional or default is None
     problems = _native.register_flag(name, default, doc, flag_type, values, is_optional, variable, affects)
+    for observe in observers:
+        observe(name)
     for source, problem in problems:
         warnings.warn(f"{source} is ignored: {problem}", FlagEnvironmentWarning, stacklevel=2)
     return Flag(name)
+
+
+observers: list[Callable[[str], None]] = []
+"""Called with the name of each flag that Python code has registered."""
 
 
 _KINDS: dict[Any, str] = {bool: "bool", int: "int", float: "float", str: "str"}

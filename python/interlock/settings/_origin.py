@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _PASSED_ON = (
     "interlock.settings",
     "interlock.integrations",
+    "interlock._pytest",
     "interlock._scope_decorator",
     "contextlib",
     "functools",
