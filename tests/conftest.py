@@ -19,11 +19,7 @@ from interlock._features import HAS_TENSORS, NO_TENSORS
 
 from tests.helpers import fake_cuda, fake_driver, run_options, subprocess
 from tests.helpers.gate import Gate
-from tests.helpers.state_guard import no_leak
 from tests.helpers.thread_worker import Worker
-
-__all__ = ["no_leak", "restored", "workers"]
-
 
 # Bytes of memory of a host device in tests that fill it.
 SMALL = 64 << 20
@@ -217,7 +213,7 @@ def full(request: pytest.FixtureRequest) -> bool:
 
 
 @pytest.fixture
-def restored(no_leak: None) -> Iterator[None]:
+def restored() -> Iterator[None]:
     """Restore the process's flags after a test that assigns them."""
     before = interlock.backends.snapshot()
     yield

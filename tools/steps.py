@@ -121,7 +121,7 @@ def quick_steps(empty: Path) -> list[Step]:
         Step("ruff check", [[PYTHON, "-m", "ruff", "check", "."]]),
         Step("words", [[PYTHON, "tools/words.py"]]),
         Step("ruff format", [[PYTHON, "-m", "ruff", "format", "--check", "."]]),
-        Step("mypy package", [[PYTHON, "-m", "mypy", "--strict", "python/interlock", "tools"]]),
+        Step("mypy package", [[PYTHON, "-m", "mypy", "--strict", "python", "tools"]]),
         Step("wheel", [[PYTHON, "tools/package.py", "install"]]),
         Step("generated files", [[PYTHON, "tools/generate.py", "--check"]], needs=("wheel",)),
         # tests/typing/test_typing.py runs both type checkers on the programs of tests/typing.

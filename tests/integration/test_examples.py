@@ -154,7 +154,9 @@ def run_shown(command: str, folder: Path) -> str:
     words = shlex.split(command)
     variables = dict(word.split("=", 1) for word in takewhile(lambda word: "=" in word, words))
     assert words[len(variables)] == "python"
-    environment = child_environment({"PYTHONUNBUFFERED": "1", **variables})
+    # Without its configuration pytest-asyncio, which only tests use, warns.
+    options = {"PYTHONUNBUFFERED": "1", "PYTEST_ADDOPTS": "-p no:asyncio"}
+    environment = child_environment({**options, **variables})
     # Without it, the output of interlock is not wrapped, and that of pytest has 80 columns.
     environment.pop("COLUMNS", None)
     done = subprocess.run(

@@ -24,6 +24,7 @@ NO_VARIABLES = {
     "VERBOSE_ON_CREATION": "a level of a vendor library",
 }
 # The variables of other libraries, which interlock shows but does not read.
+OF_PYTEST = ROOT / "python" / "interlock" / "_pytest" / "environment.py"
 OF_OTHER_LIBRARIES = ROOT / "python" / "interlock" / "settings" / "_environ.py"
 NAME = re.compile(r'(?<![a-z])"([A-Z][A-Z0-9]*_[A-Z0-9_]*)"')
 # A name without an underscore is recognized by the call that reads it.
@@ -44,7 +45,7 @@ def named_in_rust() -> set[str]:
 def named_in_python() -> set[str]:
     """Return the names in the Python package, without `__all__` and the attributes of modules."""
     found: set[str] = set()
-    for path in {*(ROOT / "python").glob("**/*.py")} - {OF_OTHER_LIBRARIES}:
+    for path in {*(ROOT / "python").glob("**/*.py")} - {OF_OTHER_LIBRARIES, OF_PYTEST}:
         source = re.sub(r"__all__ = \[.*?\]", "", path.read_text(), flags=re.DOTALL)
         found.update(NAME.findall(source), READ.findall(source))
     return found

@@ -69,8 +69,8 @@ def test_extension_module_lists_no_private_names() -> None:
         assert [name for name in module.__all__ if name.startswith("_")] == []
 
 
-def test_testing_exports_the_tools_for_fault_injection() -> None:
-    assert testing.__all__ == ["FaultInjector", "PausedCopies"]
+def test_testing_exports_its_tools_and_the_types_of_fixtures() -> None:
+    assert testing.__all__ == ["FaultInjector", "HostDevices", "PausedCopies", "ScopedSettings"]
     for name in testing.__all__:
         assert getattr(testing, name).__module__ == "interlock.testing"
         assert not hasattr(accelerator, name)

@@ -81,15 +81,21 @@ def test_wheel_contains_every_python_module(names: set[str]) -> None:
     assert {name for name in names if name.endswith(".py")} == modules
 
 
+def test_wheel_registers_the_pytest_plugin(unpacked: Path) -> None:
+    (file,) = unpacked.glob("*.dist-info/entry_points.txt")
+    assert "".join(file.read_text().split()) == "[pytest11]interlock=_interlock_pytestplugin"
+
+
 def test_wheel_contains_both_licences(names: set[str]) -> None:
     licences = {Path(name).name for name in names if ".dist-info/licenses/" in name}
     assert licences == {"LICENSE-APACHE", "LICENSE-MIT"}
 
 
-def test_wheel_installs_only_the_package(names: set[str]) -> None:
+def test_wheel_installs_only_the_package_and_the_pytest_plugin(names: set[str]) -> None:
     folders = {name.split("/", 1)[0] for name in names}
-    assert "interlock" in folders
-    (information,) = folders - {"interlock"}
+    installed = {"interlock", "_interlock_pytestplugin.py"}
+    assert installed < folders
+    (information,) = folders - installed
     assert information.endswith(".dist-info")
 
 

@@ -623,9 +623,15 @@ def register(
         validator,
         on_change,
     )
+    for observe in observers:
+        observe(name)
     for source, problem in problems:
         warnings.warn(f"{source} is ignored: {problem}", FlagEnvironmentWarning, stacklevel=2)
     return Flag(name)
+
+
+observers: list[Callable[[str], None]] = []
+"""Called with the name of each flag that Python code has registered."""
 
 
 def unregister(name: str | Flag[Any]) -> None:

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import itertools
 import os
 import threading
 import warnings
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -80,6 +82,9 @@ class Hold:
 _holds: dict[str, Hold] = {}
 # The open scopes of a setting of a thread, by setting and thread, the innermost last.
 _thread_scopes: dict[tuple[str, int], list[Scope]] = {}
+# The scopes and pins that are open in any context, by numbers that grow, so the outermost of a context first.
+_open: weakref.WeakValueDictionary[int, Scope] = weakref.WeakValueDictionary()
+_numbers = itertools.count()
 # Called, and removed, once a scope has released a setting.
 wakers: list[Callable[[], None]] = []
 
@@ -193,6 +198,7 @@ def enter(scope: Scope, *, nest: bool = True) -> tuple[dict[str, list[Scope]], l
             _leave(scope, reversed(entered))
             return blocking, []
         scope.is_open = True
+        _open[next(_numbers)] = scope
         if nest:
             scope.parent = _innermost.get()
             _innermost.set(scope)
@@ -272,6 +278,8 @@ def leave(scope: Scope) -> list[Write]:
             return []
         is_inside = scope in chain()
         scope.is_open = False
+        for number in [number for number, each in _open.items() if each is scope]:
+            del _open[number]
         # A context that was copied inside of the scope keeps it in its chain, where it is skipped.
         if _innermost.get() is scope:
             _innermost.set(next(iter(chain()), None))
@@ -400,6 +408,11 @@ def _warn_of_third_value(scope: Scope, name: str, current: Any) -> None:
 
 def _warn(scope: Scope, message: str) -> None:
     warnings.warn_explicit(message, SettingWarning, scope.origin.file, scope.origin.line)
+
+
+def open_scopes() -> list[Scope]:
+    """Return the scopes and pins that are open in any context, in the order in which they were entered."""
+    return [scope for scope in _open.values() if scope.is_open]
 
 
 def holders(name: str) -> list[Scope]:

@@ -19,6 +19,7 @@ _PASSED_ON = (
     "interlock.settings",
     "interlock.integrations",
     "interlock.threads",
+    "interlock._pytest",
     "interlock._scope_decorator",
     "contextlib",
     "functools",

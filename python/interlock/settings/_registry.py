@@ -17,16 +17,24 @@ _needed: dict[str, Setting] = {}
 _families: dict[str, tuple[Setting, ...]] = {}
 # The value of each setting when it became known.
 _first: dict[str, Any] = {}
+_version = 0
+
+
+def version() -> int:
+    """Return a number that changes when settings become known or are forgotten."""
+    return _version
 
 
 def add(settings: Iterable[Setting]) -> None:
     """Make settings known, all or none. Raises `SettingValueError` if a name is taken."""
+    global _version
     added = list(settings)
     with LOCK:
         names = [each.name for each in added]
         for name in names:
             if name in _settings or names.count(name) > 1:
                 raise SettingValueError(f"register: the name {quoted(name)} is taken")
+        _version += 1
         for each in added:
             _settings[each.name] = each
             if each.family:
@@ -47,7 +55,9 @@ def need(settings: Iterable[Setting]) -> None:
 
 def remove(settings: Iterable[Setting]) -> None:
     """Forget settings; their writes stay in the log."""
+    global _version
     with LOCK:
+        _version += 1
         for each in settings:
             if _settings.get(each.name) is not each:
                 continue

@@ -12,6 +12,7 @@ from interlock import settings
 from interlock.errors import SettingValueError, SettingWarning, UnknownSettingError
 from interlock.settings import Setting, _import_hook, _libraries
 
+from tests.helpers.subprocess import eval_python
 from tests.unit.settings.library import Library, library
 
 __all__ = ["library"]
@@ -109,8 +110,18 @@ def test_settings_are_known_when_their_library_is_imported(late: str) -> None:
         module = importlib.import_module(late)
         assert f"{late}.value" in settings.names()
         assert "exec_module" not in vars(module.__loader__)
-    assert _import_hook._finder not in sys.meta_path
+    assert late not in _import_hook._waiting
     del sys.modules[late]
+
+
+def test_import_hook_is_removed_with_the_last_library_that_it_waits_for() -> None:
+    code = """\
+    import sys; from interlock.settings import _import_hook, enable
+    with enable("torch"):
+        during = _import_hook._finder in sys.meta_path
+    result = [during, _import_hook._finder in sys.meta_path]
+    """
+    assert eval_python(code) == [True, False]
 
 
 def test_settings_are_known_if_the_import_hook_was_bypassed(late: str) -> None:
@@ -157,7 +168,7 @@ def test_library_enabled_twice_is_disabled_by_the_second_disable() -> None:
     settings.disable("environ")
     assert "environ.OMP_NUM_THREADS" not in settings.names()
     settings.disable("environ")
-    assert _libraries._enabled == {}
+    assert "environ" not in _libraries._enabled
 
 
 def test_unreadable_settings_are_reported_and_never_raise(library: Library) -> None:

@@ -1,0 +1,82 @@
+"""The pytest plugin of interlock: options and fixtures.
+
+pytest imports this module in each of its runs, so it is not part of the package `interlock`, whose import
+loads the extension module: that happens only if `--interlock`, the setting `interlock` or a fixture asks for
+it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from interlock.testing import HostDevices, ScopedSettings
+
+_MODES = ("off", "restore", "fail")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--interlock` and the settings of the configuration file."""
+    parser.getgroup("interlock").addoption(
+        "--interlock",
+        choices=_MODES,
+        default=None,
+        help="what happens to settings of libraries, environment variables, thread counts and scopes that a "
+        "test leaves changed: restore them, or also fail the test (default: `interlock` of the "
+        "configuration, or off)",
+    )
+    parser.addini("interlock", "the default of --interlock: off, restore or fail", default="off")
+    parser.addini(
+        "interlock_ignore",
+        "patterns of names that are neither compared nor restored, such as environ.MY_*",
+        type="linelist",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Start to compare if that is requested."""
+    mode = config.getoption("interlock") or config.getini("interlock")
+    if mode not in _MODES:
+        raise pytest.UsageError(
+            f"interlock: the value in the configuration must be off, restore or fail, got {mode!r}"
+        )
+    if mode == "off":
+        return
+    from interlock._pytest.guard import Guard
+
+    guard = Guard(config.getini("interlock_ignore"), fails=mode == "fail")
+    config.pluginmanager.register(guard, "interlock-guard")
+    config.add_cleanup(guard.stop)
+
+
+@pytest.fixture
+def interlock_settings() -> Iterator[ScopedSettings]:
+    """Override, pin and compare settings of libraries; all are put back at the end of the test."""
+    from interlock.testing import ScopedSettings
+
+    with ScopedSettings() as settings:
+        yield settings
+
+
+@pytest.fixture(scope="session")
+def _interlock_host_devices() -> HostDevices:
+    from interlock.testing import HostDevices
+
+    return HostDevices()
+
+
+@pytest.fixture
+def interlock_devices(
+    request: pytest.FixtureRequest, _interlock_host_devices: HostDevices
+) -> Iterator[HostDevices]:
+    """Use two devices of the host driver, and inject faults; one that did not occur fails the test."""
+    problems = _interlock_host_devices._begin(request.node.nodeid)
+    if problems:
+        pytest.fail(f"interlock_devices: {problems}", pytrace=False)
+    yield _interlock_host_devices
+    problems = _interlock_host_devices._end()
+    if problems:
+        pytest.fail(f"interlock_devices: {problems}", pytrace=False)

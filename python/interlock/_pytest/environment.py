@@ -1,0 +1,77 @@
+"""Environment variables, with the lines that wrote them."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from interlock.settings._origin import Origin, caller
+
+_PREFIX = "environ."
+# pytest writes it several times during each test.
+_OF_PYTEST = ("PYTEST_CURRENT_TEST", b"PYTEST_CURRENT_TEST")
+_METHODS = ("__setitem__", "__delitem__")
+# Code that writes variables for its callers.
+_PASSED_ON = ("os", "collections.abc", "_collections_abc", "_pytest.monkeypatch", "unittest.mock")
+
+
+class Environment:
+    """Compares all variables of `os.environ`, and records the lines that write them."""
+
+    def __init__(self) -> None:
+        self._writers: dict[str, Origin] = {}
+        self._kind = type(os.environ)
+        self._originals = {method: getattr(self._kind, method) for method in _METHODS}
+        self._wrappers = {method: self._wrapper(original) for method, original in self._originals.items()}
+        for method, wrapper in self._wrappers.items():
+            setattr(self._kind, method, wrapper)
+
+    def _wrapper(self, original: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(original)
+        def write(environ: Any, name: Any, *value: Any) -> None:
+            if name not in _OF_PYTEST and isinstance(name, str | bytes):
+                self._writers[os.fsdecode(name)] = caller(_PASSED_ON)
+            original(environ, name, *value)
+
+        return write
+
+    def stop(self) -> None:
+        """Record no more, unless other code has replaced the methods since."""
+        for method, original in self._originals.items():
+            if getattr(self._kind, method) is self._wrappers[method]:
+                setattr(self._kind, method, original)
+
+    def read(self) -> object:
+        """Return the variables, undecoded where `os.environ` stores them so: decoding takes longer."""
+        variables: dict[Any, Any] = dict(getattr(os.environ, "_data", os.environ))
+        for name in _OF_PYTEST:
+            variables.pop(name, None)
+        return variables
+
+    def values(self, reading: dict[Any, Any]) -> dict[str, Any]:
+        """Return the variables of a reading."""
+        return {f"{_PREFIX}{os.fsdecode(name)}": os.fsdecode(value) for name, value in reading.items()}
+
+    def first(self, name: str, value: Any) -> Any:
+        """Return that a variable did not exist."""
+        return None
+
+    def writer(self, name: str, value: Any) -> str | None:
+        """Return the line of the last write."""
+        origin = self._writers.get(name.removeprefix(_PREFIX))
+        return None if origin is None else f"written at {origin}"
+
+    def is_left(self, name: str, value: Any) -> bool:
+        """Return whether an import wrote it: a second import of the module would not write it again."""
+        origin = self._writers.get(name.removeprefix(_PREFIX))
+        return origin is not None and origin.at_import
+
+    def restore(self, wanted: Mapping[str, Any]) -> None:
+        """Write and remove variables."""
+        for name, value in wanted.items():
+            if value is None:
+                os.environ.pop(name.removeprefix(_PREFIX), None)
+            else:
+                os.environ[name.removeprefix(_PREFIX)] = value

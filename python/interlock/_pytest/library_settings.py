@@ -1,0 +1,93 @@
+"""The settings of the libraries that are loaded and enabled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from interlock import settings
+from interlock.settings import _holds, _libraries, _registry
+from interlock.settings._setting import LOCK, Setting, Unreadable, read
+from interlock.settings._writes import LOG, Write, same
+
+# `Environment` compares all variables.
+_ENVIRON = "environ."
+
+_Reading = tuple[Sequence[Setting], Sequence[Any]]
+
+
+class LibrarySettings:
+    """Compares the settings of the known libraries, which it enables, and those that code registers."""
+
+    def __init__(self) -> None:
+        self._version = -1
+        self._rows: list[Setting] = []
+        self._libraries = [name for name in _libraries.KNOWN if name != "environ"]
+        self._enabled = settings.enable(*self._libraries)
+
+    def stop(self) -> None:
+        """Undo the enabling of the libraries."""
+        settings.disable(*self._libraries)
+
+    def enable_again(self) -> None:
+        """Enable the libraries if a test has disabled all."""
+        missing = [name for name in self._libraries if name not in _libraries._enabled]
+        if missing:
+            settings.enable(*missing)
+
+    def read(self) -> object:
+        """Return the settings and their values."""
+        if self._version != _registry.version():
+            with LOCK:
+                self._version = _registry.version()
+                self._rows = [each for each in _registry.each() if not each.name.startswith(_ENVIRON)]
+        rows = self._rows
+        try:
+            return rows, [row.get() for row in rows]
+        except Exception:
+            return rows, [read(row) for row in rows]
+
+    def values(self, reading: _Reading) -> dict[str, Any]:
+        """Return the values by name."""
+        return {row.name: value for row, value in zip(*reading, strict=True)}
+
+    def first(self, name: str, value: Any) -> Any:
+        """Return the value when the library was imported, or the setting registered."""
+        return _registry.first(name)
+
+    def writer(self, name: str, value: Any) -> str | None:
+        """Return the line of the last write, if that wrote the value."""
+        write = self._last_write(name, value)
+        if write is None:
+            return None
+        return f"written at {write.file}:{write.line}" if write.file else "by code that cannot be seen"
+
+    def is_left(self, name: str, value: Any) -> bool:
+        """Return whether an import wrote it: a second import of the module would not write it again."""
+        write = self._last_write(name, value)
+        return write is not None and write.at_import
+
+    def _last_write(self, name: str, value: Any) -> Write | None:
+        setting = _registry.known(name)
+        if setting is None:
+            return None
+        with LOCK:
+            # Finds a change that no write explains.
+            _holds.look(setting)
+        write = next(iter(reversed(LOG.of(name))), None)
+        return write if write is not None and same(write.new, value) else None
+
+    def restore(self, wanted: Mapping[str, Any]) -> None:
+        """Put values back, in the order of their declaration: a setting may inherit from an earlier one."""
+        known = [row.name for row in self._rows if row.name in wanted and _registry.known(row.name) is row]
+        refused = [name for name in known if isinstance(wanted[name], Unreadable)]
+        errors: list[Exception] = []
+        for name in known:
+            # One at a time: a library that refuses one value must not keep the others.
+            try:
+                if name not in refused:
+                    settings.restore({name: wanted[name]})
+            except Exception as error:
+                errors.append(error)
+        if errors:
+            raise ExceptionGroup("settings that could not be put back", errors)

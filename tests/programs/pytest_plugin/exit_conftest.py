@@ -1,0 +1,6 @@
+import os
+
+
+def pytest_unconfigure():
+    assert "LEFT" not in os.environ
+    print("all was put back")

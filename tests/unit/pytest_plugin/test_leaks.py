@@ -1,0 +1,144 @@
+"""What a test may leave changed is named, with the line, and put back."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+import pytest
+
+from tests.unit.pytest_plugin.run import FAKE_TORCH, at, program, run
+
+pytest_plugins = "pytester"
+
+# Not imported here: `pytester` forgets modules that are imported while a test uses it.
+needs_pools = pytest.mark.skipif(
+    any(find_spec(name) is None for name in ("numpy", "threadpoolctl")),
+    reason="needs NumPy and threadpoolctl",
+)
+
+
+def test_environment_variables_are_named_with_their_lines(pytester: pytest.Pytester) -> None:
+    path = program(pytester, "environment")
+    assert run(pytester).left == {
+        "test_set": [f"environ.A: None -> '1', written at {at(path, 'test_set', 'environ')}"],
+        "test_removed": [f"environ.PRESENT: 'old' -> None, written at {at(path, 'test_removed', 'environ')}"],
+        "test_changed": [
+            f"environ.PRESENT: 'old' -> 'new', written at {at(path, 'test_changed', 'environ')}"
+        ],
+        "test_raising_monkeypatch": [
+            f"environ.B: None -> '1', written at {at(path, 'test_raising_monkeypatch', 'setenv')}"
+        ],
+        "test_bytes": [f"environ.C: None -> '1', written at {at(path, 'test_bytes', 'environ')}"],
+    }
+
+
+def test_state_of_interlock_is_named_with_lines_while_it_is_traced(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INTERLOCK_DEBUG", "1")
+    path = program(pytester, "own_state")
+    done = run(pytester)
+    assert done.outcomes == {"passed": 8, "errors": 7}
+    flag = "interlock.backends.cudnn.benchmark: False (not assigned) -> True"
+    assert done.left["test_flag"] == [f"{flag}, written at {at(path, 'test_flag', 'benchmark')}"]
+    for test in ("test_scope", "test_scope_of_flags", "test_scope_that_changes_nothing"):
+        entered = at(path, test, "__enter__")
+        assert done.left[test] == [f"a scope of interlock that was entered at {entered} was left open"]
+
+
+def test_state_of_interlock_is_named_without_lines_otherwise(pytester: pytest.Pytester) -> None:
+    program(pytester, "own_state")
+    done = run(pytester)
+    assert done.outcomes == {"passed": 8, "errors": 7}
+    assert "INTERLOCK_DEBUG=1" in done.left["test_flag"][0]
+    assert done.left["test_scope"][0].startswith("scopes of interlock that were left open: 1;")
+    (mode,) = done.left["test_mode"]
+    before, _, after = mode.partition(" -> ")
+    assert "grad=True" in before
+    assert "grad=False" in after
+    (defaults,) = done.left["test_defaults"]
+    assert defaults.startswith("interlock.state.process_defaults().device_index: None -> 1")
+
+
+def test_freeze_is_reported_as_not_put_back(pytester: pytest.Pytester) -> None:
+    program(pytester, "freeze")
+    left = run(pytester).left["test_freeze"]
+    assert left[0].startswith("interlock.backends.flags_frozen(): False -> True")
+    assert left[1].startswith("not all could be put back: only the object that `frozen()` returned")
+
+
+def test_flags_that_a_test_registers_are_unregistered(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        late="from interlock import backends\nbackends.register('late.flag', 1, doc='At import.')"
+    )
+    program(pytester, "registered_flags")
+    assert run(pytester).outcomes == {"passed": 2}
+
+
+def test_settings_of_libraries_are_named_with_their_lines(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(FAKE_TORCH))
+    pytester.makepyfile(importing="import torch\ntorch.backends.cudnn.benchmark = True\n")
+    path = program(pytester, "libraries")
+    done = run(pytester)
+    names = "torch.backends.cudnn"
+    assert set(done.left) == {"test_import", "test_two"}, done.output
+    assert (
+        f"{names}.deterministic: False -> True, written at {at(path, 'test_import', 'deterministic')}"
+        in done.left["test_import"]
+    )
+    # The functions that write modes of a thread are not wrapped.
+    assert "torch.grad_enabled: True -> False, by an unknown line" in done.left["test_import"]
+    assert (
+        f"{names}.deterministic: False -> True, written at {at(path, 'test_two', 'deterministic = True')}"
+        in done.left["test_two"]
+    )
+    assert (
+        f"{names}.allow_tf32: True -> False, written at {at(path, 'test_two', 'allow_tf32')}"
+        in done.left["test_two"]
+    )
+    assert done.outcomes == {"passed": 4, "errors": 2}
+
+
+def test_overrides_and_pins_are_closed_and_named(pytester: pytest.Pytester) -> None:
+    path = program(pytester, "overrides")
+    left = run(pytester).left
+    entered = "of mylib.level that was entered at"
+    assert left["test_override"] == [
+        f"the override {entered} {at(path, 'test_override', '__enter__')} was left open"
+    ]
+    assert left["test_pin"] == [f"the pin {entered} {at(path, 'test_pin', 'settings')} was left open"]
+    (thread,) = left["test_thread_that_ended"]
+    assert thread.startswith(f"the override {entered} ")
+    assert left["test_write"] == ["mylib.level: 5 -> 6, by code that cannot be seen"]
+    assert set(left) == {"test_override", "test_pin", "test_thread_that_ended", "test_write"}
+
+
+def test_scope_of_a_thread_that_runs_is_left(pytester: pytest.Pytester) -> None:
+    program(pytester, "running_thread")
+    assert run(pytester).outcomes == {"passed": 2}
+
+
+@needs_pools
+def test_thread_counts_are_named_and_put_back(pytester: pytest.Pytester) -> None:
+    program(pytester, "thread_counts")
+    done = run(pytester)
+    (line,) = done.left["test_limit"]
+    assert line.startswith("num_threads of ")
+    assert line.endswith(": 2 -> 1, by an unknown line")
+    assert done.outcomes == {"passed": 2, "errors": 1}
+
+
+@needs_pools
+def test_library_that_is_loaded_later_is_seen(pytester: pytest.Pytester) -> None:
+    program(pytester, "late_pool")
+    done = run(pytester)
+    assert set(done.left) == {"test_limit"}
+    assert done.outcomes == {"passed": 3, "errors": 1}
+
+
+def test_plugin_works_without_threadpoolctl(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest("import sys\nsys.modules['threadpoolctl'] = None\n")
+    pytester.makepyfile("import os\ndef test_leak():\n    os.environ['A'] = '1'\n")
+    assert run(pytester).outcomes == {"passed": 1, "errors": 1}
