@@ -10,8 +10,9 @@ from interlock.settings import _holds, _libraries, _registry
 from interlock.settings._setting import LOCK, Setting, Unreadable, read
 from interlock.settings._writes import LOG, Write, same
 
-# `Environment` compares all variables.
+# Other sources compare these: variables, and numbers of threads.
 _ENVIRON = "environ."
+_ELSEWHERE = frozenset({"environ", "openblas", "mkl", "blis", "flexiblas", "openmp", "interlock"})
 
 _Reading = tuple[Sequence[Setting], Sequence[Any]]
 
@@ -22,7 +23,7 @@ class LibrarySettings:
     def __init__(self) -> None:
         self._version = -1
         self._rows: list[Setting] = []
-        self._libraries = [name for name in _libraries.KNOWN if name != "environ"]
+        self._libraries = [name for name in _libraries.KNOWN if name not in _ELSEWHERE]
         self._enabled = settings.enable(*self._libraries)
 
     def stop(self) -> None:

@@ -6,15 +6,15 @@ import enum
 import warnings
 from collections.abc import Callable, Sequence
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
 from interlock._core import backends as _native
 from interlock._quote import quoted
-from interlock.backends._registered_type import flag_type_of
 from interlock.errors import FlagEnvironmentWarning, FlagTypeError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from typing_extensions import TypeForm
 
 _T = TypeVar("_T")
@@ -602,6 +602,9 @@ def register(
             raise FlagTypeError(f"{call}: {argument} must be callable, got {function.__class__.__name__}")
     if not isinstance(optional, bool):
         raise FlagTypeError(f"{call}: optional must be a bool, got {optional.__class__.__name__}")
+    # Imported here, because `import interlock` would take a quarter longer.
+    from interlock.backends._registered_type import flag_type_of
+
     flag_type = flag_type_of(call, default, type, choices)
     values: list[Any] = list(flag_type.choices)
     if flag_type.is_number:

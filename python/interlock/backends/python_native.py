@@ -8,10 +8,8 @@ change the process, too.
 
 from __future__ import annotations
 
-import importlib.metadata
 import importlib.util
 import os
-import platform
 import sys
 from collections.abc import Callable, Iterable
 from typing import Final
@@ -75,10 +73,13 @@ class _DSL:
         if not self.available:
             return None
         if self._distribution is None:
-            return platform.python_version()
+            return ".".join(map(str, sys.version_info[:3]))
+        # Imported here, because `import interlock` would take twice as long.
+        import importlib.metadata as packages
+
         try:
-            return importlib.metadata.version(self._distribution)
-        except importlib.metadata.PackageNotFoundError:
+            return packages.version(self._distribution)
+        except packages.PackageNotFoundError:
             return None
 
     def disable(self) -> None:

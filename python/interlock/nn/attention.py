@@ -4,8 +4,6 @@ The names of kernels are those of `interlock.backends.cuda`. An implementation o
 of another library, which `activate_flash_attention_impl` registers in the process.
 """
 
-import logging
-
 from interlock._core.dispatch import (
     _restore_flash_attention_impl,
     activate_flash_attention_impl,
@@ -44,6 +42,8 @@ def restore_flash_attention_impl(_raise_warn: bool = True) -> None:
 
     """
     if not _restore_flash_attention_impl() and _raise_warn:
+        import logging
+
         logging.getLogger(__name__).warning("restore_flash_attention_impl: no implementation is active")
 
 

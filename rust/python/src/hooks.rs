@@ -1,34 +1,30 @@
-//! Python functions that are called when flags and modes have changed, and that save and restore values of other
-//! libraries.
+//! Python functions that are called when modes have changed, and that save and restore values of other libraries.
 
 use std::sync::Arc;
 
 use interlock::autograd::{self, Mode, ModeChange as CoreModeChange};
-use interlock::backends::{self, FlagChange as CoreFlagChange, FlagSpec};
 use interlock::state::{self, Carried, CarriedValue};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::args::extract_str;
-use crate::backends::object_of_named;
 use crate::deferred_drop::DeferredDrop;
 use crate::detach::{attach, attach_unsynced, call_with};
 use crate::errors::{IntoPyResult, new_type_error};
 use crate::registrations::{Registration, keep};
 
-/// Adds the classes and functions to the modules of flags, of modes and of state.
+/// Adds the classes and functions to the modules of modes and of state.
 pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     let module = |name| Ok::<_, PyErr>(parent.getattr(name)?.cast_into::<PyModule>()?);
-    let (backends, autograd, state) = (module("backends")?, module("autograd")?, module("state")?);
-    backends.add_class::<FlagChange>()?;
-    backends.add_function(wrap_pyfunction!(on_flag_change, &backends)?)?;
+    let (autograd, state) = (module("autograd")?, module("state")?);
     autograd.add_class::<ModeChange>()?;
     autograd.add_function(wrap_pyfunction!(on_mode_change, &autograd)?)?;
     state.add_class::<Registration>()?;
     state.add_function(wrap_pyfunction!(register_carried, &state)?)
 }
 
-fn callable(given: &Bound<'_, PyAny>, what: &str) -> PyResult<DeferredDrop> {
+/// Extracts a function. `what` names the function that was called and its argument.
+pub(crate) fn callable(given: &Bound<'_, PyAny>, what: &str) -> PyResult<DeferredDrop> {
     if given.is_callable() {
         Ok(DeferredDrop::new(given.clone()))
     } else {
@@ -38,7 +34,7 @@ fn callable(given: &Bound<'_, PyAny>, what: &str) -> PyResult<DeferredDrop> {
 
 /// Calls a function of the program, on a thread that may not be attached. An exception is reported as that of a
 /// destructor is, because the code that has changed something cannot raise it.
-fn call_function<'py>(
+pub(crate) fn call_function<'py>(
     py: Python<'py>,
     function: &DeferredDrop,
     arguments: PyResult<Bound<'py, PyTuple>>,
@@ -52,117 +48,6 @@ fn call_function<'py>(
         pending.restore(py);
     }
     result
-}
-
-/// A change of flags, as `backends.on_change` reports it.
-#[pyclass(frozen, get_all, module = "interlock.backends")]
-struct FlagChange {
-    /// `"write"`, or `"enter"` and `"exit"` of a scope.
-    kind: &'static str,
-    /// The dotted name of a flag that was written; otherwise None.
-    name: Option<&'static str>,
-    /// The value before a write.
-    old: Option<Py<PyAny>>,
-    /// The value after a write.
-    new: Option<Py<PyAny>>,
-    /// Where a flag was written: `"scope"`, `"process"`, or `"environment"` and `"default"` if it was unset.
-    level: Option<&'static str>,
-    /// Identifies the scope that was entered or has ended, or in which a flag was written.
-    layer: Option<u64>,
-    /// The flags that an entered scope sets.
-    values: Option<Py<PyDict>>,
-}
-
-impl FlagChange {
-    fn new(py: Python<'_>, change: &CoreFlagChange) -> PyResult<Self> {
-        let empty = |kind| FlagChange {
-            kind,
-            name: None,
-            old: None,
-            new: None,
-            level: None,
-            layer: None,
-            values: None,
-        };
-        Ok(match change {
-            CoreFlagChange::Write { name, old, new, level, layer } => FlagChange {
-                layer: *layer,
-                name: Some(name),
-                old: Some(object_of_named(py, name, *old)?.unbind()),
-                new: Some(object_of_named(py, name, *new)?.unbind()),
-                level: Some(level.name()),
-                ..empty("write")
-            },
-            CoreFlagChange::Enter { layer, values } => {
-                let set = PyDict::new(py);
-                for (name, value) in values {
-                    set.set_item(name, object_of_named(py, name, *value)?)?;
-                }
-                FlagChange { layer: Some(*layer), values: Some(set.unbind()), ..empty("enter") }
-            }
-            CoreFlagChange::Exit { layer } => FlagChange { layer: Some(*layer), ..empty("exit") },
-        })
-    }
-}
-
-#[pymethods]
-impl FlagChange {
-    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let shown = |value: &Option<Py<PyAny>>| match value {
-            Some(value) => value.bind(py).repr().map(|text| text.to_string()),
-            None => Ok("None".to_owned()),
-        };
-        Ok(match (self.name, &self.values, self.layer) {
-            (Some(name), ..) => {
-                format!("FlagChange({name}: {} -> {})", shown(&self.old)?, shown(&self.new)?)
-            }
-            (None, Some(values), Some(layer)) => {
-                format!("FlagChange(enter {layer}: {})", values.bind(py).repr()?)
-            }
-            (None, _, layer) => format!("FlagChange({} {})", self.kind, layer.unwrap_or_default()),
-        })
-    }
-}
-
-/// Register a function that is called after each change of a flag: a write, or the enter and exit of a scope that sets
-/// flags, by Python, Rust or C code.
-///
-/// It is called on the thread that made the change, outside of all locks, so changes of several threads may be reported in
-/// another order than they were made. Scopes that are open already are not reported. Its exceptions are reported through
-/// `sys.unraisablehook`.
-///
-/// Args:
-///     callback: Called with a `FlagChange`.
-///
-/// Returns:
-///     The registration. The function is removed by its `remove` method, or at the end of a `with` block.
-///
-/// Raises:
-///     TypeError: `callback` is not callable.
-///
-/// Example:
-///     >>> from interlock import backends
-///     >>> with backends.on_change(print):
-///     ...     backends.cudnn.benchmark = True
-///     FlagChange(cudnn.benchmark: False -> True)
-#[pyfunction(name = "on_change")]
-#[pyo3(signature = (callback, /))]
-fn on_flag_change(callback: &Bound<'_, PyAny>) -> PyResult<Registration> {
-    let function = callable(callback, "backends.on_change: callback")?;
-    Ok(keep(backends::on_change(move |change| report_change(&function, change))))
-}
-
-/// Registers a function that is called after each change of one flag.
-pub(crate) fn on_change_of(spec: &'static FlagSpec, callback: &Bound<'_, PyAny>) -> Registration {
-    let function = DeferredDrop::new(callback.clone());
-    keep(backends::on_change_of(spec, move |change| report_change(&function, change)))
-}
-
-fn report_change(function: &DeferredDrop, change: &CoreFlagChange) {
-    attach(|py| {
-        let argument = FlagChange::new(py, change).and_then(|change| Bound::new(py, change));
-        call_function(py, function, argument.and_then(|change| PyTuple::new(py, [change])));
-    });
 }
 
 /// The modes that are set on a thread, before and after a change, as `autograd.on_change` reports it.

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.helpers.subprocess import Result, run_command
+from tests.helpers.subprocess import PROGRAMS, Result, run_command
 from tests.unit.cli.command import COMMAND, document, text, variables
 
 LIBRARY = """
@@ -61,21 +62,7 @@ def test_explain_in_json_has_the_flag_of_an_imported_library(folder: str) -> Non
     assert document("explain", "cudnn.enabled")["flag"]["is_registered"] is False
 
 
-TYPED = """
-import enum
-from pathlib import Path
-from interlock import backends
-
-class Color(enum.IntEnum):
-    AUTO = 1
-    NEVER = 2
-
-def is_short(paths):
-    return len(paths) < 3
-
-backends.register("typed.color", Color.AUTO, doc="When output is coloured.")
-backends.register("typed.paths", [Path("a")], doc="Where files | folders are.", validator=is_short)
-"""
+TYPED = PROGRAMS / "backends" / "typed.py"
 
 MARKDOWN = """\
 | flag | type | default | environment variable | meaning |
@@ -91,7 +78,7 @@ The environment variables are read once, when the flag is registered; later chan
 
 
 def test_flags_of_a_library_are_a_table_in_markdown_and_json(folder: str) -> None:
-    (Path(folder) / "typed.py").write_text(TYPED)
+    shutil.copy(TYPED, folder)
     done = run(folder, "flags", "typed", "--import", "typed", "--markdown", TYPED_PATHS="b:c")
     assert (done.code, done.stderr, done.stdout) == (0, "", MARKDOWN)
     done = run(

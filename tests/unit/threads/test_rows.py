@@ -183,8 +183,8 @@ def test_enable_without_names_waits_for_threadpoolctl() -> None:
 def test_enable_of_a_native_library_needs_threadpoolctl(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "threadpoolctl", None)
     with pytest.raises(UnsupportedError, match=r"^enable: the package threadpoolctl, which finds BLAS"):
-        settings.enable("interlock", "openblas")
-    assert INTERLOCK not in settings.names()
+        settings.enable("numexpr", "openblas")
+    assert OPENBLAS not in settings.names()
 
 
 def test_watch_of_a_program_names_the_code_that_set_a_pool(tmp_path: Path) -> None:

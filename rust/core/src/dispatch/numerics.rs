@@ -44,7 +44,8 @@ impl Rounding {
         let bits = number.to_bits();
         let rounded = match self {
             Rounding::None => return number,
-            _ if !number.is_finite() => return number,
+            // The parts of -0 add up to 0.
+            _ if !number.is_finite() || number == 0.0 => return number,
             Rounding::Bfx9 => {
                 let [high, middle, low] = Self::bfx9_parts(number);
                 return high + (middle + low);

@@ -8,16 +8,16 @@ use interlock::base::quote::quoted;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::libraries;
 use super::python_parts;
 use super::values::{
     from_py, named, named_values, object, object_of, object_of_named, plain_object, texts_and_values,
 };
+use super::{changes, libraries};
 use crate::args::{extract_dict, extract_str};
 use crate::context::sync;
 use crate::errors::IntoPyResult;
 use crate::switches::extract_as;
-use crate::{call_site, hooks, scope_debug, switches};
+use crate::{call_site, scope_debug, switches};
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(assign, module)?)?;
@@ -212,7 +212,7 @@ fn register_flag(
     }
     let (spec, problems) = registered.into_py_result(py)?;
     if let (Some(on_change), false) = (on_change, is_known) {
-        let registration = Bound::new(py, hooks::on_change_of(spec, on_change))?.into_any();
+        let registration = Bound::new(py, changes::on_change_of(spec, on_change))?.into_any();
         python_parts::store(py, &name, enumeration, validator, Some(registration))?;
     }
     Ok(problems.into_iter().map(|(variable, error)| (variable, error.to_string())).collect())

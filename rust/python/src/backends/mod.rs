@@ -1,6 +1,7 @@
 //! Bindings of `interlock.backends`: flag classes, scopes and functions.
 
 mod api;
+mod changes;
 mod cpu;
 mod flag;
 mod flag_names;
@@ -17,7 +18,6 @@ use pyo3::prelude::*;
 use crate::submodule::submodule;
 
 pub(crate) use scopes::{dict_of, scope_of};
-pub(crate) use values::object_of_named;
 
 pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     let module = submodule(parent, "backends")?;
@@ -30,5 +30,6 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     libraries::register(&module)?;
     num_threads::register(&module)?;
     plan_cache::register(&module)?;
+    changes::register(&module)?;
     api::register(&module)
 }
