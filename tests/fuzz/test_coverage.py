@@ -21,6 +21,14 @@ NOT_DRAWN = {
     **dict.fromkeys(("randperm", "bernoulli_", "uniform_", "normal_", "multinomial", "manual_seed"), RANDOM),
     **dict.fromkeys(("is_pinned", "pin_memory", "record_stream", "data_ptr", "stride"), PROPERTY),
     **dict.fromkeys(("grad_fn", "output_nr", "increment_version"), PROPERTY),
+    **dict.fromkeys(
+        (
+            "queue_callback",
+            "set_override_stale_capture_stream",
+            "set_warn_on_accumulate_grad_stream_mismatch",
+        ),
+        "steers a backward pass and computes nothing",
+    ),
     "register_post_accumulate_grad_hook": "the order of hooks has tests of its own",
     "multi_head_attention": "an internal function of interlock.nn, composed of drawn ones",
     "conv2d": "the step convolution",

@@ -97,7 +97,7 @@ def test_assigning_an_int_out_of_range_shows_it_and_the_range(given: int) -> Non
 
 def test_register_names_the_flag_in_errors_of_types() -> None:
     wrong: list[dict[str, Any]] = [
-        {"default": [1]},
+        {"default": [[1]]},
         {"default": 1, "optional": 1},
         {"default": 1, "variable": 3},
         {"default": "a", "choices": "a"},

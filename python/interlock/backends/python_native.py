@@ -339,7 +339,12 @@ def is_operation_disabled(op_symbol: str) -> bool:
     Args:
         op_symbol: The name of the operation. It need not exist.
 
+    Raises:
+        FlagTypeError: `op_symbol` is not a str.
+
     """
+    if not isinstance(op_symbol, str):
+        raise FlagTypeError(f"is_operation_disabled: op_symbol must be a str, got {_shown(op_symbol)}")
     return op_symbol in _listed(_OPERATIONS)
 
 

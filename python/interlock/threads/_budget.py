@@ -42,7 +42,10 @@ class Budget(int):
     """The inputs, in the order in which they were applied."""
 
     def __new__(cls, value: SupportsIndex = 0, reasons: tuple[Reason, ...] = ()) -> Self:
-        made = super().__new__(cls, value)
+        try:
+            made = super().__new__(cls, value)
+        except TypeError:
+            raise TypeError(f"Budget: value must be an int, got {shown(value)}") from None
         made.reasons = reasons
         return made
 

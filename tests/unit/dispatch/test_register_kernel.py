@@ -11,7 +11,7 @@ from typing import Any
 
 import interlock
 import pytest
-from interlock import Tensor, backends, dispatch, errors
+from interlock import Tensor, accelerator, backends, dispatch, errors
 from interlock.accelerator import Graph
 from interlock.backends import python_native
 from interlock.dispatch import KernelCall, register_kernel
@@ -323,7 +323,8 @@ def test_kernel_of_devices_is_captured_by_graphs(devices: tuple[str, ...]) -> No
         with Graph() as graph:
             y = x @ x
         x.fill_(2.0)
-    graph.replay()
+        graph.replay()
+    accelerator.synchronize()
     assert y.item() == 40.0
     python_native.disable_dispatch_keys("HOST")
     with register_kernel("matmul", "ten", times_ten):

@@ -39,8 +39,12 @@ from tests.unit.state.state_machine_base import THREADS, OnThreads, sequences
 
 T = TypeVar("T")
 
-# The model knows PyTorch's flags; this one is interlock's own.
-ALL_NAMES = [flag.name for flag in FLAGS if flag.name != "mkldnn.numerics"]
+# The model knows PyTorch's flags; these are interlock's own.
+ALL_NAMES = [
+    flag.name
+    for flag in FLAGS
+    if flag.name != "mkldnn.numerics" and not flag.name.startswith("python_native.")
+]
 PLAIN_NAMES = [name for name in ALL_NAMES if "32" not in name]
 DETERMINISTIC = ("cudnn.benchmark", "cudnn.deterministic", "mkldnn.deterministic")
 RELATED = [
