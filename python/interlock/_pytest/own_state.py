@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import contextlib
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import interlock
 from interlock import backends
 from interlock._core.state import TRACED
 from interlock.backends import _register
+from interlock.errors import UnknownFlagError
 from interlock.settings._origin import caller
 
 _FLAGS = "interlock.backends."
@@ -79,10 +81,10 @@ class OwnState:
 
     def unregister(self) -> None:
         """Unregister the flags that a test has registered, except those that an import has."""
-        unregister: Callable[[str], object] | None = getattr(backends, "unregister", None)
-        if unregister is not None:
-            for name in self._registered:
-                unregister(name)
+        for name in dict.fromkeys(self._registered):
+            # A test may have done so itself.
+            with contextlib.suppress(UnknownFlagError):
+                backends.unregister(name)
         self._registered.clear()
 
     def read(self) -> object:

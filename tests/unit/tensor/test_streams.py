@@ -103,6 +103,11 @@ def test_gradients_of_a_leaf_from_several_streams_warn_once(driver: str) -> None
 
 
 @pytest.fixture
+def no_override_of_stale_streams() -> None:
+    graph.set_override_stale_capture_stream(False)
+
+
+@pytest.fixture
 def override_of_stale_streams() -> Iterator[None]:
     graph.set_override_stale_capture_stream(True)
     yield
@@ -129,10 +134,13 @@ def check_replay(x: Tensor, captured: Graph, stream: Stream) -> None:
     assert x.grad.tolist() == [2.0, 4.0]
 
 
+@pytest.mark.usefixtures("no_override_of_stale_streams")
 def test_a_captured_backward_pass_refuses_operations_of_the_default_stream(devices: tuple[str, ...]) -> None:
     expected = r"^SumBackward0: its stream is a default stream, which would invalidate the graph"
+    default = accelerator.current_stream(devices[0])
+    assert default.stream_id == 0
     with pytest.raises(errors.GraphError, match=expected):
-        captured_backward(devices[0], accelerator.current_stream(devices[0]))
+        captured_backward(devices[0], default)
     check_replay(*captured_backward(devices[0], Stream(devices[0])))
 
 
