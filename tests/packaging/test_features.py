@@ -23,6 +23,7 @@ CURE = "this build has no tensor runtime; install interlock with the default fea
 # The names of public modules that need tensors; `interlock` also lacks those of `interlock._core.tensor`.
 NEED_TENSORS = {
     "interlock": {"nn", "return_types", "double", "float", "int", "long", "short"},
+    "interlock.accelerator": {"random"},
     "interlock.autograd": {
         "Function",
         "Node",
