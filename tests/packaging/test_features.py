@@ -34,7 +34,7 @@ NEED_TENSORS = {
         "gradgradcheck",
         "graph",
     },
-    "interlock.dispatch": {"explain"},
+    "interlock.dispatch": {"KernelCall", "RegisteredKernel", "explain", "register_kernel"},
     "interlock.utils": {"checkpoint", "hooks"},
 }
 MODULES_OF_TENSORS = (
