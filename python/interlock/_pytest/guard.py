@@ -37,7 +37,7 @@ class FixtureChanges:
 class LeftChangesError(pytest.fail.Exception):  # type: ignore[name-defined,misc]
     """Fails a test, without a traceback."""
 
-    # Summaries show the name without a module, as that of the base class.
+    # pytest's summaries then show the name of the class without its module.
     __module__ = "builtins"
 
 
@@ -141,7 +141,7 @@ class Guard:
             changed: dict[str, tuple[Any, Any]] = {}
             if before[index] != after[index]:
                 old, new = source.values(before[index]), source.values(after[index])
-                # A name that is new may be that of a library which the fixture has imported.
+                # A name is new if the fixture has imported the library of the setting.
                 old |= {name: source.first(name, value) for name, value in new.items() if name not in old}
                 changed = {
                     name: (value, new.get(name))

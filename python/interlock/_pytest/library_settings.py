@@ -24,7 +24,7 @@ class LibrarySettings:
         self._version = -1
         self._rows: list[Setting] = []
         self._libraries = [name for name in _libraries.KNOWN if name not in _ELSEWHERE]
-        self._enabled = settings.enable(*self._libraries)
+        settings.enable(*self._libraries)
 
     def stop(self) -> None:
         """Undo the enabling of the libraries."""

@@ -21,7 +21,7 @@ _THREADS = "interlock.num_threads"
 
 
 class Unassigned(NamedTuple):
-    """The value of a flag that is not assigned: its default, or that of an environment variable."""
+    """The value of a flag that is not assigned: its default, or what an environment variable sets."""
 
     value: Any
 

@@ -45,7 +45,7 @@ class ThreadCounts:
         return dict(reading)
 
     def first(self, name: str, value: Any) -> Any:
-        """Return the number itself: that of a library that was loaded since is not known."""
+        """Return the number itself: what a library had that was loaded since the reading is not known."""
         return value
 
     def writer(self, name: str, value: Any) -> str | None:

@@ -142,7 +142,7 @@ def set_rng_state_all(new_states: Sequence[Tensor], /) -> None:
 
 
 def _bytes_of(name: str, state: Tensor) -> bytes:
-    """Return a state as bytes. `name` is that of the function and the argument."""
+    """Return a state as bytes. `name` names the function and the argument in errors."""
     if not isinstance(state, Tensor) or state.dtype != uint8:
         given = f"one of {state.dtype}" if isinstance(state, Tensor) else shown(state)
         raise TypeError(f"accelerator.random.{name} must be a tensor of dtype uint8, got {given}")

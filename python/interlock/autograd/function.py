@@ -187,8 +187,8 @@ class FunctionCtx:
 
         Raises:
             RuntimeError: It was called before.
-            ArgumentError: An argument is neither a floating-point dtype nor None. `apply` raises it if the
-                number of arguments is not that of the results, or if a result without a gradient has a dtype.
+            ArgumentError: An argument is neither a floating-point dtype nor None. `apply` raises it if there
+                are more or fewer arguments than results, or if a result without a gradient has a dtype.
 
         Example:
             >>> import interlock

@@ -602,7 +602,7 @@ def register(
             raise FlagTypeError(f"{call}: {argument} must be callable, got {function.__class__.__name__}")
     if not isinstance(optional, bool):
         raise FlagTypeError(f"{call}: optional must be a bool, got {optional.__class__.__name__}")
-    # Imported here, because `import interlock` would take a quarter longer.
+    # Imported on use, because `import interlock` would load dataclasses.
     from interlock.backends._registered_type import flag_type_of
 
     flag_type = flag_type_of(call, default, type, choices)

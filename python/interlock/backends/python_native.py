@@ -74,7 +74,7 @@ class _DSL:
             return None
         if self._distribution is None:
             return ".".join(map(str, sys.version_info[:3]))
-        # Imported here, because `import interlock` would take twice as long.
+        # Imported on use, because it loads the parsers of email.
         import importlib.metadata as packages
 
         try:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import cache
 
 import interlock
-from interlock.integrations._thread_pools import FAMILY_OF_THREADS, positive
+from interlock.integrations._conversions import positive
+from interlock.integrations._thread_pools import FAMILY_OF_THREADS
 from interlock.settings._libraries import wrap_writers
 from interlock.settings._observer import Observer
 from interlock.settings._setting import Setting

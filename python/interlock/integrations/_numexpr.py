@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from interlock.errors import SettingValueError
-from interlock.integrations._thread_pools import positive
+from interlock.integrations._conversions import positive
 from interlock.settings._libraries import wrap_writers
 from interlock.settings._observer import Observer
 from interlock.settings._setting import Setting

@@ -14,6 +14,7 @@ from typing import Any
 
 from interlock._quote import shown
 from interlock.errors import SettingValueError
+from interlock.integrations._conversions import boolean, non_negative, one_of, text
 from interlock.settings._libraries import wrap_writers
 from interlock.settings._observer import Observer
 from interlock.settings._setting import Extent, Setting
@@ -53,33 +54,6 @@ def _core(numpy: ModuleType) -> Any:
     return vars(numpy).get("_core") or numpy.core
 
 
-def _one_of(*accepted: str) -> Callable[[Any], str]:
-    def convert(value: Any) -> str:
-        if not isinstance(value, str) or value not in accepted:
-            raise SettingValueError(f"must be one of {', '.join(map(repr, accepted))}, got {shown(value)}")
-        return value
-
-    return convert
-
-
-def _boolean(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise SettingValueError(f"must be a bool, got {shown(value)}")
-    return value
-
-
-def _integer(value: Any) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise SettingValueError(f"must be a non-negative int, got {shown(value)}")
-    return value
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise SettingValueError(f"must be a str, got {shown(value)}")
-    return value
-
-
 def _legacy(value: Any) -> str | bool:
     if value is not False and not isinstance(value, str):
         raise SettingValueError(f"must be False or a version of NumPy as a str, got {shown(value)}")
@@ -108,7 +82,7 @@ def _errors(numpy: ModuleType) -> Iterator[Setting]:
             set=partial(_set_error, numpy, name),
             extent=extent,
             default=default,
-            convert=_one_of("ignore", "warn", "raise", "call", "print", "log"),
+            convert=one_of("ignore", "warn", "raise", "call", "print", "log"),
             family=_ERRORS,
             writer_arguments=_BY_CHANGE,
             doc=f"What happens at {doc}.",
@@ -129,7 +103,7 @@ def _errors(numpy: ModuleType) -> Iterator[Setting]:
         set=lambda value: numpy.setbufsize(value),
         extent=extent,
         default=8192,
-        convert=_integer,
+        convert=non_negative,
         writers=("numpy.setbufsize",),
         doc="How many elements a ufunc converts at once.",
         note="The end of any numpy.errstate scope puts it back, too.",
@@ -147,23 +121,23 @@ def _set_error(numpy: ModuleType, name: str, value: str) -> None:
 def _printing(numpy: ModuleType) -> Iterator[Setting]:
     extent = Extent.CONTEXT if hasattr(_core(numpy).arrayprint, "format_options") else Extent.PROCESS
     rows: tuple[tuple[str, Any, Callable[[Any], Any] | None, str], ...] = (
-        ("precision", 8, _integer, "How many digits of floats are printed."),
-        ("threshold", 1000, _integer, "Arrays with more elements are shortened."),
-        ("edgeitems", 3, _integer, "How many elements a shortened array shows at each end."),
-        ("linewidth", 75, _integer, "How many characters a line has."),
+        ("precision", 8, non_negative, "How many digits of floats are printed."),
+        ("threshold", 1000, non_negative, "Arrays with more elements are shortened."),
+        ("edgeitems", 3, non_negative, "How many elements a shortened array shows at each end."),
+        ("linewidth", 75, non_negative, "How many characters a line has."),
         (
             "suppress",
             False,
-            _boolean,
+            boolean,
             "Whether small floats are printed as zero instead of with an exponent.",
         ),
-        ("nanstr", "nan", _text, "The text of NaN."),
-        ("infstr", "inf", _text, "The text of infinity."),
-        ("sign", "-", _one_of("-", "+", " "), "Which floats have a sign."),
+        ("nanstr", "nan", text, "The text of NaN."),
+        ("infstr", "inf", text, "The text of infinity."),
+        ("sign", "-", one_of("-", "+", " "), "Which floats have a sign."),
         (
             "floatmode",
             "maxprec",
-            _one_of("fixed", "unique", "maxprec", "maxprec_equal"),
+            one_of("fixed", "unique", "maxprec", "maxprec_equal"),
             "How `precision` counts.",
         ),
         ("legacy", False, _legacy, "The version of NumPy that arrays are printed as."),
@@ -229,7 +203,7 @@ def _process(numpy: ModuleType) -> Iterator[Setting]:
             set=lambda value: numpy._set_promotion_state(value),
             extent=Extent.PROCESS if version < (2, 1) else Extent.THREAD,
             default="legacy" if version < (2, 0) else "weak",
-            convert=_one_of("legacy", "weak", "weak_and_warn"),
+            convert=one_of("legacy", "weak", "weak_and_warn"),
             writers=("numpy._set_promotion_state",),
             doc="Whether the dtype of a result depends on the values of scalars.",
         )
@@ -238,7 +212,7 @@ def _process(numpy: ModuleType) -> Iterator[Setting]:
             "numpy.madvise_hugepage",
             get=lambda: bool(multiarray._get_madvise_hugepage()),
             set=multiarray._set_madvise_hugepage,
-            convert=_boolean,
+            convert=boolean,
             doc="Whether large arrays ask the kernel for huge pages.",
             note="The default is False on kernels before 4.6.",
         )

@@ -13,8 +13,8 @@ from functools import cache, partial
 from pathlib import PurePath
 from typing import Any
 
-from interlock._quote import shown
 from interlock.errors import SettingValueError, UnsupportedError
+from interlock.integrations._conversions import positive
 from interlock.settings._observer import Observer
 from interlock.settings._setting import Extent, Setting
 
@@ -164,13 +164,6 @@ def _setting(interface: str, file: str, kind: type, prefix: str) -> Setting:
         doc=f"The number of threads of {_LIBRARIES[interface]} ({file}) for operations {limit}.",
         note=note(library),
     )
-
-
-def positive(value: Any) -> int:
-    """Convert a number of threads. Raises `SettingValueError` if it is not a positive int."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise SettingValueError(f"must be a positive int, got {shown(value)}")
-    return int(value)
 
 
 def _extent(library: Any) -> Extent:

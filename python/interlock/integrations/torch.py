@@ -15,6 +15,7 @@ from typing import Any
 
 from interlock._quote import shown
 from interlock.errors import SettingValueError
+from interlock.integrations._conversions import boolean, non_negative, one_of, positive, text
 from interlock.integrations._thread_pools import FAMILY_OF_THREADS
 from interlock.integrations._torch_carry import Integration, carry, follow
 from interlock.integrations._torch_tf32 import no_tf32
@@ -65,45 +66,9 @@ def _owners_of_setters() -> Iterator[object]:
                     yield attribute
 
 
-# Conversions of the values that a user passes to those that reading returns.
-
-
-def _boolean(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise SettingValueError(f"must be a bool, got {shown(value)}")
-    return value
-
-
-def _integer(value: Any) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise SettingValueError(f"must be a non-negative int, got {shown(value)}")
-    return value
-
-
-def _positive(value: Any) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise SettingValueError(f"must be a positive int, got {shown(value)}")
-    return value
-
-
-def _text(*accepted: str) -> Callable[[Any], str]:
-    def convert(value: Any) -> str:
-        if value not in accepted or not isinstance(value, str):
-            raise SettingValueError(f"must be one of {', '.join(map(repr, accepted))}, got {shown(value)}")
-        return value
-
-    return convert
-
-
-def _any_text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise SettingValueError(f"must be a str, got {shown(value)}")
-    return value
-
-
 def _member(value: Any) -> str:
     """Convert a member of an enum of PyTorch, or its name."""
-    return _any_text(getattr(value, "name", value)).lower()
+    return text(getattr(value, "name", value)).lower()
 
 
 def _dtype(torch: ModuleType, value: Any) -> str:
@@ -156,7 +121,7 @@ def _row(
         writers = writers or (f"torch._C.{setter}",)
     else:
         write = setter
-    more.setdefault("convert", _boolean)
+    more.setdefault("convert", boolean)
     return Setting(name, read, write, writers=writers, **more)
 
 
@@ -195,7 +160,7 @@ def _flags(torch: ModuleType) -> Iterator[Setting | None]:
             "_cuda_get_cudnn_benchmark_limit",
             "_cuda_set_cudnn_benchmark_limit",
             default=10,
-            convert=_integer,
+            convert=non_negative,
             doc="How many algorithms cuDNN measures at most; 0 for all.",
         )
     yield row(
@@ -203,7 +168,7 @@ def _flags(torch: ModuleType) -> Iterator[Setting | None]:
         "_get_cudnn_depthwise_kernel",
         "_set_cudnn_depthwise_kernel",
         default="auto",
-        convert=_any_text,
+        convert=text,
         doc="Which kernel runs depthwise convolutions.",
     )
     for width in ("fp16", "bf16"):
@@ -304,7 +269,7 @@ def _flags(torch: ModuleType) -> Iterator[Setting | None]:
             partial(setattr, opt_einsum, "strategy"),
             writers=("torch.backends.opt_einsum.m._set_strategy",),
             default="auto",
-            convert=_text("auto", "greedy", "optimal"),
+            convert=one_of("auto", "greedy", "optimal"),
             doc="How opt_einsum searches for an order.",
         )
     quantized = torch.backends.quantized
@@ -313,7 +278,7 @@ def _flags(torch: ModuleType) -> Iterator[Setting | None]:
         lambda: quantized.engine,
         partial(setattr, quantized, "engine"),
         writers=("torch._C._set_qengine",),
-        convert=_any_text,
+        convert=text,
         doc="The library that runs quantized operations.",
     )
 
@@ -359,7 +324,7 @@ def _precision(torch: ModuleType) -> Iterator[Setting | None]:
                 writers=("torch._C._set_fp32_precision_setter",),
                 writer_arguments=node,
                 default="tf32" if node in (("cuda", "conv"), ("cuda", "rnn")) else "none",
-                convert=_any_text,
+                convert=text,
                 doc="The precision of float32 operations; an unset node has its parent's precision.",
             )
     yield precision(
@@ -368,7 +333,7 @@ def _precision(torch: ModuleType) -> Iterator[Setting | None]:
         torch.set_float32_matmul_precision,
         writers=("torch._C._set_float32_matmul_precision",),
         default="highest",
-        convert=_text("highest", "high", "medium"),
+        convert=one_of("highest", "high", "medium"),
         doc="The precision of float32 products.",
     )
     yield precision(
@@ -507,7 +472,7 @@ def num_threads(torch: ModuleType) -> Setting:
         torch.get_num_threads,
         torch.set_num_threads,
         writers=("torch._C.set_num_threads", "torch.set_num_threads"),
-        convert=_positive,
+        convert=positive,
         guards=_COMPILE,
         family=FAMILY_OF_THREADS,
         per_thread_reads=True,

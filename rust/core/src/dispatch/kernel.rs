@@ -150,39 +150,22 @@ impl<O: Operation> Kernel<O> {
     /// Creates a kernel that accepts every call. `run` executes on the calling thread: it allocates workspaces, then
     /// computes or queues the work. It refuses before it writes anything.
     pub const fn new(name: &'static str, run: Run<O>) -> Self {
-        Kernel {
-            name,
-            is_model: |_| false,
-            library: None,
-            gates: &[],
-            node: None,
-            half_sum: None,
-            obeyed: [None; 2],
-            place: None,
-            condition: None,
-            body: Body::Function(run),
-        }
+        Kernel::with_body(name, Body::Function(run))
     }
 
     /// Creates a kernel from one of another library. It is never freed, because a registered kernel is never removed.
     pub fn foreign(kernel: ForeignKernel, functions: ForeignFunctions<O>) -> Self {
         let kernel: &'static ForeignKernel = Box::leak(Box::new(kernel));
-        Kernel {
-            name: kernel.name(),
-            is_model: |_| false,
-            library: None,
-            gates: kernel.gates(),
-            node: kernel.node(),
-            half_sum: None,
-            obeyed: [None; 2],
-            place: None,
-            condition: None,
-            body: Body::Foreign(kernel, functions),
-        }
+        let body = Body::Foreign(kernel, functions);
+        Kernel { gates: kernel.gates(), node: kernel.node(), ..Kernel::with_body(kernel.name(), body) }
     }
 
     /// Creates a kernel with a state of its own.
     pub const fn dynamic(name: &'static str, kernel: &'static dyn DynKernel<O>) -> Self {
+        Kernel::with_body(name, Body::Dynamic(kernel))
+    }
+
+    const fn with_body(name: &'static str, body: Body<O>) -> Self {
         Kernel {
             name,
             is_model: |_| false,
@@ -193,7 +176,7 @@ impl<O: Operation> Kernel<O> {
             obeyed: [None; 2],
             place: None,
             condition: None,
-            body: Body::Dynamic(kernel),
+            body,
         }
     }
 

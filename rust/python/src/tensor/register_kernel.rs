@@ -18,8 +18,8 @@ use pyo3::types::{PyBool, PyString, PyTuple};
 
 use super::python_kernel::{Functions, KernelCall, PythonKernel, PythonOperation};
 use crate::args::{extract_dict, extract_str};
-use crate::deferred_drop::DeferredDrop;
 use crate::errors::{IntoPyResult, new_exception, new_type_error};
+use crate::hooks::callable;
 use crate::registrations::at_end;
 
 pub(super) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -119,14 +119,6 @@ fn _registered_kernels() -> Vec<(&'static str, &'static str, &'static str)> {
     let registered = slots.iter().filter(|slot| slot.kernel.is_registered());
     let described = registered.map(|slot| &slot.description);
     described.map(|described| (described.operation, described.name, described.dsl)).collect()
-}
-
-fn callable(what: &str, given: &Bound<'_, PyAny>) -> PyResult<DeferredDrop> {
-    if given.is_callable() {
-        Ok(DeferredDrop::new(given.clone()))
-    } else {
-        Err(new_type_error(what, "callable", given))
-    }
 }
 
 fn err_argument(py: Python<'_>, argument: &str, allowed: &str, given: &str) -> PyErr {
@@ -229,9 +221,9 @@ fn _register_kernel(
         return Err(err_argument(py, "dsl", &format!("one of {}", known.join(", ")), &dsl));
     };
     let functions = Functions {
-        function: callable("register_kernel: function", function)?,
+        function: callable(function, "register_kernel: function")?,
         condition: (!condition.is_none())
-            .then(|| callable("register_kernel: condition", condition))
+            .then(|| callable(condition, "register_kernel: condition"))
             .transpose()?,
     };
     let replaces = match replaces.is_none() {
