@@ -97,7 +97,7 @@ fuzz: test-environment ## run the fuzzers for minutes with random seeds; BENCH_P
 	@$(VENV_PYTHON) tools/package.py install release
 	@$(VENV_PYTHON) -m tests.fuzz
 
-compare: install ## compare recorded cases, names and differences with PyTorch; BENCH_PYTHON=/path/to/python with PyTorch 2.13
+compare: install ## compare recorded cases, names and differences with PyTorch; BENCH_PYTHON=/path/to/python with PyTorch 2.15
 	@$(VENV_PYTHON) -m tests.conformance.compare
 
 bench: test-environment ## run the benchmarks; BENCH_PYTHON=/path/to/python with PyTorch adds a column

@@ -88,7 +88,7 @@ def scopes() -> dict[str, float]:
     from interlock import threads
 
     assert numpy.__version__, "the import loads OpenBLAS"
-    # A scope that changes nothing: the time of OpenBLAS to start threads is that of both.
+    # A scope that changes nothing: both include the time in which OpenBLAS starts threads.
     threads.set_limits(1)
     threadpoolctl: Any = importlib.import_module("threadpoolctl")
     names = {"limits": threads.limits, "threadpool_limits": threadpoolctl.threadpool_limits}

@@ -20,6 +20,8 @@ from interlock._features import HAS_TENSORS, NO_TENSORS
 NEEDS_TENSORS = "needs the tensor runtime"
 PROGRAMS = Path(__file__).resolve().parents[1] / "programs"
 TIMEOUT_SECONDS = 60.0
+# Where CI sets one of these, pytest shortens no line of its report.
+SHOWN_WHOLE_BY_PYTEST = ("CI", "BUILD_NUMBER")
 # The timeout for reading the output of a killed process.
 SECONDS_TO_READ = 5.0
 

@@ -25,7 +25,13 @@ import interlock
 import pytest
 from interlock import _core
 
-from tests.helpers.subprocess import TIMEOUT_SECONDS, child_environment, eval_program, run_python
+from tests.helpers.subprocess import (
+    SHOWN_WHOLE_BY_PYTEST,
+    TIMEOUT_SECONDS,
+    child_environment,
+    eval_program,
+    run_python,
+)
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
@@ -157,8 +163,9 @@ def run_shown(command: str, folder: Path) -> str:
     # Without its configuration pytest-asyncio, which only tests use, warns.
     options = {"PYTHONUNBUFFERED": "1", "PYTEST_ADDOPTS": "-p no:asyncio"}
     environment = child_environment({**options, **variables})
-    # Without it, the output of interlock is not wrapped, and that of pytest has 80 columns.
-    environment.pop("COLUMNS", None)
+    # Without them, the output of interlock is not wrapped, and that of pytest is cut at 80 columns.
+    for variable in ("COLUMNS", *SHOWN_WHOLE_BY_PYTEST):
+        environment.pop(variable, None)
     done = subprocess.run(
         [sys.executable, *words[len(variables) + 1 :]],
         cwd=folder,

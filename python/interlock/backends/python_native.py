@@ -55,7 +55,7 @@ class _DSL:
     _modules: tuple[str, ...] = ()
     """The modules that the language consists of."""
     _distribution: str | None = None
-    """The package whose version is that of the language."""
+    """The package that has the version of the language."""
 
     @property
     def name(self) -> str:

@@ -101,7 +101,7 @@ class Table:
         return self.find()
 
     def find(self) -> list[Setting]:
-        """Return the settings, or none if the loaded libraries are those of the last call."""
+        """Return the settings, or none if the loaded libraries are the same as in the last call."""
         found = controller("enable")
         if found is self._seen:
             return []

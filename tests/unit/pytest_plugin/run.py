@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers.subprocess import SHOWN_WHOLE_BY_PYTEST
+
 PROGRAMS = Path(__file__).parents[2] / "programs" / "pytest_plugin"
 FAKE_TORCH = Path(__file__).parents[2] / "helpers" / "fake_torch"
 _HEADER = re.compile(r"^_{3,} ERROR at teardown of (\S+) _{3,}$")
@@ -27,7 +29,10 @@ class Run:
 def run(pytester: pytest.Pytester, *arguments: str, mode: str = "fail") -> Run:
     """Run pytest in the folder of `pytester`. A mode that is empty leaves the option out."""
     option = [f"--interlock={mode}"] if mode else []
-    done = pytester.runpytest_subprocess("-q", "-p", "no:cacheprovider", *option, *arguments, timeout=60)
+    with pytest.MonkeyPatch.context() as environment:
+        for variable in SHOWN_WHOLE_BY_PYTEST:
+            environment.delenv(variable, raising=False)
+        done = pytester.runpytest_subprocess("-q", "-p", "no:cacheprovider", *option, *arguments, timeout=60)
     output = done.stdout.str() + done.stderr.str()
     left: dict[str, list[str]] = {}
     test: str | None = None

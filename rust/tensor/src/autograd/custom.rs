@@ -153,7 +153,7 @@ pub struct CustomRecord<'a> {
     pub non_differentiable: &'a [Tensor],
     /// The tensors to save for the backward pass.
     pub saved: &'a [Option<Tensor>],
-    /// The type of the gradient of each result. Empty if each is that of the result.
+    /// The type of the gradient of each result. Empty if each gradient has the type of its result.
     pub grad_dtypes: &'a [GradDType],
 }
 

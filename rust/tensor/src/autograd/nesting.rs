@@ -117,7 +117,7 @@ fn with_data<R>(index: usize, access: impl FnOnce(&mut PassData) -> R) -> Option
 
 /// Queues a function that runs at the end of the innermost backward pass that is open on this thread, after all gradients
 /// were computed, unless the pass fails: PyTorch's `queue_callback`. Functions run in the order in which they were queued,
-/// also those that others of them queue; the first error ends them, and is that of the pass.
+/// also those that others of them queue; the first error ends them, and the pass returns it.
 ///
 /// ```
 /// use std::sync::Arc;

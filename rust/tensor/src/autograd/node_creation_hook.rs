@@ -34,7 +34,7 @@ use crate::{Error, Result};
 /// # Ok::<(), interlock_tensor::Error>(())
 /// ```
 pub trait NodeCreationHook: Any + Send + Sync {
-    /// Called with a node that has its edges, results and saved tensors. Its error is that of the operation. The hook
+    /// Called with a node that has its edges, results and saved tensors. The operation returns its error. The hook
     /// must not create nodes.
     fn call(&self, node: &NextFunction) -> Result<()>;
 }
