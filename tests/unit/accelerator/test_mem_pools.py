@@ -268,6 +268,20 @@ def test_history_has_the_id_of_the_pool() -> None:
     assert [entry["pool_id"] for entry in entries if entry["action"] == "alloc"] == [pool.id, (0, 0)]
 
 
+def test_tensors_and_their_gradients_are_allocated_from_the_pool(devices: tuple[str, ...]) -> None:
+    pool = MemPool()
+    with use_mem_pool(pool):
+        tensor = interlock.ones(1000, device=devices[0], requires_grad=True)
+        (tensor * 2).sum().backward()
+    grad = tensor.grad
+    assert grad is not None
+    outside = interlock.ones(1000, device=devices[0])
+    (segment,) = pool.snapshot()
+    end = segment["address"] + segment["total_size"]
+    inside = [segment["address"] <= one.data_ptr() < end for one in (tensor, grad, outside)]
+    assert inside == [True, True, False]
+
+
 def test_largest_free_block_is_that_of_the_pool() -> None:
     pool = MemPool()
     with use_mem_pool(pool):
