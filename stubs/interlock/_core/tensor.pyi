@@ -626,7 +626,7 @@ def queue_callback(callback: Callable[[], object]) -> None:
     the function belongs to the innermost one.
 
     Args:
-        callback: Called without arguments. Its result is ignored. Its exception is that of the pass, and further functions
+        callback: Called without arguments. Its result is ignored. The pass raises its exception, and further functions
             are not called; the gradients remain.
 
     Raises:
@@ -647,7 +647,7 @@ def set_warn_on_accumulate_grad_stream_mismatch(enabled: builtins.bool) -> None:
     """Set whether a backward pass warns if the gradients of a leaf were computed on several streams.
 
     A pass sums the gradients of a leaf on the stream that has computed the first of them, which then waits for the other
-    streams. The UserWarning is issued once in a process. The setting is that of the process; the default is True.
+    streams. The UserWarning is issued once in a process. The setting belongs to the process; the default is True.
 
     Args:
         enabled: Whether the warning is issued.
@@ -662,7 +662,7 @@ def set_override_stale_capture_stream(enabled: builtins.bool) -> None:
     Backward functions run on the streams of their operations. If such a stream is not part of the capture, its work would
     not be captured. With True the backward function runs on the stream that is captured, and the end of the pass does not
     wait for streams outside of the capture. With False, the default, the pass raises GraphError for a default stream, which
-    can never be captured, and uses other streams as they are. The setting is that of the process.
+    can never be captured, and uses other streams as they are. The setting belongs to the process.
 
     Args:
         enabled: Whether the stream that is captured is used instead.
