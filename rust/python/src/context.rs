@@ -15,14 +15,14 @@ use interlock::backends::{FlagSpec, MatmulPrecision, Value};
 use interlock::state::Scope;
 use interlock::state::internal::{self, Carrier, Receipt, State};
 use libloading::os::unix::Library;
-use pyo3::exceptions::{PyImportError, PyMemoryError, PyRuntimeError};
+use pyo3::exceptions::{PyImportError, PyRuntimeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 use pyo3::{PyTraverseError, PyVisit};
 
 use crate::attached::is_attached;
-use crate::raw_types::HeapType;
+use crate::raw_types::{HeapType, new_object};
 use crate::{carried_contexts, traverse};
 
 /// The value of the variable, if its layers own objects that a garbage collector visits.
@@ -193,15 +193,13 @@ impl Variable {
         if state.has_objects() {
             return Ok(Bound::new(py, OwningState(state.clone()))?.into_any());
         }
-        // SAFETY: this thread is attached; the memory has the size of the class, and the state is written before other
-        // code can access the object, which owns a reference to its class.
+        // SAFETY: this thread is attached; the size is that of the class, and the state is written before other code can
+        // access the object.
         unsafe {
-            let object = ffi::PyObject_Malloc(size_of::<PlainState>()).cast::<ffi::PyObject>();
-            if object.is_null() {
-                return Err(PyMemoryError::new_err(()));
-            }
-            (&raw mut (*object.cast::<PlainState>()).state).write(state.clone());
-            Ok(Bound::from_owned_ptr(py, ffi::PyObject_Init(object, self.plain_state.as_ptr().cast())))
+            let object = new_object(self.plain_state.as_ptr().cast(), size_of::<PlainState>());
+            let object = Bound::from_owned_ptr_or_err(py, object)?;
+            (&raw mut (*object.as_ptr().cast::<PlainState>()).state).write(state.clone());
+            Ok(object)
         }
     }
 

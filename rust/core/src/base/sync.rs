@@ -11,7 +11,8 @@ pub mod platform;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
 
 pub(crate) use platform::thread_local;
 use platform::{AtomicBool, AtomicU64, UnsafeCell, spin_loop, yield_now};
@@ -89,6 +90,22 @@ impl RelaxedBool {
     pub fn set(&self, value: bool) {
         self.0.store(value, Ordering::Relaxed);
     }
+}
+
+/// Returns the value if this is the only reference to it, with a load. [`Arc::get_mut`] also has to lock out weak
+/// references, with an exchange.
+///
+/// # Safety
+/// The value has no weak references.
+#[inline]
+pub(crate) unsafe fn only_reference<T>(shared: &mut Arc<T>) -> Option<&mut T> {
+    if Arc::strong_count(shared) != 1 {
+        return None;
+    }
+    // What other threads did with the value before they dropped their references (release) happens before.
+    fence(Ordering::Acquire);
+    // SAFETY: nothing else refers to the value, and the borrow of the reference keeps others from being made.
+    Some(unsafe { &mut *Arc::as_ptr(shared).cast_mut() })
 }
 
 /// A counter of changes, which identifies cached results that are stale.

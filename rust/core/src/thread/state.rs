@@ -15,7 +15,7 @@ use super::ids::{LayerId, Position, ScopeId};
 use super::summary::Summary;
 use super::{Masked, Slots, changes, hooks, scope_trace};
 use crate::base::env;
-use crate::base::sync::{RelaxedBool, RelaxedU64};
+use crate::base::sync::{RelaxedBool, RelaxedU64, only_reference};
 
 /// The state of a context. Equal serials mean equal states; 0 is the state of a context in which nothing was entered or
 /// written.
@@ -68,14 +68,13 @@ pub(super) struct Mark {
 }
 
 impl Mark {
-    pub(super) fn new(id: LayerId, scope: ScopeId, position: Option<Position>) -> Arc<Self> {
-        Arc::new(Mark {
-            id,
-            scope,
-            position: position.unwrap_or_else(Position::current),
-            ended: RelaxedBool::new(false),
-            closed: RelaxedBool::new(false),
-        })
+    pub(super) fn new(id: LayerId, scope: ScopeId, position: Position) -> Self {
+        Mark { id, scope, position, ended: RelaxedBool::new(false), closed: RelaxedBool::new(false) }
+    }
+
+    /// Returns the serial of the state that the enter of this layer has made: its id, so that a serial costs nothing.
+    pub(super) fn serial(&self) -> u64 {
+        self.id.number()
     }
 
     /// Ends the layer in every state. The caller [announces](super::changes::announce) it.
@@ -105,18 +104,25 @@ impl Drop for Mark {
 }
 
 impl Node {
-    fn on(layer: Layer, below: Layers) -> Arc<Self> {
+    fn on(layer: Layer, below: Layers) -> Self {
+        let mut node = Node { layer, below: None, depth: 0, summary: Summary::default() };
+        node.put_on(below);
+        node
+    }
+
+    /// Puts a node with a new layer on a list.
+    fn put_on(&mut self, below: Layers) {
         let (depth, below_it) =
             below.as_ref().map_or((0, Summary::default()), |node| (node.depth, node.summary));
-        let depth = depth + 1;
-        let summary = match &layer.slots {
-            None => Summary { modes: layer.modes.over(below_it.modes), ..below_it },
-            Some(slots) => Summary::of_layer(layer.modes, Some(slots)).over(below_it),
+        self.depth = depth + 1;
+        self.summary = match &self.layer.slots {
+            None => Summary { modes: self.layer.modes.over(below_it.modes), ..below_it },
+            Some(slots) => Summary::of_layer(self.layer.modes, Some(slots)).over(below_it),
         };
-        if layer.names_flags() {
+        self.below = below;
+        if self.layer.names_flags() {
             flag_slots::acquire(1);
         }
-        Arc::new(Node { layer, below, depth, summary })
     }
 
     pub(super) fn depth(&self) -> u32 {
@@ -147,6 +153,44 @@ impl Drop for Node {
     }
 }
 
+/// The node of the last removed layer of a thread, if it set only modes, with its mark. The next layer takes them over, so
+/// that a thread that enters and exits scopes allocates neither.
+#[derive(Debug)]
+pub(super) struct Spare(Option<Arc<Node>>);
+
+impl Spare {
+    pub(super) const NONE: Spare = Spare(None);
+
+    /// Keeps the node of a removed layer. Returns a node that is to be dropped.
+    pub(super) fn keep(&mut self, removed: Arc<Node>) -> Option<Arc<Node>> {
+        // Other layers are not kept alive.
+        if removed.below.is_none() && removed.layer.slots.is_none() {
+            self.0.replace(removed)
+        } else {
+            Some(removed)
+        }
+    }
+
+    /// Returns a node with a new layer on a list.
+    fn fill(&mut self, mark: Mark, modes: Masked<u8>, slots: Option<Arc<Slots>>, below: Layers) -> Arc<Node> {
+        // SAFETY: nothing makes weak references to nodes and marks. A copy of a context may refer to the node, and the
+        // scope of the removed layer to the mark.
+        unsafe {
+            if let Some(mut spare) = self.0.take()
+                && let Some(node) = only_reference(&mut spare)
+                && let Some(old) = only_reference(&mut node.layer.mark)
+            {
+                *old = mark;
+                node.layer.modes = modes;
+                node.layer.slots = slots;
+                node.put_on(below);
+                return spare;
+            }
+        }
+        Arc::new(Node::on(Layer { mark: Arc::new(mark), modes, slots }, below))
+    }
+}
+
 /// Iterates over layers, innermost first.
 pub(super) fn iterate(layers: &Layers) -> impl Iterator<Item = &Arc<Node>> {
     std::iter::successors(layers.as_ref(), |node| node.below.as_ref())
@@ -168,7 +212,7 @@ pub(super) fn shared_depth(layers: &Layers, others: &Layers) -> u32 {
 
 /// Pushes layers, outermost first, onto a list.
 fn rebuilt(layers: Vec<Layer>, below: Layers) -> Layers {
-    layers.into_iter().fold(below, |below, layer| Some(Node::on(layer, below)))
+    layers.into_iter().fold(below, |below, layer| Some(Arc::new(Node::on(layer, below))))
 }
 
 impl State {
@@ -211,11 +255,6 @@ impl State {
         layers.chain(self.base.iter().filter_map(|base| base.slots.as_ref()))
     }
 
-    /// Returns whether the innermost layer sets more than modes.
-    pub(super) fn has_slots_innermost(&self) -> bool {
-        self.head.as_ref().is_some_and(|node| node.layer.slots.is_some())
-    }
-
     /// Returns whether a layer has hooks or a recording.
     pub fn has_objects(&self) -> bool {
         self.summary().has_objects
@@ -231,7 +270,7 @@ impl State {
         State { serial: LAST_SERIAL.add(1) | NOT_OF_A_LAYER, checked_at: self.checked_at, base, head }
     }
 
-    /// Returns the state with another list, in which this layer is new. Its id is the serial, which so costs nothing.
+    /// Returns the state with another list, in which this layer is new; see [`Mark::serial`].
     fn with_new(&self, layer: LayerId, head: Layers) -> Self {
         State { serial: layer.number(), checked_at: self.checked_at, base: self.base.clone(), head }
     }
@@ -241,7 +280,7 @@ impl State {
         let id = layer.mark.id;
         let compacted = self.compacted();
         if compacted.as_ref().is_none_or(|node| node.layer.mark.position <= layer.mark.position) {
-            return self.with_new(id, Some(Node::on(layer, compacted)));
+            return self.with_new(id, Some(Arc::new(Node::on(layer, compacted))));
         }
         let mut inner = Vec::new();
         let mut below = compacted.as_ref();
@@ -253,6 +292,21 @@ impl State {
         inner.reverse();
         // The new layer lies below the inner ones.
         self.with_new(id, rebuilt(inner, below.cloned()))
+    }
+
+    /// Returns the state with one more layer, which was made now and so lies above all others, and the mark of the layer.
+    #[inline]
+    pub(super) fn with_innermost(
+        &self,
+        mark: Mark,
+        modes: Masked<u8>,
+        slots: Option<Arc<Slots>>,
+        spare: &mut Spare,
+    ) -> (Self, Arc<Mark>) {
+        let id = mark.id;
+        let node = spare.fill(mark, modes, slots, self.compacted());
+        let mark = node.layer.mark.clone();
+        (self.with_new(id, Some(node)), mark)
     }
 
     /// Returns the layers, in which adjacent ones that nothing can remove any more are merged. The list is searched when
@@ -298,12 +352,18 @@ impl State {
         iterate(&self.head).map(|node| &node.layer.mark).filter(|mark| is_new(mark)).cloned().collect()
     }
 
-    /// Returns the state below the innermost layer, if that has this mark: the state before it was entered, which
-    /// had the serial `before`.
-    pub(super) fn popped(&self, mark: &Arc<Mark>, before: u64) -> Option<Self> {
-        let innermost = self.head.as_ref().filter(|node| Arc::ptr_eq(&node.layer.mark, mark))?;
-        let (base, head) = (self.base.clone(), innermost.below.clone());
-        Some(State { serial: before, checked_at: self.checked_at, base, head })
+    /// Removes the innermost layer, if it has this mark: then this becomes the state before it was entered, which had the
+    /// serial `before`. Returns the removed node.
+    #[inline]
+    pub(super) fn pop(&mut self, mark: &Arc<Mark>, before: u64) -> Option<Arc<Node>> {
+        let mut removed = self.head.take_if(|node| Arc::ptr_eq(&node.layer.mark, mark))?;
+        // SAFETY: nothing makes weak references to nodes.
+        self.head = match unsafe { only_reference(&mut removed) } {
+            Some(node) => node.below.take(),
+            None => removed.below.clone(),
+        };
+        self.serial = before;
+        Some(removed)
     }
 
     /// Returns the state without the layers that a condition accepts.

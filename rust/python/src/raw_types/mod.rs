@@ -4,5 +4,5 @@
 mod heap_type;
 mod trampoline;
 
-pub(crate) use heap_type::{HeapType, Method};
+pub(crate) use heap_type::{HeapType, Method, new_object};
 pub(crate) use trampoline::{catch_panic, catch_panic_status, ffi_ptr, ffi_status};
