@@ -103,12 +103,29 @@ pub struct ModeContext {
 impl ModeContext {
     /// Creates an object whose value is `true`. Does not write the mode.
     pub fn new(kind: ModeKind) -> Self {
+        ModeContext::of_scope(kind, Scope::default())
+    }
+
+    /// Creates an object as [`new`](ModeContext::new) does, for a binding whose interpreter admits one thread at a time:
+    /// an enter and an exit then acquire no lock.
+    ///
+    /// # Safety
+    /// No two threads use the object at the same time.
+    #[doc(hidden)]
+    #[inline]
+    pub unsafe fn new_serialized(kind: ModeKind) -> Self {
+        // SAFETY: guaranteed by the caller.
+        ModeContext::of_scope(kind, unsafe { Scope::new_serialized() })
+    }
+
+    #[inline]
+    fn of_scope(kind: ModeKind, scope: Scope) -> Self {
         ModeContext {
             kind,
             mode: RelaxedBool::new(true),
             previous: RelaxedBool::new(false),
             write: EagerWrite::default(),
-            scope: Scope::default(),
+            scope,
         }
     }
 

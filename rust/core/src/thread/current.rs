@@ -354,7 +354,7 @@ impl Tls {
     /// Computes what readers load after an innermost layer was pushed.
     pub(super) fn publish_pushed(&self, modes: Masked<u8>, slots: &Slots) {
         let (tree, flags, devices) = (self.tree.get(), self.flags.get(), self.devices.get());
-        let below = Summary { tree, flags, devices, ..Summary::default() };
+        let below = Summary { tree, flags, devices, ..Summary::NONE };
         self.modes.set(modes.applied_to(self.modes.get()));
         self.publish_summary(Summary::of_layer(modes, Some(slots)).over(below));
     }
@@ -518,8 +518,8 @@ impl Changing {
             }
             let changing = Changing::begin_on(current)?;
             before(current.modes.get());
-            let mark = Mark::new(owned.ids.next(), scope, Position::current());
-            let (state, mark) = owned.context.with_innermost(mark, modes, slots.cloned(), &mut owned.spare);
+            let (id, slots) = (owned.ids.next(), slots.cloned());
+            let (state, mark) = owned.context.with_innermost(id, scope, modes, slots, &mut owned.spare);
             Some((changing, state, mark))
         };
         // SAFETY: to register the cleanup and to make a layer calls no code that accesses the state of this thread, and
@@ -530,29 +530,32 @@ impl Changing {
     /// Ends the change after the state of [`begin_enter`](Changing::begin_enter) was stored: this thread has seen it then.
     /// `before` is the serial of the state that was extended.
     #[inline]
-    pub(super) fn end_enter(self, state: State, before: u64, modes: Masked<u8>, slots: Option<&Arc<Slots>>) {
-        let serial = state.serial();
-        let mut pushed = Some(state);
-        let replace = |current: &Tls, owned: &mut Owned| {
+    pub(super) fn end_enter(
+        self,
+        mut state: State,
+        before: u64,
+        modes: Masked<u8>,
+        slots: Option<&Arc<Slots>>,
+    ) {
+        let show_it = |current: &Tls, owned: &mut Owned| {
             // Code that ran during the store may have looked at another context, or pushed guards.
             if current.seen_serial.get() != before || !owned.native.guards.are_none() {
                 return None;
             }
-            let state = pushed.take()?;
-            current.seen_serial.set(serial);
+            current.seen_serial.set(state.serial());
             owned.depth = state::depth(state.layers());
             match slots {
                 None => current.modes.set(modes.applied_to(current.modes.get())),
                 Some(slots) => current.publish_pushed(modes, slots),
             }
-            Some(mem::replace(&mut owned.context, state))
+            mem::swap(&mut owned.context, &mut state);
+            Some(())
         };
-        // SAFETY: the replaced state is returned, and dropped when nothing is borrowed.
-        let replaced = unsafe { self.current().with_unborrowed(replace) };
+        // SAFETY: the replaced state is dropped when nothing is borrowed.
+        let is_shown = unsafe { self.current().with_unborrowed(show_it) }.is_some();
         // Before the replaced state is dropped, which may run code of the program.
         drop(self);
-        drop(replaced);
-        if let Some(state) = pushed {
+        if !is_shown {
             show(&state);
         }
     }
@@ -560,13 +563,13 @@ impl Changing {
     /// Ends the change after the state before an enter was put back: this thread has seen it then. Returns false if it has
     /// not, because it had not seen the state after the enter, or has guards.
     #[inline]
-    pub(super) fn end_exit(self, mark: &Arc<Mark>, before: u64) -> bool {
+    pub(super) fn end_exit(self, mark: Arc<Mark>, before: u64) -> bool {
         let pop = |current: &Tls, owned: &mut Owned| {
             let is_after = current.seen_serial.get() == mark.serial() && current.has_seen_changes();
             if !is_after || !owned.native.guards.are_none() {
                 return None;
             }
-            let removed = owned.context.pop(mark, before)?;
+            let removed = owned.context.pop(&mark, before)?;
             current.seen_serial.set(before);
             owned.depth = state::depth(owned.context.layers());
             if removed.layer.slots.is_some() {
@@ -574,11 +577,11 @@ impl Changing {
             } else {
                 current.publish_modes(owned);
             }
-            Some(owned.spare.keep(removed))
+            Some(owned.spare.keep((removed, mark)))
         };
-        // SAFETY: a node that is not kept is returned, and dropped when nothing is borrowed.
+        // SAFETY: a layer that is not kept is returned, and dropped when nothing is borrowed.
         let removed = unsafe { self.current().with_unborrowed(pop) };
-        // Before the node is dropped, which may run code of the program.
+        // Before the layer is dropped, which may run code of the program.
         drop(self);
         removed.is_some()
     }

@@ -44,25 +44,28 @@ pub struct Scope {
 struct OpenLayers {
     /// Not in the vector, because nearly every scope has at most one.
     last: Option<OpenLayer>,
-    earlier: Vec<OpenLayer>,
+    #[expect(clippy::box_collection, reason = "dropping a scope without earlier layers is one comparison")]
+    earlier: Option<Box<Vec<OpenLayer>>>,
 }
 
 impl OpenLayers {
+    /// Returns the place of a new layer, which is empty.
     #[inline]
-    fn push(&mut self, layer: OpenLayer) {
-        if let Some(earlier) = self.last.replace(layer) {
-            self.earlier.push(earlier);
+    fn next(&mut self) -> &mut Option<OpenLayer> {
+        if let Some(earlier) = self.last.take() {
+            self.earlier.get_or_insert_default().push(earlier);
         }
+        &mut self.last
     }
 
+    #[inline]
     fn pop(&mut self) -> Option<OpenLayer> {
-        let popped = self.last.take();
-        self.last = self.earlier.pop();
-        popped
+        let earlier = self.earlier.as_mut().and_then(|earlier| earlier.pop());
+        std::mem::replace(&mut self.last, earlier)
     }
 
     fn iter(&self) -> impl Iterator<Item = &OpenLayer> {
-        self.earlier.iter().chain(&self.last)
+        self.earlier.iter().flat_map(|earlier| earlier.iter()).chain(&self.last)
     }
 
     /// Removes the layer with this mark.
@@ -71,8 +74,9 @@ impl OpenLayers {
         if self.last.as_ref().is_some_and(is_it) {
             return self.pop();
         }
-        let index = self.earlier.iter().rposition(is_it)?;
-        Some(self.earlier.remove(index))
+        let earlier = self.earlier.as_mut()?;
+        let index = earlier.iter().rposition(is_it)?;
+        Some(earlier.remove(index))
     }
 }
 
@@ -98,6 +102,17 @@ impl Default for Scope {
             entered_on: RelaxedU64::new(0),
             open: SpinLock::new(OpenLayers::default()),
         }
+    }
+}
+
+impl Scope {
+    /// Creates a scope whose users exclude each other.
+    ///
+    /// # Safety
+    /// No two threads use the scope at the same time.
+    pub(crate) unsafe fn new_serialized() -> Self {
+        // SAFETY: guaranteed by the caller; no function of the scope acquires the lock while it holds it.
+        Scope { open: unsafe { SpinLock::new_serialized(OpenLayers::default()) }, ..Scope::default() }
     }
 }
 
@@ -155,7 +170,7 @@ impl Scope {
                 return Err(Error::ContextNotStored { action: "enter a scope".into() });
             };
             changing.end_enter(state, context.serial, modes, slots);
-            return Ok(self.opened(OpenLayer { mark, receipt, before: context.serial }, slots));
+            return Ok(self.opened(mark, receipt, context.serial, slots));
         }
         match Context::at_hand() {
             Some(context) => {
@@ -185,9 +200,13 @@ impl Scope {
 
     /// Records a layer that was entered in a context, and returns its id.
     #[inline]
-    fn opened(&self, layer: OpenLayer, slots: Option<&Arc<Slots>>) -> LayerId {
-        let id = layer.mark.id;
-        self.open.lock().push(layer);
+    fn opened(&self, mark: Arc<Mark>, receipt: Receipt, before: u64, slots: Option<&Arc<Slots>>) -> LayerId {
+        let id = mark.id;
+        let mut open = self.open.lock();
+        let place = open.next();
+        // Made in its place, for the reason given at `Mark::renew`.
+        *place = Some(OpenLayer { mark, receipt, before });
+        drop(open);
         hooks::report_pushed(id, slots.map(|slots| &**slots));
         id
     }
@@ -200,7 +219,7 @@ impl Scope {
         let layer = Layer { mark: mark.clone(), modes, slots: slots.cloned() };
         let state = context.state().with(layer);
         let receipt = context.store(|| "enter a scope".into(), &state).inspect_err(|_| mark.close())?;
-        Ok(self.opened(OpenLayer { mark, receipt, before: context.stored.serial() }, slots))
+        Ok(self.opened(mark, receipt, context.stored.serial(), slots))
     }
 
     #[doc(hidden)]
@@ -280,9 +299,11 @@ impl Scope {
         let context = context?;
         let changing = Changing::begin()?;
         let OpenLayer { mark, receipt, before } = self.take_entered_at(context.serial)?;
+        let id = mark.id;
         let is_here = context.revoke(receipt);
         if is_here {
-            if !changing.end_exit(&mark, before) {
+            mark.close();
+            if !changing.end_exit(mark, before) {
                 look();
             }
         } else {
@@ -290,9 +311,9 @@ impl Scope {
             drop(changing);
             self.end(&mark);
             Context::at_hand().inspect(Context::store_without_ended);
+            mark.close();
         }
-        mark.close();
-        Some((mark.id, !is_here))
+        Some((id, !is_here))
     }
 
     /// Removes the innermost layer of this scope in the context, else ends the last one of another context, unless this
@@ -355,6 +376,7 @@ impl Scope {
     }
 
     /// Takes the last layer if its enter made the state with this serial.
+    #[inline]
     fn take_entered_at(&self, serial: u64) -> Option<OpenLayer> {
         let mut open = self.open.lock();
         if open.last.as_ref()?.mark.serial() == serial { open.pop() } else { None }

@@ -15,7 +15,7 @@ use super::ids::{LayerId, Position, ScopeId};
 use super::summary::Summary;
 use super::{Masked, Slots, changes, hooks, scope_trace};
 use crate::base::env;
-use crate::base::sync::{RelaxedBool, RelaxedU64, only_reference};
+use crate::base::sync::{RelaxedBool, RelaxedU64, only_reference, only_references};
 
 /// The state of a context. Equal serials mean equal states; 0 is the state of a context in which nothing was entered or
 /// written.
@@ -72,6 +72,17 @@ impl Mark {
         Mark { id, scope, position, ended: RelaxedBool::new(false), closed: RelaxedBool::new(false) }
     }
 
+    /// Makes the mark of a closed layer that of a new one. Field by field: a whole mark would be copied with loads that are
+    /// wider than the stores before them, which wait.
+    #[inline]
+    fn renew(&mut self, id: LayerId, scope: ScopeId) {
+        self.id = id;
+        self.scope = scope;
+        self.position = Position::current();
+        self.ended.set(false);
+        self.closed.set(false);
+    }
+
     /// Returns the serial of the state that the enter of this layer has made: its id, so that a serial costs nothing.
     pub(super) fn serial(&self) -> u64 {
         self.id.number()
@@ -82,6 +93,7 @@ impl Mark {
         self.ended.set(true);
     }
 
+    #[inline]
     pub(super) fn close(&self) {
         self.closed.set(true);
     }
@@ -105,24 +117,25 @@ impl Drop for Mark {
 
 impl Node {
     fn on(layer: Layer, below: Layers) -> Self {
-        let mut node = Node { layer, below: None, depth: 0, summary: Summary::default() };
+        let mut node = Node { layer, below: None, depth: 0, summary: Summary::NONE };
         node.put_on(below);
         node
     }
 
     /// Puts a node with a new layer on a list.
     fn put_on(&mut self, below: Layers) {
-        let (depth, below_it) =
-            below.as_ref().map_or((0, Summary::default()), |node| (node.depth, node.summary));
-        self.depth = depth + 1;
-        self.summary = match &self.layer.slots {
-            None => Summary { modes: self.layer.modes.over(below_it.modes), ..below_it },
-            Some(slots) => Summary::of_layer(self.layer.modes, Some(slots)).over(below_it),
-        };
-        self.below = below;
-        if self.layer.names_flags() {
-            flag_slots::acquire(1);
+        self.depth = depth(&below) + 1;
+        self.summary = *below.as_ref().map_or(&Summary::NONE, |node| &node.summary);
+        match &self.layer.slots {
+            None => self.summary.modes = self.layer.modes.over(self.summary.modes),
+            Some(slots) => {
+                self.summary = Summary::of_layer(self.layer.modes, Some(slots)).over(self.summary);
+                if slots.flags.name_any() {
+                    flag_slots::acquire(1);
+                }
+            }
         }
+        self.below = below;
     }
 
     pub(super) fn depth(&self) -> u32 {
@@ -153,18 +166,23 @@ impl Drop for Node {
     }
 }
 
-/// The node of the last removed layer of a thread, if it set only modes, with its mark. The next layer takes them over, so
-/// that a thread that enters and exits scopes allocates neither.
+/// The node of the last removed layer of a thread, if it set only modes, and the mark of the layer. The next layer takes them
+/// over, so that a thread that enters and exits scopes allocates neither.
 #[derive(Debug)]
-pub(super) struct Spare(Option<Arc<Node>>);
+pub(super) struct Spare(Option<Entered>);
+
+/// The node of a layer that was entered, and its mark, to which the scope of the layer refers.
+pub(super) type Entered = (Arc<Node>, Arc<Mark>);
 
 impl Spare {
     pub(super) const NONE: Spare = Spare(None);
 
-    /// Keeps the node of a removed layer. Returns a node that is to be dropped.
-    pub(super) fn keep(&mut self, removed: Arc<Node>) -> Option<Arc<Node>> {
+    /// Keeps the node and the mark of a removed layer. Returns what is to be dropped.
+    #[inline]
+    pub(super) fn keep(&mut self, removed: Entered) -> Option<Entered> {
+        let (node, _) = &removed;
         // Other layers are not kept alive.
-        if removed.below.is_none() && removed.layer.slots.is_none() {
+        if node.below.is_none() && node.layer.slots.is_none() {
             self.0.replace(removed)
         } else {
             Some(removed)
@@ -172,22 +190,30 @@ impl Spare {
     }
 
     /// Returns a node with a new layer on a list.
-    fn fill(&mut self, mark: Mark, modes: Masked<u8>, slots: Option<Arc<Slots>>, below: Layers) -> Arc<Node> {
-        // SAFETY: nothing makes weak references to nodes and marks. A copy of a context may refer to the node, and the
-        // scope of the removed layer to the mark.
+    #[inline]
+    fn fill(
+        &mut self,
+        id: LayerId,
+        scope: ScopeId,
+        modes: Masked<u8>,
+        slots: Option<Arc<Slots>>,
+        below: Layers,
+    ) -> Entered {
+        // SAFETY: nothing makes weak references to nodes and marks. A copy of a context may refer to the node.
         unsafe {
-            if let Some(mut spare) = self.0.take()
+            if let Some((mut spare, mut its_mark)) = self.0.take()
                 && let Some(node) = only_reference(&mut spare)
-                && let Some(old) = only_reference(&mut node.layer.mark)
+                && let Some(mark) = only_references(&mut node.layer.mark, &mut its_mark)
             {
-                *old = mark;
+                mark.renew(id, scope);
                 node.layer.modes = modes;
                 node.layer.slots = slots;
                 node.put_on(below);
-                return spare;
+                return (spare, its_mark);
             }
         }
-        Arc::new(Node::on(Layer { mark: Arc::new(mark), modes, slots }, below))
+        let mark = Arc::new(Mark::new(id, scope, Position::current()));
+        (Arc::new(Node::on(Layer { mark: mark.clone(), modes, slots }, below)), mark)
     }
 }
 
@@ -197,6 +223,7 @@ pub(super) fn iterate(layers: &Layers) -> impl Iterator<Item = &Arc<Node>> {
 }
 
 /// Returns the number of layers.
+#[inline]
 pub(super) fn depth(layers: &Layers) -> u32 {
     layers.as_ref().map_or(0, |node| node.depth)
 }
@@ -240,7 +267,7 @@ impl State {
 
     /// Returns the summary of all layers, without the base.
     pub(super) fn summary(&self) -> Summary {
-        self.head.as_ref().map_or(Summary::default(), |node| node.summary())
+        self.head.as_ref().map_or(Summary::NONE, |node| node.summary())
     }
 
     /// Iterates over the slots of the layers that no other state has, innermost first.
@@ -256,8 +283,9 @@ impl State {
     }
 
     /// Returns whether a layer has hooks or a recording.
+    #[inline]
     pub fn has_objects(&self) -> bool {
-        self.summary().has_objects
+        self.head.as_ref().is_some_and(|node| node.summary.has_objects)
     }
 
     /// Returns whether a layer sets flags.
@@ -298,26 +326,31 @@ impl State {
     #[inline]
     pub(super) fn with_innermost(
         &self,
-        mark: Mark,
+        id: LayerId,
+        scope: ScopeId,
         modes: Masked<u8>,
         slots: Option<Arc<Slots>>,
         spare: &mut Spare,
     ) -> (Self, Arc<Mark>) {
-        let id = mark.id;
-        let node = spare.fill(mark, modes, slots, self.compacted());
-        let mark = node.layer.mark.clone();
+        let (node, mark) = spare.fill(id, scope, modes, slots, self.compacted());
         (self.with_new(id, Some(node)), mark)
     }
 
     /// Returns the layers, in which adjacent ones that nothing can remove any more are merged. The list is searched when
     /// its length is a power of two, so that a push takes constant time on average.
+    #[inline]
     fn compacted(&self) -> Layers {
         const SHORTEST: u32 = 16;
+        let depth = depth(&self.head);
+        if depth < SHORTEST || !depth.is_power_of_two() { self.head.clone() } else { self.merged() }
+    }
+
+    #[inline(never)]
+    fn merged(&self) -> Layers {
         let is_closed = |node: &Node| node.layer.mark.closed.get();
         let can_be_merged =
             |node: &Arc<Node>| is_closed(node) && node.below.as_deref().is_some_and(is_closed);
-        let depth = depth(&self.head);
-        if depth < SHORTEST || !depth.is_power_of_two() || !iterate(&self.head).any(can_be_merged) {
+        if !iterate(&self.head).any(can_be_merged) {
             return self.head.clone();
         }
         let mut kept: Vec<Layer> = Vec::new();

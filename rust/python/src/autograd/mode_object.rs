@@ -11,7 +11,7 @@ use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
 
 use super::decorated;
 use crate::errors::{IntoPyResult, exception, new_type_error, type_name};
-use crate::raw_types::{HeapType, Method, catch_panic, ffi_ptr, new_object};
+use crate::raw_types::{HeapType, Method, ObjectMemory, catch_panic, ffi_ptr};
 use crate::scope_debug;
 
 #[repr(C)]
@@ -19,6 +19,9 @@ struct ModeObject {
     header: ffi::PyObject,
     context: ModeContext,
 }
+
+/// For instances of the mode classes, and of subclasses without attributes.
+static OBJECTS: ObjectMemory = ObjectMemory::new(size_of::<ModeObject>());
 
 /// Creates a mode class without `__new__` and `__init__`.
 pub(super) fn class(module: &str, name: &str, kind: ModeKind) -> PyResult<HeapType> {
@@ -79,15 +82,13 @@ pub(super) fn class(module: &str, name: &str, kind: ModeKind) -> PyResult<HeapTy
 #[inline]
 pub(super) unsafe fn allocate(class: *mut ffi::PyTypeObject, kind: ModeKind) -> *mut ffi::PyObject {
     // SAFETY: an instance of such a class begins with a ModeObject; the context is written before other code can access
-    // the object.
+    // the object. Only attached threads use it, one at a time: interpreters without a GIL load no extension of the stable
+    // ABI.
     unsafe {
-        let made = if is_collected(class) {
-            ffi::PyType_GenericAlloc(class, 0)
-        } else {
-            new_object(class, size_of::<ModeObject>())
-        };
+        let made =
+            if is_collected(class) { ffi::PyType_GenericAlloc(class, 0) } else { OBJECTS.allocate(class) };
         if !made.is_null() {
-            (&raw mut (*made.cast::<ModeObject>()).context).write(ModeContext::new(kind));
+            (&raw mut (*made.cast::<ModeObject>()).context).write(ModeContext::new_serialized(kind));
         }
         made
     }
@@ -122,10 +123,10 @@ unsafe extern "C" fn deallocate(object: *mut ffi::PyObject) {
         let class = ffi::Py_TYPE(object);
         if is_collected(class) {
             ffi::PyObject_GC_Del(object.cast());
+            ffi::Py_DECREF(class.cast());
         } else {
-            ffi::PyObject_Free(object.cast());
+            OBJECTS.free(object);
         }
-        ffi::Py_DECREF(class.cast());
     }
 }
 

@@ -137,20 +137,6 @@ impl HeapType {
     }
 }
 
-/// Allocates an object that no garbage collector tracks, of `size` bytes, which the caller initializes after the header.
-/// Returns null if memory runs out; [`ffi::PyType_GenericAlloc`] would also fill the object with zeros.
-///
-/// # Safety
-/// This thread is attached, and `class` is a class of this size without garbage collection.
-#[inline]
-pub(crate) unsafe fn new_object(class: *mut ffi::PyTypeObject, size: usize) -> *mut ffi::PyObject {
-    // SAFETY: guaranteed by the caller; the memory has the size of the class.
-    unsafe {
-        let memory = ffi::PyObject_Malloc(size).cast::<ffi::PyObject>();
-        if memory.is_null() { ffi::PyErr_NoMemory() } else { ffi::PyObject_Init(memory, class) }
-    }
-}
-
 fn leak<T>(items: Vec<T>) -> *mut T {
     Box::leak(items.into_boxed_slice()).as_mut_ptr()
 }

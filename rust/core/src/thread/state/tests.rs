@@ -61,36 +61,36 @@ fn each_change_has_another_serial_and_leaves_the_old_state() {
 
 #[test]
 fn spare_node_is_filled_only_if_nothing_else_refers_to_it() {
-    let mark = |id| Mark::new(LayerId::of_number(id), ScopeId::NONE, Position::current());
     let (off, mut spare) = (Masked::new(GRAD, 0), Spare::NONE);
     let below = State::EMPTY.with(grad(1, true));
-    let entered = |id, spare: &mut Spare| below.with_innermost(mark(id), off, None, spare);
+    let entered =
+        |id, spare: &mut Spare| below.with_innermost(LayerId::of_number(id), ScopeId::NONE, off, None, spare);
     let address = |state: &State| state.head.as_ref().map(Arc::as_ptr);
 
     let (mut state, first) = entered(2, &mut spare);
     let node = address(&state);
-    assert!(spare.keep(state.pop(&first, below.serial()).unwrap()).is_none());
+    assert!(spare.keep((state.pop(&first, below.serial()).unwrap(), first)).is_none());
     assert_eq!((ids(&state), state.serial()), (vec![1], below.serial()));
-    drop(first);
     let (mut state, second) = entered(3, &mut spare);
     assert_eq!((address(&state), ids(&state), state.serial()), (node, vec![3, 1], 3));
     assert_eq!(state.summary().modes, off);
 
-    // A copy of the context has the node, and then the scope of the layer its mark.
+    // A copy of the context has the node.
     let copy = state.clone();
-    let shared = spare.keep(state.pop(&second, below.serial()).unwrap());
-    assert_eq!((shared.map(|node| node.layer.mark.id), ids(&copy)), (Some(second.id), vec![3, 1]));
+    assert!(spare.keep((state.pop(&second, below.serial()).unwrap(), second)).is_some());
+    assert_eq!((ids(&state), ids(&copy)), (vec![1], vec![3, 1]));
+    // Something else has the mark.
     let (mut state, third) = entered(4, &mut spare);
-    assert!(spare.keep(state.pop(&third, below.serial()).unwrap()).is_none());
+    assert!(spare.keep((state.pop(&third, below.serial()).unwrap(), third.clone())).is_none());
     let (state, _) = entered(5, &mut spare);
     assert_eq!((third.id.number(), ids(&state), ids(&copy)), (4, vec![5, 1], vec![3, 1]));
 }
 
 #[test]
 fn spare_keeps_no_slots() {
-    let mut state = State::EMPTY.with(flag(1, 7));
+    let (mut state, mut spare) = (State::EMPTY.with(flag(1, 7)), Spare::NONE);
     let mark = state.head.as_ref().unwrap().layer.mark.clone();
-    assert!(Spare::NONE.keep(state.pop(&mark, 0).unwrap()).is_some());
+    assert!(spare.keep((state.pop(&mark, 0).unwrap(), mark)).is_some());
     assert!(state.is_empty());
 }
 
