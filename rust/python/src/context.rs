@@ -15,14 +15,14 @@ use interlock::backends::{FlagSpec, MatmulPrecision, Value};
 use interlock::state::Scope;
 use interlock::state::internal::{self, Carrier, Receipt, State};
 use libloading::os::unix::Library;
-use pyo3::exceptions::{PyImportError, PyMemoryError, PyRuntimeError};
+use pyo3::exceptions::{PyImportError, PyRuntimeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 use pyo3::{PyTraverseError, PyVisit};
 
 use crate::attached::is_attached;
-use crate::raw_types::HeapType;
+use crate::raw_types::{HeapType, ObjectMemory};
 use crate::{carried_contexts, traverse};
 
 /// The value of the variable, if its layers own objects that a garbage collector visits.
@@ -37,6 +37,8 @@ struct PlainState {
     state: State,
 }
 
+static PLAIN_STATES: ObjectMemory = ObjectMemory::new(size_of::<PlainState>());
+
 impl PlainState {
     fn class(py: Python<'_>) -> PyResult<Py<PyType>> {
         // SAFETY: the function is a destructor.
@@ -50,12 +52,9 @@ impl PlainState {
 
     unsafe extern "C" fn deallocate(object: *mut ffi::PyObject) {
         // SAFETY: the interpreter calls this once, with the last reference to an object of `Variable::value_of`.
-        // Instances of a heap type own a reference to it.
         unsafe {
             (&raw mut (*object.cast::<PlainState>()).state).drop_in_place();
-            let class = ffi::Py_TYPE(object);
-            ffi::PyObject_Free(object.cast());
-            ffi::Py_DECREF(class.cast());
+            PLAIN_STATES.free(object);
         }
     }
 }
@@ -193,15 +192,13 @@ impl Variable {
         if state.has_objects() {
             return Ok(Bound::new(py, OwningState(state.clone()))?.into_any());
         }
-        // SAFETY: this thread is attached; the memory has the size of the class, and the state is written before other
-        // code can access the object, which owns a reference to its class.
+        // SAFETY: this thread is attached; the size is that of the class, and the state is written before other code can
+        // access the object.
         unsafe {
-            let object = ffi::PyObject_Malloc(size_of::<PlainState>()).cast::<ffi::PyObject>();
-            if object.is_null() {
-                return Err(PyMemoryError::new_err(()));
-            }
-            (&raw mut (*object.cast::<PlainState>()).state).write(state.clone());
-            Ok(Bound::from_owned_ptr(py, ffi::PyObject_Init(object, self.plain_state.as_ptr().cast())))
+            let object = PLAIN_STATES.allocate(self.plain_state.as_ptr().cast());
+            let object = Bound::from_owned_ptr_or_err(py, object)?;
+            (&raw mut (*object.as_ptr().cast::<PlainState>()).state).write(state.clone());
+            Ok(object)
         }
     }
 

@@ -159,11 +159,11 @@ pub(crate) fn call_with_keywords<'py>(
     }
     let guard = ParkOnUnwind;
     let keywords = keywords.map_or(std::ptr::null_mut(), Bound::as_ptr);
-    let call = ffi::PyObject_Call as unsafe extern "C" fn(_, _, _) -> _;
     // PyO3 declares a function that never unwinds. The optimizer, which would drop `guard` for such a call, must not see
     // which function the pointer is of.
-    // SAFETY: the types differ in the ABI alone, and C calls both in the same way.
-    let call = std::hint::black_box(unsafe { std::mem::transmute::<_, Call>(call) });
+    let call = std::hint::black_box(ffi::PyObject_Call as *const ());
+    // SAFETY: C calls functions of both ABIs in the same way.
+    let call = unsafe { std::mem::transmute::<*const (), Call>(call) };
     // SAFETY: the objects are alive, or the keywords null, and this thread is attached. If the call unwinds, `guard` parks
     // the thread.
     let result = unsafe { call(function.as_ptr(), arguments.as_ptr(), keywords) };

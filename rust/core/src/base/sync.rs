@@ -11,7 +11,8 @@ pub mod platform;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
 
 pub(crate) use platform::thread_local;
 use platform::{AtomicBool, AtomicU64, UnsafeCell, spin_loop, yield_now};
@@ -89,6 +90,42 @@ impl RelaxedBool {
     pub fn set(&self, value: bool) {
         self.0.store(value, Ordering::Relaxed);
     }
+}
+
+/// Returns the value if this is the only reference to it, with a load. [`Arc::get_mut`] also has to lock out weak
+/// references, with an exchange.
+///
+/// # Safety
+/// The value has no weak references.
+#[inline]
+pub(crate) unsafe fn only_reference<T>(shared: &mut Arc<T>) -> Option<&mut T> {
+    // SAFETY: guaranteed by the caller; the one reference is borrowed.
+    unsafe { value_of_references(shared, 1) }
+}
+
+/// Returns the value if these are the only two references to it, as [`only_reference`] does.
+///
+/// # Safety
+/// The value has no weak references.
+#[inline]
+pub(crate) unsafe fn only_references<'a, T>(one: &'a mut Arc<T>, other: &'a mut Arc<T>) -> Option<&'a mut T> {
+    // SAFETY: guaranteed by the caller; both references are borrowed.
+    if Arc::ptr_eq(one, other) { unsafe { value_of_references(one, 2) } } else { None }
+}
+
+/// Returns the value if it has this number of references.
+///
+/// # Safety
+/// The value has no weak references. If it has this number of references, all are borrowed as long as the result.
+#[inline]
+unsafe fn value_of_references<T>(shared: &mut Arc<T>, number: usize) -> Option<&mut T> {
+    if Arc::strong_count(shared) != number {
+        return None;
+    }
+    // What other threads did with the value before they dropped their references (release) happens before.
+    fence(Ordering::Acquire);
+    // SAFETY: nothing else refers to the value, and the borrow of the references keeps others from being made.
+    Some(unsafe { &mut *Arc::as_ptr(shared).cast_mut() })
 }
 
 /// A counter of changes, which identifies cached results that are stale.
@@ -196,7 +233,11 @@ unsafe impl<T: Send> Sync for TryLock<T> {}
 
 impl<T> TryLock<T> {
     pub const fn new(value: T) -> Self {
-        TryLock { held: AtomicBool::new(false), is_awaited: false, value: UnsafeCell::new(value) }
+        TryLock::with(value, false)
+    }
+
+    const fn with(value: T, is_awaited: bool) -> Self {
+        TryLock { held: AtomicBool::new(false), is_awaited, value: UnsafeCell::new(value) }
     }
 
     pub fn try_lock(&self) -> Option<LockGuard<'_, T>> {
@@ -232,6 +273,19 @@ impl<T> TryLock<T> {
         }
     }
 
+    /// Acquires the lock without an exchange.
+    ///
+    /// # Safety
+    /// The lock is free, and no other thread acquires it before the guard is dropped.
+    #[inline]
+    unsafe fn acquire_free(&self) -> LockGuard<'_, T> {
+        debug_assert!(!self.held.load(Ordering::Relaxed));
+        self.held.store(true, Ordering::Relaxed);
+        held::add(1, self.is_awaited);
+        LockGuard { lock: self, value: PhantomData }
+    }
+
+    #[inline]
     fn release(&self) {
         held::add(-1, self.is_awaited);
         self.held.store(false, Ordering::Release);
@@ -298,7 +352,7 @@ impl<T> ForkLock<T> {
     /// Creates a lock that calls `in_child` in each forked child once all locks are released. `in_child` discards the
     /// state of other threads.
     pub const fn with_child_hook(rank: u8, value: T, in_child: fn()) -> Self {
-        let lock = TryLock { held: AtomicBool::new(false), is_awaited: true, value: UnsafeCell::new(value) };
+        let lock = TryLock::with(value, true);
         ForkLock { lock, rank, is_registered: RelaxedBool::new(false), in_child }
     }
 }
@@ -306,16 +360,33 @@ impl<T> ForkLock<T> {
 /// A lock for a few loads and stores on an object that threads hardly share: to acquire it is one exchange, and to release
 /// it a store. Holders neither wait nor call code of the program.
 #[derive(Debug)]
-pub struct SpinLock<T>(TryLock<T>);
+pub struct SpinLock<T> {
+    lock: TryLock<T>,
+    /// Whether the threads that use the lock exclude each other.
+    is_serialized: bool,
+}
 
 impl<T> SpinLock<T> {
     pub const fn new(value: T) -> Self {
-        SpinLock(TryLock { held: AtomicBool::new(false), is_awaited: true, value: UnsafeCell::new(value) })
+        SpinLock { lock: TryLock::with(value, true), is_serialized: false }
+    }
+
+    /// Creates a lock for threads that exclude each other by other means: to acquire it is a store.
+    ///
+    /// # Safety
+    /// No two threads use the lock at the same time, and none acquires it while it holds it.
+    pub const unsafe fn new_serialized(value: T) -> Self {
+        SpinLock { lock: TryLock::with(value, true), is_serialized: true }
     }
 
     #[inline]
     pub fn lock(&self) -> LockGuard<'_, T> {
-        self.0.acquire()
+        if self.is_serialized {
+            // SAFETY: guaranteed by the caller of `new_serialized`.
+            unsafe { self.lock.acquire_free() }
+        } else {
+            self.lock.acquire()
+        }
     }
 }
 
@@ -361,6 +432,29 @@ impl<T: Send> ForkAware for ForkLock<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_references_are_found_by_their_number() {
+        let mut one = Arc::new(1);
+        // SAFETY: there are no weak references.
+        unsafe {
+            *only_reference(&mut one).unwrap() += 1;
+            let (mut other, mut equal) = (one.clone(), Arc::new(2));
+            assert!(only_reference(&mut one).is_none() && only_references(&mut one, &mut equal).is_none());
+            *only_references(&mut one, &mut other).unwrap() += 1;
+            let third = one.clone();
+            assert!(only_references(&mut one, &mut other).is_none());
+            assert_eq!(*third, 3);
+        }
+    }
+
+    #[test]
+    fn serialized_spin_lock_is_free_after_its_guard() {
+        // SAFETY: only this thread uses the lock.
+        let lock = unsafe { SpinLock::new_serialized(1) };
+        *lock.lock() += 1;
+        assert_eq!(*lock.lock(), 2);
+    }
 
     #[test]
     fn fork_lock_admits_one_thread_at_a_time() {

@@ -4,7 +4,7 @@ use super::eager_write::EagerWrite;
 use super::mode::{self, Mode};
 use crate::Result;
 use crate::base::sync::RelaxedBool;
-use crate::thread::{self, Masked, Scope};
+use crate::thread::{self, Masked, PresentContext, Scope};
 
 /// The mode that a [`ModeContext`] sets, under PyTorch's name. A kind that writes eagerly changes the mode already in
 /// [`ModeContext::set`], before it is entered.
@@ -103,12 +103,29 @@ pub struct ModeContext {
 impl ModeContext {
     /// Creates an object whose value is `true`. Does not write the mode.
     pub fn new(kind: ModeKind) -> Self {
+        ModeContext::of_scope(kind, Scope::default())
+    }
+
+    /// Creates an object as [`new`](ModeContext::new) does, for a binding whose interpreter admits one thread at a time:
+    /// an enter and an exit then acquire no lock.
+    ///
+    /// # Safety
+    /// No two threads use the object at the same time.
+    #[doc(hidden)]
+    #[inline]
+    pub unsafe fn new_serialized(kind: ModeKind) -> Self {
+        // SAFETY: guaranteed by the caller.
+        ModeContext::of_scope(kind, unsafe { Scope::new_serialized() })
+    }
+
+    #[inline]
+    fn of_scope(kind: ModeKind, scope: Scope) -> Self {
         ModeContext {
             kind,
             mode: RelaxedBool::new(true),
             previous: RelaxedBool::new(false),
             write: EagerWrite::default(),
-            scope: Scope::default(),
+            scope,
         }
     }
 
@@ -159,9 +176,17 @@ impl ModeContext {
     /// Fails if the state of the context at hand cannot be stored.
     #[inline]
     pub fn try_enter(&self) -> Result<()> {
+        self.try_enter_present(PresentContext::at_hand)
+    }
+
+    /// Enters as [`try_enter`](ModeContext::try_enter) does, for a caller that knows the context.
+    #[doc(hidden)]
+    #[inline]
+    pub fn try_enter_present(&self, context: impl FnOnce() -> Option<PresentContext>) -> Result<()> {
+        // This may change the state of the context.
         self.write.revoke(self.kind.mode())?;
         let save_previous = |word| self.previous.set(self.kind.mode().is_on_in(word));
-        self.scope.enter_modes(self.kind.decision(self.mode()), save_previous)
+        self.scope.enter_modes(context(), self.kind.decision(self.mode()), save_previous)
     }
 
     /// Exits the mode: removes the layer that this object pushed last. See [`Scope::exit`].

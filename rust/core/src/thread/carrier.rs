@@ -104,7 +104,7 @@ pub(super) fn is_installed() -> bool {
 }
 
 /// The context in which this thread runs, with the serial of its state, for changes that need no copy of that.
-pub(super) struct PresentContext {
+pub struct PresentContext {
     carrier: &'static dyn Carrier,
     pub(super) serial: u64,
 }
@@ -112,12 +112,27 @@ pub(super) struct PresentContext {
 impl PresentContext {
     /// Returns the context of this thread; `None` if none is at hand, or if no state was stored in it.
     #[inline]
-    pub(super) fn at_hand() -> Option<Self> {
-        let carrier = *CARRIER.get()?;
-        if !carrier.is_at_hand() {
-            return None;
-        }
+    pub fn at_hand() -> Option<Self> {
+        let carrier = CARRIER.get().filter(|carrier| carrier.is_at_hand())?;
         // SAFETY: a context is at hand.
+        unsafe { Self::of_carrier(*carrier) }
+    }
+
+    /// Returns the context of this thread, for a binding that the language calls; `None` if no state was stored in it.
+    ///
+    /// # Safety
+    /// This thread has a context at hand, if a carrier is installed.
+    #[inline]
+    pub unsafe fn known_at_hand() -> Option<Self> {
+        // SAFETY: guaranteed by the caller.
+        unsafe { Self::of_carrier(*CARRIER.get()?) }
+    }
+
+    /// # Safety
+    /// This thread has a context at hand.
+    #[inline]
+    unsafe fn of_carrier(carrier: &'static dyn Carrier) -> Option<Self> {
+        // SAFETY: guaranteed by the caller.
         let serial = unsafe { carrier.serial() }?;
         Some(PresentContext { carrier, serial })
     }

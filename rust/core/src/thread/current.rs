@@ -15,9 +15,9 @@ use std::sync::Arc;
 use super::base::Base;
 use super::device_slots::DeviceSummary;
 use super::guards::{Guards, Removed};
-use super::ids::{LayerId, LayerIds, Position, TaskId, ThreadId};
+use super::ids::{LayerId, LayerIds, Position, ScopeId, TaskId, ThreadId};
 use super::mailbox::{Exits, Mailbox, MailboxId, Request};
-use super::state::{self, Layer, Mark, State};
+use super::state::{self, Mark, Spare, State};
 use super::summary::Summary;
 use super::view::View;
 use super::{Masked, Slots, changes, hooks, mode_bits, scope_trace};
@@ -68,6 +68,7 @@ pub(super) struct Owned {
     pub(super) context: State,
     /// The number of its layers.
     depth: u32,
+    spare: Spare,
     /// The steps of tasks that are running on this thread, in the order in which they began.
     pub(super) steps: Vec<Step>,
     pub(super) ids: LayerIds,
@@ -191,6 +192,7 @@ impl Owned {
             native: NativeScopes::new(),
             context: State::EMPTY,
             depth: 0,
+            spare: Spare::NONE,
             steps: Vec::new(),
             ids: LayerIds::new(),
             ended,
@@ -317,17 +319,25 @@ pub(super) fn with_borrowed<R>(
 /// `action` calls no code that could access this thread's state.
 #[inline(always)]
 pub(super) unsafe fn with_unborrowed<R>(action: impl FnOnce(&Tls, &mut Owned) -> Option<R>) -> Option<R> {
-    with_tls(|current| {
-        if current.owned.try_borrow_mut().is_err() {
+    // SAFETY: guaranteed by the caller.
+    with_tls(|current| unsafe { current.with_unborrowed(action) })
+}
+
+impl Tls {
+    /// See [`with_unborrowed`].
+    ///
+    /// # Safety
+    /// As for that function.
+    #[inline(always)]
+    unsafe fn with_unborrowed<R>(&self, action: impl FnOnce(&Tls, &mut Owned) -> Option<R>) -> Option<R> {
+        if self.owned.try_borrow_mut().is_err() {
             return None;
         }
         // Not as a borrow: to mark it and to unmark it costs two stores and a load that waits for the first.
         // SAFETY: nothing is borrowed, and `action` borrows nothing.
-        action(current, unsafe { &mut *current.owned.as_ptr() })
-    })
-}
+        action(self, unsafe { &mut *self.owned.as_ptr() })
+    }
 
-impl Tls {
     #[inline(always)]
     pub(super) fn has_seen_changes(&self) -> bool {
         self.seen_epoch.get() == changes::epoch()
@@ -344,7 +354,7 @@ impl Tls {
     /// Computes what readers load after an innermost layer was pushed.
     pub(super) fn publish_pushed(&self, modes: Masked<u8>, slots: &Slots) {
         let (tree, flags, devices) = (self.tree.get(), self.flags.get(), self.devices.get());
-        let below = Summary { tree, flags, devices, ..Summary::default() };
+        let below = Summary { tree, flags, devices, ..Summary::NONE };
         self.modes.set(modes.applied_to(self.modes.get()));
         self.publish_summary(Summary::of_layer(modes, Some(slots)).over(below));
     }
@@ -462,114 +472,132 @@ pub(super) fn show(state: &State) {
     });
 }
 
-/// Begins a change that enters a layer in the context whose state has this serial. `layer` gets the active mode bits and
-/// the id of the layer. Returns the state with the layer innermost.
-///
-/// Returns `None`, and begins nothing, if this thread has not seen that state, is changing it or is ending, or if the layer
-/// might not lie above all others: because of guards, or because the scope enters at an earlier position.
-#[inline]
-pub(super) fn begin_enter(serial: u64, layer: impl FnOnce(u8, LayerId) -> Layer) -> Option<State> {
-    let extend = |current: &Tls, owned: &mut Owned| {
-        let has_seen = current.seen_serial.get() == serial && current.has_seen_changes();
-        let is_innermost = owned.native.guards.are_none() && current.position.get().is_none();
-        if !has_seen || !is_innermost || current.is_changing.get() || !owned.ensure_cleanup_registered() {
-            return None;
-        }
-        current.is_changing.set(true);
-        Some(owned.context.with(layer(current.modes.get(), owned.ids.next())))
-    };
-    // SAFETY: to register the cleanup and to make a layer calls no code that accesses the state of this thread.
-    unsafe { with_unborrowed(extend) }
+/// A change of the state of the context that this thread has begun. Code that the interpreter's collector runs meanwhile
+/// stores no other state. It ends when it is dropped.
+pub(super) struct Changing {
+    /// The state of this thread. A pointer, which keeps the change on the thread.
+    current: *const Tls,
 }
 
-/// Ends a change of [`begin_enter`]: the state was stored, and becomes the one that this thread has seen. `before` is the
-/// serial of the state that was extended.
-#[inline]
-pub(super) fn end_enter(state: State, before: u64, modes: Masked<u8>, slots: Option<&Arc<Slots>>) {
-    let serial = state.serial();
-    let mut pushed = Some(state);
-    let replace = |current: &Tls, owned: &mut Owned| {
-        current.is_changing.set(false);
-        // Code that ran during the store may have looked at another context, or pushed guards.
-        if current.seen_serial.get() != before || !owned.native.guards.are_none() {
-            return None;
+impl Changing {
+    /// Begins a change. Returns `None` if this thread has begun one: then a collector runs this code in the middle of it.
+    #[inline]
+    pub(super) fn begin() -> Option<Self> {
+        with_tls(Changing::begin_on)
+    }
+
+    #[inline]
+    fn begin_on(current: &Tls) -> Option<Self> {
+        (!current.is_changing.replace(true)).then(|| Changing { current })
+    }
+
+    #[inline]
+    fn current(&self) -> &Tls {
+        // SAFETY: the variable has no destructor, so it lives as long as its thread, which runs this code.
+        unsafe { &*self.current }
+    }
+
+    /// Begins to enter a layer of a scope in the context whose state has this serial. Calls `before` with the active mode
+    /// bits. Returns also the state with the layer innermost, and its mark.
+    ///
+    /// Returns `None`, and begins nothing, if this thread has not seen that state, is changing it or is ending, or if the
+    /// layer might not lie above all others: because of guards, or because the scope enters at an earlier position.
+    #[inline]
+    pub(super) fn begin_enter(
+        serial: u64,
+        before: impl FnOnce(u8),
+        scope: ScopeId,
+        modes: Masked<u8>,
+        slots: Option<&Arc<Slots>>,
+    ) -> Option<(Self, State, Arc<Mark>)> {
+        let extend = |current: &Tls, owned: &mut Owned| {
+            let has_seen = current.seen_serial.get() == serial && current.has_seen_changes();
+            let is_innermost = owned.native.guards.are_none() && current.position.get().is_none();
+            if !has_seen || !is_innermost || !owned.ensure_cleanup_registered() {
+                return None;
+            }
+            let changing = Changing::begin_on(current)?;
+            before(current.modes.get());
+            let (id, slots) = (owned.ids.next(), slots.cloned());
+            let (state, mark) = owned.context.with_innermost(id, scope, modes, slots, &mut owned.spare);
+            Some((changing, state, mark))
+        };
+        // SAFETY: to register the cleanup and to make a layer calls no code that accesses the state of this thread, and
+        // nor does `before`.
+        unsafe { with_unborrowed(extend) }
+    }
+
+    /// Ends the change after the state of [`begin_enter`](Changing::begin_enter) was stored: this thread has seen it then.
+    /// `before` is the serial of the state that was extended.
+    #[inline]
+    pub(super) fn end_enter(
+        self,
+        mut state: State,
+        before: u64,
+        modes: Masked<u8>,
+        slots: Option<&Arc<Slots>>,
+    ) {
+        let show_it = |current: &Tls, owned: &mut Owned| {
+            // Code that ran during the store may have looked at another context, or pushed guards.
+            if current.seen_serial.get() != before || !owned.native.guards.are_none() {
+                return None;
+            }
+            current.seen_serial.set(state.serial());
+            owned.depth = state::depth(state.layers());
+            match slots {
+                None => current.modes.set(modes.applied_to(current.modes.get())),
+                Some(slots) => current.publish_pushed(modes, slots),
+            }
+            mem::swap(&mut owned.context, &mut state);
+            Some(())
+        };
+        // SAFETY: the replaced state is dropped when nothing is borrowed.
+        let is_shown = unsafe { self.current().with_unborrowed(show_it) }.is_some();
+        // Before the replaced state is dropped, which may run code of the program.
+        drop(self);
+        if !is_shown {
+            show(&state);
         }
-        let state = pushed.take()?;
-        current.seen_serial.set(serial);
-        owned.depth = state::depth(state.layers());
-        match slots {
-            None => current.modes.set(modes.applied_to(current.modes.get())),
-            Some(slots) => current.publish_pushed(modes, slots),
-        }
-        Some(mem::replace(&mut owned.context, state))
-    };
-    // SAFETY: the replaced state is returned, and dropped when nothing is borrowed.
-    let replaced = unsafe { with_unborrowed(replace) };
-    drop(replaced);
-    if let Some(state) = pushed {
-        show(&state);
+    }
+
+    /// Ends the change after the state before an enter was put back: this thread has seen it then. Returns false if it has
+    /// not, because it had not seen the state after the enter, or has guards.
+    #[inline]
+    pub(super) fn end_exit(self, mark: Arc<Mark>, before: u64) -> bool {
+        let pop = |current: &Tls, owned: &mut Owned| {
+            let is_after = current.seen_serial.get() == mark.serial() && current.has_seen_changes();
+            if !is_after || !owned.native.guards.are_none() {
+                return None;
+            }
+            let removed = owned.context.pop(&mark, before)?;
+            current.seen_serial.set(before);
+            owned.depth = state::depth(owned.context.layers());
+            if removed.layer.slots.is_some() {
+                current.publish(owned);
+            } else {
+                current.publish_modes(owned);
+            }
+            Some(owned.spare.keep((removed, mark)))
+        };
+        // SAFETY: a layer that is not kept is returned, and dropped when nothing is borrowed.
+        let removed = unsafe { self.current().with_unborrowed(pop) };
+        // Before the layer is dropped, which may run code of the program.
+        drop(self);
+        removed.is_some()
     }
 }
 
-/// Begins a change of the state of the context. Returns false if this thread is changing it already.
-#[inline]
-pub(super) fn begin_change() -> bool {
-    with_tls(|current| !current.is_changing.replace(true))
-}
-
-/// Ends a change of [`begin_change`] or [`begin_enter`].
-#[inline]
-pub(super) fn end_change() {
-    with_tls(|current| current.is_changing.set(false));
-}
-
-/// Ends a change of [`begin_change`] that has put back the state before an enter: this thread has seen it then. Returns
-/// false if it has not, because it had not seen the state after the enter, or has guards.
-#[inline]
-pub(super) fn end_exit(mark: &Arc<Mark>, before: u64, after: u64) -> bool {
-    let replace = |current: &Tls, owned: &mut Owned| {
-        current.is_changing.set(false);
-        let is_after = current.seen_serial.get() == after && current.has_seen_changes();
-        if !is_after || !owned.native.guards.are_none() {
-            return None;
-        }
-        let popped = owned.context.popped(mark, before)?;
-        current.seen_serial.set(before);
-        owned.depth = state::depth(popped.layers());
-        let has_slots = owned.context.has_slots_innermost();
-        let replaced = mem::replace(&mut owned.context, popped);
-        if has_slots {
-            current.publish(owned);
-        } else {
-            current.publish_modes(owned);
-        }
-        Some(replaced)
-    };
-    // SAFETY: the replaced state is returned, and dropped when nothing is borrowed.
-    let replaced = unsafe { with_unborrowed(replace) };
-    replaced.is_some()
+impl Drop for Changing {
+    #[inline]
+    fn drop(&mut self) {
+        self.current().is_changing.set(false);
+    }
 }
 
 /// Returns a state without layers that have ended: what this thread has seen, if it is that state.
 pub(super) fn seen_state(stored: &State) -> State {
     let seen = with_owned(|_, owned, _| owned.context.clone());
     seen.filter(|seen| seen.serial() == stored.serial()).unwrap_or_else(|| stored.without_ended())
-}
-
-/// Marks that this thread changes the state of its context, until it is dropped. [`begin`](Changing::begin) returns
-/// `None` if it is doing so already: then a collector runs this code in the middle of the change.
-pub(super) struct Changing(());
-
-impl Changing {
-    pub(super) fn begin() -> Option<Self> {
-        begin_change().then_some(Changing(()))
-    }
-}
-
-impl Drop for Changing {
-    fn drop(&mut self) {
-        end_change();
-    }
 }
 
 /// Calls `enter`, in which a scope enters a layer at an earlier position: that of an earlier resume of a generator, so

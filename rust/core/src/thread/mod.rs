@@ -57,7 +57,7 @@ mod view;
 mod writes;
 
 pub use carried::{Carried, CarriedValue, register_carried};
-pub(crate) use carrier::look;
+pub(crate) use carrier::{PresentContext, look};
 pub(crate) use device_slots::{DeviceObject, DeviceSlots};
 pub(crate) use flag_slots::{FlagId, FlagSlots, NodeMask, Slot, any_flag_layer};
 pub(crate) use hooks::{on_flag_layer, on_mode_change};
@@ -83,7 +83,9 @@ pub(crate) use writes::{WrittenMode, restore_mode, scoped_site, write_mode, writ
 pub mod internal {
     //! What other crates of this workspace use, and programs do not need.
     pub use super::carried::{CarriedTask, CarriedValues};
-    pub use super::carrier::{Carrier, Receipt, leave_context, look, look_at, positions_above, set_carrier};
+    pub use super::carrier::{
+        Carrier, PresentContext, Receipt, leave_context, look, look_at, positions_above, set_carrier,
+    };
     pub use super::current::{enter_at, has_seen, new_position};
     pub use super::device_slots::{DeviceObject, DeviceSlots};
     #[cfg(not(loom))]

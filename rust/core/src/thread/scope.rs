@@ -6,12 +6,13 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::carrier::{self, Context, PresentContext, Receipt, look};
+use super::current::{self, Changing};
 use super::guards::PushedGuard;
-use super::ids::ExitTarget;
+use super::ids::{ExitTarget, Position};
 use super::mailbox::MailboxId;
 use super::scope_trace::{self, Entered, ExitOrder};
 use super::state::{Layer, Mark, State};
-use super::{DeviceSlots, LayerId, Masked, ScopeId, Slots, changes, current, hooks, native, reads};
+use super::{DeviceSlots, LayerId, Masked, ScopeId, Slots, changes, hooks, native, reads};
 use crate::base::env;
 use crate::base::sync::{RelaxedU64, SpinLock};
 use crate::{Error, Result};
@@ -43,22 +44,28 @@ pub struct Scope {
 struct OpenLayers {
     /// Not in the vector, because nearly every scope has at most one.
     last: Option<OpenLayer>,
-    earlier: Vec<OpenLayer>,
+    #[expect(clippy::box_collection, reason = "dropping a scope without earlier layers is one comparison")]
+    earlier: Option<Box<Vec<OpenLayer>>>,
 }
 
 impl OpenLayers {
-    fn push(&mut self, layer: OpenLayer) {
-        self.earlier.extend(self.last.replace(layer));
+    /// Returns the place of a new layer, which is empty.
+    #[inline]
+    fn next(&mut self) -> &mut Option<OpenLayer> {
+        if let Some(earlier) = self.last.take() {
+            self.earlier.get_or_insert_default().push(earlier);
+        }
+        &mut self.last
     }
 
+    #[inline]
     fn pop(&mut self) -> Option<OpenLayer> {
-        let popped = self.last.take();
-        self.last = self.earlier.pop();
-        popped
+        let earlier = self.earlier.as_mut().and_then(|earlier| earlier.pop());
+        std::mem::replace(&mut self.last, earlier)
     }
 
     fn iter(&self) -> impl Iterator<Item = &OpenLayer> {
-        self.earlier.iter().chain(&self.last)
+        self.earlier.iter().flat_map(|earlier| earlier.iter()).chain(&self.last)
     }
 
     /// Removes the layer with this mark.
@@ -67,8 +74,9 @@ impl OpenLayers {
         if self.last.as_ref().is_some_and(is_it) {
             return self.pop();
         }
-        let index = self.earlier.iter().rposition(is_it)?;
-        Some(self.earlier.remove(index))
+        let earlier = self.earlier.as_mut()?;
+        let index = earlier.iter().rposition(is_it)?;
+        Some(earlier.remove(index))
     }
 }
 
@@ -77,9 +85,8 @@ struct OpenLayer {
     mark: Arc<Mark>,
     /// Accepted only in the context of the enter.
     receipt: Receipt,
-    /// The serials of the states before and after the enter.
+    /// The serial of the state before the enter.
     before: u64,
-    after: u64,
 }
 
 impl fmt::Debug for OpenLayer {
@@ -98,6 +105,17 @@ impl Default for Scope {
     }
 }
 
+impl Scope {
+    /// Creates a scope whose users exclude each other.
+    ///
+    /// # Safety
+    /// No two threads use the scope at the same time.
+    pub(crate) unsafe fn new_serialized() -> Self {
+        // SAFETY: guaranteed by the caller; no function of the scope acquires the lock while it holds it.
+        Scope { open: unsafe { SpinLock::new_serialized(OpenLayers::default()) }, ..Scope::default() }
+    }
+}
+
 /// What an exit has removed.
 #[derive(Clone, Copy, Debug)]
 pub struct Exit {
@@ -113,8 +131,13 @@ pub struct Exit {
 impl Scope {
     /// Pushes a layer of this scope that sets mode bits. Calls `before` with the active ones.
     #[inline]
-    pub(crate) fn enter_modes(&self, modes: Masked<u8>, before: impl Fn(u8)) -> Result<()> {
-        self.enter_after(before, modes, None).map(drop)
+    pub(crate) fn enter_modes(
+        &self,
+        context: Option<PresentContext>,
+        modes: Masked<u8>,
+        before: impl Fn(u8),
+    ) -> Result<()> {
+        self.enter_after(context, before, modes, None).map(drop)
     }
 
     /// Pushes a layer of this scope that sets no mode bits.
@@ -127,28 +150,27 @@ impl Scope {
     /// ending. Fails, and pushes nothing, if the state of the context cannot be stored.
     #[inline]
     pub(super) fn enter_layer(&self, modes: Masked<u8>, slots: Option<&Arc<Slots>>) -> Result<LayerId> {
-        self.enter_after(|_| (), modes, slots)
+        self.enter_after(PresentContext::at_hand(), |_| (), modes, slots)
     }
 
     #[inline]
     fn enter_after(
         &self,
+        context: Option<PresentContext>,
         before: impl Fn(u8),
         modes: Masked<u8>,
         slots: Option<&Arc<Slots>>,
     ) -> Result<LayerId> {
-        if let Some(context) = PresentContext::at_hand() {
-            let mut entered = None;
-            let layer = |word, id| {
-                before(word);
-                let mark = entered.insert(Mark::new(id, self.id, None)).clone();
-                Layer { mark, modes, slots: slots.cloned() }
+        if let Some(context) = context
+            && let Some((changing, state, mark)) =
+                Changing::begin_enter(context.serial, &before, self.id, modes, slots)
+        {
+            let Some(receipt) = context.store(&state) else {
+                mark.close();
+                return Err(Error::ContextNotStored { action: "enter a scope".into() });
             };
-            if let Some(state) = current::begin_enter(context.serial, layer)
-                && let Some(mark) = entered
-            {
-                return self.enter_present(&context, mark, state, modes, slots);
-            }
+            changing.end_enter(state, context.serial, modes, slots);
+            return Ok(self.opened(mark, receipt, context.serial, slots));
         }
         match Context::at_hand() {
             Some(context) => {
@@ -176,38 +198,28 @@ impl Scope {
         pushed.id
     }
 
-    /// Stores a state with one more layer, and ends the change that has begun.
-    fn enter_present(
-        &self,
-        context: &PresentContext,
-        mark: Arc<Mark>,
-        state: State,
-        modes: Masked<u8>,
-        slots: Option<&Arc<Slots>>,
-    ) -> Result<LayerId> {
-        let Some(receipt) = context.store(&state) else {
-            current::end_change();
-            mark.close();
-            return Err(Error::ContextNotStored { action: "enter a scope".into() });
-        };
-        let (before, after) = (context.serial, state.serial());
-        current::end_enter(state, before, modes, slots);
+    /// Records a layer that was entered in a context, and returns its id.
+    #[inline]
+    fn opened(&self, mark: Arc<Mark>, receipt: Receipt, before: u64, slots: Option<&Arc<Slots>>) -> LayerId {
         let id = mark.id;
-        self.open.lock().push(OpenLayer { mark, receipt, before, after });
+        let mut open = self.open.lock();
+        let place = open.next();
+        // Made in its place, for the reason given at `Mark::renew`.
+        *place = Some(OpenLayer { mark, receipt, before });
+        drop(open);
         hooks::report_pushed(id, slots.map(|slots| &**slots));
-        Ok(id)
+        id
     }
 
+    #[inline(never)]
     fn enter_in(&self, context: &Context, modes: Masked<u8>, slots: Option<&Arc<Slots>>) -> Result<LayerId> {
         let Some(id) = current::next_layer_id() else { return Ok(LayerId::NONE) };
-        let mark = Mark::new(id, self.id, current::take_position());
+        let position = current::take_position().unwrap_or_else(Position::current);
+        let mark = Arc::new(Mark::new(id, self.id, position));
         let layer = Layer { mark: mark.clone(), modes, slots: slots.cloned() };
         let state = context.state().with(layer);
         let receipt = context.store(|| "enter a scope".into(), &state).inspect_err(|_| mark.close())?;
-        let (before, after) = (context.stored.serial(), state.serial());
-        self.open.lock().push(OpenLayer { mark, receipt, before, after });
-        hooks::report_pushed(id, slots.map(|slots| &**slots));
-        Ok(id)
+        Ok(self.opened(mark, receipt, context.stored.serial(), slots))
     }
 
     #[doc(hidden)]
@@ -239,7 +251,14 @@ impl Scope {
     #[doc(hidden)]
     #[inline]
     pub fn exit_and_report(&self) -> Exit {
-        let exit = self.exit_anywhere();
+        self.exit_present(PresentContext::at_hand())
+    }
+
+    /// Exits as [`exit_and_report`](Scope::exit_and_report) does, for a caller that knows the context.
+    #[doc(hidden)]
+    #[inline]
+    pub fn exit_present(&self, context: Option<PresentContext>) -> Exit {
+        let exit = self.exit_anywhere(context);
         if let Some(layer) = exit.layer {
             hooks::report_removed(layer);
         }
@@ -247,14 +266,14 @@ impl Scope {
     }
 
     #[inline]
-    fn exit_anywhere(&self) -> Exit {
+    fn exit_anywhere(&self, context: Option<PresentContext>) -> Exit {
         let of = |layer, is_elsewhere, above: ScopeId| Exit {
             scope: self.id,
             layer,
             is_elsewhere,
             above: (above != ScopeId::NONE).then_some(above),
         };
-        if let Some((layer, is_elsewhere)) = self.exit_last() {
+        if let Some((layer, is_elsewhere)) = self.exit_last(context) {
             return of(Some(layer), is_elsewhere, ScopeId::NONE);
         }
         if let Some(context) = Context::at_hand()
@@ -276,25 +295,25 @@ impl Scope {
     /// Removes the last layer of this scope if its enter was the last change of the state of the context. Returns the layer
     /// and whether it was of another context.
     #[inline]
-    fn exit_last(&self) -> Option<(LayerId, bool)> {
-        let context = PresentContext::at_hand().filter(|_| current::begin_change())?;
-        let Some(OpenLayer { mark, receipt, before, after }) = self.take_entered_at(context.serial) else {
-            current::end_change();
-            return None;
-        };
+    fn exit_last(&self, context: Option<PresentContext>) -> Option<(LayerId, bool)> {
+        let context = context?;
+        let changing = Changing::begin()?;
+        let OpenLayer { mark, receipt, before } = self.take_entered_at(context.serial)?;
+        let id = mark.id;
         let is_here = context.revoke(receipt);
         if is_here {
-            if !current::end_exit(&mark, before, after) {
+            mark.close();
+            if !changing.end_exit(mark, before) {
                 look();
             }
         } else {
             // The context is a copy of the one of the enter.
-            current::end_change();
+            drop(changing);
             self.end(&mark);
             Context::at_hand().inspect(Context::store_without_ended);
+            mark.close();
         }
-        mark.close();
-        Some((mark.id, !is_here))
+        Some((id, !is_here))
     }
 
     /// Removes the innermost layer of this scope in the context, else ends the last one of another context, unless this
@@ -305,25 +324,25 @@ impl Scope {
             None if reads::layers().iter().any(|(_, scope)| *scope == self.id) => return None,
             None => self.take_last()?,
         };
-        let OpenLayer { mark, receipt, before, after } = open;
+        let OpenLayer { mark, receipt, before } = open;
         if current::is_changing() {
             // A collector runs this exit in the middle of a change, which will store a state with this layer.
             return Some((self.end(&mark), false));
         }
-        let popped = context.stored.popped(&mark, before).filter(|_| context.stored.serial() == after);
-        let is_here = match popped {
-            Some(popped) => {
-                let is_here = context.revoke(receipt);
-                // The carrier has put back this state.
-                if is_here {
-                    current::show(&popped)
-                } else {
-                    self.end(&mark);
-                    context.store_without_ended();
-                }
-                is_here
+        let mut popped = context.stored.clone();
+        let is_last = popped.serial() == mark.serial() && popped.pop(&mark, before).is_some();
+        let is_here = if is_last {
+            let is_here = context.revoke(receipt);
+            // The carrier has put back this state.
+            if is_here {
+                current::show(&popped)
+            } else {
+                self.end(&mark);
+                context.store_without_ended();
             }
-            None => self.exit_out_of_order(context, &mark, receipt),
+            is_here
+        } else {
+            self.exit_out_of_order(context, &mark, receipt)
         };
         mark.close();
         Some((mark.id, !is_here))
@@ -357,9 +376,10 @@ impl Scope {
     }
 
     /// Takes the last layer if its enter made the state with this serial.
+    #[inline]
     fn take_entered_at(&self, serial: u64) -> Option<OpenLayer> {
         let mut open = self.open.lock();
-        if open.last.as_ref()?.after == serial { open.pop() } else { None }
+        if open.last.as_ref()?.mark.serial() == serial { open.pop() } else { None }
     }
 
     fn take_last(&self) -> Option<OpenLayer> {

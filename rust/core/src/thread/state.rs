@@ -15,7 +15,7 @@ use super::ids::{LayerId, Position, ScopeId};
 use super::summary::Summary;
 use super::{Masked, Slots, changes, hooks, scope_trace};
 use crate::base::env;
-use crate::base::sync::{RelaxedBool, RelaxedU64};
+use crate::base::sync::{RelaxedBool, RelaxedU64, only_reference, only_references};
 
 /// The state of a context. Equal serials mean equal states; 0 is the state of a context in which nothing was entered or
 /// written.
@@ -68,14 +68,24 @@ pub(super) struct Mark {
 }
 
 impl Mark {
-    pub(super) fn new(id: LayerId, scope: ScopeId, position: Option<Position>) -> Arc<Self> {
-        Arc::new(Mark {
-            id,
-            scope,
-            position: position.unwrap_or_else(Position::current),
-            ended: RelaxedBool::new(false),
-            closed: RelaxedBool::new(false),
-        })
+    pub(super) fn new(id: LayerId, scope: ScopeId, position: Position) -> Self {
+        Mark { id, scope, position, ended: RelaxedBool::new(false), closed: RelaxedBool::new(false) }
+    }
+
+    /// Makes the mark of a closed layer that of a new one. Field by field: a whole mark would be copied with loads that are
+    /// wider than the stores before them, which wait.
+    #[inline]
+    fn renew(&mut self, id: LayerId, scope: ScopeId) {
+        self.id = id;
+        self.scope = scope;
+        self.position = Position::current();
+        self.ended.set(false);
+        self.closed.set(false);
+    }
+
+    /// Returns the serial of the state that the enter of this layer has made: its id, so that a serial costs nothing.
+    pub(super) fn serial(&self) -> u64 {
+        self.id.number()
     }
 
     /// Ends the layer in every state. The caller [announces](super::changes::announce) it.
@@ -83,6 +93,7 @@ impl Mark {
         self.ended.set(true);
     }
 
+    #[inline]
     pub(super) fn close(&self) {
         self.closed.set(true);
     }
@@ -105,18 +116,26 @@ impl Drop for Mark {
 }
 
 impl Node {
-    fn on(layer: Layer, below: Layers) -> Arc<Self> {
-        let (depth, below_it) =
-            below.as_ref().map_or((0, Summary::default()), |node| (node.depth, node.summary));
-        let depth = depth + 1;
-        let summary = match &layer.slots {
-            None => Summary { modes: layer.modes.over(below_it.modes), ..below_it },
-            Some(slots) => Summary::of_layer(layer.modes, Some(slots)).over(below_it),
-        };
-        if layer.names_flags() {
-            flag_slots::acquire(1);
+    fn on(layer: Layer, below: Layers) -> Self {
+        let mut node = Node { layer, below: None, depth: 0, summary: Summary::NONE };
+        node.put_on(below);
+        node
+    }
+
+    /// Puts a node with a new layer on a list.
+    fn put_on(&mut self, below: Layers) {
+        self.depth = depth(&below) + 1;
+        self.summary = *below.as_ref().map_or(&Summary::NONE, |node| &node.summary);
+        match &self.layer.slots {
+            None => self.summary.modes = self.layer.modes.over(self.summary.modes),
+            Some(slots) => {
+                self.summary = Summary::of_layer(self.layer.modes, Some(slots)).over(self.summary);
+                if slots.flags.name_any() {
+                    flag_slots::acquire(1);
+                }
+            }
         }
-        Arc::new(Node { layer, below, depth, summary })
+        self.below = below;
     }
 
     pub(super) fn depth(&self) -> u32 {
@@ -147,12 +166,64 @@ impl Drop for Node {
     }
 }
 
+/// The node of the last removed layer of a thread, if it set only modes, and the mark of the layer. The next layer takes them
+/// over, so that a thread that enters and exits scopes allocates neither.
+#[derive(Debug)]
+pub(super) struct Spare(Option<Entered>);
+
+/// The node of a layer that was entered, and its mark, to which the scope of the layer refers.
+pub(super) type Entered = (Arc<Node>, Arc<Mark>);
+
+impl Spare {
+    pub(super) const NONE: Spare = Spare(None);
+
+    /// Keeps the node and the mark of a removed layer. Returns what is to be dropped.
+    #[inline]
+    pub(super) fn keep(&mut self, removed: Entered) -> Option<Entered> {
+        let (node, _) = &removed;
+        // Other layers are not kept alive.
+        if node.below.is_none() && node.layer.slots.is_none() {
+            self.0.replace(removed)
+        } else {
+            Some(removed)
+        }
+    }
+
+    /// Returns a node with a new layer on a list.
+    #[inline]
+    fn fill(
+        &mut self,
+        id: LayerId,
+        scope: ScopeId,
+        modes: Masked<u8>,
+        slots: Option<Arc<Slots>>,
+        below: Layers,
+    ) -> Entered {
+        // SAFETY: nothing makes weak references to nodes and marks. A copy of a context may refer to the node.
+        unsafe {
+            if let Some((mut spare, mut its_mark)) = self.0.take()
+                && let Some(node) = only_reference(&mut spare)
+                && let Some(mark) = only_references(&mut node.layer.mark, &mut its_mark)
+            {
+                mark.renew(id, scope);
+                node.layer.modes = modes;
+                node.layer.slots = slots;
+                node.put_on(below);
+                return (spare, its_mark);
+            }
+        }
+        let mark = Arc::new(Mark::new(id, scope, Position::current()));
+        (Arc::new(Node::on(Layer { mark: mark.clone(), modes, slots }, below)), mark)
+    }
+}
+
 /// Iterates over layers, innermost first.
 pub(super) fn iterate(layers: &Layers) -> impl Iterator<Item = &Arc<Node>> {
     std::iter::successors(layers.as_ref(), |node| node.below.as_ref())
 }
 
 /// Returns the number of layers.
+#[inline]
 pub(super) fn depth(layers: &Layers) -> u32 {
     layers.as_ref().map_or(0, |node| node.depth)
 }
@@ -168,7 +239,7 @@ pub(super) fn shared_depth(layers: &Layers, others: &Layers) -> u32 {
 
 /// Pushes layers, outermost first, onto a list.
 fn rebuilt(layers: Vec<Layer>, below: Layers) -> Layers {
-    layers.into_iter().fold(below, |below, layer| Some(Node::on(layer, below)))
+    layers.into_iter().fold(below, |below, layer| Some(Arc::new(Node::on(layer, below))))
 }
 
 impl State {
@@ -196,7 +267,7 @@ impl State {
 
     /// Returns the summary of all layers, without the base.
     pub(super) fn summary(&self) -> Summary {
-        self.head.as_ref().map_or(Summary::default(), |node| node.summary())
+        self.head.as_ref().map_or(Summary::NONE, |node| node.summary())
     }
 
     /// Iterates over the slots of the layers that no other state has, innermost first.
@@ -211,14 +282,10 @@ impl State {
         layers.chain(self.base.iter().filter_map(|base| base.slots.as_ref()))
     }
 
-    /// Returns whether the innermost layer sets more than modes.
-    pub(super) fn has_slots_innermost(&self) -> bool {
-        self.head.as_ref().is_some_and(|node| node.layer.slots.is_some())
-    }
-
     /// Returns whether a layer has hooks or a recording.
+    #[inline]
     pub fn has_objects(&self) -> bool {
-        self.summary().has_objects
+        self.head.as_ref().is_some_and(|node| node.summary.has_objects)
     }
 
     /// Returns whether a layer sets flags.
@@ -231,7 +298,7 @@ impl State {
         State { serial: LAST_SERIAL.add(1) | NOT_OF_A_LAYER, checked_at: self.checked_at, base, head }
     }
 
-    /// Returns the state with another list, in which this layer is new. Its id is the serial, which so costs nothing.
+    /// Returns the state with another list, in which this layer is new; see [`Mark::serial`].
     fn with_new(&self, layer: LayerId, head: Layers) -> Self {
         State { serial: layer.number(), checked_at: self.checked_at, base: self.base.clone(), head }
     }
@@ -241,7 +308,7 @@ impl State {
         let id = layer.mark.id;
         let compacted = self.compacted();
         if compacted.as_ref().is_none_or(|node| node.layer.mark.position <= layer.mark.position) {
-            return self.with_new(id, Some(Node::on(layer, compacted)));
+            return self.with_new(id, Some(Arc::new(Node::on(layer, compacted))));
         }
         let mut inner = Vec::new();
         let mut below = compacted.as_ref();
@@ -255,15 +322,35 @@ impl State {
         self.with_new(id, rebuilt(inner, below.cloned()))
     }
 
+    /// Returns the state with one more layer, which was made now and so lies above all others, and the mark of the layer.
+    #[inline]
+    pub(super) fn with_innermost(
+        &self,
+        id: LayerId,
+        scope: ScopeId,
+        modes: Masked<u8>,
+        slots: Option<Arc<Slots>>,
+        spare: &mut Spare,
+    ) -> (Self, Arc<Mark>) {
+        let (node, mark) = spare.fill(id, scope, modes, slots, self.compacted());
+        (self.with_new(id, Some(node)), mark)
+    }
+
     /// Returns the layers, in which adjacent ones that nothing can remove any more are merged. The list is searched when
     /// its length is a power of two, so that a push takes constant time on average.
+    #[inline]
     fn compacted(&self) -> Layers {
         const SHORTEST: u32 = 16;
+        let depth = depth(&self.head);
+        if depth < SHORTEST || !depth.is_power_of_two() { self.head.clone() } else { self.merged() }
+    }
+
+    #[inline(never)]
+    fn merged(&self) -> Layers {
         let is_closed = |node: &Node| node.layer.mark.closed.get();
         let can_be_merged =
             |node: &Arc<Node>| is_closed(node) && node.below.as_deref().is_some_and(is_closed);
-        let depth = depth(&self.head);
-        if depth < SHORTEST || !depth.is_power_of_two() || !iterate(&self.head).any(can_be_merged) {
+        if !iterate(&self.head).any(can_be_merged) {
             return self.head.clone();
         }
         let mut kept: Vec<Layer> = Vec::new();
@@ -298,12 +385,18 @@ impl State {
         iterate(&self.head).map(|node| &node.layer.mark).filter(|mark| is_new(mark)).cloned().collect()
     }
 
-    /// Returns the state below the innermost layer, if that has this mark: the state before it was entered, which
-    /// had the serial `before`.
-    pub(super) fn popped(&self, mark: &Arc<Mark>, before: u64) -> Option<Self> {
-        let innermost = self.head.as_ref().filter(|node| Arc::ptr_eq(&node.layer.mark, mark))?;
-        let (base, head) = (self.base.clone(), innermost.below.clone());
-        Some(State { serial: before, checked_at: self.checked_at, base, head })
+    /// Removes the innermost layer, if it has this mark: then this becomes the state before it was entered, which had the
+    /// serial `before`. Returns the removed node.
+    #[inline]
+    pub(super) fn pop(&mut self, mark: &Arc<Mark>, before: u64) -> Option<Arc<Node>> {
+        let mut removed = self.head.take_if(|node| Arc::ptr_eq(&node.layer.mark, mark))?;
+        // SAFETY: nothing makes weak references to nodes.
+        self.head = match unsafe { only_reference(&mut removed) } {
+            Some(node) => node.below.take(),
+            None => removed.below.clone(),
+        };
+        self.serial = before;
+        Some(removed)
     }
 
     /// Returns the state without the layers that a condition accepts.

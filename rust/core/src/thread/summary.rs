@@ -4,7 +4,7 @@ use super::device_slots::DeviceSummary;
 use super::{Masked, Slots};
 
 /// The values that layers set together, as far as they can be read without the layers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Summary {
     pub(super) modes: Masked<u8>,
     /// The nodes of the precision tree.
@@ -19,9 +19,19 @@ pub(super) struct Summary {
 }
 
 impl Summary {
+    /// The summary of no layers.
+    pub(super) const NONE: Summary = Summary {
+        modes: Masked { mask: 0, value: 0 },
+        tree: Masked { mask: 0, value: 0 },
+        flags: 0,
+        devices: DeviceSummary::NONE,
+        has_objects: false,
+        is_opaque: false,
+    };
+
     /// Returns the summary of one layer.
     pub(super) fn of_layer(modes: Masked<u8>, slots: Option<&Slots>) -> Self {
-        let Some(slots) = slots else { return Summary { modes, ..Summary::default() } };
+        let Some(slots) = slots else { return Summary { modes, ..Summary::NONE } };
         Summary {
             modes,
             tree: slots.flags.tree,

@@ -139,19 +139,19 @@ impl<'a> View<'a> {
             |slots: Option<&Arc<Slots>>| Summary::of_layer(Masked::default(), slots.map(|slots| &**slots));
         let slots_of_context = self.context_base().and_then(|base| base.slots.as_ref());
         let bases = match (slots_of_context, self.guards.base().slots.as_ref()) {
-            (None, None) => Summary::default(),
+            (None, None) => Summary::NONE,
             (above, below) => of_base(above).over(of_base(below)),
         };
         if self.guards.list().is_empty() && !self.guards.hide_the_context() {
             let layers = self.context.summary();
-            return if bases == Summary::default() { layers } else { layers.over(bases) };
+            return if bases == Summary::NONE { layers } else { layers.over(bases) };
         }
         if self.context.layers().is_none() {
             let of_guard = |guard: &Guard| Summary::of_layer(guard.word.modes(), guard.slots.as_deref());
             let guards = self.guards.list().iter().rev();
-            return guards.fold(Summary::default(), |above, guard| above.over(of_guard(guard))).over(bases);
+            return guards.fold(Summary::NONE, |above, guard| above.over(of_guard(guard))).over(bases);
         }
-        let layers = self.items().fold(Summary::default(), |above, item| {
+        let layers = self.items().fold(Summary::NONE, |above, item| {
             above.over(Summary::of_layer(item.modes(), item.slots().map(|slots| &**slots)))
         });
         layers.over(bases)

@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 
 use interlock::autograd::{ModeContext, ModeKind};
+use interlock::state::internal::PresentContext;
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -10,7 +11,7 @@ use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
 
 use super::decorated;
 use crate::errors::{IntoPyResult, exception, new_type_error, type_name};
-use crate::raw_types::{HeapType, Method, catch_panic, ffi_ptr};
+use crate::raw_types::{HeapType, Method, ObjectMemory, catch_panic, ffi_ptr};
 use crate::scope_debug;
 
 #[repr(C)]
@@ -18,6 +19,9 @@ struct ModeObject {
     header: ffi::PyObject,
     context: ModeContext,
 }
+
+/// For instances of the mode classes, and of subclasses without attributes.
+static OBJECTS: ObjectMemory = ObjectMemory::new(size_of::<ModeObject>());
 
 /// Creates a mode class without `__new__` and `__init__`.
 pub(super) fn class(module: &str, name: &str, kind: ModeKind) -> PyResult<HeapType> {
@@ -78,11 +82,13 @@ pub(super) fn class(module: &str, name: &str, kind: ModeKind) -> PyResult<HeapTy
 #[inline]
 pub(super) unsafe fn allocate(class: *mut ffi::PyTypeObject, kind: ModeKind) -> *mut ffi::PyObject {
     // SAFETY: an instance of such a class begins with a ModeObject; the context is written before other code can access
-    // the object.
+    // the object. Only attached threads use it, one at a time: interpreters without a GIL load no extension of the stable
+    // ABI.
     unsafe {
-        let made = ffi::PyType_GenericAlloc(class, 0);
+        let made =
+            if is_collected(class) { ffi::PyType_GenericAlloc(class, 0) } else { OBJECTS.allocate(class) };
         if !made.is_null() {
-            (&raw mut (*made.cast::<ModeObject>()).context).write(ModeContext::new(kind));
+            (&raw mut (*made.cast::<ModeObject>()).context).write(ModeContext::new_serialized(kind));
         }
         made
     }
@@ -98,19 +104,29 @@ pub(super) unsafe fn context<'a>(object: *mut ffi::PyObject) -> &'a ModeContext 
     unsafe { &(*object.cast::<ModeObject>()).context }
 }
 
+/// Returns whether the garbage collector tracks the instances of a class: a subclass written in Python, if its instances are
+/// larger, because they may have attributes.
+///
+/// # Safety
+/// `class` is a live class.
+#[inline]
+unsafe fn is_collected(class: *mut ffi::PyTypeObject) -> bool {
+    // SAFETY: guaranteed by the caller.
+    unsafe { ffi::PyType_GetFlags(class) & ffi::Py_TPFLAGS_HAVE_GC != 0 }
+}
+
 unsafe extern "C" fn deallocate(object: *mut ffi::PyObject) {
     // SAFETY: the interpreter calls this once, with the last reference to an object of `allocate`. Instances of a heap
     // type own a reference to it.
     unsafe {
         (&raw mut (*object.cast::<ModeObject>()).context).drop_in_place();
         let class = ffi::Py_TYPE(object);
-        // A subclass written in Python may have attributes, and is then tracked by the garbage collector.
-        if ffi::PyType_GetFlags(class) & ffi::Py_TPFLAGS_HAVE_GC == 0 {
-            ffi::PyObject_Free(object.cast());
-        } else {
+        if is_collected(class) {
             ffi::PyObject_GC_Del(object.cast());
+            ffi::Py_DECREF(class.cast());
+        } else {
+            OBJECTS.free(object);
         }
-        ffi::Py_DECREF(class.cast());
     }
 }
 
@@ -124,7 +140,7 @@ unsafe extern "C" fn enter(object: *mut ffi::PyObject, _: *mut ffi::PyObject) ->
                 scope_debug::enter(py, context.scope(), name, || context.try_enter())
             });
         }
-        match context.try_enter() {
+        match context.try_enter_present(|| PresentContext::known_at_hand()) {
             Ok(()) => ffi::Py_NewRef(ffi::Py_None()),
             Err(error) => traced(|py| Err(exception(py, &error))),
         }
@@ -143,7 +159,7 @@ unsafe extern "C" fn exit(
         if scope_debug::is_on() {
             return traced(|py| context.exit_with(|scope| scope_debug::exit(py, scope)));
         }
-        context.exit();
+        context.exit_with(|scope| scope.exit_present(PresentContext::known_at_hand()));
         ffi::Py_NewRef(ffi::Py_None())
     })
 }

@@ -3,8 +3,8 @@ use super::super::{FlagId, FlagSlots, any_flag_layer};
 use super::*;
 
 fn layer(id: u64, modes: Masked<u8>, slots: Option<Arc<Slots>>) -> Layer {
-    let mark = Mark::new(LayerId::of_number(id), ScopeId::NONE, None);
-    Layer { mark, modes, slots }
+    let mark = Mark::new(LayerId::of_number(id), ScopeId::NONE, Position::current());
+    Layer { mark: Arc::new(mark), modes, slots }
 }
 
 fn grad(id: u64, on: bool) -> Layer {
@@ -23,7 +23,7 @@ fn ids(state: &State) -> Vec<u64> {
 #[test]
 fn with_keeps_layers_in_order_of_their_positions() {
     let early = Layer {
-        mark: Mark::new(LayerId::of_number(9), ScopeId::NONE, Some(Position::next())),
+        mark: Arc::new(Mark::new(LayerId::of_number(9), ScopeId::NONE, Position::next())),
         ..grad(9, false)
     };
     let state = State::EMPTY.with(grad(2, true)).with(grad(5, true)).with(early);
@@ -52,9 +52,46 @@ fn each_change_has_another_serial_and_leaves_the_old_state() {
     );
     assert_eq!(second.summary().modes, Masked::new(GRAD, 0));
     assert_eq!(written.summary().modes, Masked::new(INFERENCE, INFERENCE));
-    let popped = second.popped(&two.mark, first.serial()).unwrap();
+    let mut popped = second.clone();
+    assert!(popped.pop(&one.mark, 0).is_none());
+    assert_eq!(popped.pop(&two.mark, first.serial()).unwrap().layer.mark.id, two.mark.id);
     assert!(Arc::ptr_eq(popped.head.as_ref().unwrap(), first.head.as_ref().unwrap()));
-    assert!(second.popped(&one.mark, 0).is_none());
+    assert_eq!((popped.serial(), ids(&second)), (first.serial(), vec![2, 1]));
+}
+
+#[test]
+fn spare_node_is_filled_only_if_nothing_else_refers_to_it() {
+    let (off, mut spare) = (Masked::new(GRAD, 0), Spare::NONE);
+    let below = State::EMPTY.with(grad(1, true));
+    let entered =
+        |id, spare: &mut Spare| below.with_innermost(LayerId::of_number(id), ScopeId::NONE, off, None, spare);
+    let address = |state: &State| state.head.as_ref().map(Arc::as_ptr);
+
+    let (mut state, first) = entered(2, &mut spare);
+    let node = address(&state);
+    assert!(spare.keep((state.pop(&first, below.serial()).unwrap(), first)).is_none());
+    assert_eq!((ids(&state), state.serial()), (vec![1], below.serial()));
+    let (mut state, second) = entered(3, &mut spare);
+    assert_eq!((address(&state), ids(&state), state.serial()), (node, vec![3, 1], 3));
+    assert_eq!(state.summary().modes, off);
+
+    // A copy of the context has the node.
+    let copy = state.clone();
+    assert!(spare.keep((state.pop(&second, below.serial()).unwrap(), second)).is_some());
+    assert_eq!((ids(&state), ids(&copy)), (vec![1], vec![3, 1]));
+    // Something else has the mark.
+    let (mut state, third) = entered(4, &mut spare);
+    assert!(spare.keep((state.pop(&third, below.serial()).unwrap(), third.clone())).is_none());
+    let (state, _) = entered(5, &mut spare);
+    assert_eq!((third.id.number(), ids(&state), ids(&copy)), (4, vec![5, 1], vec![3, 1]));
+}
+
+#[test]
+fn spare_keeps_no_slots() {
+    let (mut state, mut spare) = (State::EMPTY.with(flag(1, 7)), Spare::NONE);
+    let mark = state.head.as_ref().unwrap().layer.mark.clone();
+    assert!(spare.keep((state.pop(&mark, 0).unwrap(), mark)).is_some());
+    assert!(state.is_empty());
 }
 
 #[test]

@@ -5,6 +5,7 @@ use crate::Error;
 use crate::flags::{FlagScope, InputValue, find, flags};
 use crate::modes::internal::write_bits;
 use crate::modes::{ModeContext, ModeKind, is_grad_enabled, no_grad, scope_barrier, set_grad_enabled};
+use crate::thread::current::{Changing, is_changing};
 use crate::thread::internal::set_device_slots;
 use crate::thread::{DeviceSlots, TaskState, ThreadState, any_flag_layer, current_device, look, mode_bits};
 
@@ -40,6 +41,14 @@ fn copy_keeps_a_scope_that_its_context_exits() {
         assert!(!copy.run(is_grad_enabled));
         assert!(grad());
     });
+}
+
+#[test]
+fn change_that_begins_within_another_one_does_not_end_it() {
+    let outer = Changing::begin().unwrap();
+    assert!(Changing::begin().is_none() && is_changing());
+    drop(outer);
+    assert!(!is_changing());
 }
 
 #[test]
