@@ -626,7 +626,7 @@ def queue_callback(callback: Callable[[], object]) -> None:
     the function belongs to the innermost one.
 
     Args:
-        callback: Called without arguments. Its result is ignored. Its exception is that of the pass, and further functions
+        callback: Called without arguments. Its result is ignored. The pass raises its exception, and further functions
             are not called; the gradients remain.
 
     Raises:
@@ -647,7 +647,7 @@ def set_warn_on_accumulate_grad_stream_mismatch(enabled: builtins.bool) -> None:
     """Set whether a backward pass warns if the gradients of a leaf were computed on several streams.
 
     A pass sums the gradients of a leaf on the stream that has computed the first of them, which then waits for the other
-    streams. The UserWarning is issued once in a process. The setting is that of the process; the default is True.
+    streams. The UserWarning is issued once in a process. The setting belongs to the process; the default is True.
 
     Args:
         enabled: Whether the warning is issued.
@@ -662,7 +662,7 @@ def set_override_stale_capture_stream(enabled: builtins.bool) -> None:
     Backward functions run on the streams of their operations. If such a stream is not part of the capture, its work would
     not be captured. With True the backward function runs on the stream that is captured, and the end of the pass does not
     wait for streams outside of the capture. With False, the default, the pass raises GraphError for a default stream, which
-    can never be captured, and uses other streams as they are. The setting is that of the process.
+    can never be captured, and uses other streams as they are. The setting belongs to the process.
 
     Args:
         enabled: Whether the stream that is captured is used instead.
@@ -3103,7 +3103,7 @@ class Tensor:
             The tensor itself.
 
         Raises:
-            ArgumentError: Both limits are None, or the promoted dtype cannot hold a number.
+            ArgumentError: Both limits are None, or the promoted dtype cannot hold a number that limits elements.
             DTypeError: The tensor cannot hold the result.
             ShapeError: A limit cannot be broadcast to the shape of this tensor.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
@@ -8964,7 +8964,8 @@ def clamp(
     """Limit each element to the range from `min` to `max`. NaN is preserved, and a limit of NaN makes elements NaN.
 
     An element that equals a limit has gradient 0 if the limits are numbers. If one is a tensor, the element and
-    the limit have half of the gradient each.
+    the limit have half of the gradient each. A lower limit below the range of an integer dtype limits nothing, nor
+    does an upper limit above it.
 
     Args:
         input: The tensor.
@@ -8973,7 +8974,7 @@ def clamp(
         out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
-        ArgumentError: Both limits are None, or the promoted dtype cannot hold a number.
+        ArgumentError: Both limits are None, or the promoted dtype cannot hold a number that limits elements.
         ShapeError: The shapes cannot be broadcast.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
@@ -8987,6 +8988,7 @@ def clamp_max(input: Tensor, max: Tensor | _Number, *, out: Tensor | None = None
     """Return each element, or `max` if it is larger.
 
     An element that equals a number has gradient 0. If `max` is a tensor, both have half of the gradient each.
+    A number above the range of an integer dtype limits nothing.
 
     Args:
         input: The tensor.
@@ -8994,6 +8996,7 @@ def clamp_max(input: Tensor, max: Tensor | _Number, *, out: Tensor | None = None
         out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
+        ArgumentError: The promoted dtype cannot hold a number that limits elements.
         ShapeError: The shapes cannot be broadcast.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
@@ -9007,6 +9010,7 @@ def clamp_min(input: Tensor, min: Tensor | _Number, *, out: Tensor | None = None
     """Return each element, or `min` if it is smaller.
 
     An element that equals a number has gradient 0. If `min` is a tensor, both have half of the gradient each.
+    A number below the range of an integer dtype limits nothing.
 
     Args:
         input: The tensor.
@@ -9014,6 +9018,7 @@ def clamp_min(input: Tensor, min: Tensor | _Number, *, out: Tensor | None = None
         out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
+        ArgumentError: The promoted dtype cannot hold a number that limits elements.
         ShapeError: The shapes cannot be broadcast.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
@@ -10307,7 +10312,7 @@ def clamp_(input: Tensor, min: Tensor | _Number | None = None, max: Tensor | _Nu
         `input` itself.
 
     Raises:
-        ArgumentError: Both limits are None, or the promoted dtype cannot hold a number.
+        ArgumentError: Both limits are None, or the promoted dtype cannot hold a number that limits elements.
         DTypeError: The tensor cannot hold the result.
         ShapeError: A limit cannot be broadcast to the shape of `input`.
         RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
@@ -10329,6 +10334,7 @@ def clamp_max_(input: Tensor, max: Tensor | _Number) -> Tensor:
         `input` itself.
 
     Raises:
+        ArgumentError: The dtype cannot hold a number that limits elements.
         DTypeError: The tensor cannot hold the result.
         ShapeError: The limit cannot be broadcast to the shape of `input`.
         RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
@@ -10350,6 +10356,7 @@ def clamp_min_(input: Tensor, min: Tensor | _Number) -> Tensor:
         `input` itself.
 
     Raises:
+        ArgumentError: The dtype cannot hold a number that limits elements.
         DTypeError: The tensor cannot hold the result.
         ShapeError: The limit cannot be broadcast to the shape of `input`.
         RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
