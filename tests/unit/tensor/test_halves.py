@@ -108,6 +108,17 @@ def test_assignment_refuses_a_number_beyond_the_range_where_pytorch_does(dtype: 
         assert x[0, 0].item() == interlock.tensor(number, dtype=dtype).item()
 
 
+def test_powers_with_a_half_as_exponent_are_those_of_pytorch() -> None:
+    numbers = [-0.0, float("-inf"), 4.0]
+    for exponent, of_float16, others in (
+        (0.5, "[0.0, inf, 2.0]", "[-0.0, nan, 2.0]"),
+        (-0.5, "[inf, 0.0, 0.5]", "[-inf, nan, 0.5]"),
+    ):
+        for dtype in (interlock.float16, interlock.bfloat16, interlock.float32):
+            expected = of_float16 if dtype is interlock.float16 else others
+            assert str((interlock.tensor(numbers, dtype=dtype) ** exponent).tolist()) == expected
+
+
 def test_numbers_of_numpy_determine_the_dtype() -> None:
     one = np.float16(1)
     assert {interlock.tensor(data).dtype for data in (one, [one], [one, 1], [[one], [True]])} == {
