@@ -162,18 +162,18 @@ def differs_on_purpose(step: Step, earlier: Earlier, got: Result | None, reporte
         return True  # As in the forward pass.
     if step.name in GRADIENTS and any(re.search(r"logical_\w+_\(", str(each)) for each in earlier.steps):
         return True  # PyTorch does not record logical operations in place.
+    history = "; ".join(map(str, earlier.steps))
+    is_zero = reported.startswith("None instead of") and set(re.findall(r"'(\S*0x\S*)'", reported)) <= ZEROS
+    if step.name == "second" and "relu_(" in history and (is_zero or reported.startswith("0 results")):
+        return True  # PyTorch's gradient of relu_ depends on the result, with a gradient of 0.
     if reported.startswith(("requires_grad False instead of True", "0 results")) and step.name in GRADIENTS:
         # The gradient by a weight does not depend on the weight; PyTorch records the convolution as a whole.
         return any(each.name == "convolution" for each in earlier.steps)
-    history = "; ".join(map(str, earlier.steps))
     if step.name in GRADIENTS and "topk(" in history and not reported.startswith(ATTRIBUTES):
         return True  # It is unspecified which of several equal elements are selected.
     is_hooked = "register_hook(" in history and len(operands_of(step.arguments[1:2])) > 1
     if step.name in GRADIENTS and is_hooked and not reported.startswith(ATTRIBUTES):
         return True  # PyTorch returns the gradient before hooks of a result that depends on another input.
-    is_zero = reported.startswith("None instead of") and set(re.findall(r"'(\S*0x\S*)'", reported)) <= ZEROS
-    if step.name == "second" and "relu_(" in history and (is_zero or reported.startswith("0 results")):
-        return True  # PyTorch's gradient of relu_ depends on the result, with a gradient of 0.
     has_variance = re.search(r"\.(var|std)\b", history)
     is_constant = re.match(r"requires_grad True instead of False|\d+ results instead of 0$", reported)
     if step.name in GRADIENTS and has_variance and is_constant:
