@@ -458,6 +458,23 @@ CHANGED_BEHAVIOUR = (
         "RuntimeError, here `ArgumentError`",
     ),
     (
+        "`clamp` and its variants of integers with a lower limit below the range of the dtype, or an "
+        "upper one above it",
+        "the limit wraps for uint8, and RuntimeError for other dtypes",
+        "limits nothing",
+    ),
+    (
+        "the same with a lower limit above the range, or an upper one below it",
+        "RuntimeError, or the limit wraps for uint8",
+        "RuntimeError, here `ArgumentError`",
+    ),
+    (
+        "a number beyond the range of float16 or bfloat16 that is assigned to an index",
+        "rounded to infinity",
+        "RuntimeError, here `ArgumentError`; rounded if one element is selected without index tensors, or if "
+        "there are several index tensors",
+    ),
+    (
         "`FunctionCtx.set_output_grad_dtype`, `input_grad_buffers`, `autograd.graph.node_creation_hook`, "
         "`queue_callback`, `checkpoint` without a function",
         "missing",

@@ -464,7 +464,7 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
         # Copies: PyTorch leaves a tensor of memory that NumPy shares with a shape that exceeds it.
         "(lambda w: [w, w[:1], w.t(), w.resize_({count}, {count}).zero_()])(x.detach().clone())",
         "(lambda w: [w, w.resize_({count}, 2).resize_({shape})])(x.detach().clone())",
-        "(lambda w: [w, T.mul(x.detach(), {factor}, out=w[1:2])])(y.detach().clone())",
+        "(lambda w: [w, T.mul(x.detach(), {factor}, out=w[1:2])])(T.cat([y.detach()]))",
         "x.detach().resize_as_(y).fill_(1)",
         "T.resize_as_(x.detach().contiguous(), x[:1])",
         "T.sub(x.detach(), y.detach(), out=z.detach().resize_(0))",

@@ -10,7 +10,7 @@ import numpy as np
 from tests.fuzz import numpy_side
 from tests.fuzz.expressions import SQUARES, SUMS
 from tests.fuzz.programs import COMPARISONS, HALVES, PRODUCTS, Step, decoded, dtype_of, values_of
-from tests.fuzz.tolerances import difference
+from tests.fuzz.tolerances import difference, limits
 
 
 def for_numpy(argument: Any, tensors: list[Any]) -> Any:
@@ -78,10 +78,17 @@ def compared_with_numpy(
         # NumPy computes in integers, and the conversion of a negative one is True.
         return None
     got = values_of(made[0])
-    if step.name in (*COMPARISONS, "pow") and dtype_of(tensors[step.arguments[0]["t"]]) in HALVES:
+    first = step.arguments[0] if step.arguments else None
+    dtype = dtype_of(tensors[first["t"]]) if isinstance(first, dict) and "t" in first else ""
+    if dtype in HALVES and step.name in (*COMPARISONS, "pow"):
         # A comparison with halves and a power of them round the number; NumPy's do not.
-        dtype = dtype_of(tensors[step.arguments[0]["t"]])
         operands = [numpy_side.stored(each, dtype) if type(each) is float else each for each in operands]
+    if step.name == "pow" and dtype == "float16" and step.arguments[1] in (0.5, -0.5):
+        # NumPy computes a root, which differs from the power for -0 and -infinity.
+        return None
+    if dtype in HALVES and any(type(each) is int and abs(each) > limits("float16")[0] for each in operands):
+        # Sums and comparisons round such a number to infinity. PyTorch is the reference.
+        return None
     try:
         want = numpy_side.answer(step, operands)
     except (TypeError, ValueError, IndexError, ZeroDivisionError, OverflowError):

@@ -236,6 +236,23 @@ def test_mean_of_ignored_samples_is_nan() -> None:
     assert math.isnan(functional.nll_loss(nothing, interlock.zeros(0, dtype=interlock.int64)).item())
 
 
+def test_losses_of_binary_cross_entropy_are_stored_as_the_input_is(device: str) -> None:
+    dense = double(PROBABILITIES, device).t()
+    permuted = dense.reshape(3, 1, 2).permute(2, 0, 1)
+    spaced = double([[*row, *row] for row in PROBABILITIES], device)[:, ::2]
+    for x in (dense, dense.half(), permuted, spaced, dense.t(), double(0.5, device).expand(2, 3)):
+        target = x.detach().contiguous()
+        losses = functional.binary_cross_entropy(x, target, reduction="none")
+        assert losses.stride() == interlock.empty_like(x).stride()
+        expected = functional.binary_cross_entropy(x.contiguous(), target, reduction="none")
+        assert losses.tolist() == expected.tolist()
+        weight = interlock.full((x.shape[-1],), 2.0, dtype=x.dtype, device=device)
+        weighted = functional.binary_cross_entropy(x, target, weight, reduction="none")
+        assert weighted.stride() == losses.stride()
+        leaf = x.detach().requires_grad_()
+        assert functional.binary_cross_entropy(leaf, target, reduction="none").requires_grad
+
+
 def test_binary_cross_entropy_of_a_certain_error_is_finite() -> None:
     x = interlock.tensor([0.0, 1.0], requires_grad=True)
     loss = functional.binary_cross_entropy(x, interlock.tensor([1.0, 0.0]))

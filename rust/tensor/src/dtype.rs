@@ -223,7 +223,7 @@ impl Scalar {
             (Scalar::Float(value), DType::Int8) => (i8::MIN.into()..=i8::MAX.into()).contains(&value),
             (Scalar::Float(value), DType::Int16) => (i16::MIN.into()..=i16::MAX.into()).contains(&value),
             (Scalar::Float(value), DType::Int32) => (i32::MIN.into()..=i32::MAX.into()).contains(&value),
-            (Scalar::Float(value), DType::Float16) => is_within(value, f16::MAX.to_f64()),
+            (Scalar::Int(_) | Scalar::Float(_), DType::Float16) => is_within(self.cast(), f16::MAX.to_f64()),
             (Scalar::Float(value), DType::BFloat16) => is_within(value, bf16::MAX.to_f64()),
             (Scalar::Float(value), DType::Float32) => is_within(value, f32::MAX.into()),
             _ => true,
@@ -432,6 +432,7 @@ mod tests {
         }
         assert!(fits(f32::MAX.into(), DType::Float32) && !fits(f64::from(f32::MAX) * 1.001, DType::Float32));
         assert!(fits(65504.0, DType::Float16) && !fits(65505.0, DType::Float16));
+        assert!(Scalar::Int(-65504).fits(DType::Float16) && !Scalar::Int(65505).fits(DType::Float16));
         assert!(fits(3.38e38, DType::BFloat16) && !fits(3.395e38, DType::BFloat16));
         assert!(fits(1e300, DType::Float64) && Scalar::Int(i64::MAX).fits(DType::Float32));
         let ints = |value: i64, dtype| Scalar::Int(value).fits(dtype);

@@ -281,7 +281,7 @@ impl Tensor {
         if requires_grad && self.is_inference() && !is_inference_mode_enabled() {
             return Err(Error::Inference { action: "require grad" });
         }
-        if !requires_grad || self.is_leaf()? {
+        if !requires_grad || (!self.requires_grad() && self.is_leaf()?) {
             self.meta_mut().requires_grad = requires_grad;
         }
         Ok(())

@@ -3103,7 +3103,7 @@ class Tensor:
             The tensor itself.
 
         Raises:
-            ArgumentError: Both limits are None, or the promoted dtype cannot hold a number.
+            ArgumentError: Both limits are None, or the promoted dtype cannot hold a number that limits elements.
             DTypeError: The tensor cannot hold the result.
             ShapeError: A limit cannot be broadcast to the shape of this tensor.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
@@ -8964,7 +8964,8 @@ def clamp(
     """Limit each element to the range from `min` to `max`. NaN is preserved, and a limit of NaN makes elements NaN.
 
     An element that equals a limit has gradient 0 if the limits are numbers. If one is a tensor, the element and
-    the limit have half of the gradient each.
+    the limit have half of the gradient each. A lower limit below the range of an integer dtype limits nothing, nor
+    does an upper limit above it.
 
     Args:
         input: The tensor.
@@ -8973,7 +8974,7 @@ def clamp(
         out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
-        ArgumentError: Both limits are None, or the promoted dtype cannot hold a number.
+        ArgumentError: Both limits are None, or the promoted dtype cannot hold a number that limits elements.
         ShapeError: The shapes cannot be broadcast.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
@@ -8987,6 +8988,7 @@ def clamp_max(input: Tensor, max: Tensor | _Number, *, out: Tensor | None = None
     """Return each element, or `max` if it is larger.
 
     An element that equals a number has gradient 0. If `max` is a tensor, both have half of the gradient each.
+    A number above the range of an integer dtype limits nothing.
 
     Args:
         input: The tensor.
@@ -8994,6 +8996,7 @@ def clamp_max(input: Tensor, max: Tensor | _Number, *, out: Tensor | None = None
         out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
+        ArgumentError: The promoted dtype cannot hold a number that limits elements.
         ShapeError: The shapes cannot be broadcast.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
@@ -9007,6 +9010,7 @@ def clamp_min(input: Tensor, min: Tensor | _Number, *, out: Tensor | None = None
     """Return each element, or `min` if it is smaller.
 
     An element that equals a number has gradient 0. If `min` is a tensor, both have half of the gradient each.
+    A number below the range of an integer dtype limits nothing.
 
     Args:
         input: The tensor.
@@ -9014,6 +9018,7 @@ def clamp_min(input: Tensor, min: Tensor | _Number, *, out: Tensor | None = None
         out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
+        ArgumentError: The promoted dtype cannot hold a number that limits elements.
         ShapeError: The shapes cannot be broadcast.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
@@ -10307,7 +10312,7 @@ def clamp_(input: Tensor, min: Tensor | _Number | None = None, max: Tensor | _Nu
         `input` itself.
 
     Raises:
-        ArgumentError: Both limits are None, or the promoted dtype cannot hold a number.
+        ArgumentError: Both limits are None, or the promoted dtype cannot hold a number that limits elements.
         DTypeError: The tensor cannot hold the result.
         ShapeError: A limit cannot be broadcast to the shape of `input`.
         RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
@@ -10329,6 +10334,7 @@ def clamp_max_(input: Tensor, max: Tensor | _Number) -> Tensor:
         `input` itself.
 
     Raises:
+        ArgumentError: The dtype cannot hold a number that limits elements.
         DTypeError: The tensor cannot hold the result.
         ShapeError: The limit cannot be broadcast to the shape of `input`.
         RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
@@ -10350,6 +10356,7 @@ def clamp_min_(input: Tensor, min: Tensor | _Number) -> Tensor:
         `input` itself.
 
     Raises:
+        ArgumentError: The dtype cannot hold a number that limits elements.
         DTypeError: The tensor cannot hold the result.
         ShapeError: The limit cannot be broadcast to the shape of `input`.
         RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.

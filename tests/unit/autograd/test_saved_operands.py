@@ -78,6 +78,7 @@ UNUSED: list[tuple[str, Operation, int, tuple[int, ...]]] = [
     ("mul", lambda a, b: a * b, 0, (0,)),
     ("mul", lambda a, b: a * b, 1, (1,)),
     ("div", lambda a, b: a / b, 0, (0,)),
+    ("rdiv", lambda a: 3 / a, 0, (0,)),
     ("fmod", lambda a, b: a.fmod(b), 0, (0, 1)),
     ("remainder", lambda a, b: a % b, 0, (0, 1)),
     ("copysign", lambda a, b: a.copysign(b), 1, (0, 1)),
@@ -123,6 +124,18 @@ def test_operands_that_no_gradient_uses_may_be_changed(
     operation(*expected).sum().backward()
     assert expected[needed].grad is not None
     assert grad.tolist() == expected[needed].grad.tolist()  # type: ignore[union-attr]
+
+
+def test_gradients_of_a_number_divided_by_a_tensor_that_was_changed() -> None:
+    x = interlock.tensor([0.5, 1e25, -2.0], requires_grad=True)
+    quotient = 1e20 / x
+    with interlock.no_grad():
+        quotient.zero_()
+        x.zero_()
+    (first,) = interlock.autograd.grad(quotient.sum(), x, create_graph=True)
+    assert first.tolist() == pytest.approx([-4e20, -1e-30, -2.5e19], rel=1e-6)
+    (second,) = interlock.autograd.grad(first.sum(), x)
+    assert second.tolist() == pytest.approx([1.6e21, 0, -2.5e19], rel=1e-6)
 
 
 def test_second_gradient_of_a_power_with_exponent_1_is_0() -> None:

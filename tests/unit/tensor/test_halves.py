@@ -5,10 +5,12 @@ from __future__ import annotations
 import copy
 import pickle
 from collections.abc import Callable
+from typing import Any
 
 import interlock
 import numpy as np
 import pytest
+from interlock.errors import ArgumentError
 from interlock.nn import functional
 
 HALVES = (interlock.float16, interlock.bfloat16)
@@ -56,13 +58,65 @@ def test_numbers_beyond_the_range_are_refused_where_they_cannot_be_meant() -> No
         interlock.zeros(2, dtype=interlock.float16).fill_(1e6)
     with pytest.raises(RuntimeError, match="float16"):
         interlock.ones(2, dtype=interlock.float16) ** 70000
-    # An assignment rounds, as in PyTorch.
-    x = interlock.zeros(2, dtype=interlock.float16)
-    x[0] = 1e300
-    assert x.tolist() == [float("inf"), 0.0]
+    for number in (65505, -65505, 2**40):
+        with pytest.raises(RuntimeError, match=f"can hold, got {number}"):
+            interlock.full((2,), number, dtype=interlock.float16)
+        with pytest.raises(RuntimeError, match=f"can hold, got {number}"):
+            interlock.zeros(2, dtype=interlock.float16).fill_(number)
+    assert interlock.full((1,), -65504, dtype=interlock.float16).item() == -65504.0
+    assert interlock.full((1,), 2**40, dtype=interlock.bfloat16).item() == 2.0**40
     assert interlock.full((1,), 1e6, dtype=interlock.bfloat16).item() == 999424.0
     assert interlock.tensor([1e6], dtype=interlock.float16).item() == float("inf")
     assert (interlock.zeros(1, dtype=interlock.float16) + 1e6).item() == float("inf")
+
+
+@pytest.mark.parametrize("dtype", [interlock.float16, interlock.bfloat16], ids=str)
+def test_assignment_refuses_a_number_beyond_the_range_where_pytorch_does(dtype: interlock.dtype) -> None:
+    # PyTorch 2.15 rounds a number for one element that no tensor selects, and for several index tensors.
+    single: list[Any] = [(0, 0), (slice(0, 1), 0), (..., 1, slice(2, 3))]
+    for index in single:
+        x = interlock.zeros(2, 3, dtype=dtype)
+        x[index] = -1e300
+        assert sorted(x.flatten().tolist()) == [float("-inf"), 0, 0, 0, 0, 0]
+    tensors: list[Any] = [([0], [2]), (interlock.tensor([False, True]), [0]), ([[1]], [1])]
+    for index in tensors:
+        x = interlock.zeros(2, 3, dtype=dtype)
+        x[index] = -1e300
+        assert sorted(x.flatten().tolist()) == [float("-inf"), 0, 0, 0, 0, 0]
+    one = interlock.zeros(1, dtype=dtype)
+    one[True] = 1e300
+    assert one.item() == float("inf")
+    x = interlock.zeros(2, 3, dtype=dtype)
+    x[False] = 1e300
+    several: list[Any] = [
+        0,
+        ...,
+        True,
+        slice(0, 0),
+        [0],
+        (0, [0]),
+        (interlock.tensor(0), interlock.tensor([0])),
+    ]
+    for index in several:
+        with pytest.raises(
+            ArgumentError, match=r"__setitem__: value must be a number that .* can hold, got 1e300"
+        ):
+            x[index] = 1e300
+    assert (x.flatten().tolist(), x._version) == ([0] * 6, 0)
+    for number in (float("inf"), 65504):
+        x[0] = number
+        assert x[0, 0].item() == interlock.tensor(number, dtype=dtype).item()
+
+
+def test_powers_with_a_half_as_exponent_are_those_of_pytorch() -> None:
+    numbers = [-0.0, float("-inf"), 4.0]
+    for exponent, of_float16, others in (
+        (0.5, "[0.0, inf, 2.0]", "[-0.0, nan, 2.0]"),
+        (-0.5, "[inf, 0.0, 0.5]", "[-inf, nan, 0.5]"),
+    ):
+        for dtype in (interlock.float16, interlock.bfloat16, interlock.float32):
+            expected = of_float16 if dtype is interlock.float16 else others
+            assert str((interlock.tensor(numbers, dtype=dtype) ** exponent).tolist()) == expected
 
 
 def test_numbers_of_numpy_determine_the_dtype() -> None:

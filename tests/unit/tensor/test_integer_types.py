@@ -104,6 +104,28 @@ def test_negative_int_wraps_in_uint8_as_in_pytorch() -> None:
 
 @pytest.mark.usefixtures("everywhere")
 @pytest.mark.parametrize("dtype", NARROW, ids=str)
+def test_clamp_ignores_limits_beyond_the_range(dtype: interlock.dtype) -> None:
+    least, greatest = RANGES[dtype]
+    numbers = [least, 1, greatest]
+    x = interlock.tensor(numbers, dtype=dtype)
+    for below, above in ((least - 1, greatest + 1), (-(2**63), 2**63 - 1)):
+        for result in (x.clamp(below, above), x.clamp_min(below), x.clamp_max(above), x.clip(max=above)):
+            assert (result.dtype, result.tolist()) == (dtype, numbers)
+        assert x.clamp(1, above).tolist() == [1, 1, greatest]
+        assert x.clamp(below, interlock.tensor(1, dtype=dtype)).tolist() == [least, 1, 1]
+        assert x.clone().clamp_(below, 1).tolist() == [least, 1, 1]
+        for limits, name in (((above,), "min"), ((None, below), "max"), ((1, below), "max")):
+            with pytest.raises(
+                ArgumentError, match=f"clamp: {name} must be a number that {name_of(dtype)} can hold"
+            ):
+                x.clamp(*limits)
+        with pytest.raises(ArgumentError, match="clamp_min_: min must be"):
+            x.clamp_min_(above)
+    assert x.tolist() == numbers
+
+
+@pytest.mark.usefixtures("everywhere")
+@pytest.mark.parametrize("dtype", NARROW, ids=str)
 @pytest.mark.parametrize(
     "operation",
     [

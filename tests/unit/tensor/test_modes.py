@@ -69,6 +69,19 @@ def test_ordinary_tensors_can_change_in_inference_mode() -> None:
     assert (x.tolist(), x._version, x.requires_grad) == ([2.0, 2.0], 1, True)
 
 
+def test_view_with_an_unknown_history_is_read_by_conversions() -> None:
+    base = interlock.ones(2, requires_grad=True) * 1
+    with interlock.no_grad():
+        view = base[:1]
+    base.mul_(2.5)
+    with pytest.raises(RuntimeError, match="created in no_grad mode"):
+        view.double()
+    for dtype, value in ((interlock.int64, 2), (interlock.uint8, 2), (interlock.bool, True)):
+        for result in (view.to(dtype), interlock.as_tensor(view, dtype=dtype)):
+            assert (result.tolist(), result.requires_grad) == ([value], False)
+    assert view.requires_grad_() is view
+
+
 def test_view_made_in_no_grad_mode_cannot_be_changed_with_grad() -> None:
     y = interlock.ones(2, requires_grad=True) * 1
     with interlock.no_grad():

@@ -117,8 +117,12 @@ fn treat_sequence_as_tuple(list: &Bound<'_, PyList>) -> PyResult<bool> {
     Ok(false)
 }
 
-/// Converts a number that is assigned to elements of a dtype to a tensor: ATen's `valueToTensor`.
-fn value_to_tensor(value: &Bound<'_, PyAny>, dtype: CoreDType) -> PyResult<CoreTensor> {
+/// Converts a number that is assigned to elements of a tensor to a tensor: ATen's `valueToTensor`.
+fn value_to_tensor(
+    value: &Bound<'_, PyAny>,
+    target: &CoreTensor,
+    index: &Bound<'_, PyAny>,
+) -> PyResult<CoreTensor> {
     let (py, op, what) = (value.py(), "__setitem__", "__setitem__: value");
     let number =
         PyNumber::extract(value)?.ok_or_else(|| new_type_error(what, "a Tensor or a number", value))?;
@@ -130,17 +134,37 @@ fn value_to_tensor(value: &Bound<'_, PyAny>, dtype: CoreDType) -> PyResult<CoreT
             error
         }
     })?;
-    if dtype.is_half() {
-        // As in PyTorch it is rounded, possibly to infinity.
-        sync(py);
-        let rounded = CoreTensor::full(&[], number, CoreDType::Float64).and_then(|number| number.cast(dtype));
-        return rounded.into_py_result(py);
-    }
-    if !number.fits(dtype) {
+    let dtype = target.dtype();
+    let is_rounded = dtype.is_half() && !number.fits(dtype) && rounds_to_infinity(target, index)?;
+    if !is_rounded && !number.fits(dtype) {
         return Err(exception(py, &Error::OutOfBounds { op, argument: "value", value: number, dtype }));
     }
     sync(py);
-    CoreTensor::full(&[], number, dtype).into_py_result(py)
+    let filled = if is_rounded {
+        CoreTensor::full(&[], number, CoreDType::Float64).and_then(|number| number.cast(dtype))
+    } else {
+        CoreTensor::full(&[], number, dtype)
+    };
+    filled.into_py_result(py)
+}
+
+/// Converts the index of an assignment; `None` for False, which assigns nothing.
+fn extract_assigned_indices(index: &Bound<'_, PyAny>) -> PyResult<Option<Vec<Index>>> {
+    match index.cast::<PyBool>() {
+        // Alone, True is a new dimension.
+        Ok(truth) => Ok(truth.is_true().then(|| vec![Index::NewAxis])),
+        Err(_) => extract_indices(index).map(Some),
+    }
+}
+
+/// Returns whether an assignment rounds a number beyond the range of a half-precision type to infinity, as PyTorch 2.15
+/// does: for one element that is selected without index tensors, and for several index tensors.
+fn rounds_to_infinity(target: &CoreTensor, index: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let Some(indices) = extract_assigned_indices(index)? else { return Ok(true) };
+    match indices.iter().filter(|index| matches!(index, Index::Tensor(_))).count() {
+        0 => Ok(target.detach().index(&indices).into_py_result(index.py())?.numel() == 1),
+        count => Ok(count > 1),
+    }
 }
 
 /// Returns the number of elements at the positions of index tensors; `None` without index tensors.
@@ -172,14 +196,9 @@ impl Tensor {
         let py = index.py();
         let value = match value.cast::<Tensor>() {
             Ok(tensor) => tensor.get().0.clone(),
-            Err(_) => value_to_tensor(value, self.0.dtype())?,
+            Err(_) => value_to_tensor(value, &self.0, index)?,
         };
-        let indices = match index.cast::<PyBool>() {
-            // Alone, True is a new dimension, and False assigns nothing.
-            Ok(truth) if truth.is_true() => vec![Index::NewAxis],
-            Ok(_) => return Ok(()),
-            Err(_) => extract_indices(index)?,
-        };
+        let Some(indices) = extract_assigned_indices(index)? else { return Ok(()) };
         let indexed = indexed_size(&self.0, &indices).unwrap_or(0);
         let work_size = work_size_of(&[&self.0, &value]).max(indexed);
         maybe_detach(py, "__setitem__", work_size, || self.0.set_index(&indices, &value))

@@ -148,8 +148,22 @@ impl Tensor {
 
     /// Returns `number / self`. The quotients of halves are those of PyTorch, which multiplies rounded reciprocals.
     pub fn rdiv(&self, number: impl Into<Scalar>) -> Result<Tensor> {
-        let number = Operand::Scalar(number.into());
-        if self.dtype().is_half() { divide(1i64, self)?.mul(number) } else { divide(number, self) }
+        let number = number.into();
+        if self.dtype().is_half() {
+            return divide(1i64, self)?.mul(Operand::Scalar(number));
+        }
+        let out = divide(Operand::Scalar(number), &self.detach())?;
+        if let Some(mut builder) = NodeBuilder::new("DivBackward0", &[self])? {
+            // As in PyTorch the tensor may be changed before the backward pass, which uses reciprocals.
+            let reciprocals = builder.save(&self.reciprocal()?)?;
+            builder.set_history(&out, move |ctx, gradient| {
+                let reciprocals = ctx.saved(reciprocals)?;
+                // Not the square of the reciprocals, which may be out of range.
+                let slope = || reciprocals.mul(Operand::Scalar(number))?.mul(&reciprocals)?.neg();
+                Ok(vec![ctx.gradient(0, || gradient.mul(&slope()?))?])
+            })?;
+        }
+        Ok(out)
     }
 
     /// Returns `self + alpha * other`.

@@ -74,6 +74,15 @@ fn losses(op: &'static str, input: &Tensor, target: &Tensor) -> Result<Tensor> {
     }))
 }
 
+/// Returns losses with the order of dimensions in memory that the input has, as in PyTorch.
+fn stored_like(op: &'static str, input: &Tensor, losses: &Tensor) -> Result<Tensor> {
+    if input.strides() == losses.strides() {
+        return Ok(losses.clone());
+    }
+    let layout = input.layout().preserve_format();
+    dispatch_float!(losses.dtype(), T => kernel::map_as(op, losses, layout, |loss: T| loss))
+}
+
 /// Computes the gradient of the input by recorded operations: `g * (x - t) / (x * (1 - x))`.
 fn of_input(gradient: &Tensor, input: &Tensor, target: &Tensor) -> Result<Tensor> {
     let variance = at_least(&input.mul(&input.rsub(1i64)?)?, LEAST_VARIANCE)?;
@@ -102,6 +111,7 @@ impl Tensor {
         check_same_dtype(op, self, target)?;
         check_factor(op, "weight", self, weight)?;
         let losses = losses(op, self, target)?;
+        let losses = if reduction == Reduction::None { stored_like(op, self, &losses)? } else { losses };
         if let Some(mut builder) = NodeBuilder::new("BinaryCrossEntropyBackward0", &[self, target])? {
             let (input, target) = (builder.save(self)?, builder.save_for(0, target)?);
             builder.set_history(&losses, move |ctx, gradient| {

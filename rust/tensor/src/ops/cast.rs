@@ -11,8 +11,9 @@ impl Tensor {
             return Ok(self.clone());
         }
         let out = kernel::cast(self, dtype)?;
-        if let Some(builder) = NodeBuilder::new("ToCopyBackward0", &[self])?
-            && dtype.is_floating_point()
+        // The history of the tensor is not read for a result without one: that of some views is not known.
+        if dtype.is_floating_point()
+            && let Some(builder) = NodeBuilder::new("ToCopyBackward0", &[self])?
         {
             // The engine converts the gradient to the type of the input.
             builder.set_history(&out, |_, gradient| Ok(vec![Some(gradient.clone())]))?;

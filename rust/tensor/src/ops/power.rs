@@ -37,7 +37,7 @@ pub fn power<'a>(base: impl Into<Operand<'a>>, exponent: impl Into<Operand<'a>>)
         && operands.dtype.is_half()
     {
         // As in PyTorch a finite exponent must be finite in the half-precision type.
-        Scalar::Float(exponent.cast()).check_fits(operands.dtype, op, "exponent")?;
+        exponent.check_fits(operands.dtype, op, "exponent")?;
     }
     if let Operand::Scalar(_) = base {
         // As in PyTorch the powers of a scalar are contiguous, whatever the memory order of the exponent's
@@ -66,9 +66,14 @@ pub fn power<'a>(base: impl Into<Operand<'a>>, exponent: impl Into<Operand<'a>>)
         dtype => dispatch_float!(dtype, T => match exponent {
             // A product is faster than powf, and exact.
             Operand::Scalar(Scalar::Int(2)) => kernel::map(op, &operands.a, |x: T| x * x),
-            // As in PyTorch the root of -infinity is NaN and that of -0 is -0, unlike the results of powf.
-            Operand::Scalar(Scalar::Float(0.5)) => kernel::map(op, &operands.a, |x: T| x.sqrt()),
-            Operand::Scalar(Scalar::Float(-0.5)) => kernel::map(op, &operands.a, |x: T| x.sqrt().recip()),
+            // As in PyTorch the root of -infinity is NaN and that of -0 is -0, unlike the results of powf, which
+            // float16 has.
+            Operand::Scalar(Scalar::Float(0.5)) if dtype != DType::Float16 => {
+                kernel::map(op, &operands.a, |x: T| x.sqrt())
+            }
+            Operand::Scalar(Scalar::Float(-0.5)) if dtype != DType::Float16 => {
+                kernel::map(op, &operands.a, |x: T| x.sqrt().recip())
+            }
             _ => operands.zip(op, T::powf),
         })?,
     };

@@ -53,14 +53,7 @@ pub fn clamp(input: &Tensor, min: Option<Operand<'_>>, max: Option<Operand<'_>>)
     if dtype == DType::Bool && !matches!(operands.as_slice(), [_, Operand::Tensor(_)]) {
         return Err(Error::not_numeric(op, "the promoted dtype", "; long() converts it"));
     }
-    let limit = |argument: &'static str, given: Option<Operand<'_>>| match given {
-        Some(Operand::Scalar(value)) => value.check_fits(dtype, op, argument).map(|_| ()),
-        _ => Ok(()),
-    };
-    limit("min", min)?;
-    limit("max", max)?;
-    let limit = |given: Option<Operand<'_>>| given.map(|given| given.tensor(dtype)).transpose();
-    let (min, max) = (limit(min)?, limit(max)?);
+    let (min, max) = (limit_of("min", min, dtype, true)?, limit_of("max", max, dtype, false)?);
     let mut out = kernel::cast(&input.detach(), dtype)?;
     if let Some(min) = &min {
         out = limited(op, &out, min, true)?;
@@ -85,6 +78,29 @@ pub fn clamp(input: &Tensor, min: Option<Operand<'_>>, max: Option<Operand<'_>>)
         })?;
     }
     Ok(out)
+}
+
+/// Returns a limit as a tensor of the result's type, or `None` if it limits nothing: a lower limit may be below the range
+/// of integers, and an upper limit above it.
+fn limit_of(
+    argument: &'static str,
+    given: Option<Operand<'_>>,
+    dtype: DType,
+    is_lower: bool,
+) -> Result<Option<Tensor>> {
+    let Some(given) = given else { return Ok(None) };
+    if let Operand::Scalar(number) = given {
+        let is_negative = number.cast::<i64>() < 0;
+        let wraps = dtype == DType::UInt8 && is_negative;
+        if dtype.is_integer() && (wraps || !number.fits(dtype)) && is_negative == is_lower {
+            return Ok(None);
+        }
+        if wraps {
+            return Err(Error::OutOfBounds { op: "clamp", argument, value: number, dtype });
+        }
+        number.check_fits(dtype, "clamp", argument)?;
+    }
+    given.tensor(dtype).map(Some)
 }
 
 /// Returns the larger (for a lower limit) or the smaller of each element and the limit. Nothing is recorded.
@@ -201,6 +217,19 @@ mod tests {
         assert!(matches!(clamp(&x, None, None), Err(Error::Value { op: "clamp", .. })));
         let ints = Tensor::from_slice(&[5i64], &[1]).unwrap();
         assert_eq!(clamp(&ints, Some(0.5.into()), None).unwrap().dtype(), DType::Float32);
+    }
+
+    #[test]
+    fn clamp_ignores_a_limit_beyond_the_range_of_integers() {
+        let x = Tensor::from_slice(&[0u8, 250], &[2]).unwrap();
+        let limited = |min: Option<i64>, max: Option<i64>| {
+            let limit = |number: Option<i64>| number.map(|number| Operand::Scalar(number.into()));
+            clamp(&x, limit(min), limit(max)).map(|out| out.to_vec::<u8>().unwrap())
+        };
+        assert_eq!(limited(Some(-1), Some(300)).unwrap(), [0, 250]);
+        assert_eq!(limited(Some(3), Some(1 << 40)).unwrap(), [3, 250]);
+        assert!(matches!(limited(Some(256), None), Err(Error::OutOfBounds { argument: "min", .. })));
+        assert!(matches!(limited(None, Some(-1)), Err(Error::OutOfBounds { argument: "max", .. })));
     }
 
     /// Returns the gradients of `clamp` for one element and limits that are tensors.

@@ -59,8 +59,8 @@ impl Tensor {
             }
             _ => to_placement("to", kernel::cast(&self.detach(), dtype)?, placement, non_blocking)?,
         };
-        if let Some(builder) = NodeBuilder::new("ToCopyBackward0", &[self])?
-            && dtype.is_floating_point()
+        if dtype.is_floating_point()
+            && let Some(builder) = NodeBuilder::new("ToCopyBackward0", &[self])?
         {
             // The engine moves the gradient to the device and type of the input.
             builder.set_history(&out, |_, gradient| Ok(vec![Some(gradient.clone())]))?;

@@ -122,7 +122,8 @@ macro_rules! clamps {
         $(/// Limit each element to the range from `min` to `max`. NaN is preserved, and a limit of NaN makes elements NaN.
         ///
         /// An element that equals a limit has gradient 0 if the limits are numbers. If one is a tensor, the element and
-        /// the limit have half of the gradient each.
+        /// the limit have half of the gradient each. A lower limit below the range of an integer dtype limits nothing, nor
+        /// does an upper limit above it.
         ///
         /// Args:
         ///     input: The tensor.
@@ -131,7 +132,7 @@ macro_rules! clamps {
         ///     out: The tensor that receives the result, and is returned; None for a new one.
         ///
         /// Raises:
-        ///     ArgumentError: Both limits are None, or the promoted dtype cannot hold a number.
+        ///     ArgumentError: Both limits are None, or the promoted dtype cannot hold a number that limits elements.
         ///     ShapeError: The shapes cannot be broadcast.
         ///     RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
         ///
@@ -161,7 +162,7 @@ macro_rules! clamps {
         ///     `input` itself.
         ///
         /// Raises:
-        ///     ArgumentError: Both limits are None, or the promoted dtype cannot hold a number.
+        ///     ArgumentError: Both limits are None, or the promoted dtype cannot hold a number that limits elements.
         ///     DTypeError: The tensor cannot hold the result.
         ///     ShapeError: A limit cannot be broadcast to the shape of `input`.
         ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
@@ -209,7 +210,7 @@ macro_rules! clamps {
             ///     The tensor itself.
             ///
             /// Raises:
-            ///     ArgumentError: Both limits are None, or the promoted dtype cannot hold a number.
+            ///     ArgumentError: Both limits are None, or the promoted dtype cannot hold a number that limits elements.
             ///     DTypeError: The tensor cannot hold the result.
             ///     ShapeError: A limit cannot be broadcast to the shape of this tensor.
             ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
@@ -233,6 +234,7 @@ clamps! {
 /// Return each element, or `min` if it is smaller.
 ///
 /// An element that equals a number has gradient 0. If `min` is a tensor, both have half of the gradient each.
+/// A number below the range of an integer dtype limits nothing.
 ///
 /// Args:
 ///     input: The tensor.
@@ -240,6 +242,7 @@ clamps! {
 ///     out: The tensor that receives the result, and is returned; None for a new one.
 ///
 /// Raises:
+///     ArgumentError: The promoted dtype cannot hold a number that limits elements.
 ///     ShapeError: The shapes cannot be broadcast.
 ///     RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 ///
@@ -260,6 +263,7 @@ fn clamp_min<'py>(
 /// Return each element, or `max` if it is larger.
 ///
 /// An element that equals a number has gradient 0. If `max` is a tensor, both have half of the gradient each.
+/// A number above the range of an integer dtype limits nothing.
 ///
 /// Args:
 ///     input: The tensor.
@@ -267,6 +271,7 @@ fn clamp_min<'py>(
 ///     out: The tensor that receives the result, and is returned; None for a new one.
 ///
 /// Raises:
+///     ArgumentError: The promoted dtype cannot hold a number that limits elements.
 ///     ShapeError: The shapes cannot be broadcast.
 ///     RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 ///
@@ -294,6 +299,7 @@ fn clamp_max<'py>(
 ///     `input` itself.
 ///
 /// Raises:
+///     ArgumentError: The dtype cannot hold a number that limits elements.
 ///     DTypeError: The tensor cannot hold the result.
 ///     ShapeError: The limit cannot be broadcast to the shape of `input`.
 ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
@@ -317,6 +323,7 @@ fn clamp_min_<'py>(input: &Bound<'py, PyAny>, min: &Bound<'py, PyAny>) -> NewTen
 ///     `input` itself.
 ///
 /// Raises:
+///     ArgumentError: The dtype cannot hold a number that limits elements.
 ///     DTypeError: The tensor cannot hold the result.
 ///     ShapeError: The limit cannot be broadcast to the shape of `input`.
 ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
