@@ -18,8 +18,15 @@ from interlock.threads._budget import budget
 from interlock.threads._pools import Kind, kinds
 
 if TYPE_CHECKING:
-    from typing import TypeAlias
+    from collections.abc import Iterator
+    from typing import Protocol, TypeAlias
 
+    # Any iterable of str but a single str.
+    class _Container(Protocol):
+        def __iter__(self) -> Iterator[str]: ...
+        def __contains__(self, item: object, /) -> bool: ...
+
+    _Names: TypeAlias = _Container | Iterator[str]
     _Size: TypeAlias = int | Literal["budget"]
     _OnConflict: TypeAlias = Literal["raise", "wait", "warn"]
     _OnRefusal: TypeAlias = Literal["raise", "warn", "ignore"]
@@ -187,7 +194,7 @@ class limits(override):
         self,
         size: _Size = "budget",
         *,
-        pools: Iterable[str] | None = None,
+        pools: _Names | None = None,
         workers: int | None = None,
         on_conflict: _OnConflict = "raise",
         timeout: float | None = None,
@@ -267,7 +274,7 @@ def _cause(error: BaseException) -> str:
 def set_limits(
     size: _Size = "budget",
     *,
-    pools: Iterable[str] | None = None,
+    pools: _Names | None = None,
     workers: int | None = None,
     on_refusal: _OnRefusal = "warn",
 ) -> tuple[Refusal, ...]:

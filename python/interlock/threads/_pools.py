@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from interlock.integrations import _interlock, _numexpr, _thread_pools
 from interlock.settings import _registry
@@ -14,7 +14,7 @@ from interlock.settings._environ import ONNXRUNTIME, POOLS, RAYON, environment_s
 from interlock.settings._setting import LOCK, Extent, Setting, Unreadable, read
 from interlock.settings._writes import LOG
 
-START = "start"
+START: Final = "start"
 """The extent of a pool whose size is fixed once it has started."""
 # The first release that reads ORT_INTRA_OP_NUM_THREADS.
 _ONNXRUNTIME_WITH_VARIABLE = (1, 28)
@@ -31,7 +31,7 @@ class Pool(NamedTuple):
     """The library, its version and its build."""
     size: int | None
     """The number of threads that this thread reads; None if it is not known."""
-    extent: str
+    extent: Literal["process", "thread", "context", "start"]
     """What a write changes: `process` for all threads, `thread` for the thread that writes, or `start`."""
     set_by: str
     """The line that wrote the size, the environment variable that determined it, or `default`."""
@@ -203,7 +203,7 @@ def _pool(kind: Kind) -> Pool:
         kind.name,
         kind.library,
         _size(found),
-        START if is_fixed else str(Extent(setting.extent)),
+        START if is_fixed else Extent(setting.extent).value,
         _set_by(setting, found, kind.variables),
         setting.name,
         kind.file,
