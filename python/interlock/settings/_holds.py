@@ -290,13 +290,21 @@ def _leave(scope: Scope, names: Iterator[str], *, is_inside: bool = True) -> lis
     """Put back settings; those of a context only if this context is inside of the scope."""
     writes: list[Write] = []
     errors: list[Exception] = []
+    left: list[tuple[Setting, Any]] = []
     for name in names:
         setting = _registry.known(name)
         try:
             if setting is None or setting.extent == Extent.PROCESS:
-                writes += _release(scope, name, setting)
+                writes += _release(scope, name, setting, left)
             else:
                 writes += _restore(scope, setting, is_inside=is_inside)
+        except Exception as error:
+            errors.append(error)
+    for setting, value in left:
+        # Putting back others of the family has changed it: OpenMP's number of this thread is PyTorch's, too.
+        try:
+            if setting.set is not None and not same(read(setting), value):
+                writes += apply(setting, value, scope.origin)
         except Exception as error:
             errors.append(error)
     RELEASED.notify_all()
@@ -309,7 +317,9 @@ def _leave(scope: Scope, names: Iterator[str], *, is_inside: bool = True) -> lis
     return writes
 
 
-def _release(scope: Scope, name: str, setting: Setting | None) -> list[Write]:
+def _release(
+    scope: Scope, name: str, setting: Setting | None, left: list[tuple[Setting, Any]]
+) -> list[Write]:
     hold = _holds.get(name)
     index = (
         -1
@@ -335,6 +345,7 @@ def _release(scope: Scope, name: str, setting: Setting | None) -> list[Write]:
             return []
         if not same(current, level.value):
             _warn_of_third_value(scope, name, current)
+            left.append((setting, current))
             return []
     untouched = {
         other: old

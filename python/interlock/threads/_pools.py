@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any, Final, Literal, NamedTuple
 
@@ -56,6 +56,8 @@ class Kind(NamedTuple):
     """Whether its library is imported."""
     is_late: bool = False
     """Whether a write of the environment variable comes too late."""
+    write_once: Callable[[int], object] | None = None
+    """What writes a size that nothing can put back, and raises if the library does not accept it any more."""
 
     @property
     def is_present(self) -> bool:
@@ -69,8 +71,13 @@ class Kind(NamedTuple):
 
     @property
     def is_read_only(self) -> bool:
-        """Whether nothing can change the size."""
+        """Whether nothing can change the size and put it back."""
         return self.setting.set is None
+
+    @property
+    def size(self) -> int | None:
+        """The size that this thread reads; None if it is not known."""
+        return _size(read(_registry.known(self.setting.name) or self.setting))
 
 
 def pools() -> tuple[Pool, ...]:
@@ -141,7 +148,8 @@ def _of_torch() -> Iterator[Kind]:
     setting = _registry.known("torch.num_threads") or _setting_of_torch()
     yield Kind("torch", _named("torch"), setting, POOLS["torch"], None, setting.note)
     interop = _registry.known("torch.num_interop_threads") or _interop_of_torch()
-    yield Kind("torch.interop", _named("torch"), interop, (), None, interop.note)
+    write = getattr(sys.modules["torch"], "set_num_interop_threads", None)
+    yield Kind("torch.interop", _named("torch"), interop, (), None, interop.note, write_once=write)
 
 
 @cache
