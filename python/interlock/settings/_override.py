@@ -16,7 +16,7 @@ from interlock._scope_decorator import wrap_resumable
 from interlock.errors import SettingConflictError, SettingValueError, SettingWarning
 from interlock.settings import _holds, _import_hook, _registry
 from interlock.settings._holds import Scope
-from interlock.settings._origin import caller
+from interlock.settings._origin import Origin, caller, of_function
 from interlock.settings._setting import LOCK, RELEASED, converted
 from interlock.settings._writes import Write, report, shown
 
@@ -94,9 +94,14 @@ class override:
         self._on_conflict = on_conflict
         self._timeout = timeout
         self._open: list[Scope] = []
+        self._decorated: Callable[..., Any] | None = None
 
     def _scope(self) -> Scope:
-        return Scope("override", _checked("override", self._values), caller())
+        return Scope("override", _checked("override", self._values), self._caller())
+
+    def _caller(self) -> Origin:
+        """Return the line of the scope; of a decorator that of its function, which a loop may call."""
+        return caller() if self._decorated is None else of_function(self._decorated)
 
     def __enter__(self) -> Self:
         scope = self._scope()
@@ -210,19 +215,25 @@ class override:
                 f"{self._kind}: {function.__qualname__} is an async generator, which a decorator cannot hold "
                 f"a setting for: use `async with {self._kind}(...)` in it"
             )
+
+        def scope() -> override:
+            copy = self._copy()
+            copy._decorated = function
+            return copy
+
         wrapper: Callable[..., Any]
         if inspect.iscoroutinefunction(function):
 
             async def wrapper(*arguments: Any, **named: Any) -> Any:
-                async with self._copy():
+                async with scope():
                     return await function(*arguments, **named)
 
         elif inspect.isgeneratorfunction(function):
-            wrapper = wrap_resumable(self._copy, function)
+            wrapper = wrap_resumable(scope, function)
         else:
 
             def wrapper(*arguments: Any, **named: Any) -> Any:
-                with self._copy():
+                with scope():
                     return function(*arguments, **named)
 
         return functools.wraps(function)(wrapper)  # type: ignore[return-value]

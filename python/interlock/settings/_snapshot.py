@@ -12,8 +12,6 @@ from interlock.settings._origin import caller
 from interlock.settings._setting import LOCK, Extent, Unreadable, converted, read
 from interlock.settings._writes import Write, report, same
 
-_FLAGS = "interlock.backends"
-
 
 class Snapshot(dict[str, Any]):
     """The values of settings by name. It can be pickled and dumped as JSON.
@@ -53,7 +51,7 @@ def snapshot() -> Snapshot:
     with LOCK:
         values = {setting.name: _holds.look(setting) for setting in _registry.each()}
     found = Snapshot((name, value) for name, value in values.items() if not isinstance(value, Unreadable))
-    found[_FLAGS] = list(backends.snapshot())
+    found[_registry.FLAGS] = list(backends.snapshot())
     return found
 
 
@@ -81,8 +79,8 @@ def diff(before: Mapping[str, Any], after: Mapping[str, Any] | None = None) -> l
 
 
 def _flat(values: Mapping[str, Any]) -> dict[str, Any]:
-    flags = {f"{_FLAGS}.{name}": value for name, value, _ in values.get(_FLAGS, ())}
-    return {name: value for name, value in values.items() if name != _FLAGS} | flags
+    flags = {f"{_registry.FLAGS}.{name}": value for name, value, _ in values.get(_registry.FLAGS, ())}
+    return {name: value for name, value in values.items() if name != _registry.FLAGS} | flags
 
 
 def restore(snapshot: Mapping[str, Any]) -> None:
@@ -108,7 +106,7 @@ def restore(snapshot: Mapping[str, Any]) -> None:
         own = _holds.chain()
         wanted = {}
         for name, value in snapshot.items():
-            if name == _FLAGS:
+            if name == _registry.FLAGS:
                 continue
             setting = _registry.get("restore", name)
             if setting.set is None or same(read(setting), value):
@@ -123,8 +121,8 @@ def restore(snapshot: Mapping[str, Any]) -> None:
             if blocking and setting.extent == Extent.PROCESS:
                 raise SettingConflictError(f"restore: {name} is {blocking[0].describe(name)}")
         flags = backends.snapshot()
-        if _FLAGS in snapshot:
-            backends.restore(snapshot[_FLAGS])
+        if _registry.FLAGS in snapshot:
+            backends.restore(snapshot[_registry.FLAGS])
         done = []
         try:
             for setting, value in wanted.values():

@@ -125,7 +125,7 @@ def _wanted(function: str, size: int, names: tuple[str, ...] | None, *, starting
 
 
 def _is_chosen(kind: Kind, names: tuple[str, ...] | None, *, starting: bool) -> bool:
-    """Return whether a limit applies to a pool: a scope leaves one of a fixed size that is not named itself."""
+    """Return whether a limit applies to a pool. A scope leaves one of a fixed size that is not named."""
     if not starting and (kind.is_fixed or kind.is_read_only):
         return names is not None and kind.name in names
     return names is None or any(_is_named(kind, name) for name in names)
@@ -220,7 +220,7 @@ class limits(override):
         self._wanted = _wanted("limits", self._size, self._pools, starting=False)
         _refuse_fixed("limits", self._on_refusal, self._wanted)
         self.refused = self._wanted.refused
-        self._origin = caller()
+        self._origin = self._caller()
         return Scope("limits", self._wanted.values(), self._origin)
 
     def _try(self, scope: Scope) -> tuple[dict[str, list[Scope]], list[Write]]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from interlock import settings
+from interlock import backends, settings
 from interlock.errors import SettingValueError, SettingWarning, UnknownSettingError
 from interlock.settings import Setting, _import_hook, _libraries
 
@@ -72,7 +74,7 @@ def test_unknown_names_are_refused_with_a_suggestion(library: Library) -> None:
     with pytest.raises(UnknownSettingError, match=r'did you mean "mylib.context"'):
         settings.explain("else.where.context")
     with pytest.raises(
-        UnknownSettingError, match=r'no setting of "nolib" is known: call settings.enable\("nolib"\)'
+        UnknownSettingError, match=r'no setting of "nolib" is known: settings.register declares settings$'
     ):
         settings.explain("nolib.x")
     with pytest.raises(TypeError, match="explain: name must be a str, got int"):
@@ -198,3 +200,21 @@ def test_enabling_on_many_threads_enables_once() -> None:
         assert "environ.OMP_NUM_THREADS" in settings.names()
         settings.disable("environ")
     assert "environ.OMP_NUM_THREADS" not in settings.names()
+
+
+@pytest.mark.parametrize("use", [settings.explain, lambda name: settings.restore({name: 1})])
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("interlock.backends.cudnn.benchmark", '"cudnn.benchmark" is a flag: use backends.explain,'),
+        ("cudnn.benchmark", '"cudnn.benchmark" is a flag: use backends.explain,'),
+        ("declaration.flag", '"declaration.flag" is a flag: use backends.explain,'),
+        ("interlock.backends.cudnn.benchmrak", "did you mean backends.cudnn.benchmark?"),
+        ("numexrp.threads", 'call settings.enable("numexpr"), and import it'),
+    ],
+)
+def test_unknown_setting_says_what_knows_the_name(use: Callable[[str], object], name: str, hint: str) -> None:
+    flag = backends.register("declaration.flag", 1, doc="x")
+    with pytest.raises(UnknownSettingError, match=re.escape(hint)):
+        use(name)
+    backends.unregister(flag)

@@ -469,6 +469,36 @@ def test_decorated_coroutine_function_holds_from_its_first_step_to_its_end(libra
     assert library.values["level"] == 1
 
 
+def test_scope_of_a_decorator_has_the_line_of_its_function(library: Library) -> None:
+    @levels(2)
+    async def coroutine() -> None:
+        with pytest.raises(SettingConflictError) as caught:
+            await asyncio.to_thread(contextvars.Context().run, levels(3).__enter__)
+        errors.append(str(caught.value))
+
+    @levels(2)
+    def function() -> None:
+        pass
+
+    async def main() -> None:
+        await asyncio.create_task(coroutine())
+
+    errors: list[str] = []
+    lines = [each.__wrapped__.__code__.co_firstlineno for each in (coroutine, function)]  # type: ignore[attr-defined]
+    asyncio.run(main())
+    assert f"by the override at {__file__}:{lines[0]} (thread MainThread)" in errors[0]
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(function).result()
+    writes = settings.explain(LEVEL).writes[-4:]
+    assert [(write.file, write.line) for write in writes] == [
+        (__file__, line) for line in lines for _ in "12"
+    ]
+    assert [write.function.rpartition(".")[2] for write in writes if write.function] == [
+        *["coroutine"] * 2,
+        *["function"] * 2,
+    ]
+
+
 def test_decorated_generator_holds_while_it_runs(library: Library) -> None:
     @levels(2)
     def decorated() -> Iterator[object]:

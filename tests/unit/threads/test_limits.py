@@ -109,6 +109,17 @@ def test_limits_decorates_functions(two: None) -> None:
     assert size() == 2
 
 
+def test_limits_of_a_decorator_have_the_line_of_their_function(two: None) -> None:
+    @threads.limits(1, pools=["openblas"])
+    async def work() -> str | None:
+        return settings.writes(["openblas.numpy.num_threads"])[-1].function
+
+    async def main() -> str | None:
+        return await asyncio.create_task(work())
+
+    assert str(asyncio.run(main())).endswith("work")
+
+
 def test_limits_decorates_generators_and_coroutine_functions(two: None) -> None:
     @threads.limits(1)
     def generate() -> Iterator[int | None]:
