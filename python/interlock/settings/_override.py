@@ -56,7 +56,8 @@ class override:
 
     Raises:
         UnknownSettingError: A setting is not known.
-        SettingValueError: A setting does not accept its value, or is read-only.
+        SettingValueError: A setting does not accept its value, or is read-only. At the end, a library refused
+            a value of before; all other settings are put back.
         SettingConflictError: Another scope holds a setting with another value. With `"wait"`, it did not end
             in time, or it runs on this thread, which waiting would block; `async with` waits for it.
 
@@ -90,6 +91,7 @@ class override:
             )
         if timeout is not None and on_conflict != "wait":
             raise ValueError(f'{self._kind}: timeout must be None unless on_conflict is "wait"')
+        _check_timeout(self._kind, timeout)
         self._values = dict(values)
         self._on_conflict = on_conflict
         self._timeout = timeout
@@ -242,6 +244,15 @@ class override:
         return type(self)(self._values, on_conflict=self._on_conflict, timeout=self._timeout)
 
 
+def _check_timeout(function: str, timeout: object) -> None:
+    allowed = f"{function}: timeout must be None or a number of seconds from 0 on, got {quoted(timeout)}"
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float | None):
+        raise TypeError(allowed)
+    # `threading` waits no longer.
+    if timeout is not None and not 0 <= timeout <= threading.TIMEOUT_MAX:
+        raise ValueError(allowed)
+
+
 def _wake(loop: asyncio.AbstractEventLoop, future: asyncio.Future[None]) -> None:
     def wake() -> None:
         if not future.done():
@@ -318,7 +329,14 @@ class pin:
         report(writes)
 
     def release(self) -> None:
-        """Stop keeping the settings and put back the values of before. A second call does nothing."""
+        """Stop keeping the settings and put back the values of before.
+
+        A second call does nothing, or tries again what failed.
+
+        Raises:
+            SettingValueError: A library refused its value of before. All other settings are put back.
+
+        """
         report(_holds.leave(self._scope))
 
     def __enter__(self) -> Self:

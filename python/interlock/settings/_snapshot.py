@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from interlock import backends
-from interlock.errors import SettingConflictError
+from interlock.errors import SettingConflictError, SettingValueError
 from interlock.settings import _explain, _holds, _import_hook, _registry
-from interlock.settings._origin import caller
-from interlock.settings._setting import LOCK, Extent, Unreadable, converted, read
-from interlock.settings._writes import Write, report, same
+from interlock.settings._origin import Origin, caller
+from interlock.settings._setting import LOCK, Extent, Setting, Unreadable, converted, read, reason_of
+from interlock.settings._writes import Write, report, same, shown
 
 
 class Snapshot(dict[str, Any]):
@@ -130,13 +130,27 @@ def restore(snapshot: Mapping[str, Any]) -> None:
                 # A setting that inherits its value has it once the settings before it are restored.
                 if not same(before, value):
                     done.append((setting, before))
-                    writes += _holds.apply(setting, value, origin, back=True)
-        except BaseException:
-            for setting, before in reversed(done):
-                _holds.apply(setting, before, origin, back=True)
+                    writes += _written(setting, value, origin)
+        except BaseException as error:
             backends.restore(flags)
+            for setting, before in reversed(done):
+                try:
+                    _written(setting, before, origin)
+                except SettingValueError as other:
+                    error.add_note(f"and {other}")
             raise
     report(writes)
+
+
+def _written(setting: Setting, value: Any, origin: Origin) -> list[Write]:
+    try:
+        return _holds.apply(setting, value, origin, back=True)
+    except Exception as error:
+        # The text of a library rarely names the setting.
+        raise SettingValueError(
+            f"restore: {setting.name} could not be set to {shown(value)}: {reason_of(error)}",
+            setting=setting.name,
+        ) from error
 
 
 def changes_since(first: Mapping[str, Any]) -> list[Difference]:

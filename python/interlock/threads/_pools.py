@@ -91,7 +91,7 @@ def pools() -> tuple[Pool, ...]:
     loaded without an import, by ctypes or another library, are found, too.
 
     Raises:
-        UnsupportedError: threadpoolctl 3.8 or newer is missing: `pip install 'interlock[threads]'`.
+        UnsupportedError: threadpoolctl 3.8 or newer is missing: `pip install 'threadpoolctl>=3.8'`.
 
     Example:
         >>> from interlock import threads
@@ -99,8 +99,13 @@ def pools() -> tuple[Pool, ...]:
         ['process']
 
     """
+    return listed("pools")
+
+
+def listed(function: str) -> tuple[Pool, ...]:
+    """Return the pools for a function, which the messages name."""
     _thread_pools.search_again()
-    return tuple(_pool(kind) for kind in kinds("pools") if kind.is_present)
+    return tuple(_pool(kind) for kind in kinds(function) if kind.is_present)
 
 
 def kinds(function: str, *, needs_native: bool = True) -> Iterator[Kind]:

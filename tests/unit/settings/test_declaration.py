@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from interlock import backends, settings
@@ -200,6 +201,40 @@ def test_enabling_on_many_threads_enables_once() -> None:
         assert "environ.OMP_NUM_THREADS" in settings.names()
         settings.disable("environ")
     assert "environ.OMP_NUM_THREADS" not in settings.names()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"get": 3}, "get must be callable, got 3"),
+        ({"get": None}, "get must be callable, got None"),
+        ({"set": 3}, "set must be callable or None, got 3"),
+        ({"convert": "int"}, "convert must be callable or None, got 'int'"),
+        ({"restore": 1}, "restore must be callable or None, got 1"),
+        ({"too_late": "late"}, "too_late must be callable or None, got 'late'"),
+        ({"writers": "mylib.set"}, "writers must be a tuple of str, got 'mylib.set'"),
+        ({"guards": (1,)}, "guards must be a tuple of str, got (1,)"),
+    ],
+)
+def test_declaration_refuses_wrong_types(arguments: Any, message: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        Setting("mylib.level", **({"get": int} | arguments))
+    assert str(caught.value) == f"Setting: {message}"
+
+
+def test_register_refuses_a_library_that_is_no_name() -> None:
+    before = settings.names()
+    with pytest.raises(TypeError, match="register: library must be a str or None, got 3"):
+        settings.register(Setting("mylib.level", get=int), library=3)  # type: ignore[arg-type]
+    assert settings.names() == before
+
+
+def test_register_warns_of_a_writer_that_does_not_exist() -> None:
+    row = Setting("mylib.level", get=int, writers=("os.nope", "os.getcwd"))
+    message = r'register: the writer "os\.nope" does not exist: what it writes is not recorded'
+    with pytest.warns(SettingWarning, match=message) as caught, settings.register(row):
+        pass
+    assert [each.filename for each in caught] == [__file__]
 
 
 @pytest.mark.parametrize("use", [settings.explain, lambda name: settings.restore({name: 1})])
