@@ -31,6 +31,16 @@ def set_and_set_again():
     return {"first": first, "environment": environment, "second": sizes(*names), "refused": refused}
 
 
+def run_recipe_of_xdist(page):
+    """Run the recipe of the page, and return the size of NumPy's pool and the budget."""
+    text = Path(page).read_text()
+    recipe = text.partition("# conftest.py\n")[2].partition("```")[0]
+    exec(recipe, {})
+    import numpy
+
+    return [*sizes("openblas.numpy"), int(threads.budget())]
+
+
 def limit_without_enabling():
     import numpy
 

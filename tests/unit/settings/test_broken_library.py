@@ -53,7 +53,7 @@ def test_end_of_a_scope_names_each_setting_that_is_not_put_back(library: Broken)
     assert library.values == {"a": 1, "b": 1}
 
 
-def test_end_of_a_scope_puts_the_others_back_and_keeps_the_error_of_the_body(library: Broken) -> None:
+def test_end_of_a_scope_puts_the_others_back_after_an_error(library: Broken) -> None:
     @settings.override({"broken.a": 1, "broken.b": 1})
     def body() -> None:
         library.broken = "a"
