@@ -130,6 +130,7 @@ class Guard:
         self._baseline = Baseline(self._read(), [{} for _ in self._sources])
 
     def _end_setup_of_fixture(self, before: list[object], changes: FixtureChanges) -> None:
+        self._libraries.search()
         after = self._read()
         nested = self._nested.pop()
         for index, source in enumerate(self._sources):
@@ -177,6 +178,7 @@ class Guard:
             return
         found = self._scopes.end()
         self._own.unregister()
+        self._libraries.search()
         for index, source in enumerate(self._sources):
             before, after = baseline.readings[index], source.read()
             if before == after:
