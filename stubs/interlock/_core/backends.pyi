@@ -166,7 +166,7 @@ def reset() -> None:
 @final
 class FlagChange(Generic[Value_co]):
     """A change of flags, as `backends.on_change` reports it."""
-    def __class_getitem__(cls, value: object, /) -> GenericAlias:
+    def __class_getitem__(cls, value: object) -> GenericAlias:
         """`FlagChange[int]`, the change of an int flag, for annotations that are evaluated."""
     @property
     def kind(self) -> Literal["write", "enter", "exit"]:
