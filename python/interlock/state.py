@@ -257,7 +257,7 @@ def set_process_defaults(
     _native.set_process_defaults(changed)
 
 
-def process_defaults() -> dict[str, Any]:
+def process_defaults() -> dict[str, bool | int | str | None]:
     """Return the values that `set_process_defaults` has set; None where the built-in default applies."""
     return _native.process_defaults()
 

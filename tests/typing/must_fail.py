@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Literal
 
 import interlock
@@ -14,6 +15,7 @@ from interlock import (
     no_grad,
     set_grad_enabled,
     settings,
+    threads,
 )
 from interlock.autograd import graph
 from interlock.backends import cudnn, mkldnn
@@ -148,3 +150,16 @@ settings.pin({"torch.num_threads": 1}, on_write="log")  # error: arg-type
 settings.Setting("mylib.level", get=lambda: 1, extent="task")  # error: arg-type
 settings.Setting("mylib.level", get=lambda: 1, too_late="started")  # error: arg-type
 settings.enable(settings)  # error: arg-type
+threads.limits(1, pools="openblas")  # error: arg-type
+threads.set_limits(1, pools="openblas")  # error: arg-type
+sizes.value = {1}  # error: assignment
+sizes.value = [1.5]  # error: list-item
+paths = backends.register("must_fail.paths", [], type=list[Path], doc="x")
+paths.value = "a"  # error: assignment
+paths.value = [3]  # error: list-item
+folder = backends.register("must_fail.folder", Path("a"), doc="x")
+folder.value = b"a"  # error: assignment
+size: int = backends.explain(verbose).value
+text = backends.explain(verbose).value  # error: assignment
+text = backends.describe(verbose).default  # error: assignment
+backends.register("must_fail.change", 1, doc="x", on_change=lambda c: c.new.upper())  # error: union-attr

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Coroutine, Generator
+from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, assert_type
 
@@ -194,28 +195,28 @@ maybe_literal = register("reveal.maybe_literal", None, type=Literal["a", "b"], d
 assert_type(maybe_literal, Flag[Literal["a", "b"] | None])
 declared: Flag[Literal["a", "b"]] = register("reveal.declared", "a", choices=["a", "b"], doc="x")
 assert_type(backends.override({literal: "a", declared: "b"})(function)(1), float)
-assert_type(register("reveal.member", Fruit.APPLE, doc="x"), Flag[Fruit])
-assert_type(register("reveal.int_member", Size.SMALL, doc="x", type=Size), Flag[Size])
-assert_type(register("reveal.maybe_member", None, type=Fruit, doc="x"), Flag[Fruit | None])
-assert_type(register("reveal.path", Path("a"), doc="x"), Flag[Path])
-assert_type(register("reveal.path_of_text", "a", type=Path, doc="x"), Flag[Path])
-assert_type(register("reveal.maybe_path", None, type=Path, doc="x"), Flag[Path | None])
-assert_type(register("reveal.list", [1, 2], doc="x", minimum=0), Flag[tuple[int, ...]])
-assert_type(register("reveal.texts", ("a",), doc="x"), Flag[tuple[str, ...]])
-assert_type(register("reveal.empty", [], type=list[int], doc="x"), Flag[tuple[int, ...]])
-assert_type(register("reveal.empty_tuple", (), type=tuple[Path, ...], doc="x"), Flag[tuple[Path, ...]])
+assert_type(register("reveal.member", Fruit.APPLE, doc="x"), Flag[Fruit, str])
+assert_type(register("reveal.int_member", Size.SMALL, doc="x", type=Size), Flag[Size, str])
+assert_type(register("reveal.maybe_member", None, type=Fruit, doc="x"), Flag[Fruit | None, str])
+assert_type(register("reveal.path", Path("a"), doc="x"), Flag[Path, str | PathLike[str]])
+assert_type(register("reveal.path_of_text", "a", type=Path, doc="x"), Flag[Path, str | PathLike[str]])
+assert_type(register("reveal.maybe_path", None, type=Path, doc="x"), Flag[Path | None, str | PathLike[str]])
+assert_type(register("reveal.list", [1, 2], doc="x", minimum=0), Flag[tuple[int, ...], list[int]])
+assert_type(register("reveal.texts", ("a",), doc="x"), Flag[tuple[str, ...], list[str]])
+assert_type(register("reveal.empty", [], type=list[int], doc="x"), Flag[tuple[int, ...], list[int]])
+assert_type(register("reveal.empty_tuple", (), type=tuple[Path, ...], doc="x").value, tuple[Path, ...])
 assert_type(
     register("reveal.names", ["a"], type=list[Literal["a", "b"]], doc="x"),
-    Flag[tuple[Literal["a", "b"], ...]],
+    Flag[tuple[Literal["a", "b"], ...], list[Literal["a", "b"]]],
 )
-assert_type(register("reveal.maybe_list", None, type=list[Fruit], doc="x"), Flag[tuple[Fruit, ...] | None])
+assert_type(register("reveal.maybe_list", None, type=list[Fruit], doc="x").value, tuple[Fruit, ...] | None)
 assert_type(
     register("reveal.checked", 1, doc="x", validator=lambda value: value.bit_length() > 0, on_change=print),
     Flag[int],
 )
 assert_type(
     register("reveal.checked_list", ["a"], doc="x", validator=lambda values: len(values) > 0),
-    Flag[tuple[str, ...]],
+    Flag[tuple[str, ...], list[str]],
 )
 assert_type(backends.describe(), list[backends.Description])
 assert_type(backends.describe("cudnn.enabled").variables, tuple[str, ...])

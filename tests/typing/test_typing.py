@@ -37,12 +37,12 @@ def basedpyright(files: Sequence[str], folder: Path) -> Result:
 
 
 def test_realistic_program_and_revealed_types_satisfy_mypy(tmp_path: Path) -> None:
-    done = mypy(copies(["must_pass.py", "reveal.py"], tmp_path), tmp_path)
+    done = mypy(copies(["must_pass.py", "own_flags.py", "reveal.py"], tmp_path), tmp_path)
     assert done.code == 0, done.stdout + done.stderr
 
 
 def test_realistic_program_and_revealed_types_satisfy_basedpyright(tmp_path: Path) -> None:
-    done = basedpyright(copies(["must_pass.py", "reveal.py"], tmp_path), tmp_path)
+    done = basedpyright(copies(["must_pass.py", "own_flags.py", "reveal.py"], tmp_path), tmp_path)
     assert done.code == 0, done.stdout + done.stderr
     assert "0 errors" in done.stdout
 
@@ -60,7 +60,7 @@ def test_mypy_finds_every_mistake_and_nothing_else(tmp_path: Path) -> None:
     assert {int(number): code for number, code in found.items()} == marked
 
 
-@pytest.mark.parametrize("name", ["must_pass.py", "reveal.py"])
+@pytest.mark.parametrize("name", ["must_pass.py", "own_flags.py", "reveal.py"])
 def test_checked_programs_also_run(name: str) -> None:
     done = run_python((HERE / name).read_text(), options=["-W", "error"])
     assert done.code == 0, done.stderr

@@ -261,15 +261,17 @@ def flags(names: Iterable[str] = ()) -> tuple[ExplainedFlag, ...]:
     for name in wanted:
         if not any(_matches(flag, name) for flag in declared):
             suggestion = closest_match(name, detail_commands())
-            raise _unknown(f'unknown flag or module "{name}"', name, suggestion)
+            raise _unknown(f'unknown flag or module "{name}"', name, suggestion, may_be_library=True)
     selected = (flag for flag in declared if not wanted or any(_matches(flag, name) for name in wanted))
     return tuple(_explained(declared[flag]) for flag in selected)
 
 
-def _unknown(message: str, name: str, suggestion: str | None) -> UnknownNameError:
-    """Return the error for an unknown name, which may name a flag of a library that is not imported."""
+def _unknown(
+    message: str, name: str, suggestion: str | None, *, may_be_library: bool = False
+) -> UnknownNameError:
+    """Return the error for an unknown name, which may be a library that is not imported, or a flag of one."""
     library, dot, _ = name.partition(".")
-    is_importable = bool(dot) and library.isidentifier() and library not in sys.modules
+    is_importable = bool(dot or may_be_library) and library.isidentifier() and library not in sys.modules
     # Imported here, because the commands that find their name do not need it.
     from interlock.settings._libraries import KNOWN
 
@@ -279,7 +281,7 @@ def _unknown(message: str, name: str, suggestion: str | None) -> UnknownNameErro
             "python -m interlock watch"
         )
     elif suggestion is None and is_importable and not hasattr(backends, library):
-        message += f"; if {library} registers it, add --import {library}"
+        message += f"; if {library} registers {'it' if dot else 'flags'}, add --import {library}"
     return UnknownNameError(message, suggestion)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from interlock._cli.collect import ExplainedFlag
@@ -25,6 +26,8 @@ def markdown(flags: Iterable[ExplainedFlag]) -> str:
 def _row(flag: ExplainedFlag) -> tuple[str, ...]:
     meaning = flag.documentation
     if flag.accepts is not None:
+        if not meaning.endswith((".", "!", "?", ":")):
+            meaning += "."
         meaning += f" It accepts {flag.accepts}" + (
             f", checked by `{flag.validator}`." if flag.validator else "."
         )
@@ -39,7 +42,12 @@ def _row(flag: ExplainedFlag) -> tuple[str, ...]:
 
 
 def _code(text: str) -> str:
-    return f"`{text}`"
+    # A longer delimiter than each row of backticks in the text.
+    rows = re.findall("`+", text)
+    if not rows:
+        return f"`{text}`"
+    delimiter = "`" * (max(map(len, rows)) + 1)
+    return f"{delimiter} {text} {delimiter}"
 
 
 def _sentence(time: str, flags: Iterable[ExplainedFlag]) -> str:

@@ -195,9 +195,9 @@ def override(
     if flags is not None and not isinstance(flags, dict):
         raise FlagTypeError(f"override: flags must be a dict, got {type(flags).__name__}")
     by_name = {key.name if isinstance(key, Flag) else key: value for key, value in (flags or {}).items()}
-    wrong = next((name for name in by_name if not isinstance(name, str)), None)
-    if wrong is not None:
-        raise FlagTypeError(f"override: the name of a flag must be a str, got {shown(wrong)}")
+    wrong = [name for name in by_name if not isinstance(name, str)]
+    if wrong:
+        raise FlagTypeError(f"override: the name of a flag must be a str, got {shown(wrong[0])}")
     return _native.FlagScope(by_name | named)
 
 

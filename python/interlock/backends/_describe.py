@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, overload
+from typing import Any, Generic, NamedTuple, overload
 
 from interlock._core import backends as _native
 from interlock.backends._introspection import Level
 from interlock.backends._register import Flag
+from interlock.backends._type_variables import Value_co
 from interlock.errors import FlagTypeError, UnknownFlagError
 
 _READ_ON_IMPORT = "when interlock.backends is imported"
 _READ_ON_REGISTRATION = "when the flag is registered"
 
 
-class Description(NamedTuple):
+class Description(NamedTuple, Generic[Value_co]):
     """What `describe` returns: the declaration of a flag, and its value in the current context."""
 
     name: str
@@ -24,15 +25,15 @@ class Description(NamedTuple):
     """The accepted values in words; None if the flag is read-only."""
     validator: str | None
     """The name of the function that checks the values of a registered flag; None if there is none."""
-    default: Any
+    default: Value_co
     """The value if nothing sets the flag."""
-    value: Any
+    value: Value_co
     """The value that reading the flag returns in the current context."""
     level: Level
     """The level that determines the value."""
     set_by: str | None
     """The environment variable that set the flag, or with `INTERLOCK_DEBUG=1` the `file:line` that did."""
-    effective: Any
+    effective: Value_co
     """The value that operations use: `value`, unless another flag or a variable overrides it."""
     overridden_by: str | None
     """The flag or environment variable that overrides `value`; None if nothing does."""
@@ -53,7 +54,9 @@ class Description(NamedTuple):
 @overload
 def describe(name: None = None) -> list[Description]: ...
 @overload
-def describe(name: str | Flag[Any]) -> Description: ...
+def describe(name: Flag[Value_co, Any]) -> Description[Value_co]: ...
+@overload
+def describe(name: str) -> Description: ...
 def describe(name: str | Flag[Any] | None = None) -> Description | list[Description]:
     """Describe a flag, or all flags: type, accepted values, default, value, variables and documentation.
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, overload
 
 from interlock._core import backends as _native
 from interlock._quote import QuotingEnum, shown
 from interlock.backends._register import Flag, warn_of_variables
+from interlock.backends._type_variables import Value_co
 from interlock.errors import FlagTypeError, FlagValueError
 
 
@@ -21,18 +22,18 @@ class Level(QuotingEnum, enum.StrEnum):
     DEFAULT = "default"
 
 
-class Explanation(NamedTuple):
+class Explanation(NamedTuple, Generic[Value_co]):
     """The value of a flag in the current context, the level that determines it, and its effective value."""
 
     name: str
     """The dotted name below `backends`."""
-    value: Any
+    value: Value_co
     """The value that reading the flag returns in the current context."""
     level: Level
     """The level that determines the value."""
     set_by: str | None
     """The environment variable that set the flag, or with `INTERLOCK_DEBUG=1` the `file:line` that did."""
-    effective: Any
+    effective: Value_co
     """The value that operations use: `value`, unless another flag or a variable overrides it."""
     overridden_by: str | None
     """The flag or environment variable that overrides `value`; None if nothing does."""
@@ -42,6 +43,10 @@ class Explanation(NamedTuple):
     """The precision node from which an empty node inherits `value`; None if the value is its own."""
 
 
+@overload
+def explain(name: Flag[Value_co, Any]) -> Explanation[Value_co]: ...
+@overload
+def explain(name: str) -> Explanation: ...
 def explain(name: str | Flag[Any]) -> Explanation:
     """Explain the value of a flag: which level determines it, and what overrides it.
 

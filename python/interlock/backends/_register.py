@@ -4,27 +4,38 @@ from __future__ import annotations
 
 import enum
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
+from types import GenericAlias
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
 from interlock._core import backends as _native
+from interlock._core.backends import FlagChange
 from interlock._quote import quoted
+from interlock.backends._type_variables import Also_contra, Value, Value_co
 from interlock.errors import FlagEnvironmentWarning, FlagTypeError
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from pathlib import Path, PurePath
+    from typing import Protocol, SupportsIndex
 
     from typing_extensions import TypeForm
 
-_T = TypeVar("_T")
-_Text = TypeVar("_Text", bound=str)
-_Member = TypeVar("_Member", bound=enum.Enum)
-_Item = TypeVar("_Item", bound=float | str | PathLike[str] | enum.Enum)
-_Plain = TypeVar("_Plain", bool, int, float, str)
+    _Number = TypeVar("_Number", bound=float)
+    _Value = TypeVar("_Value", bound=float | str)
+    _Text = TypeVar("_Text", bound=str)
+    _Member = TypeVar("_Member", bound=enum.Enum)
+    _Item = TypeVar("_Item", bound=float | str)
+    _Named = TypeVar("_Named", bound=enum.Enum | PurePath)
+
+    # A list or a tuple, which a list of only some of the types is, too; but not a str.
+    class _ListOf(Protocol[Value_co]):
+        def __iter__(self) -> Iterator[Value_co]: ...
+        def __contains__(self, item: object, /) -> bool: ...
+        def __mul__(self, times: SupportsIndex, /) -> object: ...
 
 
-class Flag(_native.FlagHandle, Generic[_T]):
+class Flag(_native.FlagHandle, Generic[Value, Also_contra]):
     """A flag of another library, which `register` returns.
 
     Args:
@@ -41,15 +52,20 @@ class Flag(_native.FlagHandle, Generic[_T]):
     if TYPE_CHECKING:
 
         @property
-        def value(self) -> _T:
+        def value(self) -> Value:
             """The value in the current context. Assigning sets it for the process; deleting unsets it."""
 
         @value.setter
-        def value(self, value: _T) -> None: ...
+        def value(self, value: Value | Also_contra) -> None: ...
         @value.deleter
         def value(self) -> None: ...
-        def override(self, value: _T) -> _native.FlagScope:
+        def override(self, value: Value | Also_contra) -> _native.FlagScope:
             """Context manager and decorator that sets the flag in the current context."""
+
+    @classmethod
+    def __class_getitem__(cls, arguments: Any, /) -> GenericAlias:
+        # The second argument is optional, which `Generic` knows since Python 3.13.
+        return GenericAlias(cls, arguments)
 
     def __repr__(self) -> str:
         return f"Flag({self.name!r})"
@@ -74,15 +90,12 @@ def register(
     *,
     doc: str,
     type: type[_Member] | None = None,
-    choices: None = None,
-    minimum: None = None,
-    maximum: None = None,
     optional: Literal[False] = False,
     variable: str | None = None,
     affects: str | None = None,
     validator: Callable[[_Member], object] | None = None,
-    on_change: Callable[[_native.FlagChange], object] | None = None,
-) -> Flag[_Member]: ...
+    on_change: Callable[[FlagChange[_Member]], object] | None = None,
+) -> Flag[_Member, str]: ...
 @overload
 def register(
     name: str,
@@ -90,143 +103,12 @@ def register(
     *,
     doc: str,
     type: type[_Member] | None = None,
-    choices: None = None,
-    minimum: None = None,
-    maximum: None = None,
-    optional: Literal[True],
+    optional: bool,
     variable: str | None = None,
     affects: str | None = None,
     validator: Callable[[_Member], object] | None = None,
-    on_change: Callable[[_native.FlagChange], object] | None = None,
-) -> Flag[_Member | None]: ...
-@overload
-def register(
-    name: str,
-    default: bool,
-    *,
-    doc: str,
-    type: type[bool] | None = None,
-    choices: None = None,
-    minimum: None = None,
-    maximum: None = None,
-    optional: Literal[False] = False,
-    variable: str | None = None,
-    affects: str | None = None,
-    validator: Callable[[bool], object] | None = None,
-    on_change: Callable[[_native.FlagChange], object] | None = None,
-) -> Flag[bool]: ...
-@overload
-def register(
-    name: str,
-    default: int,
-    *,
-    doc: str,
-    type: type[int] | None = None,
-    choices: None = None,
-    minimum: int | None = None,
-    maximum: int | None = None,
-    optional: Literal[False] = False,
-    variable: str | None = None,
-    affects: str | None = None,
-    validator: Callable[[int], object] | None = None,
-    on_change: Callable[[_native.FlagChange], object] | None = None,
-) -> Flag[int]: ...
-@overload
-def register(
-    name: str,
-    default: float,
-    *,
-    doc: str,
-    type: type[float] | None = None,
-    choices: None = None,
-    minimum: float | None = None,
-    maximum: float | None = None,
-    optional: Literal[False] = False,
-    variable: str | None = None,
-    affects: str | None = None,
-    validator: Callable[[float], object] | None = None,
-    on_change: Callable[[_native.FlagChange], object] | None = None,
-) -> Flag[float]: ...
-@overload
-def register(
-    name: str,
-    default: str,
-    *,
-    doc: str,
-    type: type[str] | None = None,
-    choices: None = None,
-    minimum: None = None,
-    maximum: None = None,
-    optional: Literal[False] = False,
-    variable: str | None = None,
-    affects: str | None = None,
-    validator: Callable[[str], object] | None = None,
-    on_change: Callable[[_native.FlagChange], object] | None = None,
-) -> Flag[str]: ...
-@overload
-def register(
-    name: str,
-    default: bool,
-    *,
-    doc: str,
-    type: type[bool] | None = None,
-    choices: None = None,
-    minimum: None = None,
-    maximum: None = None,
-    optional: Literal[True],
-    variable: str | None = None,
-    affects: str | None = None,
-    validator: Callable[[bool], object] | None = None,
-    on_change: Callable[[_native.FlagChange], object] | None = None,
-) -> Flag[bool | None]: ...
-@overload
-def register(
-    name: str,
-    default: int,
-    *,
-    doc: str,
-    type: type[int] | None = None,
-    choices: None = None,
-    minimum: int | None = None,
-    maximum: int | None = None,
-    optional: Literal[True],
-    variable: str | None = None,
-    affects: str | None = None,
-    validator: Callable[[int], object] | None = None,
-    on_change: Callable[[_native.FlagChange], object] | None = None,
-) -> Flag[int | None]: ...
-@overload
-def register(
-    name: str,
-    default: float,
-    *,
-    doc: str,
-    type: type[float] | None = None,
-    choices: None = None,
-    minimum: float | None = None,
-    maximum: float | None = None,
-    optional: Literal[True],
-    variable: str | None = None,
-    affects: str | None = None,
-    validator: Callable[[float], object] | None = None,
-    on_change: Callable[[_native.FlagChange], object] | None = None,
-) -> Flag[float | None]: ...
-@overload
-def register(
-    name: str,
-    default: str,
-    *,
-    doc: str,
-    type: type[str] | None = None,
-    choices: None = None,
-    minimum: None = None,
-    maximum: None = None,
-    optional: Literal[True],
-    variable: str | None = None,
-    affects: str | None = None,
-    validator: Callable[[str], object] | None = None,
-    on_change: Callable[[_native.FlagChange], object] | None = None,
-) -> Flag[str | None]: ...
+    on_change: Callable[[FlagChange[_Member]], object] | None = None,
+) -> Flag[_Member | None, str]: ...
 @overload
 def register(
     name: str,
@@ -234,111 +116,70 @@ def register(
     *,
     doc: str,
     type: type[_Member],
-    choices: None = None,
-    minimum: None = None,
-    maximum: None = None,
     optional: bool = True,
     variable: str | None = None,
     affects: str | None = None,
     validator: Callable[[_Member], object] | None = None,
-    on_change: Callable[[_native.FlagChange], object] | None = None,
-) -> Flag[_Member | None]: ...
+    on_change: Callable[[FlagChange[_Member]], object] | None = None,
+) -> Flag[_Member | None, str]: ...
 @overload
 def register(
     name: str,
-    default: None,
+    default: _Number,
     *,
     doc: str,
-    type: type[Path],
-    choices: None = None,
-    minimum: None = None,
-    maximum: None = None,
-    optional: bool = True,
-    variable: str | None = None,
-    affects: str | None = None,
-    validator: Callable[[Path], object] | None = None,
-    on_change: Callable[[_native.FlagChange], object] | None = None,
-) -> Flag[Path | None]: ...
-@overload
-def register(
-    name: str,
-    default: None,
-    *,
-    doc: str,
-    type: type[_Plain],
-    choices: None = None,
-    minimum: float | None = None,
-    maximum: float | None = None,
-    optional: bool = True,
-    variable: str | None = None,
-    affects: str | None = None,
-    validator: Callable[[_Plain], object] | None = None,
-    on_change: Callable[[_native.FlagChange], object] | None = None,
-) -> Flag[_Plain | None]: ...
-@overload
-def register(
-    name: str,
-    default: None,
-    *,
-    doc: str,
-    type: type[list[_Item]] | type[tuple[_Item, ...]],
-    choices: None = None,
-    minimum: float | None = None,
-    maximum: float | None = None,
-    optional: bool = True,
-    variable: str | None = None,
-    affects: str | None = None,
-    validator: Callable[[tuple[_Item, ...]], object] | None = None,
-    on_change: Callable[[_native.FlagChange], object] | None = None,
-) -> Flag[tuple[_Item, ...] | None]: ...
-@overload
-def register(
-    name: str,
-    default: _Text,
-    *,
-    doc: str,
-    type: None = None,
-    choices: Sequence[_Text],
-    minimum: None = None,
-    maximum: None = None,
+    type: type[_Number] | None = None,
+    minimum: _Number | None = None,
+    maximum: _Number | None = None,
     optional: Literal[False] = False,
     variable: str | None = None,
     affects: str | None = None,
-    validator: Callable[[_Text], object] | None = None,
-    on_change: Callable[[_native.FlagChange], object] | None = None,
-) -> Flag[_Text]: ...
+    validator: Callable[[_Number], object] | None = None,
+    on_change: Callable[[FlagChange[_Number]], object] | None = None,
+) -> Flag[_Number]: ...
+@overload
+def register(  # type: ignore[overload-overlap]
+    name: str,
+    default: _Number,
+    *,
+    doc: str,
+    type: type[_Number] | None = None,
+    minimum: _Number | None = None,
+    maximum: _Number | None = None,
+    optional: bool,
+    variable: str | None = None,
+    affects: str | None = None,
+    validator: Callable[[_Number], object] | None = None,
+    on_change: Callable[[FlagChange[_Number]], object] | None = None,
+) -> Flag[_Number | None]: ...
 @overload
 def register(
     name: str,
-    default: _Text,
+    default: str,
     *,
     doc: str,
-    type: None = None,
-    choices: Sequence[_Text],
-    minimum: None = None,
-    maximum: None = None,
-    optional: Literal[True],
+    type: type[str] | None = None,
+    choices: None = None,
+    optional: Literal[False] = False,
     variable: str | None = None,
     affects: str | None = None,
-    validator: Callable[[_Text], object] | None = None,
-    on_change: Callable[[_native.FlagChange], object] | None = None,
-) -> Flag[_Text | None]: ...
+    validator: Callable[[str], object] | None = None,
+    on_change: Callable[[FlagChange[str]], object] | None = None,
+) -> Flag[str]: ...
 @overload
-def register(
+def register(  # type: ignore[overload-overlap]
     name: str,
-    default: None,
+    default: str,
     *,
     doc: str,
-    type: None = None,
-    choices: Sequence[_Text],
-    minimum: None = None,
-    maximum: None = None,
-    optional: bool = True,
+    type: type[str] | None = None,
+    choices: None = None,
+    optional: bool,
     variable: str | None = None,
     affects: str | None = None,
-    validator: Callable[[_Text], object] | None = None,
-    on_change: Callable[[_native.FlagChange], object] | None = None,
-) -> Flag[_Text | None]: ...
+    validator: Callable[[str], object] | None = None,
+    on_change: Callable[[FlagChange[str]], object] | None = None,
+) -> Flag[str | None]: ...
 @overload
 def register(
     name: str,
@@ -346,63 +187,12 @@ def register(
     *,
     doc: str,
     type: type[Path] | None = None,
-    choices: None = None,
-    minimum: None = None,
-    maximum: None = None,
     optional: Literal[False] = False,
     variable: str | None = None,
     affects: str | None = None,
     validator: Callable[[Path], object] | None = None,
-    on_change: Callable[[_native.FlagChange], object] | None = None,
-) -> Flag[Path]: ...
-@overload
-def register(
-    name: str,
-    default: str,
-    *,
-    doc: str,
-    type: type[Path],
-    choices: None = None,
-    minimum: None = None,
-    maximum: None = None,
-    optional: Literal[False] = False,
-    variable: str | None = None,
-    affects: str | None = None,
-    validator: Callable[[Path], object] | None = None,
-    on_change: Callable[[_native.FlagChange], object] | None = None,
-) -> Flag[Path]: ...
-@overload
-def register(
-    name: str,
-    default: list[_Item] | tuple[_Item, ...],
-    *,
-    doc: str,
-    type: None = None,
-    choices: None = None,
-    minimum: float | None = None,
-    maximum: float | None = None,
-    optional: Literal[False] = False,
-    variable: str | None = None,
-    affects: str | None = None,
-    validator: Callable[[tuple[_Item, ...]], object] | None = None,
-    on_change: Callable[[_native.FlagChange], object] | None = None,
-) -> Flag[tuple[_Item, ...]]: ...
-@overload
-def register(
-    name: str,
-    default: list[Any] | tuple[Any, ...],
-    *,
-    doc: str,
-    type: type[list[_Item]] | type[tuple[_Item, ...]],
-    choices: None = None,
-    minimum: float | None = None,
-    maximum: float | None = None,
-    optional: Literal[False] = False,
-    variable: str | None = None,
-    affects: str | None = None,
-    validator: Callable[[tuple[_Item, ...]], object] | None = None,
-    on_change: Callable[[_native.FlagChange], object] | None = None,
-) -> Flag[tuple[_Item, ...]]: ...
+    on_change: Callable[[FlagChange[Path]], object] | None = None,
+) -> Flag[Path, str | PathLike[str]]: ...
 @overload
 def register(
     name: str,
@@ -410,15 +200,12 @@ def register(
     *,
     doc: str,
     type: type[Path] | None = None,
-    choices: None = None,
-    minimum: None = None,
-    maximum: None = None,
-    optional: Literal[True],
+    optional: bool,
     variable: str | None = None,
     affects: str | None = None,
     validator: Callable[[Path], object] | None = None,
-    on_change: Callable[[_native.FlagChange], object] | None = None,
-) -> Flag[Path | None]: ...
+    on_change: Callable[[FlagChange[Path]], object] | None = None,
+) -> Flag[Path | None, str | PathLike[str]]: ...
 @overload
 def register(
     name: str,
@@ -426,31 +213,53 @@ def register(
     *,
     doc: str,
     type: type[Path],
-    choices: None = None,
-    minimum: None = None,
-    maximum: None = None,
-    optional: Literal[True],
+    optional: Literal[False] = False,
     variable: str | None = None,
     affects: str | None = None,
     validator: Callable[[Path], object] | None = None,
-    on_change: Callable[[_native.FlagChange], object] | None = None,
-) -> Flag[Path | None]: ...
+    on_change: Callable[[FlagChange[Path]], object] | None = None,
+) -> Flag[Path, str | PathLike[str]]: ...
+@overload
+def register(
+    name: str,
+    default: str | None,
+    *,
+    doc: str,
+    type: type[Path],
+    optional: bool = True,
+    variable: str | None = None,
+    affects: str | None = None,
+    validator: Callable[[Path], object] | None = None,
+    on_change: Callable[[FlagChange[Path]], object] | None = None,
+) -> Flag[Path | None, str | PathLike[str]]: ...
 @overload
 def register(
     name: str,
     default: list[_Item] | tuple[_Item, ...],
     *,
     doc: str,
-    type: None = None,
-    choices: None = None,
     minimum: float | None = None,
     maximum: float | None = None,
-    optional: Literal[True],
+    optional: Literal[False] = False,
     variable: str | None = None,
     affects: str | None = None,
     validator: Callable[[tuple[_Item, ...]], object] | None = None,
-    on_change: Callable[[_native.FlagChange], object] | None = None,
-) -> Flag[tuple[_Item, ...] | None]: ...
+    on_change: Callable[[FlagChange[tuple[_Item, ...]]], object] | None = None,
+) -> Flag[tuple[_Item, ...], list[_Item]]: ...
+@overload
+def register(
+    name: str,
+    default: list[_Item] | tuple[_Item, ...],
+    *,
+    doc: str,
+    minimum: float | None = None,
+    maximum: float | None = None,
+    optional: bool,
+    variable: str | None = None,
+    affects: str | None = None,
+    validator: Callable[[tuple[_Item, ...]], object] | None = None,
+    on_change: Callable[[FlagChange[tuple[_Item, ...]]], object] | None = None,
+) -> Flag[tuple[_Item, ...] | None, list[_Item]]: ...
 @overload
 def register(
     name: str,
@@ -458,63 +267,137 @@ def register(
     *,
     doc: str,
     type: type[list[_Item]] | type[tuple[_Item, ...]],
-    choices: None = None,
     minimum: float | None = None,
     maximum: float | None = None,
-    optional: Literal[True],
+    optional: Literal[False] = False,
     variable: str | None = None,
     affects: str | None = None,
     validator: Callable[[tuple[_Item, ...]], object] | None = None,
-    on_change: Callable[[_native.FlagChange], object] | None = None,
-) -> Flag[tuple[_Item, ...] | None]: ...
+    on_change: Callable[[FlagChange[tuple[_Item, ...]]], object] | None = None,
+) -> Flag[tuple[_Item, ...], list[_Item]]: ...
+@overload
+def register(
+    name: str,
+    default: list[Any] | tuple[Any, ...] | None,
+    *,
+    doc: str,
+    type: type[list[_Item]] | type[tuple[_Item, ...]],
+    minimum: float | None = None,
+    maximum: float | None = None,
+    optional: bool = True,
+    variable: str | None = None,
+    affects: str | None = None,
+    validator: Callable[[tuple[_Item, ...]], object] | None = None,
+    on_change: Callable[[FlagChange[tuple[_Item, ...]]], object] | None = None,
+) -> Flag[tuple[_Item, ...] | None, list[_Item]]: ...
+@overload
+def register(
+    name: str,
+    default: list[_Named] | tuple[_Named, ...],
+    *,
+    doc: str,
+    optional: Literal[False] = False,
+    variable: str | None = None,
+    affects: str | None = None,
+    validator: Callable[[tuple[_Named, ...]], object] | None = None,
+    on_change: Callable[[FlagChange[tuple[_Named, ...]]], object] | None = None,
+) -> Flag[tuple[_Named, ...], _ListOf[_Named | str]]: ...
+@overload
+def register(
+    name: str,
+    default: list[_Named] | tuple[_Named, ...],
+    *,
+    doc: str,
+    optional: bool,
+    variable: str | None = None,
+    affects: str | None = None,
+    validator: Callable[[tuple[_Named, ...]], object] | None = None,
+    on_change: Callable[[FlagChange[tuple[_Named, ...]]], object] | None = None,
+) -> Flag[tuple[_Named, ...] | None, _ListOf[_Named | str]]: ...
+@overload
+def register(
+    name: str,
+    default: list[Any] | tuple[Any, ...],
+    *,
+    doc: str,
+    type: type[list[_Named]] | type[tuple[_Named, ...]],
+    optional: Literal[False] = False,
+    variable: str | None = None,
+    affects: str | None = None,
+    validator: Callable[[tuple[_Named, ...]], object] | None = None,
+    on_change: Callable[[FlagChange[tuple[_Named, ...]]], object] | None = None,
+) -> Flag[tuple[_Named, ...], _ListOf[_Named | str]]: ...
+@overload
+def register(
+    name: str,
+    default: list[Any] | tuple[Any, ...] | None,
+    *,
+    doc: str,
+    type: type[list[_Named]] | type[tuple[_Named, ...]],
+    optional: bool = True,
+    variable: str | None = None,
+    affects: str | None = None,
+    validator: Callable[[tuple[_Named, ...]], object] | None = None,
+    on_change: Callable[[FlagChange[tuple[_Named, ...]]], object] | None = None,
+) -> Flag[tuple[_Named, ...] | None, _ListOf[_Named | str]]: ...
 @overload
 def register(
     name: str,
     default: _Text,
     *,
     doc: str,
-    type: TypeForm[_Text],
-    choices: None = None,
-    minimum: None = None,
-    maximum: None = None,
+    type: None = None,
+    choices: Sequence[_Text],
     optional: Literal[False] = False,
     variable: str | None = None,
     affects: str | None = None,
     validator: Callable[[_Text], object] | None = None,
-    on_change: Callable[[_native.FlagChange], object] | None = None,
+    on_change: Callable[[FlagChange[_Text]], object] | None = None,
 ) -> Flag[_Text]: ...
 @overload
 def register(
     name: str,
-    default: _Text,
+    default: _Text | None,
     *,
     doc: str,
-    type: TypeForm[_Text],
-    choices: None = None,
-    minimum: None = None,
-    maximum: None = None,
-    optional: Literal[True],
-    variable: str | None = None,
-    affects: str | None = None,
-    validator: Callable[[_Text], object] | None = None,
-    on_change: Callable[[_native.FlagChange], object] | None = None,
-) -> Flag[_Text | None]: ...
-@overload
-def register(
-    name: str,
-    default: None,
-    *,
-    doc: str,
-    type: TypeForm[_Text],
-    choices: None = None,
-    minimum: None = None,
-    maximum: None = None,
+    type: None = None,
+    choices: Sequence[_Text],
     optional: bool = True,
     variable: str | None = None,
     affects: str | None = None,
     validator: Callable[[_Text], object] | None = None,
-    on_change: Callable[[_native.FlagChange], object] | None = None,
+    on_change: Callable[[FlagChange[_Text]], object] | None = None,
 ) -> Flag[_Text | None]: ...
+@overload
+def register(
+    name: str,
+    default: _Value,
+    *,
+    doc: str,
+    type: TypeForm[_Value],
+    minimum: float | None = None,
+    maximum: float | None = None,
+    optional: Literal[False] = False,
+    variable: str | None = None,
+    affects: str | None = None,
+    validator: Callable[[_Value], object] | None = None,
+    on_change: Callable[[FlagChange[_Value]], object] | None = None,
+) -> Flag[_Value]: ...
+@overload
+def register(
+    name: str,
+    default: _Value | None,
+    *,
+    doc: str,
+    type: TypeForm[_Value],
+    minimum: float | None = None,
+    maximum: float | None = None,
+    optional: bool = True,
+    variable: str | None = None,
+    affects: str | None = None,
+    validator: Callable[[_Value], object] | None = None,
+    on_change: Callable[[FlagChange[_Value]], object] | None = None,
+) -> Flag[_Value | None]: ...
 def register(
     name: str,
     default: Any,
@@ -528,7 +411,7 @@ def register(
     variable: str | None = None,
     affects: str | None = None,
     validator: Callable[[Any], object] | None = None,
-    on_change: Callable[[_native.FlagChange], object] | None = None,
+    on_change: Callable[[FlagChange], object] | None = None,
 ) -> Flag[Any]:
     """Register a flag of another library, with the levels, scopes and freezing of interlock's flags.
 

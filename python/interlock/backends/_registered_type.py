@@ -105,7 +105,9 @@ def _of_default(call: str, default: Any) -> FlagType:
         return _scalar(call, "type", _class_of_default(call, default))
     if not default:
         raise FlagTypeError(f"{call}: type must be given if the default is empty, for example list[int]")
-    item = _scalar(call, "type", _class_of_default(call, default[0]))
+    # A list of floats accepts ints.
+    is_of_floats = any(isinstance(item, float) for item in default) and type(default[0]) is int
+    item = _scalar(call, "type", float if is_of_floats else _class_of_default(call, default[0]))
     return FlagType(f"list of {item.name}", item.choices, item.enumeration)
 
 

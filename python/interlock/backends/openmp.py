@@ -41,7 +41,7 @@ def runtimes() -> list[Runtime]:
     """Return the OpenMP runtimes that are loaded in this process, with their thread limits. Loads none.
 
     Several runtimes in one process are a common cause of slow parallel loops. If the package threadpoolctl is
-    installed (`interlock[openmp]` installs it), it is used, because it also finds runtimes that a package
+    installed (the extra `openmp` installs it), it is used, because it also finds runtimes that a package
     bundles under another name. It is not used while MKL is loaded, because it calls functions of MKL.
     """
     # The first call of an MKL function determines which OpenMP runtime MKL uses, and loads that runtime.

@@ -51,7 +51,7 @@ def controller(function: str) -> Any:
         version = getattr(threadpoolctl, "__version__", "an older one")
         raise UnsupportedError(
             f"{function}: threadpoolctl must have version {'.'.join(map(str, _OLDEST))} or newer, "
-            f"got {version}: pip install 'interlock[threads]'"
+            f"got {version}: pip install 'threadpoolctl>=3.8'"
         )
     return _controller.of(threadpoolctl)
 
@@ -62,7 +62,7 @@ def _import(function: str) -> Any:
     except ImportError:
         raise UnsupportedError(
             f"{function}: the package threadpoolctl, which finds BLAS libraries and OpenMP runtimes, is not "
-            "installed: pip install 'interlock[threads]'"
+            "installed: pip install 'threadpoolctl>=3.8'"
         ) from None
 
 

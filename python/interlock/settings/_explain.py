@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from interlock.settings import _holds, _import_hook, _registry
 from interlock.settings._setting import LOCK, Extent, late
@@ -24,7 +24,7 @@ class Explanation:
     """The value that this thread reads."""
     default: Any
     """The value without any write; None if it depends on the machine."""
-    extent: str
+    extent: Literal["process", "thread", "context"]
     """Where the library stores the setting: `process`, `thread` or `context`."""
     writes: tuple[Write, ...]
     """The writes since the library was enabled, the oldest first."""
@@ -93,7 +93,7 @@ def explain(name: str) -> Explanation:
             name,
             value,
             setting.default,
-            str(setting.extent),
+            Extent(setting.extent).value,
             LOG.of(name),
             held,
             setting.guards,

@@ -46,6 +46,8 @@ class Scope:
         self.is_open = False
         self.before: dict[str, Any] = {}
         """The values to put back, of settings of a thread or a context."""
+        self.failed: dict[str, tuple[Any, Any]] = {}
+        """The present and the earlier value of settings that a library did not put back."""
 
     def describe(self, name: str) -> str:
         """Return the value, line and thread of the scope for a message."""
@@ -270,12 +272,13 @@ def leave(scope: Scope) -> list[Write]:
         The writes.
 
     Raises:
-        Exception: The library refused a value. All other settings are put back.
+        SettingValueError: The library refused a value. All other settings are put back. The next call tries
+            it again.
 
     """
     with LOCK:
         if not scope.is_open:
-            return []
+            return _retry(scope)
         is_inside = scope in chain()
         scope.is_open = False
         for number in [number for number, each in _open.items() if each is scope]:
@@ -289,27 +292,78 @@ def leave(scope: Scope) -> list[Write]:
 def _leave(scope: Scope, names: Iterator[str], *, is_inside: bool = True) -> list[Write]:
     """Put back settings; those of a context only if this context is inside of the scope."""
     writes: list[Write] = []
-    errors: list[Exception] = []
+    errors: dict[str, Exception] = {}
+    left: list[tuple[Setting, Any]] = []
     for name in names:
         setting = _registry.known(name)
         try:
             if setting is None or setting.extent == Extent.PROCESS:
-                writes += _release(scope, name, setting)
+                writes += _release(scope, name, setting, left)
             else:
                 writes += _restore(scope, setting, is_inside=is_inside)
         except Exception as error:
-            errors.append(error)
+            errors[name] = error
+    for setting, value in left:
+        # Putting back others of the family has changed it: OpenMP's number of this thread is PyTorch's, too.
+        try:
+            if setting.set is not None and not same(read(setting), value):
+                writes += apply(setting, value, scope.origin)
+        except Exception as error:
+            errors[setting.name] = error
     RELEASED.notify_all()
     ready = wakers.copy()
     wakers.clear()
     for wake in ready:
         wake()
-    if errors:
-        raise errors[0]
+    _raise(scope, errors)
     return writes
 
 
-def _release(scope: Scope, name: str, setting: Setting | None) -> list[Write]:
+def _raise(scope: Scope, errors: dict[str, Exception]) -> None:
+    """Raise a warning that a filter makes an error of, or an error that names all settings."""
+    for error in errors.values():
+        if isinstance(error, Warning):
+            raise error
+    if errors:
+        # The text of a library rarely names the setting.
+        failures = [
+            f"{name} could not be put back to {shown(scope.failed[name][1])}: {reason_of(error)}"
+            if name in scope.failed
+            else f"{name} could not be put back: {reason_of(error)}"
+            for name, error in errors.items()
+        ]
+        first = next(iter(errors))
+        text = f"{scope.kind} at {scope.origin}: {'; '.join(failures)}"
+        raise SettingValueError(text, setting=first) from errors[first]
+
+
+def _retry(scope: Scope) -> list[Write]:
+    """Put back what a library did not, unless it has another value since or is held."""
+    writes: list[Write] = []
+    errors: dict[str, Exception] = {}
+    for name, (present, wanted) in list(scope.failed.items()):
+        setting = _registry.known(name)
+        if setting is None or name in _holds or not same(LOG.look(setting), present):
+            del scope.failed[name]
+            continue
+        try:
+            writes += _put_back(scope, setting, wanted)
+        except Exception as error:
+            errors[name] = error
+    _raise(scope, errors)
+    return writes
+
+
+def _put_back(scope: Scope, setting: Setting, wanted: Any) -> list[Write]:
+    scope.failed[setting.name] = (read(setting), wanted)
+    writes = apply(setting, wanted, scope.origin, back=True)
+    del scope.failed[setting.name]
+    return writes
+
+
+def _release(
+    scope: Scope, name: str, setting: Setting | None, left: list[tuple[Setting, Any]]
+) -> list[Write]:
     hold = _holds.get(name)
     index = (
         -1
@@ -335,6 +389,7 @@ def _release(scope: Scope, name: str, setting: Setting | None) -> list[Write]:
             return []
         if not same(current, level.value):
             _warn_of_third_value(scope, name, current)
+            left.append((setting, current))
             return []
     untouched = {
         other: old
@@ -346,12 +401,12 @@ def _release(scope: Scope, name: str, setting: Setting | None) -> list[Write]:
         wanted = _last_readable(name, wanted)
         untouched = {other.name: read(other) for other in _registry.relatives(setting)} | untouched
         del untouched[name]
-    writes = [] if isinstance(wanted, Unreadable) else apply(setting, wanted, scope.origin, back=True)
+    writes = [] if isinstance(wanted, Unreadable) else _put_back(scope, setting, wanted)
     for other, old in untouched.items():
         # PyTorch's precision "highest", for example, is not stored as the tree of precisions that reads so.
         relative = _registry.get("", other)
         if relative.set is not None and not isinstance(old, Unreadable) and not same(read(relative), old):
-            writes += apply(relative, old, scope.origin, back=True)
+            writes += _put_back(scope, relative, old)
     return writes
 
 
@@ -393,7 +448,7 @@ def _restore(scope: Scope, setting: Setting, *, is_inside: bool) -> list[Write]:
         if inner and same(read(setting), inner[-1].values[setting.name]):
             inner[0].before[setting.name] = before
             return []
-    return [] if same(read(setting), before) else apply(setting, before, scope.origin, back=True)
+    return [] if same(read(setting), before) else _put_back(scope, setting, before)
 
 
 def _warn_of_third_value(scope: Scope, name: str, current: Any) -> None:

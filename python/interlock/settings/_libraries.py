@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import importlib
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from interlock._quote import quoted
+from interlock._quote import quoted, shown
 from interlock._suggest import closest_match
-from interlock.errors import SettingValueError
+from interlock.errors import SettingValueError, SettingWarning
 from interlock.settings import _import_hook, _registry
 from interlock.settings._observer import Observer
+from interlock.settings._origin import caller
 from interlock.settings._setting import LOCK, Setting
 
 _POOLS = "interlock.integrations._thread_pools"
@@ -210,18 +212,26 @@ def register(*settings: Setting, library: str | None = None) -> Enabled:
 
     Raises:
         SettingValueError: The name of a setting is taken.
-        TypeError: An argument is not a `Setting`.
+        TypeError: An argument is not a `Setting`, or `library` is no str.
+
+    Warns:
+        SettingWarning: A function of `writers` does not exist.
 
     """
     for each in settings:
         if not isinstance(each, Setting):
             raise TypeError(f"register: settings must be Setting objects, got {type(each).__name__}")
+    if not isinstance(library, str | None):
+        raise TypeError(f"register: library must be a str or None, got {shown(library)}")
+    origin = caller()
     names = [each.name for each in settings]
     packages = [library] if library is not None else [name.partition(".")[0] for name in names]
     key = f"registered {id(settings)} {', '.join(names)}"
 
     def install(observer: Observer) -> Iterable[Setting]:
-        wrap_writers(observer, settings)
+        for missing in wrap_writers(observer, settings):
+            message = f"register: the writer {quoted(missing)} does not exist: what it writes is not recorded"
+            warnings.warn_explicit(message, SettingWarning, origin.file, origin.line)
         return settings
 
     with LOCK:
@@ -236,17 +246,21 @@ def register(*settings: Setting, library: str | None = None) -> Enabled:
     return Enabled(lambda: disable(key), names)
 
 
-def wrap_writers(observer: Observer, settings: Iterable[Setting]) -> None:
-    """Wrap the functions that settings name as their writers; one that does not exist is skipped."""
+def wrap_writers(observer: Observer, settings: Iterable[Setting]) -> list[str]:
+    """Wrap the functions that settings name as their writers, and return those that do not exist."""
     writers: dict[str, list[Setting]] = {}
+    missing: list[str] = []
     for each in settings:
         for path in each.writers:
             writers.setdefault(path, []).append(each)
     for path, written in writers.items():
         owner, _, attribute = path.rpartition(".")
         found = resolve(owner)
-        if found is not None:
+        if hasattr(found, attribute):
             observer.wrap(found, attribute, written)
+        else:
+            missing.append(path)
+    return missing
 
 
 def resolve(path: str) -> Any:

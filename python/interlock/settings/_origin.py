@@ -6,9 +6,9 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 if TYPE_CHECKING:
@@ -91,6 +91,20 @@ def caller(packages: tuple[str, ...] = (), groups: Sequence[tuple[str, str]] = (
         threading.current_thread().name,
         _is_importing(found),
         group,
+    )
+
+
+def of_function(function: Callable[..., object]) -> Origin:
+    """Return the line of a decorated function, which an event loop or a thread pool may call."""
+    plain: Any = function
+    while hasattr(plain, "__wrapped__"):
+        plain = plain.__wrapped__
+    code = getattr(plain, "__code__", None)
+    if code is None:
+        return caller()
+    thread = threading.current_thread().name
+    return Origin(
+        code.co_filename, code.co_firstlineno, code.co_qualname, plain.__module__, thread, False, None
     )
 
 

@@ -16,7 +16,7 @@ from interlock._scope_decorator import wrap_resumable
 from interlock.errors import SettingConflictError, SettingValueError, SettingWarning
 from interlock.settings import _holds, _import_hook, _registry
 from interlock.settings._holds import Scope
-from interlock.settings._origin import caller
+from interlock.settings._origin import Origin, caller, of_function
 from interlock.settings._setting import LOCK, RELEASED, converted
 from interlock.settings._writes import Write, report, shown
 
@@ -56,7 +56,8 @@ class override:
 
     Raises:
         UnknownSettingError: A setting is not known.
-        SettingValueError: A setting does not accept its value, or is read-only.
+        SettingValueError: A setting does not accept its value, or is read-only. At the end, a library refused
+            a value of before; all other settings are put back.
         SettingConflictError: Another scope holds a setting with another value. With `"wait"`, it did not end
             in time, or it runs on this thread, which waiting would block; `async with` waits for it.
 
@@ -90,13 +91,19 @@ class override:
             )
         if timeout is not None and on_conflict != "wait":
             raise ValueError(f'{self._kind}: timeout must be None unless on_conflict is "wait"')
+        _check_timeout(self._kind, timeout)
         self._values = dict(values)
         self._on_conflict = on_conflict
         self._timeout = timeout
         self._open: list[Scope] = []
+        self._decorated: Callable[..., Any] | None = None
 
     def _scope(self) -> Scope:
-        return Scope("override", _checked("override", self._values), caller())
+        return Scope("override", _checked("override", self._values), self._caller())
+
+    def _caller(self) -> Origin:
+        """Return the line of the scope; of a decorator that of its function, which a loop may call."""
+        return caller() if self._decorated is None else of_function(self._decorated)
 
     def __enter__(self) -> Self:
         scope = self._scope()
@@ -210,25 +217,40 @@ class override:
                 f"{self._kind}: {function.__qualname__} is an async generator, which a decorator cannot hold "
                 f"a setting for: use `async with {self._kind}(...)` in it"
             )
+
+        def scope() -> override:
+            copy = self._copy()
+            copy._decorated = function
+            return copy
+
         wrapper: Callable[..., Any]
         if inspect.iscoroutinefunction(function):
 
             async def wrapper(*arguments: Any, **named: Any) -> Any:
-                async with self._copy():
+                async with scope():
                     return await function(*arguments, **named)
 
         elif inspect.isgeneratorfunction(function):
-            wrapper = wrap_resumable(self._copy, function)
+            wrapper = wrap_resumable(scope, function)
         else:
 
             def wrapper(*arguments: Any, **named: Any) -> Any:
-                with self._copy():
+                with scope():
                     return function(*arguments, **named)
 
         return functools.wraps(function)(wrapper)  # type: ignore[return-value]
 
     def _copy(self) -> override:
         return type(self)(self._values, on_conflict=self._on_conflict, timeout=self._timeout)
+
+
+def _check_timeout(function: str, timeout: object) -> None:
+    allowed = f"{function}: timeout must be None or a number of seconds from 0 on, got {quoted(timeout)}"
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float | None):
+        raise TypeError(allowed)
+    # `threading` waits no longer.
+    if timeout is not None and not 0 <= timeout <= threading.TIMEOUT_MAX:
+        raise ValueError(allowed)
 
 
 def _wake(loop: asyncio.AbstractEventLoop, future: asyncio.Future[None]) -> None:
@@ -307,7 +329,14 @@ class pin:
         report(writes)
 
     def release(self) -> None:
-        """Stop keeping the settings and put back the values of before. A second call does nothing."""
+        """Stop keeping the settings and put back the values of before.
+
+        A second call does nothing, or tries again what failed.
+
+        Raises:
+            SettingValueError: A library refused its value of before. All other settings are put back.
+
+        """
         report(_holds.leave(self._scope))
 
     def __enter__(self) -> Self:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from interlock import backends
 from interlock._quote import quoted
 from interlock._suggest import closest_match
-from interlock.errors import SettingValueError, UnknownSettingError
+from interlock.errors import SettingValueError, UnknownFlagError, UnknownSettingError
 from interlock.settings._setting import LOCK, Setting, read
 from interlock.settings._writes import LOG
 
+FLAGS = "interlock.backends"
+"""The name of the flags of interlock in a snapshot."""
 _settings: dict[str, Setting] = {}
 # Those that a feature of interlock uses although their library is not enabled; they are not listed.
 _needed: dict[str, Setting] = {}
@@ -89,17 +92,37 @@ def get(function: str, name: str) -> Setting:
     found = known(name)
     if found is not None:
         return found
+    raise UnknownSettingError(f"{function}: unknown setting {quoted(name)}{_hint(name)}")
+
+
+def _hint(name: str) -> str:
+    """Return what helps if no setting has a name."""
+    flag = name.removeprefix(f"{FLAGS}.")
+    try:
+        backends.describe(flag)
+    except UnknownFlagError as error:
+        if flag != name:
+            return f"; {error}"
+    else:
+        return f"; {quoted(flag)} is a flag: use backends.explain, backends.override and backends.restore"
     similar = closest_match(name, _settings)
     if similar is None:
         # The last part is what users remember.
         ends = [known for known in _settings if known.rpartition(".")[2] == name.rpartition(".")[2]]
         similar = ends[0] if len(ends) == 1 else None
-    hint = f'; did you mean "{similar}"?' if similar else ""
+    if similar:
+        return f'; did you mean "{similar}"?'
     library = name.partition(".")[0]
-    if not hint and not any(known.startswith(f"{library}.") for known in _settings):
-        quotation = quoted(library)
-        hint = f"; no setting of {quotation} is known: call settings.enable({quotation}), and import it"
-    raise UnknownSettingError(f"{function}: unknown setting {quoted(name)}{hint}")
+    if any(known.startswith(f"{library}.") for known in _settings):
+        return ""
+    quotation = quoted(library)
+    # Imported here, because it imports this module.
+    from interlock.settings._libraries import KNOWN
+
+    module = library if library in KNOWN else closest_match(library, KNOWN)
+    if module is None:
+        return f"; no setting of {quotation} is known: settings.register declares settings"
+    return f"; no setting of {quotation} is known: call settings.enable({quoted(module)}), and import it"
 
 
 def known(name: str) -> Setting | None:

@@ -109,6 +109,15 @@ class Setting:
             raise SettingValueError(
                 f"Setting: extent must be process, thread or context, got {shown(self.extent)}"
             )
+        for argument in ("get", "set", "convert", "restore", "too_late"):
+            function = getattr(self, argument)
+            if not callable(function) and (function is not None or argument == "get"):
+                allowed = "callable" if argument == "get" else "callable or None"
+                raise TypeError(f"Setting: {argument} must be {allowed}, got {shown(function)}")
+        for argument in ("guards", "writers"):
+            texts = getattr(self, argument)
+            if not isinstance(texts, tuple | list) or not all(isinstance(text, str) for text in texts):
+                raise TypeError(f"Setting: {argument} must be a tuple of str, got {shown(texts)}")
 
 
 def read(setting: Setting) -> Any:

@@ -6,13 +6,11 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from interlock import backends
-from interlock.errors import SettingConflictError
+from interlock.errors import SettingConflictError, SettingValueError
 from interlock.settings import _explain, _holds, _import_hook, _registry
-from interlock.settings._origin import caller
-from interlock.settings._setting import LOCK, Extent, Unreadable, converted, read
-from interlock.settings._writes import Write, report, same
-
-_FLAGS = "interlock.backends"
+from interlock.settings._origin import Origin, caller
+from interlock.settings._setting import LOCK, Extent, Setting, Unreadable, converted, read, reason_of
+from interlock.settings._writes import Write, report, same, shown
 
 
 class Snapshot(dict[str, Any]):
@@ -53,7 +51,7 @@ def snapshot() -> Snapshot:
     with LOCK:
         values = {setting.name: _holds.look(setting) for setting in _registry.each()}
     found = Snapshot((name, value) for name, value in values.items() if not isinstance(value, Unreadable))
-    found[_FLAGS] = list(backends.snapshot())
+    found[_registry.FLAGS] = list(backends.snapshot())
     return found
 
 
@@ -81,8 +79,8 @@ def diff(before: Mapping[str, Any], after: Mapping[str, Any] | None = None) -> l
 
 
 def _flat(values: Mapping[str, Any]) -> dict[str, Any]:
-    flags = {f"{_FLAGS}.{name}": value for name, value, _ in values.get(_FLAGS, ())}
-    return {name: value for name, value in values.items() if name != _FLAGS} | flags
+    flags = {f"{_registry.FLAGS}.{name}": value for name, value, _ in values.get(_registry.FLAGS, ())}
+    return {name: value for name, value in values.items() if name != _registry.FLAGS} | flags
 
 
 def restore(snapshot: Mapping[str, Any]) -> None:
@@ -108,7 +106,7 @@ def restore(snapshot: Mapping[str, Any]) -> None:
         own = _holds.chain()
         wanted = {}
         for name, value in snapshot.items():
-            if name == _FLAGS:
+            if name == _registry.FLAGS:
                 continue
             setting = _registry.get("restore", name)
             if setting.set is None or same(read(setting), value):
@@ -123,8 +121,8 @@ def restore(snapshot: Mapping[str, Any]) -> None:
             if blocking and setting.extent == Extent.PROCESS:
                 raise SettingConflictError(f"restore: {name} is {blocking[0].describe(name)}")
         flags = backends.snapshot()
-        if _FLAGS in snapshot:
-            backends.restore(snapshot[_FLAGS])
+        if _registry.FLAGS in snapshot:
+            backends.restore(snapshot[_registry.FLAGS])
         done = []
         try:
             for setting, value in wanted.values():
@@ -132,13 +130,27 @@ def restore(snapshot: Mapping[str, Any]) -> None:
                 # A setting that inherits its value has it once the settings before it are restored.
                 if not same(before, value):
                     done.append((setting, before))
-                    writes += _holds.apply(setting, value, origin, back=True)
-        except BaseException:
-            for setting, before in reversed(done):
-                _holds.apply(setting, before, origin, back=True)
+                    writes += _written(setting, value, origin)
+        except BaseException as error:
             backends.restore(flags)
+            for setting, before in reversed(done):
+                try:
+                    _written(setting, before, origin)
+                except SettingValueError as other:
+                    error.add_note(f"and {other}")
             raise
     report(writes)
+
+
+def _written(setting: Setting, value: Any, origin: Origin) -> list[Write]:
+    try:
+        return _holds.apply(setting, value, origin, back=True)
+    except Exception as error:
+        # The text of a library rarely names the setting.
+        raise SettingValueError(
+            f"restore: {setting.name} could not be set to {shown(value)}: {reason_of(error)}",
+            setting=setting.name,
+        ) from error
 
 
 def changes_since(first: Mapping[str, Any]) -> list[Difference]:

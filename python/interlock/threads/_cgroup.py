@@ -16,6 +16,10 @@ _ESCAPE = re.compile(r"\\([0-7]{3})")
 _DEFAULT_MOUNTS = {2: "/sys/fs/cgroup", 1: "/sys/fs/cgroup/cpu"}
 
 
+# The kernel stores numbers of 64 bits.
+_LARGEST = 2**64 - 1
+
+
 class Quota(NamedTuple):
     """The CPU quota of one group, or the reason why its files are ignored."""
 
@@ -137,7 +141,7 @@ def _quota(file: str, quota: str, period: str, text: str) -> Quota:
         microseconds = int(quota), int(period)
     except ValueError:
         microseconds = (0, 0)
-    if min(microseconds) < 1:
+    if min(microseconds) < 1 or max(microseconds) > _LARGEST:
         problem = f"ignored: a quota and a period in microseconds are expected, got {quoted(text)}"
         return Quota(file, None, problem)
     return Quota(file, Fraction(*microseconds))

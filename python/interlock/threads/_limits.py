@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 from interlock._quote import shown
+from interlock._suggest import closest_match
 from interlock.errors import ArgumentError, SettingConflictError, SettingValueError, ThreadPoolWarning
 from interlock.settings import _holds, _registry, override
 from interlock.settings._environ import POOLS
@@ -18,8 +19,15 @@ from interlock.threads._budget import budget
 from interlock.threads._pools import Kind, kinds
 
 if TYPE_CHECKING:
-    from typing import TypeAlias
+    from collections.abc import Iterator
+    from typing import Protocol, TypeAlias
 
+    # Any iterable of str but a single str.
+    class _Container(Protocol):
+        def __iter__(self) -> Iterator[str]: ...
+        def __contains__(self, item: object, /) -> bool: ...
+
+    _Names: TypeAlias = _Container | Iterator[str]
     _Size: TypeAlias = int | Literal["budget"]
     _OnConflict: TypeAlias = Literal["raise", "wait", "warn"]
     _OnRefusal: TypeAlias = Literal["raise", "warn", "ignore"]
@@ -46,9 +54,9 @@ class _Wanted(NamedTuple):
     size: int
     kinds: tuple[Kind, ...]
     refused: tuple[Refusal, ...]
-    """Pools whose size is fixed."""
-    are_named: bool
-    """Whether the caller named the pools."""
+    """Pools whose size is fixed, and another one."""
+    written_once: tuple[Kind, ...]
+    """Pools that accept one write, which is to be tried."""
 
     def values(self) -> dict[str, int | str]:
         """Return the value of each setting."""
@@ -101,41 +109,49 @@ def _wanted(function: str, size: int, names: tuple[str, ...] | None, *, starting
     """
     needs_native = names is None or any(name.partition(".")[0] not in _OWN for name in names)
     found = tuple(kinds(function, needs_native=needs_native))
-    if names is not None:
-        for name in names:
-            # A library that is not loaded has no pool yet.
-            library = name.partition(".")[0]
-            if not any(_is_named(kind, name) for kind in found) and library not in (*POOLS, *_OWN):
-                known = ", ".join(kind.name for kind in found)
-                raise ArgumentError(f"{function}: pools must name thread pools ({known}), got {shown(name)}")
-        found = tuple(kind for kind in found if any(_is_named(kind, name) for name in names))
-    elif not starting:
-        found = tuple(kind for kind in found if not (kind.is_fixed or kind.is_read_only))
-    late = tuple(kind for kind in found if kind.is_late or kind.is_read_only)
-    chosen = tuple(kind for kind in found if kind not in late)
+    for name in names or ():
+        # A library that is not loaded has no pool yet.
+        if not any(_is_named(kind, name) for kind in found) and name not in (*POOLS, *_OWN):
+            raise ArgumentError(_unknown(function, name, found))
+    chosen = tuple(kind for kind in found if _is_chosen(kind, names, starting=starting))
+    fixed = tuple(kind for kind in chosen if (kind.is_late or kind.is_read_only))
+    settable = tuple(kind for kind in chosen if kind not in fixed)
     with LOCK:
-        _registry.need(kind.setting for kind in chosen)
-    refused = tuple(Refusal(kind.name, kind.note) for kind in late)
-    return _Wanted(size, chosen, refused, names is not None)
+        _registry.need(kind.setting for kind in settable)
+    others = tuple(kind for kind in fixed if kind.size != size)
+    once = tuple(kind for kind in others if starting and kind.write_once is not None)
+    refused = tuple(Refusal(kind.name, kind.note) for kind in others if kind not in once)
+    return _Wanted(size, settable, refused, once)
+
+
+def _is_chosen(kind: Kind, names: tuple[str, ...] | None, *, starting: bool) -> bool:
+    """Return whether a limit applies to a pool. A scope leaves one of a fixed size that is not named."""
+    if not starting and (kind.is_fixed or kind.is_read_only):
+        return names is not None and kind.name in names
+    return names is None or any(_is_named(kind, name) for name in names)
 
 
 def _is_named(kind: Kind, name: str) -> bool:
     return kind.name == name or kind.name.startswith(f"{name}.")
 
 
+def _unknown(function: str, name: str, found: tuple[Kind, ...]) -> str:
+    known = [kind.name for kind in found]
+    similar = closest_match(name, dict.fromkeys((*known, *POOLS, *_OWN)))
+    hint = f'; did you mean "{similar}"?' if similar else ""
+    return f"{function}: pools must name thread pools ({', '.join(known)}), got {shown(name)}{hint}"
+
+
 def _refuse_fixed(function: str, on_refusal: _OnRefusal, wanted: _Wanted) -> None:
-    """Raise `SettingValueError` for a pool of a fixed size that the caller named."""
-    if on_refusal == "raise" and wanted.are_named and wanted.refused:
+    """Raise `SettingValueError` for a pool of a fixed size."""
+    if on_refusal == "raise" and wanted.refused:
         raise SettingValueError(f"{function}: {wanted.refused[0]}")
 
 
-def _report(
-    function: str, on_refusal: _OnRefusal, wanted: _Wanted, refused: tuple[Refusal, ...], origin: Origin
-) -> None:
-    """Warn of pools that did not accept a limit; of a fixed one only if the caller named it."""
+def _report(function: str, on_refusal: _OnRefusal, refused: tuple[Refusal, ...], origin: Origin) -> None:
+    """Warn of pools that did not accept a limit."""
     for each in refused if on_refusal == "warn" else ():
-        if wanted.are_named or each not in wanted.refused:
-            warnings.warn_explicit(f"{function}: {each}", ThreadPoolWarning, origin.file, origin.line)
+        warnings.warn_explicit(f"{function}: {each}", ThreadPoolWarning, origin.file, origin.line)
 
 
 class limits(override):
@@ -148,12 +164,13 @@ class limits(override):
     sizes of before back. A size is set, not only reduced.
 
     The pools of ONNX Runtime and rayon have their size from their start on. A scope that names them in
-    `pools` sets the environment variables that they read; a pool that starts inside keeps the size.
+    `pools` sets the environment variables that they read; a pool that starts inside keeps the size. PyTorch's
+    threads between operations accept one write, which only `set_limits` makes.
 
     Args:
         size: The number of threads of each pool, or `"budget"` for that of `budget`, as it is now.
-        pools: The names of the pools, or of libraries such as `"openblas"`; None for all but `"onnxruntime"`
-            and `"rayon"`.
+        pools: The names of the pools, or of libraries such as `"openblas"`. Those of a fixed size,
+            `"onnxruntime"`, `"rayon"` and `"torch.interop"`, have to be named themselves.
         workers: The argument of `budget`.
         on_conflict: What happens if other code holds a pool with another size: `"raise"`, `"wait"` or
             `"warn"`.
@@ -187,7 +204,7 @@ class limits(override):
         self,
         size: _Size = "budget",
         *,
-        pools: Iterable[str] | None = None,
+        pools: _Names | None = None,
         workers: int | None = None,
         on_conflict: _OnConflict = "raise",
         timeout: float | None = None,
@@ -203,7 +220,7 @@ class limits(override):
         self._wanted = _wanted("limits", self._size, self._pools, starting=False)
         _refuse_fixed("limits", self._on_refusal, self._wanted)
         self.refused = self._wanted.refused
-        self._origin = caller()
+        self._origin = self._caller()
         return Scope("limits", self._wanted.values(), self._origin)
 
     def _try(self, scope: Scope) -> tuple[dict[str, list[Scope]], list[Write]]:
@@ -228,7 +245,7 @@ class limits(override):
 
     def _report(self) -> None:
         try:
-            _report("limits", self._on_refusal, self._wanted, self.refused, self._origin)
+            _report("limits", self._on_refusal, self.refused, self._origin)
         except BaseException:
             # A filter makes errors of warnings.
             self.__exit__()
@@ -267,7 +284,7 @@ def _cause(error: BaseException) -> str:
 def set_limits(
     size: _Size = "budget",
     *,
-    pools: Iterable[str] | None = None,
+    pools: _Names | None = None,
     workers: int | None = None,
     on_refusal: _OnRefusal = "warn",
 ) -> tuple[Refusal, ...]:
@@ -275,6 +292,7 @@ def set_limits(
 
     A pool of a thread is set for this thread only: call it at the start of each. Libraries that are loaded
     later begin with their own default, except ONNX Runtime and rayon, whose environment variables are set.
+    PyTorch's threads between operations accept one write, before they start.
 
     Args:
         size: The number of threads of each pool, or `"budget"` for that of `budget`.
@@ -329,8 +347,19 @@ def set_limits(
                 if on_refusal == "raise":
                     _put_back(before, origin)
                     raise SettingValueError(f"set_limits: {refused[-1]}", setting=name) from error
+    # Last, because nothing can put them back.
+    for kind in wanted.written_once:
+        assert kind.write_once is not None
+        try:
+            kind.write_once(wanted.size)
+        except RuntimeError as error:
+            refused.append(Refusal(kind.name, kind.note))
+            if on_refusal == "raise":
+                with LOCK:
+                    _put_back(before, origin)
+                raise SettingValueError(f"set_limits: {refused[-1]}", setting=kind.setting.name) from error
     report(writes)
-    _report("set_limits", on_refusal, wanted, tuple(refused), origin)
+    _report("set_limits", on_refusal, tuple(refused), origin)
     return tuple(refused)
 
 

@@ -10,7 +10,7 @@ from interlock._quote import shown
 from interlock.errors import ArgumentError, ThreadPoolWarning
 from interlock.settings._origin import caller
 from interlock.threads._budget import Budget, budget
-from interlock.threads._pools import START, Pool, pools
+from interlock.threads._pools import START, Pool, listed
 
 # Their pools are shared: calls of several threads wait for each other.
 _SHARED = ("openblas", "numexpr")
@@ -85,7 +85,7 @@ def oversubscription(
     Raises:
         TypeError: `callers` is not an int.
         ArgumentError: `callers` is less than 1.
-        UnsupportedError: threadpoolctl 3.8 or newer is missing: `pip install 'interlock[threads]'`.
+        UnsupportedError: threadpoolctl 3.8 or newer is missing: `pip install 'threadpoolctl>=3.8'`.
 
     Example:
         >>> from interlock import threads
@@ -100,7 +100,7 @@ def oversubscription(
         raise TypeError(f"oversubscription: callers must be a positive int or None, got {shown(callers)}")
     if callers < 1:
         raise ArgumentError(f"oversubscription: callers must be a positive int or None, got {shown(callers)}")
-    return report(budget(workers), callers, pools(), warn=warn)
+    return report(budget(workers), callers, listed("oversubscription"), warn=warn)
 
 
 def report(found: Budget, callers: int, listed: tuple[Pool, ...], *, warn: bool) -> Oversubscription:

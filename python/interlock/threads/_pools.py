@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from interlock.integrations import _interlock, _numexpr, _thread_pools
 from interlock.settings import _registry
@@ -14,7 +14,7 @@ from interlock.settings._environ import ONNXRUNTIME, POOLS, RAYON, environment_s
 from interlock.settings._setting import LOCK, Extent, Setting, Unreadable, read
 from interlock.settings._writes import LOG
 
-START = "start"
+START: Final = "start"
 """The extent of a pool whose size is fixed once it has started."""
 # The first release that reads ORT_INTRA_OP_NUM_THREADS.
 _ONNXRUNTIME_WITH_VARIABLE = (1, 28)
@@ -31,7 +31,7 @@ class Pool(NamedTuple):
     """The library, its version and its build."""
     size: int | None
     """The number of threads that this thread reads; None if it is not known."""
-    extent: str
+    extent: Literal["process", "thread", "context", "start"]
     """What a write changes: `process` for all threads, `thread` for the thread that writes, or `start`."""
     set_by: str
     """The line that wrote the size, the environment variable that determined it, or `default`."""
@@ -56,6 +56,8 @@ class Kind(NamedTuple):
     """Whether its library is imported."""
     is_late: bool = False
     """Whether a write of the environment variable comes too late."""
+    write_once: Callable[[int], object] | None = None
+    """What writes a size that nothing can put back, and raises if the library does not accept it any more."""
 
     @property
     def is_present(self) -> bool:
@@ -69,8 +71,13 @@ class Kind(NamedTuple):
 
     @property
     def is_read_only(self) -> bool:
-        """Whether nothing can change the size."""
+        """Whether nothing can change the size and put it back."""
         return self.setting.set is None
+
+    @property
+    def size(self) -> int | None:
+        """The size that this thread reads; None if it is not known."""
+        return _size(read(_registry.known(self.setting.name) or self.setting))
 
 
 def pools() -> tuple[Pool, ...]:
@@ -84,7 +91,7 @@ def pools() -> tuple[Pool, ...]:
     loaded without an import, by ctypes or another library, are found, too.
 
     Raises:
-        UnsupportedError: threadpoolctl 3.8 or newer is missing: `pip install 'interlock[threads]'`.
+        UnsupportedError: threadpoolctl 3.8 or newer is missing: `pip install 'threadpoolctl>=3.8'`.
 
     Example:
         >>> from interlock import threads
@@ -92,8 +99,13 @@ def pools() -> tuple[Pool, ...]:
         ['process']
 
     """
+    return listed("pools")
+
+
+def listed(function: str) -> tuple[Pool, ...]:
+    """Return the pools for a function, which the messages name."""
     _thread_pools.search_again()
-    return tuple(_pool(kind) for kind in kinds("pools") if kind.is_present)
+    return tuple(_pool(kind) for kind in kinds(function) if kind.is_present)
 
 
 def kinds(function: str, *, needs_native: bool = True) -> Iterator[Kind]:
@@ -141,7 +153,8 @@ def _of_torch() -> Iterator[Kind]:
     setting = _registry.known("torch.num_threads") or _setting_of_torch()
     yield Kind("torch", _named("torch"), setting, POOLS["torch"], None, setting.note)
     interop = _registry.known("torch.num_interop_threads") or _interop_of_torch()
-    yield Kind("torch.interop", _named("torch"), interop, (), None, interop.note)
+    write = getattr(sys.modules["torch"], "set_num_interop_threads", None)
+    yield Kind("torch.interop", _named("torch"), interop, (), None, interop.note, write_once=write)
 
 
 @cache
@@ -203,7 +216,7 @@ def _pool(kind: Kind) -> Pool:
         kind.name,
         kind.library,
         _size(found),
-        START if is_fixed else str(Extent(setting.extent)),
+        START if is_fixed else Extent(setting.extent).value,
         _set_by(setting, found, kind.variables),
         setting.name,
         kind.file,

@@ -1,11 +1,12 @@
 import enum
 from collections.abc import Callable, Sequence
 from os import PathLike
-from types import ModuleType
-from typing import Any, Literal, Self, TypedDict, TypeVar, final, type_check_only
+from types import GenericAlias, ModuleType
+from typing import Any, Generic, Literal, Self, TypedDict, TypeVar, final, type_check_only
 
 from interlock._core.accelerator import device
 from interlock._core.state import Registration
+from interlock.backends._type_variables import Value_co
 from typing_extensions import disjoint_base
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -163,8 +164,10 @@ def reset() -> None:
     """Unset every flag of the process."""
 
 @final
-class FlagChange:
+class FlagChange(Generic[Value_co]):
     """A change of flags, as `backends.on_change` reports it."""
+    def __class_getitem__(cls, value: object) -> GenericAlias:
+        """`FlagChange[int]`, the change of an int flag, for annotations that are evaluated."""
     @property
     def kind(self) -> Literal["write", "enter", "exit"]:
         """`"write"`, or `"enter"` and `"exit"` of a scope."""
@@ -172,10 +175,10 @@ class FlagChange:
     def name(self) -> str | None:
         """The dotted name of a flag that was written; otherwise None."""
     @property
-    def old(self) -> Any:
+    def old(self) -> Value_co | None:
         """The value before a write."""
     @property
-    def new(self) -> Any:
+    def new(self) -> Value_co | None:
         """The value after a write."""
     @property
     def level(self) -> Literal["default", "environment", "process", "scope"] | None:

@@ -82,7 +82,7 @@ class Resumes:
 
 TRACED: Final[bool]
 
-def process_defaults() -> dict[str, Any]:
+def process_defaults() -> dict[str, bool | int | str | None]:
     """Return the values of modes and devices for the process; None where the built-in default applies."""
 
 def set_process_defaults(values: dict[str, Any]) -> None:

@@ -31,6 +31,16 @@ def set_and_set_again():
     return {"first": first, "environment": environment, "second": sizes(*names), "refused": refused}
 
 
+def run_recipe_of_xdist(page):
+    """Run the recipe of the page, and return the size of NumPy's pool and the budget."""
+    text = Path(page).read_text()
+    recipe = text.partition("# conftest.py\n")[2].partition("```")[0]
+    exec(recipe, {})
+    import numpy
+
+    return [*sizes("openblas.numpy"), int(threads.budget())]
+
+
 def limit_without_enabling():
     import numpy
 
@@ -128,6 +138,36 @@ def limit_fakes():
     }
 
 
+def interop_of_fakes():
+    """Return what is refused and warned of PyTorch's threads between operations, which accept one write."""
+    fakes.import_fakes()
+    torch = sys.modules["torch"]
+    found = {}
+
+    def note(name, refused):
+        found[name] = [list(refused), torch.interop, [str(each.message) for each in caught]]
+        caught.clear()
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with threads.limits(2, pools=["torch"]) as scope:
+            note("library in a scope", scope.refused)
+        with threads.limits(2, pools=["torch.interop"]) as scope:
+            note("pool in a scope", scope.refused)
+        with threads.limits(7, pools=["torch.interop"], on_refusal="raise") as scope:
+            note("present size in a scope", scope.refused)
+        note("first write", threads.set_limits(3, pools=["torch"], on_refusal="raise"))
+        note("equal write", threads.set_limits(3, pools=["torch"], on_refusal="raise"))
+        note("second write", threads.set_limits(4, pools=["torch"]))
+        note("ignored write", threads.set_limits(4, pools=["torch"], on_refusal="ignore"))
+        before = torch.size
+        try:
+            threads.set_limits(6, pools=["torch"], on_refusal="raise")
+        except ValueError as error:
+            found["raised"] = [str(error), torch.size - before, torch.interop]
+    return found
+
+
 def raise_refusals():
     fakes.import_fakes()
     numexpr, torch = sys.modules["numexpr"], sys.modules["torch"]
@@ -144,7 +184,8 @@ def raise_refusals():
         with threads.limits(*arguments, **options):
             pass
 
-    fixed = {"pools": ["torch"], "on_refusal": "raise"}
+    torch.has_interop = True
+    fixed = {"pools": ["torch", "torch.interop"], "on_refusal": "raise"}
     attempt("limits", True, lambda: enter(2, **fixed))
     attempt("set_limits", True, lambda: threads.set_limits(2, **fixed))
     attempt("numexpr", False, lambda: enter(9, on_refusal="raise"))

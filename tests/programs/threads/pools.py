@@ -90,6 +90,8 @@ class Numexpr(types.ModuleType):
 
 class Torch(types.ModuleType):
     size = 5
+    interop = 7
+    has_interop = False
 
     def get_num_threads(self):
         return self.size
@@ -98,7 +100,12 @@ class Torch(types.ModuleType):
         self.size = value
 
     def get_num_interop_threads(self):
-        return 7
+        return self.interop
+
+    def set_num_interop_threads(self, value):
+        if self.has_interop:
+            raise RuntimeError("cannot set number of interop threads after parallel work has started")
+        self.interop, self.has_interop = value, True
 
 
 def import_fakes():

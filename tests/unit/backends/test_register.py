@@ -105,6 +105,8 @@ def test_register_again_returns_the_same_flag() -> None:
     assert first != register("register_test.other", 1, doc="A number.")
     with pytest.raises(REFUSED, match=r"registered already, and differently: the default is 1, not 2$"):
         register("register_test.again", 2, doc="A number.")
+    with pytest.raises(REFUSED, match=r"the type is int, not bool; the default is 1, not False$"):
+        register("register_test.again", False, doc="A number.")
 
 
 def test_flag_is_pickled_as_its_name() -> None:

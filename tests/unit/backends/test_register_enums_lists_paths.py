@@ -213,3 +213,53 @@ def test_changes_report_members_and_paths() -> None:
         with backends.override({color: Color.AUTO, paths: ["b"]}):
             pass
     assert seen[:2] == [Color.NEVER, {color.name: Color.AUTO, paths.name: (Path("b"),)}]
+
+
+def enumeration(name: str = "Shade", module: str = __name__) -> Any:
+    """Return a new class, as the import of a module again makes one."""
+    return enum.Enum(name, {"LIGHT": 1, "DARK": 2}, module=module, qualname=name)
+
+
+def test_members_of_a_module_that_was_imported_again_are_accepted() -> None:
+    seen: list[Any] = []
+    changes: list[backends.FlagChange] = []
+    first, second = enumeration(), enumeration()
+    shade = untyped("enums.shade", first.LIGHT, doc="x", validator=seen.append, on_change=changes.append)
+    shade.value = first.DARK
+    again = untyped("enums.shade", second.LIGHT, doc="x")
+    assert again == shade
+    assert shade.value is second.DARK
+    assert backends.describe(shade).default is second.LIGHT
+    shade.value = second.LIGHT
+    assert (seen[-1], changes[-1].new) == (second.LIGHT, second.LIGHT)
+    with shade.override(second.DARK):
+        assert again.value is second.DARK
+    with pytest.raises(errors.FlagTypeError):
+        shade.value = first.DARK
+    assert shade.value is second.LIGHT
+    shades = untyped("enums.shades", [first.LIGHT], doc="x")
+    assert untyped("enums.shades", [second.LIGHT], doc="x").value == (second.LIGHT,)
+    assert shades.value == (second.LIGHT,)
+
+
+def test_registration_again_with_another_enumeration_or_none_is_refused() -> None:
+    first = enumeration()
+    shade = untyped("enums.other_shade", first.LIGHT, doc="x")
+    for other, message in (
+        ({"default": enumeration("Tone").LIGHT}, f"the type is {__name__}.Shade, not {__name__}.Tone"),
+        ({"default": enumeration(module="m").LIGHT}, f"the type is {__name__}.Shade, not m.Shade"),
+        ({"default": "LIGHT", "type": Literal["LIGHT", "DARK"]}, f"the type is {__name__}.Shade, not str"),
+    ):
+        with pytest.raises(errors.FlagRegistrationError, match=f"and differently: {message}$"):
+            untyped("enums.other_shade", doc="x", **other)
+        assert shade.value is first.LIGHT
+    names = untyped("enums.names", "LIGHT", type=Literal["LIGHT", "DARK"], doc="x")
+    with pytest.raises(errors.FlagRegistrationError, match=f"the type is str, not {__name__}.Shade$"):
+        untyped("enums.names", first.LIGHT, doc="x")
+    assert names.value == "LIGHT"
+
+
+def test_annotations_of_flags_and_changes_can_be_evaluated() -> None:
+    assert Flag[int].__origin__ is Flag
+    assert Flag[Color, str].__args__ == (Color, str)
+    assert backends.FlagChange[int].__args__ == (int,)

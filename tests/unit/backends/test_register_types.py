@@ -424,3 +424,16 @@ def test_library_without_misspelt_variables_warns_of_nothing() -> None:
         env={"MYLIB_VERBOSE": "1", "MYLIB_PATH": os.sep},
     )
     assert (done.code, done.stdout.strip(), done.stderr) == (0, "", "")
+
+
+def test_list_of_ints_and_floats_is_one_of_floats() -> None:
+    for name, default in (("types.mixed", [1, 2.5]), ("types.mixed_again", (2.5, 1))):
+        flag = backends.register(name, default, doc="x")
+        assert flag.value == tuple(default)
+        assert [type(item) for item in flag.value] == [float, float]
+        assert backends.describe(flag).type == "tuple[float, ...]"
+        backends.unregister(flag)
+    with pytest.raises(errors.FlagRegistrationError, match="default must be"):
+        backends.register("types.mixed", [1, "a", 2.5], doc="x")
+    with pytest.raises(errors.FlagRegistrationError, match="default must be"):
+        backends.register("types.mixed", [True, 2.5], doc="x")

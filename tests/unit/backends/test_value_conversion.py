@@ -29,6 +29,9 @@ def test_override_accepts_a_dict(wrong: Any) -> None:
 
 
 def test_flag_name_must_be_a_str() -> None:
+    nameless: Any = {None: True}
+    with pytest.raises(errors.FlagTypeError, match=r"^override: the name of a flag must be a str, got None$"):
+        backends.override(nameless)
     wrong: Any = {1: True}
     with pytest.raises(errors.FlagTypeError, match=r"^override: the name of a flag must be a str, got 1$"):
         backends.override(wrong)

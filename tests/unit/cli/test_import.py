@@ -97,6 +97,28 @@ def test_flags_of_a_library_are_a_table_in_markdown_and_json(folder: str) -> Non
     assert "are read once, when interlock.backends is imported" in every
 
 
+ODD = """
+from interlock import backends
+
+backends.register("odd.limit", float("inf"), doc="The limit")
+backends.register("odd.quote", "a`b|``c", doc="Quotes.", optional=True)
+"""
+
+
+def test_infinities_and_backticks_are_valid_json_and_markdown(folder: str) -> None:
+    Path(folder, "odd.py").write_text(ODD)
+    done = run(folder, "flags", "odd", "--import", "odd", "--json", ODD_LIMIT="-inf")
+
+    def refuse(constant: str) -> None:
+        raise AssertionError(f"{constant} is not JSON")
+
+    limit, quote = json.loads(done.stdout, parse_constant=refuse)["flags"]
+    assert (limit["value"], limit["default"], quote["default"]) == ("-inf", "inf", "a`b|``c")
+    table = run(folder, "flags", "odd", "--import", "odd", "--markdown").stdout
+    assert "| `inf` | `ODD_LIMIT` | The limit. It accepts a float" in table
+    assert r"| ``` 'a`b\|``c' ``` |" in table
+
+
 def test_flags_and_report_accept_several_modules(folder: str) -> None:
     several = ("--import", "mylib", "--import", "other")
     flags = json.loads(run(folder, "flags", *several, "--json").stdout)["flags"]

@@ -51,5 +51,5 @@ def test_threads_without_threadpoolctl_prints_the_budget_and_the_extra() -> None
     assert done.code == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["pools"] == []
-    assert found["problem"].endswith("is not installed: pip install 'interlock[threads]'")
+    assert found["problem"].endswith("is not installed: pip install 'threadpoolctl>=3.8'")
     assert found["budget"]["cpus"] >= 1

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
-from interlock import settings
+from interlock import backends, settings
 from interlock.errors import SettingValueError, SettingWarning, UnknownSettingError
 from interlock.settings import Setting, _import_hook, _libraries
 
@@ -72,7 +75,7 @@ def test_unknown_names_are_refused_with_a_suggestion(library: Library) -> None:
     with pytest.raises(UnknownSettingError, match=r'did you mean "mylib.context"'):
         settings.explain("else.where.context")
     with pytest.raises(
-        UnknownSettingError, match=r'no setting of "nolib" is known: call settings.enable\("nolib"\)'
+        UnknownSettingError, match=r'no setting of "nolib" is known: settings.register declares settings$'
     ):
         settings.explain("nolib.x")
     with pytest.raises(TypeError, match="explain: name must be a str, got int"):
@@ -198,3 +201,55 @@ def test_enabling_on_many_threads_enables_once() -> None:
         assert "environ.OMP_NUM_THREADS" in settings.names()
         settings.disable("environ")
     assert "environ.OMP_NUM_THREADS" not in settings.names()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"get": 3}, "get must be callable, got 3"),
+        ({"get": None}, "get must be callable, got None"),
+        ({"set": 3}, "set must be callable or None, got 3"),
+        ({"convert": "int"}, "convert must be callable or None, got 'int'"),
+        ({"restore": 1}, "restore must be callable or None, got 1"),
+        ({"too_late": "late"}, "too_late must be callable or None, got 'late'"),
+        ({"writers": "mylib.set"}, "writers must be a tuple of str, got 'mylib.set'"),
+        ({"guards": (1,)}, "guards must be a tuple of str, got (1,)"),
+    ],
+)
+def test_declaration_refuses_wrong_types(arguments: Any, message: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        Setting("mylib.level", **({"get": int} | arguments))
+    assert str(caught.value) == f"Setting: {message}"
+
+
+def test_register_refuses_a_library_that_is_no_name() -> None:
+    before = settings.names()
+    with pytest.raises(TypeError, match="register: library must be a str or None, got 3"):
+        settings.register(Setting("mylib.level", get=int), library=3)  # type: ignore[arg-type]
+    assert settings.names() == before
+
+
+def test_register_warns_of_a_writer_that_does_not_exist() -> None:
+    row = Setting("mylib.level", get=int, writers=("os.nope", "os.getcwd"))
+    message = r'register: the writer "os\.nope" does not exist: what it writes is not recorded'
+    with pytest.warns(SettingWarning, match=message) as caught, settings.register(row):
+        pass
+    assert [each.filename for each in caught] == [__file__]
+
+
+@pytest.mark.parametrize("use", [settings.explain, lambda name: settings.restore({name: 1})])
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("interlock.backends.cudnn.benchmark", '"cudnn.benchmark" is a flag: use backends.explain,'),
+        ("cudnn.benchmark", '"cudnn.benchmark" is a flag: use backends.explain,'),
+        ("declaration.flag", '"declaration.flag" is a flag: use backends.explain,'),
+        ("interlock.backends.cudnn.benchmrak", "did you mean backends.cudnn.benchmark?"),
+        ("numexrp.threads", 'call settings.enable("numexpr"), and import it'),
+    ],
+)
+def test_unknown_setting_says_what_knows_the_name(use: Callable[[str], object], name: str, hint: str) -> None:
+    flag = backends.register("declaration.flag", 1, doc="x")
+    with pytest.raises(UnknownSettingError, match=re.escape(hint)):
+        use(name)
+    backends.unregister(flag)

@@ -8,6 +8,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from interlock import settings
@@ -185,6 +186,38 @@ def test_third_value_is_left_and_reported(library: Library) -> None:
         library.set_level(9)
     assert library.values["level"] == 9
     library.set_level(1)
+
+
+def test_third_value_is_left_on_this_thread_and_on_new_ones() -> None:
+    # As PyTorch's number of threads: OpenMP's number of this thread is one of a new thread's default.
+    values = {"total": 2}
+    here = threading.local()
+
+    def set_total(value: int) -> None:
+        values["total"] = here.value = value
+
+    def get_total() -> int:
+        return getattr(here, "value", values["total"])
+
+    def set_mine(value: int) -> None:
+        here.value = value
+
+    rows = (
+        settings.Setting("mylib.mine", get=get_total, set=set_mine, extent="thread", family="mylib threads"),
+        settings.Setting("mylib.own", get=lambda: 2, set=set_mine, family="mylib threads"),
+        settings.Setting(
+            "mylib.total", get=get_total, set=set_total, family="mylib threads", per_thread_reads=True
+        ),
+    )
+    with settings.register(*rows):
+        with (
+            pytest.warns(SettingWarning, match=r"mylib\.total was set to 3 .*; it is left as it is"),
+            settings.override({"mylib.mine": 1, "mylib.own": 1, "mylib.total": 1}),
+        ):
+            set_total(3)
+        assert (get_total(), values["total"]) == (3, 3)
+        with ThreadPoolExecutor(1) as pool:
+            assert pool.submit(get_total).result() == 3
 
 
 def test_value_of_before_written_inside_is_no_third_value(library: Library) -> None:
@@ -434,6 +467,36 @@ def test_decorated_coroutine_function_holds_from_its_first_step_to_its_end(libra
 
     asyncio.run(main())
     assert library.values["level"] == 1
+
+
+def test_scope_of_a_decorator_has_the_line_of_its_function(library: Library) -> None:
+    @levels(2)
+    async def coroutine() -> None:
+        with pytest.raises(SettingConflictError) as caught:
+            await asyncio.to_thread(contextvars.Context().run, levels(3).__enter__)
+        errors.append(str(caught.value))
+
+    @levels(2)
+    def function() -> None:
+        pass
+
+    async def main() -> None:
+        await asyncio.create_task(coroutine())
+
+    errors: list[str] = []
+    lines = [each.__wrapped__.__code__.co_firstlineno for each in (coroutine, function)]  # type: ignore[attr-defined]
+    asyncio.run(main())
+    assert f"by the override at {__file__}:{lines[0]} (thread MainThread)" in errors[0]
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(function).result()
+    writes = settings.explain(LEVEL).writes[-4:]
+    assert [(write.file, write.line) for write in writes] == [
+        (__file__, line) for line in lines for _ in "12"
+    ]
+    assert [write.function.rpartition(".")[2] for write in writes if write.function] == [
+        *["coroutine"] * 2,
+        *["function"] * 2,
+    ]
 
 
 def test_decorated_generator_holds_while_it_runs(library: Library) -> None:

@@ -155,7 +155,18 @@ def test_budget_finds_a_mount_point_with_a_space(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["garbage", "", "0 100000", "-5 100000", "100000 0", "1e5 100000", "\x00\xff"]
+    "text",
+    [
+        "garbage",
+        "",
+        "0 100000",
+        "-5 100000",
+        "100000 0",
+        "1e5 100000",
+        "\x00\xff",
+        "9" * 400,
+        "1 " + "9" * 400,
+    ],
 )
 def test_budget_ignores_garbage_in_a_quota_and_says_so(tmp_path: Path, text: str) -> None:
     found = threads.budget(root=group(tmp_path, V2, V2_MOUNT, {"kube/pod/cpu.max": text}))

@@ -109,6 +109,17 @@ def test_limits_decorates_functions(two: None) -> None:
     assert size() == 2
 
 
+def test_limits_of_a_decorator_have_the_line_of_their_function(two: None) -> None:
+    @threads.limits(1, pools=["openblas"])
+    async def work() -> str | None:
+        return settings.writes(["openblas.numpy.num_threads"])[-1].function
+
+    async def main() -> str | None:
+        return await asyncio.create_task(work())
+
+    assert str(asyncio.run(main())).endswith("work")
+
+
 def test_limits_decorates_generators_and_coroutine_functions(two: None) -> None:
     @threads.limits(1)
     def generate() -> Iterator[int | None]:
@@ -225,7 +236,19 @@ def test_limits_refuses_an_unknown_pool() -> None:
     with pytest.raises(ArgumentError) as caught, threads.limits(1, pools=["openblass"]):
         pass
     assert str(caught.value).startswith("limits: pools must name thread pools (openblas.numpy, ")
-    assert str(caught.value).endswith("), got 'openblass'")
+    assert str(caught.value).endswith("""), got 'openblass'; did you mean "openblas"?""")
+
+
+@pytest.mark.parametrize("call", [threads.limits, threads.set_limits])
+@pytest.mark.parametrize(
+    ("name", "similar"),
+    [("openblas.nunpy", "openblas.numpy"), ("interlock.x", "interlock"), ("blis.x", "blis"), ("", None)],
+)
+def test_pool_that_no_library_has_is_refused(call: Any, name: str, similar: str | None) -> None:
+    with pytest.raises(ArgumentError) as caught:
+        call(1, pools=["interlock", "openblas", name]).__enter__()
+    hint = f'; did you mean "{similar}"?' if similar else ""
+    assert str(caught.value).endswith(f"), got {name!r}{hint}")
 
 
 @pytest.mark.parametrize(
@@ -294,6 +317,22 @@ def test_pools_of_modules_are_set_and_say_what_they_allow() -> None:
     assert "reads RAYON_NUM_THREADS at its first use only" in found["fixed"][1][1]
     assert found["warned"] == [f"limits: {pool}: {reason}" for pool, reason in found["fixed"]]
     assert found["variable"] == ["2", None]
+
+
+def test_interop_threads_of_torch_accept_one_write_of_set_limits() -> None:
+    found = run("interop_of_fakes")
+    refused = ["torch.interop", "PyTorch accepts one write, before the threads start."]
+    text = f"{refused[0]}: {refused[1]}"
+    assert found == {
+        "library in a scope": [[], 7, []],
+        "pool in a scope": [[refused], 7, [f"limits: {text}"]],
+        "present size in a scope": [[], 7, []],
+        "first write": [[], 3, []],
+        "equal write": [[], 3, []],
+        "second write": [[refused], 3, [f"set_limits: {text}"]],
+        "ignored write": [[refused], 3, []],
+        "raised": [f"set_limits: {text}", 0, 3],
+    }
 
 
 def test_refusal_that_raises_changes_nothing() -> None:

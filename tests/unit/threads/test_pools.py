@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -153,17 +154,18 @@ def test_pools_of_modules_with_their_own_functions() -> None:
         (
             None,
             "pools: the package threadpoolctl, which finds BLAS libraries and OpenMP runtimes, is not "
-            "installed: pip install 'interlock[threads]'",
+            "installed: pip install 'threadpoolctl>=3.8'",
         ),
         (
             "3.6.0",
             "pools: threadpoolctl must have version 3.8 or newer, got 3.6.0: pip install "
-            "'interlock[threads]'",
+            "'threadpoolctl>=3.8'",
         ),
     ],
 )
-def test_pools_without_threadpoolctl_name_the_extra(
-    monkeypatch: pytest.MonkeyPatch, threadpoolctl: str | None, message: str
+@pytest.mark.parametrize("function", [threads.pools, threads.oversubscription, threads.set_limits])
+def test_functions_without_threadpoolctl_say_how_to_install_it(
+    monkeypatch: pytest.MonkeyPatch, threadpoolctl: str | None, message: str, function: Callable[[], object]
 ) -> None:
     module: Any = None
     if threadpoolctl is not None:
@@ -171,5 +173,5 @@ def test_pools_without_threadpoolctl_name_the_extra(
         module.__version__ = threadpoolctl
     monkeypatch.setitem(sys.modules, "threadpoolctl", module)
     with pytest.raises(UnsupportedError) as caught:
-        threads.pools()
-    assert str(caught.value) == message
+        function()
+    assert str(caught.value) == message.replace("pools", function.__name__, 1)

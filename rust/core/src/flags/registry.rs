@@ -333,6 +333,8 @@ impl FlagDecl {
         parts
             .chain([variables])
             .filter(|(given, known)| given != known)
+            // Where one of the types has no range, the types differ, and are named.
+            .filter(|((_, given), (_, known))| !given.is_empty() && !known.is_empty())
             .map(|((part, given), (_, known))| format!("the {part} is {known}, not {given}"))
             .collect()
     }

@@ -211,6 +211,10 @@ fn register_flag(
         python_parts::remove(py, &name)?;
     }
     let (spec, problems) = registered.into_py_result(py)?;
+    if is_known && let Some(difference) = python_parts::adopt(py, &name, enumeration)? {
+        let reason = format!("the flag is registered already, and differently: {difference}");
+        return Err(Error::FlagRegistration { name, reason }).into_py_result(py);
+    }
     if let (Some(on_change), false) = (on_change, is_known) {
         let registration = Bound::new(py, changes::on_change_of(spec, on_change))?.into_any();
         python_parts::store(py, &name, enumeration, validator, Some(registration))?;

@@ -2,7 +2,7 @@
 
 use interlock::backends::{self, FlagChange as CoreFlagChange, FlagSpec};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PyTuple, PyType};
 
 use super::values::object_of_named;
 use crate::deferred_drop::DeferredDrop;
@@ -68,6 +68,15 @@ impl FlagChange {
 
 #[pymethods]
 impl FlagChange {
+    /// `FlagChange[int]`, the change of an int flag, for annotations that are evaluated.
+    #[classmethod]
+    fn __class_getitem__<'py>(
+        class: &Bound<'py, PyType>,
+        value: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        class.py().import("types")?.getattr("GenericAlias")?.call1((class, value))
+    }
+
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let shown = |value: &Option<Py<PyAny>>| match value {
             Some(value) => value.bind(py).repr().map(|text| text.to_string()),

@@ -53,6 +53,33 @@ pub(super) fn store(
     parts.set_item(name, (enumeration, validator, registration))
 }
 
+/// Takes the enumeration of an equal registration of a flag, whose module may have been imported again.
+///
+/// Returns a reason if the flag accepts the members of an enumeration of another name, or those of none.
+pub(super) fn adopt(
+    py: Python<'_>,
+    name: &str,
+    enumeration: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Option<String>> {
+    let known = part(py, name, ENUMERATION)?;
+    let (known_name, given_name) = (type_name(known.as_ref())?, type_name(enumeration)?);
+    if known_name != given_name {
+        return Ok(Some(format!("the type is {known_name}, not {given_name}")));
+    }
+    if let Some(enumeration) = enumeration {
+        let stored = part(py, name, REGISTRATION)?;
+        store(py, name, Some(enumeration), part(py, name, VALIDATOR)?.as_ref(), stored)?;
+    }
+    Ok(None)
+}
+
+/// Returns the full name of an enumeration, or that of a type without one.
+fn type_name(enumeration: Option<&Bound<'_, PyAny>>) -> PyResult<String> {
+    let Some(enumeration) = enumeration else { return Ok("str".to_owned()) };
+    let attribute = |name| enumeration.getattr(name)?.str().map(|text| text.to_string());
+    Ok(format!("{}.{}", attribute("__module__")?, attribute("__qualname__")?))
+}
+
 /// Removes the parts of a flag, and its registration of changes.
 pub(super) fn remove(py: Python<'_>, name: &str) -> PyResult<()> {
     let registration = part(py, name, REGISTRATION)?;

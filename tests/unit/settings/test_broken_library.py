@@ -1,0 +1,116 @@
+"""A library whose functions raise while a setting is put back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from interlock import backends, settings
+from interlock.errors import SettingValueError
+
+
+class Broken:
+    """Two settings, whose functions raise once a test says so."""
+
+    def __init__(self) -> None:
+        self.values = {"a": 0, "b": 0}
+        self.broken = ""
+
+    def setting(self, name: str) -> settings.Setting:
+        def write(value: int) -> None:
+            if name in self.broken:
+                raise OSError(f"the disk of {name} is full")
+            self.values[name] = value
+
+        return settings.Setting(f"broken.{name}", get=lambda: self.values[name], set=write)
+
+
+@pytest.fixture
+def library() -> Iterator[Broken]:
+    library = Broken()
+    with settings.register(library.setting("a"), library.setting("b")):
+        yield library
+
+
+def failure(name: str, value: int) -> str:
+    return f"broken.{name} could not be put back to {value}: OSError: the disk of {name} is full"
+
+
+def test_end_of_a_scope_names_each_setting_that_is_not_put_back(library: Broken) -> None:
+    with (
+        pytest.raises(SettingValueError) as caught,
+        settings.override({"broken.a": 1, "broken.b": 1}),
+    ):
+        library.broken = "ab"
+    assert str(caught.value).startswith(f"override at {__file__}:")
+    assert str(caught.value).endswith(f": {failure('b', 0)}; {failure('a', 0)}")
+    assert caught.value.setting == "broken.b"
+    assert isinstance(caught.value.__cause__, OSError)
+    library.broken = ""
+    with settings.override({"broken.a": 5}):
+        assert library.values == {"a": 5, "b": 1}
+    assert library.values == {"a": 1, "b": 1}
+
+
+def test_end_of_a_scope_puts_the_others_back_after_an_error(library: Broken) -> None:
+    @settings.override({"broken.a": 1, "broken.b": 1})
+    def body() -> None:
+        library.broken = "a"
+        raise KeyError("body")
+
+    with pytest.raises(SettingValueError, match=r"broken\.a could not be put back") as caught:
+        body()
+    assert library.values == {"a": 1, "b": 0}
+    assert isinstance(caught.value.__context__, KeyError)
+
+
+def test_second_release_of_a_pin_tries_what_failed(library: Broken) -> None:
+    pin = settings.pin({"broken.a": 3})
+    library.broken = "a"
+    for _ in "12":
+        with pytest.raises(SettingValueError, match=r"^pin at .*: broken\.a could not be put back to 0"):
+            pin.release()
+    library.broken = ""
+    pin.release()
+    assert library.values["a"] == 0
+    library.values["a"] = 4
+    pin.release()
+    assert library.values["a"] == 4
+
+
+def test_second_release_of_a_pin_leaves_what_was_set_since(library: Broken) -> None:
+    pin = settings.pin({"broken.a": 3})
+    library.broken = "a"
+    with pytest.raises(SettingValueError):
+        pin.release()
+    library.broken = ""
+    library.values["a"] = 4
+    pin.release()
+    assert library.values["a"] == 4
+
+
+def test_restore_that_fails_names_the_setting_and_changes_nothing(library: Broken) -> None:
+    before = settings.snapshot()
+    library.values.update(a=5, b=6)
+    backends.cudnn.benchmark = True
+    library.broken = "b"
+    with pytest.raises(SettingValueError) as caught:
+        settings.restore(before)
+    assert str(caught.value) == ("restore: broken.b could not be set to 0: OSError: the disk of b is full")
+    assert caught.value.setting == "broken.b"
+    assert (library.values, backends.cudnn.benchmark) == ({"a": 5, "b": 6}, True)
+    del backends.cudnn.benchmark
+    assert "and restore: broken.b could not be set to 6" in str(getattr(caught.value, "__notes__", []))
+
+
+@pytest.mark.parametrize(
+    ("timeout", "error"),
+    [("x", TypeError), (True, TypeError), (-1, ValueError), (float("nan"), ValueError), (1e300, ValueError)],
+)
+def test_timeout_that_is_no_number_of_seconds_is_refused(timeout: Any, error: type[Exception]) -> None:
+    with pytest.raises(error) as caught:
+        settings.override({"broken.a": 1}, on_conflict="wait", timeout=timeout)
+    assert str(caught.value) == (
+        f"override: timeout must be None or a number of seconds from 0 on, got {timeout!r}"
+    )
