@@ -4,6 +4,8 @@ import importlib.util
 import os
 import sys
 import tempfile
+import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 from interlock import threads
 
@@ -33,6 +35,27 @@ def limit_packages():
     with threads.limits(1, on_refusal="raise"):
         inside = names()
     return {"before": before, "inside": inside, "after": names()}
+
+
+def sizes_of_torch():
+    """Return what PyTorch has after a third size in a scope and after writes of its interop threads."""
+    import torch
+
+    with warnings.catch_warnings(), threads.limits(1):
+        warnings.simplefilter("ignore")
+        torch.set_num_threads(3)
+    with ThreadPoolExecutor(1) as pool:
+        left = [torch.get_num_threads(), pool.submit(torch.get_num_threads).result()]
+    first = threads.set_limits(4, pools=["torch.interop"], on_refusal="raise")
+    again = threads.set_limits(4, pools=["torch.interop"], on_refusal="raise")
+    second = threads.set_limits(5, pools=["torch.interop"], on_refusal="ignore")
+    refused = [each.pool for each in second]
+    return {
+        "left": left,
+        "accepted": [first, again],
+        "refused": refused,
+        "size": torch.get_num_interop_threads(),
+    }
 
 
 def refusal_of_numexpr():

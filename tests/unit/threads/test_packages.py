@@ -33,6 +33,11 @@ def test_limits_sets_the_pools_of_packages_and_puts_them_back(tmp_path: Path) ->
     assert {"torch", "interlock", "openblas.numpy"} <= set(inside)
 
 
+def test_third_size_and_the_one_write_of_interop_threads_of_torch_stay(tmp_path: Path) -> None:
+    found = run("sizes_of_torch", tmp_path)
+    assert found == {"left": [3, 3], "accepted": [[], []], "refused": ["torch.interop"], "size": 4}
+
+
 def test_numexpr_refuses_more_threads_than_its_maximum(tmp_path: Path) -> None:
     most, refused = run("refusal_of_numexpr", tmp_path, "numexpr")
     reason = f"numexpr accepts at most {most} threads: NUMEXPR_MAX_THREADS, which it reads at its import"
