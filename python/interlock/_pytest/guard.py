@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import fnmatch
 import functools
 from collections.abc import Generator, Sequence
@@ -16,7 +15,6 @@ from interlock._pytest.library_settings import LibrarySettings
 from interlock._pytest.open_scopes import OpenScopes
 from interlock._pytest.own_state import OwnState
 from interlock._pytest.source import Change, Source, equal
-from interlock._pytest.thread_counts import ThreadCounts
 
 
 @dataclass
@@ -61,11 +59,8 @@ class Guard:
         self._fails = fails
         self._own = OwnState()
         self._libraries = LibrarySettings()
-        # The numbers of threads last: writing the setting of a library may change those of others.
+        # Putting the state of interlock back may write settings of libraries, which are compared afterwards.
         self._sources: list[Source] = [self._own, Environment(), self._libraries]
-        # threadpoolctl is an optional dependency.
-        with contextlib.suppress(ImportError):
-            self._sources.append(ThreadCounts())
         self._scopes = OpenScopes()
         self._item: pytest.Item | None = None
         self._baseline: Baseline | None = None

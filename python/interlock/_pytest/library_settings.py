@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from interlock import settings
-from interlock.settings import _holds, _libraries, _registry
+from interlock.errors import UnsupportedError
+from interlock.integrations import _thread_pools
+from interlock.integrations._loads import number_of_loads
+from interlock.settings import _holds, _import_hook, _libraries, _registry
 from interlock.settings._setting import LOCK, Setting, Unreadable, read
 from interlock.settings._writes import LOG, Write, same
 
-# Other sources compare these: variables, and numbers of threads.
-_ENVIRON = "environ."
-_ELSEWHERE = frozenset({"environ", "openblas", "mkl", "blis", "flexiblas", "openmp", "interlock"})
+# Another source compares all variables.
+_VARIABLES = "environ"
 
 _Reading = tuple[Sequence[Setting], Sequence[Any]]
 
@@ -23,8 +26,14 @@ class LibrarySettings:
     def __init__(self) -> None:
         self._version = -1
         self._rows: list[Setting] = []
-        self._libraries = [name for name in _libraries.KNOWN if name not in _ELSEWHERE]
+        self._native = tuple(_thread_pools.LIBRARIES)
+        self._loads: object = None
+        self._libraries = [name for name in _libraries.KNOWN if name not in (_VARIABLES, *self._native)]
         settings.enable(*self._libraries)
+        # Without threadpoolctl, which finds native libraries, their numbers of threads are not compared.
+        with contextlib.suppress(UnsupportedError):
+            settings.enable(*self._native)
+            self._libraries += self._native
 
     def stop(self) -> None:
         """Undo the enabling of the libraries."""
@@ -38,10 +47,15 @@ class LibrarySettings:
 
     def read(self) -> object:
         """Return the settings and their values."""
+        loads = number_of_loads()
+        if self._loads != loads:
+            # Libraries are also loaded without an import.
+            self._loads = loads
+            _import_hook.run_imported()
         if self._version != _registry.version():
             with LOCK:
                 self._version = _registry.version()
-                self._rows = [each for each in _registry.each() if not each.name.startswith(_ENVIRON)]
+                self._rows = [each for each in _registry.each() if not each.name.startswith(f"{_VARIABLES}.")]
         rows = self._rows
         try:
             return rows, [row.get() for row in rows]
@@ -79,8 +93,12 @@ class LibrarySettings:
         return write if write is not None and same(write.new, value) else None
 
     def restore(self, wanted: Mapping[str, Any]) -> None:
-        """Put values back, in the order of their declaration: a setting may inherit from an earlier one."""
+        """Put values back, in the order of their declaration: a setting may inherit from an earlier one.
+
+        Native libraries follow: a write of the number of threads of PyTorch or interlock changes theirs.
+        """
         known = [row.name for row in self._rows if row.name in wanted and _registry.known(row.name) is row]
+        known.sort(key=lambda name: name.partition(".")[0] in self._native)
         refused = [name for name in known if isinstance(wanted[name], Unreadable)]
         errors: list[Exception] = []
         for name in known:
