@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from interlock import backends
 from interlock.errors import SettingConflictError
 from interlock.settings import _explain, _holds, _import_hook, _registry
-from interlock.settings._origin import caller
+from interlock.settings._origin import Origin, caller
 from interlock.settings._setting import LOCK, Extent, Unreadable, converted, read
 from interlock.settings._writes import Write, report, same
 
@@ -101,8 +101,19 @@ def restore(snapshot: Mapping[str, Any]) -> None:
     """
     if not isinstance(snapshot, Mapping):
         raise TypeError(f"restore: snapshot must be a mapping, got {type(snapshot).__name__}")
+    put_back("restore", snapshot, caller())
+
+
+def put_back(function: str, snapshot: Mapping[str, Any], origin: Origin) -> None:
+    """Put the values of a snapshot back, all or none, and record the writes with a line.
+
+    Args:
+        function: The function for the text of errors.
+        snapshot: The values by name.
+        origin: The line that is recorded.
+
+    """
     _import_hook.run_imported()
-    origin = caller()
     writes: list[Write] = []
     with LOCK:
         own = _holds.chain()
@@ -110,10 +121,10 @@ def restore(snapshot: Mapping[str, Any]) -> None:
         for name, value in snapshot.items():
             if name == _FLAGS:
                 continue
-            setting = _registry.get("restore", name)
+            setting = _registry.get(function, name)
             if setting.set is None or same(read(setting), value):
                 continue
-            wanted[name] = (setting, converted("restore", setting, value))
+            wanted[name] = (setting, converted(function, setting, value))
             blocking = [
                 scope
                 for scope in _holds.holders(name)
@@ -121,7 +132,7 @@ def restore(snapshot: Mapping[str, Any]) -> None:
                 and (scope not in own or scope.on_write is not None)
             ]
             if blocking and setting.extent == Extent.PROCESS:
-                raise SettingConflictError(f"restore: {name} is {blocking[0].describe(name)}")
+                raise SettingConflictError(f"{function}: {name} is {blocking[0].describe(name)}")
         flags = backends.snapshot()
         if _FLAGS in snapshot:
             backends.restore(snapshot[_FLAGS])

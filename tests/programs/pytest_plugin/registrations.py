@@ -1,0 +1,26 @@
+import functools
+
+import numpy  # noqa: F401
+from interlock import backends, settings
+
+
+@functools.cache
+def flag():
+    return backends.register("mine.lazy", 3, doc="In a test.")
+
+
+def test_flag():
+    assert flag().value == 3
+
+
+def test_setting():
+    settings.register(settings.Setting("mine.setting", get=int))
+
+
+def test_disable():
+    settings.disable()
+
+
+def test_clean():
+    assert "mine.setting" not in settings.names()
+    assert "numpy.errstate.divide" in settings.names()
