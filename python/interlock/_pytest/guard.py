@@ -276,6 +276,7 @@ class Guard:
     def _report(self, what: str, found: Sequence[str]) -> None:
         if not found or not self._fails:
             return
-        exception = " except where a line says otherwise" if any(_NOT_PUT_BACK in each for each in found) else ""
+        stays = any(_NOT_PUT_BACK in each for each in found)
+        exception = " except where a line says otherwise" if stays else ""
         text = "\n".join(f"  {each}" for each in found)
         self._reports.append(f"interlock: {what}, which were put back{exception}:\n{text}")

@@ -26,7 +26,6 @@ class _Mark:
 _marks: contextvars.ContextVar[_Mark | None] = contextvars.ContextVar("interlock_test_context", default=None)
 
 
-
 class ScopedSettings:
     """Overrides, pins and compares settings until the end of a test: the fixture `interlock_settings`.
 

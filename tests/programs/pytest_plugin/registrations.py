@@ -1,6 +1,6 @@
 import functools
 
-import numpy  # noqa: F401
+import numpy
 from interlock import backends, settings
 
 
@@ -18,6 +18,7 @@ def test_setting():
 
 
 def test_disable():
+    assert numpy
     settings.disable()
 
 

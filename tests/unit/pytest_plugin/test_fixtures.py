@@ -24,6 +24,22 @@ def test_settings_of_an_asynchronous_test_end_without_a_warning(pytester: pytest
     assert run(pytester, "-W", "error::interlock.errors.SettingWarning").outcomes == {"passed": 2}
 
 
+@pytest.mark.skipif(
+    any(find_spec(name) is None for name in ("numpy", "threadpoolctl")),
+    reason="needs NumPy and threadpoolctl",
+)
+def test_numbers_of_threads_are_known_without_the_option(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import numpy
+
+        def test_pool(interlock_settings):
+            interlock_settings.override({"openblas.numpy.num_threads": 1})
+        """
+    )
+    assert run(pytester, mode="").outcomes == {"passed": 1}
+
+
 def test_faults_are_reported_by_the_test_that_injected_them(pytester: pytest.Pytester) -> None:
     program(pytester, "devices")
     done = run(pytester, mode="")

@@ -72,8 +72,12 @@ def test_freeze_is_reported_as_not_put_back(pytester: pytest.Pytester) -> None:
     program(pytester, "freeze")
     done = run(pytester)
     (frozen,) = done.left["test_freeze"]
-    assert frozen.startswith("interlock.backends.flags_frozen(): False -> True, by an unknown line; could not")
-    assert frozen.endswith("could not be put back: only the object that `frozen()` returned can end the freeze")
+    assert frozen.startswith(
+        "interlock.backends.flags_frozen(): False -> True, by an unknown line; could not"
+    )
+    assert frozen.endswith(
+        "could not be put back: only the object that `frozen()` returned can end the freeze"
+    )
     assert "which were put back except where a line says otherwise:" in done.output
 
 
@@ -111,8 +115,12 @@ def test_flags_that_a_test_unregisters_are_registered_again(pytester: pytest.Pyt
 def test_registrations_and_disabled_libraries_are_reported(pytester: pytest.Pytester) -> None:
     path = program(pytester, "registrations")
     left = run(pytester).left
-    assert left["test_flag"] == [f"interlock.backends.mine.lazy was registered at {at(path, 'flag', 'register')}"]
-    assert left["test_setting"] == [f"mine.setting was registered at {at(path, 'test_setting', 'settings.reg')}"]
+    assert left["test_flag"] == [
+        f"interlock.backends.mine.lazy was registered at {at(path, 'flag', 'register')}"
+    ]
+    assert left["test_setting"] == [
+        f"mine.setting was registered at {at(path, 'test_setting', 'settings.reg')}"
+    ]
     assert "numpy was disabled by settings.disable()" in left["test_disable"]
     assert not any("->" in line for line in left["test_disable"])
     assert set(left) == {"test_flag", "test_setting", "test_disable"}
