@@ -24,7 +24,7 @@ _NOT_PUT_BACK = "could not be put back"
 class Baseline:
     """The state before a test, for each source: a reading, and what wider fixtures have changed since."""
 
-    readings: list[object]
+    readings: list[Any]
     by_fixtures: list[dict[str, Any]]
     held: set[str]
     """The settings that scopes of other threads hold."""
