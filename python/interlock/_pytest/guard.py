@@ -178,6 +178,7 @@ class Guard:
         self._baseline = Baseline(self._read(), [{} for _ in self._sources], self._scopes.held_elsewhere())
 
     def _end_setup_of_fixture(self, before: list[object], changes: FixtureChanges) -> None:
+        self._libraries.search()
         after = self._read()
         nested = self._nested.pop()
         for index, source in enumerate(self._sources):
@@ -234,6 +235,7 @@ class Guard:
         found += self._libraries.unregister(self._is_ignored)
         # A scope of a thread that runs is ended there, which is no change of the test in which that happens.
         held = baseline.held | self._scopes.held_elsewhere()
+        self._libraries.search()
         for index, source in enumerate(self._sources):
             before, after = baseline.readings[index], source.read()
             if before == after:

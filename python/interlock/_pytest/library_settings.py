@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from interlock import settings
@@ -12,7 +12,8 @@ from interlock.integrations import _thread_pools
 from interlock.integrations._loads import number_of_loads
 from interlock.settings import _holds, _import_hook, _libraries, _registry
 from interlock.settings._origin import Origin
-from interlock.settings._setting import LOCK, Setting, Unreadable, read
+from interlock.settings._reader import Reader, Reading
+from interlock.settings._setting import LOCK, Unreadable
 from interlock.settings._snapshot import put_back
 from interlock.settings._writes import LOG, Write, same
 
@@ -24,15 +25,13 @@ _ORIGIN = Origin(
     __file__, 1, "restore", __name__, "", at_import=False, group="the pytest plugin of interlock"
 )
 
-_Reading = tuple[Sequence[Setting], Sequence[Any]]
-
 
 class LibrarySettings:
     """Compares the settings of the known libraries, which it enables, and those that code registers."""
 
     def __init__(self) -> None:
         self._version = -1
-        self._rows: list[Setting] = []
+        self._reader = Reader(())
         self._native = tuple(_thread_pools.LIBRARIES)
         self._loads: object = None
         self._registered: set[str] = set()
@@ -42,16 +41,25 @@ class LibrarySettings:
         with contextlib.suppress(UnsupportedError):
             settings.enable(*self._native)
             self._libraries += self._native
+        self._names = frozenset(self._libraries)
 
     def stop(self) -> None:
         """Undo the enabling of the libraries."""
         settings.disable(*self._libraries)
 
+    def search(self) -> None:
+        """Find settings of native libraries, which are also loaded without an import of a module."""
+        loads = number_of_loads()
+        if self._loads != loads:
+            self._loads = loads
+            _import_hook.run_imported()
+
     def enable_again(self) -> list[str]:
         """Enable the libraries if a test has disabled some, and return these."""
+        if self._names <= _libraries._enabled.keys():
+            return []
         missing = [name for name in self._libraries if name not in _libraries._enabled]
-        if missing:
-            settings.enable(*missing)
+        settings.enable(*missing)
         return missing
 
     def begin(self) -> None:
@@ -80,24 +88,17 @@ class LibrarySettings:
 
     def read(self) -> object:
         """Return the settings and their values."""
-        loads = number_of_loads()
-        if self._loads != loads:
-            # Libraries are also loaded without an import.
-            self._loads = loads
-            _import_hook.run_imported()
         if self._version != _registry.version():
             with LOCK:
                 self._version = _registry.version()
-                self._rows = [each for each in _registry.each() if not each.name.startswith(f"{_VARIABLES}.")]
-        rows = self._rows
-        try:
-            return rows, [row.get() for row in rows]
-        except Exception:
-            return rows, [read(row) for row in rows]
+                self._reader = Reader(
+                    each for each in _registry.each() if not each.name.startswith(f"{_VARIABLES}.")
+                )
+        return self._reader.read()
 
-    def values(self, reading: _Reading) -> dict[str, Any]:
+    def values(self, reading: Reading) -> dict[str, Any]:
         """Return the values by name."""
-        return {row.name: value for row, value in zip(*reading, strict=True)}
+        return reading.values()
 
     def first(self, name: str, value: Any) -> Any:
         """Return the value when the library was imported, or the setting registered."""
@@ -131,7 +132,8 @@ class LibrarySettings:
         Native libraries follow: a write of the number of threads of PyTorch or interlock changes theirs.
         """
         refused: dict[str, str] = {}
-        known = [row.name for row in self._rows if row.name in wanted and _registry.known(row.name) is row]
+        rows = [row for row in self._reader.rows if row.name in wanted]
+        known = [row.name for row in rows if _registry.known(row.name) is row]
         known.sort(key=lambda name: name.partition(".")[0] in self._native)
         for name in known:
             # One at a time: a library that refuses one value must not keep the others.

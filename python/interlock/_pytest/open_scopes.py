@@ -45,10 +45,13 @@ class OpenScopes:
 
     def held_elsewhere(self) -> set[str]:
         """Return the settings of the process that scopes of other threads hold, which end them there."""
+        scopes = _holds.open_scopes()
+        if not scopes:
+            return set()
         here, living = threading.get_ident(), {each.ident for each in threading.enumerate()}
         return {
             relative.name
-            for scope in _holds.open_scopes()
+            for scope in scopes
             if scope.thread_id != here and scope.thread_id in living
             for name in scope.values
             for setting in (_registry.known(name),)
@@ -57,11 +60,14 @@ class OpenScopes:
         }
 
     def _end_settings(self) -> list[str]:
+        scopes, known, self._known = _holds.open_scopes(), self._known, []
+        if not scopes:
+            return []
         here, living = threading.get_ident(), {each.ident for each in threading.enumerate()}
         described = []
-        for scope in reversed(_holds.open_scopes()):
+        for scope in reversed(scopes):
             # A scope of another thread that runs will be exited there.
-            if scope in self._known or (scope.thread_id != here and scope.thread_id in living):
+            if scope in known or (scope.thread_id != here and scope.thread_id in living):
                 continue
             names = ", ".join(scope.values)
             described.append(f"the {scope.kind} of {names} that was entered at {scope.origin} was left open")
@@ -69,5 +75,4 @@ class OpenScopes:
                 # The values are compared afterwards.
                 warnings.simplefilter("ignore")
                 _holds.leave(scope)
-        self._known = []
         return described
