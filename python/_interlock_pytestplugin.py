@@ -7,6 +7,7 @@ it.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -53,11 +54,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture
-def interlock_settings() -> Iterator[ScopedSettings]:
+def interlock_settings(request: pytest.FixtureRequest) -> Iterator[ScopedSettings]:
     """Override, pin and compare settings of libraries; all are put back at the end of the test."""
     from interlock.testing import ScopedSettings
 
     with ScopedSettings() as settings:
+        # An object of this class stores its context.
+        unittest = sys.modules.get("unittest.async_case")
+        settings._context_ends = unittest is not None and isinstance(
+            request.instance, unittest.IsolatedAsyncioTestCase
+        )
         yield settings
 
 

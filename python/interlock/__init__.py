@@ -4,6 +4,8 @@ The state is stored in Rust: a Rust program that embeds Python reads and writes 
 
 `__features__` lists the optional parts of the build. Without `"tensor"`, tensors, operations, `nn` and the
 functions of `autograd` on tensors are missing: their names raise AttributeError.
+
+PYTEST_DONT_REWRITE: pytest warns of plugins that are imported before it, unless they contain this word.
 """
 
 from __future__ import annotations

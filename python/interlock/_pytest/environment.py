@@ -22,6 +22,8 @@ class Environment:
 
     def __init__(self) -> None:
         self._writers: dict[str, Origin] = {}
+        # Whether this object puts variables back, which is no write of a test.
+        self._restores = False
         self._kind = type(os.environ)
         self._originals = {method: getattr(self._kind, method) for method in _METHODS}
         self._wrappers = {method: self._wrapper(original) for method, original in self._originals.items()}
@@ -31,7 +33,9 @@ class Environment:
     def _wrapper(self, original: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(original)
         def write(environ: Any, name: Any, *value: Any) -> None:
-            if name not in _OF_PYTEST and isinstance(name, str | bytes):
+            if self._restores and isinstance(name, str):
+                self._writers.pop(name, None)
+            elif name not in _OF_PYTEST and isinstance(name, str | bytes):
                 self._writers[os.fsdecode(name)] = caller(_PASSED_ON)
             original(environ, name, *value)
 
@@ -68,10 +72,20 @@ class Environment:
         origin = self._writers.get(name.removeprefix(_PREFIX))
         return origin is not None and origin.at_import
 
-    def restore(self, wanted: Mapping[str, Any]) -> None:
-        """Write and remove variables."""
-        for name, value in wanted.items():
-            if value is None:
-                os.environ.pop(name.removeprefix(_PREFIX), None)
-            else:
-                os.environ[name.removeprefix(_PREFIX)] = value
+    def restore(self, wanted: Mapping[str, Any]) -> dict[str, str]:
+        """Write and remove variables. Return why, by name, for those that cannot be."""
+        refused: dict[str, str] = {}
+        self._restores = True
+        try:
+            for name, value in wanted.items():
+                try:
+                    if value is None:
+                        os.environ.pop(name.removeprefix(_PREFIX), None)
+                    else:
+                        os.environ[name.removeprefix(_PREFIX)] = value
+                except Exception as error:
+                    # A pin of a fixture may refuse it.
+                    refused[name] = str(error)
+        finally:
+            self._restores = False
+        return refused

@@ -6,7 +6,7 @@ import fnmatch
 import functools
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -15,21 +15,35 @@ from interlock._pytest.library_settings import LibrarySettings
 from interlock._pytest.open_scopes import OpenScopes
 from interlock._pytest.own_state import OwnState
 from interlock._pytest.source import Change, Source, equal
+from interlock.settings._writes import shown
+
+_NOT_PUT_BACK = "could not be put back"
 
 
 @dataclass
 class Baseline:
     """The state before a test, for each source: a reading, and what wider fixtures have changed since."""
 
-    readings: list[object]
+    readings: list[Any]
     by_fixtures: list[dict[str, Any]]
+    held: set[str]
+    """The settings that scopes of other threads hold."""
+
+
+class FixtureChange(NamedTuple):
+    """A value that a fixture has changed."""
+
+    before: Any
+    after: Any
+    writer: str | None
+    """The line that wrote: a test may write the name later, and the plugin puts that back."""
 
 
 @dataclass
 class FixtureChanges:
-    """What a fixture of a wider scope has changed, for each source: old and new values by name."""
+    """What a fixture of a wider scope has changed, for each source, by name."""
 
-    changed: list[dict[str, tuple[Any, Any]]] = field(default_factory=list)
+    changed: list[dict[str, FixtureChange]] = field(default_factory=list)
 
 
 class LeftChangesError(pytest.fail.Exception):  # type: ignore[name-defined,misc]
@@ -66,6 +80,9 @@ class Guard:
         self._baseline: Baseline | None = None
         # The changes of fixtures that other fixtures request while they are set up.
         self._nested: list[list[set[str]]] = []
+        # What a test and the fixtures that end after it have left.
+        self._reports: list[str] = []
+        self._has_left_changes = False
 
     def stop(self) -> None:
         """Stop to observe the state."""
@@ -75,7 +92,7 @@ class Guard:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, Any, Any]:
         """Remember the test for the setup of its fixtures."""
-        self._item, self._baseline = item, None
+        self._item, self._baseline, self._has_left_changes = item, None, False
         return (yield)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -85,13 +102,40 @@ class Guard:
         return (yield)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_teardown(self) -> Generator[None, Any, Any]:
+        """Report all that a test and the fixtures that end after it have left as one error.
+
+        pytest shows several errors of a teardown with the lines of its own code.
+        """
+        try:
+            result = yield
+        except BaseException as error:
+            if self._reports:
+                error.add_note(self._take_reports())
+            raise
+        if self._reports:
+            raise LeftChangesError(self._take_reports(), pytrace=False)
+        return result
+
+    def _take_reports(self) -> str:
+        text = "\n".join(self._reports)
+        self._reports.clear()
+        self._has_left_changes = True
+        return text
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Show what fixtures left that end after a run was stopped: no test is left to fail."""
+        if self._reports:
+            terminalreporter.section("interlock")
+            terminalreporter.line(self._take_reports())
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Fail a test that left changes even if it is marked `xfail`, which covers its teardown, too."""
         report = yield
-        error = None if call.excinfo is None else call.excinfo.value
-        if call.when == "teardown" and _contains_left_changes(error):
+        if call.when == "teardown" and self._has_left_changes:
             report.outcome = "failed"
             vars(report).pop("wasxfail", None)
         return report
@@ -109,10 +153,13 @@ class Guard:
             # The finalizers of the fixture itself are added later, and run before.
             fixturedef.addfinalizer(functools.partial(self._end_fixture, fixturedef, changes))
         self._nested.append([set() for _ in self._sources])
+        flags, settings = self._own.number_registered(), self._libraries.registered()
         before = self._read()
         try:
             return (yield)
         finally:
+            self._own.keep_registered(flags)
+            self._libraries.keep_registered(settings)
             self._end_setup_of_fixture(before, changes)
 
     def _read(self) -> list[object]:
@@ -126,8 +173,9 @@ class Guard:
         self._item.addfinalizer(self._end_test)
         self._own.begin()
         self._libraries.enable_again()
+        self._libraries.begin()
         self._scopes.begin()
-        self._baseline = Baseline(self._read(), [{} for _ in self._sources])
+        self._baseline = Baseline(self._read(), [{} for _ in self._sources], self._scopes.held_elsewhere())
 
     def _end_setup_of_fixture(self, before: list[object], changes: FixtureChanges) -> None:
         self._libraries.search()
@@ -145,7 +193,11 @@ class Guard:
                     if not equal(value, new.get(name))
                 }
             changes.changed.append(
-                {name: pair for name, pair in changed.items() if name not in nested[index]}
+                {
+                    name: FixtureChange(*pair, source.writer(name, pair[1]))
+                    for name, pair in changed.items()
+                    if name not in nested[index] and not source.is_left(name, pair[1])
+                }
             )
             if self._nested:
                 self._nested[-1][index] |= changed.keys()
@@ -161,13 +213,14 @@ class Guard:
             if not changed:
                 continue
             present = source.values(source.read())
-            left = {
-                name: old
-                for name, (old, new) in changed.items()
+            held = self._scopes.held_elsewhere()
+            left = [
+                Change(name, change.before, change.after, change.writer)
+                for name, change in changed.items()
                 # Code that has set a third value since is responsible for it.
-                if equal(present.get(name), new)
-            }
-            found += self._put_back(source, left, present)
+                if equal(present.get(name), change.after) and name not in held
+            ]
+            found += self._put_back(source, left)
         changes.changed.clear()
         self._report(f"the fixture {fixturedef.argname} ({fixturedef.scope}) left changes", found)
 
@@ -177,7 +230,11 @@ class Guard:
         if baseline is None:
             return
         found = self._scopes.end()
-        self._own.unregister()
+        found += [f"{each} was disabled by settings.disable()" for each in self._libraries.enable_again()]
+        found += self._own.unregister(self._is_ignored, baseline.readings[0])
+        found += self._libraries.unregister(self._is_ignored)
+        # A scope of a thread that runs is ended there, which is no change of the test in which that happens.
+        held = baseline.held | self._scopes.held_elsewhere()
         self._libraries.search()
         for index, source in enumerate(self._sources):
             before, after = baseline.readings[index], source.read()
@@ -188,34 +245,40 @@ class Guard:
             expected |= {
                 name: source.first(name, value) for name, value in present.items() if name not in expected
             }
-            wanted = {name: value for name, value in expected.items() if not equal(value, present.get(name))}
-            found += self._put_back(source, wanted, present)
+            changes = [
+                Change(name, value, present.get(name), source.writer(name, present.get(name)))
+                for name, value in expected.items()
+                if not equal(value, present.get(name))
+                and name not in held
+                and not source.is_left(name, present.get(name))
+            ]
+            found += self._put_back(source, changes)
         self._report("this test left changes", found)
 
-    def _put_back(self, source: Source, wanted: dict[str, Any], present: dict[str, Any]) -> list[str]:
-        """Restore values of a source, and describe the changes."""
-        changes = [
-            Change(name, value, present.get(name), source.writer(name, present.get(name)))
-            for name, value in wanted.items()
-            if not any(fnmatch.fnmatchcase(name, pattern) for pattern in self._ignored)
-            and not source.is_left(name, present.get(name))
-        ]
+    def _is_ignored(self, name: str) -> bool:
+        return any(fnmatch.fnmatchcase(name, pattern) for pattern in self._ignored)
+
+    def _put_back(self, source: Source, found: Sequence[Change]) -> list[str]:
+        """Restore values of a source, look again, and describe the changes."""
+        changes = [change for change in found if not self._is_ignored(change.name)]
         if not changes:
             return []
-        described = [str(change) for change in changes]
-        try:
-            source.restore({change.name: change.before for change in changes})
-        except Exception as error:
-            described.append(f"not all could be put back: {error}")
+        refused = source.restore({change.name: change.before for change in changes})
+        present = source.values(source.read())
+        described = []
+        for change in changes:
+            value = present.get(change.name)
+            if equal(value, change.before):
+                described.append(str(change))
+            else:
+                reason = refused.get(change.name, f"it is {shown(value)} now")
+                described.append(f"{change}; {_NOT_PUT_BACK}: {reason}")
         return described
 
     def _report(self, what: str, found: Sequence[str]) -> None:
-        if found and self._fails:
-            text = "\n".join(f"  {each}" for each in found)
-            raise LeftChangesError(f"interlock: {what}, which were put back:\n{text}", pytrace=False)
-
-
-def _contains_left_changes(error: BaseException | None) -> bool:
-    if isinstance(error, BaseExceptionGroup):
-        return any(_contains_left_changes(each) for each in error.exceptions)
-    return isinstance(error, LeftChangesError)
+        if not found or not self._fails:
+            return
+        stays = any(_NOT_PUT_BACK in each for each in found)
+        exception = " except where a line says otherwise" if stays else ""
+        text = "\n".join(f"  {each}" for each in found)
+        self._reports.append(f"interlock: {what}, which were put back{exception}:\n{text}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from interlock import settings
@@ -11,12 +11,19 @@ from interlock.errors import UnsupportedError
 from interlock.integrations import _thread_pools
 from interlock.integrations._loads import number_of_loads
 from interlock.settings import _holds, _import_hook, _libraries, _registry
+from interlock.settings._origin import Origin
 from interlock.settings._reader import Reader, Reading
 from interlock.settings._setting import LOCK, Unreadable
+from interlock.settings._snapshot import put_back
 from interlock.settings._writes import LOG, Write, same
 
 # Another source compares all variables.
 _VARIABLES = "environ"
+
+# Of the writes by which the plugin puts values back.
+_ORIGIN = Origin(
+    __file__, 1, "restore", __name__, "", at_import=False, group="the pytest plugin of interlock"
+)
 
 
 class LibrarySettings:
@@ -27,6 +34,7 @@ class LibrarySettings:
         self._reader = Reader(())
         self._native = tuple(_thread_pools.LIBRARIES)
         self._loads: object = None
+        self._registered: set[str] = set()
         self._libraries = [name for name in _libraries.KNOWN if name not in (_VARIABLES, *self._native)]
         settings.enable(*self._libraries)
         # Without threadpoolctl, which finds native libraries, their numbers of threads are not compared.
@@ -46,10 +54,37 @@ class LibrarySettings:
             self._loads = loads
             _import_hook.run_imported()
 
-    def enable_again(self) -> None:
-        """Enable the libraries if a test has disabled all."""
-        if not self._names <= _libraries._enabled.keys():
-            settings.enable(*[name for name in self._libraries if name not in _libraries._enabled])
+    def enable_again(self) -> list[str]:
+        """Enable the libraries if a test has disabled some, and return these."""
+        if self._names <= _libraries._enabled.keys():
+            return []
+        missing = [name for name in self._libraries if name not in _libraries._enabled]
+        settings.enable(*missing)
+        return missing
+
+    def begin(self) -> None:
+        """Regard what is registered now as registered before a test."""
+        self._registered = self.registered()
+
+    def registered(self) -> set[str]:
+        """Return what is registered now."""
+        return set(_libraries._enabled)
+
+    def keep_registered(self, before: set[str]) -> None:
+        """Regard what was registered since `before` as registered by a fixture of a wider scope."""
+        self._registered |= self.registered() - before
+
+    def unregister(self, is_ignored: Callable[[str], bool]) -> list[str]:
+        """Forget the settings that a test has registered, except those that an import has; name them."""
+        described = []
+        for key in [key for key in _libraries._enabled if key not in self._registered]:
+            library = _libraries._enabled[key]
+            names = [each.name for each in library.settings]
+            if library.origin is None or library.origin.at_import or any(map(is_ignored, names)):
+                continue
+            settings.disable(key)
+            described.append(f"{', '.join(names)} was registered at {library.origin}")
+        return described
 
     def read(self) -> object:
         """Return the settings and their values."""
@@ -72,7 +107,7 @@ class LibrarySettings:
     def writer(self, name: str, value: Any) -> str | None:
         """Return the line of the last write, if that wrote the value."""
         write = self._last_write(name, value)
-        if write is None:
+        if write is None or write.group == _ORIGIN.group:
             return None
         return f"written at {write.file}:{write.line}" if write.file else "by code that cannot be seen"
 
@@ -91,22 +126,20 @@ class LibrarySettings:
         write = next(iter(reversed(LOG.of(name))), None)
         return write if write is not None and same(write.new, value) else None
 
-    def restore(self, wanted: Mapping[str, Any]) -> None:
+    def restore(self, wanted: Mapping[str, Any]) -> dict[str, str]:
         """Put values back, in the order of their declaration: a setting may inherit from an earlier one.
 
         Native libraries follow: a write of the number of threads of PyTorch or interlock changes theirs.
         """
+        refused: dict[str, str] = {}
         rows = [row for row in self._reader.rows if row.name in wanted]
         known = [row.name for row in rows if _registry.known(row.name) is row]
         known.sort(key=lambda name: name.partition(".")[0] in self._native)
-        refused = [name for name in known if isinstance(wanted[name], Unreadable)]
-        errors: list[Exception] = []
         for name in known:
             # One at a time: a library that refuses one value must not keep the others.
             try:
-                if name not in refused:
-                    settings.restore({name: wanted[name]})
+                if not isinstance(wanted[name], Unreadable):
+                    put_back("the pytest plugin", {name: wanted[name]}, _ORIGIN)
             except Exception as error:
-                errors.append(error)
-        if errors:
-            raise ExceptionGroup("settings that could not be put back", errors)
+                refused[name] = str(error)
+        return refused | {name: "it is not known any more" for name in wanted if name not in known}

@@ -8,8 +8,9 @@ import warnings
 import interlock
 from interlock._core.state import TRACED
 from interlock.errors import ScopeWarning
-from interlock.settings import _holds
+from interlock.settings import _holds, _registry
 from interlock.settings._holds import Scope
+from interlock.settings._setting import Extent
 
 
 class OpenScopes:
@@ -41,6 +42,22 @@ class OpenScopes:
             self._barrier.__exit__(None, None, None)
         lines = [f"{each.filename}:{each.lineno}" for each in caught if each.category is ScopeWarning]
         return [f"a scope of interlock that was entered at {line} was left open" for line in lines]
+
+    def held_elsewhere(self) -> set[str]:
+        """Return the settings of the process that scopes of other threads hold, which end them there."""
+        scopes = _holds.open_scopes()
+        if not scopes:
+            return set()
+        here, living = threading.get_ident(), {each.ident for each in threading.enumerate()}
+        return {
+            relative.name
+            for scope in scopes
+            if scope.thread_id != here and scope.thread_id in living
+            for name in scope.values
+            for setting in (_registry.known(name),)
+            if setting is not None and setting.extent == Extent.PROCESS
+            for relative in _registry.relatives(setting)
+        }
 
     def _end_settings(self) -> list[str]:
         scopes, known, self._known = _holds.open_scopes(), self._known, []

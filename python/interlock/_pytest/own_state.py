@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import interlock
 from interlock import backends
-from interlock._core.state import TRACED
+from interlock._core.state import TRACED, begin_defaults, end_defaults
+from interlock._pytest.source import equal
 from interlock.backends import _register
-from interlock.errors import UnknownFlagError
-from interlock.settings._origin import caller
+from interlock.errors import FlagsFrozenError, UnknownFlagError
+from interlock.settings._origin import Origin, caller
 
 _FLAGS = "interlock.backends."
 _CONTEXT = "interlock.capture()"
 _DEFAULTS = "interlock.state.process_defaults()."
 _FROZEN = "interlock.backends.flags_frozen()"
+_ARE_FROZEN = "flags are frozen"
 
 
 class Unassigned(NamedTuple):
@@ -29,11 +31,18 @@ class Unassigned(NamedTuple):
 
 
 class ContextState:
-    """The state of a context; equal to another one that reads equal."""
+    """The state of a context with its open scopes; equal to another one that reads equal."""
 
     def __init__(self) -> None:
-        self.state = interlock.capture()
-        self._text = repr(self.state)
+        # The variable is published only by a token, whose old value is the state.
+        token = begin_defaults()
+        self._variable, self._stored = token.var, token.old_value
+        end_defaults(token)
+        self._text = repr(interlock.capture())
+
+    def install(self) -> None:
+        """Make it that of the present context again, with the values that each scope had."""
+        self._variable.set(self._stored)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ContextState) and self._text == other._text
@@ -43,6 +52,16 @@ class ContextState:
 
     def __repr__(self) -> str:
         return self._text
+
+
+class Registered(NamedTuple):
+    """A flag that code has registered since a test began."""
+
+    name: str
+    origin: Origin
+
+    def __str__(self) -> str:
+        return f"{_FLAGS}{self.name} was registered at {self.origin}"
 
 
 class Reading(NamedTuple):
@@ -58,16 +77,23 @@ class OwnState:
     """Compares what tests change through interlock."""
 
     def __init__(self) -> None:
-        self._registered: list[str] = []
+        self._registered: list[Registered] = []
+        # What registers each flag once more.
+        self._again: dict[str, Callable[[], object]] = {}
         _register.observers.append(self._note_registration)
         # Changes with each write of a flag; reading all flags takes longer than the rest.
         self._epoch = backends.epoch()
         self._flags = _flags()
 
-    def _note_registration(self, name: str) -> None:
+    def _note_registration(self, name: str, again: Callable[[], object] | None) -> None:
+        self._epoch = -1
+        if again is None:
+            return
+        self._again[name] = again
         # A second import of a module would not register the flag again.
-        if not caller(("interlock.backends",)).at_import:
-            self._registered.append(name)
+        origin = caller(("interlock.backends",))
+        if not origin.at_import:
+            self._registered.append(Registered(name, origin))
 
     def stop(self) -> None:
         """Observe no registrations."""
@@ -77,13 +103,26 @@ class OwnState:
         """Forget the flags that were registered before a test."""
         self._registered.clear()
 
-    def unregister(self) -> None:
-        """Unregister the flags that a test has registered, except those that an import has."""
-        for name in dict.fromkeys(self._registered):
+    def number_registered(self) -> int:
+        """Return how many registrations have been noted since the test began."""
+        return len(self._registered)
+
+    def keep_registered(self, number: int) -> None:
+        """Forget the registrations since `number` were noted: a fixture of a wider scope has made them."""
+        del self._registered[number:]
+
+    def unregister(self, is_ignored: Callable[[str], bool], before: Reading) -> list[str]:
+        """Unregister the flags that a test has registered, except those that an import has; name them."""
+        described = []
+        for each in dict.fromkeys(self._registered):
+            if f"{_FLAGS}{each.name}" in before.flags or is_ignored(f"{_FLAGS}{each.name}"):
+                continue
             # A test may have done so itself.
             with contextlib.suppress(UnknownFlagError):
-                backends.unregister(name)
+                backends.unregister(each.name)
+                described.append(str(each))
         self._registered.clear()
+        return described
 
     def read(self) -> object:
         """Return a reading, for which the flags are read again if one was written."""
@@ -109,43 +148,70 @@ class OwnState:
 
     def first(self, name: str, value: Any) -> Any:
         """Return that a flag which was registered since was not assigned."""
-        return Unassigned(None) if name.startswith(_FLAGS) and not isinstance(value, Unassigned) else value
+        if not name.startswith(_FLAGS) or isinstance(value, Unassigned):
+            return value
+        return Unassigned(backends.describe(name.removeprefix(_FLAGS)).default)
 
     def writer(self, name: str, value: Any) -> str | None:
         """Return the line that assigned a flag, which is recorded with `INTERLOCK_DEBUG=1`."""
-        if name.startswith(_FLAGS) and not isinstance(value, Unassigned):
-            line = backends.explain(name.removeprefix(_FLAGS)).set_by if name != _FROZEN else None
-            if line is not None:
-                return f"written at {line}"
-        return None if TRACED else "by a line that is recorded with INTERLOCK_DEBUG=1"
+        if not name.startswith(_FLAGS) or name == _FROZEN or value is None or isinstance(value, Unassigned):
+            return None
+        if not TRACED:
+            return "by a line that is recorded with INTERLOCK_DEBUG=1"
+        line = backends.explain(name.removeprefix(_FLAGS)).set_by
+        return None if line is None else f"written at {line}"
 
     def is_left(self, name: str, value: Any) -> bool:
         """Return False: every change is put back."""
         return False
 
-    def restore(self, wanted: Mapping[str, Any]) -> None:
-        """Assign or unset flags, and replace what was written in the context without a scope."""
-        if wanted.get(_FROZEN) is False:
-            raise RuntimeError("only the object that `frozen()` returned can end the freeze")
-        present = _flags()
-        flags = {name.removeprefix(_FLAGS): value for name, value in wanted.items() if name in present}
-        if flags:
-            assigned = [
-                backends.SnapshotEntry(name, value, "process")
-                for name, value in flags.items()
-                if not isinstance(value, Unassigned)
-            ]
-            others = [entry for entry in backends.snapshot() if entry.name not in flags]
-            backends.restore([*others, *assigned])
-        defaults = {
-            name.removeprefix(_DEFAULTS): value
-            for name, value in wanted.items()
-            if name.startswith(_DEFAULTS)
-        }
+    def restore(self, wanted: Mapping[str, Any]) -> dict[str, str]:
+        """Assign or unset flags, and put back the state of the context, also of scopes that are open."""
+        refused: dict[str, str] = {}
+        if _FROZEN in wanted:
+            only = "only the object that `frozen()` returned can end the freeze"
+            refused[_FROZEN] = "the freeze has ended" if wanted[_FROZEN] else only
+        refused |= self._restore_flags(wanted)
+        defaults = {name: value for name, value in wanted.items() if name.startswith(_DEFAULTS)}
         if defaults:
-            interlock.state.set_process_defaults(**defaults)
+            try:
+                interlock.state.set_process_defaults(
+                    **{name.removeprefix(_DEFAULTS): value for name, value in defaults.items()}
+                )
+            except FlagsFrozenError:
+                refused |= dict.fromkeys(defaults, _ARE_FROZEN)
         if _CONTEXT in wanted:
-            wanted[_CONTEXT].state.install()
+            wanted[_CONTEXT].install()
+        return refused
+
+    def _restore_flags(self, wanted: Mapping[str, Any]) -> dict[str, str]:
+        refused: dict[str, str] = {}
+        flags = {name: value for name, value in wanted.items() if name.startswith(_FLAGS) and name != _FROZEN}
+        present = _flags()
+        for name in flags.keys() - present.keys():
+            again = self._again.get(name.removeprefix(_FLAGS))
+            if again is None:
+                refused[name] = "it was unregistered, and only its library can register it"
+                continue
+            try:
+                again()
+            except Exception as error:
+                refused[name] = f"it was unregistered, and cannot be registered again: {error}"
+        for name, value in flags.items():
+            # One at a time: a flag that refuses its value must not keep the others.
+            if name in refused or equal(_flags().get(name), value):
+                continue
+            plain = name.removeprefix(_FLAGS)
+            entries = [entry for entry in backends.snapshot() if entry.name != plain]
+            if not isinstance(value, Unassigned):
+                entries.append(backends.SnapshotEntry(plain, value, "process"))
+            try:
+                backends.restore(entries)
+            except FlagsFrozenError:
+                refused[name] = _ARE_FROZEN
+            except Exception as error:
+                refused[name] = str(error)
+        return refused
 
 
 def _flags() -> dict[str, Any]:

@@ -3,11 +3,27 @@
 from __future__ import annotations
 
 import contextlib
+import contextvars
+import functools
+import gc
+import weakref
 from collections.abc import Mapping
 from typing import Any, Literal, Self
 
 from interlock import settings
-from interlock.settings import Difference, Snapshot
+from interlock.errors import UnsupportedError
+from interlock.integrations import _thread_pools
+from interlock.settings import Difference, Snapshot, _holds
+
+
+class _Mark:
+    """Lives as long as a context in which it is set, or a copy of one."""
+
+    def __init__(self, before: _Mark | None) -> None:
+        self.before = before
+
+
+_marks: contextvars.ContextVar[_Mark | None] = contextvars.ContextVar("interlock_test_context", default=None)
 
 
 class ScopedSettings:
@@ -37,9 +53,23 @@ class ScopedSettings:
     def __init__(self) -> None:
         self._stack = contextlib.ExitStack()
         self._before = Snapshot()
+        # Whether the test owns its context, which ends with it.
+        self._context_ends = False
+
+    def _exists(self, mark: weakref.ref[_Mark]) -> bool:
+        """Return whether the context of a mark may run later code."""
+        if self._context_ends:
+            return False
+        if mark() is not None:
+            # A task that has ended may be part of a cycle.
+            gc.collect()
+        return mark() is not None
 
     def __enter__(self) -> Self:
         self._stack.enter_context(settings.enable())
+        # Without threadpoolctl, which finds native libraries, their settings are not known.
+        with contextlib.suppress(UnsupportedError):
+            self._stack.enter_context(settings.enable(*_thread_pools.LIBRARIES))
         self._before = settings.snapshot()
         return self
 
@@ -62,6 +92,11 @@ class ScopedSettings:
 
         """
         self._stack.enter_context(settings.override(values, on_conflict=on_conflict))
+        # An asynchronous test has a context of its own, which the end of the fixture is not in.
+        mark = _Mark(_marks.get())
+        _marks.set(mark)
+        for scope in _holds.chain()[:1]:
+            scope.has_context = functools.partial(self._exists, weakref.ref(mark))
 
     def pin(
         self, values: Mapping[str, Any], *, on_write: Literal["raise", "warn", "ignore"] = "raise"

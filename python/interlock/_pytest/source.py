@@ -43,8 +43,8 @@ class Source(Protocol):
     def is_left(self, name: str, value: Any) -> bool:
         """Return whether a changed value is neither put back nor reported."""
 
-    def restore(self, wanted: Mapping[str, Any]) -> None:
-        """Put values back. Raises if the library or interlock refuses one."""
+    def restore(self, wanted: Mapping[str, Any]) -> dict[str, str]:
+        """Put values back. Return why, by name, for those that the library or interlock refuses."""
 
     def stop(self) -> None:
         """End what observes the state."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from os import PathLike
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
@@ -509,15 +510,34 @@ def register(
         validator,
         on_change,
     )
-    for observe in observers:
-        observe(name)
+    if observers:
+        again = partial(
+            register,
+            name,
+            default,
+            doc=doc,
+            type=type,
+            choices=choices,
+            minimum=minimum,
+            maximum=maximum,
+            optional=optional,
+            variable=variable,
+            affects=affects,
+            validator=validator,
+            on_change=on_change,
+        )
+        for observe in observers:
+            observe(name, again)
     for source, problem in problems:
         warnings.warn(f"{source} is ignored: {problem}", FlagEnvironmentWarning, stacklevel=2)
     return Flag(name)
 
 
-observers: list[Callable[[str], None]] = []
-"""Called with the name of each flag that Python code has registered."""
+observers: list[Callable[[str, Callable[[], object] | None], None]] = []
+"""Called with the name of a flag that Python code has registered, and what registers it once more.
+
+Called with None instead for a flag that was unregistered.
+"""
 
 
 def unregister(name: str | Flag[Any]) -> None:
@@ -545,7 +565,10 @@ def unregister(name: str | Flag[Any]) -> None:
         interlock.errors.UnknownFlagError: mylib.level was unregistered
 
     """
-    _native.unregister_flag(name.name if isinstance(name, Flag) else name)
+    name = name.name if isinstance(name, Flag) else name
+    _native.unregister_flag(name)
+    for observe in observers:
+        observe(name, None)
 
 
 def check_variables(library: str) -> None:

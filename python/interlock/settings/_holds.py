@@ -48,6 +48,8 @@ class Scope:
         """The values to put back, of settings of a thread or a context."""
         self.failed: dict[str, tuple[Any, Any]] = {}
         """The present and the earlier value of settings that a library did not put back."""
+        self.has_context: Callable[[], bool] = lambda: True
+        """Whether the context that entered the scope still exists, if that is known."""
 
     def describe(self, name: str) -> str:
         """Return the value, line and thread of the scope for a message."""
@@ -430,6 +432,8 @@ def _restore(scope: Scope, setting: Setting, *, is_inside: bool) -> list[Write]:
         return []
     before = scope.before.pop(setting.name)
     if setting.extent == Extent.CONTEXT and not is_inside:
+        if not scope.has_context():
+            return []
         message = f"{setting.name} is left as it is in the context that entered the {scope.kind}"
         _warn(scope, f"{message}, which was exited in another context")
         return []

@@ -13,7 +13,7 @@ from interlock._suggest import closest_match
 from interlock.errors import SettingValueError, SettingWarning
 from interlock.settings import _import_hook, _registry
 from interlock.settings._observer import Observer
-from interlock.settings._origin import caller
+from interlock.settings._origin import Origin, caller
 from interlock.settings._setting import LOCK, Setting
 
 _POOLS = "interlock.integrations._thread_pools"
@@ -50,6 +50,8 @@ class _Library:
     """What waits for the import of `waits_for`."""
     finder: Callable[[], None] | None = None
     """What looks for settings that became known later."""
+    origin: Origin | None = None
+    """The code that called `register`; None for a library that interlock knows."""
 
 
 _enabled: dict[str, _Library] = {}
@@ -235,7 +237,7 @@ def register(*settings: Setting, library: str | None = None) -> Enabled:
         return settings
 
     with LOCK:
-        registered = _Library(Observer(packages))
+        registered = _Library(Observer(packages), origin=caller())
         _enabled[key] = registered
         registered.uses = 1
         try:

@@ -99,8 +99,19 @@ def restore(snapshot: Mapping[str, Any]) -> None:
     """
     if not isinstance(snapshot, Mapping):
         raise TypeError(f"restore: snapshot must be a mapping, got {type(snapshot).__name__}")
+    put_back("restore", snapshot, caller())
+
+
+def put_back(function: str, snapshot: Mapping[str, Any], origin: Origin) -> None:
+    """Put the values of a snapshot back, all or none, and record the writes with a line.
+
+    Args:
+        function: The function for the text of errors.
+        snapshot: The values by name.
+        origin: The line that is recorded.
+
+    """
     _import_hook.run_imported()
-    origin = caller()
     writes: list[Write] = []
     with LOCK:
         own = _holds.chain()
@@ -108,10 +119,10 @@ def restore(snapshot: Mapping[str, Any]) -> None:
         for name, value in snapshot.items():
             if name == _registry.FLAGS:
                 continue
-            setting = _registry.get("restore", name)
+            setting = _registry.get(function, name)
             if setting.set is None or same(read(setting), value):
                 continue
-            wanted[name] = (setting, converted("restore", setting, value))
+            wanted[name] = (setting, converted(function, setting, value))
             blocking = [
                 scope
                 for scope in _holds.holders(name)
@@ -119,7 +130,7 @@ def restore(snapshot: Mapping[str, Any]) -> None:
                 and (scope not in own or scope.on_write is not None)
             ]
             if blocking and setting.extent == Extent.PROCESS:
-                raise SettingConflictError(f"restore: {name} is {blocking[0].describe(name)}")
+                raise SettingConflictError(f"{function}: {name} is {blocking[0].describe(name)}")
         flags = backends.snapshot()
         if _registry.FLAGS in snapshot:
             backends.restore(snapshot[_registry.FLAGS])
@@ -130,25 +141,25 @@ def restore(snapshot: Mapping[str, Any]) -> None:
                 # A setting that inherits its value has it once the settings before it are restored.
                 if not same(before, value):
                     done.append((setting, before))
-                    writes += _written(setting, value, origin)
+                    writes += _written(function, setting, value, origin)
         except BaseException as error:
             backends.restore(flags)
             for setting, before in reversed(done):
                 try:
-                    _written(setting, before, origin)
+                    _written(function, setting, before, origin)
                 except SettingValueError as other:
                     error.add_note(f"and {other}")
             raise
     report(writes)
 
 
-def _written(setting: Setting, value: Any, origin: Origin) -> list[Write]:
+def _written(function: str, setting: Setting, value: Any, origin: Origin) -> list[Write]:
     try:
         return _holds.apply(setting, value, origin, back=True)
     except Exception as error:
         # The text of a library rarely names the setting.
         raise SettingValueError(
-            f"restore: {setting.name} could not be set to {shown(value)}: {reason_of(error)}",
+            f"{function}: {setting.name} could not be set to {shown(value)}: {reason_of(error)}",
             setting=setting.name,
         ) from error
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 import pytest
 
 from tests.unit.pytest_plugin.run import program, run
@@ -14,6 +16,28 @@ def test_settings_of_a_test_are_put_back_at_its_end(pytester: pytest.Pytester) -
     # The fixtures need no option.
     for mode in ("", "fail"):
         assert run(pytester, mode=mode).outcomes == {"passed": 3}
+
+
+@pytest.mark.skipif(find_spec("numpy") is None, reason="needs NumPy")
+def test_settings_of_an_asynchronous_test_end_without_a_warning(pytester: pytest.Pytester) -> None:
+    program(pytester, "asynchronous_settings")
+    assert run(pytester, "-W", "error::interlock.errors.SettingWarning").outcomes == {"passed": 2}
+
+
+@pytest.mark.skipif(
+    any(find_spec(name) is None for name in ("numpy", "threadpoolctl")),
+    reason="needs NumPy and threadpoolctl",
+)
+def test_numbers_of_threads_are_known_without_the_option(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import numpy
+
+        def test_pool(interlock_settings):
+            interlock_settings.override({"openblas.numpy.num_threads": 1})
+        """
+    )
+    assert run(pytester, mode="").outcomes == {"passed": 1}
 
 
 def test_faults_are_reported_by_the_test_that_injected_them(pytester: pytest.Pytester) -> None:

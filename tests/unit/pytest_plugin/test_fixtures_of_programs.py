@@ -38,3 +38,17 @@ def test_fixture_of_a_module_that_leaves_changes_is_named(pytester: pytest.Pytes
 def test_parametrized_fixture_of_the_session_may_change_between_tests(pytester: pytest.Pytester) -> None:
     program(pytester, "parametrized_fixture")
     assert run(pytester).outcomes == {"passed": 4}
+
+
+def test_each_fixture_is_reported_with_its_own_line(pytester: pytest.Pytester) -> None:
+    path = program(pytester, "lines_of_fixtures")
+    done = run(pytester)
+    assert done.left == {
+        "test_one": [
+            f"environ.LEFT: 'inner' -> 'outer', written at {at(path, 'outer', 'environ')}",
+            f"environ.LEFT: None -> 'inner', written at {at(path, 'inner', 'environ')}",
+        ]
+    }
+    # One error, without lines of pytest.
+    assert done.outcomes == {"passed": 1, "errors": 1}
+    assert "_pytest" not in done.output

@@ -60,19 +60,70 @@ def test_state_of_interlock_is_named_without_lines_otherwise(pytester: pytest.Py
     assert defaults.startswith("interlock.state.process_defaults().device_index: None -> 1")
 
 
+def test_writes_into_open_scopes_of_fixtures_are_put_back_there(pytester: pytest.Pytester) -> None:
+    program(pytester, "scopes_of_fixtures")
+    done = run(pytester)
+    assert set(done.left) == {"test_mode", "test_flag", "test_left_open"}, done.output
+    assert "could not be put back" not in done.output
+    assert done.outcomes == {"passed": 4, "errors": 3}
+
+
 def test_freeze_is_reported_as_not_put_back(pytester: pytest.Pytester) -> None:
     program(pytester, "freeze")
-    left = run(pytester).left["test_freeze"]
-    assert left[0].startswith("interlock.backends.flags_frozen(): False -> True")
-    assert left[1].startswith("not all could be put back: only the object that `frozen()` returned")
+    done = run(pytester)
+    (frozen,) = done.left["test_freeze"]
+    assert frozen.startswith(
+        "interlock.backends.flags_frozen(): False -> True, by an unknown line; could not"
+    )
+    assert frozen.endswith(
+        "could not be put back: only the object that `frozen()` returned can end the freeze"
+    )
+    assert "which were put back except where a line says otherwise:" in done.output
+
+
+def test_flag_that_is_frozen_is_reported_as_not_put_back(pytester: pytest.Pytester) -> None:
+    program(pytester, "frozen_flag")
+    flag, _ = run(pytester).left["test_freeze"]
+    assert flag.startswith("interlock.backends.cudnn.benchmark: False (not assigned) -> True, ")
+    assert flag.endswith("; could not be put back: flags are frozen")
 
 
 def test_flags_that_a_test_registers_are_unregistered(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         late="from interlock import backends\nbackends.register('late.flag', 1, doc='At import.')"
     )
-    program(pytester, "registered_flags")
-    assert run(pytester).outcomes == {"passed": 2}
+    path = program(pytester, "registered_flags")
+    done = run(pytester)
+    line = at(path, "test_register", "mine.flag")
+    assert done.left == {"test_register": [f"interlock.backends.mine.flag was registered at {line}"]}
+    assert done.outcomes == {"passed": 2, "errors": 1}
+
+
+def test_flags_that_a_test_unregisters_are_registered_again(pytester: pytest.Pytester) -> None:
+    program(pytester, "unregistered_flags")
+    done = run(pytester)
+    flags = {test: lines[0].partition(",")[0] for test, lines in done.left.items()}
+    assert flags == {
+        "test_assigned": "interlock.backends.mine.assigned: 4 -> None",
+        "test_default": "interlock.backends.mine.default: 3 (not assigned) -> None",
+        "test_late": "interlock.backends.mine.late: 3 (not assigned) -> 5",
+    }
+    assert done.outcomes == {"passed": 4, "errors": 3}
+
+
+@needs_pools
+def test_registrations_and_disabled_libraries_are_reported(pytester: pytest.Pytester) -> None:
+    path = program(pytester, "registrations")
+    left = run(pytester).left
+    assert left["test_flag"] == [
+        f"interlock.backends.mine.lazy was registered at {at(path, 'flag', 'register')}"
+    ]
+    assert left["test_setting"] == [
+        f"mine.setting was registered at {at(path, 'test_setting', 'settings.reg')}"
+    ]
+    assert "numpy was disabled by settings.disable()" in left["test_disable"]
+    assert not any("->" in line for line in left["test_disable"])
+    assert set(left) == {"test_flag", "test_setting", "test_disable"}
 
 
 def test_settings_of_libraries_are_named_with_their_lines(
@@ -117,7 +168,8 @@ def test_overrides_and_pins_are_closed_and_named(pytester: pytest.Pytester) -> N
 
 def test_scope_of_a_thread_that_runs_is_left(pytester: pytest.Pytester) -> None:
     program(pytester, "running_thread")
-    assert run(pytester).outcomes == {"passed": 2}
+    program(pytester, "held_by_a_thread")
+    assert run(pytester).outcomes == {"passed": 5}
 
 
 @needs_pools

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from tests.unit.pytest_plugin.run import at, program, run
@@ -94,3 +96,12 @@ def test_run_inside_of_a_run_leaves_the_outer_one_alone(pytester: pytest.Pyteste
     assert done.outcomes == {"passed": 2, "errors": 2}
     assert done.left["test_inner_run"] == [f"environ.OUTER: None -> '1', written at {outer}"]
     assert done.left["test_after"] == [f"environ.AFTER: None -> '1', written at {after}"]
+
+
+def test_pytest_does_not_warn_where_interlock_is_imported_before(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nfilterwarnings = error\n")
+    pytester.makepyfile("def test_one(): pass")
+    watch = ("-m", "interlock", "watch", "-m", "pytest", "-q", "-p", "no:asyncio")
+    done = pytester.run(sys.executable, *watch)
+    assert done.ret == 0, done.stderr.str()
+    assert "PytestAssertRewriteWarning" not in done.stdout.str() + done.stderr.str()
