@@ -263,12 +263,12 @@ HOST_DRIVER: list[tuple[str, str, str]] = [
     (
         "accelerator.Graph(pool=3)",
         "TypeError",
-        "Graph: pool must be the result of pool() of a graph, or None, got int",
+        "Graph: pool must be a MemPool, the id of a memory pool, or None, got int",
     ),
     (
         "accelerator.Graph(pool=(1, -1))",
         "TypeError",
-        "Graph: pool must be the result of pool() of a graph, or None, got (1, -1)",
+        "Graph: pool must be a MemPool, the id of a memory pool, or None, got (1, -1)",
     ),
     (
         "interlock.Event.from_ipc_handle('host', 3)",

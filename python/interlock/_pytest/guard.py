@@ -231,8 +231,8 @@ class Guard:
             return
         found = self._scopes.end()
         found += [f"{each} was disabled by settings.disable()" for each in self._libraries.enable_again()]
-        found += self._own.unregister(self._is_ignored, baseline.readings[0])
-        found += self._libraries.unregister(self._is_ignored)
+        self._own.unregister(self._is_ignored, baseline.readings[0])
+        self._libraries.unregister(self._is_ignored)
         # A scope of a thread that runs is ended there, which is no change of the test in which that happens.
         held = baseline.held | self._scopes.held_elsewhere()
         self._libraries.search()

@@ -74,17 +74,13 @@ class LibrarySettings:
         """Regard what was registered since `before` as registered by a fixture of a wider scope."""
         self._registered |= self.registered() - before
 
-    def unregister(self, is_ignored: Callable[[str], bool]) -> list[str]:
-        """Forget the settings that a test has registered, except those that an import has; name them."""
-        described = []
+    def unregister(self, is_ignored: Callable[[str], bool]) -> None:
+        """Forget the settings that a test has registered, except those that an import has."""
         for key in [key for key in _libraries._enabled if key not in self._registered]:
             library = _libraries._enabled[key]
-            names = [each.name for each in library.settings]
-            if library.origin is None or library.origin.at_import or any(map(is_ignored, names)):
-                continue
-            settings.disable(key)
-            described.append(f"{', '.join(names)} was registered at {library.origin}")
-        return described
+            is_of_import = library.origin is None or library.origin.at_import
+            if not is_of_import and not any(is_ignored(each.name) for each in library.settings):
+                settings.disable(key)
 
     def read(self) -> object:
         """Return the settings and their values."""

@@ -12,7 +12,7 @@ from interlock._core.state import TRACED, begin_defaults, end_defaults
 from interlock._pytest.source import equal
 from interlock.backends import _register
 from interlock.errors import FlagsFrozenError, UnknownFlagError
-from interlock.settings._origin import Origin, caller
+from interlock.settings._origin import caller
 
 _FLAGS = "interlock.backends."
 _CONTEXT = "interlock.capture()"
@@ -54,16 +54,6 @@ class ContextState:
         return self._text
 
 
-class Registered(NamedTuple):
-    """A flag that code has registered since a test began."""
-
-    name: str
-    origin: Origin
-
-    def __str__(self) -> str:
-        return f"{_FLAGS}{self.name} was registered at {self.origin}"
-
-
 class Reading(NamedTuple):
     """What `OwnState` compares."""
 
@@ -77,7 +67,8 @@ class OwnState:
     """Compares what tests change through interlock."""
 
     def __init__(self) -> None:
-        self._registered: list[Registered] = []
+        # The flags that were registered since the test began.
+        self._registered: list[str] = []
         # What registers each flag once more.
         self._again: dict[str, Callable[[], object]] = {}
         _register.observers.append(self._note_registration)
@@ -88,12 +79,14 @@ class OwnState:
     def _note_registration(self, name: str, again: Callable[[], object] | None) -> None:
         self._epoch = -1
         if again is None:
+            if name in self._registered:
+                # It would keep the functions of the flag alive.
+                self._again.pop(name, None)
             return
         self._again[name] = again
         # A second import of a module would not register the flag again.
-        origin = caller(("interlock.backends",))
-        if not origin.at_import:
-            self._registered.append(Registered(name, origin))
+        if not caller(("interlock.backends",)).at_import:
+            self._registered.append(name)
 
     def stop(self) -> None:
         """Observe no registrations."""
@@ -111,18 +104,15 @@ class OwnState:
         """Forget the registrations since `number` were noted: a fixture of a wider scope has made them."""
         del self._registered[number:]
 
-    def unregister(self, is_ignored: Callable[[str], bool], before: Reading) -> list[str]:
-        """Unregister the flags that a test has registered, except those that an import has; name them."""
-        described = []
-        for each in dict.fromkeys(self._registered):
-            if f"{_FLAGS}{each.name}" in before.flags or is_ignored(f"{_FLAGS}{each.name}"):
+    def unregister(self, is_ignored: Callable[[str], bool], before: Reading) -> None:
+        """Unregister the flags that a test has registered, except those that an import has."""
+        for name in dict.fromkeys(self._registered):
+            if f"{_FLAGS}{name}" in before.flags or is_ignored(f"{_FLAGS}{name}"):
                 continue
             # A test may have done so itself.
             with contextlib.suppress(UnknownFlagError):
-                backends.unregister(each.name)
-                described.append(str(each))
+                backends.unregister(name)
         self._registered.clear()
-        return described
 
     def read(self) -> object:
         """Return a reading, for which the flags are read again if one was written."""

@@ -23,5 +23,6 @@ def test_disable():
 
 
 def test_clean():
+    assert "mine.lazy" not in [each.name for each in backends.describe()]
     assert "mine.setting" not in settings.names()
     assert "numpy.errstate.divide" in settings.names()
