@@ -19,7 +19,9 @@ FEWEST = 3_000
 
 @pytest.mark.subprocess
 def test_errors_for_wrong_arguments_name_the_function_and_are_short() -> None:
-    done = run_command([sys.executable, "-m", "tests.fuzz.messages"], env={"PYTHONPATH": str(ROOT)})
+    done = run_command(
+        [sys.executable, "-m", "tests.fuzz.messages"], env={"PYTHONPATH": str(ROOT)}, seconds=180
+    )
     assert done.code == 0, done.stderr
     *findings, count = done.stdout.splitlines()
     assert findings == []
