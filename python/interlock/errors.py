@@ -240,7 +240,7 @@ class OutOfMemoryError(InterlockError, RuntimeError, MemoryError):
     stream: int | None = None
     """The id of the stream of the request."""
     pool: tuple[int, int] | None = None
-    """The memory pool of the graph that was captured, see `Graph.pool`."""
+    """The id of the private pool of the request, see `MemPool` and `Graph.pool`."""
 
 
 class BufferClosedError(InterlockError, ValueError, RuntimeError):

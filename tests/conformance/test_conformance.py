@@ -36,6 +36,7 @@ FILES = (
     "ops.json",
     "tensors.json",
     "versions.json",
+    "v215.json",
 )
 SECONDS = 300.0
 

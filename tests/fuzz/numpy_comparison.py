@@ -78,8 +78,8 @@ def compared_with_numpy(
         # NumPy computes in integers, and the conversion of a negative one is True.
         return None
     got = values_of(made[0])
-    if step.name in COMPARISONS and dtype_of(tensors[step.arguments[0]["t"]]) in HALVES:
-        # A comparison with halves rounds the number; NumPy's does not.
+    if step.name in (*COMPARISONS, "pow") and dtype_of(tensors[step.arguments[0]["t"]]) in HALVES:
+        # A comparison with halves and a power of them round the number; NumPy's do not.
         dtype = dtype_of(tensors[step.arguments[0]["t"]])
         operands = [numpy_side.stored(each, dtype) if type(each) is float else each for each in operands]
     try:

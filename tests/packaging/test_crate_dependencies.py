@@ -57,13 +57,14 @@ CYCLES: dict[str, dict[frozenset[str], str]] = {
                 "current",
                 "event",
                 "graph",
-                "graph_pools",
+                "mem_pool",
                 "memory",
+                "private_pools",
                 "registry",
                 "stream",
                 "wait",
             }
-        ): "streams, events, graphs and buffers refer to the accelerator that made them",
+        ): "streams, events, graphs, pools and buffers refer to the accelerator that made them",
     },
     "tensor": {
         frozenset(

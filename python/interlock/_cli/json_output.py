@@ -11,11 +11,19 @@ FORMAT = 1
 
 def document(**collected: object) -> str:
     """Serialize the keyword arguments as one JSON document."""
-    return json.dumps({"format": FORMAT} | collected, indent=2, default=_as_dictionary) + "\n"
+    return json.dumps({"format": FORMAT, **_plain_fields(collected)}, indent=2) + "\n"
 
 
-def _as_dictionary(value: object) -> dict[str, object]:
-    """Return the fields of a dataclass, for `json.dumps`."""
-    assert dataclasses.is_dataclass(value)
-    assert not isinstance(value, type)
-    return dataclasses.asdict(value)
+def _plain_fields(fields: dict[str, object]) -> dict[str, object]:
+    return {name: _plain(value) for name, value in fields.items()}
+
+
+def _plain(value: object) -> object:
+    """Return a value whose dataclasses and named tuples, which are lists for `json`, are dicts of fields."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {each.name: _plain(getattr(value, each.name)) for each in dataclasses.fields(value)}
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return _plain_fields(value._asdict())
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return _plain_fields(value) if isinstance(value, dict) else value

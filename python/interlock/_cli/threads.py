@@ -11,34 +11,11 @@ from interlock.threads._oversubscription import report
 
 
 @dataclass(frozen=True)
-class Input:
-    """One input of the budget."""
-
-    input: str
-    text: str
-    cpus: float | None
-
-
-@dataclass(frozen=True)
 class Allowed:
     """The CPUs that this process may use, and why."""
 
     cpus: int
-    reasons: tuple[Input, ...]
-
-
-@dataclass(frozen=True)
-class Pool:
-    """A thread pool, and the threads that may run in it at one time."""
-
-    name: str
-    library: str
-    size: int | None
-    extent: str
-    set_by: str
-    setting: str
-    file: str | None
-    note: str
+    reasons: tuple[threads.Reason, ...]
 
 
 @dataclass(frozen=True)
@@ -46,7 +23,7 @@ class Threads:
     """The contents of the command."""
 
     budget: Allowed
-    pools: tuple[Pool, ...]
+    pools: tuple[threads.Pool, ...]
     problem: str | None
     """Why the pools are not known, or which of them exceed the budget."""
 
@@ -54,16 +31,14 @@ class Threads:
 def collect() -> Threads:
     """Collect the budget and the pools of the libraries that are loaded."""
     budget = threads.budget()
-    reasons = tuple(Input(*reason) for reason in budget.reasons)
+    allowed = Allowed(int(budget), budget.reasons)
     try:
         found = threads.pools()
     except UnsupportedError as error:
-        return Threads(Allowed(int(budget), reasons), (), str(error))
+        return Threads(allowed, (), str(error))
     # The threads of the command itself call nothing.
     loads = report(budget, 1, found, warn=False)
-    return Threads(
-        Allowed(int(budget), reasons), tuple(Pool(*pool) for pool in found), str(loads) if loads else None
-    )
+    return Threads(allowed, found, str(loads) if loads else None)
 
 
 def render(collected: Threads) -> tuple[Section, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import fnmatch
 import functools
 from collections.abc import Generator, Sequence
@@ -16,7 +15,6 @@ from interlock._pytest.library_settings import LibrarySettings
 from interlock._pytest.open_scopes import OpenScopes
 from interlock._pytest.own_state import OwnState
 from interlock._pytest.source import Change, Source, equal
-from interlock._pytest.thread_counts import ThreadCounts
 
 
 @dataclass
@@ -61,11 +59,8 @@ class Guard:
         self._fails = fails
         self._own = OwnState()
         self._libraries = LibrarySettings()
-        # The numbers of threads last: writing the setting of a library may change those of others.
+        # Putting the state of interlock back may write settings of libraries, which are compared afterwards.
         self._sources: list[Source] = [self._own, Environment(), self._libraries]
-        # threadpoolctl is an optional dependency.
-        with contextlib.suppress(ImportError):
-            self._sources.append(ThreadCounts())
         self._scopes = OpenScopes()
         self._item: pytest.Item | None = None
         self._baseline: Baseline | None = None
@@ -135,6 +130,7 @@ class Guard:
         self._baseline = Baseline(self._read(), [{} for _ in self._sources])
 
     def _end_setup_of_fixture(self, before: list[object], changes: FixtureChanges) -> None:
+        self._libraries.search()
         after = self._read()
         nested = self._nested.pop()
         for index, source in enumerate(self._sources):
@@ -182,6 +178,7 @@ class Guard:
             return
         found = self._scopes.end()
         self._own.unregister()
+        self._libraries.search()
         for index, source in enumerate(self._sources):
             before, after = baseline.readings[index], source.read()
             if before == after:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Mapping
 from typing import Any
 
 from interlock import settings
-from interlock.settings import _holds, _libraries, _registry
-from interlock.settings._setting import LOCK, Setting, Unreadable, read
+from interlock.errors import UnsupportedError
+from interlock.integrations import _thread_pools
+from interlock.integrations._loads import number_of_loads
+from interlock.settings import _holds, _import_hook, _libraries, _registry
+from interlock.settings._reader import Reader, Reading
+from interlock.settings._setting import LOCK, Unreadable
 from interlock.settings._writes import LOG, Write, same
 
-# Other sources compare these: variables, and numbers of threads.
-_ENVIRON = "environ."
-_ELSEWHERE = frozenset({"environ", "openblas", "mkl", "blis", "flexiblas", "openmp", "interlock"})
-
-_Reading = tuple[Sequence[Setting], Sequence[Any]]
+# Another source compares all variables.
+_VARIABLES = "environ"
 
 
 class LibrarySettings:
@@ -22,35 +24,46 @@ class LibrarySettings:
 
     def __init__(self) -> None:
         self._version = -1
-        self._rows: list[Setting] = []
-        self._libraries = [name for name in _libraries.KNOWN if name not in _ELSEWHERE]
+        self._reader = Reader(())
+        self._native = tuple(_thread_pools.LIBRARIES)
+        self._loads: object = None
+        self._libraries = [name for name in _libraries.KNOWN if name not in (_VARIABLES, *self._native)]
         settings.enable(*self._libraries)
+        # Without threadpoolctl, which finds native libraries, their numbers of threads are not compared.
+        with contextlib.suppress(UnsupportedError):
+            settings.enable(*self._native)
+            self._libraries += self._native
+        self._names = frozenset(self._libraries)
 
     def stop(self) -> None:
         """Undo the enabling of the libraries."""
         settings.disable(*self._libraries)
 
+    def search(self) -> None:
+        """Find settings of native libraries, which are also loaded without an import of a module."""
+        loads = number_of_loads()
+        if self._loads != loads:
+            self._loads = loads
+            _import_hook.run_imported()
+
     def enable_again(self) -> None:
         """Enable the libraries if a test has disabled all."""
-        missing = [name for name in self._libraries if name not in _libraries._enabled]
-        if missing:
-            settings.enable(*missing)
+        if not self._names <= _libraries._enabled.keys():
+            settings.enable(*[name for name in self._libraries if name not in _libraries._enabled])
 
     def read(self) -> object:
         """Return the settings and their values."""
         if self._version != _registry.version():
             with LOCK:
                 self._version = _registry.version()
-                self._rows = [each for each in _registry.each() if not each.name.startswith(_ENVIRON)]
-        rows = self._rows
-        try:
-            return rows, [row.get() for row in rows]
-        except Exception:
-            return rows, [read(row) for row in rows]
+                self._reader = Reader(
+                    each for each in _registry.each() if not each.name.startswith(f"{_VARIABLES}.")
+                )
+        return self._reader.read()
 
-    def values(self, reading: _Reading) -> dict[str, Any]:
+    def values(self, reading: Reading) -> dict[str, Any]:
         """Return the values by name."""
-        return {row.name: value for row, value in zip(*reading, strict=True)}
+        return reading.values()
 
     def first(self, name: str, value: Any) -> Any:
         """Return the value when the library was imported, or the setting registered."""
@@ -79,8 +92,13 @@ class LibrarySettings:
         return write if write is not None and same(write.new, value) else None
 
     def restore(self, wanted: Mapping[str, Any]) -> None:
-        """Put values back, in the order of their declaration: a setting may inherit from an earlier one."""
-        known = [row.name for row in self._rows if row.name in wanted and _registry.known(row.name) is row]
+        """Put values back, in the order of their declaration: a setting may inherit from an earlier one.
+
+        Native libraries follow: a write of the number of threads of PyTorch or interlock changes theirs.
+        """
+        rows = [row for row in self._reader.rows if row.name in wanted]
+        known = [row.name for row in rows if _registry.known(row.name) is row]
+        known.sort(key=lambda name: name.partition(".")[0] in self._native)
         refused = [name for name in known if isinstance(wanted[name], Unreadable)]
         errors: list[Exception] = []
         for name in known:

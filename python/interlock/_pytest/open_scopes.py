@@ -43,11 +43,14 @@ class OpenScopes:
         return [f"a scope of interlock that was entered at {line} was left open" for line in lines]
 
     def _end_settings(self) -> list[str]:
+        scopes, known, self._known = _holds.open_scopes(), self._known, []
+        if not scopes:
+            return []
         here, living = threading.get_ident(), {each.ident for each in threading.enumerate()}
         described = []
-        for scope in reversed(_holds.open_scopes()):
+        for scope in reversed(scopes):
             # A scope of another thread that runs will be exited there.
-            if scope in self._known or (scope.thread_id != here and scope.thread_id in living):
+            if scope in known or (scope.thread_id != here and scope.thread_id in living):
                 continue
             names = ", ".join(scope.values)
             described.append(f"the {scope.kind} of {names} that was entered at {scope.origin} was left open")
@@ -55,5 +58,4 @@ class OpenScopes:
                 # The values are compared afterwards.
                 warnings.simplefilter("ignore")
                 _holds.leave(scope)
-        self._known = []
         return described

@@ -17,7 +17,6 @@ _FLAGS = "interlock.backends."
 _CONTEXT = "interlock.capture()"
 _DEFAULTS = "interlock.state.process_defaults()."
 _FROZEN = "interlock.backends.flags_frozen()"
-_THREADS = "interlock.num_threads"
 
 
 class Unassigned(NamedTuple):
@@ -51,7 +50,6 @@ class Reading(NamedTuple):
 
     flags: dict[str, Any]
     frozen: bool
-    threads: int
     defaults: dict[str, Any]
     context: ContextState
 
@@ -95,7 +93,6 @@ class OwnState:
         return Reading(
             self._flags,
             backends.flags_frozen(),
-            interlock.get_num_threads(),
             interlock.state.process_defaults(),
             ContextState(),
         )
@@ -107,7 +104,6 @@ class OwnState:
             **reading.flags,
             **defaults,
             _FROZEN: reading.frozen,
-            _THREADS: reading.threads,
             _CONTEXT: reading.context,
         }
 
@@ -148,8 +144,6 @@ class OwnState:
         }
         if defaults:
             interlock.state.set_process_defaults(**defaults)
-        if _THREADS in wanted:
-            interlock.set_num_threads(wanted[_THREADS])
         if _CONTEXT in wanted:
             wanted[_CONTEXT].state.install()
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from interlock._core.accelerator import (
     Event,
+    MemPool,
     Stream,
     current_accelerator,
     current_device_index,
@@ -35,6 +36,7 @@ from interlock._core.accelerator import (
     synchronize,
     unavailable_reason,
     use,
+    use_mem_pool,
 )
 from interlock._features import HAS_TENSORS, remove_missing
 from interlock.accelerator import memory
@@ -60,6 +62,7 @@ __all__ = [
     "DeviceProperties",
     "Event",
     "Graph",
+    "MemPool",
     "NoAcceleratorError",
     "Stream",
     "current_accelerator",
@@ -95,6 +98,7 @@ __all__ = [
     "synchronize",
     "unavailable_reason",
     "use",
+    "use_mem_pool",
 ]
 
 DeviceProperties.__module__ = __name__

@@ -10,7 +10,7 @@ from interlock._core.accelerator import Graph as _Graph, synchronize
 from interlock._quote import open_to_write
 
 if TYPE_CHECKING:
-    from interlock._core.accelerator import _CaptureErrorMode
+    from interlock._core.accelerator import MemPool, _CaptureErrorMode
 
 __all__ = ["Graph"]
 
@@ -27,8 +27,9 @@ class Graph(_Graph):
     Args:
         keep_graph: Whether to keep the captured graph after it was instantiated, for `instantiate` and
             `debug_dump`. The graph is then instantiated on first use, not at the end of the capture.
-        pool: The memory pool that the graph allocates from, as `pool()` of another graph returns it, to share
-            that pool; None creates a pool. The attribute `graph_pool` sets it for the next capture.
+        pool: The memory pool that the graph allocates from: a `MemPool`, its id, or the id that `pool()` of
+            another graph returns, to share that pool; None creates a pool. The attribute `graph_pool` sets it
+            for the next capture.
         capture_error_mode: Where waiting for a device raises during the capture, because a replay cannot
             repeat it: on all threads ("global" or "default"), on the capturing thread ("thread_local") or
             nowhere ("relaxed"). The attribute of the same name sets it for the next capture.
@@ -55,14 +56,14 @@ class Graph(_Graph):
 
     """
 
-    graph_pool: tuple[int, int] | None
+    graph_pool: MemPool | tuple[int, int] | None
     capture_error_mode: _CaptureErrorMode
 
     def __new__(
         cls,
         keep_graph: bool = False,
         *,
-        pool: tuple[int, int] | None = None,
+        pool: MemPool | tuple[int, int] | None = None,
         capture_error_mode: _CaptureErrorMode = "default",
     ) -> Self:
         """Create an empty graph."""
@@ -72,7 +73,7 @@ class Graph(_Graph):
         self,
         keep_graph: bool = False,
         *,
-        pool: tuple[int, int] | None = None,
+        pool: MemPool | tuple[int, int] | None = None,
         capture_error_mode: _CaptureErrorMode = "default",
     ) -> None:
         self.graph_pool = pool

@@ -12,7 +12,7 @@ import enum
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from types import ModuleType
 from typing import Any
@@ -20,6 +20,7 @@ from typing import Any
 from interlock._quote import shown
 from interlock.errors import SettingValueError
 from interlock.settings._observer import Observer
+from interlock.settings._reader import Getter
 from interlock.settings._setting import Extent, Setting, reason_of
 
 IMPORTED = "jax"
@@ -173,7 +174,7 @@ def _of_process(jax: ModuleType) -> Iterator[Setting]:
         is_late = name in _OF_BACKENDS
         yield Setting(
             f"jax.config.{name}",
-            get=partial(_read, read),
+            get=Getter(read, _plain),
             set=partial(_write_before_start if is_late else _write, name, holder),
             # A scope puts back what it has changed, although JAX reads it no more.
             restore=partial(_write, name, holder),
@@ -192,14 +193,14 @@ def _of_threads(jax: ModuleType) -> Iterator[Setting]:
     holders = _holders(jax)
     unset = getattr(getattr(sys.modules.get("jax._src.config"), "config_ext", None), "unset", None)
     for name in _OF_THREADS:
-        holder = holders.get(name)
+        holder: Any = holders.get(name)
         if unset is None or not hasattr(holder, "get_local") or not hasattr(holder, "set_local"):
             continue
         kind, _, more = jax.config.meta.get(name, (None, (), {}))
         effect = _first_sentence(more.get("help"))
         yield Setting(
             f"jax.{name.removeprefix('jax_')}",
-            get=partial(_read_local, holder, unset),
+            get=Getter(holder.get_local, partial(_plain_local, unset)),
             set=partial(_write_local, name, holder, unset),
             extent=Extent.THREAD,
             default=UNSET,
@@ -247,13 +248,8 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"the value is a {type(value).__name__}")
 
 
-def _read(read: Callable[[], Any]) -> Any:
-    return _plain(read())
-
-
-def _read_local(holder: Any, unset: object) -> Any:
-    found = holder.get_local()
-    return UNSET if found is unset else _plain(found)
+def _plain_local(unset: object, value: Any) -> Any:
+    return UNSET if value is unset else _plain(value)
 
 
 _ACCEPTED: dict[object, str] = {bool: "a bool", int: "an int", float: "a number", str: "a str"}

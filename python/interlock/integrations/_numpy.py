@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from operator import itemgetter
 from types import ModuleType
 from typing import Any
 
@@ -17,6 +18,7 @@ from interlock.errors import SettingValueError
 from interlock.integrations._conversions import boolean, non_negative, one_of, text
 from interlock.settings._libraries import wrap_writers
 from interlock.settings._observer import Observer
+from interlock.settings._reader import Getter
 from interlock.settings._setting import Extent, Setting
 
 IMPORTED = "numpy"
@@ -70,6 +72,8 @@ def _name_of(function: Any) -> str | None:
 def _errors(numpy: ModuleType) -> Iterator[Setting]:
     extent = Extent.CONTEXT if hasattr(_core(numpy).umath, "_extobj_contextvar") else Extent.THREAD
     note = _SCOPE_NOTE.format("numpy.errstate")
+    # Since 2.0, one function returns all of them.
+    stored = getattr(_core(numpy).umath, "_get_extobj_dict", None)
     for name, default, doc in (
         ("divide", "warn", "a division of a finite number by zero"),
         ("over", "warn", "a result that is too large"),
@@ -78,7 +82,7 @@ def _errors(numpy: ModuleType) -> Iterator[Setting]:
     ):
         yield Setting(
             f"numpy.errstate.{name}",
-            get=partial(_get_error, numpy, name),
+            get=Getter(stored or numpy.geterr, partial(_error, name)),
             set=partial(_set_error, numpy, name),
             extent=extent,
             default=default,
@@ -90,7 +94,9 @@ def _errors(numpy: ModuleType) -> Iterator[Setting]:
         )
     yield Setting(
         "numpy.errstate.call",
-        get=lambda: _name_of(numpy.geterrcall()),
+        get=Getter(stored, lambda found: _name_of(found["call"]))
+        if stored
+        else Getter(numpy.geterrcall, _name_of),
         extent=extent,
         family=_ERRORS,
         writer_arguments=_BY_CHANGE,
@@ -99,7 +105,7 @@ def _errors(numpy: ModuleType) -> Iterator[Setting]:
     )
     yield Setting(
         "numpy.bufsize",
-        get=numpy.getbufsize,
+        get=Getter(stored, itemgetter("bufsize")) if stored else numpy.getbufsize,
         set=lambda value: numpy.setbufsize(value),
         extent=extent,
         default=8192,
@@ -110,8 +116,8 @@ def _errors(numpy: ModuleType) -> Iterator[Setting]:
     )
 
 
-def _get_error(numpy: ModuleType, name: str) -> str:
-    return str(numpy.geterr()[name])
+def _error(name: str, found: dict[str, Any]) -> str:
+    return str(found[name])
 
 
 def _set_error(numpy: ModuleType, name: str, value: str) -> None:
@@ -144,7 +150,7 @@ def _printing(numpy: ModuleType) -> Iterator[Setting]:
         ("formatter", None, None, "For which types a function of the program prints elements."),
         ("override_repr", None, None, "The name of the function that prints arrays."),
     )
-    known = numpy.get_printoptions()
+    known, stored = numpy.get_printoptions(), partial(_options, numpy)
     for name, default, convert, doc in rows:
         if name not in known:
             continue
@@ -155,7 +161,7 @@ def _printing(numpy: ModuleType) -> Iterator[Setting]:
             note = f"'1.13' also sets the sign to '-'. {note}".rstrip()
         yield Setting(
             f"numpy.printoptions.{name}",
-            get=partial(_get_option, numpy, name),
+            get=Getter(stored, partial(_option, name)),
             set=None if convert is None else partial(_set_option, numpy, name),
             extent=extent,
             default=default,
@@ -168,7 +174,19 @@ def _printing(numpy: ModuleType) -> Iterator[Setting]:
 
 
 def _get_option(numpy: ModuleType, name: str) -> Any:
-    found = numpy.get_printoptions()[name]
+    return _option(name, _options(numpy))
+
+
+def _options(numpy: ModuleType) -> dict[str, Any]:
+    """Return a copy of the options, also of the dict of functions, which the program may change in place."""
+    found: dict[str, Any] = numpy.get_printoptions()
+    if found.get("formatter"):
+        found["formatter"] = dict(found["formatter"])
+    return found
+
+
+def _option(name: str, options: dict[str, Any]) -> Any:
+    found = options[name]
     if name == "formatter":
         return ", ".join(sorted(found)) if found else None
     if name == "override_repr":

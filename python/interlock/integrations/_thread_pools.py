@@ -8,34 +8,35 @@ from __future__ import annotations
 import importlib
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache, partial
 from pathlib import PurePath
 from typing import Any
 
 from interlock.errors import SettingValueError, UnsupportedError
 from interlock.integrations._conversions import positive
+from interlock.integrations._loads import number_of_loads
 from interlock.settings._observer import Observer
 from interlock.settings._setting import Extent, Setting
 
-# The first version whose limits are thread-local where a library can, and that caches its controller.
+# The first version whose limits are thread-local where a library can.
 _OLDEST = (3, 8)
 FAMILY_OF_THREADS = "num_threads"
 """OpenMP runtimes, MKL, PyTorch and interlock: a write of the number of one changes that of others."""
-_LIBRARIES = {
+LIBRARIES = {
     "openblas": "OpenBLAS",
     "mkl": "MKL",
     "blis": "BLIS",
     "flexiblas": "FlexiBLAS",
     "openmp": "OpenMP",
 }
+"""The names of the interfaces, which threadpoolctl calls internal APIs, with those for people."""
 
 
 def controller(function: str) -> Any:
     """Return threadpoolctl's controller of the libraries that are loaded.
 
-    threadpoolctl caches it, and searches again once the number of imported modules has changed: that takes
-    a millisecond, a cached one a microsecond.
+    One controller is used as long as no library is loaded: making one takes a millisecond.
 
     Args:
         function: The function of interlock that needs it, for the message.
@@ -45,14 +46,14 @@ def controller(function: str) -> Any:
 
     """
     threadpoolctl = sys.modules.get("threadpoolctl") or _import(function)
-    cached = getattr(threadpoolctl, "get_cached_controller", None)
-    if cached is None:
+    # Added in the oldest version.
+    if not hasattr(threadpoolctl, "get_cached_controller"):
         version = getattr(threadpoolctl, "__version__", "an older one")
         raise UnsupportedError(
             f"{function}: threadpoolctl must have version {'.'.join(map(str, _OLDEST))} or newer, "
             f"got {version}: pip install 'interlock[threads]'"
         )
-    return cached()
+    return _controller.of(threadpoolctl)
 
 
 def _import(function: str) -> Any:
@@ -65,18 +66,38 @@ def _import(function: str) -> Any:
         ) from None
 
 
+class _Controller:
+    """The controller of the libraries that were loaded at the last use."""
+
+    def __init__(self) -> None:
+        self._loads: object = None
+        self._made: Any = None
+
+    def of(self, threadpoolctl: Any) -> Any:
+        """Return the controller, a new one if a library was loaded or unloaded since the last call."""
+        loads = number_of_loads()
+        if self._made is None or loads != self._loads:
+            self._loads, self._made = loads, threadpoolctl.ThreadpoolController()
+        return self._made
+
+    def forget(self) -> None:
+        """Search for libraries at the next use."""
+        self._made = None
+
+
+_controller = _Controller()
+
+
 def search_again() -> None:
-    """Forget the cached controller: a library may have been loaded without the import of a module."""
-    reset = getattr(sys.modules.get("threadpoolctl"), "reset_cached_controller", None)
-    if reset is not None:
-        reset()
+    """Search for libraries at the next use: not every C library counts those loaded without an import."""
+    _controller.forget()
 
 
 class Table:
     """The settings of the loaded libraries of one interface.
 
     Args:
-        interface: The name in `_LIBRARIES`, which threadpoolctl calls the internal API.
+        interface: The name in `LIBRARIES`, which threadpoolctl calls the internal API.
 
     """
 
@@ -86,6 +107,7 @@ class Table:
 
     def __init__(self, interface: str) -> None:
         self._interface = interface
+        self._module: Any = None
         self._seen: object = None
 
     def prepare(self) -> None:
@@ -94,15 +116,16 @@ class Table:
 
     def install(self, observer: Observer) -> list[Setting]:
         """Return the settings, and record calls of the functions that write them."""
-        self._seen = None
-        for owner in _controller_classes():
+        # The module that is used as long as the settings are known: a test may replace the imported one.
+        self._module, self._seen = sys.modules["threadpoolctl"], None
+        for owner in self._module.LibController.__subclasses__():
             if owner.internal_api == self._interface:
                 observer.wrap_selecting(owner, "set_num_threads", _select)
         return self.find()
 
     def find(self) -> list[Setting]:
         """Return the settings, or none if the loaded libraries are the same as in the last call."""
-        found = controller("enable")
+        found = _controller.of(self._module)
         if found is self._seen:
             return []
         self._seen = found
@@ -116,11 +139,6 @@ OPENBLAS, MKL, BLIS, FLEXIBLAS, OPENMP = (
     Table("flexiblas"),
     Table("openmp"),
 )
-
-
-def _controller_classes() -> Iterator[Any]:
-    base = sys.modules["threadpoolctl"].LibController
-    yield from base.__subclasses__()
 
 
 def _select(arguments: tuple[Any, ...]) -> list[Setting]:
@@ -138,7 +156,7 @@ def settings(controller: Any) -> list[tuple[Any, Setting]]:
     return [
         (library, setting_of(library))
         for library in controller.lib_controllers
-        if library.internal_api in _LIBRARIES
+        if library.internal_api in LIBRARIES
     ]
 
 
@@ -161,7 +179,7 @@ def _setting(interface: str, file: str, kind: type, prefix: str) -> Setting:
         extent=extent,
         convert=positive,
         family=FAMILY_OF_THREADS if extent == Extent.THREAD else "",
-        doc=f"The number of threads of {_LIBRARIES[interface]} ({file}) for operations {limit}.",
+        doc=f"The number of threads of {LIBRARIES[interface]} ({file}) for operations {limit}.",
         note=note(library),
     )
 
@@ -190,7 +208,7 @@ def note(library: Any) -> str:
 
 def version(library: Any) -> str:
     """Return the name, the version and the build of a library, for people."""
-    name = _LIBRARIES[library.internal_api]
+    name = LIBRARIES[library.internal_api]
     if library.internal_api == "openmp":
         return f"{name} ({library.prefix})"
     details = [getattr(library, each, None) for each in ("threading_layer", "architecture")]
@@ -238,7 +256,7 @@ def _write(library: Any, value: int) -> None:
 
 
 def _refusal(library: Any, value: int, found: int) -> str:
-    name = _LIBRARIES[library.internal_api]
+    name = LIBRARIES[library.internal_api]
     if library.internal_api == "openblas" and library.threading_layer == "disabled":
         return f"this build of {name} has one thread"
     state = getattr(library, "_SHARED_STATE", None)

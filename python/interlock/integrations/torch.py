@@ -21,6 +21,7 @@ from interlock.integrations._torch_carry import Integration, carry, follow
 from interlock.integrations._torch_tf32 import no_tf32
 from interlock.settings._libraries import wrap_writers
 from interlock.settings._observer import Observer
+from interlock.settings._reader import Getter
 from interlock.settings._setting import Extent, Setting
 
 __all__ = ["Integration", "carry", "follow", "no_tf32"]
@@ -71,8 +72,12 @@ def _member(value: Any) -> str:
     return text(getattr(value, "name", value)).lower()
 
 
+def _name_of_dtype(dtype: Any) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
 def _dtype(torch: ModuleType, value: Any) -> str:
-    name = str(value).removeprefix("torch.")
+    name = _name_of_dtype(value)
     if not isinstance(getattr(torch, name, None), torch.dtype):
         raise SettingValueError(f"must be a dtype of PyTorch or its name, got {shown(value)}")
     return name
@@ -125,6 +130,12 @@ def _row(
     return Setting(name, read, write, writers=writers, **more)
 
 
+def _getter(torch: ModuleType, function: str, convert: Callable[[Any], Any]) -> Getter | str:
+    """Return what reads a setting with a function of `torch._C` and converts its result."""
+    found = getattr(torch._C, function, None)
+    return "" if found is None else Getter(found, convert)
+
+
 def _call(torch: ModuleType, function: str, *arguments: Any) -> object:
     return getattr(torch._C, function)(*arguments)
 
@@ -175,9 +186,7 @@ def _flags(torch: ModuleType) -> Iterator[Setting | None]:
         function = f"cublas_allow_{width}_reduced_precision_reduction"
         yield row(
             f"torch.backends.cuda.matmul.allow_{width}_reduced_precision_reduction",
-            partial(_get_reduction, torch, f"_get_{function}")
-            if hasattr(torch._C, f"_get_{function}")
-            else "",
+            _getter(torch, f"_get_{function}", _reduction),
             partial(_set_reduction, torch, f"_set_{function}"),
             writers=(f"torch._C._set_{function}",),
             default=True,
@@ -210,7 +219,7 @@ def _flags(torch: ModuleType) -> Iterator[Setting | None]:
         if hasattr(torch._C, getter) and hasattr(torch.backends.cuda, public):
             yield row(
                 f"torch.backends.cuda.{public}",
-                partial(_get_member, torch, getter),
+                _getter(torch, getter, _member),
                 getattr(torch.backends.cuda, public),
                 writers=(f"torch._C.{setter}",),
                 default=None if library == "blas" else "default",
@@ -257,7 +266,7 @@ def _flags(torch: ModuleType) -> Iterator[Setting | None]:
     opt_einsum = torch.backends.opt_einsum
     yield row(
         "torch.backends.opt_einsum.enabled",
-        lambda: opt_einsum.enabled,
+        partial(_get_einsum, opt_einsum, "enabled"),
         partial(setattr, opt_einsum, "enabled"),
         writers=("torch.backends.opt_einsum.m._set_enabled",),
         doc="Whether opt_einsum orders the contractions of an einsum.",
@@ -265,7 +274,7 @@ def _flags(torch: ModuleType) -> Iterator[Setting | None]:
     if opt_einsum.strategy is not None:
         yield row(
             "torch.backends.opt_einsum.strategy",
-            lambda: opt_einsum.strategy,
+            partial(_get_einsum, opt_einsum, "strategy"),
             partial(setattr, opt_einsum, "strategy"),
             writers=("torch.backends.opt_einsum.m._set_strategy",),
             default="auto",
@@ -283,18 +292,15 @@ def _flags(torch: ModuleType) -> Iterator[Setting | None]:
     )
 
 
-def _get_reduction(torch: ModuleType, getter: str) -> bool | list[bool]:
-    found = getattr(torch._C, getter)()
-    return _reduction(found if isinstance(found, bool) else list(found))
+def _get_einsum(module: ModuleType, name: str) -> Any:
+    # An assigned value is an attribute of this module, which otherwise asks another one, but slowly.
+    own = vars(module)
+    return own[name] if name in own else getattr(own.get("m", module), name)
 
 
 def _set_reduction(torch: ModuleType, setter: str, value: bool | list[bool]) -> None:
     pair = [value, True] if isinstance(value, bool) else value
     getattr(torch._C, setter)(*pair)
-
-
-def _get_member(torch: ModuleType, getter: str) -> str:
-    return _member(getattr(torch._C, getter)())
 
 
 # The nodes of the precision tree: path below `torch.backends`, and arguments of the functions of `torch._C`.
@@ -318,7 +324,7 @@ def _precision(torch: ModuleType) -> Iterator[Setting | None]:
         for path, node in _NODES.items():
             yield precision(
                 f"torch.backends.{path}fp32_precision",
-                partial(_call, torch, "_get_fp32_precision_getter", *node),
+                partial(torch._C._get_fp32_precision_getter, *node),
                 partial(_call, torch, "_set_fp32_precision_setter", *node),
                 restore=partial(_restore_node, torch, node),
                 writers=("torch._C._set_fp32_precision_setter",),
@@ -430,7 +436,7 @@ def _process(torch: ModuleType) -> Iterator[Setting | None]:
     )
     yield row(
         "torch.default_dtype",
-        lambda: str(torch.get_default_dtype()).removeprefix("torch."),
+        Getter(torch.get_default_dtype, _name_of_dtype),
         lambda value: torch.set_default_dtype(getattr(torch, value)),
         writers=("torch._C._set_default_dtype", "torch._C._set_default_tensor_type"),
         default="float32",
@@ -544,7 +550,7 @@ def _thread(torch: ModuleType) -> Iterator[Setting | None]:
         )
         yield mode(
             f"torch.autocast.{device}.dtype",
-            partial(_get_autocast_dtype, torch, device),
+            Getter(partial(torch.get_autocast_dtype, device), _name_of_dtype),
             partial(_set_autocast_dtype, torch, device),
             default="bfloat16" if device == "cpu" else "float16",
             convert=partial(_dtype, torch),
@@ -581,10 +587,6 @@ def _flushes_denormals() -> bool:
     # Arithmetic of Python's floats obeys the same register.
     smallest = sys.float_info.min
     return smallest * 0.5 == 0.0
-
-
-def _get_autocast_dtype(torch: ModuleType, device: str) -> str:
-    return str(torch.get_autocast_dtype(device)).removeprefix("torch.")
 
 
 def _set_autocast_dtype(torch: ModuleType, device: str, name: str) -> None:

@@ -412,7 +412,8 @@ def _warn(scope: Scope, message: str) -> None:
 
 def open_scopes() -> list[Scope]:
     """Return the scopes and pins that are open in any context, in the order in which they were entered."""
-    return [scope for scope in _open.values() if scope.is_open]
+    # An iteration takes longer than the question whether there are any.
+    return [scope for scope in _open.values() if scope.is_open] if _open else []
 
 
 def holders(name: str) -> list[Scope]:

@@ -13,8 +13,8 @@ use interlock_driver::{
     CaptureId, DeviceIndex, Driver, DriverRuntime, KeepAlive, PoolId, PriorityRange, StreamHandle,
 };
 
-use super::graph_pools::{CapturePool, PoolLease, PrivatePools};
 use super::memory::{CachingAllocator, PinnedCache};
+use super::private_pools::{PrivatePools, UsedPool};
 use super::stream::{Stream, StreamInner, StreamKind};
 use super::{Device, DeviceType, Error, Result, registry};
 
@@ -152,7 +152,7 @@ impl Accelerator {
         &self.runtime
     }
 
-    /// Returns the captures that are underway and their memory pools.
+    /// Returns the captures that are underway and the users of private pools.
     #[inline]
     pub(super) fn private_pools(&self) -> &PrivatePools {
         &self.private_pools
@@ -186,28 +186,17 @@ impl Accelerator {
             .any(|allocator| allocator.with_limit(self, |limit| limit.is_some()) == Ok(true))
     }
 
-    /// Returns the pool from which a stream allocates while a graph is captured on it.
-    pub(super) fn pool_for(&self, stream: &Stream) -> Result<Option<CapturePool>> {
-        Ok(self.capture_of(stream)?.and_then(|capture| self.private_pools.pool_of(capture)))
-    }
-
-    /// Returns the pool like [`pool_for`](Accelerator::pool_for), for an allocation.
-    #[inline]
-    pub(super) fn lease_pool(&'static self, stream: &Stream) -> Result<Option<PoolLease>> {
-        Ok(self.capture_of(stream)?.and_then(|capture| PoolLease::new(self, capture)))
-    }
-
-    /// Releases a pool that a graph used, which these streams may still run, or an allocation.
+    /// Ends a use of a pool by a graph, which these streams may still run, or by a lease.
     pub(super) fn release_pool(&'static self, pool: PoolId, streams: &[Stream]) {
         if let Some(streams) = self.private_pools.release(pool, streams) {
-            let allocators = self.allocators("a Graph").into_iter().flatten();
+            let allocators = self.allocators("a memory pool").into_iter().flatten();
             allocators.for_each(|allocator| allocator.on_pool_released(self, pool, &streams));
         }
     }
 
     /// Returns the driver's id of the capture of a stream, if any is underway.
     #[inline]
-    fn capture_of(&self, stream: &Stream) -> Result<Option<CaptureId>> {
+    pub(super) fn capture_of(&self, stream: &Stream) -> Result<Option<CaptureId>> {
         if self.private_pools.captures_underway() {
             self.runtime.capture_id(stream.handle()?)
         } else {
@@ -216,9 +205,9 @@ impl Accelerator {
     }
 
     /// Returns the capture of a stream, if it allocates from this pool.
-    pub(super) fn capture_from_pool(&self, stream: &Stream, pool: CapturePool) -> Result<Option<CaptureId>> {
+    pub(super) fn capture_from_pool(&self, stream: &Stream, pool: UsedPool) -> Result<Option<CaptureId>> {
         match self.capture_of(stream) {
-            Ok(capture) => Ok(capture.filter(|capture| self.private_pools.pool_of(*capture) == Some(pool))),
+            Ok(capture) => Ok(capture.filter(|capture| self.private_pools.is_pool_of(*capture, pool))),
             // On a lost device the work itself fails with a more specific error.
             Err(Error::DeviceLost { .. }) => Ok(None),
             Err(error) => Err(error),

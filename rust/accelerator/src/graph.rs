@@ -44,6 +44,8 @@ pub struct Graph {
 struct State {
     /// The memory pool of the current or last capture.
     pool: Option<PoolId>,
+    /// The other pools of which the graph is a user, those of scopes within the capture.
+    scoped_pools: Vec<PoolId>,
     /// The streams that may still run the graph.
     replayed_on: Vec<Stream>,
     /// Whether nodes and edges are stored for [`Graph::dot`].
@@ -92,7 +94,8 @@ impl Graph {
     }
 
     /// Begins to record the work that is queued on the current stream of this thread, which must not be a default
-    /// stream. The graph allocates from `pool`, or from its own pool.
+    /// stream. The graph allocates from `pool`, or from its own pool, outside of [scopes](super::MemPool::guard) that begin
+    /// later.
     pub fn capture_begin(&self, pool: Option<PoolId>, mode: CaptureMode) -> Result<()> {
         const OPERATION: &str = "Graph.capture_begin";
         let (driver, mut state) = self.lock()?;
@@ -142,7 +145,7 @@ impl Graph {
             state.phase = Phase::Capturing(stream, capture);
             return ended.map(drop);
         }
-        self.accelerator.private_pools().end(capture);
+        state.scoped_pools = self.accelerator.private_pools().end(capture);
         state.phase = Phase::Empty;
         let recorded = ended.and_then(|graph| self.prepare_recorded(driver, &mut state, graph));
         if recorded.is_err() {
@@ -248,7 +251,9 @@ impl Graph {
     /// Releases what the graph owns, after its lock: objects of the program that are dropped may use the graph.
     fn release(&self, driver: &dyn DriverRuntime, mut state: MutexGuard<'_, State>) {
         state.dump = None;
-        let (phase, pool) = (std::mem::take(&mut state.phase), state.pool.take());
+        let phase = std::mem::take(&mut state.phase);
+        let mut pools = std::mem::take(&mut state.scoped_pools);
+        pools.extend(state.pool.take());
         let replayed_on = std::mem::take(&mut state.replayed_on);
         drop(state);
         match phase {
@@ -260,12 +265,12 @@ impl Graph {
                 if let Ok(handle) = stream.handle() {
                     abort_capture_on(driver, handle);
                 }
-                self.accelerator.private_pools().end(capture);
+                pools.extend(self.accelerator.private_pools().end(capture));
             }
             Phase::Ending | Phase::Empty => {}
         }
         // Queued replays may still use the memory.
-        if let Some(pool) = pool {
+        for pool in pools {
             self.accelerator.release_pool(pool, &replayed_on);
         }
     }

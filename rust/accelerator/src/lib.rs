@@ -12,10 +12,11 @@ mod builtin;
 mod current;
 mod event;
 mod graph;
-mod graph_pools;
 mod interrupt;
+mod mem_pool;
 pub mod memory;
 mod plan_cache;
+mod private_pools;
 mod registry;
 mod stream;
 mod wait;
@@ -38,6 +39,7 @@ pub use interlock_driver::{
 #[cfg(feature = "host")]
 pub use interlock_host as host;
 pub use interrupt::{check_interrupts, set_interrupt_check};
+pub use mem_pool::{MemPool, MemPoolGuard, MemPoolOptions, MemPoolScope};
 pub use plan_cache::PlanCache;
 pub use registry::{
     current_accelerator, device_count, parse_device, register_driver, required, unavailable_reason,

@@ -7,7 +7,7 @@ use std::sync::{Arc, Weak};
 
 use once_cell::race::OnceBox;
 
-use interlock_core::thread::internal::StreamSlot;
+use interlock_core::thread::internal::DeviceObject;
 use interlock_core::thread::{ScopeGuard, ThreadState};
 use interlock_driver::{
     Copy, DeviceIndex, DriverRuntime, Fill, HostFn, KeepAlive, Owners, PriorityRange, StreamHandle,
@@ -140,12 +140,12 @@ impl Stream {
     }
 
     /// Returns the stream as the thread state stores it.
-    pub(super) fn slot(&self) -> Arc<dyn StreamSlot> {
+    pub(super) fn slot(&self) -> Arc<dyn DeviceObject> {
         self.0.clone()
     }
 
     /// Returns the stream that a slot of the thread state stores.
-    pub(super) fn from_slot(slot: Arc<dyn StreamSlot>) -> Option<Self> {
+    pub(super) fn from_slot(slot: Arc<dyn DeviceObject>) -> Option<Self> {
         let slot: Arc<dyn Any + Send + Sync> = slot;
         slot.downcast().ok().map(Stream)
     }
@@ -307,7 +307,7 @@ pub fn streams_of(state: &ThreadState) -> Vec<Stream> {
     state.streams().iter().cloned().filter_map(Stream::from_slot).collect()
 }
 
-impl StreamSlot for StreamInner {
+impl DeviceObject for StreamInner {
     fn device_index(&self) -> DeviceIndex {
         self.handle.device
     }

@@ -23,6 +23,7 @@ mod host_handles;
 mod host_lifetimes;
 mod host_sync_points;
 mod host_unordered;
+mod mem_pools;
 mod memory_history;
 mod memory_lifetimes;
 mod memory_limits;

@@ -55,10 +55,12 @@ pub struct AllocatorState {
     pub free_other_sizes: u64,
     /// Bytes of free blocks of other streams in its pool.
     pub free_other_streams: u64,
-    /// Bytes of free blocks in other pools that belong to graphs.
-    pub free_graph_pools: u64,
-    /// Bytes of free blocks outside the pools of graphs, if the request was for such a pool.
+    /// Bytes of free blocks in other private pools, of graphs or of the program.
+    pub free_private_pools: u64,
+    /// Bytes of free blocks outside of private pools, if the request was for a private pool.
     pub free_default_pool: u64,
+    /// Whether a graph was captured, so that no cached memory was released.
+    pub is_capturing: bool,
     /// Whether new segments are expandable.
     pub expandable: bool,
     /// The largest number of bytes that may be reserved, if there is a limit.
@@ -79,9 +81,9 @@ impl AllocatorState {
             false => "free in segments for small blocks",
         };
         [
-            (self.free_graph_pools, "free in the memory pools of graphs"),
+            (self.free_private_pools, "free in other memory pools"),
             (self.free_other_streams, "free for other streams"),
-            (self.free_default_pool, "free outside the memory pool of the graph"),
+            (self.free_default_pool, "free outside the memory pool"),
             (self.free_other_sizes, sizes),
         ]
     }
@@ -106,15 +108,24 @@ impl AllocatorState {
                 "The free blocks are large enough in total, but too small each: free the blocks between them"
             }
         };
-        let graphs = "Memory pools of graphs release their free blocks when their graphs are destroyed: reset graphs \
-                      that are no longer replayed (Graph.reset), or capture graphs with one pool (Graph(pool=...))";
-        let capture = "Cached memory is not released while a graph is captured: call \
-                       accelerator.memory.empty_cache() before the capture";
+        let pools = "A memory pool releases its free blocks with its last user: delete MemPool objects that are no longer \
+                     used, reset graphs that are no longer replayed (Graph.reset), or capture graphs with one pool \
+                     (Graph(pool=...))";
+        let outside = match self.is_capturing {
+            true => {
+                "Cached memory is not released while a graph is captured: call accelerator.memory.empty_cache() before \
+                 the capture"
+            }
+            false => {
+                "The free blocks outside the memory pool are in segments that are partly used: allocate outside of \
+                 accelerator.use_mem_pool"
+            }
+        };
         let owners = [
             (self.free_too_small, fragmented),
-            (self.free_graph_pools, graphs),
+            (self.free_private_pools, pools),
             (self.free_other_streams, streams),
-            (self.free_default_pool, capture),
+            (self.free_default_pool, outside),
         ];
         let total: u64 = owners.iter().map(|(bytes, _)| bytes).sum();
         let most = owners.into_iter().max_by_key(|(bytes, _)| *bytes);
@@ -210,9 +221,9 @@ mod tests {
     fn oom_message_names_the_owner_of_most_free_memory() {
         type Owner = fn(&mut AllocatorState) -> &mut u64;
         let owners: [(Owner, &str, &str); 3] = [
-            (|cache| &mut cache.free_graph_pools, "free in the memory pools of graphs", "Graph.reset"),
+            (|cache| &mut cache.free_private_pools, "free in other memory pools", "Graph.reset"),
             (|cache| &mut cache.free_other_streams, "free for other streams", "allocate for fewer streams"),
-            (|cache| &mut cache.free_default_pool, "free outside the memory pool", "before the capture"),
+            (|cache| &mut cache.free_default_pool, "free outside the memory pool", "use_mem_pool"),
         ];
         for (owner, name, cure) in owners {
             let message = text(4 << 20, |cache| *owner(cache) = 3 << 20);
@@ -222,6 +233,8 @@ mod tests {
             let message = text(5 << 20, |cache| *owner(cache) = 3 << 20);
             assert!(message.contains(name) && message.ends_with("or allocate less"), "{message}");
         }
+        let message = text(4 << 20, |cache| (cache.free_default_pool, cache.is_capturing) = (3 << 20, true));
+        assert!(message.ends_with("before the capture"), "{message}");
         for (requested, sizes) in [(1 << 20, "large"), (2 << 20, "small")] {
             let message = text(requested, |cache| cache.free_other_sizes = 3 << 20);
             assert!(message.contains(&format!("3.00 MiB free in segments for {sizes} blocks")), "{message}");

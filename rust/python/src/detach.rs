@@ -143,14 +143,11 @@ pub(crate) fn call_with_keywords<'py>(
     arguments: &Bound<'py, PyTuple>,
     keywords: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    unsafe extern "C-unwind" {
-        // PyO3 declares the function with an ABI that never unwinds.
-        fn PyObject_Call(
-            function: *mut ffi::PyObject,
-            arguments: *mut ffi::PyObject,
-            keywords: *mut ffi::PyObject,
-        ) -> *mut ffi::PyObject;
-    }
+    type Call = unsafe extern "C-unwind" fn(
+        *mut ffi::PyObject,
+        *mut ffi::PyObject,
+        *mut ffi::PyObject,
+    ) -> *mut ffi::PyObject;
     /// Dropped only while the stack is unwound.
     struct ParkOnUnwind;
     impl Drop for ParkOnUnwind {
@@ -162,9 +159,14 @@ pub(crate) fn call_with_keywords<'py>(
     }
     let guard = ParkOnUnwind;
     let keywords = keywords.map_or(std::ptr::null_mut(), Bound::as_ptr);
+    let call = ffi::PyObject_Call as unsafe extern "C" fn(_, _, _) -> _;
+    // PyO3 declares a function that never unwinds. The optimizer, which would drop `guard` for such a call, must not see
+    // which function the pointer is of.
+    // SAFETY: the types differ in the ABI alone, and C calls both in the same way.
+    let call = std::hint::black_box(unsafe { std::mem::transmute::<_, Call>(call) });
     // SAFETY: the objects are alive, or the keywords null, and this thread is attached. If the call unwinds, `guard` parks
     // the thread.
-    let result = unsafe { PyObject_Call(function.as_ptr(), arguments.as_ptr(), keywords) };
+    let result = unsafe { call(function.as_ptr(), arguments.as_ptr(), keywords) };
     std::mem::forget(guard);
     // SAFETY: the result is a new reference, or null with an exception set.
     unsafe { Bound::from_owned_ptr_or_err(function.py(), result) }

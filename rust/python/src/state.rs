@@ -155,8 +155,10 @@ impl ThreadState {
         let device = self.0.device().map(|index| format!("device={index}"));
         let streams = Some(self.0.streams()).filter(|streams| !streams.is_empty());
         let streams = streams.map(|streams| format!("streams={streams:?}"));
+        let pools = Some(self.0.mem_pools()).filter(|pools| !pools.is_empty());
+        let pools = pools.map(|pools| format!("mem_pools={pools:?}"));
         let default_device = self.0.default_device().map(|device| format!("default_device={device}"));
-        let devices = [device, streams, default_device].into_iter().flatten();
+        let devices = [device, streams, pools, default_device].into_iter().flatten();
         format!(
             "ThreadState({})",
             modes.into_iter().chain(flags).chain(devices).collect::<Vec<_>>().join(", ")

@@ -1,5 +1,5 @@
 //! Captured states as plain data, for pickles: values of modes, flags and devices. What belongs to the process (current
-//! streams, hooks, recordings) has no plain form.
+//! streams, memory pools, hooks, recordings) has no plain form.
 
 use interlock::accelerator;
 use interlock::autograd::Mode;
@@ -22,6 +22,8 @@ pub(crate) type Plain<'py> = (Bound<'py, PyDict>, Bound<'py, PyDict>, Option<u8>
 pub(crate) fn plain<'py>(py: Python<'py>, state: &ThreadState, what: &str) -> PyResult<Plain<'py>> {
     let owned = if !state.streams().is_empty() {
         Some("current streams")
+    } else if !state.mem_pools().is_empty() {
+        Some("memory pools")
     } else if state.has_objects() {
         Some("hooks or recordings")
     } else {

@@ -99,6 +99,8 @@ switches! {
     index_put_: accumulate;
     max: keepdim;
     mean: keepdim;
+    mem_pool "MemPool": use_on_oom no_split;
+    mem_pool_snapshot "MemPool.snapshot": include_traces;
     memory_copy_ "accelerator.memory.copy_": non_blocking;
     min: keepdim;
     multi_head_attention "MultiheadAttention": average_attn_weights batch_first is_causal need_weights training;

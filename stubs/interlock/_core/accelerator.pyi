@@ -27,6 +27,7 @@ __all__ = [
     "FaultInjector",
     "Graph",
     "HostCallback",
+    "MemPool",
     "MemoryTracker",
     "PausedCopies",
     "Recording",
@@ -84,6 +85,7 @@ __all__ = [
     "synchronize",
     "unavailable_reason",
     "use",
+    "use_mem_pool",
     "worker_if_needed",
 ]
 
@@ -380,9 +382,11 @@ class Event:
 class Graph:
     """Native base class of `interlock.accelerator.Graph`."""
     def __new__(
-        cls, keep_graph: bool, pool: tuple[int, int] | None, capture_error_mode: _CaptureErrorMode
+        cls, keep_graph: bool, pool: MemPool | tuple[int, int] | None, capture_error_mode: _CaptureErrorMode
     ) -> Self: ...
-    def _capture_begin(self, pool: tuple[int, int] | None, capture_error_mode: _CaptureErrorMode) -> None: ...
+    def _capture_begin(
+        self, pool: MemPool | tuple[int, int] | None, capture_error_mode: _CaptureErrorMode
+    ) -> None: ...
     def _abort_capture(self) -> None: ...
     def _capture_end(self) -> bool: ...
     def instantiate(self) -> None:
@@ -391,11 +395,109 @@ class Graph:
         """Queue the captured work on the current stream."""
     def reset(self) -> None:
         """Destroy the captured work, so that the graph can be captured again."""
-    def _pool(self, next: tuple[int, int] | None) -> tuple[int, int]: ...
+    def _pool(self, next: MemPool | tuple[int, int] | None) -> tuple[int, int]: ...
     def enable_debug_mode(self) -> None:
         """Store nodes and edges of later captures for `debug_dump`."""
     def _dot(self) -> str: ...
     def __reduce__(self) -> Never: ...
+
+@disjoint_base
+class MemPool:
+    """A private pool of the caching allocator, like `torch.cuda.MemPool`. The name is proposed for PyTorch.
+
+    Its memory serves only the allocations of `with accelerator.use_mem_pool(pool):` blocks, and of graphs that capture
+    with it (`accelerator.Graph(pool=pool)`). The pool is released with the last object, open block and graph that uses
+    it: its memory then returns to the driver as soon as its blocks are freed and the queued work is done. Until then
+    its free blocks remain cached: `empty_cache` does not release them, and neither does a lack of memory elsewhere.
+
+    The replay of a graph overwrites the memory that the graph allocated and freed during its capture. Later allocations
+    from the same pool may have that memory, so a program that does both must not need their contents after a replay.
+
+    Args:
+        allocator: None. PyTorch accepts allocators of its own for CUDA, which interlock does not have.
+        use_on_oom: Whether an allocation outside of pools uses a free block of this pool before it raises
+            `OutOfMemoryError`.
+        no_split: Whether each block is a segment of its own, which the driver allocates, instead of a part of one.
+        device: The only device that may use the pool. None means that each device may use it, with memory of its own.
+
+    Raises:
+        NoAcceleratorError: No accelerator is available.
+        DeviceError: The accelerator does not have the device.
+        TypeError: `allocator` is not None, or another argument has the wrong type.
+
+    Example:
+        >>> from interlock import accelerator
+        >>> accelerator.use("host")
+        >>> pool = accelerator.MemPool()
+        >>> with accelerator.use_mem_pool(pool):
+        ...     buffer = accelerator.memory.Buffer(1000)
+        >>> [segment["segment_pool_id"] == pool.id for segment in pool.snapshot()]
+        [True]
+        >>> buffer.close()
+        >>> del pool
+        >>> accelerator.empty_cache()
+        >>> accelerator.memory_reserved()
+        0
+    """
+    def __new__(
+        cls,
+        allocator: None = None,
+        use_on_oom: bool = False,
+        no_split: bool = False,
+        *,
+        device: _DeviceLike | None = None,
+    ) -> Self: ...
+    @property
+    def id(self) -> tuple[int, int]:
+        """The id, as it is in snapshots and in statistics, and as graphs accept it as their `pool`."""
+    @property
+    def device(self) -> _Device | None:
+        """The only device that may use the pool, or None."""
+    def use_count(self) -> int:
+        """Return the number of users: 1 for this object, and 1 for each open `use_mem_pool` block, for each graph whose
+        capture allocated from the pool, and for each allocation of such a capture that is underway.
+        """
+    def snapshot(self, include_traces: bool = True) -> list[Segment]:
+        """Return the segments of the pool, in the format of `accelerator.memory.snapshot()["segments"]`.
+
+        Args:
+            include_traces: Has no effect: the result has no recorded events. PyTorch has this argument, too.
+        """
+    def __reduce__(self) -> Never: ...
+
+@disjoint_base
+class use_mem_pool:
+    """Context manager that routes allocations to a pool, like `torch.cuda.use_mem_pool`. The name is proposed for PyTorch.
+
+    It belongs to the context that enters it, as a `with stream:` block does: an asyncio task and `asyncio.to_thread` have
+    a copy, while a new `threading.Thread` allocates from the default pool. PyTorch's belongs to the thread. It holds for
+    every stream of the device. Of nested blocks the innermost one holds, and the order of exits does not matter. Copies
+    and captured states do not use the pool: once it is released, they allocate from the default pool.
+
+    On a stream that is captured, the pool of the capture or the block holds, whichever began last. In the second case the
+    graph uses the pool as well, and keeps the memory that its work uses, until it is reset.
+
+    Args:
+        pool: The pool, which remains in use until the block ends.
+        device: The device whose allocations are routed. None means the device of the pool, or else the device that is
+            current when the block begins.
+
+    Raises:
+        NoAcceleratorError: No accelerator is available.
+        DeviceError: The accelerator does not have the device, or it is not the device of the pool.
+        TypeError: `pool` is not a `MemPool`.
+
+    Example:
+        >>> from interlock import accelerator
+        >>> accelerator.use("host")
+        >>> pool = accelerator.MemPool()
+        >>> with accelerator.use_mem_pool(pool):
+        ...     pool.use_count()
+        2
+    """
+    def __new__(cls, pool: MemPool, device: _DeviceLike | None = None) -> Self: ...
+    def __enter__(self) -> None: ...
+    def __exit__(self, *exc_info: object) -> None: ...
 
 @final
 class Buffer:
@@ -1191,8 +1293,8 @@ def reset_accumulated_memory_stats(device_index: _DeviceLike | None = None, /) -
 
 def largest_free_block(device: _DeviceLike | None = None) -> int:
     """Return the size in bytes of the largest free block that an allocation for the current stream of a device can use
-    without a call of the driver; 0 if there is none. Blocks of other streams and of the memory pools of graphs do not
-    count.
+    without a call of the driver; 0 if there is none. Blocks of other streams and of other memory pools do not count:
+    within `use_mem_pool` or a capture only those of its pool count.
 
     Args:
         device: The device. None, or a device without an index, means the current device.

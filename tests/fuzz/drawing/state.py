@@ -105,8 +105,8 @@ class Drawing:
     def number(self) -> Any:
         """Return a number as an operand."""
         numbers = (2, 0, 1, -1, 3, 0.5, -2.0, True, 1.5, 0.0, 1e300, float("inf"), float("nan"))
-        # Numbers that halves round.
-        return self.random.choice((*numbers, 0.3, 0.3, -1.1) if self.has_halves else numbers)
+        # Numbers that halves round, and one that is beyond the range of float16.
+        return self.random.choice((*numbers, 0.3, 0.3, -1.1, 100000) if self.has_halves else numbers)
 
     def like(self, number: int) -> int:
         """Return another tensor, mostly one that broadcasts."""

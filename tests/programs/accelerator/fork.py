@@ -31,7 +31,7 @@ stream = interlock.Stream(dedicated=True)
 event, timed = interlock.Event(), interlock.Event(enable_timing=True)
 event.record(stream)
 timed.record(stream)
-buffer, graph = Buffer(8), accelerator.Graph()
+buffer, graph, pool = Buffer(8), accelerator.Graph(), accelerator.MemPool()
 with stream, graph:
     fill_(buffer, 1)
 stream.synchronize()
@@ -72,6 +72,20 @@ def child_reinitializes_the_devices_while_the_parent_runs():
     release.set()
     stream.synchronize()
     print(stream.query())
+
+
+def child_does_not_allocate_from_the_pool_of_an_open_scope():
+    def work():
+        mine = Buffer(8)
+        (segment,) = accelerator.memory.snapshot()["segments"]
+        assert segment["segment_pool_id"] == (0, 0), segment
+        scope.__exit__(None, None, None)
+        mine.close()
+
+    scope = accelerator.use_mem_pool(pool)
+    with scope:
+        print(in_child(work), pool.use_count())
+    print(pool.use_count())
 
 
 def current_device_of_the_parent_is_not_inherited():
@@ -133,6 +147,9 @@ def handles_of_the_parent_are_refused_in_a_child():
         "Graph.replay": graph.replay,
         "Graph.reset": graph.reset,
         "Graph.pool": graph.pool,
+        "MemPool.use_count": pool.use_count,
+        "MemPool.snapshot": pool.snapshot,
+        "use_mem_pool": accelerator.use_mem_pool(pool).__enter__,
         "copy_": lambda: copy_(bytearray(8), buffer),
         "fill_": lambda: fill_(buffer, 1),
     }
@@ -160,7 +177,7 @@ def handles_of_the_parent_are_refused_in_a_child():
 
 def handles_of_the_parent_can_be_dropped_in_a_child():
     def work():
-        for name in ("stream", "event", "timed", "buffer", "graph"):
+        for name in ("stream", "event", "timed", "buffer", "graph", "pool"):
             del globals()[name]
         interlock.Stream().synchronize()
 

@@ -31,6 +31,18 @@ def set_and_set_again():
     return {"first": first, "environment": environment, "second": sizes(*names), "refused": refused}
 
 
+def limit_without_enabling():
+    import numpy
+
+    name = "openblas.numpy.num_threads"
+    threads.set_limits(2, pools=["openblas"])
+    listed = [settings.names()]
+    with threads.limits(1):
+        write = [write for write in settings.writes([name]) if write.changed][-1]
+        listed.append(settings.names())
+    return {"listed": listed, "write": [write.old, write.new, write.file], "file": __file__}
+
+
 def refused_by_a_small_build(path):
     ctypes.CDLL(path).openblas_set_num_threads(2)
     names = ("openblas.libopenblas", "interlock")

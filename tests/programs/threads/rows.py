@@ -34,6 +34,49 @@ def load_later(path):
     }
 
 
+def functions_while_enabled():
+    import numpy
+    import threadpoolctl
+
+    before = threadpoolctl.OpenBLASController.set_num_threads
+    with settings.enable("openblas"):
+        enabled = threadpoolctl.OpenBLASController.set_num_threads is before
+    return {
+        "enabled": enabled,
+        "disabled": threadpoolctl.OpenBLASController.set_num_threads is before,
+        "known": "openblas.numpy.num_threads" in settings.names(),
+    }
+
+
+def controllers_made(path):
+    import numpy
+    import threadpoolctl
+    from interlock import threads
+
+    made = []
+
+    class Controller(threadpoolctl.ThreadpoolController):
+        def __init__(self):
+            made.append(self)
+            super().__init__()
+
+    threadpoolctl.ThreadpoolController = Controller
+    settings.enable("openblas", "mkl", "openmp")
+    for _ in range(5):
+        settings.explain("openblas.numpy.num_threads")
+        with threads.limits(1, pools=["openblas"]):
+            pass
+    found = {"uses": len(made)}
+    # A module of Python that loads no library.
+    import colorsys
+
+    settings.names()
+    found["import"] = len(made)
+    ctypes.CDLL(path)
+    assert "openmp.libgomp.num_threads" in settings.names()
+    return found | {"load": len(made)}
+
+
 def write_of_interlock(path):
     import interlock
 

@@ -36,6 +36,11 @@ def test_current_device_of_the_parent_is_not_inherited() -> None:
     assert (done.code, done.stdout, done.stderr) == (0, "0\n", "")
 
 
+def test_child_does_not_allocate_from_the_pool_of_an_open_scope() -> None:
+    done = run("accelerator.fork.child_does_not_allocate_from_the_pool_of_an_open_scope")
+    assert (done.code, done.stdout, done.stderr) == (0, "0 2\n1\n", "")
+
+
 def test_handles_of_the_parent_can_be_dropped_in_a_child() -> None:
     done = run("accelerator.fork.handles_of_the_parent_can_be_dropped_in_a_child")
     assert (done.code, done.stdout, done.stderr) == (0, "0\n", "")

@@ -86,7 +86,7 @@ def test_message_names_the_pool_of_a_graph_that_holds_the_memory(expandable: boo
         error = refused(30 * MIB)
         message = str(error)
         assert (error.largest_free, memory.largest_free_block()) == (0, 0)
-        assert "40.00 MiB free in the memory pools of graphs" in message
+        assert "40.00 MiB free in other memory pools" in message
         assert "Graph.reset" in message
         assert "too small each" not in message
         graph.reset()
@@ -102,7 +102,7 @@ def test_message_during_a_capture_names_the_cache_that_is_not_released() -> None
         error = refused(30 * MIB)
         assert memory.largest_free_block() == 0
         Buffer(512).fill_(1)
-    assert "40.00 MiB free outside the memory pool of the graph" in str(error)
+    assert "40.00 MiB free outside the memory pool" in str(error)
     assert "empty_cache() before the capture" in str(error)
     assert memory.largest_free_block() == 40 * MIB
 

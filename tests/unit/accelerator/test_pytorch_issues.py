@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from interlock import Event, Stream, accelerator, errors
-from interlock.accelerator import Graph
+from interlock.accelerator import Graph, memory
 
 from tests.helpers import fake_cuda, fake_driver
 from tests.helpers.ids import stable_repr
@@ -231,3 +231,17 @@ def test_config_keys_take_effect_and_have_a_readable_value(variable: str) -> Non
     refused = run_program(USES_MEMORY, env={variable: "expandable_segment:True"})
     assert 'did you mean "expandable_segments"?' in refused.stderr
     assert variable in refused.stderr
+
+
+@pytest.mark.usefixtures("empty_cache_around", "small_devices")
+def test_request_in_a_memory_pool_releases_the_cache_before_it_fails() -> None:
+    free, _ = accelerator.get_memory_info()
+    pool, other = accelerator.MemPool(), accelerator.MemPool()
+    memory.Buffer(free // 3 * 2).close()
+    with accelerator.use_mem_pool(pool):
+        buffer = memory.Buffer(free // 2)
+    assert (len(pool.snapshot()), accelerator.memory_stats()["num_ooms"]) == (1, 0)
+    buffer.close()
+    with accelerator.use_mem_pool(pool), accelerator.use_mem_pool(other):
+        memory.Buffer(1000).close()
+    assert [len(one.snapshot()) for one in (pool, other)] == [1, 1]

@@ -12,6 +12,8 @@ from interlock.accelerator import random
 from tests.helpers.subprocess import eval_program
 
 pytestmark = pytest.mark.usefixtures("devices")
+# The tensor runtime computes on devices whose memory the CPU can access.
+NEEDS_HOST_MEMORY = pytest.mark.usefixtures("host_accessible_memory")
 
 
 @pytest.fixture(autouse=True)
@@ -25,11 +27,13 @@ def drawn(device: str) -> list[float]:
     return interlock.rand(3, device=device).tolist()
 
 
+@NEEDS_HOST_MEMORY
 def test_manual_seed_seeds_the_generator_of_each_device(two_devices: tuple[str, str]) -> None:
     assert [random.initial_seed(device) for device in two_devices] == [7, 7]
     assert drawn(two_devices[0]) == drawn(two_devices[1]) == drawn("cpu")
 
 
+@NEEDS_HOST_MEMORY
 def test_devices_draw_independently(two_devices: tuple[str, str]) -> None:
     one, other = two_devices
     first = drawn(one)
@@ -39,6 +43,7 @@ def test_devices_draw_independently(two_devices: tuple[str, str]) -> None:
     assert drawn("cpu") == first
 
 
+@NEEDS_HOST_MEMORY
 @pytest.mark.parametrize(
     "draw",
     [
@@ -62,6 +67,7 @@ def test_operation_draws_from_the_generator_of_its_device(two_devices: tuple[str
     assert draw(one).tolist() == first
 
 
+@NEEDS_HOST_MEMORY
 def test_state_without_a_device_is_that_of_the_current_device(two_devices: tuple[str, str]) -> None:
     drawn(two_devices[1])
     with accelerator.device_index(1):
@@ -69,6 +75,7 @@ def test_state_without_a_device_is_that_of_the_current_device(two_devices: tuple
     assert random.get_rng_state().tolist() != random.get_rng_state(1).tolist()
 
 
+@NEEDS_HOST_MEMORY
 def test_state_is_one_of_bytes_and_continues_on_another_device(two_devices: tuple[str, str]) -> None:
     one, other = two_devices
     drawn(one)
@@ -79,6 +86,7 @@ def test_state_is_one_of_bytes_and_continues_on_another_device(two_devices: tupl
     assert random.initial_seed(other) == 7
 
 
+@NEEDS_HOST_MEMORY
 def test_all_states_are_set_together(two_devices: tuple[str, str]) -> None:
     states = random.get_rng_state_all()
     first = [drawn(device) for device in two_devices]
@@ -110,6 +118,7 @@ def test_device_that_does_not_exist_is_refused(function: Any) -> None:
             function(device)
 
 
+@NEEDS_HOST_MEMORY
 def test_checkpoint_restores_the_generators_of_devices(two_devices: tuple[str, str]) -> None:
     x = interlock.ones(64, device=two_devices[1], requires_grad=True)
     masks: list[list[float]] = []

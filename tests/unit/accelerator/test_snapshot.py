@@ -142,6 +142,8 @@ def test_annotation_without_a_history_has_no_effect(devices: tuple[str, ...]) ->
         assert "annotate" not in actions(devices[0])
 
 
+# The tensor runtime computes on devices whose memory the CPU can access.
+@pytest.mark.usefixtures("host_accessible_memory")
 def test_tensor_on_a_device_is_annotated(devices: tuple[str, ...], recording: memory.Recording) -> None:
     x = interlock.ones(4, device=devices[0])
     memory.annotate(x[1:], "ones")

@@ -68,6 +68,8 @@ def callables() -> Iterator[tuple[str, Callable[..., Any]]]:
         "event": Event(enable_timing=True),
         "graph": Graph(),
         "buffer": memory.Buffer(4),
+        "mem_pool": accelerator.MemPool(),
+        "use_mem_pool": accelerator.use_mem_pool(accelerator.MemPool()),
         "faults": FaultInjector(),
         "scope": memory.MemoryTracker(),
         "registration": registration,

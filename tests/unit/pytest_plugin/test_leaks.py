@@ -121,21 +121,33 @@ def test_scope_of_a_thread_that_runs_is_left(pytester: pytest.Pytester) -> None:
 
 
 @needs_pools
-def test_thread_counts_are_named_and_put_back(pytester: pytest.Pytester) -> None:
-    program(pytester, "thread_counts")
+def test_thread_counts_are_named_with_their_lines(pytester: pytest.Pytester) -> None:
+    path = program(pytester, "thread_counts")
     done = run(pytester)
-    (line,) = done.left["test_limit"]
-    assert line.startswith("num_threads of ")
-    assert line.endswith(": 2 -> 1, by an unknown line")
-    assert done.outcomes == {"passed": 2, "errors": 1}
+    name = "openblas.numpy.num_threads"
+    assert done.left == {
+        "test_limit": [f"{name}: 2 -> 1, written at {at(path, 'test_limit', 'threadpool_limits')}"],
+        "test_native_call": [f"{name}: 2 -> 1, by code that cannot be seen"],
+        "test_interlock": [
+            f"interlock.num_threads: 2 -> 3, written at {at(path, 'test_interlock', 'set_num_threads')}"
+        ],
+    }
+    assert done.outcomes == {"passed": 5, "errors": 3}
 
 
 @needs_pools
-def test_library_that_is_loaded_later_is_seen(pytester: pytest.Pytester) -> None:
-    program(pytester, "late_pool")
+def test_library_that_is_loaded_later_is_seen(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")
+    path = program(pytester, "late_pool")
     done = run(pytester)
-    assert set(done.left) == {"test_limit"}
-    assert done.outcomes == {"passed": 3, "errors": 1}
+    name = "openblas.numpy.num_threads"
+    assert done.left == {
+        "test_load": [f"{name}: 2 -> 3, written at {at(path, 'test_load', 'set_num_threads')}"],
+        "test_limit": [f"{name}: 2 -> 4, written at {at(path, 'test_limit', 'set_num_threads')}"],
+    }
+    assert done.outcomes == {"passed": 3, "errors": 2}
 
 
 def test_plugin_works_without_threadpoolctl(pytester: pytest.Pytester) -> None:

@@ -1,7 +1,7 @@
 """The model of flags with additions.
 
 These are the flags of all modules, scopes of single flags, counted freezes, `del`, `restore`, contexts with
-the exit of a scope in another one, and overrides.
+the exit of a scope in another one, overrides, and the precision of PyTorch 2.15.
 """
 
 from __future__ import annotations
@@ -16,6 +16,16 @@ from tests.unit.state.load_model import load
 
 base = load("flags")
 tree_model = base.precision
+_supports = tree_model.supports
+
+
+def _supports_bfx9(node: str, value: str) -> bool:
+    """Return whether a node of the precision tree accepts a value, with the one that PyTorch 2.15 added."""
+    return node == "cuda.matmul" if value == "bfx9" else bool(_supports(node, value))
+
+
+tree_model.VALUES = (*tree_model.VALUES, "bfx9")
+tree_model.supports = _supports_bfx9
 
 NODES = {"": "generic", "cudnn": "cuda", "cudnn.conv": "cuda.conv", "cudnn.rnn": "cuda.rnn"}
 VIEWS = {"cudnn.allow_tf32": ("cuda.conv", "cuda.rnn"), "cuda.matmul.allow_tf32": ("cuda.matmul",)}

@@ -9,7 +9,8 @@ use interlock_driver::{Address, DeviceIndex, Fill, Owners};
 use super::caching_allocator::AllocatedBlock;
 use super::oom_hooks;
 use crate::accelerator::Accelerator;
-use crate::graph_pools::{CapturePool, PoolLease};
+use crate::mem_pool::RequestPool;
+use crate::private_pools::UsedPool;
 use crate::{Device, Error, Result, Stream, StreamKind, Wait, current};
 
 const WHAT: &str = "a Buffer";
@@ -227,7 +228,7 @@ struct Allocation {
     /// The stream if another library created it: its owner could destroy it while it uses the block.
     _external: Option<Stream>,
     /// The pool of the graph whose capture allocated it.
-    pool: Option<CapturePool>,
+    pool: Option<UsedPool>,
     /// `None` for no bytes.
     block: Option<AllocatedBlock>,
 }
@@ -238,22 +239,21 @@ impl Allocation {
         let allocator = accelerator.allocator(device, "a Stream")?;
         // The cache may serve the request without a call of the driver.
         accelerator.runtime().check_not_lost(device, ALLOCATING)?;
-        let mut lease = accelerator.lease_pool(stream).map_err(|error| error.during(ALLOCATING))?;
+        let mut pool = RequestPool::of(stream).map_err(|error| error.during(ALLOCATING))?;
         let block = match bytes {
             0 => None,
-            _ => match allocator.allocate(stream, bytes, lease.as_ref().map(|lease| lease.pool.id)) {
+            _ => match allocator.allocate(stream, bytes, pool.as_ref().map(RequestPool::id)) {
                 Ok(block) => Some(block),
-                Err(error) => Some(Self::allocate_again(stream, bytes, error, &mut lease)?),
+                Err(error) => Some(Self::allocate_again(stream, bytes, error, &mut pool)?),
             },
         };
-        let pool = lease.as_ref().map(|lease| lease.pool);
         let external = (stream.kind() == StreamKind::External).then(|| stream.clone());
         Ok(Arc::new(Allocation {
             accelerator,
             device,
             stream: stream.id(),
             _external: external,
-            pool,
+            pool: pool.and_then(|pool| pool.of_capture()),
             block,
         }))
     }
@@ -264,15 +264,15 @@ impl Allocation {
         stream: &Stream,
         bytes: usize,
         error: Error,
-        lease: &mut Option<PoolLease>,
+        pool: &mut Option<RequestPool>,
     ) -> Result<AllocatedBlock> {
         match error {
             Error::OutOfMemory(oom) if oom_hooks::should_retry(&oom) => {
                 let accelerator = stream.accelerator();
                 // An observer may have ended the capture.
-                *lease = accelerator.lease_pool(stream).map_err(|error| error.during(ALLOCATING))?;
+                *pool = RequestPool::of(stream).map_err(|error| error.during(ALLOCATING))?;
                 let allocator = accelerator.allocator(stream.device_index(), "a Stream")?;
-                allocator.allocate(stream, bytes, lease.as_ref().map(|lease| lease.pool.id))
+                allocator.allocate(stream, bytes, pool.as_ref().map(RequestPool::id))
             }
             error => Err(error),
         }

@@ -5,6 +5,7 @@ use interlock_driver::DeviceIndex;
 use super::CachingAllocator;
 use super::stats::{Quantity, Statistics};
 use crate::accelerator::Accelerator;
+use crate::mem_pool::RequestPool;
 use crate::{
     Device, Error, Result, current, current_accelerator, device_count, registry, unavailable_reason,
 };
@@ -63,8 +64,8 @@ pub fn reset_accumulated_statistics(device: Option<Device>) -> Result<()> {
 }
 
 /// Returns the size in bytes of the largest free block that an allocation for the current stream of a device may use.
-/// Blocks of other streams and of the memory pools of graphs do not count. While the stream is captured, those of its
-/// graph's pool count.
+/// Blocks of other streams and of other memory pools do not count: while the stream is captured, only those of the pool of
+/// its graph count, and within a scope of a [`MemPool`](crate::MemPool) those of that pool.
 pub fn largest_free_block(device: Option<Device>) -> Result<u64> {
     Ok(usable_free_bytes(device)?.0)
 }
@@ -81,12 +82,13 @@ fn usable_free_bytes(device: Option<Device>) -> Result<(u64, u64)> {
     let Some((accelerator, index)) = resolve_if_initialized(device)? else { return Ok((0, 0)) };
     let allocator = accelerator.allocator(index, NAMESPACE)?;
     let stream = current::stream_on(accelerator, index)?;
-    let pool = accelerator.pool_for(&stream)?;
-    Ok(allocator.free_bytes_for(&stream, pool.map(|pool| pool.id)))
+    let pool = RequestPool::of(&stream)?;
+    Ok(allocator.free_bytes_for(&stream, pool.as_ref().map(RequestPool::id)))
 }
 
 /// Releases the cached memory of all devices to the driver, after waiting for the work that is queued now. Called from
-/// a host function of a stream, it does not wait. Does nothing while a graph is captured.
+/// a host function of a stream, it does not wait. Does nothing while a graph is captured. Memory pools of graphs and
+/// [`MemPool`](crate::MemPool)s that are in use remain cached.
 ///
 /// # Errors
 /// Returns the error of a device whose streams can't be queried, after the caches of the other devices were emptied.

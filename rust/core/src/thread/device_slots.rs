@@ -1,4 +1,4 @@
-//! The current device, the current streams and the default device.
+//! The current device, the current streams, the memory pools of allocations and the default device.
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -6,12 +6,49 @@ use std::sync::Arc;
 
 use crate::device::{Device, DeviceIndex};
 
-/// A stream that is stored in the state of a thread. The crate that owns the type casts it back through [`Any`].
+/// An object of a device that is stored in the state of a thread: a stream or a memory pool. The crate that owns the type
+/// casts it back through [`Any`].
 ///
 /// The destructor may call a driver, so it runs while the thread's state is not borrowed.
-pub trait StreamSlot: Any + Debug + Send + Sync {
-    /// The device of the stream.
+pub trait DeviceObject: Any + Debug + Send + Sync {
+    /// The device of the object.
     fn device_index(&self) -> DeviceIndex;
+}
+
+/// At most one object for each device.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PerDevice(Vec<Arc<dyn DeviceObject>>);
+
+impl PerDevice {
+    fn of(object: Arc<dyn DeviceObject>) -> Self {
+        PerDevice(vec![object])
+    }
+
+    pub(super) fn get(&self, index: DeviceIndex) -> Option<&Arc<dyn DeviceObject>> {
+        self.0.iter().find(|object| object.device_index() == index)
+    }
+
+    pub(super) fn as_slice(&self) -> &[Arc<dyn DeviceObject>] {
+        &self.0
+    }
+
+    /// Stores an object, and returns the one that it replaces.
+    fn put(&mut self, new: Arc<dyn DeviceObject>) -> Option<Arc<dyn DeviceObject>> {
+        match self.0.iter_mut().find(|old| old.device_index() == new.device_index()) {
+            Some(old) => Some(std::mem::replace(old, new)),
+            None => {
+                self.0.push(new);
+                None
+            }
+        }
+    }
+
+    /// Adds the objects of the devices for which `self` has none.
+    fn fill_from(&mut self, below: &PerDevice) {
+        let is_new = |object: &&Arc<dyn DeviceObject>| self.get(object.device_index()).is_none();
+        let new: Vec<_> = below.0.iter().filter(is_new).cloned().collect();
+        self.0.extend(new);
+    }
 }
 
 /// The device slots that a layer decides.
@@ -19,8 +56,10 @@ pub trait StreamSlot: Any + Debug + Send + Sync {
 pub struct DeviceSlots {
     /// The current device.
     pub(super) device: Option<DeviceIndex>,
-    /// The current streams, at most one for each device.
-    pub(super) streams: Vec<Arc<dyn StreamSlot>>,
+    /// The current streams.
+    pub(super) streams: PerDevice,
+    /// The memory pools that allocations use. Only scopes set them.
+    pub(super) mem_pools: PerDevice,
     /// The default device for new tensors; `Some(None)` is the CPU.
     pub(super) default_device: Option<Option<Device>>,
 }
@@ -32,8 +71,14 @@ impl DeviceSlots {
     }
 
     /// Decides the current stream of its device, and that device as the current one.
-    pub fn of_stream(stream: Arc<dyn StreamSlot>) -> Self {
-        DeviceSlots { device: Some(stream.device_index()), streams: vec![stream], default_device: None }
+    pub fn of_stream(stream: Arc<dyn DeviceObject>) -> Self {
+        let device = Some(stream.device_index());
+        DeviceSlots { device, streams: PerDevice::of(stream), ..DeviceSlots::default() }
+    }
+
+    /// Decides the memory pool that allocations on its device use.
+    pub fn of_mem_pool(pool: Arc<dyn DeviceObject>) -> Self {
+        DeviceSlots { mem_pools: PerDevice::of(pool), ..DeviceSlots::default() }
     }
 
     /// Decides the default device for new tensors; `None` is the CPU.
@@ -44,53 +89,43 @@ impl DeviceSlots {
     pub(super) fn summary(&self) -> DeviceSummary {
         DeviceSummary {
             device: self.device,
-            any_stream: !self.streams.is_empty(),
+            any_stream: !self.streams.0.is_empty(),
+            any_mem_pool: !self.mem_pools.0.is_empty(),
             any_default_device: self.default_device.is_some(),
         }
     }
 
-    pub(super) fn stream(&self, index: DeviceIndex) -> Option<&Arc<dyn StreamSlot>> {
-        self.streams.iter().find(|stream| stream.device_index() == index)
-    }
-
-    /// Splits the slots into values of one slot each.
+    /// Splits the slots that may be written without a scope into values of one slot each.
     pub(super) fn pieces(&self) -> impl Iterator<Item = DeviceSlots> {
         let device = self.device.map(DeviceSlots::of_device);
         let default_device = self.default_device.map(DeviceSlots::of_default_device);
-        let one_stream = |stream: &Arc<dyn StreamSlot>| DeviceSlots {
-            streams: vec![stream.clone()],
+        let one_stream = |stream: &Arc<dyn DeviceObject>| DeviceSlots {
+            streams: PerDevice::of(stream.clone()),
             ..DeviceSlots::default()
         };
-        device.into_iter().chain(default_device).chain(self.streams.iter().map(one_stream))
+        device.into_iter().chain(default_device).chain(self.streams.0.iter().map(one_stream))
     }
 
-    /// Returns whether every slot of `other` is set.
-    pub(super) fn names_all_of(&self, other: &DeviceSlots) -> bool {
-        (other.device.is_none() || self.device.is_some())
-            && (other.default_device.is_none() || self.default_device.is_some())
-            && other.streams.iter().all(|stream| self.stream(stream.device_index()).is_some())
+    /// Returns whether every slot of a [piece](DeviceSlots::pieces) is set.
+    pub(super) fn names_all_of(&self, piece: &DeviceSlots) -> bool {
+        (piece.device.is_none() || self.device.is_some())
+            && (piece.default_device.is_none() || self.default_device.is_some())
+            && piece.streams.0.iter().all(|stream| self.streams.get(stream.device_index()).is_some())
     }
 
-    /// Stores the slots of `new`, which sets at most one stream, and returns the stream that it replaces.
-    pub(super) fn put(&mut self, new: DeviceSlots) -> Option<Arc<dyn StreamSlot>> {
-        self.device = new.device.or(self.device);
-        self.default_device = new.default_device.or(self.default_device);
-        let stream = new.streams.into_iter().next()?;
-        match self.streams.iter_mut().find(|old| old.device_index() == stream.device_index()) {
-            Some(old) => Some(std::mem::replace(old, stream)),
-            None => {
-                self.streams.push(stream);
-                None
-            }
-        }
+    /// Stores a [piece](DeviceSlots::pieces), and returns the stream that it replaces.
+    pub(super) fn put(&mut self, piece: DeviceSlots) -> Option<Arc<dyn DeviceObject>> {
+        self.device = piece.device.or(self.device);
+        self.default_device = piece.default_device.or(self.default_device);
+        let stream = piece.streams.0.into_iter().next()?;
+        self.streams.put(stream)
     }
 
     /// Adds the slots that `below` decides and `self` does not.
     pub(super) fn fill_from(&mut self, below: &DeviceSlots) {
-        let is_new = |stream: &&Arc<dyn StreamSlot>| self.stream(stream.device_index()).is_none();
-        let streams: Vec<_> = below.streams.iter().filter(is_new).cloned().collect();
         self.device = self.device.or(below.device);
-        self.streams.extend(streams);
+        self.streams.fill_from(&below.streams);
+        self.mem_pools.fill_from(&below.mem_pools);
         self.default_device = self.default_device.or(below.default_device);
     }
 }
@@ -102,6 +137,8 @@ pub(super) struct DeviceSummary {
     pub(super) device: Option<DeviceIndex>,
     /// Whether a layer sets a stream.
     pub(super) any_stream: bool,
+    /// Whether a layer sets a memory pool.
+    pub(super) any_mem_pool: bool,
     /// Whether a layer sets a default device.
     pub(super) any_default_device: bool,
 }
@@ -109,13 +146,14 @@ pub(super) struct DeviceSummary {
 impl DeviceSummary {
     /// The summary of a thread whose layers decide no device slot.
     pub(super) const NONE: DeviceSummary =
-        DeviceSummary { device: None, any_stream: false, any_default_device: false };
+        DeviceSummary { device: None, any_stream: false, any_mem_pool: false, any_default_device: false };
 
     /// Returns the summary of both; where both set a slot, `self` takes precedence.
     pub(super) fn over(self, below: Self) -> Self {
         DeviceSummary {
             device: self.device.or(below.device),
             any_stream: self.any_stream || below.any_stream,
+            any_mem_pool: self.any_mem_pool || below.any_mem_pool,
             any_default_device: self.any_default_device || below.any_default_device,
         }
     }

@@ -1,8 +1,8 @@
 //! The state of the code that runs on a thread: modes, flags, devices and streams, as layers over typed slots.
 //!
-//! A layer sets only the slots that it names: mode bits, flags, the current device, the current stream of a device, the
-//! default device. No saved value is written back, so a scope may be entered twice, shared by threads and exited out of
-//! order. Layers belong either to a context or to a thread:
+//! A layer sets only the slots that it names: mode bits, flags, the current device, the current stream and the memory
+//! pool of a device, the default device. No saved value is written back, so a scope may be entered twice, shared by
+//! threads and exited out of order. Layers belong either to a context or to a thread:
 //!
 //! - A [`Scope`] that is entered with a context at hand pushes a layer in the [`State`] of that context, an immutable
 //!   value that a [`Carrier`](internal::Carrier) stores. Copying a context copies the state, and later changes of one do
@@ -58,7 +58,7 @@ mod writes;
 
 pub use carried::{Carried, CarriedValue, register_carried};
 pub(crate) use carrier::look;
-pub(crate) use device_slots::{DeviceSlots, StreamSlot};
+pub(crate) use device_slots::{DeviceObject, DeviceSlots};
 pub(crate) use flag_slots::{FlagId, FlagSlots, NodeMask, Slot, any_flag_layer};
 pub(crate) use hooks::{on_flag_layer, on_mode_change};
 pub(crate) use ids::{LayerId, ScopeId, ThreadId};
@@ -85,11 +85,13 @@ pub mod internal {
     pub use super::carried::{CarriedTask, CarriedValues};
     pub use super::carrier::{Carrier, Receipt, leave_context, look, look_at, positions_above, set_carrier};
     pub use super::current::{enter_at, has_seen, new_position};
-    pub use super::device_slots::{DeviceSlots, StreamSlot};
+    pub use super::device_slots::{DeviceObject, DeviceSlots};
     #[cfg(not(loom))]
     pub use super::flag_slots::flag_layers_address;
     pub use super::ids::{LayerId, Position, ScopeId};
-    pub use super::reads::{current_device, current_stream, default_device, is_ended, mode_word_address};
+    pub use super::reads::{
+        current_device, current_stream, default_device, is_ended, mem_pool, mode_word_address,
+    };
     pub use super::scope::{EndedScopes, Exit, RawGuard, ScopeMark, newly_suspended};
     pub use super::scope_trace::{Entered, ExitOrder, UnclosedScopes, open_scopes, unclosed_scopes};
     pub use super::slots::Slots;

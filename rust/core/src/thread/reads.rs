@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::captured_slots::CapturedSlots;
 use super::current::{Tls, UNSEEN, with_owned, with_tls, with_unborrowed};
-use super::device_slots::StreamSlot;
+use super::device_slots::DeviceObject;
 use super::ids::{LayerId, ScopeId, ThreadId};
 use super::state::Mark;
 use super::view::{Item, View};
@@ -99,11 +99,20 @@ pub fn current_device() -> Option<DeviceIndex> {
 
 /// Returns the current stream of a device on this thread, or `None` if no layer or write has set it.
 #[inline]
-pub fn current_stream(index: DeviceIndex) -> Option<Arc<dyn StreamSlot>> {
+pub fn current_stream(index: DeviceIndex) -> Option<Arc<dyn DeviceObject>> {
     if !with_tls(|current| current.devices.get().any_stream) {
         return None;
     }
     read(|view| view.stream(index).cloned())
+}
+
+/// Returns the memory pool that allocations of this thread on a device use, or `None` if no scope sets one.
+#[inline]
+pub fn mem_pool(index: DeviceIndex) -> Option<Arc<dyn DeviceObject>> {
+    if !with_tls(|current| current.devices.get().any_mem_pool) {
+        return None;
+    }
+    read(|view| view.mem_pool(index).cloned())
 }
 
 /// Returns the default device for new tensors on this thread, or `None` if it is the CPU.

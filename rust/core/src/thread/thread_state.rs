@@ -7,13 +7,13 @@ use std::sync::Arc;
 use super::captured_slots::CapturedSlots;
 use super::carried::CarriedValues;
 use super::scope::{Scope, ScopeGuard};
-use super::{DeviceSlots, FlagSlots, Masked, Slots, StreamSlot, carrier, native, process, reads, writes};
+use super::{DeviceObject, DeviceSlots, FlagSlots, Masked, Slots, carrier, native, process, reads, writes};
 use crate::Result;
 use crate::device::{Device, DeviceIndex};
 
-/// A copy of the state of a thread: the mode bits, the flags that its scopes name, the current device and streams and
-/// the default device. Where it is active, other flags have the values of the process, and a device or stream that was
-/// not set has its default.
+/// A copy of the state of a thread: the mode bits, the flags that its scopes name, the current device and streams, the
+/// memory pools of allocations and the default device. Where it is active, other flags have the values of the process,
+/// and a device, stream or pool that was not set has its default.
 ///
 /// ```
 /// use interlock_core::modes::{is_grad_enabled, no_grad};
@@ -114,8 +114,14 @@ impl ThreadState {
 
     /// Returns the current streams of the devices for which one was set.
     #[doc(hidden)]
-    pub fn streams(&self) -> &[Arc<dyn StreamSlot>] {
-        &self.slots().devices.streams
+    pub fn streams(&self) -> &[Arc<dyn DeviceObject>] {
+        self.slots().devices.streams.as_slice()
+    }
+
+    /// Returns the memory pools that allocations use, of the devices for which a scope set one.
+    #[doc(hidden)]
+    pub fn mem_pools(&self) -> &[Arc<dyn DeviceObject>] {
+        self.slots().devices.mem_pools.as_slice()
     }
 
     /// Returns whether a recording of calls or hooks of saved tensors are active in this state.

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use super::base::Base;
-use super::device_slots::StreamSlot;
+use super::device_slots::DeviceObject;
 use super::guards::{Guard, Guards};
 use super::ids::{LayerId, ScopeId};
 use super::state::{Mark, Node, State};
@@ -175,8 +175,12 @@ impl<'a> View<'a> {
         hooks
     }
 
-    pub(super) fn stream(self, index: DeviceIndex) -> Option<&'a Arc<dyn StreamSlot>> {
-        self.visible().find_map(|slots| slots.devices.stream(index))
+    pub(super) fn stream(self, index: DeviceIndex) -> Option<&'a Arc<dyn DeviceObject>> {
+        self.visible().find_map(|slots| slots.devices.streams.get(index))
+    }
+
+    pub(super) fn mem_pool(self, index: DeviceIndex) -> Option<&'a Arc<dyn DeviceObject>> {
+        self.visible().find_map(|slots| slots.devices.mem_pools.get(index))
     }
 
     /// Returns the default device that a layer or base sets; `Some(None)` is the CPU.

@@ -11,7 +11,7 @@ use super::ids::LayerId;
 use super::reads::read;
 use super::state::{Mark, State};
 use super::view::Target;
-use super::{DeviceSlots, FlagSlots, Masked, Slot, Slots, StreamSlot};
+use super::{DeviceObject, DeviceSlots, FlagSlots, Masked, Slot, Slots};
 use crate::base::location::SourceLocation;
 use crate::{Error, Result};
 
@@ -176,7 +176,7 @@ fn put_in(state: &State, place: DevicePlace, piece: DeviceSlots) -> State {
 }
 
 /// Writes one device slot of the thread. Returns the stream that it replaces.
-fn put_on_thread(owned: &mut Owned, place: DevicePlace, piece: DeviceSlots) -> Option<Arc<dyn StreamSlot>> {
+fn put_on_thread(owned: &mut Owned, place: DevicePlace, piece: DeviceSlots) -> Option<Arc<dyn DeviceObject>> {
     let guards = &mut owned.native.guards;
     let slots = match place {
         DevicePlace::Guard(id) => Arc::make_mut(guards.guard_mut(id)?.slots.as_mut()?),

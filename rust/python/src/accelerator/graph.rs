@@ -5,6 +5,7 @@ use interlock::base::quote::quoted;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
+use super::mem_pool::MemPool;
 use crate::args::{extract_int_pair, extract_str};
 use crate::detach::detach;
 use crate::errors::{IntoPyResult, exception};
@@ -51,7 +52,11 @@ fn mode_of(name: &'static str, given: &Bound<'_, PyAny>) -> PyResult<CaptureMode
 
 /// Extracts a memory pool, which is named as the argument of the constructor or as the attribute that holds it.
 fn extract_pool(name: &str, given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<PoolId>> {
-    given.map(|given| extract_int_pair(given, name, "the result of pool() of a graph, or None")).transpose()
+    let extract = |given: &Bound<'_, PyAny>| match given.cast::<MemPool>() {
+        Ok(pool) => Ok(pool.get().core_id()),
+        Err(_) => extract_int_pair(given, name, "a MemPool, the id of a memory pool, or None"),
+    };
+    given.map(extract).transpose()
 }
 
 #[pymethods]

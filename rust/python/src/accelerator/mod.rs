@@ -9,6 +9,7 @@ mod fault_injection;
 mod graph;
 mod history;
 mod host_callbacks;
+mod mem_pool;
 pub(crate) mod memory;
 mod pinned;
 mod snapshot;
@@ -31,6 +32,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     stream::register(&module)?;
     event::register(&module)?;
     graph::register(&module)?;
+    mem_pool::register(&module)?;
     host_callbacks::register(&module)?;
     memory::register(&module)?;
     pinned::register(&module)?;

@@ -40,6 +40,13 @@ fn snapshot<'py>(py: Python<'py>, device: Option<&Bound<'py, PyAny>>) -> PyResul
     Ok((segments, traces, pinned, converter.trace(&snapshot.pinned_trace)?))
 }
 
+/// Returns the dicts of segments.
+pub(super) fn list_of<'py>(py: Python<'py>, segments: &[SegmentState]) -> PyResult<Bound<'py, PyList>> {
+    let mut converter = Converter { py, stacks: HashMap::new() };
+    let segments = segments.iter().map(|segment| converter.segment(segment));
+    PyList::new(py, segments.collect::<PyResult<Vec<_>>>()?)
+}
+
 /// Converts snapshots to dicts. Entries with one stack share its list of frames, which keeps pickled snapshots small.
 struct Converter<'py> {
     py: Python<'py>,

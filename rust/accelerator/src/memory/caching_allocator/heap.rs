@@ -17,16 +17,16 @@ use super::block::{Block, BlockId, BlockState, ReleaseState, Segment, SegmentId}
 use super::free_list::Position;
 use super::mem_pool::{MemPool, PoolKey};
 use super::size_policy::SizePolicy;
-use crate::PoolId;
 use crate::memory::stats::{StatArray, Statistics};
 use crate::stream::Stream;
+use crate::{MemPoolOptions, PoolId};
 
 /// The segments and blocks of one device.
 pub(super) struct Heap {
     blocks: Arena<Block>,
     segments: Arena<Segment>,
     pools: Arena<MemPool>,
-    /// The pool of streams that capture no graph.
+    /// The pool of requests that are routed to no private pool.
     default_pool: PoolKey,
     /// The streams other than their own that have used allocated blocks.
     stream_uses: HashMap<BlockId, Vec<Stream>>,
@@ -160,9 +160,9 @@ impl Heap {
         let pool = self.find_pool(state.pool);
         for block in self.pools.free_blocks() {
             let bytes = block.bytes as u64;
-            let is_graphs = self.pools[block.pool].id.is_some();
+            let is_private = self.pools[block.pool].id.is_some();
             *match () {
-                () if Some(block.pool) != pool && is_graphs => &mut state.free_graph_pools,
+                () if Some(block.pool) != pool && is_private => &mut state.free_private_pools,
                 () if Some(block.pool) != pool => &mut state.free_default_pool,
                 () if block.stream != state.stream => &mut state.free_other_streams,
                 () if block.is_small != state.is_small => &mut state.free_other_sizes,
@@ -228,9 +228,11 @@ impl Heap {
         let (small, is_expandable) = (segment.is_small, segment.is_expandable());
         let rest_bytes = block.bytes - request.bytes;
         let before = inactive_split(segment, block);
-        let list = self.pools[segment.pool].list_mut(small);
+        let pool = &mut self.pools[segment.pool];
+        let may_split = !pool.options.no_split;
+        let list = pool.list_mut(small);
         let mut after = InactiveSplit::default();
-        if self.policy.should_split(request.bytes, rest_bytes, is_expandable) {
+        if may_split && self.policy.should_split(request.bytes, rest_bytes, is_expandable) {
             if let Some(position) = position {
                 let rest = self.blocks.next_key();
                 let address = Address(block.address.0 + request.bytes as u64);
@@ -524,9 +526,23 @@ impl Heap {
         self.default_pool
     }
 
+    /// Adds a private pool.
+    pub(super) fn add_pool(&mut self, id: PoolId, options: MemPoolOptions) -> PoolKey {
+        self.pools.insert(MemPool::private(id, options))
+    }
+
     /// Returns the private pool with this id, adding it if there is none.
     pub(super) fn private_pool(&mut self, id: PoolId) -> PoolKey {
-        self.pools.find(id).unwrap_or_else(|| self.pools.insert(MemPool::private(id)))
+        self.pools.find(id).unwrap_or_else(|| self.add_pool(id, MemPoolOptions::default()))
+    }
+
+    /// Allocates a free block of a private pool that serves requests of the default pool before they fail.
+    pub(super) fn allocate_from_reserve(&mut self, request: &Request) -> Option<BlockId> {
+        if request.pool != self.default_pool {
+            return None;
+        }
+        let reserves: Vec<_> = self.pools.reserves().collect();
+        reserves.into_iter().find_map(|pool| self.allocate(&Request { pool, ..*request }))
     }
 
     /// Retires the private pool with this id. Returns it unless it was unused and therefore removed.

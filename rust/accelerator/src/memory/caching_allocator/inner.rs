@@ -77,6 +77,12 @@ impl Inner {
         Some(self.on_alloc(block))
     }
 
+    /// Allocates a cached block of a private pool for a request of the default pool that would fail otherwise.
+    pub(super) fn allocate_from_reserve(&mut self, request: &Request) -> Option<AllocatedBlock> {
+        let block = self.heap.allocate_from_reserve(request)?;
+        Some(self.on_alloc(block))
+    }
+
     #[inline]
     fn on_alloc(&mut self, id: BlockId) -> AllocatedBlock {
         let block = self.heap.block(id);
@@ -158,7 +164,9 @@ impl Inner {
     /// released.
     #[cold]
     pub(super) fn miss(&self, request: Request) -> Miss {
-        let growth = self.heap.policy.expandable_segments.then(|| Growth {
+        let is_expandable =
+            self.heap.policy.expandable_segments && !self.heap.pool(request.pool).options.no_split;
+        let growth = is_expandable.then(|| Growth {
             unit: self.heap.policy.map_unit(request.is_small()),
             can_grow: self.heap.can_grow(&request),
         });
@@ -290,6 +298,7 @@ impl Inner {
         stream: i64,
         pool: Option<PoolId>,
         free: Option<u64>,
+        is_capturing: bool,
     ) -> AllocatorState {
         self.recorder.trace_oom(free.unwrap_or(0), requested as u64, stream, pool);
         self.heap.stats.num_ooms += 1;
@@ -302,6 +311,7 @@ impl Inner {
             reserved: stats.reserved_bytes.all.current,
             expandable: self.heap.policy.expandable_segments,
             limit: self.quota.limit,
+            is_capturing,
             free,
             stream,
             pool,
@@ -311,9 +321,14 @@ impl Inner {
         state
     }
 
+    /// Returns the segments.
+    pub(super) fn segments(&self, device: DeviceIndex) -> Vec<SegmentState> {
+        snapshot::segment_states(device, &self.heap, &self.recorder)
+    }
+
     /// Returns the segments and the recorded entries, and records the snapshot.
     pub(super) fn snapshot(&mut self, device: DeviceIndex) -> (Vec<SegmentState>, Vec<TraceEntry>) {
-        let segments = snapshot::segment_states(device, &self.heap, &self.recorder);
+        let segments = self.segments(device);
         let active = segments.iter().map(|segment| segment.active_size).sum();
         self.recorder.trace_snapshot(active);
         (segments, self.recorder.log.entries())

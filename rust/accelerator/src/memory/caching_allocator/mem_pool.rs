@@ -1,20 +1,21 @@
-//! Pools of segments that share free lists: the default pool, and the private pools of graphs.
+//! Pools of segments that share free lists: the default pool, and private pools.
 
 use super::arena::{Arena, Key};
 use super::free_list::FreeList;
-use crate::PoolId;
+use crate::{MemPoolOptions, PoolId};
 
 pub(super) type PoolKey = Key<MemPool>;
 
-/// A pool of segments that share free lists, like `torch.cuda.MemPool`.
+/// A pool of segments that share free lists, c10's `PrivatePool`.
 #[derive(Debug, Default)]
 pub(super) struct MemPool {
     /// `None` for the default pool.
     pub(super) id: Option<PoolId>,
+    pub(super) options: MemPoolOptions,
     small: FreeList,
     large: FreeList,
     pub(super) segments: usize,
-    /// Whether the last graph that used it was destroyed, and no allocation uses it.
+    /// Whether it has no user left.
     pub(super) is_retired: bool,
 }
 
@@ -28,8 +29,8 @@ pub(super) struct FreeBlockInfo {
 
 impl MemPool {
     /// Creates a private pool.
-    pub(super) fn private(id: PoolId) -> Self {
-        MemPool { id: Some(id), ..MemPool::default() }
+    pub(super) fn private(id: PoolId, options: MemPoolOptions) -> Self {
+        MemPool { id: Some(id), options, ..MemPool::default() }
     }
 
     #[inline]
@@ -52,6 +53,12 @@ impl Arena<MemPool> {
     /// Returns the private pool that has this id and is not retired.
     pub(super) fn find(&self, id: PoolId) -> Option<PoolKey> {
         let found = self.iter().find(|(_, pool)| pool.id == Some(id) && !pool.is_retired);
+        found.map(|(key, _)| key)
+    }
+
+    /// Returns the private pools from which a request of the default pool allocates before it fails.
+    pub(super) fn reserves(&self) -> impl Iterator<Item = PoolKey> {
+        let found = self.iter().filter(|(_, pool)| pool.options.use_on_oom && !pool.is_retired);
         found.map(|(key, _)| key)
     }
 

@@ -47,7 +47,7 @@ use super::snapshot::SegmentState;
 use super::stats::Statistics;
 use super::trace::{HistoryConfig, ReleaseReason, TraceEntry};
 use crate::accelerator::Accelerator;
-use crate::{Error, PoolId, Result, Stream};
+use crate::{Error, MemPoolOptions, PoolId, Result, Stream};
 
 /// The caching allocator of one device. The caller has checked that the accelerator belongs to this process.
 pub(crate) struct CachingAllocator {
@@ -301,8 +301,12 @@ impl CachingAllocator {
         driver.wait_event(stream.handle()?, end)
     }
 
-    /// Releases the memory of a pool whose last graph was destroyed, once it is unused. `streams` may still run such a
-    /// graph.
+    /// Adds a private pool, which [`on_pool_released`](Self::on_pool_released) removes.
+    pub(crate) fn add_pool(&self, pool: PoolId, options: MemPoolOptions) {
+        self.with_inner(|inner| inner.heap.add_pool(pool, options));
+    }
+
+    /// Releases the memory of a pool that has no user left, once it is unused. `streams` may still run graphs of the pool.
     pub(crate) fn on_pool_released(
         &self,
         accelerator: &'static Accelerator,
@@ -373,6 +377,13 @@ impl CachingAllocator {
     /// Returns the segments and the recorded entries.
     pub(crate) fn snapshot(&self) -> (Vec<SegmentState>, Vec<TraceEntry>) {
         self.with_inner(|inner| inner.snapshot(self.device))
+    }
+
+    /// Returns the segments of a private pool.
+    pub(crate) fn segments_of(&self, pool: PoolId) -> Vec<SegmentState> {
+        let mut segments = self.with_inner(|inner| inner.segments(self.device));
+        segments.retain(|segment| segment.pool == Some(pool));
+        segments
     }
 
     /// Frees a block as if queued work used it, until the free is [completed](CachingAllocator::complete). For replays.

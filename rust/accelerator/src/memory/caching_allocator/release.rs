@@ -245,8 +245,8 @@ impl Releases {
         }
     }
 
-    /// Releases the memory of a pool whose last graph was destroyed, once it is unused and the queued work of these
-    /// streams is done.
+    /// Releases the memory of a pool that has no user left, once it is unused and the queued work of these streams is
+    /// done.
     pub(super) fn on_pool_released(
         &mut self,
         ctx: &AllocCtx,

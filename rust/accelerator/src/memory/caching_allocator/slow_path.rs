@@ -23,13 +23,18 @@ pub(super) struct SlowPath<'a> {
 impl SlowPath<'_> {
     /// Allocates a block that is not cached. In this order: runs the callbacks that may free memory; releases blocks
     /// that have not been used for long, if configured; allocates a segment from the driver; releases all unused memory
-    /// and tries the driver again; does so once more if the callbacks for a shortage freed memory.
+    /// and tries the driver again; does so once more if the callbacks for a shortage freed memory; takes a free block of a
+    /// pool with `use_on_oom`.
     ///
     /// # Errors
     /// Returns [`Error::OutOfMemory`] if all steps fail, and every other error of the driver at once.
     pub(super) fn allocate(&self, miss: Miss) -> Result<AllocatedBlock> {
         let request = miss.request;
-        self.try_allocate(miss)?.ok_or_else(|| self.oom_error(request.requested, request.bytes))
+        if let Some(block) = self.try_allocate(miss)? {
+            return Ok(block);
+        }
+        let block = self.allocator.with_inner(|inner| inner.allocate_from_reserve(&request));
+        block.ok_or_else(|| self.oom_error(request.requested, request.bytes))
     }
 
     fn try_allocate(&self, mut miss: Miss) -> Result<Option<AllocatedBlock>> {
@@ -143,9 +148,10 @@ impl SlowPath<'_> {
     /// Returns the error of a failed request that was rounded up to `rounded` bytes.
     pub(super) fn oom_error(&self, requested: usize, rounded: usize) -> Error {
         let free = self.ctx.driver().memory_info(self.ctx.device).ok().map(|info| info.free);
+        let (stream, is_capturing) = (self.stream.id(), self.ctx.capturing);
         let state = self
             .allocator
-            .with_inner(|inner| inner.note_oom((requested, rounded), self.stream.id(), self.pool, free));
+            .with_inner(|inner| inner.note_oom((requested, rounded), stream, self.pool, free, is_capturing));
         let error = OutOfMemory { device: self.stream.device(), requested, cache: Some(state) };
         Error::OutOfMemory(Box::new(error))
     }

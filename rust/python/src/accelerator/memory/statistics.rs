@@ -133,8 +133,8 @@ fn reset_accumulated_memory_stats(py: Python<'_>, device_index: Option<&Bound<'_
 }
 
 /// Return the size in bytes of the largest free block that an allocation for the current stream of a device can use
-/// without a call of the driver; 0 if there is none. Blocks of other streams and of the memory pools of graphs do not
-/// count.
+/// without a call of the driver; 0 if there is none. Blocks of other streams and of other memory pools do not count:
+/// within `use_mem_pool` or a capture only those of its pool count.
 ///
 /// Args:
 ///     device: The device. None, or a device without an index, means the current device.

@@ -7,7 +7,7 @@ mod streams;
 use std::sync::Arc;
 
 use crate::device::{Device, DeviceIndex, DeviceType};
-use crate::thread::{self, DeviceSlots, Scope, ScopeGuard, Slots, StreamSlot, default_device, internal};
+use crate::thread::{self, DeviceObject, DeviceSlots, Scope, ScopeGuard, Slots, default_device, internal};
 
 /// A stream of no driver. Clones are equal; `on_drop` runs with the last one.
 #[derive(Clone, Debug)]
@@ -18,7 +18,7 @@ struct FakeStreamInner {
     on_drop: Arc<dyn Fn() + Send + Sync>,
 }
 
-impl StreamSlot for FakeStreamInner {
+impl DeviceObject for FakeStreamInner {
     fn device_index(&self) -> DeviceIndex {
         self.device
     }
@@ -42,7 +42,7 @@ impl PartialEq for FakeStream {
     }
 }
 
-impl From<FakeStream> for Arc<dyn StreamSlot> {
+impl From<FakeStream> for Arc<dyn DeviceObject> {
     fn from(stream: FakeStream) -> Self {
         stream.0
     }

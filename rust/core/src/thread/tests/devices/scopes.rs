@@ -25,6 +25,28 @@ fn guard_decides_only_the_slots_that_it_names() {
 }
 
 #[test]
+fn mem_pool_is_decided_for_its_device_and_captured() {
+    let devices = devices();
+    let (first, second) = (devices.stream(0), devices.stream(1));
+    let pools = || [0, 1].map(|index| internal::mem_pool(index).map(|pool| pool.device_index()));
+    let of_pool = |pool: &FakeStream| DeviceSlots::of_mem_pool(pool.clone().into());
+    assert_eq!(pools(), [None, None]);
+    let nothing = ThreadState::capture();
+    let outer = Object::new(of_pool(&first));
+    outer.enter();
+    let inner = guard(of_pool(&second));
+    assert_eq!((pools(), seen()), ([Some(0), Some(1)], NOTHING));
+    let state = ThreadState::capture();
+    assert_eq!((state.mem_pools().len(), state.streams().len()), (2, 0));
+    assert_eq!(nothing.run(|| (pools(), state.run(pools))), ([None, None], [Some(0), Some(1)]));
+    outer.exit();
+    assert_eq!(pools(), [None, Some(1)]);
+    drop(inner);
+    assert_eq!(pools(), [None, None]);
+    assert_eq!(on_a_thread(|| (pools(), state.run(pools))), ([None, None], [Some(0), Some(1)]));
+}
+
+#[test]
 fn exit_out_of_order_restores_the_base() {
     let (zero, one) = (Object::new(device(0)), Object::new(device(1)));
     set_device_slots(device(7));
