@@ -18,7 +18,7 @@ use super::matmul_kernels::MATMUL;
 /// `cuda.matmul` request them, too.
 ///
 /// A kernel of `"scaled_dot_product_attention"` receives the queries, keys and values, and the mask if there is one, whose
-/// shape can be broadcast to that of the scores. Its options are [`ForeignAttentionOptions`]. On devices it has the position
+/// shape can be broadcast to that of the scores. Its options are an [`InterlockAttentionOptions`](interlock::sys::InterlockAttentionOptions). On devices it has the position
 /// of `overrideable` in `cuda.sdp_priority`.
 ///
 /// # Errors
