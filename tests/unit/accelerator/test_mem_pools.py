@@ -208,8 +208,8 @@ def test_pool_of_the_capture_or_the_block_holds_whichever_began_last() -> None:
         other = Buffer(4).fill_(0)
         assert other.data_ptr() != address
         graph.replay()
-    found = bytearray(4)
-    other.copy_to(found)
+        found = bytearray(4)
+        other.copy_to(found)
     stream.synchronize()
     assert found == bytes(4)
     graph.reset()
@@ -268,6 +268,8 @@ def test_history_has_the_id_of_the_pool() -> None:
     assert [entry["pool_id"] for entry in entries if entry["action"] == "alloc"] == [pool.id, (0, 0)]
 
 
+# The tensor runtime computes on devices whose memory the CPU can access.
+@pytest.mark.usefixtures("host_accessible_memory")
 def test_tensors_and_their_gradients_are_allocated_from_the_pool(devices: tuple[str, ...]) -> None:
     pool = MemPool()
     with use_mem_pool(pool):
