@@ -41,7 +41,7 @@ class ContextState:
         self._text = repr(interlock.capture())
 
     def install(self) -> None:
-        """Make it that of the present context again, with the values that each scope had."""
+        """Put it back into the present context, with the values that each scope had."""
         self._variable.set(self._stored)
 
     def __eq__(self, other: object) -> bool:

@@ -138,6 +138,8 @@ def register(
     validator: Callable[[_Number], object] | None = None,
     on_change: Callable[[FlagChange[_Number]], object] | None = None,
 ) -> Flag[_Number]: ...
+# The two overloads in which mypy ignores an error overlap with one of a `TypeForm` below if `optional` is
+# False; the overload above each is chosen then.
 @overload
 def register(  # type: ignore[overload-overlap]
     name: str,

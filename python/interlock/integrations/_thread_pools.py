@@ -124,7 +124,7 @@ class Table:
         return self.find()
 
     def find(self) -> list[Setting]:
-        """Return the settings, or none if the loaded libraries are the same as in the last call."""
+        """Return the settings, or no settings if no library was loaded since the last call."""
         found = _controller.of(self._module)
         if found is self._seen:
             return []

@@ -102,7 +102,7 @@ class override:
         return Scope("override", _checked("override", self._values), self._caller())
 
     def _caller(self) -> Origin:
-        """Return the line of the scope; of a decorator that of its function, which a loop may call."""
+        """Return the line that opens the scope, or of the decorated function: an event loop may call it."""
         return caller() if self._decorated is None else of_function(self._decorated)
 
     def __enter__(self) -> Self:

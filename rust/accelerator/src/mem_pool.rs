@@ -322,8 +322,8 @@ impl RequestPool {
     }
 }
 
-/// Returns the pool of a slot and its position in the order of scopes, unless the pool was released or is of another
-/// accelerator: that of the parent of a forked child.
+/// Returns the pool of a slot and its position in the order of scopes, unless the pool was released or, in a forked child,
+/// belongs to the accelerator of the parent.
 #[cold]
 fn open_pool(
     accelerator: &'static Accelerator,

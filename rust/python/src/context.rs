@@ -192,8 +192,8 @@ impl Variable {
         if state.has_objects() {
             return Ok(Bound::new(py, OwningState(state.clone()))?.into_any());
         }
-        // SAFETY: this thread is attached; the size is that of the class, and the state is written before other code can
-        // access the object.
+        // SAFETY: this thread is attached, the class has this size, and the state is written before other code can access
+        // the object.
         unsafe {
             let object = PLAIN_STATES.allocate(self.plain_state.as_ptr().cast());
             let object = Bound::from_owned_ptr_or_err(py, object)?;

@@ -72,8 +72,8 @@ impl Mark {
         Mark { id, scope, position, ended: RelaxedBool::new(false), closed: RelaxedBool::new(false) }
     }
 
-    /// Makes the mark of a closed layer that of a new one. Field by field: a whole mark would be copied with loads that are
-    /// wider than the stores before them, which wait.
+    /// Turns the mark of a closed layer into the mark of a new layer. The fields are stored one by one: a copy of a whole mark
+    /// would load more bytes at once than were stored, and such a load waits for the stores.
     #[inline]
     fn renew(&mut self, id: LayerId, scope: ScopeId) {
         self.id = id;

@@ -73,7 +73,7 @@ pub(super) fn adopt(
     Ok(None)
 }
 
-/// Returns the full name of an enumeration, or that of a type without one.
+/// Returns the full name of an enumeration, or `str` for a flag without one.
 fn type_name(enumeration: Option<&Bound<'_, PyAny>>) -> PyResult<String> {
     let Some(enumeration) = enumeration else { return Ok("str".to_owned()) };
     let attribute = |name| enumeration.getattr(name)?.str().map(|text| text.to_string());

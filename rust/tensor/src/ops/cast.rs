@@ -11,7 +11,7 @@ impl Tensor {
             return Ok(self.clone());
         }
         let out = kernel::cast(self, dtype)?;
-        // The history of the tensor is not read for a result without one: that of some views is not known.
+        // For a result without a history the history of the tensor is not read, because some views have an unknown one.
         if dtype.is_floating_point()
             && let Some(builder) = NodeBuilder::new("ToCopyBackward0", &[self])?
         {

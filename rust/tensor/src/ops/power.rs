@@ -66,8 +66,8 @@ pub fn power<'a>(base: impl Into<Operand<'a>>, exponent: impl Into<Operand<'a>>)
         dtype => dispatch_float!(dtype, T => match exponent {
             // A product is faster than powf, and exact.
             Operand::Scalar(Scalar::Int(2)) => kernel::map(op, &operands.a, |x: T| x * x),
-            // As in PyTorch the root of -infinity is NaN and that of -0 is -0, unlike the results of powf, which
-            // float16 has.
+            // As in PyTorch, the root of -infinity is NaN and the root of -0 is -0. `powf` returns infinity and 0, as
+            // PyTorch does for float16.
             Operand::Scalar(Scalar::Float(0.5)) if dtype != DType::Float16 => {
                 kernel::map(op, &operands.a, |x: T| x.sqrt())
             }
