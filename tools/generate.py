@@ -151,7 +151,7 @@ def formatted(path: Path, text: str) -> str:
 
 def c_interface(what: str) -> Iterator[str]:
     """Yield the lines of the C header (`header`), or of the table of its functions (`page`)."""
-    command = ["cargo", "run", "--quiet", "--package", "interlock-capi", "--example", "generate", what]
+    command = ["cargo", "run", "--quiet", "--package", "interlock-sys", "--example", "generate", what]
     printed = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
     yield from printed.stdout.splitlines()
 

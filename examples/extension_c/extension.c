@@ -70,99 +70,83 @@ static PyObject *set_level(PyObject *module, PyObject *argument) {
 }
 
 /* The arguments of work that is queued on a stream. */
-typedef struct Numbers {
-    int64_t *items;
+typedef struct Bytes {
+    const uint8_t *items;
     int64_t count;
     int64_t *sum;
-} Numbers;
-
-static int32_t fill(void *data, InterlockError *error) {
-    Numbers *numbers = data;
-    (void)error;
-    for (int64_t i = 0; i < numbers->count; i++) {
-        numbers->items[i] = i;
-    }
-    return INTERLOCK_OK;
-}
+} Bytes;
 
 static int32_t add(void *data, InterlockError *error) {
-    Numbers *numbers = data;
+    Bytes *bytes = data;
     (void)error;
-    *numbers->sum = 0;
-    for (int64_t i = 0; i < numbers->count; i++) {
-        *numbers->sum += numbers->items[i];
+    *bytes->sum = 0;
+    for (int64_t i = 0; i < bytes->count; i++) {
+        *bytes->sum += bytes->items[i];
     }
     return INTERLOCK_OK;
 }
 
-/* Queues a function with a copy of its arguments. */
-static int32_t launch(const InterlockStream *stream, const char *name, InterlockRun run, Numbers numbers,
-                      InterlockError *error) {
-    Numbers *copy = malloc(sizeof *copy);
-    InterlockWork work = {run, copy, free};
-    if (copy == NULL) {
-        return INTERLOCK_ERROR_OUT_OF_MEMORY;
-    }
-    *copy = numbers;
-    return api->stream_launch(stream, interlock_text(name), work, error);
-}
-
-/* Sums the numbers below `count` on a stream of the current device. Needs no interpreter. */
-static int32_t sum_on_stream(int64_t count, int64_t *sum, InterlockError *error) {
+/* Sums bytes on the current stream of the current device, and waits. Needs no interpreter. */
+static int32_t sum_on_stream(Bytes bytes, InterlockError *error) {
     InterlockStream *stream = NULL;
-    InterlockBuffer *buffer = NULL;
-    InterlockEvent *event = NULL;
-    InterlockBufferInfo info;
-    /* A product that does not fit would wrap: no device has so much memory, so the allocation fails. */
-    uint64_t bytes = (uint64_t)count > UINT64_MAX / sizeof(int64_t) ? UINT64_MAX : (uint64_t)count * sizeof(int64_t);
-    int32_t code;
-    info.size = (uint32_t)sizeof info;
-    code = api->stream_current(NULL, &stream, error);
+    InterlockWork work = {add, &bytes, NULL};
+    int32_t code = api->stream_current(NULL, &stream, error);
     if (code == INTERLOCK_OK) {
-        code = api->buffer_allocate(NULL, stream, bytes, &buffer, error);
+        /* A GPU's library would receive the native handle of the stream, from `stream_info`. */
+        code = api->stream_launch(stream, interlock_text("add"), work, error);
     }
     if (code == INTERLOCK_OK) {
-        code = api->buffer_info(buffer, &info, error);
-    }
-    if (code == INTERLOCK_OK) {
-        /* A GPU's library would receive `info.address` and the stream's native handle instead. */
-        Numbers numbers = {info.host, count, sum};
-        code = launch(stream, "fill", fill, numbers, error);
-        if (code == INTERLOCK_OK) {
-            code = launch(stream, "add", add, numbers, error);
-        }
-    }
-    if (code == INTERLOCK_OK) {
-        code = api->event_new(NULL, INTERLOCK_EVENT_BLOCKING, &event, error);
-    }
-    if (code == INTERLOCK_OK) {
-        code = api->event_record(event, stream, error);
-    }
-    if (code == INTERLOCK_OK) {
-        code = api->event_synchronize(event, error);
+        code = api->stream_synchronize(stream, error);
     }
     if (code != INTERLOCK_OK && stream != NULL) {
-        /* Work that was queued before the failure still writes to `sum`. */
+        /* A signal may have ended the wait, and the work still uses the bytes and the sum. */
         api->stream_synchronize(stream, NULL);
     }
-    api->event_free(event);
-    api->buffer_free(buffer);
-    api->stream_free(stream);
+    api->stream_free(stream); /* null is accepted */
     return code;
 }
 
-static PyObject *count(PyObject *module, PyObject *argument) {
+/* Sums the bytes of a tensor that the CPU can access, which arrives through DLPack. */
+static PyObject *total(PyObject *module, PyObject *argument) {
     InterlockError error = interlock_no_error();
     int64_t sum = 0;
-    long long number = PyLong_AsLongLong(argument);
+    const InterlockTensor *tensor;
+    /* The capsule owns a DLManagedTensor, which begins with its tensor. */
+    PyObject *capsule = PyObject_CallMethod(argument, "__dlpack__", NULL);
     (void)module;
-    if (number == -1 && PyErr_Occurred()) {
+    if (capsule == NULL) {
         return NULL;
     }
-    if (sum_on_stream(number, &sum, &error) != INTERLOCK_OK) {
+    tensor = PyCapsule_GetPointer(capsule, "dltensor");
+    if (tensor == NULL) {
+        Py_DECREF(capsule);
+        return NULL;
+    }
+    if (tensor->device.device_type != INTERLOCK_TENSOR_CPU || tensor->ndim != 1 || tensor->dtype.bits != 8 ||
+        (tensor->strides != NULL && tensor->strides[0] != 1)) {
+        PyErr_SetString(PyExc_ValueError, "total: tensor must be contiguous bytes that the CPU can access");
+        Py_DECREF(capsule);
+        return NULL;
+    }
+    sum_on_stream((Bytes){(const uint8_t *)tensor->data + tensor->byte_offset, tensor->shape[0], &sum}, &error);
+    Py_DECREF(capsule);
+    return error.code == INTERLOCK_OK ? PyLong_FromLongLong(sum) : fail(&error);
+}
+
+/* Waits for the work of the current stream. */
+static PyObject *wait_for_stream(PyObject *module, PyObject *ignored) {
+    InterlockError error = interlock_no_error();
+    InterlockStream *stream = NULL;
+    (void)module;
+    (void)ignored;
+    if (api->stream_current(NULL, &stream, &error) == INTERLOCK_OK) {
+        api->stream_synchronize(stream, &error);
+    }
+    api->stream_free(stream);
+    if (error.code != INTERLOCK_OK) {
         return fail(&error);
     }
-    return PyLong_FromLongLong(sum);
+    Py_RETURN_NONE;
 }
 
 /* The state of a thread that Python does not know: of its own, and with the state of another thread applied. */
@@ -227,6 +211,7 @@ static void *work_until_exit(void *data) {
     InterlockError error = interlock_no_error();
     (void)data;
     for (;;) {
+        static const uint8_t items[] = {20, 22};
         InterlockGuard guard;
         int64_t sum = 0;
         if (interlock_enter(api, &benchmark, interlock_value_of_bool(true), &guard, &error) != INTERLOCK_OK ||
@@ -234,7 +219,7 @@ static void *work_until_exit(void *data) {
             abort();
         }
         api->guard_exit(&guard);
-        if (sum_on_stream(100, &sum, &error) == INTERLOCK_OK && sum != 4950) {
+        if (sum_on_stream((Bytes){items, 2, &sum}, &error) == INTERLOCK_OK && sum != 42) {
             abort();
         }
     }
@@ -255,8 +240,8 @@ static PyObject *start_thread(PyObject *module, PyObject *ignored) {
 }
 
 static bool is_float_matrix(const InterlockTensor *tensor) {
-    return tensor->ndim == 2 && tensor->device_type == INTERLOCK_TENSOR_CPU &&
-           tensor->dtype_code == INTERLOCK_DTYPE_FLOAT && tensor->dtype_bits == 32;
+    return tensor->ndim == 2 && tensor->device.device_type == INTERLOCK_TENSOR_CPU &&
+           tensor->dtype.code == INTERLOCK_DTYPE_FLOAT && tensor->dtype.bits == 32;
 }
 
 /* Accepts two matrices of floats on the CPU. The tensors have no data yet. */
@@ -298,7 +283,8 @@ static PyMethodDef methods[] = {
     {"call_with", call_with, METH_VARARGS, "Call a function while this thread has another flag and mode."},
     {"level", get_level, METH_NOARGS, "Return the module's own flag."},
     {"set_level", set_level, METH_O, "Write the module's own flag."},
-    {"count", count, METH_O, "Sum the numbers below `n` on the current stream."},
+    {"total", total, METH_O, "Sum the bytes of a tensor on the current stream."},
+    {"wait", wait_for_stream, METH_NOARGS, "Wait for the work of the current stream."},
     {"state_on_thread", state_on_thread, METH_NOARGS, "Return what a thread of the module sees."},
     {"start_thread", start_thread, METH_NOARGS, "Start a thread that works until the process exits."},
     {NULL, NULL, 0, NULL},

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -95,40 +96,47 @@ void launch(const InterlockStream *stream, const char *name, std::function<void(
     check([&](InterlockError *error) { return api->stream_launch(stream, interlock_text(name), work, error); });
 }
 
-// Sums the numbers below `n` on the current stream of the current device. Needs no interpreter.
-int64_t sum_on_stream(int64_t n) {
-    const auto stream = make<InterlockStream>(api->stream_free, [](InterlockStream **place, InterlockError *error) {
+Handle<InterlockStream> current_stream() {
+    return make<InterlockStream>(api->stream_free, [](InterlockStream **place, InterlockError *error) {
         return api->stream_current(nullptr, place, error);
     });
-    // A product that does not fit would wrap: no device has so much memory, so the allocation fails.
-    const auto count = static_cast<uint64_t>(n);
-    const auto bytes = count > UINT64_MAX / sizeof(int64_t) ? UINT64_MAX : count * sizeof(int64_t);
-    const auto buffer = make<InterlockBuffer>(api->buffer_free, [&](InterlockBuffer **place, InterlockError *error) {
-        return api->buffer_allocate(nullptr, stream.get(), bytes, place, error);
-    });
-    InterlockBufferInfo info{};
-    info.size = sizeof info;
-    check([&](InterlockError *error) { return api->buffer_info(buffer.get(), &info, error); });
-    // A GPU's library would receive `info.address` and the stream's native handle instead.
-    auto *numbers = static_cast<int64_t *>(info.host);
-    // Shared with the work, which may run after a failure below.
-    const auto sum = std::make_shared<int64_t>(0);
-    launch(stream.get(), "fill", [=] {
-        for (int64_t i = 0; i < n; i++) {
-            numbers[i] = i;
-        }
-    });
-    launch(stream.get(), "add", [=] {
-        for (int64_t i = 0; i < n; i++) {
-            *sum += numbers[i];
-        }
-    });
-    const auto done = make<InterlockEvent>(api->event_free, [](InterlockEvent **place, InterlockError *error) {
-        return api->event_new(nullptr, INTERLOCK_EVENT_BLOCKING, place, error);
-    });
-    check([&](InterlockError *error) { return api->event_record(done.get(), stream.get(), error); });
-    check([&](InterlockError *error) { return api->event_synchronize(done.get(), error); });
-    return *sum;
+}
+
+void synchronize(const InterlockStream *stream) {
+    check([&](InterlockError *error) { return api->stream_synchronize(stream, error); });
+}
+
+// Sums bytes on the current stream of the current device, and waits. Needs no interpreter.
+int64_t sum_on_stream(const uint8_t *items, int64_t count) {
+    const auto stream = current_stream();
+    int64_t sum = 0;
+    // A GPU's library would receive the native handle of the stream, from `stream_info`.
+    launch(stream.get(), "add", [=, &sum] { sum = std::accumulate(items, items + count, int64_t{0}); });
+    try {
+        synchronize(stream.get());
+    } catch (const Failure &) {
+        // A signal may have ended the wait, and the work still uses the bytes and the sum.
+        api->stream_synchronize(stream.get(), nullptr);
+        throw;
+    }
+    return sum;
+}
+
+// Sums the bytes of a tensor that the CPU can access, which arrives through DLPack.
+int64_t total(const py::object &object) {
+    const py::object capsule = object.attr("__dlpack__")();
+    // The capsule owns a DLManagedTensor, which begins with its tensor.
+    const auto *tensor = static_cast<const InterlockTensor *>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"));
+    if (tensor == nullptr) {
+        throw py::error_already_set();
+    }
+    const bool is_contiguous = tensor->strides == nullptr || tensor->strides[0] == 1;
+    if (tensor->device.device_type != INTERLOCK_TENSOR_CPU || tensor->ndim != 1 || tensor->dtype.bits != 8 || !is_contiguous) {
+        throw py::value_error("total: tensor must be contiguous bytes that the CPU can access");
+    }
+    const auto *items = static_cast<const uint8_t *>(tensor->data) + tensor->byte_offset;
+    const py::gil_scoped_release detached;
+    return sum_on_stream(items, tensor->shape[0]);
 }
 
 // Returns what a thread of the module sees: of its own, with the state of this thread, and of its own again.
@@ -163,7 +171,8 @@ std::tuple<State, State, State> state_on_thread() {
             std::terminate();
         }
         try {
-            if (sum_on_stream(100) != 4950) {
+            static const uint8_t items[] = {20, 22};
+            if (sum_on_stream(items, 2) != 42) {
                 std::terminate();
             }
         } catch (const Failure &) {
@@ -190,8 +199,8 @@ void register_level() {
 }
 
 bool is_float_matrix(const InterlockTensor &tensor) {
-    return tensor.ndim == 2 && tensor.device_type == INTERLOCK_TENSOR_CPU &&
-           tensor.dtype_code == INTERLOCK_DTYPE_FLOAT && tensor.dtype_bits == 32;
+    return tensor.ndim == 2 && tensor.device.device_type == INTERLOCK_TENSOR_CPU &&
+           tensor.dtype.code == INTERLOCK_DTYPE_FLOAT && tensor.dtype.bits == 32;
 }
 
 // Accepts two matrices of floats on the CPU. The tensors have no data yet.
@@ -279,7 +288,9 @@ PYBIND11_MODULE(extension_pybind11, module) {
             });
         },
         "Write the module's own flag.");
-    module.def("count", &sum_on_stream, detached, "Sum the numbers below `n` on the current stream.");
+    module.def("total", &total, "Sum the bytes of a tensor on the current stream.");
+    module.def(
+        "wait", [] { synchronize(current_stream().get()); }, detached, "Wait for the work of the current stream.");
     module.def("state_on_thread", &state_on_thread, detached, "Return what a thread of the module sees.");
     module.def(
         "start_thread", [] { std::thread(work_until_exit).detach(); },

@@ -18,8 +18,8 @@ GROWING = ("    0: uint32_t size\n", "    4: uint32_t size\n", "    0: size_t si
 
 
 def layout() -> str:
-    """Return the layout that the declarations in rust/capi/src/sys describe."""
-    command = ["cargo", "run", "--quiet", "--package", "interlock-capi", "--example", "generate", "layout"]
+    """Return the layout that the declarations in rust/sys describe."""
+    command = ["cargo", "run", "--quiet", "--package", "interlock-sys", "--example", "generate", "layout"]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
 
 

@@ -14,7 +14,8 @@ ROOT = Path(__file__).resolve().parents[2]
 # The allowed dependencies of each crate, from the lowest to the highest.
 BELOW_ACCELERATOR = {"interlock-core", "interlock-driver", "interlock-host", "interlock-cuda"}
 ALLOWED = {
-    "interlock-core": set(),
+    "interlock-sys": set(),
+    "interlock-core": {"interlock-sys"},
     "interlock-driver": {"interlock-core"},
     "interlock-host": {"interlock-core", "interlock-driver"},
     "interlock-cuda": {"interlock-core", "interlock-driver"},
@@ -22,11 +23,10 @@ ALLOWED = {
     "interlock-runtime": BELOW_ACCELERATOR | {"interlock-accelerator"},
     "interlock-tensor": {"interlock-runtime"},
     # Extension modules of other projects depend on it: it must contain no state.
-    "interlock-capi": set(),
-    "interlock-capi-table": {"interlock-capi", "interlock-runtime"},
+    "interlock-capi": {"interlock-sys"},
+    "interlock-capi-table": {"interlock-capi", "interlock-runtime", "interlock-sys"},
     # interlock-core and interlock-driver only for features that the Rust tests enable: see shared-with-tests.
     "interlock-python": {
-        "interlock-capi",
         "interlock-capi-table",
         "interlock-core",
         "interlock-driver",
@@ -35,7 +35,7 @@ ALLOWED = {
     },
     "example_driver": {"interlock-driver"},
 }
-FOLDERS = ("core", "driver", "host", "cuda", "accelerator", "tensor", "capi", "capi-table", "python")
+FOLDERS = ("sys", "core", "driver", "host", "cuda", "accelerator", "tensor", "capi", "capi-table", "python")
 # Packages that a crate without its default features must not depend on, so that users of flags alone do not
 # compile them, nor users of the extension without the tensor runtime.
 ABSENT = {
@@ -105,8 +105,9 @@ def test_example_driver_depends_on_the_driver_crate_alone() -> None:
     assert {one["name"] for one in packages()["example_driver"]["dependencies"]} == {"interlock-driver"}
 
 
-def test_interlock_capi_depends_on_libc_alone() -> None:
-    assert {one["name"] for one in packages()["interlock-capi"]["dependencies"]} == {"libc"}
+def test_interlock_capi_depends_on_c_types_and_libc_alone() -> None:
+    assert {one["name"] for one in packages()["interlock-capi"]["dependencies"]} == {"interlock-sys", "libc"}
+    assert packages()["interlock-sys"]["dependencies"] == []
 
 
 @pytest.mark.parametrize("name", ABSENT)

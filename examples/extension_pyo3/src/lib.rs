@@ -4,16 +4,16 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use interlock_capi::accelerator::memory::DeviceBuffer;
-use interlock_capi::accelerator::{Event, EventOptions, current_stream};
+use interlock_capi::accelerator::current_stream;
 use interlock_capi::autograd::{is_grad_enabled, set_grad_enabled};
 use interlock_capi::backends::{Flag, FlagDecl, FlagType, find, register};
 use interlock_capi::dispatch::{DType, Kernel, KernelCall, Stop, Tensor, register_kernel};
 use interlock_capi::state::ThreadState;
 use interlock_capi::{Error, ErrorCode};
-use pyo3::exceptions::PyRuntimeWarning;
+use pyo3::exceptions::{PyRuntimeWarning, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
+use pyo3::types::PyCapsule;
 
 /// The module's own flag, and one of interlock's.
 struct Flags {
@@ -103,11 +103,32 @@ mod extension_pyo3 {
         flags(py)?.level.set(value).map_err(|error| to_exception(py, &error))
     }
 
-    /// Sum the numbers below `n` on the current stream.
+    /// Sum the bytes of a tensor on the current stream.
     #[pyfunction]
-    fn count(py: Python<'_>, n: u64) -> PyResult<i64> {
+    fn total(tensor: &Bound<'_, PyAny>) -> PyResult<i64> {
+        let py = tensor.py();
+        let capsule = tensor.call_method0("__dlpack__")?.cast_into::<PyCapsule>()?;
+        // The capsule owns a DLManagedTensor, which begins with its tensor.
+        let pointer = capsule.pointer_checked(Some(c"dltensor"))?.cast::<Tensor>();
+        // SAFETY: the tensor lives as long as the capsule.
+        let tensor = unsafe { pointer.as_ref() };
+        let is_contiguous = tensor.strides().is_none_or(|strides| strides == [1]);
+        let is_bytes = tensor.shape().len() == 1 && tensor.dtype() == DType::UINT8;
+        if !(is_bytes && is_contiguous && tensor.is_on_cpu()) {
+            let message = "total: tensor must be contiguous bytes that the CPU can access";
+            return Err(PyValueError::new_err(message));
+        }
+        let count = usize::try_from(tensor.shape()[0])?;
+        // SAFETY: the memory has so many bytes, and lives until the sum is known.
+        unsafe { sum_on_stream(tensor.data::<u8>(), count) }.map_err(|error| to_exception(py, &error))
+    }
+
+    /// Wait for the work of the current stream.
+    #[pyfunction]
+    fn wait(py: Python<'_>) -> PyResult<()> {
         // The functions that may block detach this thread themselves.
-        sum_on_stream(n).map_err(|error| to_exception(py, &error))
+        let waited = current_stream(None).and_then(|stream| stream.synchronize());
+        waited.map_err(|error| to_exception(py, &error))
     }
 
     /// Return what a thread of the module sees: of its own, with the state of this thread, and of its own again.
@@ -134,7 +155,9 @@ mod extension_pyo3 {
                     std::process::abort();
                 }
                 drop(guard);
-                if sum_on_stream(100).is_ok_and(|sum| sum != 4950) {
+                static ITEMS: [u8; 2] = [20, 22];
+                // SAFETY: the items are static.
+                if unsafe { sum_on_stream(ITEMS.as_ptr(), 2) }.is_ok_and(|sum| sum != 42) {
                     std::process::abort();
                 }
             }
@@ -184,33 +207,29 @@ fn multiply(call: &KernelCall) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Sums the numbers below `n` on the current stream of the current device. Needs no interpreter.
-fn sum_on_stream(n: u64) -> interlock_capi::Result<i64> {
+/// Sums bytes on the current stream of the current device, and waits. Needs no interpreter.
+///
+/// # Safety
+/// The bytes are valid until this returns.
+unsafe fn sum_on_stream(items: *const u8, count: usize) -> interlock_capi::Result<i64> {
     let stream = current_stream(None)?;
-    let buffer = DeviceBuffer::on(&stream, n.saturating_mul(8))?;
-    // A GPU's library would receive `buffer.address()` and `stream.native()` instead.
-    let address = buffer.pointer()?.map_or(0, |pointer| pointer.as_ptr().expose_provenance());
-    let fill = move || {
-        let numbers = std::ptr::with_exposed_provenance_mut::<i64>(address);
-        for i in 0..n as usize {
-            // SAFETY: the memory has `n` numbers, and is valid until the work of its stream is done.
-            unsafe { numbers.add(i).write(i as i64) };
-        }
-        Ok(())
-    };
+    let address = items.expose_provenance();
     let sum = Arc::new(AtomicI64::new(0));
     let place = sum.clone();
     let add = move || {
-        let numbers = std::ptr::with_exposed_provenance::<i64>(address);
-        // SAFETY: as above. The stream runs its work in order.
-        let total = (0..n as usize).map(|i| unsafe { numbers.add(i).read() }).sum();
-        place.store(total, Ordering::Release);
+        let items = std::ptr::with_exposed_provenance::<u8>(address);
+        // SAFETY: guaranteed by the caller.
+        let bytes = unsafe { std::slice::from_raw_parts(items, count) };
+        place.store(bytes.iter().map(|byte| i64::from(*byte)).sum(), Ordering::Release);
         Ok(())
     };
-    stream.launch("fill", fill)?;
+    // A GPU's library would receive `stream.native()` instead.
     stream.launch("add", add)?;
-    let done = Event::new(None, EventOptions { blocking: true, ..EventOptions::default() })?;
-    done.record(&stream)?;
-    done.synchronize()?;
+    let waited = stream.synchronize();
+    if waited.is_err() {
+        // A signal may have ended the wait, and the work still reads the bytes.
+        let _ = stream.synchronize();
+    }
+    waited?;
     Ok(sum.load(Ordering::Acquire))
 }

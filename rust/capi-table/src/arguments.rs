@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 
 use interlock::base::raw_array::{max_count, slice_of};
-use interlock_capi::sys::*;
+use interlock_sys::*;
 
 use crate::entry::{Failure, Result};
 use crate::hooks::detached;
@@ -40,9 +40,6 @@ pub(crate) fn static_text(text: &'static str) -> InterlockText {
 pub(crate) fn text_view(text: &str) -> InterlockText {
     InterlockText { data: text.as_ptr().cast(), bytes: text.len() }
 }
-
-/// The text of an argument that is not there.
-pub(crate) const NO_TEXT: InterlockText = InterlockText { data: std::ptr::null(), bytes: 0 };
 
 /// Returns the items of an array.
 ///
@@ -131,18 +128,6 @@ pub(crate) unsafe trait Handle {
     {
         // SAFETY: `store` has made the handle from such a value.
         unsafe { reference(name, handle.cast()) }
-    }
-
-    /// Like [`Handle::target`]; `None` for null.
-    ///
-    /// # Safety
-    /// `handle` is null, or a handle that is not freed during `'a`.
-    unsafe fn optional_target<'a>(handle: *const Self) -> Option<&'a Self::Target>
-    where
-        Self: Sized,
-    {
-        // SAFETY: `store` has made the handle from such a value.
-        unsafe { handle.cast::<Self::Target>().as_ref() }
     }
 
     /// Drops the value of a handle; does nothing for null.

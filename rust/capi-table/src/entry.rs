@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use interlock::accelerator;
 use interlock::base::catch::drop_catching_panic;
 use interlock::base::quote::one_line;
-use interlock_capi::sys::*;
+use interlock_sys::*;
 
 /// The code and the text of an error.
 #[derive(Debug)]

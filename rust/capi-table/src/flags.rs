@@ -3,7 +3,7 @@
 use interlock::backends::internal::{self, FlagKind};
 use interlock::backends::{self, FlagDecl, FlagSpec, FlagType, InputValue, SourceLocation, Value};
 use interlock::state;
-use interlock_capi::sys::*;
+use interlock_sys::*;
 
 use crate::arguments::{
     Sized32, array, check_size, check_zero, flag_bit, optional_text, read_sized, static_text, text, write,

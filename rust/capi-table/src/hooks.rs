@@ -1,6 +1,6 @@
 //! The functions of other crates that the table needs. Without them, the process has no interpreter and no tensors.
 
-use interlock::dispatch::ForeignKernelDescriptor;
+use interlock::sys::InterlockKernel;
 use once_cell::race::OnceBox;
 
 use crate::entry::{Failure, Result};
@@ -29,7 +29,7 @@ pub struct Hooks {
 }
 
 /// Registers a kernel for the operation with a name. The description is valid, as `ForeignKernel::new` requires.
-pub type RegisterKernel = unsafe fn(&str, *const ForeignKernelDescriptor) -> interlock::Result<()>;
+pub type RegisterKernel = unsafe fn(&str, *const InterlockKernel) -> interlock::Result<()>;
 
 static HOOKS: OnceBox<Hooks> = OnceBox::new();
 

@@ -8,7 +8,6 @@
 
 mod accelerator;
 mod arguments;
-mod dispatch;
 mod entry;
 mod flags;
 mod hooks;

@@ -2,7 +2,7 @@
 
 use interlock::autograd::{self, Mode, internal};
 use interlock::state;
-use interlock_capi::sys::*;
+use interlock_sys::*;
 
 use crate::entry::{Failure, Result, run};
 use crate::scopes::{check_thread, store_guard};
@@ -63,7 +63,7 @@ pub(crate) unsafe extern "C" fn write(decided: u8, modes: u8, error: *mut Interl
 #[cfg(test)]
 mod tests {
     use interlock::autograd::Mode;
-    use interlock_capi::sys::*;
+    use interlock_sys::*;
 
     #[test]
     fn bits_of_the_header_are_those_of_the_mode_word() {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use interlock::autograd::{self, Mode};
 use interlock::backends::{self, FlagChange, Level};
 use interlock::state::{self, Carried, CarriedValue};
-use interlock_capi::sys::*;
+use interlock_sys::*;
 
 use crate::arguments::{Handle, OwnedData, text};
 use crate::entry::{Failure, Result, run, run_infallible};

@@ -4,7 +4,7 @@ use interlock::backends::internal::{FlagScopeBuilder, Purpose};
 use interlock::backends::{FlagScope, SourceLocation};
 use interlock::state::ScopeGuard;
 use interlock::state::internal::{self, RawGuard};
-use interlock_capi::sys::*;
+use interlock_sys::*;
 
 use crate::arguments::{Handle, write};
 use crate::entry::{Failure, Result, run, run_infallible};

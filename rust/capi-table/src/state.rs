@@ -1,7 +1,7 @@
 //! The entries for captured states.
 
 use interlock::state::{self, ThreadState};
-use interlock_capi::sys::*;
+use interlock_sys::*;
 
 use crate::arguments::Handle;
 use crate::entry::{run, run_infallible};

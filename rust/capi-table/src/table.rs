@@ -2,11 +2,11 @@
 
 use std::ffi::CStr;
 
-use interlock_capi::sys::*;
+use interlock_sys::*;
 
-use crate::accelerator::{buffers, devices, events, streams};
+use crate::accelerator::{devices, streams};
 use crate::entry::{read_error, run_infallible};
-use crate::{dispatch, flags, hooks, kernels, modes, registrations, scopes, state};
+use crate::{flags, hooks, kernels, modes, registrations, scopes, state};
 
 /// The version of interlock.
 const RELEASE: &CStr = {
@@ -49,34 +49,14 @@ static TABLE: Table = Table(InterlockApi {
     state_free: state::free,
     device_parse: devices::parse,
     device_current: devices::current,
-    device_set: devices::set,
     device_enter: devices::enter,
     device_synchronize: devices::synchronize,
     stream_current: streams::current,
-    stream_new: streams::new,
     stream_info: streams::info,
-    stream_set: streams::set,
     stream_enter: streams::enter,
-    stream_query: streams::query,
     stream_synchronize: streams::synchronize,
     stream_launch: streams::launch,
-    stream_wait_event: streams::wait_event,
     stream_free: streams::free,
-    buffer_allocate: buffers::allocate,
-    buffer_info: buffers::info,
-    buffer_record_stream: buffers::record_stream,
-    buffer_free: buffers::free,
-    event_new: events::new,
-    event_record: events::record,
-    event_query: events::query,
-    event_synchronize: events::synchronize,
-    event_free: events::free,
-    dispatch_is_recorded: dispatch::is_recorded,
-    dispatch_note: dispatch::note,
-    recording_new: dispatch::new,
-    recording_enter: dispatch::enter,
-    recording_visit: dispatch::visit,
-    recording_free: dispatch::free,
     kernel_register: kernels::register,
     sync: state::sync,
     flags_on_change: registrations::flags_on_change,

@@ -2,7 +2,7 @@
 
 use interlock::backends::internal::{PlainValue, interned_text};
 use interlock::backends::{InputValue, PriorityOrder, Value};
-use interlock_capi::sys::*;
+use interlock_sys::*;
 use once_cell::race::OnceBox;
 
 use crate::arguments::{array, check_zero, static_text, text};

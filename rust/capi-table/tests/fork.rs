@@ -3,8 +3,7 @@
 use std::fmt::Debug;
 use std::ptr::NonNull;
 
-use interlock_capi::accelerator::memory::DeviceBuffer;
-use interlock_capi::accelerator::{Event, EventOptions, current_stream};
+use interlock_capi::accelerator::current_stream;
 use interlock_capi::{Error, ErrorCode};
 use interlock_capi_table::table;
 
@@ -31,26 +30,16 @@ fn assert_forked<T: Debug>(result: Result<T, Error>) {
 }
 
 #[test]
-fn streams_buffers_and_events_of_the_parent_fail_in_a_child() {
+fn streams_of_the_parent_fail_in_a_child() {
     // SAFETY: this is the table of this process.
     unsafe { interlock_capi::import_from(NonNull::from(table())) }.unwrap();
     interlock::accelerator::use_named("host").unwrap();
     let stream = current_stream(None).unwrap();
-    let event = Event::new(None, EventOptions::default()).unwrap();
-    event.record(&stream).unwrap();
-    let buffer = DeviceBuffer::on(&stream, 64).unwrap();
-    assert!(buffer.pointer().unwrap().is_some());
     assert!(returns_in_child(|| {
-        assert_forked(buffer.pointer());
-        assert_forked(buffer.address());
-        assert_forked(buffer.bytes());
-        assert_forked(buffer.record_stream(&stream));
         assert_forked(stream.native());
-        assert_forked(stream.query());
+        assert_forked(stream.synchronize());
         assert_forked(stream.launch("work", || Ok(())));
-        assert_forked(event.query());
-        assert_forked(event.synchronize());
         // Frees nothing, and has no error.
-        drop((buffer, event, stream));
+        drop(stream);
     }));
 }

@@ -71,18 +71,12 @@ fn null_pointers_are_refused() {
             ("device_parse: name", Box::new(|error| (api.device_parse)(null_text, null_mut(), error))),
             ("device_parse: device", Box::new(|error| (api.device_parse)(view("cpu"), null_mut(), error))),
             ("stream_info: stream", Box::new(|error| (api.stream_info)(null(), null_mut(), error))),
-            ("stream_query: stream", Box::new(|error| (api.stream_query)(null(), null_mut(), error))),
             ("stream_synchronize: stream", Box::new(|error| (api.stream_synchronize)(null(), error))),
-            ("buffer_info: buffer", Box::new(|error| (api.buffer_info)(null(), null_mut(), error))),
-            ("event_query: event", Box::new(|error| (api.event_query)(null(), null_mut(), error))),
-            ("event_record: event", Box::new(|error| (api.event_record)(null(), null(), error))),
-            ("dispatch_note: call", Box::new(|error| (api.dispatch_note)(null(), error))),
             ("kernel_register: operation", Box::new(|error| (api.kernel_register)(null_text, null(), error))),
             (
                 "kernel_register: kernel",
                 Box::new(|error| (api.kernel_register)(view("matmul"), null(), error)),
             ),
-            ("recording_new: recording", Box::new(|error| (api.recording_new)(null_mut(), error))),
         ]
     };
     for (name, call) in calls {
@@ -110,9 +104,6 @@ fn freeing_and_exiting_null_has_no_effect() {
         (api.scope_free)(null_mut());
         (api.state_free)(null_mut());
         (api.stream_free)(null_mut());
-        (api.buffer_free)(null_mut());
-        (api.event_free)(null_mut());
-        (api.recording_free)(null_mut());
         (api.guard_exit)(null_mut());
         let mut guard = InterlockGuard { layer: 0, owner: 0 };
         (api.guard_exit)(&raw mut guard);
@@ -238,72 +229,6 @@ fn writes_fail_on_a_thread_whose_variables_are_destroyed() {
     assert!(failures[3].1.starts_with("modes_write: nothing can be written"), "{}", failures[3].1);
 }
 
-/// Returns a call without texts, whose later fields are invalid.
-fn call_of_size(size: usize) -> InterlockCall {
-    InterlockCall {
-        size: size as u32,
-        rounding: INTERLOCK_ROUNDING_NONE,
-        operation: view("capi_test.sized"),
-        arguments: view(""),
-        composite: InterlockText { data: null(), bytes: 0 },
-        considered: null(),
-        considered_count: 0,
-        is_model: 0,
-        reserved: 0,
-        notes: null(),
-        notes_count: 7,
-        sums: 99,
-        padding: 0,
-    }
-}
-
-#[test]
-fn fields_that_a_caller_does_not_know_are_not_read() {
-    let note = |call: &InterlockCall, error| unsafe { (table().dispatch_note)(&raw const *call, error) };
-    let recording = interlock::dispatch::Recording::default();
-    let guard = recording.guard();
-    // The size before notes and sums were appended.
-    assert_eq!(note(&call_of_size(80), null_mut()), INTERLOCK_OK);
-    let whole = call_of_size(size_of::<InterlockCall>());
-    let null_notes = failure(|error| note(&whole, error));
-    let wrong_sums = failure(|error| note(&InterlockCall { notes_count: 0, ..whole }, error));
-    drop(guard);
-    assert_eq!(null_notes.1, "dispatch_note: call.notes must be a pointer, got null");
-    assert_eq!(wrong_sums.1, "dispatch_note: call.sums must be one of INTERLOCK_SUMS_*, got 99");
-    let [call] = &recording.calls()[..] else { panic!("the calls that fail are not recorded") };
-    assert_eq!((call.notes.len(), call.sums), (0, None));
-}
-
-#[test]
-fn texts_of_recorded_calls_are_one_line() {
-    const HOSTILE: &str = "first\nsecond \x1b[31m";
-    let long = "x".repeat(100_000);
-    let considered =
-        [INTERLOCK_KERNEL_CHOSEN, INTERLOCK_KERNEL_BEHIND, INTERLOCK_KERNEL_REFUSED].map(|outcome| {
-            InterlockConsidered { kernel: view(HOSTILE), reason: view(HOSTILE), outcome, reserved: 0 }
-        });
-    let notes = [view(HOSTILE), view(&long)];
-    let call = InterlockCall {
-        operation: view(HOSTILE),
-        arguments: view(HOSTILE),
-        composite: view(HOSTILE),
-        considered: considered.as_ptr(),
-        considered_count: considered.len(),
-        notes: notes.as_ptr(),
-        notes_count: notes.len(),
-        sums: INTERLOCK_SUMS_FLOAT32,
-        ..call_of_size(size_of::<InterlockCall>())
-    };
-    let recording = interlock::dispatch::Recording::default();
-    let guard = recording.guard();
-    assert_eq!(unsafe { (table().dispatch_note)(&raw const call, null_mut()) }, INTERLOCK_OK);
-    drop(guard);
-    let line = recording.calls()[0].to_string();
-    assert!(!line.contains(char::is_control), "{line:?}");
-    assert_eq!(line.matches(r"first\nsecond \u{1b}[31m").count(), 9, "{line}");
-    assert!(line.len() < 3_000, "{}", line.len());
-}
-
 #[test]
 fn unknown_numbers_are_refused() {
     let api = table();
@@ -317,9 +242,11 @@ fn unknown_numbers_are_refused() {
         assert!(scope.is_null());
         failed
     };
-    let device =
-        |kind, index| failure(|error| unsafe { (api.device_set)(InterlockDevice { kind, index }, error) });
-    let mut event = null_mut();
+    let mut guard = InterlockGuard { layer: 0, owner: 0 };
+    let mut device = |kind, index| {
+        let device = InterlockDevice { kind, index };
+        failure(|error| unsafe { (api.device_enter)(device, &raw mut guard, error) })
+    };
     for ((code, text), expected) in [
         (
             flags_write(write(1, 99)),
@@ -327,13 +254,9 @@ fn unknown_numbers_are_refused() {
         ),
         (scope_new(write(1, 99)), "scope_new: writes[0].value.kind must be one of INTERLOCK_VALUE_*, got 99"),
         (scope_new(write(1, INTERLOCK_VALUE_UNSET)), "scope_new: writes must be a value"),
-        (device(60, 0), "device_set: device.kind must be the number of a device type, got 60"),
-        (device(64, 256), "device_set: device.index must be -1 or the index of a device, got 256"),
-        (device(64, -2), "device_set: device.index must be -1 or the index of a device, got -2"),
-        (
-            failure(|error| unsafe { (api.event_new)(null(), 8, &raw mut event, error) }),
-            "event_new: options must be a combination",
-        ),
+        (device(60, 0), "device_enter: device.kind must be the number of a device type, got 60"),
+        (device(64, 256), "device_enter: device.index must be -1 or the index of a device, got 256"),
+        (device(64, -2), "device_enter: device.index must be -1 or the index of a device, got -2"),
     ] {
         assert_eq!(code, INTERLOCK_ERROR_ARGUMENT, "{text}");
         assert!(text.starts_with(expected), "{text}");
@@ -427,19 +350,6 @@ fn counts_of_more_bytes_than_an_array_has_are_refused() {
     let names = InterlockNames { items: &raw const value as *const InterlockText, count: usize::MAX / 2 };
     let listed = InterlockValue { kind: INTERLOCK_VALUE_NAMES, reserved: 0, data: InterlockData { names } };
     let list = InterlockWrite { value: listed, ..write };
-    let considered = InterlockConsidered {
-        kernel: text(1),
-        reason: text(1),
-        outcome: INTERLOCK_KERNEL_CHOSEN,
-        reserved: 0,
-    };
-    let call = InterlockCall {
-        considered: &raw const considered,
-        considered_count: usize::MAX / 2,
-        notes_count: 0,
-        sums: INTERLOCK_SUMS_FLOAT32,
-        ..call_of_size(size_of::<InterlockCall>())
-    };
     let mut scope = null_mut();
     for ((code, message), expected) in [
         (
@@ -463,10 +373,6 @@ fn counts_of_more_bytes_than_an_array_has_are_refused() {
             failure(|error| unsafe { (api.scope_new)(&raw const write, usize::MAX, &raw mut scope, error) }),
             "scope_new: writes must be at most 288230376151711743 items, got 18446744073709551615",
         ),
-        (
-            failure(|error| unsafe { (api.dispatch_note)(&raw const call, error) }),
-            "dispatch_note: call.considered must be at most 230584300921369395 items, got 9223372036854775807",
-        ),
     ] {
         assert_eq!((code, &*message), (INTERLOCK_ERROR_ARGUMENT, expected));
     }
@@ -486,11 +392,6 @@ fn reserved_fields_and_unknown_bits_are_refused() {
         let write = InterlockWrite { flag: 1, reserved, value };
         failure(|error| unsafe { (api.flags_write)(&raw const write, 1, error) })
     };
-    let note = |call: InterlockCall| {
-        let call = InterlockCall { notes_count: 0, sums: 0, ..call };
-        failure(|error| unsafe { (api.dispatch_note)(&raw const call, error) })
-    };
-    let call = call_of_size(size_of::<InterlockCall>());
     let null_text = InterlockText { data: null(), bytes: 0 };
     let none = InterlockValue { kind: INTERLOCK_VALUE_NONE, ..value(0) };
     let register = |is_optional, reserved| {
@@ -530,18 +431,6 @@ fn reserved_fields_and_unknown_bits_are_refused() {
         (write(0, value(1)), "flags_write: writes[0].value.reserved must be 0, got 1".to_owned()),
         (register(7, 0), "flag_register: declaration.is_optional must be 0 or 1, got 7".to_owned()),
         (register(0, 1), "flag_register: declaration.reserved must be 0, got 1".to_owned()),
-        (
-            note(InterlockCall { reserved: 1, ..call }),
-            "dispatch_note: call.reserved must be 0, got 1".to_owned(),
-        ),
-        (
-            note(InterlockCall { padding: 1, ..call }),
-            "dispatch_note: call.padding must be 0, got 1".to_owned(),
-        ),
-        (
-            note(InterlockCall { is_model: 7, ..call }),
-            "dispatch_note: call.is_model must be 0 or 1, got 7".to_owned(),
-        ),
     ] {
         assert_eq!((code, text), (INTERLOCK_ERROR_ARGUMENT, expected));
     }

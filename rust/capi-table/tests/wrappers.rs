@@ -5,15 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use interlock::backends::flags::{CUDNN_BENCHMARK, CUDNN_BENCHMARK_LIMIT};
-use interlock_capi::accelerator::memory::DeviceBuffer;
-use interlock_capi::accelerator::{self, Device, Event, EventOptions, Stream};
+use interlock_capi::accelerator::{self, Device, current_stream};
 use interlock_capi::backends::{FlagDecl, FlagType, Value, find, register};
-use interlock_capi::dispatch::{
-    Call, Considered, Kernel, Outcome, Recording, Rounding, Sums, register_kernel,
-};
+use interlock_capi::dispatch::{Kernel, register_kernel};
 use interlock_capi::state::ThreadState;
 use interlock_capi::sys::InterlockApi;
-use interlock_capi::{ErrorCode, autograd, backends, dispatch};
+use interlock_capi::{ErrorCode, autograd, backends};
 use interlock_capi_table::table;
 
 pub fn import() {
@@ -358,74 +355,31 @@ fn current_device_and_stream_are_those_of_the_native_interface() {
     let guard = accelerator::device_guard(second).unwrap();
     assert_eq!(accelerator::current_device().unwrap(), second);
     assert_eq!(interlock::accelerator::current_device().unwrap().to_string(), "host:1");
-    let stream = Stream::new(None, 0).unwrap();
-    {
-        let _guard = stream.guard().unwrap();
-        let native = interlock::accelerator::current_stream(None).unwrap();
-        assert_eq!((stream.id().unwrap(), stream.device().unwrap()), (native.id(), second));
-        assert_eq!(stream.native().unwrap(), native.handle().unwrap().raw);
-        assert_eq!(accelerator::current_stream(None).unwrap().id().unwrap(), native.id());
-    }
+    let native = interlock::accelerator::Stream::new(None, -1).unwrap();
+    let stream = {
+        let _guard = native.guard().unwrap();
+        current_stream(None).unwrap()
+    };
+    assert_eq!((stream.id().unwrap(), stream.device().unwrap()), (native.id(), second));
+    assert_eq!((stream.native().unwrap(), stream.priority().unwrap()), (native.handle().unwrap().raw, -1));
     drop(guard);
     assert_eq!(accelerator::current_device().unwrap().index(), Some(0));
-    accelerator::set_device(second).unwrap();
-    accelerator::set_stream(&stream).unwrap();
-    assert_eq!(interlock::accelerator::current_stream(None).unwrap().id(), stream.id().unwrap());
+    {
+        let _guard = stream.guard().unwrap();
+        let entered = interlock::accelerator::current_stream(None).unwrap();
+        assert_eq!((entered.id(), entered.device().to_string().as_str()), (native.id(), "host:1"));
+    }
     for (wrong, code) in [("host:7", ErrorCode::Device), ("cuda:0", ErrorCode::Device)] {
-        let error = accelerator::set_device(wrong.parse().unwrap()).unwrap_err();
+        let error = accelerator::device_guard(wrong.parse().unwrap()).unwrap_err();
         assert_eq!(error.code(), code, "{error}");
     }
     assert_eq!("gpu".parse::<Device>().unwrap_err().code(), ErrorCode::Device);
 }
 
 #[test]
-fn memory_is_used_in_the_order_of_its_stream() {
-    host();
-    let (stream, other) = (Stream::new(None, 0).unwrap(), Stream::new(None, 0).unwrap());
-    let buffer = DeviceBuffer::on(&stream, 8).unwrap();
-    assert_eq!((buffer.bytes().unwrap(), buffer.device().unwrap()), (8, stream.device().unwrap()));
-    let address = buffer.pointer().unwrap().unwrap().as_ptr() as usize;
-    assert_eq!(buffer.address().unwrap(), address as u64);
-    let store = move || {
-        // SAFETY: the memory is valid until the work of its stream is done.
-        unsafe { std::ptr::with_exposed_provenance_mut::<u64>(address).write(42) };
-        Ok(())
-    };
-    stream.launch("store", store).unwrap();
-    let event = Event::new(None, EventOptions { blocking: true, timing: true }).unwrap();
-    assert!(event.query().unwrap(), "it was never recorded");
-    event.record(&stream).unwrap();
-    other.wait_event(&event).unwrap();
-    let seen = Arc::new(AtomicU64::new(0));
-    let place = seen.clone();
-    let load = move || {
-        // SAFETY: as above; the other stream waits for the event, and was recorded.
-        let value = unsafe { std::ptr::with_exposed_provenance::<u64>(address).read() };
-        place.store(value, Ordering::SeqCst);
-        Ok(())
-    };
-    buffer.record_stream(&other).unwrap();
-    other.launch("load", load).unwrap();
-    drop(buffer);
-    other.synchronize().unwrap();
-    event.synchronize().unwrap();
-    assert_eq!(seen.load(Ordering::SeqCst), 42);
-    assert!(stream.query().unwrap() && event.query().unwrap());
-    assert_eq!(Arc::strong_count(&seen), 1, "the work is dropped once it is done");
-}
-
-#[test]
-fn priority_below_the_range_of_the_device_is_the_greatest() {
-    host();
-    let priorities = [-1, -3, -100].map(|given| Stream::new(None, given).unwrap().priority().unwrap());
-    assert_eq!(priorities, [-1, -3, -3]);
-    assert!(Stream::new(None, 1).is_err());
-}
-
-#[test]
 fn error_of_queued_work_is_reported_by_a_wait() {
     host();
-    let stream = Stream::new(None, 0).unwrap();
+    let stream = current_stream(None).unwrap();
     stream.launch("fail", || Err("out of paper".to_owned())).unwrap();
     let error = stream.synchronize().unwrap_err();
     assert_eq!(error.code(), ErrorCode::Accelerator);
@@ -438,7 +392,7 @@ fn error_of_queued_work_is_reported_by_a_wait() {
 #[test]
 fn work_runs_with_the_state_of_the_caller() {
     host();
-    let stream = Stream::new(None, 0).unwrap();
+    let stream = current_stream(None).unwrap();
     let seen = Arc::new(AtomicU64::new(0));
     let place = seen.clone();
     {
@@ -451,58 +405,7 @@ fn work_runs_with_the_state_of_the_caller() {
     }
     stream.synchronize().unwrap();
     assert_eq!(seen.load(Ordering::SeqCst), 1);
-}
-
-#[test]
-fn allocation_without_memory_or_device_fails() {
-    host();
-    let error = DeviceBuffer::new(None, u64::MAX / 2).unwrap_err();
-    assert_eq!(error.code(), ErrorCode::OutOfMemory);
-    let error = DeviceBuffer::new(Some("cuda".parse().unwrap()), 8).unwrap_err();
-    assert_eq!(error.code(), ErrorCode::Device);
-    assert_eq!(DeviceBuffer::new(None, 0).unwrap().address().unwrap(), 0);
-}
-
-#[test]
-fn calls_are_recorded_and_visited() {
-    import();
-    let call = Call {
-        operation: "capi_test.blur".to_owned(),
-        arguments: "host float32 [2, 3]".to_owned(),
-        composite: Some("capi_test.smooth".to_owned()),
-        is_model: true,
-        inputs: Rounding::Tf32,
-        sums: Sums::Float16Halves,
-        notes: vec!["path 3 of 4".to_owned(), "warm".to_owned()],
-        considered: vec![
-            Considered { kernel: "fast".to_owned(), outcome: Outcome::Refused("needs float16".to_owned()) },
-            Considered { kernel: "native".to_owned(), outcome: Outcome::Chosen },
-            Considered { kernel: "slow".to_owned(), outcome: Outcome::Behind("native".to_owned()) },
-        ],
-    };
-    let recording = Recording::new().unwrap();
-    // Not recorded.
-    dispatch::note(&call).unwrap();
-    let native = interlock::dispatch::Recording::default();
-    {
-        let _guard = recording.guard().unwrap();
-        assert!(dispatch::is_recorded());
-        dispatch::note(&call).unwrap();
-        dispatch::note(&Call { operation: "capi_test.other".to_owned(), ..Call::default() }).unwrap();
-        let _inner = native.guard();
-        dispatch::note(&call).unwrap();
-    }
-    assert!(!dispatch::is_recorded());
-    let calls = recording.calls().unwrap();
-    assert_eq!((calls.len(), calls.first()), (2, Some(&call)));
-    let native = native.calls();
-    assert_eq!(native.len(), 1);
-    assert_eq!(
-        native[0].to_string(),
-        "capi_test.blur host float32 [2, 3] -> native (model), inputs tf32, sums float16 halves, \
-         path 3 of 4, warm, in capi_test.smooth \
-         | fast: needs float16 | slow: behind native"
-    );
+    assert_eq!(Arc::strong_count(&seen), 1, "the work is dropped once it is done");
 }
 
 #[test]

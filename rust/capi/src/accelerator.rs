@@ -1,6 +1,4 @@
-//! Devices, their streams and events, and their memory.
-
-pub mod memory;
+//! Devices and their streams.
 
 use std::fmt;
 use std::ptr::{NonNull, null};
@@ -86,12 +84,6 @@ pub fn current_device() -> Result<Device> {
     device(|place, error| unsafe { (api().device_current)(place, error) })
 }
 
-/// Makes a device the current one, without a scope: until the innermost guard or scope that sets it is exited.
-pub fn set_device(device: Device) -> Result<()> {
-    // SAFETY: the place is valid.
-    check(|error| unsafe { (api().device_set)(device.raw(), error) })
-}
-
 /// Makes a device the current one of this thread until the guard is dropped.
 pub fn device_guard(device: Device) -> Result<ScopeGuard> {
     // SAFETY: both places are valid.
@@ -109,13 +101,6 @@ pub fn current_stream(device: Option<Device>) -> Result<Stream> {
     // SAFETY: the device and both places are valid.
     let current = |device| handle(|place, error| unsafe { (api().stream_current)(device, place, error) });
     with_device(device, current).map(Stream)
-}
-
-/// Makes a stream the current one of its device, and that device the current one, without a scope: each until the
-/// innermost guard or scope that sets it is exited.
-pub fn set_stream(stream: &Stream) -> Result<()> {
-    // SAFETY: the handle and the place are valid.
-    check(|error| unsafe { (api().stream_set)(stream.0.as_ptr(), error) })
 }
 
 /// A stream: a queue of work for one device.
@@ -137,15 +122,6 @@ unsafe impl Send for Stream {}
 unsafe impl Sync for Stream {}
 
 impl Stream {
-    /// Returns the next pooled stream of a device with a priority of 0 or less. A priority below the range of the device
-    /// means its greatest one. `None` means the current device.
-    pub fn new(device: Option<Device>, priority: i32) -> Result<Self> {
-        // SAFETY: the device and both places are valid.
-        let new =
-            |device| handle(|place, error| unsafe { (api().stream_new)(device, priority, place, error) });
-        with_device(device, new).map(Stream)
-    }
-
     fn info(&self) -> Result<InterlockStreamInfo> {
         let mut info = InterlockStreamInfo {
             size: size_of::<InterlockStreamInfo>() as u32,
@@ -179,12 +155,6 @@ impl Stream {
         self.info().map(|info| info.native)
     }
 
-    /// Returns whether all queued work is done, without blocking. Reports asynchronous errors.
-    pub fn query(&self) -> Result<bool> {
-        // SAFETY: the handle and both places are valid.
-        is_done(|place, error| unsafe { (api().stream_query)(self.0.as_ptr(), place, error) })
-    }
-
     /// Waits for all work that is queued now. Reports asynchronous errors.
     pub fn synchronize(&self) -> Result<()> {
         // SAFETY: the handle and the place are valid.
@@ -204,12 +174,6 @@ impl Stream {
         check(|error| unsafe { (api().stream_launch)(self.0.as_ptr(), text(name), work, error) })
     }
 
-    /// Makes work that is queued on this stream from now on wait for the current record of the event.
-    pub fn wait_event(&self, event: &Event) -> Result<()> {
-        // SAFETY: the handles and the place are valid.
-        check(|error| unsafe { (api().stream_wait_event)(self.0.as_ptr(), event.0.as_ptr(), error) })
-    }
-
     /// Makes this the current stream of its device, and that device the current one, until the guard is dropped.
     pub fn guard(&self) -> Result<ScopeGuard> {
         // SAFETY: the handle and both places are valid.
@@ -221,83 +185,6 @@ impl Drop for Stream {
     fn drop(&mut self) {
         // SAFETY: this is the only owner of the handle.
         unsafe { (api().stream_free)(self.0.as_ptr()) };
-    }
-}
-
-fn is_done(query: impl FnOnce(*mut u8, *mut InterlockError) -> i32) -> Result<bool> {
-    let mut done = 0;
-    check(|error| query(&raw mut done, error))?;
-    Ok(done != 0)
-}
-
-/// Options of an event.
-///
-/// ```
-/// use interlock_capi::accelerator::EventOptions;
-///
-/// let timed = EventOptions { timing: true, ..EventOptions::default() };
-/// assert!(timed.timing && !timed.blocking);
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct EventOptions {
-    /// Whether the event records the time of its completion.
-    pub timing: bool,
-    /// Whether waiting threads sleep until they are woken, instead of polling.
-    pub blocking: bool,
-}
-
-/// An event, which marks a point in a stream.
-///
-/// ```no_run
-/// use interlock_capi::accelerator::{Event, EventOptions, current_stream};
-///
-/// let ready = Event::new(None, EventOptions::default())?;
-/// ready.record(&current_stream(None)?)?;
-/// ready.synchronize()?;
-/// # Ok::<(), interlock_capi::Error>(())
-/// ```
-#[derive(Debug)]
-pub struct Event(NonNull<InterlockEvent>);
-
-// SAFETY: the contract of the handle.
-unsafe impl Send for Event {}
-// SAFETY: the contract of the handle.
-unsafe impl Sync for Event {}
-
-impl Event {
-    /// Creates an event that is not recorded yet. Without a device, it belongs to the device of the stream that records
-    /// it first.
-    pub fn new(device: Option<Device>, options: EventOptions) -> Result<Self> {
-        let timing = if options.timing { INTERLOCK_EVENT_TIMING } else { 0 };
-        let bits = timing | if options.blocking { INTERLOCK_EVENT_BLOCKING } else { 0 };
-        // SAFETY: the device and both places are valid.
-        let new = |device| handle(|place, error| unsafe { (api().event_new)(device, bits, place, error) });
-        with_device(device, new).map(Event)
-    }
-
-    /// Records the event after all work that is queued on the stream now. It replaces an earlier record.
-    pub fn record(&self, stream: &Stream) -> Result<()> {
-        // SAFETY: the handles and the place are valid.
-        check(|error| unsafe { (api().event_record)(self.0.as_ptr(), stream.0.as_ptr(), error) })
-    }
-
-    /// Returns whether the event has completed, without blocking; true if it was never recorded.
-    pub fn query(&self) -> Result<bool> {
-        // SAFETY: the handle and both places are valid.
-        is_done(|place, error| unsafe { (api().event_query)(self.0.as_ptr(), place, error) })
-    }
-
-    /// Waits until the event has completed.
-    pub fn synchronize(&self) -> Result<()> {
-        // SAFETY: the handle and the place are valid.
-        check(|error| unsafe { (api().event_synchronize)(self.0.as_ptr(), error) })
-    }
-}
-
-impl Drop for Event {
-    fn drop(&mut self) {
-        // SAFETY: this is the only owner of the handle.
-        unsafe { (api().event_free)(self.0.as_ptr()) };
     }
 }
 

@@ -33,7 +33,6 @@ mod python;
 mod raise;
 mod raw;
 mod registration;
-pub mod sys;
 
 pub mod accelerator;
 pub mod autograd;
@@ -43,4 +42,5 @@ pub mod state;
 
 pub use error::{Error, ErrorCode, Result};
 pub use import::{import, import_from};
+pub use interlock_sys as sys;
 pub use registration::Registration;

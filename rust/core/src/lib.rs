@@ -22,5 +22,6 @@ pub mod thread;
 
 pub use base::hook_list::Registration;
 pub use error::{Error, Result};
+pub use interlock_sys as sys;
 pub use num_threads::{num_threads, set_num_threads};
 pub use process_defaults::ProcessDefaults;

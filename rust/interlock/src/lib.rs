@@ -41,6 +41,7 @@
 pub use interlock_accelerator as accelerator;
 #[doc(hidden)]
 pub use interlock_core::base;
+pub use interlock_core::sys;
 pub use interlock_core::{Error, ProcessDefaults, Result, dispatch, libraries, num_threads, set_num_threads};
 
 pub mod backends {

@@ -1,6 +1,6 @@
 //! The capsule `_C_API`, through which other extension modules reach the state.
 
-use interlock_capi::sys::*;
+use interlock::sys::*;
 use interlock_capi_table::{Hooks, RegisterKernel, set_hooks, table};
 use pyo3::exceptions::PyException;
 use pyo3::ffi;
@@ -56,19 +56,6 @@ fn raise(code: i32, text: &str) {
 const REGISTER_KERNEL: Option<RegisterKernel> = Some(interlock_tensor::register_foreign_kernel);
 #[cfg(not(feature = "tensor"))]
 const REGISTER_KERNEL: Option<RegisterKernel> = None;
-
-// The options are declared in the C interface and in the runtime, which do not depend on each other.
-#[cfg(feature = "tensor")]
-const _: () = {
-    use std::mem::offset_of;
-
-    use interlock_tensor::ForeignAttentionOptions as Ours;
-
-    assert!(size_of::<InterlockAttentionOptions>() == size_of::<Ours>());
-    assert!(offset_of!(InterlockAttentionOptions, scale) == offset_of!(Ours, scale));
-    assert!(offset_of!(InterlockAttentionOptions, is_causal) == offset_of!(Ours, is_causal));
-    assert!(offset_of!(InterlockAttentionOptions, enable_gqa) == offset_of!(Ours, enable_gqa));
-};
 
 /// Returns the class of `interlock.errors` for a code of the table.
 fn class_name(code: i32) -> &'static str {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use half::{bf16, f16};
 
-use interlock::base::dlpack::DLDataType;
+use interlock::sys::InterlockDType;
 
 use crate::{Element, Error, Result};
 
@@ -76,18 +76,18 @@ impl DType {
     }
 
     /// Returns the element type of DLPack.
-    pub const fn dlpack(self) -> DLDataType {
+    pub const fn dlpack(self) -> InterlockDType {
         match self {
-            DType::Bool => DLDataType::BOOL,
-            DType::UInt8 => DLDataType::uint(8),
-            DType::Int8 => DLDataType::int(8),
-            DType::Int16 => DLDataType::int(16),
-            DType::Int32 => DLDataType::int(32),
-            DType::Int64 => DLDataType::int(64),
-            DType::Float16 => DLDataType::float(16),
-            DType::BFloat16 => DLDataType::BFLOAT16,
-            DType::Float32 => DLDataType::float(32),
-            DType::Float64 => DLDataType::float(64),
+            DType::Bool => InterlockDType::BOOL,
+            DType::UInt8 => InterlockDType::uint(8),
+            DType::Int8 => InterlockDType::int(8),
+            DType::Int16 => InterlockDType::int(16),
+            DType::Int32 => InterlockDType::int(32),
+            DType::Int64 => InterlockDType::int(64),
+            DType::Float16 => InterlockDType::float(16),
+            DType::BFloat16 => InterlockDType::BFLOAT16,
+            DType::Float32 => InterlockDType::float(32),
+            DType::Float64 => InterlockDType::float(64),
         }
     }
 

@@ -64,12 +64,12 @@ pub use kernel::ConvPass;
 pub use ops::{
     ATTENTION, Attention, AttentionArgs, AttentionCall, AttentionOptions, AttentionOut, CONV2D,
     ClassLossOptions, Conv2d, ConvArgs, ConvCall, ConvOptions, ConvPadding, EINSUM, EMPTY, Einsum,
-    EinsumArgs, EinsumCall, Empty, EmptyCall, ForeignAttentionOptions, GeluApproximation, INDEX_ADD,
-    INDEX_PUT, Index, IndexAdd, IndexPut, LSTM, Lstm, LstmArgs, LstmCall, LstmLayer, LstmOut, MATMUL,
-    MULTI_HEAD_ATTENTION, Matmul, MatmulArgs, MatmulCall, MultiHeadArgs, MultiHeadAttention, MultiHeadCall,
-    Operand, PUT, PathOptimizer, PathRequest, Put, Reduction, Rows, SCATTER_ADD, ScatterAdd, ScatterArgs,
-    ScatterCall, ScatterReduce, Tolerance, WriteTo, broadcast_tensors, cat, einsum, explain_einsum, hstack,
-    lstm, register_foreign_kernel, stack, vstack,
+    EinsumArgs, EinsumCall, Empty, EmptyCall, GeluApproximation, INDEX_ADD, INDEX_PUT, Index, IndexAdd,
+    IndexPut, LSTM, Lstm, LstmArgs, LstmCall, LstmLayer, LstmOut, MATMUL, MULTI_HEAD_ATTENTION, Matmul,
+    MatmulArgs, MatmulCall, MultiHeadArgs, MultiHeadAttention, MultiHeadCall, Operand, PUT, PathOptimizer,
+    PathRequest, Put, Reduction, Rows, SCATTER_ADD, ScatterAdd, ScatterArgs, ScatterCall, ScatterReduce,
+    Tolerance, WriteTo, broadcast_tensors, cat, einsum, explain_einsum, hstack, lstm,
+    register_foreign_kernel, stack, vstack,
 };
 pub use shape::MAX_DIMENSIONS;
 pub use storage::{Placement, Storage, TensorOptions};

@@ -10,17 +10,20 @@ use std::sync::Once;
 use interlock::accelerator::{self, CaptureMode, Device, Graph, HostFn, host};
 use interlock::backends::flags::{MIOPEN_IMMEDIATE, MKLDNN_NUMERICS, NNPACK_ENABLED};
 use interlock::backends::{MkldnnNumerics, Node, Precision};
-use interlock::base::dlpack::{CPU, DLTensor};
-use interlock::dispatch::{ForeignCall, ForeignGate, ForeignKernelDescriptor, Recording};
-use interlock_tensor::{AttentionOptions, DType, ForeignAttentionOptions, Tensor, register_foreign_kernel};
+use interlock::dispatch::Recording;
+use interlock::sys::{
+    INTERLOCK_TENSOR_CPU, InterlockAttentionOptions, InterlockGate, InterlockKernel, InterlockKernelCall,
+    InterlockTensor,
+};
+use interlock_tensor::{AttentionOptions, DType, Tensor, register_foreign_kernel};
 
 /// The sizes or strides of a tensor.
-unsafe fn numbers<'a>(pointer: *const i64, tensor: &DLTensor) -> &'a [i64] {
+unsafe fn numbers<'a>(pointer: *const i64, tensor: &InterlockTensor) -> &'a [i64] {
     unsafe { slice::from_raw_parts(pointer, tensor.ndim as usize) }
 }
 
 /// Returns the address of an element of a matrix.
-unsafe fn at(matrix: &DLTensor, row: i64, column: i64) -> *mut f32 {
+unsafe fn at(matrix: &InterlockTensor, row: i64, column: i64) -> *mut f32 {
     let strides = unsafe { numbers(matrix.strides, matrix) };
     let offset = row * strides[strides.len() - 2] + column * strides[strides.len() - 1];
     matrix.data.cast::<f32>().wrapping_offset(offset as isize)
@@ -32,7 +35,7 @@ fn truncated(number: f32) -> f32 {
 }
 
 /// Multiplies two matrices. Inputs are truncated to bfloat16 if `inputs` is 2.
-unsafe fn multiply([a, b, out]: [DLTensor; 3], inputs: u32) {
+unsafe fn multiply([a, b, out]: [InterlockTensor; 3], inputs: u32) {
     let rounded = |number: f32| if inputs == 2 { truncated(number) } else { number };
     let (shape, depth) = unsafe { (numbers(out.shape, &out), *a.shape.add(1)) };
     for row in 0..shape[0] {
@@ -43,14 +46,14 @@ unsafe fn multiply([a, b, out]: [DLTensor; 3], inputs: u32) {
     }
 }
 
-unsafe fn tensors(call: *const ForeignCall) -> [DLTensor; 3] {
+unsafe fn tensors(call: *const InterlockKernelCall) -> [InterlockTensor; 3] {
     unsafe { [*(*call).inputs, *(*call).inputs.add(1), *(*call).outputs] }
 }
 
 /// Accepts matrices of dtype float32 whose inner size is the number that the context points to.
 unsafe extern "C" fn condition(
     context: *mut c_void,
-    call: *const ForeignCall,
+    call: *const InterlockKernelCall,
     message: *mut c_char,
     capacity: usize,
 ) -> i32 {
@@ -62,10 +65,10 @@ unsafe extern "C" fn condition(
     i32::from(!accepted)
 }
 
-/// Multiplies on the CPU, or queues the product on the current stream.
+/// Multiplies on the INTERLOCK_TENSOR_CPU, or queues the product on the current stream.
 unsafe extern "C" fn run(
     _: *mut c_void,
-    call: *const ForeignCall,
+    call: *const InterlockKernelCall,
     message: *mut c_char,
     capacity: usize,
 ) -> i32 {
@@ -82,7 +85,7 @@ unsafe extern "C" fn run(
             unsafe { write(message, capacity, "out of registers") };
             -3
         }
-        _ if operands[0].device.device_type == CPU => {
+        _ if operands[0].device.device_type == INTERLOCK_TENSOR_CPU => {
             unsafe { multiply(operands, inputs) };
             0
         }
@@ -91,15 +94,15 @@ unsafe extern "C" fn run(
 }
 
 /// Queues a product on the stream of the call, which is the current one. Shapes and strides are copied.
-unsafe fn queue(call: *const ForeignCall, operands: [DLTensor; 3], inputs: u32) -> i32 {
+unsafe fn queue(call: *const InterlockKernelCall, operands: [InterlockTensor; 3], inputs: u32) -> i32 {
     struct Owned {
-        tensors: [DLTensor; 3],
+        tensors: [InterlockTensor; 3],
         sizes: [Vec<i64>; 3],
         strides: [Vec<i64>; 3],
     }
     unsafe impl Send for Owned {}
     unsafe impl Sync for Owned {}
-    let copy = |pointer: fn(&DLTensor) -> *mut i64| {
+    let copy = |pointer: fn(&InterlockTensor) -> *mut i64| {
         operands.each_ref().map(|tensor| unsafe { numbers(pointer(tensor), tensor) }.to_vec())
     };
     let owned = Owned { tensors: operands, sizes: copy(|it| it.shape), strides: copy(|it| it.strides) };
@@ -130,11 +133,11 @@ unsafe fn write(message: *mut c_char, capacity: usize, text: &str) {
 fn register(
     name: &'static CStr,
     depth: &'static i64,
-    gates: &[ForeignGate],
+    gates: &[InterlockGate],
     node: Option<&'static CStr>,
 ) -> interlock::Result<()> {
-    let descriptor = ForeignKernelDescriptor {
-        size: size_of::<ForeignKernelDescriptor>(),
+    let descriptor = InterlockKernel {
+        size: size_of::<InterlockKernel>(),
         name: name.as_ptr(),
         gates: gates.as_ptr(),
         num_gates: gates.len(),
@@ -200,7 +203,7 @@ fn foreign_kernel_serves_products_of_backward() {
 
 #[test]
 fn foreign_kernel_obeys_gates_and_its_precision_node() {
-    let gate = |flag: &'static CStr| ForeignGate { flag: flag.as_ptr(), value: c"True".as_ptr() };
+    let gate = |flag: &'static CStr| InterlockGate { flag: flag.as_ptr(), value: c"True".as_ptr() };
     let gates = [gate(c"nnpack.enabled"), gate(c"miopen.immediate")];
     register(c"gated", &17, &gates, Some(c"mkldnn.matmul.fp32_precision")).unwrap();
     let odd = 1.0f32 + 3.0 / 4096.0;
@@ -284,29 +287,30 @@ fn register_refuses_an_unknown_operation_and_a_used_name() {
     );
 }
 
-/// Accepts one key of size 7 on the CPU. The mean of a single value is the value.
+/// Accepts one key of size 7 on the INTERLOCK_TENSOR_CPU. The mean of a single value is the value.
 unsafe extern "C" fn has_one_key(
     _: *mut c_void,
-    call: *const ForeignCall,
+    call: *const InterlockKernelCall,
     message: *mut c_char,
     capacity: usize,
 ) -> i32 {
     let (key, options) =
-        unsafe { (*(*call).inputs.add(1), *(*call).options.cast::<ForeignAttentionOptions>()) };
+        unsafe { (*(*call).inputs.add(1), *(*call).options.cast::<InterlockAttentionOptions>()) };
     let shape = unsafe { numbers(key.shape, &key) };
-    let accepted = shape[2..] == [1, 7] && key.device.device_type == CPU && options.is_causal == 0;
+    let accepted =
+        shape[2..] == [1, 7] && key.device.device_type == INTERLOCK_TENSOR_CPU && options.is_causal == 0;
     unsafe { write(message, capacity, "needs one key of size 7") };
     i32::from(!accepted)
 }
 
 unsafe extern "C" fn copy_value(
     _: *mut c_void,
-    call: *const ForeignCall,
+    call: *const InterlockKernelCall,
     message: *mut c_char,
     capacity: usize,
 ) -> i32 {
     let (value, out) = unsafe { (*(*call).inputs.add(2), *(*call).outputs) };
-    let options = unsafe { *(*call).options.cast::<ForeignAttentionOptions>() };
+    let options = unsafe { *(*call).options.cast::<InterlockAttentionOptions>() };
     let count = unsafe { (*call).num_inputs };
     unsafe { write(message, capacity, &format!("{count} inputs, scale {}", options.scale)) };
     if count == 4 {
@@ -320,8 +324,8 @@ unsafe extern "C" fn copy_value(
 
 #[test]
 fn foreign_kernel_of_attention_receives_options_and_the_mask() {
-    let descriptor = ForeignKernelDescriptor {
-        size: size_of::<ForeignKernelDescriptor>(),
+    let descriptor = InterlockKernel {
+        size: size_of::<InterlockKernel>(),
         name: c"one_key".as_ptr(),
         gates: ptr::null(),
         num_gates: 0,

@@ -18,24 +18,6 @@ static int32_t write_grad(uint8_t is_on, InterlockError *error) {
     return api->modes_write(INTERLOCK_MODE_GRAD, is_on ? INTERLOCK_MODE_GRAD : 0, error);
 }
 
-static int32_t set_device(int32_t index, InterlockError *error) {
-    InterlockDevice device;
-    int32_t code = api->device_parse(interlock_text("host"), &device, error);
-    device.index = index;
-    return code != INTERLOCK_OK ? code : api->device_set(device, error);
-}
-
-static int32_t set_new_stream(int32_t index, InterlockError *error) {
-    InterlockDevice device;
-    InterlockStream *stream = NULL;
-    int32_t code = api->device_parse(interlock_text("host"), &device, error);
-    device.index = index;
-    if (code == INTERLOCK_OK) code = api->stream_new(&device, 0, &stream, error);
-    if (code == INTERLOCK_OK) code = api->stream_set(stream, error);
-    api->stream_free(stream);
-    return code;
-}
-
 static int32_t write_flag(uint8_t is_on, InterlockError *error) {
     InterlockFlag flag;
     flag.size = sizeof flag;
@@ -58,8 +40,6 @@ static PyObject *write_state(PyObject *module, PyObject *arguments) {
     if (code == INTERLOCK_OK) {
         switch (what[0]) {
         case 'm': code = write_grad((uint8_t)value, &error); break;
-        case 'd': code = set_device(value, &error); break;
-        case 's': code = set_new_stream(value, &error); break;
         default: code = write_flag((uint8_t)value, &error);
         }
     }

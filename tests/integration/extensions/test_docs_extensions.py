@@ -19,12 +19,7 @@ MODULES = ["meter", "product", "ramp"]
 
 # For some modules: code with a mistake, a variable of the environment, and what the program prints to stderr.
 MISTAKES = {
-    # The number of bytes wraps to 8 in 64 bits.
-    "ramp": (
-        "import ramp; ramp.last('host:0', 2**61 + 1)",
-        {"INTERLOCK_ACCELERATOR": "host"},
-        "OutOfMemoryError: ",
-    ),
+    "ramp": ("import ramp; ramp.fill(3)", {}, "AttributeError: 'int' object has no attribute '__dlpack__'"),
     "meter": ("import meter", {"METER_LEVEL": "many"}, "RuntimeWarning: METER_LEVEL is ignored: "),
 }
 

@@ -1,12 +1,12 @@
 //! The entries for devices.
 
 use interlock::accelerator::{self, Device, DeviceType};
-use interlock_capi::sys::*;
+use interlock_sys::*;
 
 use crate::arguments::{text, write};
 use crate::entry::{Failure, Result, run};
 use crate::hooks::detached;
-use crate::scopes::{check_thread, store_guard};
+use crate::scopes::store_guard;
 
 /// Returns a device of the caller.
 pub(super) fn from_c(entry: &str, device: InterlockDevice) -> Result<Device> {
@@ -63,20 +63,6 @@ pub(super) fn if_started_attached<T: Send>(
     work: impl FnOnce() -> accelerator::Result<T> + Send,
 ) -> accelerator::Result<T> {
     if accelerator::internal::current_index().is_some() { work() } else { detached(work) }
-}
-
-pub(crate) unsafe extern "C" fn set(device: InterlockDevice, error: *mut InterlockError) -> i32 {
-    // SAFETY: the contract of the table.
-    unsafe {
-        run(error, || {
-            let device = from_c("device_set", device)?;
-            check_thread("device_set")?;
-            // Starts the driver, so that the device is set without blocking, and with the caller's context at hand.
-            let started = if_started_attached(|| accelerator::properties(Some(device)).map(drop));
-            started.map_err(|error| error.during("accelerator.set_device_index"))?;
-            Ok(accelerator::set_device(device)?)
-        })
-    }
 }
 
 pub(crate) unsafe extern "C" fn enter(

@@ -1,6 +1,4 @@
-//! The entries for devices, streams, events and memory.
+//! The entries for devices and streams.
 
-pub(crate) mod buffers;
 pub(crate) mod devices;
-pub(crate) mod events;
 pub(crate) mod streams;

@@ -2,15 +2,15 @@
 
 use interlock::accelerator::{self, HostFn, Stream};
 use interlock::base::quote::one_line;
-use interlock_capi::sys::*;
+use interlock_sys::*;
 
 use super::devices;
-use crate::arguments::{Handle, Sized32, Work, optional_text, write, write_sized};
+use crate::arguments::{Handle, Sized32, Work, optional_text, write_sized};
 use crate::entry::{Failure, run, run_infallible};
 use crate::hooks::detached;
-use crate::scopes::{check_thread, store_guard};
+use crate::scopes::store_guard;
 
-// SAFETY: `current` and `new` alone make these handles.
+// SAFETY: `current` alone makes these handles.
 unsafe impl Handle for InterlockStream {
     type Target = Stream;
 }
@@ -31,22 +31,6 @@ pub(crate) unsafe extern "C" fn current(
             let device = devices::optional_from_c("stream_current", device)?;
             let current = devices::if_started_attached(|| accelerator::current_stream(device))?;
             Handle::store("stream_current: stream", stream, current)
-        })
-    }
-}
-
-pub(crate) unsafe extern "C" fn new(
-    device: *const InterlockDevice,
-    priority: i32,
-    stream: *mut *mut InterlockStream,
-    error: *mut InterlockError,
-) -> i32 {
-    // SAFETY: the contract of the table.
-    unsafe {
-        run(error, || {
-            let device = devices::optional_from_c("stream_new", device)?;
-            let new = detached(|| Stream::new(device, priority))?;
-            Handle::store("stream_new: stream", stream, new)
         })
     }
 }
@@ -72,17 +56,6 @@ pub(crate) unsafe extern "C" fn info(
     }
 }
 
-pub(crate) unsafe extern "C" fn set(stream: *const InterlockStream, error: *mut InterlockError) -> i32 {
-    // SAFETY: the contract of the table.
-    unsafe {
-        run(error, || {
-            let stream = Handle::target("stream_set: stream", stream)?;
-            check_thread("stream_set")?;
-            Ok(accelerator::set_stream(stream)?)
-        })
-    }
-}
-
 pub(crate) unsafe extern "C" fn enter(
     stream: *const InterlockStream,
     guard: *mut InterlockGuard,
@@ -96,20 +69,6 @@ pub(crate) unsafe extern "C" fn enter(
                 guard,
                 || Ok(Handle::target("stream_enter: stream", stream)?.guard()?),
             )
-        })
-    }
-}
-
-pub(crate) unsafe extern "C" fn query(
-    stream: *const InterlockStream,
-    is_done: *mut u8,
-    error: *mut InterlockError,
-) -> i32 {
-    // SAFETY: the contract of the table.
-    unsafe {
-        run(error, || {
-            let stream = Handle::target("stream_query: stream", stream)?;
-            write("stream_query: is_done", is_done, u8::from(detached(|| stream.query())?))
         })
     }
 }
@@ -143,21 +102,6 @@ pub(crate) unsafe extern "C" fn launch(
             let run = move || work.run().map_err(Failure::text);
             let function = HostFn::new(&one_line(name), run);
             Ok(detached(move || stream.launch(function))?)
-        })
-    }
-}
-
-pub(crate) unsafe extern "C" fn wait_event(
-    stream: *const InterlockStream,
-    event: *const InterlockEvent,
-    error: *mut InterlockError,
-) -> i32 {
-    // SAFETY: the contract of the table.
-    unsafe {
-        run(error, || {
-            let stream = Handle::target("stream_wait_event: stream", stream)?;
-            let event = Handle::target("stream_wait_event: event", event)?;
-            Ok(detached(|| stream.wait_event(event))?)
         })
     }
 }

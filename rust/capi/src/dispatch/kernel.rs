@@ -40,15 +40,6 @@ impl Sums {
             _ => Sums::Float32,
         }
     }
-
-    pub(super) fn raw(self) -> u32 {
-        match self {
-            Sums::Float32 => INTERLOCK_SUMS_FLOAT32,
-            Sums::Float16 => INTERLOCK_SUMS_FLOAT16,
-            Sums::Float16Halves => INTERLOCK_SUMS_FLOAT16_HALVES,
-            Sums::Bfloat16Halves => INTERLOCK_SUMS_BFLOAT16_HALVES,
-        }
-    }
 }
 
 /// The type of the elements of a tensor, as DLPack describes it.
@@ -76,26 +67,29 @@ impl DType {
     pub const FLOAT16: DType = DType { code: INTERLOCK_DTYPE_FLOAT, bits: 16 };
     /// bfloat16.
     pub const BFLOAT16: DType = DType { code: INTERLOCK_DTYPE_BFLOAT, bits: 16 };
+    /// Bytes.
+    pub const UINT8: DType = DType { code: INTERLOCK_DTYPE_UINT, bits: 8 };
 }
 
-/// An operand or a result of a kernel.
+/// An operand or a result of a kernel. It has the layout of DLPack's `DLTensor`, to which a capsule of the name `dltensor`
+/// points.
 #[repr(transparent)]
 pub struct Tensor(InterlockTensor);
 
 impl Tensor {
     /// Returns the type of the elements.
     pub fn dtype(&self) -> DType {
-        DType { code: self.0.dtype_code, bits: self.0.dtype_bits }
+        DType { code: self.0.dtype.code, bits: self.0.dtype.bits }
     }
 
     /// Returns whether the tensor is in memory of the CPU.
     pub fn is_on_cpu(&self) -> bool {
-        self.0.device_type == INTERLOCK_TENSOR_CPU
+        self.0.device.device_type == INTERLOCK_TENSOR_CPU
     }
 
     /// Returns the type of the device, one of `INTERLOCK_TENSOR_*`, and its index.
     pub fn device(&self) -> (i32, i32) {
-        (self.0.device_type, self.0.device_id)
+        (self.0.device.device_type, self.0.device.device_id)
     }
 
     /// Returns the size of each dimension.
@@ -113,7 +107,7 @@ impl Tensor {
 
     /// Returns the address of the first element; null while the kernel is only considered. Operands are only read.
     pub fn data<T>(&self) -> *mut T {
-        self.0.data.cast()
+        self.0.data.wrapping_byte_add(self.0.byte_offset as usize).cast()
     }
 
     fn ndim(&self) -> usize {

@@ -4,7 +4,6 @@ pub mod backoff;
 pub mod blocking;
 pub mod catch;
 pub mod copies;
-pub mod dlpack;
 pub mod env;
 pub mod fork;
 pub mod fork_local;

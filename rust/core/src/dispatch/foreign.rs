@@ -4,22 +4,25 @@ use std::ffi::{CStr, c_char, c_void};
 use std::fmt;
 use std::ptr;
 
-use super::foreign_abi::{ForeignCall, ForeignFn, ForeignGate, ForeignKernelDescriptor};
 use super::{Gate, Numerics, Reason, Stop};
-use crate::base::dlpack::{DLDataType, DLDevice, DLTensor};
 use crate::base::invariant::UnwrapOrAssert;
 use crate::base::quote::{one_line, quoted};
 use crate::base::raw_array::{max_count, slice_of};
 use crate::flags::Node;
+use crate::sys::{
+    INTERLOCK_STATUS_DONE, INTERLOCK_STATUS_REFUSED, InterlockDType, InterlockGate, InterlockKernel,
+    InterlockKernelCall, InterlockNumerics, InterlockTensor, InterlockTensorDevice,
+};
 use crate::{Error, Result};
 
 /// A kernel of another library.
 ///
 /// ```
-/// use interlock_core::dispatch::{ForeignKernel, ForeignKernelDescriptor};
+/// use interlock_core::dispatch::ForeignKernel;
+/// use interlock_core::sys::InterlockKernel;
 ///
-/// let empty = ForeignKernelDescriptor {
-///     size: size_of::<ForeignKernelDescriptor>(),
+/// let empty = InterlockKernel {
+///     size: size_of::<InterlockKernel>(),
 ///     name: c"mine".as_ptr(),
 ///     gates: std::ptr::null(),
 ///     num_gates: 0,
@@ -43,8 +46,8 @@ pub struct ForeignKernel {
 #[derive(Clone, Copy, Debug)]
 struct Functions {
     context: *mut c_void,
-    condition: Option<ForeignFn>,
-    run: ForeignFn,
+    condition: Option<Function>,
+    run: Function,
 }
 
 // SAFETY: the creator of the kernel guarantees that its functions may be called with the context on any thread.
@@ -52,11 +55,8 @@ unsafe impl Send for Functions {}
 // SAFETY: as for `Send`; several threads may call them at once.
 unsafe impl Sync for Functions {}
 
-/// The status that a [`ForeignFn`] returns if it has done its work.
-const DONE: i32 = 0;
-
-/// The status of a function that cannot run a call and has written nothing.
-const REFUSED: i32 = 1;
+/// A function of a kernel: an [`InterlockKernelFn`](crate::sys::InterlockKernelFn) that is not null.
+type Function = unsafe extern "C" fn(*mut c_void, *const InterlockKernelCall, *mut c_char, usize) -> i32;
 
 /// The bytes for a message of a foreign function.
 const MESSAGE_BYTES: usize = 512;
@@ -70,10 +70,10 @@ impl ForeignKernel {
     /// # Safety
     /// The pointers of the description are valid during this call. Its functions may be called with its context on any
     /// thread, several at once, until the process exits, and do what their documentation says.
-    pub unsafe fn new(descriptor: *const ForeignKernelDescriptor) -> Result<Self> {
+    pub unsafe fn new(descriptor: *const InterlockKernel) -> Result<Self> {
         // SAFETY: a description of any version begins with its size.
         let size = unsafe { ptr::read(descriptor.cast::<usize>()) };
-        let expected = size_of::<ForeignKernelDescriptor>();
+        let expected = size_of::<InterlockKernel>();
         if size < expected {
             return Err(err_descriptor("size", size, format!("at least {expected}")));
         }
@@ -94,11 +94,11 @@ impl ForeignKernel {
             }
             // SAFETY: guaranteed by the caller.
             count => unsafe { slice_of(descriptor.gates, count) }.ok_or_else(|| {
-                let allowed = format!("at most {} gates", max_count::<ForeignGate>());
+                let allowed = format!("at most {} gates", max_count::<InterlockGate>());
                 err_descriptor("num_gates", count, allowed)
             })?,
         };
-        let gate = |gate: &ForeignGate| {
+        let gate = |gate: &InterlockGate| {
             let (flag, value) = (text("gates: flag", gate.flag)?, text("gates: value", gate.value)?);
             Gate::named(flag, value).map_err(|error| match error {
                 Error::FlagValue { .. } | Error::FlagType { .. } => {
@@ -108,7 +108,7 @@ impl ForeignKernel {
             })
         };
         let gates = gates.iter().map(gate).collect::<Result<_>>()?;
-        let ForeignKernelDescriptor { context, condition, .. } = descriptor;
+        let InterlockKernel { context, condition, .. } = descriptor;
         Ok(ForeignKernel { name, gates, node, functions: Functions { context, condition, run } })
     }
 
@@ -137,8 +137,8 @@ impl ForeignKernel {
         // SAFETY: the tensors without memory have valid shapes.
         let (status, message) = unsafe { self.call(condition, args) };
         match status {
-            DONE => Ok(()),
-            REFUSED => Err(Reason::from(message)),
+            INTERLOCK_STATUS_DONE => Ok(()),
+            INTERLOCK_STATUS_REFUSED => Err(Reason::from(message)),
             _ if message.is_empty() => Err(Reason::from(format!("its condition returned {status}"))),
             _ => Err(Reason::from(format!("its condition returned {status}: {message}"))),
         }
@@ -155,8 +155,8 @@ impl ForeignKernel {
     pub unsafe fn run(&self, args: &ForeignArgs<'_>) -> Result<(), Stop<String>> {
         // SAFETY: guaranteed by the caller.
         match unsafe { self.call(self.functions.run, args) } {
-            (DONE, _) => Ok(()),
-            (REFUSED, message) => Err(Stop::Refused(Reason::from(message))),
+            (INTERLOCK_STATUS_DONE, _) => Ok(()),
+            (INTERLOCK_STATUS_REFUSED, message) => Err(Stop::Refused(Reason::from(message))),
             (status, message) if message.is_empty() => Err(Stop::Error(format!("status {status}"))),
             (_, message) => Err(Stop::Error(message)),
         }
@@ -166,15 +166,15 @@ impl ForeignKernel {
     ///
     /// # Safety
     /// The tensors are as the function requires.
-    unsafe fn call(&self, function: ForeignFn, args: &ForeignArgs<'_>) -> (i32, String) {
+    unsafe fn call(&self, function: Function, args: &ForeignArgs<'_>) -> (i32, String) {
         let tensors =
             |tensors: &[ForeignTensor]| tensors.iter().map(ForeignTensor::as_dlpack).collect::<Vec<_>>();
         let (inputs, outputs) = (tensors(args.inputs), tensors(args.outputs));
-        let count = |tensors: &[DLTensor]| {
+        let count = |tensors: &[InterlockTensor]| {
             u32::try_from(tensors.len()).ok().unwrap_or_assert(0, "a call has few tensors")
         };
-        let call = ForeignCall {
-            size: size_of::<ForeignCall>(),
+        let call = InterlockKernelCall {
+            size: size_of::<InterlockKernelCall>(),
             inputs: inputs.as_ptr(),
             outputs: outputs.as_ptr(),
             num_inputs: count(&inputs),
@@ -188,6 +188,13 @@ impl ForeignKernel {
         let status =
             unsafe { function(self.functions.context, &call, message.as_mut_ptr().cast(), message.len()) };
         (status, message_text(&message))
+    }
+}
+
+impl From<Numerics> for InterlockNumerics {
+    fn from(numerics: Numerics) -> Self {
+        let (inputs, sums) = (numerics.inputs as u32, numerics.sums as u32);
+        InterlockNumerics { inputs, sums, reserved: [0; 2] }
     }
 }
 
@@ -229,24 +236,24 @@ impl<'a> ForeignArgs<'a> {
 /// A tensor as an argument of a foreign kernel.
 ///
 /// ```
-/// use interlock_core::base::dlpack::{DLDataType, DLDevice};
+/// use interlock_core::sys::{InterlockDType, InterlockTensorDevice};
 /// use interlock_core::dispatch::ForeignTensor;
 ///
-/// let tensor = ForeignTensor::new(DLDevice::CPU, DLDataType::float(32), &[2, 3]);
+/// let tensor = ForeignTensor::new(InterlockTensorDevice::CPU, InterlockDType::float(32), &[2, 3]);
 /// assert_eq!(tensor.shape(), [2, 3]);
 /// ```
 #[derive(Clone, Debug)]
 pub struct ForeignTensor {
     data: *mut c_void,
-    device: DLDevice,
-    dtype: DLDataType,
+    device: InterlockTensorDevice,
+    dtype: InterlockDType,
     shape: Vec<i64>,
     strides: Option<Vec<i64>>,
 }
 
 impl ForeignTensor {
     /// Returns a tensor without memory.
-    pub fn new(device: DLDevice, dtype: DLDataType, shape: &[usize]) -> Self {
+    pub fn new(device: InterlockTensorDevice, dtype: InterlockDType, shape: &[usize]) -> Self {
         ForeignTensor { data: ptr::null_mut(), device, dtype, shape: as_i64(shape), strides: None }
     }
 
@@ -266,8 +273,8 @@ impl ForeignTensor {
     }
 
     /// Returns the tensor as a kernel reads it. It borrows the shape, which the kernel does not change.
-    fn as_dlpack(&self) -> DLTensor {
-        DLTensor {
+    fn as_dlpack(&self) -> InterlockTensor {
+        InterlockTensor {
             data: self.data,
             device: self.device,
             ndim: i32::try_from(self.shape.len()).ok().unwrap_or_assert(0, "a tensor has few dimensions"),
@@ -332,7 +339,7 @@ mod tests {
     /// Accepts matrices, and returns the status that `context` points to.
     unsafe extern "C" fn matrix(
         _: *mut c_void,
-        call: *const ForeignCall,
+        call: *const InterlockKernelCall,
         message: *mut c_char,
         capacity: usize,
     ) -> i32 {
@@ -345,7 +352,7 @@ mod tests {
 
     unsafe extern "C" fn run(
         context: *mut c_void,
-        call: *const ForeignCall,
+        call: *const InterlockKernelCall,
         message: *mut c_char,
         capacity: usize,
     ) -> i32 {
@@ -369,9 +376,9 @@ mod tests {
         }
     }
 
-    fn descriptor(status: &mut i32) -> ForeignKernelDescriptor {
-        ForeignKernelDescriptor {
-            size: size_of::<ForeignKernelDescriptor>(),
+    fn descriptor(status: &mut i32) -> InterlockKernel {
+        InterlockKernel {
+            size: size_of::<InterlockKernel>(),
             name: c"mine".as_ptr(),
             gates: ptr::null(),
             num_gates: 0,
@@ -382,13 +389,13 @@ mod tests {
         }
     }
 
-    fn kernel(descriptor: &ForeignKernelDescriptor) -> Result<ForeignKernel> {
+    fn kernel(descriptor: &InterlockKernel) -> Result<ForeignKernel> {
         // SAFETY: the pointers are valid, and the functions need no more than their context.
         unsafe { ForeignKernel::new(descriptor) }
     }
 
     fn tensor(shape: &[usize]) -> ForeignTensor {
-        ForeignTensor::new(DLDevice::CPU, DLDataType::float(32), shape)
+        ForeignTensor::new(InterlockTensorDevice::CPU, InterlockDType::float(32), shape)
     }
 
     #[test]
@@ -404,20 +411,17 @@ mod tests {
     fn messages_of_kernels_are_one_line() {
         unsafe extern "C" fn hostile(
             _: *mut c_void,
-            _: *const ForeignCall,
+            _: *const InterlockKernelCall,
             message: *mut c_char,
             capacity: usize,
         ) -> i32 {
             // SAFETY: the message has `capacity` bytes.
             unsafe { write(message, capacity, "first\nsecond \x1b[31m") };
-            REFUSED
+            INTERLOCK_STATUS_REFUSED
         }
         let mut status = 0;
-        let described = ForeignKernelDescriptor {
-            condition: Some(hostile),
-            run: Some(hostile),
-            ..descriptor(&mut status)
-        };
+        let described =
+            InterlockKernel { condition: Some(hostile), run: Some(hostile), ..descriptor(&mut status) };
         let kernel = kernel(&described).unwrap();
         let args = ForeignArgs::new(&[], &[], Numerics::default());
         let expected = Reason::from(r"first\nsecond \u{1b}[31m");
@@ -432,8 +436,11 @@ mod tests {
         let inputs = [tensor(&[2, 3])];
         let numerics = Numerics { inputs: Rounding::Tf32, ..Default::default() };
         let args = ForeignArgs::new(&inputs, &[], numerics);
-        for (mut status, expected) in [(DONE, "done"), (REFUSED, "refused: inputs 1"), (7, "error: inputs 1")]
-        {
+        for (mut status, expected) in [
+            (INTERLOCK_STATUS_DONE, "done"),
+            (INTERLOCK_STATUS_REFUSED, "refused: inputs 1"),
+            (7, "error: inputs 1"),
+        ] {
             let kernel = kernel(&descriptor(&mut status)).unwrap();
             // SAFETY: the function uses no memory of the tensors.
             let result = match unsafe { kernel.run(&args) } {
@@ -448,10 +455,10 @@ mod tests {
     #[test]
     fn new_reads_gates_and_the_node_by_name() {
         let mut status = 0;
-        let gates = [ForeignGate { flag: c"nnpack.enabled".as_ptr(), value: c"True".as_ptr() }];
+        let gates = [InterlockGate { flag: c"nnpack.enabled".as_ptr(), value: c"True".as_ptr() }];
         let node = c"mkldnn.matmul.fp32_precision".as_ptr();
         let described =
-            ForeignKernelDescriptor { gates: gates.as_ptr(), num_gates: 1, node, ..descriptor(&mut status) };
+            InterlockKernel { gates: gates.as_ptr(), num_gates: 1, node, ..descriptor(&mut status) };
         let kernel = kernel(&described).unwrap();
         assert_eq!((kernel.name(), kernel.node()), ("mine", Some(Node::MkldnnMatmul)));
         let reason = || kernel.gates()[0].refusal().map(|reason| reason.to_string());
@@ -463,7 +470,7 @@ mod tests {
     /// Returns the status that `context` points to, with a message unless it is negative.
     unsafe extern "C" fn fail(
         context: *mut c_void,
-        _: *const ForeignCall,
+        _: *const InterlockKernelCall,
         message: *mut c_char,
         capacity: usize,
     ) -> i32 {
@@ -480,7 +487,7 @@ mod tests {
         for (mut status, expected) in
             [(-7, "its condition returned -7"), (99, "its condition returned 99: out of registers")]
         {
-            let described = ForeignKernelDescriptor { condition: Some(fail), ..descriptor(&mut status) };
+            let described = InterlockKernel { condition: Some(fail), ..descriptor(&mut status) };
             let refused = kernel(&described).unwrap().check(&ForeignArgs::new(&[], &[], Numerics::default()));
             assert_eq!(refused.unwrap_err().to_string(), expected);
         }
@@ -490,37 +497,31 @@ mod tests {
     fn new_names_the_member_that_it_refuses() {
         let mut status = 0;
         let good = descriptor(&mut status);
-        let gate = |flag: &'static CStr, value: &'static CStr| ForeignGate {
+        let gate = |flag: &'static CStr, value: &'static CStr| InterlockGate {
             flag: flag.as_ptr(),
             value: value.as_ptr(),
         };
         let unknown = [gate(c"nnpack.enable", c"True")];
         let invalid = [gate(c"cuda.blas_library", c"mine")];
         let number = [gate(c"cudnn.benchmark_limit", c"3")];
-        let with_gate = |gates: &[ForeignGate; 1]| ForeignKernelDescriptor {
-            gates: gates.as_ptr(),
-            num_gates: 1,
-            ..good
-        };
+        let with_gate =
+            |gates: &[InterlockGate; 1]| InterlockKernel { gates: gates.as_ptr(), num_gates: 1, ..good };
         let cases = [
+            (InterlockKernel { size: 8, ..good }, "register_foreign_kernel: size must be at least 64, got 8"),
             (
-                ForeignKernelDescriptor { size: 8, ..good },
-                "register_foreign_kernel: size must be at least 64, got 8",
-            ),
-            (
-                ForeignKernelDescriptor { name: ptr::null(), ..good },
+                InterlockKernel { name: ptr::null(), ..good },
                 "register_foreign_kernel: name must be a text, got NULL",
             ),
             (
-                ForeignKernelDescriptor { run: None, ..good },
+                InterlockKernel { run: None, ..good },
                 "register_foreign_kernel: run must be a function, got NULL",
             ),
             (
-                ForeignKernelDescriptor { node: c"matmul".as_ptr(), ..good },
+                InterlockKernel { node: c"matmul".as_ptr(), ..good },
                 "register_foreign_kernel: node must be one of fp32_precision, ",
             ),
             (
-                ForeignKernelDescriptor { num_gates: 3, ..good },
+                InterlockKernel { num_gates: 3, ..good },
                 "register_foreign_kernel: gates must be an array of 3 gates, got NULL",
             ),
             (
@@ -532,11 +533,11 @@ mod tests {
                 "register_foreign_kernel: gates: value of backends.cuda.blas_library must be 'default', ",
             ),
             (
-                ForeignKernelDescriptor { name: c"two words".as_ptr(), ..good },
+                InterlockKernel { name: c"two words".as_ptr(), ..good },
                 "register_foreign_kernel: name must be a text without whitespace and control characters, got \"two words\"",
             ),
             (
-                ForeignKernelDescriptor { num_gates: usize::MAX, ..with_gate(&unknown) },
+                InterlockKernel { num_gates: usize::MAX, ..with_gate(&unknown) },
                 "register_foreign_kernel: num_gates must be at most ",
             ),
             (

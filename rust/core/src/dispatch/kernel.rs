@@ -110,11 +110,11 @@ enum Body<O: Operation> {
 /// #     type Out = f32;
 /// #     type Error = NoKernel;
 /// # }
-/// use interlock_core::base::dlpack::{DLDataType, DLDevice};
+/// use interlock_core::sys::{InterlockDType, InterlockTensorDevice};
 /// use interlock_core::dispatch::{ForeignArgs, ForeignFunctions, ForeignTensor, Numerics, Reason, Stop};
 ///
 /// fn number() -> ForeignTensor {
-///     ForeignTensor::new(DLDevice::CPU, DLDataType::float(32), &[])
+///     ForeignTensor::new(InterlockTensorDevice::CPU, InterlockDType::float(32), &[])
 /// }
 ///
 /// let functions = ForeignFunctions::<Negate> {

@@ -15,7 +15,6 @@
 mod autotuner;
 mod dyn_kernel;
 mod foreign;
-mod foreign_abi;
 mod gate;
 mod kernel;
 mod kernel_list;
@@ -26,7 +25,6 @@ mod record;
 pub use autotuner::{Autotuner, Tuned};
 pub use dyn_kernel::DynKernel;
 pub use foreign::{ForeignArgs, ForeignKernel, ForeignTensor};
-pub use foreign_abi::{ForeignCall, ForeignFn, ForeignGate, ForeignKernelDescriptor, ForeignNumerics};
 pub use gate::Gate;
 pub use kernel::{ForeignFunctions, Kernel, Stop};
 pub use numerics::{HalfSum, Numerics, Rounding, Sums};
@@ -36,5 +34,5 @@ pub use record::{Call, Considered, Outcome, Reason, Recording, annotate};
 #[doc(hidden)]
 pub mod internal {
     //! What other crates of this workspace use, and programs do not need.
-    pub use super::record::{ForeignRecord, intern_name, is_recorded, note_foreign};
+    pub use super::record::intern_name;
 }

@@ -297,45 +297,6 @@ pub(super) fn with_notes<R>(run: impl FnOnce() -> R) -> (R, Vec<String>) {
     (result, notes.unwrap_or_default())
 }
 
-/// Returns whether calls on this thread are recorded or printed.
-#[inline]
-pub fn is_recorded() -> bool {
-    is_active()
-}
-
-/// A call of an operation of another library, as [`note_foreign`] records it.
-#[derive(Debug)]
-pub struct ForeignRecord {
-    /// The name of the operation.
-    pub operation: &'static str,
-    /// The arguments, as text.
-    pub arguments: String,
-    /// The operation of which this call is a part.
-    pub composite: Option<&'static str>,
-    /// How the chosen kernel rounds the inputs.
-    pub inputs: Rounding,
-    /// How it adds.
-    pub sums: Sums,
-    /// Further facts about the call.
-    pub notes: Vec<String>,
-    /// Whether a model of the kernel ran instead of it.
-    pub is_model: bool,
-    /// The kernels in the order in which they were considered.
-    pub considered: Vec<Considered>,
-}
-
-/// Records a call of an operation of another library.
-pub fn note_foreign(record: ForeignRecord) {
-    if !is_active() {
-        return;
-    }
-    let ForeignRecord { operation, arguments, composite, inputs, sums, notes, is_model, considered } = record;
-    // The library states no types, so that the defaults say nothing.
-    let inputs = (inputs != Rounding::None).then_some(inputs);
-    let sums = (sums != Sums::F32).then_some(sums);
-    note(Call { operation, arguments, composite, is_model, inputs, sums, notes, considered });
-}
-
 /// Returns a name that lives until the process exits.
 pub fn intern_name(name: &str) -> &'static str {
     static NAMES: Interned<String> = Interned::new();

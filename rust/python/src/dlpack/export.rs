@@ -9,14 +9,14 @@ use pyo3::prelude::*;
 
 use super::{IS_COPY, Managed, Unversioned, Versioned};
 use crate::args::extract_int_pair;
-use interlock::base::dlpack::{DLDataType, DLDevice, DLTensor};
+use interlock::sys::{InterlockDType, InterlockTensor, InterlockTensorDevice};
 
 /// Memory to export.
 pub(crate) struct Export {
     /// The address of the first element, on the device.
     pub address: u64,
-    pub device: DLDevice,
-    pub dtype: DLDataType,
+    pub device: InterlockTensorDevice,
+    pub dtype: InterlockDType,
     pub shape: Vec<i64>,
     /// The strides, in elements.
     pub strides: Vec<i64>,
@@ -38,17 +38,17 @@ struct Exported<T> {
 
 /// A managed tensor that is created for an export.
 trait Exportable: Managed {
-    fn of(tensor: DLTensor, is_copy: bool) -> Self;
+    fn of(tensor: InterlockTensor, is_copy: bool) -> Self;
 }
 
 impl Exportable for Unversioned {
-    fn of(tensor: DLTensor, _is_copy: bool) -> Self {
+    fn of(tensor: InterlockTensor, _is_copy: bool) -> Self {
         Unversioned { tensor, context: ptr::null_mut(), deleter: Some(delete::<Self>) }
     }
 }
 
 impl Exportable for Versioned {
-    fn of(tensor: DLTensor, is_copy: bool) -> Self {
+    fn of(tensor: InterlockTensor, is_copy: bool) -> Self {
         let flags = if is_copy { IS_COPY } else { 0 };
         let (context, deleter) = (ptr::null_mut(), Some(delete::<Self> as unsafe extern "C" fn(*mut Self)));
         Versioned { major: 1, minor: 0, context, deleter, flags, tensor }
@@ -102,7 +102,8 @@ fn capsule_of<T: Exportable>(py: Python<'_>, export: Export) -> PyResult<Bound<'
     let data: *mut c_void = ptr::with_exposed_provenance_mut(usize::try_from(address)?);
     let ndim = i32::try_from(shape.len())?;
     let (no_shape, no_strides) = (ptr::null_mut(), ptr::null_mut());
-    let tensor = DLTensor { data, device, ndim, dtype, shape: no_shape, strides: no_strides, byte_offset: 0 };
+    let tensor =
+        InterlockTensor { data, device, ndim, dtype, shape: no_shape, strides: no_strides, byte_offset: 0 };
     let managed = T::of(tensor, is_copy);
     let exported = Box::into_raw(Box::new(Exported { managed, shape, strides, _owner: owner }));
     // SAFETY: the box was just created and is not shared; it refers to its own vectors, which do not change.

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
 use super::{IS_COPY, IS_READ_ONLY, Managed, Unversioned, Versioned};
-use interlock::base::dlpack::{DLDataType, DLDevice, DLTensor};
+use interlock::sys::{InterlockDType, InterlockTensor, InterlockTensorDevice};
 
 use crate::detach::attach;
 
@@ -74,7 +74,7 @@ impl Imported {
         }
     }
 
-    fn tensor(&self) -> &DLTensor {
+    fn tensor(&self) -> &InterlockTensor {
         // SAFETY: the caller of `take` guarantees the structure, and the producer keeps it until the deleter runs.
         unsafe {
             match &self.0 {
@@ -85,12 +85,12 @@ impl Imported {
     }
 
     /// Returns the device.
-    pub fn device(&self) -> DLDevice {
+    pub fn device(&self) -> InterlockTensorDevice {
         self.tensor().device
     }
 
     /// Returns the type of the elements.
-    pub fn dtype(&self) -> DLDataType {
+    pub fn dtype(&self) -> InterlockDType {
         self.tensor().dtype
     }
 

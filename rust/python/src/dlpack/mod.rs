@@ -12,12 +12,12 @@ use std::ffi::{CStr, c_void};
 pub(crate) use export::{Export, capsule, extract_pair};
 #[cfg(feature = "tensor")]
 pub(crate) use import::Imported;
-use interlock::base::dlpack::DLTensor;
+use interlock::sys::InterlockTensor;
 
 /// `DLManagedTensor`, from before version 1.
 #[repr(C)]
 struct Unversioned {
-    tensor: DLTensor,
+    tensor: InterlockTensor,
     context: *mut c_void,
     deleter: Option<unsafe extern "C" fn(*mut Self)>,
 }
@@ -30,7 +30,7 @@ struct Versioned {
     context: *mut c_void,
     deleter: Option<unsafe extern "C" fn(*mut Self)>,
     flags: u64,
-    tensor: DLTensor,
+    tensor: InterlockTensor,
 }
 
 /// `DLPACK_FLAG_BITMASK_READ_ONLY`.
@@ -45,7 +45,7 @@ trait Managed: Sized {
     /// The name that a consumer gives it.
     const USED_NAME: &'static CStr;
 
-    fn tensor(&mut self) -> &mut DLTensor;
+    fn tensor(&mut self) -> &mut InterlockTensor;
     fn deleter(&self) -> Option<unsafe extern "C" fn(*mut Self)>;
 }
 
@@ -53,7 +53,7 @@ impl Managed for Unversioned {
     const NAME: &'static CStr = c"dltensor";
     const USED_NAME: &'static CStr = c"used_dltensor";
 
-    fn tensor(&mut self) -> &mut DLTensor {
+    fn tensor(&mut self) -> &mut InterlockTensor {
         &mut self.tensor
     }
 
@@ -66,7 +66,7 @@ impl Managed for Versioned {
     const NAME: &'static CStr = c"dltensor_versioned";
     const USED_NAME: &'static CStr = c"used_dltensor_versioned";
 
-    fn tensor(&mut self) -> &mut DLTensor {
+    fn tensor(&mut self) -> &mut InterlockTensor {
         &mut self.tensor
     }
 

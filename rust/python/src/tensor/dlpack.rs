@@ -3,7 +3,7 @@
 use std::ptr::NonNull;
 
 use interlock::accelerator::Device;
-use interlock::base::dlpack::{DLDataType, DLDevice};
+use interlock::sys::{InterlockDType, InterlockTensorDevice};
 use interlock_tensor::{DType as CoreDType, Placement, Tensor as CoreTensor};
 use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::prelude::*;
@@ -35,9 +35,9 @@ fn check_not_recorded(py: Python<'_>, op: &str, tensor: &CoreTensor) -> PyResult
 }
 
 /// Returns DLPack's device of a tensor: the CPU if it can access the memory.
-fn device_of(py: Python<'_>, tensor: &CoreTensor) -> PyResult<DLDevice> {
+fn device_of(py: Python<'_>, tensor: &CoreTensor) -> PyResult<InterlockTensorDevice> {
     let storage = tensor.storage();
-    storage.device_memory().into_py_result(py)?.map_or(Ok(DLDevice::CPU), interop::dlpack_device)
+    storage.device_memory().into_py_result(py)?.map_or(Ok(InterlockTensorDevice::CPU), interop::dlpack_device)
 }
 
 /// Returns the tensor to export: a copy if `copy` or the device requires one.
@@ -51,12 +51,12 @@ fn exported(
     let is_there =
         |wanted: (i32, i32)| own.as_ref().is_ok_and(|own| (own.device_type, own.device_id) == wanted);
     match wanted.filter(|wanted| !is_there(*wanted)) {
-        Some((kind, _)) if kind == DLDevice::CPU.device_type && copy != Some(false) => {
+        Some((kind, _)) if kind == InterlockTensorDevice::CPU.device_type && copy != Some(false) => {
             let options = (tensor.dtype(), Device::CPU);
             Ok((run_op(py, "__dlpack__", work_size(tensor), || tensor.detach().to(options, false))?.0, true))
         }
         Some(wanted) => {
-            let DLDevice { device_type, device_id } = own?;
+            let InterlockTensorDevice { device_type, device_id } = own?;
             Err(PyBufferError::new_err(format!(
                 "__dlpack__: dl_device must be the tensor's {:?}, or the CPU for a copy, got {wanted:?}",
                 (device_type, device_id)
@@ -76,7 +76,7 @@ impl Tensor {
     /// Raises:
     ///     BufferError: DLPack has no type for the device.
     fn __dlpack_device__(&self, py: Python<'_>) -> PyResult<(i32, i32)> {
-        let DLDevice { device_type, device_id } = device_of(py, &self.0)?;
+        let InterlockTensorDevice { device_type, device_id } = device_of(py, &self.0)?;
         Ok((device_type, device_id))
     }
 
@@ -238,13 +238,16 @@ fn import(
             shown(&own_device)?
         )));
     };
-    let own = DLDevice { device_type, device_id };
+    let own = InterlockTensorDevice { device_type, device_id };
     let arguments = PyDict::new(py);
     if !own.is_host() {
         if device.is_none() {
             return Err(err_not_on_cpu(own));
         }
-        arguments.set_item("dl_device", (DLDevice::CPU.device_type, DLDevice::CPU.device_id))?;
+        arguments.set_item(
+            "dl_device",
+            (InterlockTensorDevice::CPU.device_type, InterlockTensorDevice::CPU.device_id),
+        )?;
     }
     if let Some(copy) = copy {
         arguments.set_item("copy", copy)?;
@@ -259,7 +262,7 @@ fn import(
     tensor_of_capsule(&capsule, copy)
 }
 
-fn err_not_on_cpu(device: DLDevice) -> PyErr {
+fn err_not_on_cpu(device: InterlockTensorDevice) -> PyErr {
     PyBufferError::new_err(format!(
         "from_dlpack: the memory must be on the CPU, got the DLPack device {:?}; device=\"cpu\" requests a copy",
         (device.device_type, device.device_id)
@@ -277,7 +280,7 @@ fn tensor_of_capsule(capsule: &Bound<'_, PyAny>, copy: Option<bool>) -> PyResult
     }
     let given = imported.dtype();
     let Some(dtype) = CoreDType::ALL.into_iter().find(|dtype| dtype.dlpack() == given) else {
-        let DLDataType { code, bits, lanes } = given;
+        let InterlockDType { code, bits, lanes } = given;
         return Err(PyTypeError::new_err(format!(
             "from_dlpack: the dtype must be {NAMES}, got DLPack type code {code}, {bits} bits, {lanes} lanes"
         )));

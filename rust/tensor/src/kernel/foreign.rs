@@ -5,8 +5,10 @@ use std::ffi::c_void;
 
 use interlock::accelerator::driver::Owners;
 use interlock::accelerator::{Device, DeviceType, current_stream};
-use interlock::base::dlpack::{self, DLDevice};
 use interlock::dispatch::{ForeignArgs, ForeignKernel, ForeignTensor, Numerics, Stop};
+use interlock::sys::{
+    INTERLOCK_TENSOR_CPU, INTERLOCK_TENSOR_CUDA, INTERLOCK_TENSOR_EXTENSION, InterlockTensorDevice,
+};
 
 use crate::fallible_alloc::check_memory;
 use crate::shape::{Layout, checked_numel};
@@ -120,10 +122,10 @@ fn described(tensor: &Tensor, layout: &Layout, address: *mut u8) -> ForeignTenso
 /// Describes a tensor without memory.
 pub(crate) fn foreign_tensor(device: Device, dtype: DType, shape: &[usize]) -> ForeignTensor {
     let device_type = match device.kind() {
-        DeviceType::Cpu => dlpack::CPU,
-        DeviceType::Cuda => dlpack::CUDA,
-        _ => dlpack::EXTENSION,
+        DeviceType::Cpu => INTERLOCK_TENSOR_CPU,
+        DeviceType::Cuda => INTERLOCK_TENSOR_CUDA,
+        _ => INTERLOCK_TENSOR_EXTENSION,
     };
-    let device = DLDevice { device_type, device_id: device.index().unwrap_or(0).into() };
+    let device = InterlockTensorDevice { device_type, device_id: device.index().unwrap_or(0).into() };
     ForeignTensor::new(device, dtype.dlpack(), shape)
 }

@@ -92,7 +92,7 @@ pub use einsum::{
     EINSUM, Einsum, EinsumArgs, EinsumCall, PathOptimizer, PathRequest, einsum, explain_einsum,
 };
 pub use empty::{EMPTY, Empty, EmptyCall};
-pub use foreign::{ForeignAttentionOptions, register_foreign_kernel};
+pub use foreign::register_foreign_kernel;
 pub use index::Index;
 pub use indexed::WriteTo;
 pub(crate) use inplace::add_unrecorded;

@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 use interlock::accelerator::memory::{self, CopyOperand, DeviceBuffer};
 use interlock::accelerator::{DeviceType, Stream as CoreStream, current_stream};
 use interlock::accelerator::{Error, Result};
-use interlock::base::dlpack::{CUDA, DLDataType, DLDevice};
+use interlock::sys::{INTERLOCK_TENSOR_CUDA, InterlockDType, InterlockTensorDevice};
 use pyo3::exceptions::{PyAttributeError, PyBufferError};
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -36,12 +36,15 @@ fn wait_on_stream(stream: &CoreStream, memory: &DeviceBuffer) -> Result<()> {
 }
 
 /// Returns DLPack's device of the bytes: the CPU if it can access them.
-pub(crate) fn dlpack_device(memory: &DeviceBuffer) -> PyResult<DLDevice> {
+pub(crate) fn dlpack_device(memory: &DeviceBuffer) -> PyResult<InterlockTensorDevice> {
     let device = memory.device();
     if memory.is_host_accessible() {
-        Ok(DLDevice::CPU)
+        Ok(InterlockTensorDevice::CPU)
     } else if device.kind() == DeviceType::Cuda {
-        Ok(DLDevice { device_type: CUDA, device_id: device.index().unwrap_or(0).into() })
+        Ok(InterlockTensorDevice {
+            device_type: INTERLOCK_TENSOR_CUDA,
+            device_id: device.index().unwrap_or(0).into(),
+        })
     } else {
         Err(PyBufferError::new_err(format!(
             "DLPack has no device type for {device}; copy the memory to the CPU"
@@ -151,7 +154,7 @@ impl Buffer {
     /// Raises:
     ///     BufferError: DLPack has no type for the device.
     fn __dlpack_device__(&self, py: Python<'_>) -> PyResult<(i32, i32)> {
-        let DLDevice { device_type, device_id } =
+        let InterlockTensorDevice { device_type, device_id } =
             dlpack_device(&self.memory(py, "Buffer.__dlpack_device__")?)?;
         Ok((device_type, device_id))
     }
@@ -193,7 +196,7 @@ impl Buffer {
         let export = Export {
             address: memory.address().0,
             device,
-            dtype: DLDataType::uint(8),
+            dtype: InterlockDType::uint(8),
             shape: vec![i64::try_from(memory.bytes())?],
             strides: vec![1],
             is_copy,

@@ -4,12 +4,11 @@ mod attention;
 mod matmul;
 
 use interlock::Error;
-use interlock::dispatch::{ForeignKernel, ForeignKernelDescriptor};
+use interlock::dispatch::ForeignKernel;
+use interlock::sys::InterlockKernel;
 
 use super::attention_kernels::ATTENTION;
 use super::matmul_kernels::MATMUL;
-
-pub use attention::ForeignAttentionOptions;
 
 /// Registers a kernel of another library for an operation: `"matmul"` or `"scaled_dot_product_attention"`. It is tried
 /// before the operation's own kernels and cannot be removed.
@@ -19,7 +18,7 @@ pub use attention::ForeignAttentionOptions;
 /// `cuda.matmul` request them, too.
 ///
 /// A kernel of `"scaled_dot_product_attention"` receives the queries, keys and values, and the mask if there is one, whose
-/// shape can be broadcast to that of the scores. Its options are [`ForeignAttentionOptions`]. On devices it has the position
+/// shape can be broadcast to that of the scores. Its options are an [`InterlockAttentionOptions`](interlock::sys::InterlockAttentionOptions). On devices it has the position
 /// of `overrideable` in `cuda.sdp_priority`.
 ///
 /// # Errors
@@ -32,11 +31,11 @@ pub use attention::ForeignAttentionOptions;
 /// use std::ffi::{c_char, c_void};
 /// use std::ptr;
 ///
-/// use interlock::dispatch::{ForeignCall, ForeignKernelDescriptor};
+/// use interlock::sys::{InterlockKernel, InterlockKernelCall};
 /// use interlock_tensor::{DType, Tensor, register_foreign_kernel};
 ///
 /// /// Multiplies two numbers of dtype float32.
-/// unsafe extern "C" fn run(_: *mut c_void, call: *const ForeignCall, _: *mut c_char, _: usize) -> i32 {
+/// unsafe extern "C" fn run(_: *mut c_void, call: *const InterlockKernelCall, _: *mut c_char, _: usize) -> i32 {
 ///     // SAFETY: the condition accepts two matrices of one element on the CPU only.
 ///     unsafe {
 ///         let (inputs, output) = ((*call).inputs, (*call).outputs);
@@ -46,10 +45,10 @@ pub use attention::ForeignAttentionOptions;
 ///     0
 /// }
 ///
-/// unsafe extern "C" fn condition(_: *mut c_void, call: *const ForeignCall, _: *mut c_char, _: usize) -> i32 {
+/// unsafe extern "C" fn condition(_: *mut c_void, call: *const InterlockKernelCall, _: *mut c_char, _: usize) -> i32 {
 ///     // SAFETY: a product has two inputs and one output.
 ///     let tensors = unsafe { [*(*call).inputs, *(*call).inputs.add(1), *(*call).outputs] };
-///     let is_one = |tensor: &interlock::base::dlpack::DLTensor| {
+///     let is_one = |tensor: &interlock::sys::InterlockTensor| {
 ///         // SAFETY: `shape` has `ndim` sizes.
 ///         let shape = unsafe { std::slice::from_raw_parts(tensor.shape, tensor.ndim as usize) };
 ///         shape == [1, 1] && tensor.dtype.bits == 32 && tensor.device.device_type == 1
@@ -57,8 +56,8 @@ pub use attention::ForeignAttentionOptions;
 ///     i32::from(!tensors.iter().all(is_one))
 /// }
 ///
-/// let descriptor = ForeignKernelDescriptor {
-///     size: size_of::<ForeignKernelDescriptor>(),
+/// let descriptor = InterlockKernel {
+///     size: size_of::<InterlockKernel>(),
 ///     name: c"scalar".as_ptr(),
 ///     gates: ptr::null(),
 ///     num_gates: 0,
@@ -76,7 +75,7 @@ pub use attention::ForeignAttentionOptions;
 /// ```
 pub unsafe fn register_foreign_kernel(
     operation: &str,
-    descriptor: *const ForeignKernelDescriptor,
+    descriptor: *const InterlockKernel,
 ) -> interlock::Result<()> {
     // SAFETY: guaranteed by the caller.
     let kernel = || unsafe { ForeignKernel::new(descriptor) };

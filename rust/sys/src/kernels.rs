@@ -1,7 +1,6 @@
-//! The constants and types of kernels that an extension registers.
+//! The constants and types of kernels that another library registers, and of their tensors.
 //!
-//! The structs are those of `rust/core/src/dispatch/foreign_abi.rs`, which this crate must not depend on; the table checks
-//! at compile time that the layouts are the same.
+//! Source of the tensors: `dlpack.h` of DLPack 1.x, whose layout does not change within a major version.
 
 use std::ffi::{c_char, c_void};
 
@@ -13,6 +12,15 @@ constants! {
     /// A kernel cannot run the call and has written nothing, so that the next kernel is tried. Another number that `run`
     /// returns is an error of the call; one that a condition returns refuses the call, with the number in the reason.
     INTERLOCK_STATUS_REFUSED: i32 = 1;
+
+    /// A kernel uses its float32 inputs as they are.
+    INTERLOCK_ROUNDING_NONE: u32 = 0;
+    /// A kernel rounds its float32 inputs to TensorFloat-32.
+    INTERLOCK_ROUNDING_TF32: u32 = 1;
+    /// A kernel rounds its float32 inputs to bfloat16.
+    INTERLOCK_ROUNDING_BF16: u32 = 2;
+    /// A kernel multiplies three bfloat16 parts of each float32 input: nine products that emulate float32.
+    INTERLOCK_ROUNDING_BFX9: u32 = 3;
 
     /// Products of float16 and bfloat16 inputs are summed in float32, or the inputs have another type.
     INTERLOCK_SUMS_FLOAT32: u32 = 0;
@@ -27,6 +35,8 @@ constants! {
     INTERLOCK_TENSOR_CPU: i32 = 1;
     /// The device type of a tensor in memory of NVIDIA's devices.
     INTERLOCK_TENSOR_CUDA: i32 = 2;
+    /// The device type of a tensor in pinned memory of CUDA, which the CPU can access.
+    INTERLOCK_TENSOR_CUDA_HOST: i32 = 3;
     /// The device type of a tensor in memory of other devices, such as those of the host driver.
     INTERLOCK_TENSOR_EXTENSION: i32 = 12;
 
@@ -43,32 +53,48 @@ constants! {
 }
 
 records! {
-    /// A tensor in the layout of DLPack's `DLTensor`, to which a pointer may be cast.
-    struct InterlockTensor {
-        /// The first element; null while a kernel is only considered.
-        data: *mut c_void,
+    /// The device of a tensor, in the layout of DLPack's `DLDevice`.
+    #[derive(Debug, PartialEq, Eq)]
+    struct InterlockTensorDevice {
         /// One of `INTERLOCK_TENSOR_*`.
         device_type: i32,
-        /// The index of the device; 0 for the CPU.
+        /// The index; 0 for the CPU.
         device_id: i32,
+    }
+
+    /// The type of the elements of a tensor, in the layout of DLPack's `DLDataType`.
+    #[derive(Debug, PartialEq, Eq)]
+    struct InterlockDType {
+        /// One of `INTERLOCK_DTYPE_*`.
+        code: u8,
+        /// The bits of an element.
+        bits: u8,
+        /// The number of lanes of a vector type: 1.
+        lanes: u16,
+    }
+
+    /// A tensor, in the layout of DLPack's `DLTensor`, to which a pointer may be cast. It does not own its memory.
+    #[derive(Debug)]
+    struct InterlockTensor {
+        /// The memory on the device; null while a kernel is only considered.
+        data: *mut c_void,
+        /// The device.
+        device: InterlockTensorDevice,
         /// The number of dimensions.
         ndim: i32,
-        /// One of `INTERLOCK_DTYPE_*`.
-        dtype_code: u8,
-        /// The bits of an element.
-        dtype_bits: u8,
-        /// 1.
-        dtype_lanes: u16,
+        /// The type of the elements.
+        dtype: InterlockDType,
         /// The size of each dimension.
         shape: *mut i64,
         /// The stride of each dimension in elements, which may be 0. Null while a kernel is only considered, never null in
         /// `run`. Code that receives a `DLTensor` from others treats null as contiguous elements in row-major order.
         strides: *mut i64,
-        /// 0: `data` is the first element.
+        /// The offset of the first element in bytes; 0 for kernels.
         byte_offset: u64,
     }
 
     /// The arithmetic that flags request of a kernel.
+    #[derive(Debug, Default, PartialEq, Eq)]
     struct InterlockNumerics {
         /// The rounding of float32 inputs: one of `INTERLOCK_ROUNDING_*`.
         inputs: u32,
@@ -79,6 +105,7 @@ records! {
     }
 
     /// A call of an operation, as a kernel receives it. The kernel borrows everything until it returns.
+    #[derive(Debug)]
     struct InterlockKernelCall {
         /// The size of the struct in bytes.
         size: usize,
@@ -100,6 +127,7 @@ records! {
     }
 
     /// The options of `scaled_dot_product_attention`.
+    #[derive(Debug)]
     struct InterlockAttentionOptions {
         /// The size of the struct in bytes.
         size: usize,
@@ -112,6 +140,7 @@ records! {
     }
 
     /// The value of a flag that a kernel requires.
+    #[derive(Debug)]
     struct InterlockGate {
         /// The dotted name of a flag whose value is a bool or one of several names. Ends with a null byte.
         flag: *const c_char,
@@ -141,6 +170,7 @@ mod late {
 
     records! {
         /// A kernel of an extension. Texts end with a null byte and are copied.
+        #[derive(Debug)]
         struct InterlockKernel {
             /// The size of the struct in bytes.
             size: usize,
@@ -168,3 +198,35 @@ mod late {
 
 pub use late::InterlockKernel;
 pub(super) use late::LATE_RECORDS;
+
+impl InterlockTensorDevice {
+    /// The CPU.
+    pub const CPU: Self = InterlockTensorDevice { device_type: INTERLOCK_TENSOR_CPU, device_id: 0 };
+
+    /// Returns whether the CPU can access the memory of the device.
+    pub fn is_host(self) -> bool {
+        [INTERLOCK_TENSOR_CPU, INTERLOCK_TENSOR_CUDA_HOST].contains(&self.device_type)
+    }
+}
+
+impl InterlockDType {
+    /// bfloat16.
+    pub const BFLOAT16: Self = InterlockDType { code: INTERLOCK_DTYPE_BFLOAT, bits: 16, lanes: 1 };
+    /// Bools of one byte.
+    pub const BOOL: Self = InterlockDType { code: INTERLOCK_DTYPE_BOOL, bits: 8, lanes: 1 };
+
+    /// Signed integers.
+    pub const fn int(bits: u8) -> Self {
+        InterlockDType { code: INTERLOCK_DTYPE_INT, bits, lanes: 1 }
+    }
+
+    /// Unsigned integers.
+    pub const fn uint(bits: u8) -> Self {
+        InterlockDType { code: INTERLOCK_DTYPE_UINT, bits, lanes: 1 }
+    }
+
+    /// Floating-point numbers of IEEE 754.
+    pub const fn float(bits: u8) -> Self {
+        InterlockDType { code: INTERLOCK_DTYPE_FLOAT, bits, lanes: 1 }
+    }
+}

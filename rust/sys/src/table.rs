@@ -15,11 +15,13 @@ table! {
     /// call that fails has had no effect, and sets no result.
     ///
     /// Scopes of Python code belong to the current Python context, guards of the table to their thread. A write without a
-    /// scope (`flags_write`, `modes_write`, `device_set`, `stream_set`) changes the innermost guard or scope that sets the
-    /// slot. If there is none, a flag is written for the process. A mode, device or stream is written in the base of the
-    /// current context if the caller holds the GIL, else in the base of the thread, which lies below the context. A caller
-    /// without the GIL cannot change a scope of Python code: a write of a slot that such a scope sets fails with
-    /// `INTERLOCK_ERROR_UNSUPPORTED`.
+    /// scope (`flags_write`, `modes_write`) changes the innermost guard or scope that sets the slot. If there is none, a
+    /// flag is written for the process. A mode is written in the base of the current context if the caller holds the GIL,
+    /// else in the base of the thread, which lies below the context. A caller without the GIL cannot change a scope of
+    /// Python code: a write of a slot that such a scope sets fails with `INTERLOCK_ERROR_UNSUPPORTED`.
+    ///
+    /// An extension works on the device and the stream that its caller has made current, and on tensors that it receives
+    /// through DLPack. Programs create streams, events and memory through the interfaces of Python and Rust.
     struct InterlockApi {
         values {
             /// `INTERLOCK_API_VERSION` of interlock.
@@ -135,8 +137,6 @@ table! {
             ) -> i32;
             /// Returns the current device of this thread. The first use of a device in a process starts the driver.
             detaches fn device_current(device: *mut InterlockDevice, error: *mut InterlockError) -> i32;
-            /// Makes a device the current one, without a scope: until the innermost guard or scope that sets it is exited.
-            detaches fn device_set(device: InterlockDevice, error: *mut InterlockError) -> i32;
             /// Makes a device the current one of this thread, until `guard_exit`.
             detaches fn device_enter(
                 device: InterlockDevice,
@@ -153,34 +153,17 @@ table! {
                 stream: *mut *mut InterlockStream,
                 error: *mut InterlockError,
             ) -> i32;
-            /// Returns the next pooled stream of a device with a priority of 0 or less. A priority below the range of the
-            /// device means its greatest one. A null device is the current one.
-            detaches fn stream_new(
-                device: *const InterlockDevice,
-                priority: i32,
-                stream: *mut *mut InterlockStream,
-                error: *mut InterlockError,
-            ) -> i32;
             /// Returns facts about a stream, with the native handle.
             never_blocks fn stream_info(
                 stream: *const InterlockStream,
                 info: *mut InterlockStreamInfo,
                 error: *mut InterlockError,
             ) -> i32;
-            /// Makes a stream the current one of its device, and the device the current one, without a scope: each until
-            /// the innermost guard or scope that sets it is exited.
-            never_blocks fn stream_set(stream: *const InterlockStream, error: *mut InterlockError) -> i32;
             /// Makes a stream the current one of its device, and the device the current one of this thread, until
             /// `guard_exit`.
             never_blocks fn stream_enter(
                 stream: *const InterlockStream,
                 guard: *mut InterlockGuard,
-                error: *mut InterlockError,
-            ) -> i32;
-            /// Sets `is_done` to 1 if all work of the stream is done, else to 0. Reports asynchronous errors.
-            detaches fn stream_query(
-                stream: *const InterlockStream,
-                is_done: *mut u8,
                 error: *mut InterlockError,
             ) -> i32;
             /// Waits for all work that is queued on a stream now. Reports asynchronous errors. A signal handler that
@@ -195,94 +178,8 @@ table! {
                 work: InterlockWork,
                 error: *mut InterlockError,
             ) -> i32;
-            /// Makes work that is queued on the stream from now on wait for the current record of the event.
-            detaches fn stream_wait_event(
-                stream: *const InterlockStream,
-                event: *const InterlockEvent,
-                error: *mut InterlockError,
-            ) -> i32;
             /// Frees a handle of a stream. Queued work still runs.
             detaches fn stream_free(stream: *mut InterlockStream) -> ();
-
-            /// Allocates uninitialized memory of a device for work of a stream. A null stream is the current stream of
-            /// the device; with a stream the device is not used. A null device is the current one; the CPU is refused.
-            /// `buffer_free` frees it.
-            detaches fn buffer_allocate(
-                device: *const InterlockDevice,
-                stream: *const InterlockStream,
-                bytes: u64,
-                buffer: *mut *mut InterlockBuffer,
-                error: *mut InterlockError,
-            ) -> i32;
-            /// Returns facts about memory, with its address.
-            never_blocks fn buffer_info(
-                buffer: *const InterlockBuffer,
-                info: *mut InterlockBufferInfo,
-                error: *mut InterlockError,
-            ) -> i32;
-            /// Records that work of another stream than the one of the allocation uses the memory: once freed, it is
-            /// reused only after the work that is queued there.
-            detaches fn buffer_record_stream(
-                buffer: *const InterlockBuffer,
-                stream: *const InterlockStream,
-                error: *mut InterlockError,
-            ) -> i32;
-            /// Frees memory. Work that is queued on the stream of the allocation may still use it.
-            detaches fn buffer_free(buffer: *mut InterlockBuffer) -> ();
-
-            /// Creates an event with options `INTERLOCK_EVENT_*`. A null device means the device of the stream that
-            /// records it first. `event_free` frees it.
-            detaches fn event_new(
-                device: *const InterlockDevice,
-                options: u32,
-                event: *mut *mut InterlockEvent,
-                error: *mut InterlockError,
-            ) -> i32;
-            /// Records an event after all work that is queued on a stream now. A null stream is the current stream of
-            /// the current device.
-            detaches fn event_record(
-                event: *const InterlockEvent,
-                stream: *const InterlockStream,
-                error: *mut InterlockError,
-            ) -> i32;
-            /// Sets `is_done` to 1 if the event has completed or was never recorded, else to 0. Reports asynchronous
-            /// errors.
-            detaches fn event_query(
-                event: *const InterlockEvent,
-                is_done: *mut u8,
-                error: *mut InterlockError,
-            ) -> i32;
-            /// Waits until an event has completed. A signal handler that raises ends the wait.
-            detaches fn event_synchronize(event: *const InterlockEvent, error: *mut InterlockError) -> i32;
-            /// Frees an event.
-            detaches fn event_free(event: *mut InterlockEvent) -> ();
-
-            /// Returns 1 if calls of operations on this thread are recorded or printed: one load while no recording
-            /// exists.
-            never_blocks fn dispatch_is_recorded() -> u8;
-            /// Adds a call of an operation to the recording of this thread, and prints it if `INTERLOCK_DISPATCH` is
-            /// on.
-            never_blocks fn dispatch_note(call: *const InterlockCall, error: *mut InterlockError) -> i32;
-            /// Creates a recording. `recording_free` frees it.
-            never_blocks fn recording_new(
-                recording: *mut *mut InterlockRecording,
-                error: *mut InterlockError,
-            ) -> i32;
-            /// Records the calls of this thread until `guard_exit`.
-            never_blocks fn recording_enter(
-                recording: *const InterlockRecording,
-                guard: *mut InterlockGuard,
-                error: *mut InterlockError,
-            ) -> i32;
-            /// Calls `visitor` with each call that was recorded so far, in the order in which the kernels ran.
-            never_blocks fn recording_visit(
-                recording: *const InterlockRecording,
-                visitor: InterlockVisitor,
-                data: *mut c_void,
-                error: *mut InterlockError,
-            ) -> i32;
-            /// Frees a recording.
-            never_blocks fn recording_free(recording: *mut InterlockRecording) -> ();
 
             /// Registers a kernel of `matmul` or `scaled_dot_product_attention`, which is tried before interlock's own
             /// and cannot be removed. Its functions must be callable until the process exits. A second kernel of the

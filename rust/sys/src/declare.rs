@@ -118,11 +118,12 @@ macro_rules! callbacks {
 macro_rules! records {
     ($(
         $(#[doc = $doc:literal])+
+        $(#[derive($($derived:ident),+)])?
         $keyword:ident $name:ident { $($(#[doc = $field_doc:literal])+ $field:ident: $type:ty,)+ }
     )+) => {
         $(
             $(#[doc = $doc])+
-            #[derive(Clone, Copy)]
+            #[derive(Clone, Copy $($(, $derived)+)?)]
             #[repr(C)]
             pub $keyword $name { $($(#[doc = $field_doc])+ pub $field: $type,)+ }
         )+

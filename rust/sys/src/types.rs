@@ -117,27 +117,6 @@ constants! {
     /// The devices of the host driver.
     INTERLOCK_DEVICE_HOST: u32 = 64;
 
-    /// An event records the time of its completion.
-    INTERLOCK_EVENT_TIMING: u32 = 1;
-    /// Threads that wait for an event sleep instead of polling.
-    INTERLOCK_EVENT_BLOCKING: u32 = 2;
-
-    /// The kernel ran the call.
-    INTERLOCK_KERNEL_CHOSEN: u32 = 1;
-    /// The kernel could have run the call; `reason` is the name of the kernel before it.
-    INTERLOCK_KERNEL_BEHIND: u32 = 2;
-    /// The kernel could not run the call, for `reason`.
-    INTERLOCK_KERNEL_REFUSED: u32 = 3;
-
-    /// The kernel used its float32 inputs as they were.
-    INTERLOCK_ROUNDING_NONE: u32 = 0;
-    /// The kernel rounded its float32 inputs to TensorFloat-32.
-    INTERLOCK_ROUNDING_TF32: u32 = 1;
-    /// The kernel rounded its float32 inputs to bfloat16.
-    INTERLOCK_ROUNDING_BF16: u32 = 2;
-    /// The kernel multiplied three bfloat16 parts of each float32 input: nine products that emulate float32.
-    INTERLOCK_ROUNDING_BFX9: u32 = 3;
-
     /// A flag was written: assigned, unset, restored or reset.
     INTERLOCK_CHANGE_WRITE: u32 = 1;
     /// A scope that sets flags was entered.
@@ -162,12 +141,6 @@ handles! {
     InterlockState;
     /// A stream. May be used on any thread, by several at once.
     InterlockStream;
-    /// Memory of a device. May be used on any thread, by several at once.
-    InterlockBuffer;
-    /// An event. May be used on any thread, by several at once.
-    InterlockEvent;
-    /// A record of calls. May be used on any thread, by several at once.
-    InterlockRecording;
     /// Functions of the caller that interlock calls until the registration is freed.
     InterlockRegistration;
 }
@@ -307,7 +280,7 @@ records! {
         values_count: usize,
     }
 
-    /// A scope, mode, state, device, stream or recording that a thread has entered. Only that thread exits it: an exit on
+    /// A scope, mode, state, device or stream that a thread has entered. Only that thread exits it: an exit on
     /// another thread has effect the next time that the thread enters or exits a scope, or writes a mode or flag. A call
     /// that enters overwrites the guard: if the guard was not exited, nothing can exit the first entry any more.
     struct InterlockGuard {
@@ -338,65 +311,6 @@ records! {
         /// The handle that the vendor's libraries use: for CUDA a `cudaStream_t`.
         native: u64,
     }
-
-    /// Facts about memory of a device. The caller sets `size`; the call sets the rest.
-    struct InterlockBufferInfo {
-        /// The size of the struct in bytes.
-        size: u32,
-        /// Zero.
-        reserved: u32,
-        /// The device.
-        device: InterlockDevice,
-        /// The address of the first byte on the device; 0 if there are no bytes.
-        address: u64,
-        /// The first byte if the CPU can access it, else null. Work of streams may use the bytes: access them in such
-        /// work, or after a wait for it.
-        host: *mut c_void,
-        /// The number of bytes.
-        bytes: u64,
-    }
-
-    /// A kernel that was considered for a call.
-    struct InterlockConsidered {
-        /// The name of the kernel.
-        kernel: InterlockText,
-        /// The reason, or the name of another kernel.
-        reason: InterlockText,
-        /// One of `INTERLOCK_KERNEL_*`.
-        outcome: u32,
-        /// Zero.
-        reserved: u32,
-    }
-
-    /// A call of an operation, and the choice of its kernel.
-    struct InterlockCall {
-        /// The size of the struct in bytes.
-        size: u32,
-        /// One of `INTERLOCK_ROUNDING_*`.
-        rounding: u32,
-        /// The name of the operation.
-        operation: InterlockText,
-        /// The device, types and shapes.
-        arguments: InterlockText,
-        /// The operation that the call is part of; null data for none.
-        composite: InterlockText,
-        /// The kernels in the order in which they were tried.
-        considered: *const InterlockConsidered,
-        /// The number of kernels.
-        considered_count: usize,
-        /// 1 if the kernel computes like the library of its name, without the library, else 0.
-        is_model: u32,
-        /// Zero.
-        reserved: u32,
-        /// What the kernel chose, such as an order: texts for the record.
-        notes: *const InterlockText,
-        /// The number of notes.
-        notes_count: usize,
-        /// One of `INTERLOCK_SUMS_*`.
-        sums: u32,
-        /// Zero.
-        padding: u32,
-    }
 }
 
 callbacks! {
@@ -405,8 +319,6 @@ callbacks! {
     InterlockRun(data: *mut c_void, error: *mut InterlockError) -> i32;
     /// Releases the data of the caller.
     InterlockDrop(data: *mut c_void) -> ();
-    /// Receives a recorded call, which is valid until it returns.
-    InterlockVisitor(data: *mut c_void, call: *const InterlockCall) -> ();
     /// Receives a change of flags. May be called on any thread, by several at once.
     InterlockFlagHook(data: *mut c_void, change: *const InterlockFlagChange) -> ();
     /// Receives the modes that were set on this thread, and those that are set now: for each bit in `decided`, the mode is

@@ -1,8 +1,8 @@
 //! The C interface: the table that the capsule `interlock._core._C_API` contains, and its types.
 //!
 //! The C header `interlock.h` is generated from these declarations. The interface only grows: a release appends entries
-//! to [`InterlockApi`] and fields to structs that have a `size`, and changes nothing else. The safe functions of this
-//! crate call the table.
+//! to [`InterlockApi`] and fields to structs that have a `size`, and changes nothing else. `interlock-capi` has safe
+//! functions over the table, and `interlock-capi-table` implements it.
 
 mod declare;
 mod kernels;
