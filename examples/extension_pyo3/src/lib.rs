@@ -215,12 +215,12 @@ unsafe fn sum_on_stream(items: *const u8, count: usize) -> interlock_capi::Resul
     let stream = current_stream(None)?;
     let address = items.expose_provenance();
     let sum = Arc::new(AtomicI64::new(0));
-    let place = sum.clone();
+    let result = sum.clone();
     let add = move || {
         let items = std::ptr::with_exposed_provenance::<u8>(address);
-        // SAFETY: guaranteed by the caller.
-        let bytes = unsafe { std::slice::from_raw_parts(items, count) };
-        place.store(bytes.iter().map(|byte| i64::from(*byte)).sum(), Ordering::Release);
+        // No slice, because the pointer of an empty tensor may be null. SAFETY: guaranteed by the caller.
+        let byte = |index| i64::from(unsafe { items.add(index).read() });
+        result.store((0..count).map(byte).sum(), Ordering::Release);
         Ok(())
     };
     // A GPU's library would receive `stream.native()` instead.
