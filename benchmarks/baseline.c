@@ -82,7 +82,15 @@ static PyObject *set_and_reset(PyObject *self, PyObject *nothing) {
     Py_RETURN_NONE;
 }
 
+static PyObject *set(PyObject *self, PyObject *nothing) {
+    PyObject *token = PyContextVar_Set(((Variable *)self)->variable, Py_False);
+    if (token == NULL) return NULL;
+    Py_DECREF(token);
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef variable_methods[] = {{"set_and_reset", set_and_reset, METH_NOARGS, NULL},
+                                         {"set", set, METH_NOARGS, NULL},
                                          {NULL, NULL, 0, NULL}};
 
 static void variable_free(PyObject *self) {
@@ -99,7 +107,7 @@ static PyType_Spec variable_spec = {.name = "interlock_baseline.Variable",
                                     .flags = Py_TPFLAGS_DEFAULT,
                                     .slots = variable_slots};
 
-/* A scope of the context: it sets a context variable and resets it. */
+/* A scope of the context: it sets a context variable to itself and resets it. */
 
 static PyObject *scope_variable;
 
@@ -109,7 +117,7 @@ typedef struct {
 } Scope;
 
 static PyObject *scope_enter(PyObject *self, PyObject *nothing) {
-    PyObject *token = PyContextVar_Set(scope_variable, Py_True);
+    PyObject *token = PyContextVar_Set(scope_variable, self);
     if (token == NULL) return NULL;
     Py_XSETREF(((Scope *)self)->token, token);
     Py_RETURN_NONE;

@@ -118,7 +118,7 @@ mod extension_pyo3 {
             let message = "total: tensor must be contiguous bytes that the CPU can access";
             return Err(PyValueError::new_err(message));
         }
-        let count = usize::try_from(tensor.shape()[0])?;
+        let count = usize::try_from(tensor.shape().iter().product::<i64>())?;
         // SAFETY: the memory has so many bytes, and lives until the sum is known.
         unsafe { sum_on_stream(tensor.data::<u8>(), count) }.map_err(|error| to_exception(py, &error))
     }
