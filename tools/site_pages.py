@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TOP_PAGES = ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SAFETY.md", "SECURITY.md")
 LAST_IN_SEARCH = (
     *TOP_PAGES,
-    *("compatibility.md", "differences.md", "pytorch_issues.md", "roadmap.md", "versioning.md"),
+    *("compatibility.md", "differences.md", "pytorch_issues.md", "roadmap.md", "stability.md"),
 )
 MODULES = {
     "interlock": "interlock",

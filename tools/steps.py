@@ -7,8 +7,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 # The bindings have no Rust tests, and linking them as an ordinary library requires a libpython, which many
-# systems lack. tests/integration/embedding builds the embedding program if there is one.
-RUST_PACKAGES = ["--workspace", "--exclude", "interlock-python", "--exclude", "embed_host"]
+# systems lack. tests/integration/embedding builds the embedding programs if there is one.
+RUST_PACKAGES = [
+    "--workspace",
+    "--exclude",
+    "interlock-python",
+    "--exclude",
+    "embed_host",
+    "--exclude",
+    "rust_host",
+]
 # The benchmarks have no tests, and criterion is slow to compile.
 BENCHMARKS = "interlock-program-benchmarks"
 RUST_PACKAGES += ["--exclude", BENCHMARKS]

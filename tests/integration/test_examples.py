@@ -42,10 +42,12 @@ BLOCK = re.compile(MARKER + r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 FILE = re.compile(r"# (\w+\.py)\n")
 # The tests that run the commands of a page, if this one does not.
 COMMANDS_TESTED_BY = {
+    "README.md": "tests/unit/settings/test_docs_settings.py",
     "beside_numpy_and_jax.md": "tests/unit/settings/test_docs_numpy_jax.py",
     "beside_torch.md": "tests/unit/settings/test_docs_settings.py",
     "dispatch.md": "tests/integration/embedding/test_dispatch.py",
     "driver.md": "tests/integration/embedding/test_host.py",
+    "embedding.md": "tests/integration/embedding/test_host.py",
     "extensions.md": "tests/integration/extensions/test_docs_extensions.py",
     "launcher.md": "tests/unit/launcher/test_render.py",
     "memory_timeline.md": "tests/unit/cli/test_memory.py",

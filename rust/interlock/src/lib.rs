@@ -66,8 +66,6 @@ pub mod state {
 mod pages {
     #[doc = include_str!("../../../README.md")]
     struct Readme;
-    #[doc = include_str!("../../../docs/embedding.md")]
-    struct Embedding;
     #[doc = include_str!("../../../docs/registering.md")]
     struct Registering;
 }

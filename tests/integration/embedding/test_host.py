@@ -32,14 +32,14 @@ pytestmark = [
 
 
 def run_host(
-    *arguments: str, folder: Path = ROOT, env: Mapping[str, str] | None = None
+    *arguments: str, folder: Path = ROOT, env: Mapping[str, str] | None = None, package: str = "embed_host"
 ) -> subprocess.CompletedProcess[str]:
     """Build and run the program with the interpreter that runs this test."""
     environment = dict(os.environ, PYO3_PYTHON=sys.executable, VIRTUAL_ENV=sys.prefix, **(env or {}))
     # With these of `tools/steps.py` PyO3 would not link libpython.
     for variable in ("PYO3_CONFIG_FILE", "PYO3_BUILD_EXTENSION_MODULE"):
         environment.pop(variable, None)
-    command = ["cargo", "run", "--quiet", "--manifest-path", str(ROOT / "Cargo.toml"), "-p", "embed_host"]
+    command = ["cargo", "run", "--quiet", "--manifest-path", str(ROOT / "Cargo.toml"), "-p", package]
     return subprocess.run(
         [*command, "--", *arguments],
         cwd=folder,
@@ -49,6 +49,15 @@ def run_host(
         timeout=LIMIT_SECONDS,
         check=False,
     )
+
+
+def test_program_of_the_page_prints_what_the_page_shows() -> None:
+    page = ROOT / "docs" / "embedding.md"
+    assert page.name == "embedding.md"
+    ((command, printed),) = re.findall(r"^```console\n\$ (.*?)\n(.*?)^```$", page.read_text(), re.S | re.M)
+    assert command == "cargo run -p rust_host -- SITE_PACKAGES"
+    done = run_host(sysconfig.get_path("purelib"), package="rust_host")
+    assert (done.returncode, done.stdout, done.stderr) == (0, printed, "")
 
 
 def test_host_runs_the_quick_start_and_sees_its_flag_and_mode() -> None:
