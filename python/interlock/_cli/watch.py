@@ -304,9 +304,8 @@ def _changed_values() -> list[Changed]:
 
 
 def _sections(changes: Iterable[Change], values: Sequence[Changed]) -> list[Section]:
-    rows = [_row(change) for change in changes if _has_effect(change)]
-    columns = ("setting", "before", "after", "by", "package", "when", "thread")
-    written: Table | Cell = Table(columns, tuple(rows)) if rows else Cell("No setting was changed.")
+    changes = [change for change in changes if _has_effect(change)]
+    written: Table | Cell = _table(changes) if changes else Cell("No setting was changed.")
     end = [Row((Cell(each.setting), Cell(shown(each.before)), Cell(shown(each.after)))) for each in values]
     left: Table | Cell = (
         Table(("setting", "before", "after"), tuple(end)) if end else Cell("All settings are as they were.")
@@ -317,7 +316,16 @@ def _sections(changes: Iterable[Change], values: Sequence[Changed]) -> list[Sect
     ]
 
 
-def _row(change: Change) -> Row:
+def _table(changes: Sequence[Change]) -> Table:
+    # In most programs these columns have one value, and the table would not fit a terminal.
+    has_packages = any(change.distribution for change in changes)
+    has_threads = any(change.thread != threading.main_thread().name for change in changes)
+    columns = ["setting", "before", "after", "by", "when"]
+    columns += ["package"] * has_packages + ["thread"] * has_threads
+    return Table(tuple(columns), tuple(_row(change, has_packages, has_threads) for change in changes))
+
+
+def _row(change: Change, has_package: bool, has_thread: bool) -> Row:
     place = "code that cannot be seen" if change.file is None else f"{change.file}:{change.line}"
     function = "" if change.function in (None, "<module>") else f" {change.function}"
     when = "at import" if change.at_import else "later"
@@ -328,16 +336,15 @@ def _row(change: Change) -> Row:
         notes.append(Cell(f"by {change.group}", Style.DIM))
     if change.problem is not None:
         notes.append(Cell(change.problem, Style.PROBLEM))
-    cells = (
+    cells = [
         Cell(change.setting, no_wrap=True),
         Cell(shown(change.before)),
         Cell(shown(change.after)),
         Cell(place + function, no_wrap=True),
-        Cell(change.distribution or "-"),
         Cell("-" if change.file is None else when),
-        Cell(change.thread),
-    )
-    return Row(cells, tuple(notes))
+    ]
+    cells += [Cell(change.distribution or "-")] * has_package + [Cell(change.thread)] * has_thread
+    return Row(tuple(cells), tuple(notes))
 
 
 def _print(text: str) -> None:

@@ -121,22 +121,34 @@ def test_table_for_people_has_the_changes_and_the_values_at_the_end(tmp_path: Pa
     done = watch(tmp_path, WATCHED, "scope")
     report = sections(done.stderr.partition("\ninterlock watch\n")[2])
     written = report["Settings that the program changed"]
-    assert written[0] == ["setting", "before", "after", "by", "package", "when", "thread"]
+    assert written[0] == ["setting", "before", "after", "by", "when"]
     place = f"{FOLDER / 'flags_at_import_later.py'}:7"
     assert [
         "torch.backends.cudnn.benchmark",
         "False",
         "True",
         place,
-        "-",
         "at import",
-        "MainThread",
     ] in written
     enabled = [row[1:3] for row in written if row[0] == "torch.backends.cudnn.enabled"]
     assert enabled == [["True", "False"], ["False", "True"]]
     end = report["Settings that differ at the end"]
     assert ["torch.backends.cudnn.benchmark", "False", "True"] in end
     assert "torch.backends.cudnn.enabled" not in [row[0] for row in end]
+
+
+def test_table_has_the_package_and_the_thread_of_a_write_if_they_say_something(tmp_path: Path) -> None:
+    package = tmp_path / "fastlib-1.0.dist-info"
+    package.mkdir()
+    (package / "METADATA").write_text("Metadata-Version: 2.1\nName: fastlib\nVersion: 1.0\n")
+    (package / "RECORD").write_text("fastlib.py,,\n")
+    (tmp_path / "fastlib.py").write_text("import os\ndef set():\n    os.environ['OMP_NUM_THREADS'] = '3'\n")
+    program = "import fastlib, threading\nthreads = [threading.Thread(target=fastlib.set, name='worker')]\n"
+    (tmp_path / "program.py").write_text(f"{program}threads[0].start(); threads[0].join()\n")
+    done = watch(tmp_path, str(tmp_path / "program.py"), PYTHONPATH=str(tmp_path), OMP_NUM_THREADS="1")
+    written = sections(done.stderr.partition("\ninterlock watch\n")[2])["Settings that the program changed"]
+    assert written[0] == ["setting", "before", "after", "by", "when", "package", "thread"]
+    assert written[1][-3:] == ["later", "fastlib", "worker"]
 
 
 def test_program_that_changes_nothing_is_reported_as_such(tmp_path: Path) -> None:
