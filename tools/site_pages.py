@@ -44,6 +44,8 @@ TABLE = re.compile("<table>.*?</table>", re.DOTALL)
 ERROR_NAMES = re.findall('^    "(\\w+)",$', (ROOT / "python/interlock/errors.py").read_text(), re.MULTILINE)
 # A class in the section `Raises:` that mkdocstrings cannot link, because its module does not import the name.
 RAISED = re.compile(rf'(field-body">\s*<code>)({"|".join(ERROR_NAMES)})(?=</code>)')
+# A word for pytest in the docstring of the package.
+FOR_PYTEST = re.compile("<p>PYTEST_DONT_REWRITE:.*?</p>", re.DOTALL)
 LINK = re.compile(r"\[([^\]]+)\]\(([^)#:]+)(#[^)]*)?\)")
 
 
@@ -70,8 +72,9 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, **_: objec
 
 
 def on_page_content(html: str, **_: object) -> str:
-    """Link the classes that functions raise to the page of errors."""
-    return RAISED.sub(r'\1<autoref identifier="interlock.errors.\2">\2</autoref>', html)
+    """Link the classes that functions raise to the page of errors; leave out what only programs read."""
+    linked = RAISED.sub(r'\1<autoref identifier="interlock.errors.\2">\2</autoref>', html)
+    return FOR_PYTEST.sub("", linked)
 
 
 def on_post_page(output: str, **_: object) -> str:
