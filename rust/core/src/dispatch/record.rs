@@ -163,7 +163,7 @@ pub struct Call {
     pub arguments: String,
     /// The composite operation that the call is part of.
     pub composite: Option<&'static str>,
-    /// Whether the kernel computes like the library of its name, without the library.
+    /// Whether the kernel emulates the library of its name without calling it.
     pub is_model: bool,
     /// The rounding of float32 inputs; `None` for inputs of another type.
     pub inputs: Option<Rounding>,

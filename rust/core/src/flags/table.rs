@@ -101,18 +101,18 @@ flags! {
     /// The kernel of depthwise convolutions.
     CUDNN_DEPTHWISE_KERNEL: DepthwiseKernel = one_of(DepthwiseKernel::NAMES),
         "cudnn.depthwise_kernel", Whole, CUDNN_CONVOLUTIONS;
-    /// Whether float16 products may sum in float16. Accepts a bool, or a tuple whose second item sets whether the sum
-    /// may be split into parts; reads as the first item.
+    /// Whether `matmul` of float16 may accumulate in float16. Accepts a bool, or a tuple whose second item sets whether
+    /// the sum may be split into parts; reads as the first item.
     CUDA_MATMUL_FP16_REDUCTION: Reduction = Kind::Reduction,
         "cuda.matmul.allow_fp16_reduced_precision_reduction", First, CUBLAS_PRODUCTS;
-    /// Whether bfloat16 products may sum in bfloat16. Accepts a bool, or a tuple whose second item sets whether the sum
-    /// may be split into parts; reads as the first item.
+    /// Whether `matmul` of bfloat16 may accumulate in bfloat16. Accepts a bool, or a tuple whose second item sets
+    /// whether the sum may be split into parts; reads as the first item.
     CUDA_MATMUL_BF16_REDUCTION: Reduction = Kind::Reduction,
         "cuda.matmul.allow_bf16_reduced_precision_reduction", First, CUBLAS_PRODUCTS;
-    /// Whether float16 products may accumulate in float16 throughout.
+    /// Whether `matmul` of float16 may accumulate in float16 throughout.
     CUDA_MATMUL_FP16_ACCUMULATION: bool = on_or_off(false),
         "cuda.matmul.allow_fp16_accumulation", Whole, CUBLAS_PRODUCTS;
-    /// Whether grouped products prefer cuBLASLt to the kernels of the runtime.
+    /// Whether grouped matrix multiplication prefers cuBLASLt to the kernels of the runtime.
     CUDA_MATMUL_PREFER_CUBLASLT_GROUPED_GEMM: bool = on_or_off(false),
         "cuda.matmul.prefer_cublaslt_grouped_gemm", Whole, GROUPED_PRODUCTS;
     /// Whether scaled-dot-product attention may run on the flash kernel.
@@ -156,7 +156,7 @@ flags! {
         "mkldnn.deterministic", Whole, ONEDNN_OPERATIONS;
     /// Whether oneDNN may use TensorFloat-32 on Intel GPUs; None if it is unspecified.
     MKLDNN_ALLOW_TF32: Option<bool> = Kind::OptionalSwitch, "mkldnn.allow_tf32", Whole, ONEDNN_ON_XPU;
-    /// The arithmetic of float32 products on the CPU: `model` rounds the inputs as the precision nodes of oneDNN
+    /// The arithmetic of float32 `matmul` on the CPU: `model` rounds the inputs as the precision nodes of oneDNN
     /// request, and `hardware` computes as the kernels of the machine do.
     MKLDNN_NUMERICS: MkldnnNumerics = one_of(MkldnnNumerics::NAMES), "mkldnn.numerics", Whole, ONEDNN_OPERATIONS;
     /// Whether MIOpen uses its immediate mode instead of searching for the fastest algorithm.

@@ -57,7 +57,7 @@ fn contract_path(py: Python<'_>, request: &PathRequest<'_>) -> PyResult<Option<V
     found.get_item(0)?.extract().map(Some)
 }
 
-/// Return the sum of products of tensors that an equation in Einstein's notation describes.
+/// Return the sum of products of tensors, specified by an equation in Einstein notation.
 ///
 /// The order of the contractions of three or more operands is found by the package opt_einsum if it is installed and
 /// the flag `backends.opt_einsum.enabled` is on; else it is left to right. Each contraction is a matrix product.

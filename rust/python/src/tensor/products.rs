@@ -16,13 +16,13 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
 #[pymethods]
 impl Tensor {
-    /// Return the sum of the products of the elements of two vectors.
+    /// Return the dot product of two vectors.
     ///
     /// Args:
     ///     other: A vector of the same size and dtype.
     ///
     /// Returns:
-    ///     A tensor without dimensions.
+    ///     A 0-d tensor.
     ///
     /// Raises:
     ///     ShapeError: A tensor is not a vector, or the sizes differ.
@@ -60,9 +60,10 @@ impl Tensor {
         run_op(py, "mv", super::DETACH_THRESHOLD, || x.mv(&vector))
     }
 
-    /// Return the product of each element of a vector with each element of another.
+    /// Return the outer product of two vectors.
     ///
-    /// As in PyTorch the elements are multiplied as by `*`: dtypes are promoted, and no precision flag affects the result.
+    /// As in PyTorch the elements are multiplied as by `*`: dtypes are promoted, and no precision flag affects the
+    /// result.
     ///
     /// Args:
     ///     vec2: The vector whose elements are the columns of the result.
@@ -154,14 +155,14 @@ impl Tensor {
     }
 }
 
-/// Return the sum of the products of the elements of two vectors.
+/// Return the dot product of two vectors.
 ///
 /// Args:
 ///     input: A vector.
 ///     tensor: A vector of the same size and dtype.
 ///
 /// Returns:
-///     A tensor without dimensions.
+///     A 0-d tensor.
 ///
 /// Raises:
 ///     ShapeError: A tensor is not a vector, or the sizes differ.
@@ -204,7 +205,7 @@ fn mv(input: &Bound<'_, PyAny>, vec: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     run_op(py, "mv", super::DETACH_THRESHOLD, || x.mv(&vector))
 }
 
-/// Return the product of each element of a vector with each element of another.
+/// Return the outer product of two vectors.
 ///
 /// As in PyTorch the elements are multiplied as by `*`: dtypes are promoted, and no precision flag affects the result.
 ///

@@ -216,7 +216,7 @@ fn has_equal_padding(call: &ConvCall) -> bool {
         && output(columns, width, stride[1], padding[1], dilation[1]) == Some(out_columns)
 }
 
-/// A call for which a condition of `register_kernel` accepts or refuses a kernel.
+/// A call as passed to the condition of a kernel that `register_kernel` has registered.
 #[pyclass(frozen, get_all, module = "interlock.dispatch")]
 pub(super) struct KernelCall {
     /// The name of the operation.

@@ -59,7 +59,7 @@ impl fmt::Display for Error {
                 write!(f, "{op}: input must contain classes of range({classes}), got {given}")
             }
             Error::NoDimensions => {
-                f.write_str("a tensor without dimensions cannot be indexed; item() returns its element")
+                f.write_str("a 0-d tensor cannot be indexed; item() returns its element")
             }
             Error::Indexing { message } => f.write_str(message),
             Error::PackHook { expected, given } => {
@@ -175,7 +175,7 @@ impl fmt::Display for Error {
             ),
             Error::Devices { op, left, right } => write!(
                 f,
-                "{op}: tensors must be on one device, got {left} and {right}; only CPU tensors without dimensions may \
+                "{op}: tensors must be on one device, got {left} and {right}; only 0-d CPU tensors may \
                  be on another"
             ),
             Error::Capturing { op, reads: true } => write!(

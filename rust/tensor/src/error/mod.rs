@@ -169,7 +169,7 @@ pub enum Error {
         /// The number of classes.
         classes: usize,
     },
-    /// An index of a tensor without dimensions.
+    /// An index of a 0-d tensor.
     NoDimensions,
     /// An invalid index expression.
     Indexing {
@@ -250,8 +250,8 @@ pub enum Error {
         /// The source location that created the view, if tracing is enabled.
         created_at: Option<String>,
     },
-    /// A view that was created with others by one operation, such as `split`, and that was changed in place or whose base
-    /// was.
+    /// A view that was created with others by one operation, such as `split`, and that was changed in place or whose
+    /// base was.
     ViewOfSeveral,
     /// An operation that inference tensors do not support outside of inference mode.
     Inference {

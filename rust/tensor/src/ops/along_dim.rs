@@ -52,7 +52,7 @@ impl Rows {
     }
 }
 
-/// Returns the size of a dimension; 1 for a tensor without dimensions.
+/// Returns the size of a dimension; 1 for a 0-d tensor.
 pub(super) fn size_of_dim(op: &'static str, tensor: &Tensor, dim: i64) -> Result<usize> {
     let at = wrap_dim(op, dim, tensor.ndim())?;
     Ok(tensor.shape().get(at).copied().unwrap_or(1))
