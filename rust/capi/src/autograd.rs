@@ -132,7 +132,7 @@ pub struct ModeChange {
     new: SetModes,
 }
 
-/// The modes that are set: the bits of those that something decides, and of those that are on.
+/// The modes that are set: the bits of the modes that are set, and of those that are on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct SetModes {
     decided: u8,

@@ -356,7 +356,7 @@ impl<T: FlagValue> Flag<T> {
         value.with_raw(|value| self.write(value))
     }
 
-    /// Unsets the flag, so that the environment or the default decides it.
+    /// Unsets the flag, so that the environment or the default applies.
     pub fn unset(&self) -> Result<()> {
         self.write(raw(INTERLOCK_VALUE_UNSET, InterlockData { integer: 0 }))
     }
@@ -563,7 +563,7 @@ pub fn epoch() -> u64 {
     unsafe { (api().epoch)() }
 }
 
-/// Returns a count that changes when the flags that scopes of this thread decide change.
+/// Returns a count that changes when the flags that scopes of this thread set change.
 pub fn layer_epoch() -> u64 {
     // SAFETY: the function accepts every call.
     unsafe { (api().layer_epoch)() }

@@ -87,14 +87,14 @@ pub enum Error {
     FlagRegistration {
         /// The dotted name of the flag.
         name: String,
-        /// The reason.
+        /// Why it cannot be registered.
         reason: String,
     },
     /// A kernel was registered under a name that another kernel of the operation has.
     KernelName {
-        /// The operation.
+        /// The name of the operation.
         operation: &'static str,
-        /// The name.
+        /// The name of both kernels.
         name: &'static str,
     },
     /// A member of the description of a foreign kernel is invalid.
@@ -149,7 +149,7 @@ pub enum Error {
     LibraryNotFound {
         /// The library, as its vendor spells it.
         library: &'static str,
-        /// The operation.
+        /// The name of the operation.
         operation: String,
         /// Where the library was searched, or why the file that was found cannot be used.
         reason: String,
@@ -160,9 +160,9 @@ pub enum Error {
         library: &'static str,
         /// The variable or call that supplied the path.
         by: String,
-        /// The path.
+        /// The path, as the user supplied it.
         path: PathBuf,
-        /// The reason.
+        /// Why the library at the path cannot be used.
         reason: String,
     },
     /// No vendor library has this name.
@@ -178,7 +178,7 @@ pub enum Error {
     LibraryRefused {
         /// The library, as its vendor spells it.
         library: &'static str,
-        /// The operation.
+        /// The name of the operation.
         operation: String,
         /// The status code that the function of the library returned.
         status: i32,
@@ -195,7 +195,7 @@ pub enum Error {
     },
     /// A carried value was registered under a name that another one has.
     CarriedName {
-        /// The name.
+        /// The name of both values.
         name: String,
     },
     /// A step of a task began while another step of it runs.

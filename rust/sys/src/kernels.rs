@@ -26,9 +26,9 @@ constants! {
     INTERLOCK_SUMS_FLOAT32: u32 = 0;
     /// They are summed in float16: each partial sum is rounded.
     INTERLOCK_SUMS_FLOAT16: u32 = 1;
-    /// Two halves of the products are summed in float32 each, and rounded to float16.
+    /// Two partial sums are computed in float32, and each is rounded to float16.
     INTERLOCK_SUMS_FLOAT16_HALVES: u32 = 2;
-    /// Two halves of the products are summed in float32 each, and rounded to bfloat16.
+    /// Two partial sums are computed in float32, and each is rounded to bfloat16.
     INTERLOCK_SUMS_BFLOAT16_HALVES: u32 = 3;
 
     /// The device type of a tensor in memory of the CPU, as DLPack numbers it.
@@ -78,7 +78,7 @@ records! {
     struct InterlockTensor {
         /// The memory on the device; null while a kernel is only considered.
         data: *mut c_void,
-        /// The device.
+        /// The device of the memory.
         device: InterlockTensorDevice,
         /// The number of dimensions.
         ndim: i32,
@@ -178,14 +178,14 @@ mod late {
             name: *const c_char,
             /// The flags whose values the kernel requires.
             gates: *const InterlockGate,
-            /// The number of gates.
+            /// The number of requirements.
             num_gates: usize,
-            /// The dotted name of the node of the precision tree that decides the arithmetic, such as
+            /// The dotted name of the node of the precision tree that controls the arithmetic, such as
             /// `"cuda.matmul.fp32_precision"`; null for none.
             node: *const c_char,
             /// The first argument of both functions. It must be valid until the process exits.
             context: *mut c_void,
-            /// Decides whether the kernel can run a call. Null for a kernel that runs every call.
+            /// Returns whether the kernel can run a call. Null for a kernel that runs every call.
             condition: InterlockKernelFn,
             /// Computes the results; on a device it queues the work on the stream of the call. It may refuse before it
             /// writes anything.

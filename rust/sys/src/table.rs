@@ -69,7 +69,7 @@ table! {
             /// Returns a count that changes with every write of a flag of the process. With `layer_epoch` it is a key
             /// for caching results that depend on flags: read both before the flags.
             never_blocks fn epoch() -> u64;
-            /// Returns a count that changes when the flags that scopes of this thread decide change.
+            /// Returns a count that changes when the flags that scopes of this thread set change.
             never_blocks fn layer_epoch() -> u64;
 
             /// Creates a scope of flags, which has no effect until it is entered. `scope_free` frees it.

@@ -71,7 +71,7 @@ constants! {
     /// A list of names. A list that a flag of Python or Rust is set to is read as the texts of its items; a list of texts,
     /// names or paths is also written so.
     INTERLOCK_VALUE_NAMES: u32 = 6;
-    /// For a write without a scope: the flag is unset, so that the environment or the default decides it.
+    /// For a write without a scope: the flag is unset, so that the environment or the default applies.
     INTERLOCK_VALUE_UNSET: u32 = 7;
     /// An integer of 64 bits without a sign, in the bits of `integer`, for numbers above those of a signed one. Flags of
     /// integers refuse it.
@@ -210,7 +210,7 @@ records! {
         /// The word of the process, if the flag is plain: a bool or an integer that has a word of its own. Otherwise
         /// null, and `flag_read` returns the value.
         word: *const u64,
-        /// The number of scopes of all threads that decide flags. While it is 0, `word` decides the flag.
+        /// The number of scopes of all threads that set flags. While it is 0, `word` has the value of the flag.
         open_scopes: *const u64,
         /// The difference between the bits of a plain integer and its value. For the header only.
         bias: i64,
@@ -304,7 +304,7 @@ records! {
         size: u32,
         /// The priority; smaller numbers run first.
         priority: i32,
-        /// The device.
+        /// The device of the stream.
         device: InterlockDevice,
         /// Identifies the stream on its device; 0 for the default stream.
         id: i64,

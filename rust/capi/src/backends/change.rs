@@ -75,7 +75,7 @@ pub enum FlagChange {
         old: Value,
         /// The value after.
         new: Value,
-        /// Where it was written, or what decides it if it was unset.
+        /// Where it was written, or the level that applies if it was unset.
         level: Level,
         /// The layer of the scope in which it was written.
         layer: Option<u64>,

@@ -25,9 +25,9 @@ pub enum Sums {
     Float32,
     /// In float16: each partial sum is rounded.
     Float16,
-    /// Two halves of the products in float32 each, rounded to float16.
+    /// Two partial sums in float32, each rounded to float16.
     Float16Halves,
-    /// Two halves of the products in float32 each, rounded to bfloat16.
+    /// Two partial sums in float32, each rounded to bfloat16.
     Bfloat16Halves,
 }
 
@@ -249,8 +249,8 @@ impl Kernel {
         Kernel { name: name.into(), gates: Vec::new(), node: None, functions }
     }
 
-    /// Sets the function that decides whether the kernel can run a call, whose tensors have no memory yet. Its error is
-    /// the reason in the record.
+    /// Sets the condition: the function that returns whether the kernel can run a call, whose tensors have no memory
+    /// yet. Its error is the reason in the record.
     pub fn condition(
         mut self,
         condition: impl Fn(&KernelCall) -> Result<(), String> + Send + Sync + 'static,
@@ -265,7 +265,7 @@ impl Kernel {
         self
     }
 
-    /// Sets the node of the precision tree that decides the arithmetic, such as `"cuda.matmul.fp32_precision"`.
+    /// Sets the node of the precision tree that controls the arithmetic, such as `"cuda.matmul.fp32_precision"`.
     pub fn node(mut self, node: impl Into<String>) -> Self {
         self.node = Some(node.into());
         self

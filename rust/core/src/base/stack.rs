@@ -2,7 +2,8 @@
 
 use std::cell::Cell;
 
-/// Returns how many bytes of the stack of this thread are below the caller's frame; `None` where the system does not tell.
+/// Returns how many bytes of the stack of this thread are below the caller's frame; `None` on platforms that do not
+/// report stack bounds.
 ///
 /// ```
 /// use interlock_core::base::stack;

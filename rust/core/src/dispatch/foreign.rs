@@ -122,7 +122,7 @@ impl ForeignKernel {
         &self.gates
     }
 
-    /// Returns the precision node that decides the arithmetic.
+    /// Returns the precision node that controls the arithmetic.
     pub fn node(&self) -> Option<Node> {
         self.node
     }
@@ -214,11 +214,11 @@ fn message_text(message: &[u8]) -> String {
 /// ```
 #[derive(Debug)]
 pub struct ForeignArgs<'a> {
-    /// The operands.
+    /// The operands, in the order of the operation's arguments.
     pub inputs: &'a [ForeignTensor],
-    /// The results.
+    /// The tensors that the kernel writes.
     pub outputs: &'a [ForeignTensor],
-    /// The arithmetic.
+    /// The arithmetic that flags request.
     pub numerics: Numerics,
     /// The handle of the stream of a device; 0 on the CPU.
     pub stream: u64,

@@ -92,7 +92,7 @@ impl Gate {
     }
 
     /// Returns the reason for a refusal, unless the effective value on this thread is the required one. If another flag
-    /// decides the effective value, the reason names that flag.
+    /// controls the effective value, the reason names that flag.
     pub fn refusal(&self) -> Option<Reason> {
         let value = self.word.effective();
         let reason = || match self.word.overridden_by() {

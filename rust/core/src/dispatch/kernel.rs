@@ -85,7 +85,7 @@ pub struct Kernel<O: Operation> {
     pub(super) node: Option<Node>,
     half_sum: Option<HalfSumOf<O>>,
     obeyed: [Option<&'static FlagWord>; 2],
-    /// The kernel in whose place this one is tried.
+    /// The kernel whose position this one has.
     place: Option<&'static str>,
     condition: Option<Condition<O>>,
     body: Body<O>,
@@ -210,7 +210,7 @@ impl<O: Operation> Kernel<O> {
         self.name == name || self.place.is_some_and(|place| place == name)
     }
 
-    /// Returns whether the kernel has the place of another one.
+    /// Returns whether the kernel has the position of another one.
     #[inline]
     pub(super) fn has_place(&self) -> bool {
         self.place.is_some()
@@ -239,14 +239,14 @@ impl<O: Operation> Kernel<O> {
         self
     }
 
-    /// Sets the node of the precision tree that decides the arithmetic.
+    /// Sets the node of the precision tree that controls the arithmetic.
     pub const fn node(mut self, node: Node) -> Self {
         self.node = Some(node);
         self
     }
 
-    /// Sums products of halves as the flags of `cuda.matmul` request. The function returns the sums of a call, or `None`
-    /// if its inputs are of other types.
+    /// Makes sums of float16 and bfloat16 obey the flags of `cuda.matmul`. The function returns the accumulation of a
+    /// call, or `None` if its inputs are of other types.
     pub const fn half_sum(mut self, sum: HalfSumOf<O>) -> Self {
         self.half_sum = Some(sum);
         self

@@ -90,9 +90,9 @@ named_enum! {
         F32 => "float32",
         /// In float16 throughout: each partial sum is rounded.
         F16 => "float16",
-        /// Of two halves of the products, each summed in float32 and rounded to float16.
+        /// Two partial sums in float32, each rounded to float16.
         F16Halves => "float16 halves",
-        /// Of two halves of the products, each summed in float32 and rounded to bfloat16.
+        /// Two partial sums in float32, each rounded to bfloat16.
         Bf16Halves => "bfloat16 halves",
     }
 }
@@ -178,7 +178,7 @@ impl Numerics {
         Numerics { inputs, sums: Sums::F32 }
     }
 
-    /// Returns the arithmetic of a sum of products of halves, as the flags of `cuda.matmul` request it on this thread.
+    /// Returns the arithmetic of sums of float16 or bfloat16, as the flags of `cuda.matmul` request it on this thread.
     pub fn of_cuda_sum(sum: HalfSum) -> Self {
         Numerics { inputs: Rounding::None, sums: Sums::of_cuda(sum) }
     }

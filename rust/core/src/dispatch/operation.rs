@@ -35,24 +35,24 @@ use crate::flags::{Consumer, Flag, FlagValue, FlagWord, IsActive};
 /// assert_eq!(recording.calls()[0].to_string(), "add int64 -> native");
 /// ```
 pub trait Operation: 'static {
-    /// The name in records.
+    /// The name of the operation in records and errors, such as "matmul".
     const NAME: &'static str;
     /// The properties of a call on which the choice depends: shapes, strides, types, device, options. Its `Display` is
     /// part of the record.
     type Call: Clone + Eq + Hash + fmt::Debug + fmt::Display;
-    /// The arguments.
+    /// The arguments of a call, as kernels receive them.
     type Args<'a>;
-    /// The result.
+    /// The value that a kernel returns.
     type Out;
     /// The error of a call.
     type Error: From<NoKernel>;
 
-    /// Returns whether precision nodes decide the arithmetic of a call: its inputs are float32.
+    /// Returns whether precision nodes control the arithmetic of a call: its inputs are float32.
     fn obeys_precision(_call: &Self::Call) -> bool {
         true
     }
 
-    /// Returns whether a call sums products of float16 or bfloat16 inputs, so that its record names the type of the sums.
+    /// Returns whether a call accumulates float16 or bfloat16 inputs, so that its record names the type of the sums.
     fn sums_halves(_call: &Self::Call) -> bool {
         false
     }
@@ -117,7 +117,7 @@ pub struct Order<O: Operation> {
 }
 
 impl<O: Operation> Order<O> {
-    /// Creates an order that `flag` decides: `preferred` reads it.
+    /// Creates an order that `flag` controls: `preferred` reads it.
     pub const fn new<T: FlagValue>(flag: &'static Flag<T>, preferred: fn(&O::Call) -> Preferred) -> Self {
         Order { word: flag.word(), preferred }
     }
@@ -149,7 +149,7 @@ impl<O: Operation> Order<O> {
 pub struct Composite {
     /// The name in the record of the call.
     pub name: &'static str,
-    /// The arithmetic, if the node of the composite decides it instead of the kernel's node.
+    /// The arithmetic, if the node of the composite controls it instead of the kernel's node.
     pub numerics: Option<Numerics>,
 }
 
@@ -351,7 +351,7 @@ impl<O: Operation> Op<O> {
         Err(NoKernel { call }.into())
     }
 
-    /// Returns the arithmetic of a kernel: that of the composite, if its node decides.
+    /// Returns the arithmetic of a kernel: that of the composite, if its node controls it.
     #[inline]
     fn numerics(kernel: &Kernel<O>, call: &O::Call, composite: Option<Composite>) -> Numerics {
         composite.and_then(|composite| composite.numerics).unwrap_or_else(|| kernel.numerics(call))

@@ -103,7 +103,7 @@ fn quoted(value: &Value) -> String {
 pub enum Outcome {
     /// The kernel ran the call.
     Chosen,
-    /// The kernel could have run the call; the one with this name is before it.
+    /// The kernel was not reached: an earlier kernel was chosen.
     Behind(&'static str),
     /// The kernel could not run the call.
     Refused(Reason),

@@ -178,8 +178,8 @@ impl Node {
         commit(&[(self.name(), self.slot(), new)], Some(SourceLocation::caller()))
     }
 
-    /// Returns a scope that decides this node for the thread that enters it. Fails for a precision that the node does
-    /// not accept.
+    /// Returns a scope that sets this node for the thread that enters it. Fails for a precision that the node does not
+    /// accept.
     #[track_caller]
     pub fn scope(self, precision: Precision) -> Result<FlagScope> {
         let mut flags = FlagSlots::default();
@@ -195,7 +195,7 @@ impl Node {
         Err(Error::FlagValue { name: qualified(self.name()), given, allowed: self.accepted() })
     }
 
-    /// Returns the precision of this node in a word, and the node that decides it.
+    /// Returns the precision of this node in a word, and the node from which it is inherited.
     pub(super) fn resolved_in(self, word: u64) -> (Precision, Option<Node>) {
         for node in [self, self.backend(), Node::Generic] {
             match Precision::of_payload(node.payload_in(word)) {
@@ -218,7 +218,7 @@ impl Node {
         }
     }
 
-    /// Returns the node that decides the precision of this one; `None` if the default applies.
+    /// Returns the node from which this one inherits its precision, or itself; `None` if the default applies.
     pub(super) fn decided_by(self) -> Option<Node> {
         self.resolved_in(word()).1
     }

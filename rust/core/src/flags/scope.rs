@@ -125,7 +125,7 @@ impl FlagScope {
         Ok(builder.build(site))
     }
 
-    /// Returns the flags that the scope decides: dotted names and values; [`Value::None`] for an empty node.
+    /// Returns the flags that the scope sets: dotted names and values; [`Value::None`] for an empty node.
     pub fn values(&self) -> Vec<(&'static str, Value)> {
         values_of(&self.slots.flags)
     }

@@ -29,7 +29,7 @@ pub struct SnapshotEntry {
     pub name: &'static str,
     /// The value in the process; [`Value::None`] for an empty node of the precision tree.
     pub value: Value,
-    /// The level that decides it; never [`Level::Scope`].
+    /// The level of the value; never [`Level::Scope`].
     pub level: Level,
 }
 

@@ -97,7 +97,7 @@ pub(super) fn put_in_process(slot: Slot, new: SlotWrite) {
     }
 }
 
-/// Writes each slot in the innermost layer of this thread that decides it, else for the process. No two writes have the
+/// Writes each slot in the innermost layer of this thread that sets it, else for the process. No two writes have the
 /// same slot.
 pub(super) fn commit(writes: &[Write], site: Option<SourceLocation>) -> Result<()> {
     let Some((name, ..)) = writes.first() else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! The verbosity of MKL and oneDNN: a level of the process, decided by scopes.
+//! The verbosity of MKL and oneDNN: a level of the process, set by scopes.
 //!
 //! Neither library can report its level, and both have one level for all threads. So the open scopes of all threads are
 //! listed, and the level is that of the innermost, or the initial level if none is open. A scope may be entered twice,
@@ -136,7 +136,7 @@ static LEVELS: ForkLock<[VerboseScopes; 2]> = ForkLock::with_child_hook(
 
 static SERIALS: RelaxedU64 = RelaxedU64::new(0);
 
-/// The scopes that decide the level of one library.
+/// The scopes that set the level of one library.
 pub(crate) struct VerboseScopes {
     /// The level without scopes; read when the first scope is entered.
     initial: Option<c_int>,
@@ -263,7 +263,7 @@ impl VerboseLibrary {
         unsafe { self.library().function(self.function(), self.operation()) }
     }
 
-    /// Calls the library until its level is the one that the scopes decide.
+    /// Calls the library until its level is the one that the scopes set.
     ///
     /// The lock is not held during the call, which may be slow. A thread that finds the list changed after its call
     /// repeats it, so the last call of all threads sets the level of the last change.

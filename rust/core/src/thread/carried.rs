@@ -129,7 +129,7 @@ impl CarriedValues {
         CarriedValues(Some(values.collect()))
     }
 
-    /// Returns what this thread has in the place of these values.
+    /// Returns the values of this thread that these replace.
     fn present(&self) -> Self {
         let save = |(registered, _): &Saved| (registered.clone(), registered.carried.save());
         CarriedValues(self.0.as_ref().map(|values| values.iter().map(save).collect()))

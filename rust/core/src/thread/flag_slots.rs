@@ -1,4 +1,4 @@
-//! The flags that a layer decides.
+//! The flags that a layer sets.
 
 use super::Masked;
 use crate::base::location::SourceLocation;
@@ -57,7 +57,7 @@ pub(crate) enum Slot {
     Node(NodeMask),
 }
 
-/// The flags that a layer decides, with their payloads.
+/// The flags that a layer sets, with their payloads.
 ///
 /// A word of a layer is never unset: it is built with the value of the environment or the default, so that a read needs
 /// no second lookup. A node of the precision tree may be empty.

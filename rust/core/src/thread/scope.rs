@@ -49,7 +49,7 @@ struct OpenLayers {
 }
 
 impl OpenLayers {
-    /// Returns the place of a new layer, which is empty.
+    /// Returns the empty slot of a new layer.
     #[inline]
     fn next(&mut self) -> &mut Option<OpenLayer> {
         if let Some(earlier) = self.last.take() {

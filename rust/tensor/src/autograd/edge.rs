@@ -102,8 +102,8 @@ pub(super) fn is_leaf_with_grad(tensor: &Tensor) -> bool {
     tensor.meta().requires_grad
 }
 
-/// The place in the graph where the gradient of a tensor is computed: PyTorch's `GradientEdge`. It keeps the graph alive,
-/// but not the elements of the tensor.
+/// The node that receives the gradient of a tensor, and the index of the tensor among its results: PyTorch's
+/// `GradientEdge`. It keeps the graph alive, but not the elements of the tensor.
 ///
 /// ```
 /// use interlock_tensor::Tensor;

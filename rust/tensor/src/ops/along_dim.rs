@@ -43,7 +43,7 @@ impl Rows {
         shape
     }
 
-    /// Moves the dimension of a result back to its place. The result is contiguous.
+    /// Moves the dimension of a result back to its position. The result is contiguous.
     pub fn restore(&self, out: &Tensor) -> Result<Tensor> {
         let out = out.transpose(self.dim, -1)?.contiguous()?;
         // The strides of dimensions of size 1 may differ after the transpose.

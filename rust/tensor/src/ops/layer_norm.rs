@@ -32,7 +32,7 @@ impl Tensor {
     /// Normalizes the elements of the last dimensions, whose sizes are `normalized_shape`, to a mean of 0 and a variance
     /// of `1 - eps / (variance + eps)`, and then multiplies them by `weight` and adds `bias`.
     ///
-    /// Parameters have the dtype of this tensor, or `float32` for a tensor of halves.
+    /// Parameters have the dtype of this tensor, or `float32` for a tensor of 16-bit floats.
     pub fn layer_norm(
         &self,
         normalized_shape: &[usize],

@@ -65,7 +65,7 @@ impl MatmulCall {
         [&self.left, &self.right]
     }
 
-    /// Returns the sums of a product of halves. They are split if they are long and the result small.
+    /// Returns the accumulation of 16-bit floats. It is split if the sums are long and the result is small.
     pub(super) fn half_sum(&self) -> Option<HalfSum> {
         /// The least number of products that cuBLAS splits.
         const DEPTH: usize = 1024;
@@ -107,8 +107,8 @@ pub struct MatmulArgs<'a> {
     pub batch: &'a [usize],
     /// The shape of the result.
     pub shape: &'a [usize],
-    /// The element type of the result: that of the operands, or `float32` for a product of halves to which a composite
-    /// operation adds before it rounds.
+    /// The element type of the result: that of the operands, or `float32` for a product of 16-bit floats to which a
+    /// composite operation adds before it rounds.
     pub dtype: DType,
 }
 

@@ -83,7 +83,7 @@ pub(super) fn check_device(op: &'static str, left: &Tensor, right: &Tensor) -> R
     Err(Error::Devices { op, left: left.device(), right: right.device() })
 }
 
-/// How an operation on halves uses a number. In other types there is no difference.
+/// How an operation on 16-bit floats uses a number. In other types there is no difference.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Numbers {
     /// Numbers are rounded to the half-precision type first, as in sums, comparisons and powers.

@@ -14,7 +14,7 @@ use crate::{DType, Error, Result, Tensor};
 /// The name of the argument with the indices, but for a few functions.
 const INDEX: &str = "index";
 
-/// The operation whose index a [`Positions`] is. It decides what is an error.
+/// The operation whose index a [`Positions`] is. It determines which indices are errors.
 #[derive(Clone, Copy)]
 pub(super) struct IndexRule {
     pub op: &'static str,

@@ -101,7 +101,8 @@ fn prefers_native_depthwise(call: &ConvCall) -> bool {
         }
 }
 
-/// Returns whether PyTorch runs a depthwise convolution on cuDNN by itself: halves, and sizes for which it is fast.
+/// Returns whether PyTorch runs a depthwise convolution on cuDNN by itself: 16-bit floats, and sizes for which it is
+/// fast.
 fn is_fast_on_cudnn(call: &ConvCall) -> bool {
     /// The least channels and columns of the input.
     const CHANNELS: usize = 32;

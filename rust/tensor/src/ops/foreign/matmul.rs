@@ -10,7 +10,8 @@ use crate::kernel::{self, ForeignLaunch, Matrix, foreign_tensor, result_placemen
 use crate::shape::{Layout, broadcast};
 use crate::{Error, Tensor};
 
-/// Returns a kernel of products. One that obeys the node of cuBLAS sums halves as the flags of `cuda.matmul` request.
+/// Returns a kernel of `matmul`. With the node of cuBLAS it accumulates 16-bit floats as the flags of `cuda.matmul`
+/// request.
 pub(super) fn kernel(foreign: ForeignKernel) -> Kernel<Matmul> {
     let obeys_cuda = foreign.node() == Some(Node::CudaMatmul);
     let kernel = Kernel::<Matmul>::foreign(foreign, ForeignFunctions { check, run });

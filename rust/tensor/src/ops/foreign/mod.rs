@@ -14,8 +14,8 @@ use super::matmul_kernels::MATMUL;
 /// before the operation's own kernels and cannot be removed.
 ///
 /// A kernel of `"matmul"` receives two matrices of one element type, or two batches of as many matrices, and computes
-/// their product. Strides can be 0. One with the node `cuda.matmul.fp32_precision` receives sums of halves as the flags of
-/// `cuda.matmul` request them, too.
+/// their product. Strides can be 0. One with the node `cuda.matmul.fp32_precision` receives the accumulation of 16-bit
+/// floats as the flags of `cuda.matmul` request them, too.
 ///
 /// A kernel of `"scaled_dot_product_attention"` receives the queries, keys and values, and the mask if there is one, whose
 /// shape can be broadcast to that of the scores. Its options are an [`InterlockAttentionOptions`](interlock::sys::InterlockAttentionOptions). On devices it has the position
