@@ -449,10 +449,10 @@ typedef void (*InterlockDrop)(void *data);
 typedef void (*InterlockFlagHook)(void *data, const InterlockFlagChange *change);
 
 /**
- * Receives the modes that were set on this thread, and those that are set now: for each bit in `decided`, the mode is
+ * Receives the modes that were set on this thread, and those that are set now: for each bit in `mask`, the mode is
  * on if the bit is also set in `modes`. May be called on any thread, by several at once.
  */
-typedef void (*InterlockModeHook)(void *data, uint8_t old_decided, uint8_t old_modes, uint8_t new_decided, uint8_t new_modes);
+typedef void (*InterlockModeHook)(void *data, uint8_t old_mask, uint8_t old_modes, uint8_t new_mask, uint8_t new_modes);
 
 /** Returns a value of this thread, which `drop_value` releases. */
 typedef void * (*InterlockSave)(void *data);
@@ -527,10 +527,10 @@ typedef struct InterlockCarried {
 #define INTERLOCK_SUMS_FLOAT16 1
 
 /** Two halves of the products are summed in float32 each, and rounded to float16. */
-#define INTERLOCK_SUMS_FLOAT16_HALVES 2
+#define INTERLOCK_SUMS_SPLIT_FLOAT16 2
 
 /** Two halves of the products are summed in float32 each, and rounded to bfloat16. */
-#define INTERLOCK_SUMS_BFLOAT16_HALVES 3
+#define INTERLOCK_SUMS_SPLIT_BFLOAT16 3
 
 /** The device type of a tensor in memory of the CPU, as DLPack numbers it. */
 #define INTERLOCK_TENSOR_CPU 1
@@ -665,13 +665,13 @@ typedef struct InterlockAttentionOptions {
 } InterlockAttentionOptions;
 
 /** The value of a flag that a kernel requires. */
-typedef struct InterlockGate {
+typedef struct InterlockFlagRequirement {
     /** The dotted name of a flag whose value is a bool or one of several names. Ends with a null byte. */
     const char *flag;
 
     /** `"True"`, `"False"` or a name, as the flag reads in Python. Ends with a null byte. */
     const char *value;
-} InterlockGate;
+} InterlockFlagRequirement;
 
 /**
  * A function of a kernel. It may be called on any thread, on several at once and without the interpreter, and must not
@@ -690,10 +690,10 @@ typedef struct InterlockKernel {
     const char *name;
 
     /** The flags whose values the kernel requires. */
-    const InterlockGate *gates;
+    const InterlockFlagRequirement *requirements;
 
-    /** The number of gates. */
-    size_t num_gates;
+    /** The number of requirements. */
+    size_t num_requirements;
 
     /**
      * The dotted name of the node of the precision tree that decides the arithmetic, such as
@@ -852,12 +852,12 @@ typedef struct InterlockApi {
     const uint8_t * (*mode_word_address)(void);
 
     /**
-     * Sets modes of this thread until `guard_exit`. For each bit in `decided`, the mode is on if the bit is also set in
+     * Sets modes of this thread until `guard_exit`. For each bit in `mask`, the mode is on if the bit is also set in
      * `modes`, else off.
      *
      * Interpreter: not needed. Never blocks.
      */
-    int32_t (*modes_enter)(uint8_t decided, uint8_t modes, InterlockGuard *guard, InterlockError *error);
+    int32_t (*modes_enter)(uint8_t mask, uint8_t modes, InterlockGuard *guard, InterlockError *error);
 
     /**
      * Enters inference mode on this thread, or with 0 leaves it inside such a block, until `guard_exit`.
@@ -867,12 +867,12 @@ typedef struct InterlockApi {
     int32_t (*inference_mode_enter)(uint8_t is_on, InterlockGuard *guard, InterlockError *error);
 
     /**
-     * Writes modes without a scope. For each bit in `decided`, the mode is on if the bit is also set in `modes`, else
+     * Writes modes without a scope. For each bit in `mask`, the mode is on if the bit is also set in `modes`, else
      * off.
      *
      * Interpreter: not needed. Never blocks.
      */
-    int32_t (*modes_write)(uint8_t decided, uint8_t modes, InterlockError *error);
+    int32_t (*modes_write)(uint8_t mask, uint8_t modes, InterlockError *error);
 
     /**
      * Captures the state of this thread: modes, flags of its scopes, current device and streams. With `is_pinned` the

@@ -483,7 +483,7 @@ def mse_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """Return the squares of the differences.
+    """Return the squared error: the squares of the differences.
 
     Args:
         input: A tensor.
@@ -523,7 +523,7 @@ def l1_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """Return the absolute values of the differences.
+    """Return the L1 loss: the absolute values of the differences.
 
     Args:
         input: A tensor, of any dtype except bool.

@@ -37,7 +37,7 @@ _OWN = ("numexpr", "interlock", "torch", "onnxruntime", "rayon")
 
 
 class Refusal(NamedTuple):
-    """A pool that did not accept a limit, and what its library allows."""
+    """A pool that did not accept a limit, and the sizes that its library allows."""
 
     pool: str
     """The name of the pool."""

@@ -57,7 +57,7 @@ class Kind(NamedTuple):
     is_late: bool = False
     """Whether a write of the environment variable comes too late."""
     write_once: Callable[[int], object] | None = None
-    """What writes a size that nothing can put back, and raises if the library does not accept it any more."""
+    """Writes a size that cannot be restored, and raises if the library no longer accepts it."""
 
     @property
     def is_present(self) -> bool:
@@ -232,7 +232,7 @@ def _size(value: Any) -> int | None:
 
 
 def _set_by(setting: Setting, value: Any, variables: Sequence[str]) -> str:
-    """Return who determined a size, as far as it is known."""
+    """Return what determined a size, if it is known."""
     with LOCK:
         if _registry.known(setting.name) is setting:
             # Finds a change by code that cannot be seen.

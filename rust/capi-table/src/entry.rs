@@ -44,7 +44,7 @@ impl Failure {
     }
 
     /// Returns the error with the code and text of a callback.
-    pub(crate) fn of_callback(code: i32, text: String) -> Self {
+    pub(crate) fn from_callback(code: i32, text: String) -> Self {
         Failure { code, text }
     }
 

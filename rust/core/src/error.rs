@@ -9,7 +9,7 @@ use crate::base::quote::{quoted, quoted_path};
 /// The result of an operation of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// An error of flags, device names, vendor libraries or tasks. The call that returns it has changed nothing.
+/// An error of flags, device names, vendor libraries or tasks. The call that returns it has had no effect.
 ///
 /// ```
 /// use interlock_core::Error;
@@ -106,8 +106,8 @@ pub enum Error {
         /// The accepted values.
         allowed: String,
     },
-    /// A gate in the description of a foreign kernel has a value that the flag does not accept.
-    KernelGate {
+    /// A requirement in the description of a foreign kernel has a value that the flag does not accept.
+    KernelRequirement {
         /// The error of the flag.
         error: Box<Error>,
     },
@@ -183,7 +183,7 @@ pub enum Error {
         /// The status code that the function of the library returned.
         status: i32,
     },
-    /// A slot that a scope of the current context sets was written by native code without that context at hand.
+    /// A slot that a scope of the current context sets was written by native code while that context is not current.
     ContextNotAtHand {
         /// The slot, as a program names it.
         name: String,
@@ -220,7 +220,7 @@ crate::messages! { Error {
     Error::FlagRegistration { name, reason } => "register({}): {reason}", quoted(name);
     Error::KernelName { operation, name } => "register: {operation} has a kernel named {}; names must be unique", quoted(name);
     Error::KernelDescriptor { argument, given, allowed } => "register_foreign_kernel: {argument} must be {allowed}, got {given}";
-    Error::KernelGate { error } => "register_foreign_kernel: gates: value of {error}";
+    Error::KernelRequirement { error } => "register_foreign_kernel: requirements: value of {error}";
     Error::UnknownVariable { name, suggestion: Some((suggestion, allowed)) } =>
         "there is no variable {name}; did you mean {suggestion}, which accepts {allowed}?";
     Error::UnknownVariable { name, suggestion: None } =>

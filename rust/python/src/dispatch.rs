@@ -133,7 +133,7 @@ impl Considered {
     fn outcome(&self) -> &'static str {
         match self.0.outcome {
             Outcome::Chosen => "chosen",
-            Outcome::Behind(_) => "behind",
+            Outcome::NotReached { .. } => "behind",
             Outcome::Refused(_) => "refused",
         }
     }
@@ -143,7 +143,7 @@ impl Considered {
     fn reason(&self) -> Option<Reason> {
         match &self.0.outcome {
             Outcome::Refused(reason) => Some(Reason(reason.clone())),
-            Outcome::Chosen | Outcome::Behind(_) => None,
+            Outcome::Chosen | Outcome::NotReached { .. } => None,
         }
     }
 

@@ -918,8 +918,7 @@ DEVICE_CASES = [
     (
         'ones(2, device="host") + ones(2)',
         "RuntimeError",
-        "add: tensors must be on one device, got host:0 and cpu; only 0-d CPU tensors may be "
-        "on another",
+        "add: tensors must be on one device, got host:0 and cpu; only 0-d CPU tensors may be on another",
     ),
 ]
 

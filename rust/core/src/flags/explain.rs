@@ -37,7 +37,7 @@ named_enum! {
 }
 
 impl Level {
-    pub(super) fn of_number(number: u64) -> Self {
+    pub(super) fn from_number(number: u64) -> Self {
         match number {
             2 => Level::Environment,
             3 => Level::Process,
@@ -180,7 +180,7 @@ pub(super) fn process_value(slot: Slot) -> (u64, Level) {
     match slot {
         Slot::Flag(id) => table::word(id).map_or((0, Level::Default), |word| word.in_process()),
         Slot::Node(mask) => {
-            let (stored, level) = Node::of_slot(mask).in_process();
+            let (stored, level) = Node::from_slot(mask).in_process();
             (stored.map_or(0, |precision| precision as u64), level)
         }
     }

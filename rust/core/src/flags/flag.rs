@@ -154,7 +154,7 @@ impl FlagWord {
             0 => self.resolve(),
             bits => bits,
         };
-        (bits & PAYLOAD, Level::of_number(bits >> LEVEL_SHIFT))
+        (bits & PAYLOAD, Level::from_number(bits >> LEVEL_SHIFT))
     }
 
     /// Writes a value of the flag's type: into the innermost scope of this thread that sets the flag, else for the
@@ -175,8 +175,8 @@ impl FlagWord {
         Ok(payload)
     }
 
-    /// Fails if the flag was unregistered, or if its validator refuses the value of a payload. The caller holds no lock,
-    /// because a validator is code of the program.
+    /// Fails if the flag was unregistered, or if its validator refuses the value of a payload. The caller holds no
+    /// lock, because a validator is code of the program.
     #[inline]
     pub(super) fn check(&self, payload: u64) -> Result<()> {
         self.check_registered()?;

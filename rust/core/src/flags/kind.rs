@@ -666,7 +666,7 @@ impl FlagValue for u32 {
     }
 }
 
-/// Whether a matrix product may sum in lower precision than its result.
+/// Whether `matmul` may accumulate in the low-precision type of its result.
 ///
 /// ```
 /// use interlock_core::flags::Reduction;

@@ -168,10 +168,10 @@ fn commit_to_process(
             store.sites.push((slot, site.clone()));
         }
         if new != SlotWrite::Clear || was_assigned {
-            store.log.note(slot, new, site);
+            store.log.record(slot, new, site);
         }
     }
-    store.note_change();
+    store.advance_epoch();
     drop(store);
     changes.report();
     Ok(())

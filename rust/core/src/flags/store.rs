@@ -32,7 +32,7 @@ impl GlobalStore {
         }
     }
 
-    pub(super) fn note_change(&self) {
+    pub(super) fn advance_epoch(&self) {
         EPOCH.advance();
     }
 

@@ -24,7 +24,7 @@ macro_rules! flags {
     )+) => {
         #[allow(non_camel_case_types, clippy::upper_case_acronyms, reason = "named like the words")]
         #[repr(u16)]
-        enum Number { $($word,)+ Count }
+        enum FlagIndex { $($word,)+ Count }
 
         /// The words of the flags, as statics.
         pub mod words {
@@ -32,12 +32,12 @@ macro_rules! flags {
 
             $(
                 $(#[doc = $doc])+
-                pub static $word: Flag<$type> = Flag::new($name, Number::$word as u16, $kind);
+                pub static $word: Flag<$type> = Flag::new($name, FlagIndex::$word as u16, $kind);
             )+
         }
 
         /// The flags in the order of their ids.
-        static FLAGS: [FlagSpec; Number::Count as usize] = [$(
+        static FLAGS: [FlagSpec; FlagIndex::Count as usize] = [$(
             FlagSpec {
                 name: $name,
                 backing: Backing::Word(&words::$word.word, Projection::$part),
@@ -50,7 +50,7 @@ macro_rules! flags {
             },
         )+];
 
-        static WORDS: [&FlagWord; Number::Count as usize] = [$(&words::$word.word,)+];
+        static WORDS: [&FlagWord; FlagIndex::Count as usize] = [$(&words::$word.word,)+];
     };
 }
 
@@ -235,7 +235,7 @@ pub(super) fn own_tables() -> (&'static [FlagSpec], &'static [FlagSpec]) {
 
 /// Returns the id of the first registered flag.
 pub(super) const fn first_registered_id() -> u16 {
-    Number::Count as u16
+    FlagIndex::Count as u16
 }
 
 /// Returns the flag with this dotted name, which may begin with `backends.`.

@@ -19,9 +19,9 @@ use crate::{Error, Result};
 /// ```
 /// use interlock_core::libraries::VerboseLibrary;
 ///
-/// let library = VerboseLibrary::named("mkl");
+/// let library = VerboseLibrary::from_name("mkl");
 /// assert_eq!(library, Some(VerboseLibrary::Mkl));
-/// assert_eq!(VerboseLibrary::named("cudnn"), None);
+/// assert_eq!(VerboseLibrary::from_name("cudnn"), None);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VerboseLibrary {
@@ -35,7 +35,7 @@ use VerboseLibrary::{Mkl, OneDnn};
 
 impl VerboseLibrary {
     /// Returns the library with this name.
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         [Mkl, OneDnn].into_iter().find(|each| each.name() == name)
     }
 
@@ -244,7 +244,7 @@ impl VerboseScope {
     }
 
     /// Ends the innermost enter of this scope: the level becomes that of the innermost open scope, or the initial
-    /// level. Does nothing if the scope is not open.
+    /// level. Has no effect if the scope is not open.
     pub fn exit(&self) {
         let removed = self.library.scopes(&mut LEVELS.lock()).remove(self.serial);
         if removed && let Ok(set_level) = self.library.set_level() {

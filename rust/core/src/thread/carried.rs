@@ -1,7 +1,7 @@
 //! Values of other libraries that belong to a thread there, and that captured states and tasks carry.
 //!
-//! A layer of a captured state makes the values of its capture those of the thread, and its end puts back what was there
-//! before.
+//! A layer of a captured state makes the values of its capture those of the thread, and its end restores the previous
+//! values before.
 
 use std::any::Any;
 use std::fmt;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use crate::device::{Device, DeviceIndex};
 
-/// An object of a device that is stored in the state of a thread: a stream or a memory pool. The crate that owns the type
-/// casts it back through [`Any`].
+/// An object of a device that is stored in the state of a thread: a stream or a memory pool. The crate that owns the
+/// type casts it back through [`Any`].
 ///
 /// The destructor may call a driver, so it runs while the thread's state is not borrowed.
 pub trait DeviceObject: Any + Debug + Send + Sync {
@@ -66,23 +66,23 @@ pub struct DeviceSlots {
 
 impl DeviceSlots {
     /// Sets the current device.
-    pub fn of_device(index: DeviceIndex) -> Self {
+    pub fn from_device(index: DeviceIndex) -> Self {
         DeviceSlots { device: Some(index), ..DeviceSlots::default() }
     }
 
     /// Sets the current stream of its device, and that device as the current one.
-    pub fn of_stream(stream: Arc<dyn DeviceObject>) -> Self {
+    pub fn from_stream(stream: Arc<dyn DeviceObject>) -> Self {
         let device = Some(stream.device_index());
         DeviceSlots { device, streams: PerDevice::of(stream), ..DeviceSlots::default() }
     }
 
     /// Sets the memory pool that allocations on its device use.
-    pub fn of_mem_pool(pool: Arc<dyn DeviceObject>) -> Self {
+    pub fn from_mem_pool(pool: Arc<dyn DeviceObject>) -> Self {
         DeviceSlots { mem_pools: PerDevice::of(pool), ..DeviceSlots::default() }
     }
 
     /// Sets the default device for new tensors; `None` is the CPU.
-    pub fn of_default_device(device: Option<Device>) -> Self {
+    pub fn from_default_device(device: Option<Device>) -> Self {
         DeviceSlots { default_device: Some(device), ..DeviceSlots::default() }
     }
 
@@ -97,8 +97,8 @@ impl DeviceSlots {
 
     /// Splits the slots that may be written without a scope into values of one slot each.
     pub(super) fn pieces(&self) -> impl Iterator<Item = DeviceSlots> {
-        let device = self.device.map(DeviceSlots::of_device);
-        let default_device = self.default_device.map(DeviceSlots::of_default_device);
+        let device = self.device.map(DeviceSlots::from_device);
+        let default_device = self.default_device.map(DeviceSlots::from_default_device);
         let one_stream = |stream: &Arc<dyn DeviceObject>| DeviceSlots {
             streams: PerDevice::of(stream.clone()),
             ..DeviceSlots::default()

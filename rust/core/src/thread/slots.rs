@@ -34,31 +34,31 @@ pub(super) struct Objects {
 
 impl Slots {
     #[inline]
-    pub(crate) fn of_flags(flags: FlagSlots) -> Arc<Self> {
+    pub(crate) fn from_flags(flags: FlagSlots) -> Arc<Self> {
         Arc::new(Slots { flags, ..Slots::default() })
     }
 
     /// Returns slots that set only device slots.
-    pub fn of_devices(devices: DeviceSlots) -> Arc<Self> {
+    pub fn from_devices(devices: DeviceSlots) -> Arc<Self> {
         Arc::new(Slots { devices, ..Slots::default() })
     }
 
     /// Returns slots that set only the recording of calls.
-    pub(crate) fn of_recording(recording: Arc<dyn Any + Send + Sync>) -> Arc<Self> {
-        Slots::of_objects(Objects { recording: Some(recording), ..Objects::default() })
+    pub(crate) fn from_recording(recording: Arc<dyn Any + Send + Sync>) -> Arc<Self> {
+        Slots::from_objects(Objects { recording: Some(recording), ..Objects::default() })
     }
 
     /// Returns slots that set only the hooks of saved tensors.
-    pub(crate) fn of_saved_tensor_hooks(hooks: Arc<dyn Any + Send + Sync>) -> Arc<Self> {
-        Slots::of_objects(Objects { saved_tensor_hooks: Some(hooks), ..Objects::default() })
+    pub(crate) fn from_saved_tensor_hooks(hooks: Arc<dyn Any + Send + Sync>) -> Arc<Self> {
+        Slots::from_objects(Objects { saved_tensor_hooks: Some(hooks), ..Objects::default() })
     }
 
     /// Returns slots that set only one hook of the creation of nodes.
-    pub(crate) fn of_node_creation_hook(hook: Arc<dyn Any + Send + Sync>) -> Arc<Self> {
-        Slots::of_objects(Objects { node_creation_hooks: vec![hook], ..Objects::default() })
+    pub(crate) fn from_node_creation_hook(hook: Arc<dyn Any + Send + Sync>) -> Arc<Self> {
+        Slots::from_objects(Objects { node_creation_hooks: vec![hook], ..Objects::default() })
     }
 
-    fn of_objects(objects: Objects) -> Arc<Self> {
+    fn from_objects(objects: Objects) -> Arc<Self> {
         Arc::new(Slots { objects: Some(Arc::new(objects)), ..Slots::default() })
     }
 

@@ -30,7 +30,7 @@ impl Summary {
     };
 
     /// Returns the summary of one layer.
-    pub(super) fn of_layer(modes: Masked<u8>, slots: Option<&Slots>) -> Self {
+    pub(super) fn from_layer(modes: Masked<u8>, slots: Option<&Slots>) -> Self {
         let Some(slots) = slots else { return Summary { modes, ..Summary::NONE } };
         Summary {
             modes,

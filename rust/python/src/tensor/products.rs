@@ -38,7 +38,7 @@ impl Tensor {
         run_op(py, "dot", super::DETACH_THRESHOLD, || x.dot(&other))
     }
 
-    /// Return the product of a matrix and a vector.
+    /// Return the matrix-vector product.
     ///
     /// Args:
     ///     vec: A vector of the size of a row of the matrix, of the same dtype.
@@ -91,7 +91,7 @@ impl Tensor {
     ///     mat: A matrix of shape [n, k], of the same dtype.
     ///     vec: A vector of shape [k], of the same dtype.
     ///     beta: A number; None means 1. If it is 0, the elements of the tensor are ignored.
-    ///     alpha: A number; None means 1. If it is 0, the elements of the product are ignored.
+    ///     alpha: A number; None means 1. If it is 0, the elements of the matrix product are ignored.
     ///
     /// Returns:
     ///     A vector of shape [n].
@@ -125,7 +125,7 @@ impl Tensor {
     ///     batch1: A tensor of shape [b, n, k], of the same dtype.
     ///     batch2: A tensor of shape [b, k, m], of the same dtype.
     ///     beta: A number; None means 1. If it is 0, the elements of the tensor are ignored.
-    ///     alpha: A number; None means 1. If it is 0, the elements of the product are ignored.
+    ///     alpha: A number; None means 1. If it is 0, the elements of the matrix product are ignored.
     ///
     /// Returns:
     ///     A tensor of shape [b, n, m].
@@ -180,7 +180,7 @@ fn dot(input: &Bound<'_, PyAny>, tensor: &Bound<'_, PyAny>) -> PyResult<Tensor> 
     run_op(py, "dot", super::DETACH_THRESHOLD, || x.dot(&other))
 }
 
-/// Return the product of a matrix and a vector.
+/// Return the matrix-vector product.
 ///
 /// Args:
 ///     input: A matrix.
@@ -239,7 +239,7 @@ fn outer(input: &Bound<'_, PyAny>, vec2: &Bound<'_, PyAny>) -> PyResult<Tensor> 
 ///     mat: A matrix of shape [n, k], of the same dtype.
 ///     vec: A vector of shape [k], of the same dtype.
 ///     beta: A number; None means 1. If it is 0, the elements of the tensor are ignored.
-///     alpha: A number; None means 1. If it is 0, the elements of the product are ignored.
+///     alpha: A number; None means 1. If it is 0, the elements of the matrix product are ignored.
 ///
 /// Returns:
 ///     A vector of shape [n].
@@ -275,7 +275,7 @@ fn addmv(
 ///     batch1: A tensor of shape [b, n, k], of the same dtype.
 ///     batch2: A tensor of shape [b, k, m], of the same dtype.
 ///     beta: A number; None means 1. If it is 0, the elements of the tensor are ignored.
-///     alpha: A number; None means 1. If it is 0, the elements of the product are ignored.
+///     alpha: A number; None means 1. If it is 0, the elements of the matrix product are ignored.
 ///
 /// Returns:
 ///     A tensor of shape [b, n, m].

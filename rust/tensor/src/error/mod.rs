@@ -382,7 +382,7 @@ pub enum Error {
         /// The message of the kernel.
         message: String,
     },
-    /// A product on a library that may split sums, although a flag forbids it.
+    /// A `matmul` on a library that may split sums, although a flag forbids it.
     UnsplitSums {
         /// The name of the operation.
         op: &'static str,

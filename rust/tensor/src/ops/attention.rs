@@ -35,8 +35,8 @@ pub struct AttentionOptions<'a> {
 }
 
 impl Tensor {
-    /// Returns for each query the mean of the values, weighted by the softmax of the products of the query with the
-    /// keys: `torch.nn.functional.scaled_dot_product_attention`. This tensor contains the queries.
+    /// Returns the mean of the values for each query, weighted by the softmax of its scaled dot products with the keys:
+    /// `torch.nn.functional.scaled_dot_product_attention`. This tensor contains the queries.
     ///
     /// # Errors
     /// Fails if shapes, types or devices do not fit, and with the reason of each kernel if all of them refuse.

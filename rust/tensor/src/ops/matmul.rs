@@ -34,7 +34,7 @@ impl Parent {
 
     fn composite(self, dtype: DType) -> Composite {
         let node = self.node.filter(|_| dtype == DType::Float32);
-        Composite { name: self.name, numerics: node.map(Numerics::of_node) }
+        Composite { name: self.name, numerics: node.map(Numerics::from_node) }
     }
 }
 

@@ -235,7 +235,7 @@ impl Positions {
 
     /// Returns the numbers of rows of `source`, which count over the first `count` dimensions, as positions. They are
     /// on the CPU.
-    pub fn of_rows(op: &'static str, source: &Tensor, rows: &Tensor, count: usize) -> Result<Arc<Self>> {
+    pub fn from_rows(op: &'static str, source: &Tensor, rows: &Tensor, count: usize) -> Result<Arc<Self>> {
         let index = on_placement(op, rows.clone(), source.placement())?;
         Self::checked(source, index, Kind::Rows { first: 0, count })
     }
