@@ -55,7 +55,7 @@ class ContextState:
 
 
 class Reading(NamedTuple):
-    """What `OwnState` compares."""
+    """The values that `OwnState` compares."""
 
     flags: dict[str, Any]
     frozen: bool

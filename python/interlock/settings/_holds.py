@@ -64,7 +64,7 @@ class Level:
 
     wanted: Any
     value: Any
-    """What reading returns after `wanted` was written."""
+    """The value that reading returns after `wanted` was written."""
     members: list[Scope]
     related: dict[str, tuple[Any, Any]] = field(default_factory=dict)
     """The old and new values of other settings of the family that the write changed."""

@@ -42,7 +42,7 @@ class Refusal(NamedTuple):
     pool: str
     """The name of the pool."""
     reason: str
-    """What the library allows."""
+    """The sizes that the library allows."""
 
     def __str__(self) -> str:
         return f"{self.pool}: {self.reason}"

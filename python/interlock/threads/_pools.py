@@ -32,7 +32,7 @@ class Pool(NamedTuple):
     size: int | None
     """The number of threads that this thread reads; None if it is not known."""
     extent: Literal["process", "thread", "context", "start"]
-    """What a write changes: `process` for all threads, `thread` for the thread that writes, or `start`."""
+    """The extent of a write: `process` for all threads, `thread` for the thread that writes, or `start`."""
     set_by: str
     """The line that wrote the size, the environment variable that determined it, or `default`."""
     setting: str
@@ -40,11 +40,11 @@ class Pool(NamedTuple):
     file: str | None
     """The file of the library."""
     note: str
-    """What the library allows."""
+    """The sizes that the library allows."""
 
 
 class Kind(NamedTuple):
-    """What is known of a pool before its size is read."""
+    """The properties of a pool that are known before its size is read."""
 
     name: str
     library: str
