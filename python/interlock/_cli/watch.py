@@ -54,7 +54,7 @@ class Change:
     times: int
     group: str | None
     problem: str | None
-    """The reason why the write has no effect, if interlock can tell."""
+    """The reason why the write has no effect, if it is known."""
 
 
 @dataclass(frozen=True)
