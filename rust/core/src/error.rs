@@ -190,7 +190,7 @@ pub enum Error {
     },
     /// The carrier of contexts could not store the state of the current context, because memory ran out.
     ContextNotStored {
-        /// What the program cannot do, such as "set grad".
+        /// The action that failed, such as "set grad".
         action: String,
     },
     /// A carried value was registered under a name that another one has.

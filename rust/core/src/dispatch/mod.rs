@@ -33,6 +33,6 @@ pub use record::{Call, Considered, Outcome, Reason, Recording, annotate};
 
 #[doc(hidden)]
 pub mod internal {
-    //! What other crates of this workspace use, and programs do not need.
+    //! Items that only other crates of this workspace use.
     pub use super::record::intern_name;
 }

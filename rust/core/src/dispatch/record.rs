@@ -172,7 +172,7 @@ pub struct Call {
     pub inputs: Option<Rounding>,
     /// The accumulation of float16 and bfloat16 inputs; `None` for inputs of another type.
     pub sums: Option<Sums>,
-    /// What the kernel chose, such as an order or a plan.
+    /// Details of the choice, such as an order or a plan.
     pub notes: Vec<String>,
     /// All kernels, in the order in which they were tried.
     pub considered: Vec<Considered>,

@@ -76,7 +76,7 @@ pub use write_log::{LoggedWrite, recent_writes};
 
 #[doc(hidden)]
 pub mod internal {
-    //! What other crates of this workspace use, and programs do not need.
+    //! Items that only other crates of this workspace use.
     pub use super::ffi::{FlagKind, PlainValue, PlainWord, of_id};
     pub use super::kind::interned_text;
     pub use super::scope::{FlagScopeBuilder, Purpose};

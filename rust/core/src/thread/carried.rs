@@ -68,7 +68,7 @@ struct Registered {
 
 static REGISTERED: HookList<Registered> = HookList::new(rank::CARRIED);
 
-/// What threads had before layers of captured states and steps of tasks that are open.
+/// The values of threads before the open layers of captured states and steps of tasks.
 static OPEN: ForkLock<Vec<Open>> = ForkLock::new(rank::CARRIED_LAYERS, Vec::new());
 
 static OPEN_COUNT: RelaxedU64 = RelaxedU64::new(0);
@@ -79,7 +79,7 @@ struct Open {
     before: CarriedValues,
 }
 
-/// What has replaced the values of a thread.
+/// The layer or step that has replaced the values of a thread.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Owner {
     Layer(LayerId),

@@ -82,7 +82,7 @@ pub(super) struct Owned {
 #[derive(Debug)]
 pub(super) struct Step {
     pub(super) task: TaskId,
-    /// What was active when the step began: the scopes of the thread, or those of the previous step.
+    /// The state that was active when the step began: the scopes of the thread, or those of the previous step.
     pub(super) displaced: NativeScopes,
 }
 

@@ -37,8 +37,8 @@ const IS_MOVED: u64 = 1 << 24;
 const HAS_SLOTS: u64 = 1 << 25;
 const RANK_SHIFT: u32 = 32;
 
-/// What a guard that was pushed knows of its layer. While both agree, the guard is removed with values of its own:
-/// loads of what was just stored would wait for the stores.
+/// The copy that a pushed guard has of its layer. While both agree, the guard is removed with values of its own: loads
+/// of what was just stored would wait for the stores.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PushedGuard {
     pub(super) id: LayerId,

@@ -81,7 +81,7 @@ pub(crate) use writes::{WrittenMode, restore_mode, scoped_site, write_mode, writ
 
 #[doc(hidden)]
 pub mod internal {
-    //! What other crates of this workspace use, and programs do not need.
+    //! Items that only other crates of this workspace use.
     pub use super::carried::{CarriedTask, CarriedValues};
     pub use super::carrier::{
         Carrier, PresentContext, Receipt, leave_context, look, look_at, positions_above, set_carrier,

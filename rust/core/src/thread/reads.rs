@@ -1,4 +1,4 @@
-//! What readers load: the state of this thread as of its last look.
+//! The state of this thread that readers load, as of its last update.
 
 use std::sync::Arc;
 

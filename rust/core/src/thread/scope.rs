@@ -116,7 +116,7 @@ impl Scope {
     }
 }
 
-/// What an exit has removed.
+/// The result of an exit.
 #[derive(Clone, Copy, Debug)]
 pub struct Exit {
     scope: ScopeId,
@@ -569,7 +569,7 @@ impl From<ScopeGuard> for RawGuard {
 #[derive(Debug, Default)]
 pub struct ScopeMark(State);
 
-/// What [`ScopeMark::end_scopes_since`] has ended.
+/// The scopes that [`ScopeMark::end_scopes_since`] has ended.
 #[derive(Debug, Default)]
 pub struct EndedScopes {
     /// How many scopes ended.

@@ -45,7 +45,7 @@ pub(super) struct Node {
     summary: Summary,
 }
 
-/// What a scope has entered. A write replaces the layer by one with the same mark.
+/// A layer that a scope has entered. A write replaces the layer by one with the same mark.
 #[derive(Clone, Debug)]
 pub(super) struct Layer {
     pub(super) mark: Arc<Mark>,

@@ -1,4 +1,4 @@
-//! What readers need to know of several layers at once.
+//! The summary of several layers that readers need.
 
 use super::device_slots::DeviceSummary;
 use super::{Masked, Slots};

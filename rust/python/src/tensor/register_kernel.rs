@@ -41,8 +41,8 @@ static DSLS: [(&str, &Flag<bool>); 5] = [
     ("triton", &PYTHON_NATIVE_TRITON_ENABLED),
 ];
 
-/// What distinguishes kernels besides their functions. A kernel is never freed, so one that is registered again uses
-/// that of an earlier registration.
+/// The properties that distinguish kernels besides their functions. A kernel is never freed, so one that is registered
+/// again uses that of an earlier registration.
 #[derive(PartialEq)]
 struct Description {
     operation: &'static str,

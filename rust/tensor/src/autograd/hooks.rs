@@ -267,7 +267,7 @@ impl GradientKind<'_> {
         }
         if replacement.dtype() != self.dtype {
             let expected = format!("of dtype {}", self.dtype);
-            return Err(Error::DType { op, argument, expected, given: replacement.dtype(), cure: "" });
+            return Err(Error::DType { op, argument, expected, given: replacement.dtype(), hint: "" });
         }
         if replacement.device() != self.device {
             return Err(Error::Devices { op, left: self.device, right: replacement.device() });

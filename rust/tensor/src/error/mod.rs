@@ -85,7 +85,7 @@ pub enum Error {
         /// The element type.
         given: DType,
         /// How to convert the argument, or nothing.
-        cure: &'static str,
+        hint: &'static str,
     },
     /// A bool or a floating-point number as `alpha` of an operation in a narrower type.
     FactorType {
@@ -180,7 +180,7 @@ pub enum Error {
     PackHook {
         /// The requirement, after "must".
         expected: &'static str,
-        /// What the hook did.
+        /// The invalid action of the hook.
         given: &'static str,
     },
     /// A value that an operation does not accept.
@@ -323,7 +323,7 @@ pub enum Error {
         /// The name of the node.
         node: &'static str,
         /// How to compute the gradient of the gradient.
-        cure: &'static str,
+        hint: &'static str,
     },
     /// A backward pass through a node whose saved tensor was changed in place.
     Modified {
@@ -395,8 +395,8 @@ pub enum Error {
     NotDifferentiable {
         /// The name of the function.
         op: &'static str,
-        /// What to use instead.
-        cure: &'static str,
+        /// The function to use instead.
+        hint: &'static str,
     },
     /// An operation all of whose kernels have no fixed order, although a flag requires one.
     NotDeterministic {
@@ -492,13 +492,13 @@ impl Error {
 
     /// Creates the error of an input that must be a floating-point tensor.
     pub(crate) fn not_floating_point(op: &'static str, given: DType) -> Self {
-        let (expected, cure) = ("floating point".to_owned(), "; float() converts it");
-        Error::DType { op, argument: "input", expected, given, cure }
+        let (expected, hint) = ("floating point".to_owned(), "; float() converts it");
+        Error::DType { op, argument: "input", expected, given, hint }
     }
 
     /// Creates the error of a bool tensor that must have numbers.
-    pub(crate) fn not_numeric(op: &'static str, argument: &'static str, cure: &'static str) -> Self {
-        Error::DType { op, argument, expected: "numeric".to_owned(), given: DType::Bool, cure }
+    pub(crate) fn not_numeric(op: &'static str, argument: &'static str, hint: &'static str) -> Self {
+        Error::DType { op, argument, expected: "numeric".to_owned(), given: DType::Bool, hint }
     }
 
     /// Names the operation that the caller has called instead of an operation that it uses. Errors of a backward pass

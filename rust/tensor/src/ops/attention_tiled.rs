@@ -155,7 +155,7 @@ pub(super) fn with_history(out: AttentionOut, args: &AttentionArgs<'_>) -> Resul
         if is_recording() {
             return Err(Error::OneBackward {
                 node,
-                cure: "select the math kernel, sdpa_kernel(SDPBackend.MATH)",
+                hint: "select the math kernel, sdpa_kernel(SDPBackend.MATH)",
             });
         }
         let (query, key) = (ctx.saved(query)?, ctx.saved(key)?);

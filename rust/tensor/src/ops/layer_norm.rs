@@ -19,7 +19,7 @@ struct Saved {
     weight: Option<usize>,
 }
 
-/// What the backward function knows besides the saved tensors.
+/// The arguments of the backward function besides the saved tensors.
 #[derive(Clone, Copy)]
 struct Norm {
     rows: NormRows,
@@ -97,7 +97,7 @@ impl Tensor {
             let given = parameter.dtype();
             if *first.get_or_insert(given) != given || !self.is_parameter_dtype(given) {
                 let expected = format!("{}, the dtype of the input", self.dtype());
-                return Err(Error::DType { op: OP, argument, expected, given, cure: "" });
+                return Err(Error::DType { op: OP, argument, expected, given, hint: "" });
             }
             check_device(OP, self, parameter)?;
         }

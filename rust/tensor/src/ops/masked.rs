@@ -37,7 +37,7 @@ fn check_mask(op: &'static str, mask: &Tensor) -> Result<()> {
         return Ok(());
     }
     let (expected, given) = ("a bool tensor".to_owned(), mask.dtype());
-    Err(Error::DType { op, argument: "mask", expected, given, cure: "; bool() converts it" })
+    Err(Error::DType { op, argument: "mask", expected, given, hint: "; bool() converts it" })
 }
 
 impl Tensor {

@@ -126,7 +126,7 @@ impl IndexRule {
             return Ok(());
         }
         let expected = if self.narrow { "int64 or int32" } else { "int64" }.to_owned();
-        Err(Error::DType { op, argument, expected, given, cure: "; long() converts it" })
+        Err(Error::DType { op, argument, expected, given, hint: "; long() converts it" })
     }
 }
 

@@ -372,7 +372,7 @@ impl MultiHeadArgs<'_> {
                 && mask.dtype() == DType::Int64
             {
                 let (expected, given) = ("bool or floating point".to_owned(), mask.dtype());
-                return Err(Error::DType { op: OP, argument, expected, given, cure: "" });
+                return Err(Error::DType { op: OP, argument, expected, given, hint: "" });
             }
         }
         match (self.is_causal, self.attn_mask) {
