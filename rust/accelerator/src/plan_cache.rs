@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn plan_cache_max_size_belongs_to_one_device() {
-        let [first, second] = [0, 1].map(|index| PlanCache::among(2, index).unwrap());
+        let [first, second] = [0, 1].map(|index| PlanCache::from_index(2, index).unwrap());
         assert_eq!((first.max_size(), second.max_size()), (DEFAULT, DEFAULT));
         second.set_max_size(&InputValue::Integer(7)).unwrap();
         assert_eq!((first.max_size(), second.max_size(), second.index()), (DEFAULT, 7, 1));
@@ -141,12 +141,12 @@ mod tests {
     #[test]
     fn plan_cache_reports_the_range_of_indices_for_an_unknown_index() {
         for index in [-1, 2, 256, i64::MAX] {
-            let error = PlanCache::among(2, index).unwrap_err().to_string();
+            let error = PlanCache::from_index(2, index).unwrap_err().to_string();
             assert!(error.contains("an index from 0 to 1") && error.contains(&index.to_string()), "{error}");
         }
-        assert!(PlanCache::among(0, 0).unwrap_err().to_string().contains("has none"));
+        assert!(PlanCache::from_index(0, 0).unwrap_err().to_string().contains("has none"));
         // A driver may count more devices than there are indices.
-        assert!(PlanCache::among(u32::MAX, 128).is_err());
+        assert!(PlanCache::from_index(u32::MAX, 128).is_err());
     }
 
     #[test]
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn set_max_size_rejects_values_that_are_not_counts() {
-        let cache = PlanCache::among(4, 3).unwrap();
+        let cache = PlanCache::from_index(4, 3).unwrap();
         for (wrong, is_type) in [
             (InputValue::Integer(-1), false),
             (InputValue::HugeInteger { display: "an int".into(), nearest: Some(1e30) }, false),
