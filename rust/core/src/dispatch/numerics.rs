@@ -98,7 +98,7 @@ named_enum! {
 }
 
 impl Sums {
-    /// The flags that [`of_cuda`](Sums::from_cuda) reads.
+    /// The flags that [`from_cuda`](Sums::from_cuda) reads.
     pub(super) const CUDA_FLAGS: [&'static FlagWord; 3] = [
         CUDA_MATMUL_FP16_REDUCTION.word(),
         CUDA_MATMUL_BF16_REDUCTION.word(),
