@@ -84,6 +84,7 @@ pub struct Kernel<O: Operation> {
     requirements: &'static [FlagRequirement],
     pub(super) node: Option<Node>,
     accumulation: Option<AccumulationOf<O>>,
+    /// Flags that the operation reads when it is called, besides the requirements.
     obeyed: [Option<&'static FlagWord>; 2],
     /// The kernel whose position this one has.
     position: Option<&'static str>,

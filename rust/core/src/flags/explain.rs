@@ -129,7 +129,7 @@ impl FlagSpec {
     /// Returns the node above this one from which it inherits its value.
     fn inherited_from(&self) -> Option<&'static str> {
         let Backing::Node(node) = &self.backing else { return None };
-        node.decided_by().filter(|deciding| deciding != node).map(Node::name)
+        node.inherited_from().filter(|deciding| deciding != node).map(Node::name)
     }
 
     /// Returns the operations that the flag affects in this process.
@@ -159,7 +159,7 @@ impl FlagSpec {
 /// Returns the slot of the node that has the value. If all are empty, it is the node itself, which a scope may have
 /// masked.
 fn deciding_node(node: Node) -> Slot {
-    node.decided_by().unwrap_or(node).slot()
+    node.inherited_from().unwrap_or(node).slot()
 }
 
 fn source(slot: Slot) -> (Level, Option<SetBy>) {

@@ -219,7 +219,7 @@ impl Node {
     }
 
     /// Returns the node from which this one inherits its precision, or itself; `None` if the default applies.
-    pub(super) fn decided_by(self) -> Option<Node> {
+    pub(super) fn inherited_from(self) -> Option<Node> {
         self.resolved_in(word()).1
     }
 
