@@ -136,7 +136,7 @@ def picture_of_losses(found: dict[str, list[float]]) -> str:
         Chart("loss", x, Axis("", decades(every), True), lines(found)),
         Chart("difference from float32, relative", x, Axis("", decades(differences), True), lines(away)),
     )
-    return svg(charts, "The losses of a training in five precisions, and how far they are apart")
+    return svg(charts, "The losses of a training in five precisions, and their differences")
 
 
 def picture_of_errors(found: dict[str, list[float]]) -> str:

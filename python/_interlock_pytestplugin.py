@@ -55,7 +55,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def interlock_settings(request: pytest.FixtureRequest) -> Iterator[ScopedSettings]:
-    """Override, pin and compare settings of libraries; all are put back at the end of the test."""
+    """Override, pin and compare settings of libraries; all are restored at the end of the test."""
     from interlock.testing import ScopedSettings
 
     with ScopedSettings() as settings:

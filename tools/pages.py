@@ -109,11 +109,11 @@ explain NAME` shows the value of a flag and what set it, and [Flags and scopes](
 explains how to set one.
 
 - The variables are read once, when `interlock.backends` is imported. If several variables of a flag are
-  set, the first decides. [Environment variables](environment.md) lists their formats.
+  set, the first one applies. [Environment variables](environment.md) lists their formats.
 - *Obeyed by* names the operations of interlock's tensors that a flag changes. "Nothing yet" means that
   the flag can be set, scoped and read, for example by a library that implements the operation, but
   changes no tensor of interlock. "Registered kernels" means that interlock has no kernel of the library;
-  the flag is a gate for kernels that [a program registers](dispatch.md#register-a-kernel).
+  [a kernel that a program registers](dispatch.md#register-a-kernel) can require a value of the flag.
 - In tests, `backends.override` and `unittest.mock.patch.object` restore a flag completely. pytest's
   `monkeypatch` assigns the old value, so the flag stays assigned.
 

@@ -318,7 +318,7 @@ static int register_kernel(void) {
     static bool is_registered; /* A kernel is never removed, and the module may be initialized again. */
     InterlockError error = interlock_no_error();
     InterlockFlagDecl declaration;
-    const InterlockGate gate = {"extension_c.matmul", "True"};
+    const InterlockFlagRequirement requirement = {"extension_c.matmul", "True"};
     InterlockKernel kernel;
     memset(&declaration, 0, sizeof declaration);
     declaration.size = (uint32_t)sizeof declaration;
@@ -330,8 +330,8 @@ static int register_kernel(void) {
     memset(&kernel, 0, sizeof kernel);
     kernel.size = sizeof kernel;
     kernel.name = "extension_c";
-    kernel.gates = &gate;
-    kernel.num_gates = 1;
+    kernel.requirements = &requirement;
+    kernel.num_requirements = 1;
     kernel.condition = can_multiply;
     kernel.run = multiply;
     if (api->flag_register(&declaration, &matmul, NULL, &error) != INTERLOCK_OK ||

@@ -241,12 +241,12 @@ void register_kernel() {
     declaration.default_value = interlock_value_of_bool(true);
     matmul.size = sizeof matmul;
     check([&](InterlockError *error) { return api->flag_register(&declaration, &matmul, nullptr, error); });
-    const InterlockGate gate{"extension_pybind11.matmul", "True"};
+    const InterlockFlagRequirement requirement{"extension_pybind11.matmul", "True"};
     InterlockKernel kernel{};
     kernel.size = sizeof kernel;
     kernel.name = "extension_pybind11";
-    kernel.gates = &gate;
-    kernel.num_gates = 1;
+    kernel.requirements = &requirement;
+    kernel.num_requirements = 1;
     kernel.condition = can_multiply;
     kernel.run = multiply;
     check([&](InterlockError *error) { return api->kernel_register(interlock_text("matmul"), &kernel, error); });

@@ -80,12 +80,12 @@ def resumable_kind(
     return None
 
 
-def check_plain(what: str, function: Callable[..., Any], cure: str) -> None:
+def check_plain(what: str, function: Callable[..., Any], hint: str) -> None:
     """Raise TypeError if a call of `function` only creates a coroutine or generator."""
     kind = resumable_kind(function)
     if kind is not None:
         name = getattr(function, "__qualname__", type(function).__qualname__)
-        raise TypeError(f"{what} must be a plain function, got the {kind} function {shown(name)}; {cure}")
+        raise TypeError(f"{what} must be a plain function, got the {kind} function {shown(name)}; {hint}")
 
 
 def _clone_of(scope: Scope) -> Callable[[], Scope] | None:

@@ -224,11 +224,11 @@ def set_process_defaults(
     """Set modes and devices for the process, where no scope, guard or write sets them.
 
     A write such as `set_grad_enabled(False)` lasts for its context, so a start-up task of a server changes no
-    request. These values lie below every context and thread, as assigned flags do. All are changed or none.
+    request. Values of a context or thread take precedence, as for assigned flags. All are changed or none.
 
     Args:
         grad_enabled: Whether operations are recorded; None means the built-in default, as for all arguments.
-        inference_mode: Whether inference mode is enabled; sets what `interlock.inference_mode` sets.
+        inference_mode: Whether inference mode is enabled; the mode that `interlock.inference_mode` sets.
         multithreading_enabled: Whether a backward pass may use other threads.
         device_index: The index of the current device.
         default_device: The device on which tensors are created.
@@ -265,7 +265,7 @@ def process_defaults() -> dict[str, bool | int | str | None]:
 def scope_barrier() -> ScopeBarrier:
     """Return a context manager that ends the scopes of this context that its block leaves open.
 
-    For tests and code of others: a scope that is never exited would stay open in its context. With
+    For tests and third-party code: a scope that is never exited would stay open in its context. With
     `INTERLOCK_DEBUG=1`, a `ScopeWarning` names the line that entered each scope that is ended.
 
     Returns:

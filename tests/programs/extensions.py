@@ -35,8 +35,8 @@ class Kernel(ctypes.Structure):
     _fields_ = [
         ("size", ctypes.c_size_t),
         ("name", ctypes.c_char_p),
-        ("gates", ctypes.c_void_p),
-        ("num_gates", ctypes.c_size_t),
+        ("requirements", ctypes.c_void_p),
+        ("num_requirements", ctypes.c_size_t),
         ("node", ctypes.c_char_p),
         ("context", ctypes.c_void_p),
         ("condition", ctypes.c_void_p),

@@ -13,7 +13,9 @@ use std::time::{Duration, Instant};
 use criterion::{Criterion, criterion_group, criterion_main};
 use interlock::autograd;
 use interlock::backends::{FlagDecl, FlagHandle, FlagScope, FlagType, InputValue, find, flags, register};
-use interlock::dispatch::{Gate, Kernel, NoKernel, Numerics, Op, Operation, Reason, Recording, Stop};
+use interlock::dispatch::{
+    FlagRequirement, Kernel, KernelError, NoKernel, Numerics, Op, Operation, Reason, Recording,
+};
 
 // Both baselines are written at run time: a constant could be folded by the compiler.
 static BARE_WORD: AtomicU64 = AtomicU64::new(1);
@@ -115,14 +117,14 @@ impl Operation for Scale {
 }
 
 static SCALE: Op<Scale> = Op::new(&[
-    Kernel::<Scale>::new("gated", scale).gates(&[Gate::off(&flags::CUDNN_ENABLED)]),
+    Kernel::<Scale>::new("gated", scale).requires(&[FlagRequirement::off(&flags::CUDNN_ENABLED)]),
     Kernel::<Scale>::new("limited", scale)
         .condition(|length| if *length > 8 { Ok(()) } else { Err(Reason::from("needs more than 8")) }),
     Kernel::<Scale>::new("native", scale),
 ]);
 
 #[inline(never)]
-fn scale(length: &usize, _: Numerics, number: &u64) -> Result<u64, Stop<NoKernel>> {
+fn scale(length: &usize, _: Numerics, number: &u64) -> Result<u64, KernelError<NoKernel>> {
     Ok(*number * *length as u64)
 }
 

@@ -1,6 +1,6 @@
 //! A kernel of scaled-dot-product attention for a single query, as in the generation of text.
 
-use interlock::dispatch::{Kernel, Numerics, Reason, Stop};
+use interlock::dispatch::{Kernel, KernelError, Numerics, Reason};
 use interlock_tensor::{ATTENTION, Attention, AttentionArgs, AttentionCall, AttentionOut, Error};
 
 /// Registers the kernel. On devices it has the position of `OVERRIDEABLE` in `cuda.sdp_priority`.
@@ -18,7 +18,11 @@ fn is_one_query(call: &AttentionCall) -> Result<(), Reason> {
 }
 
 /// Multiplies rows instead of matrices. Its operations are recorded, so it needs no backward function of its own.
-fn one_query(_: &AttentionCall, _: Numerics, args: &AttentionArgs<'_>) -> Result<AttentionOut, Stop<Error>> {
+fn one_query(
+    _: &AttentionCall,
+    _: Numerics,
+    args: &AttentionArgs<'_>,
+) -> Result<AttentionOut, KernelError<Error>> {
     let scores = args.query.mul(args.key)?.sum(Some(&[-1]), true)?.mul(args.scale)?;
     let shares = scores.softmax(-2)?;
     Ok(shares.mul(args.value)?.sum(Some(&[-2]), true)?.into())

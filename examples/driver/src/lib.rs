@@ -49,7 +49,7 @@ impl ExampleDriver {
     /// # Errors
     /// Returns [`Error::Core`] if the name of the device type is invalid.
     pub fn new(device_count: u8) -> Result<Arc<Self>> {
-        let device_type = DeviceType::named("example")?;
+        let device_type = DeviceType::from_name("example")?;
         Ok(Arc::new(ExampleDriver { device_type, device_count, started: OnceLock::new() }))
     }
 }

@@ -1,7 +1,7 @@
 //! An operation whose kernel obeys a flag of Python. interlock itself has no kernel that obeys it.
 
 use interlock::backends::flags::MIOPEN_IMMEDIATE;
-use interlock::dispatch::{Call, Gate, Kernel, NoKernel, Op, Operation};
+use interlock::dispatch::{Call, FlagRequirement, Kernel, NoKernel, Op, Operation};
 
 /// Returns the name of the kernel instead of a result.
 struct Convolution;
@@ -14,12 +14,12 @@ impl Operation for Convolution {
     type Error = NoKernel;
 }
 
-static GATES: [Gate; 1] = [Gate::on(&MIOPEN_IMMEDIATE)];
+static REQUIREMENTS: [FlagRequirement; 1] = [FlagRequirement::on(&MIOPEN_IMMEDIATE)];
 static CONVOLUTION: Op<Convolution> = Op::new(&[Kernel::new("native", |_, _, ()| Ok("native"))]);
 
 /// Registers a kernel that runs while `miopen.immediate` is on.
 pub(crate) fn register() -> interlock::Result<()> {
-    CONVOLUTION.register(Kernel::new("miopen", |_, _, ()| Ok("miopen")).gates(&GATES))
+    CONVOLUTION.register(Kernel::new("miopen", |_, _, ()| Ok("miopen")).requires(&REQUIREMENTS))
 }
 
 /// Returns the choice for a call on this thread now.

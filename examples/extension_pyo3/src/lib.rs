@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use interlock_capi::accelerator::current_stream;
 use interlock_capi::autograd::{is_grad_enabled, set_grad_enabled};
 use interlock_capi::backends::{Flag, FlagDecl, FlagType, find, register};
-use interlock_capi::dispatch::{DType, Kernel, KernelCall, Stop, Tensor, register_kernel};
+use interlock_capi::dispatch::{DType, Kernel, KernelCall, KernelError, Tensor, register_kernel};
 use interlock_capi::state::ThreadState;
 use interlock_capi::{Error, ErrorCode};
 use pyo3::exceptions::{PyRuntimeWarning, PyValueError};
@@ -65,7 +65,7 @@ mod extension_pyo3 {
         register::<bool>(&FlagDecl::new("extension_pyo3.matmul", switch, doc))
             .map_err(|error| to_exception(py, &error))?;
         let kernel = Kernel::new("extension_pyo3", multiply).condition(can_multiply);
-        register_kernel("matmul", kernel.gate("extension_pyo3.matmul", "True"))
+        register_kernel("matmul", kernel.requires("extension_pyo3.matmul", "True"))
             .map_err(|error| to_exception(py, &error))?;
         let benchmark = find("cudnn.benchmark").map_err(|error| to_exception(py, &error))?;
         let _ = FLAGS.set(py, Flags { level, benchmark });
@@ -178,17 +178,17 @@ fn can_multiply(call: &KernelCall) -> Result<(), String> {
 }
 
 /// Multiplies two matrices of floats, and sums in double precision.
-fn multiply(call: &KernelCall) -> Result<(), Stop> {
+fn multiply(call: &KernelCall) -> Result<(), KernelError> {
     let ([left, right], [out]) = (call.inputs(), call.outputs()) else {
-        return Err(Stop::Refused("needs two operands".to_owned()));
+        return Err(KernelError::Declined("needs two operands".to_owned()));
     };
     let (&[rows, depth], &[_, columns]) = (left.shape(), right.shape()) else {
-        return Err(Stop::Refused("needs matrices".to_owned()));
+        return Err(KernelError::Declined("needs matrices".to_owned()));
     };
     let (Some(&[left_row, left_column]), Some(&[right_row, right_column])) =
         (left.strides(), right.strides())
     else {
-        return Err(Stop::Refused("needs strides".to_owned()));
+        return Err(KernelError::Declined("needs strides".to_owned()));
     };
     let (left, right, out) = (left.data::<f32>(), right.data::<f32>(), out.data::<f32>());
     // SAFETY: the operands have an element at each index, and no other thread writes to them during the call.

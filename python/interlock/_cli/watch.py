@@ -54,7 +54,7 @@ class Change:
     times: int
     group: str | None
     problem: str | None
-    """Why the write has no effect, as far as interlock knows."""
+    """The reason why the write has no effect, if it is known."""
 
 
 @dataclass(frozen=True)

@@ -414,8 +414,8 @@ def _add_warnings(pool: _Cores, groups: Mapping[int, _Cores], options: Options, 
     across = [index for index, group in groups.items() if len({core.node for core in group}) > 1]
     if across and (len(groups) > 1 or options.rank is not None):
         verb = "has" if len(across) == 1 else "have"
-        cure = "" if options.ncores_per_instance is None else "; --skip-cross-node-cores avoids this"
-        warnings.append(f"{instances_text(across)} {verb} cores of more than one node{cure}")
+        hint = "" if options.ncores_per_instance is None else "; --skip-cross-node-cores avoids this"
+        warnings.append(f"{instances_text(across)} {verb} cores of more than one node{hint}")
 
 
 def _by_node(cores: _Cores) -> list[_Cores]:

@@ -1,1 +1,1 @@
-"""The implementation of the pytest plugin, which `_interlock_pytestplugin` imports once it is asked for."""
+"""The implementation of the pytest plugin, which `_interlock_pytestplugin` imports when it is requested."""

@@ -42,7 +42,7 @@ class Environment:
         return write
 
     def stop(self) -> None:
-        """Record no more, unless other code has replaced the methods since."""
+        """Stop recording, unless other code has replaced the methods since."""
         for method, original in self._originals.items():
             if getattr(self._kind, method) is self._wrappers[method]:
                 setattr(self._kind, method, original)
@@ -73,7 +73,7 @@ class Environment:
         return origin is not None and origin.at_import
 
     def restore(self, wanted: Mapping[str, Any]) -> dict[str, str]:
-        """Write and remove variables. Return why, by name, for those that cannot be."""
+        """Write and remove variables. Return the reasons, by name, for those that cannot be written."""
         refused: dict[str, str] = {}
         self._restores = True
         try:

@@ -1,4 +1,4 @@
-"""Compares the state around each test and around fixtures, and puts it back."""
+"""Compares the state around each test and around fixtures, and restores it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NOT_PUT_BACK = "could not be put back"
 
 @dataclass
 class Baseline:
-    """The state before a test, for each source: a reading, and what wider fixtures have changed since."""
+    """The state before a test, for each source: a reading, and the changes by wider fixtures since."""
 
     readings: list[Any]
     by_fixtures: list[dict[str, Any]]
@@ -41,7 +41,7 @@ class FixtureChange(NamedTuple):
 
 @dataclass
 class FixtureChanges:
-    """What a fixture of a wider scope has changed, for each source, by name."""
+    """The changes by a fixture of a wider scope, for each source, by name."""
 
     changed: list[dict[str, FixtureChange]] = field(default_factory=list)
 
@@ -85,7 +85,7 @@ class Guard:
         self._has_left_changes = False
 
     def stop(self) -> None:
-        """Stop to observe the state."""
+        """Stop observing the state."""
         for source in reversed(self._sources):
             source.stop()
 
@@ -207,7 +207,7 @@ class Guard:
             self._scopes.begin()
 
     def _end_fixture(self, fixturedef: pytest.FixtureDef[Any], changes: FixtureChanges) -> None:
-        """Put back what a fixture of a wider scope has set and not put back."""
+        """Restore the values that a fixture of a wider scope has set and not restored."""
         found: list[str] = []
         for source, changed in zip(self._sources, changes.changed, strict=False):
             if not changed:

@@ -123,7 +123,7 @@ class LibrarySettings:
         return write if write is not None and same(write.new, value) else None
 
     def restore(self, wanted: Mapping[str, Any]) -> dict[str, str]:
-        """Put values back, in the order of their declaration: a setting may inherit from an earlier one.
+        """Restore values, in the order of their declaration: a setting may inherit from an earlier one.
 
         Native libraries follow: a write of the number of threads of PyTorch or interlock changes theirs.
         """

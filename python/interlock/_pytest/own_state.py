@@ -41,7 +41,7 @@ class ContextState:
         self._text = repr(interlock.capture())
 
     def install(self) -> None:
-        """Put it back into the present context, with the values that each scope had."""
+        """Restore it in the present context, with the values that each scope had."""
         self._variable.set(self._stored)
 
     def __eq__(self, other: object) -> bool:
@@ -55,7 +55,7 @@ class ContextState:
 
 
 class Reading(NamedTuple):
-    """What `OwnState` compares."""
+    """The values that `OwnState` compares."""
 
     flags: dict[str, Any]
     frozen: bool
@@ -152,11 +152,11 @@ class OwnState:
         return None if line is None else f"written at {line}"
 
     def is_left(self, name: str, value: Any) -> bool:
-        """Return False: every change is put back."""
+        """Return False: every change is restored."""
         return False
 
     def restore(self, wanted: Mapping[str, Any]) -> dict[str, str]:
-        """Assign or unset flags, and put back the state of the context, also of scopes that are open."""
+        """Assign or unset flags, and restore the state of the context, also of scopes that are open."""
         refused: dict[str, str] = {}
         if _FROZEN in wanted:
             only = "only the object that `frozen()` returned can end the freeze"

@@ -41,13 +41,13 @@ class Source(Protocol):
         """Return what is known about the line that wrote the present value."""
 
     def is_left(self, name: str, value: Any) -> bool:
-        """Return whether a changed value is neither put back nor reported."""
+        """Return whether a changed value is neither restored nor reported."""
 
     def restore(self, wanted: Mapping[str, Any]) -> dict[str, str]:
-        """Put values back. Return why, by name, for those that the library or interlock refuses."""
+        """Restore values. Return the reasons, by name, for those that the library or interlock rejects."""
 
     def stop(self) -> None:
-        """End what observes the state."""
+        """Stop observing the state."""
 
 
 def equal(one: Any, other: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Gradient modes, `backward`, functions with a gradient of the program, and checks of gradients.
+"""Gradient modes, `backward`, functions with a user-defined gradient, and `gradcheck`.
 
 A build without the tensor runtime has only the gradient modes.
 """

@@ -15,7 +15,7 @@ _READ_ON_REGISTRATION = "when the flag is registered"
 
 
 class Description(NamedTuple, Generic[Value_co]):
-    """What `describe` returns: the declaration of a flag, and its value in the current context."""
+    """The result of `describe`: the declaration of a flag, and its value in the current context."""
 
     name: str
     """The dotted name below `backends`, or that of another library's flag."""
@@ -44,9 +44,9 @@ class Description(NamedTuple, Generic[Value_co]):
     variables_read: str | None
     """When the variables are read, each once; None if there are none."""
     affects: str
-    """What the flag affects."""
+    """The operations that the flag affects."""
     documentation: str
-    """What the flag does."""
+    """The documentation of the flag."""
     is_registered: bool
     """Whether another library registered the flag; False for a flag of interlock."""
 

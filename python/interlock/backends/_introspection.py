@@ -38,7 +38,7 @@ class Explanation(NamedTuple, Generic[Value_co]):
     overridden_by: str | None
     """The flag or environment variable that overrides `value`; None if nothing does."""
     affects: str
-    """What the flag affects, and whether the library that runs it is loaded in this process."""
+    """The operations that the flag affects, and whether their library is loaded in this process."""
     inherited_from: str | None
     """The precision node from which an empty node inherits `value`; None if the value is its own."""
 

@@ -120,9 +120,9 @@ def _class_of_default(call: str, default: Any) -> Any:
         return Path
     found = next((known for known in _NAMES if isinstance(default, known)), None)
     if found is None:
-        cure = "; give the type of a flag whose default is None" if default is None else ""
+        hint = "; give the type of a flag whose default is None" if default is None else ""
         raise FlagTypeError(
             f"{call}: default must be a bool, an int, a float, a str, a path, a member of an "
-            f"enumeration or a list of one of them, got {default.__class__.__name__}{cure}"
+            f"enumeration or a list of one of them, got {default.__class__.__name__}{hint}"
         )
     return found

@@ -15,8 +15,8 @@ else:
     from typing import TypeVar
 
     Value = TypeVar("Value")
-    """What reading the flag returns."""
+    """The type that reading the flag returns."""
     Value_co = TypeVar("Value_co", covariant=True)
     """The same, of what only reports values."""
     Also_contra = TypeVar("Also_contra", contravariant=True)
-    """What the flag also accepts, such as the names of members of an enumeration."""
+    """The type that the flag also accepts, such as the names of members of an enumeration."""

@@ -107,22 +107,23 @@ extern "C" {
 
 /**
  * Two bools: bit 0 and bit 1 of `integer`. Accepted by `cuda.matmul.allow_fp16_reduced_precision_reduction` and
- * `allow_bf16_reduced_precision_reduction`: whether sums may be reduced in that type, and whether they may be split.
+ * `allow_bf16_reduced_precision_reduction`: whether sums may be reduced in that type, and whether they may be
+ * split.
  */
 #define INTERLOCK_VALUE_PAIR 5
 
 /**
- * A list of names. A list that a flag of Python or Rust is set to is read as the texts of its items; a list of texts,
- * names or paths is also written so.
+ * A list of names. A list that a flag of Python or Rust is set to is read as the texts of its items; a list of
+ * texts, names or paths is also written so.
  */
 #define INTERLOCK_VALUE_NAMES 6
 
-/** For a write without a scope: the flag is unset, so that the environment or the default decides it. */
+/** For a write without a scope: the flag is unset, so that the environment or the default applies. */
 #define INTERLOCK_VALUE_UNSET 7
 
 /**
- * An integer of 64 bits without a sign, in the bits of `integer`, for numbers above those of a signed one. Flags of
- * integers refuse it.
+ * An integer of 64 bits without a sign, in the bits of `integer`, for numbers above those of a signed one. Flags
+ * of integers refuse it.
  */
 #define INTERLOCK_VALUE_UNSIGNED 8
 
@@ -282,8 +283,8 @@ typedef struct InterlockFlag {
     uint32_t size;
 
     /**
-     * The id, which is valid in this process and its forked children. Never 0, so that the functions refuse a flag of
-     * zeros.
+     * The id, which is valid in this process and its forked children. Never 0, so that the functions refuse a flag
+     * of zeros.
      */
     uint32_t id;
 
@@ -299,7 +300,7 @@ typedef struct InterlockFlag {
      */
     const uint64_t *word;
 
-    /** The number of scopes of all threads that decide flags. While it is 0, `word` decides the flag. */
+    /** The number of scopes of all threads that set flags. While it is 0, `word` has the value of the flag. */
     const uint64_t *open_scopes;
 
     /** The difference between the bits of a plain integer and its value. For the header only. */
@@ -345,8 +346,8 @@ typedef struct InterlockFlagDecl {
     InterlockValue minimum;
 
     /**
-     * The largest number that is accepted. `INTERLOCK_VALUE_NONE` means the largest of all: 2**60 for a count or an
-     * integer, which cannot be larger.
+     * The largest number that is accepted. `INTERLOCK_VALUE_NONE` means the largest of all: 2**60 for a count or
+     * an integer, which cannot be larger.
      */
     InterlockValue maximum;
 
@@ -426,7 +427,7 @@ typedef struct InterlockStreamInfo {
     /** The priority; smaller numbers run first. */
     int32_t priority;
 
-    /** The device. */
+    /** The device of the memory. */
     InterlockDevice device;
 
     /** Identifies the stream on its device; 0 for the default stream. */
@@ -449,10 +450,10 @@ typedef void (*InterlockDrop)(void *data);
 typedef void (*InterlockFlagHook)(void *data, const InterlockFlagChange *change);
 
 /**
- * Receives the modes that were set on this thread, and those that are set now: for each bit in `decided`, the mode is
+ * Receives the modes that were set on this thread, and those that are set now: for each bit in `mask`, the mode is
  * on if the bit is also set in `modes`. May be called on any thread, by several at once.
  */
-typedef void (*InterlockModeHook)(void *data, uint8_t old_decided, uint8_t old_modes, uint8_t new_decided, uint8_t new_modes);
+typedef void (*InterlockModeHook)(void *data, uint8_t old_mask, uint8_t old_modes, uint8_t new_mask, uint8_t new_modes);
 
 /** Returns a value of this thread, which `drop_value` releases. */
 typedef void * (*InterlockSave)(void *data);
@@ -503,8 +504,9 @@ typedef struct InterlockCarried {
 #define INTERLOCK_STATUS_DONE 0
 
 /**
- * A kernel cannot run the call and has written nothing, so that the next kernel is tried. Another number that `run`
- * returns is an error of the call; one that a condition returns refuses the call, with the number in the reason.
+ * A kernel cannot run the call and has written nothing, so that the next kernel is tried. Another number that
+ * `run` returns is an error of the call; one that a condition returns refuses the call, with the number in the
+ * reason.
  */
 #define INTERLOCK_STATUS_REFUSED 1
 
@@ -520,17 +522,17 @@ typedef struct InterlockCarried {
 /** A kernel multiplies three bfloat16 parts of each float32 input: nine products that emulate float32. */
 #define INTERLOCK_ROUNDING_BFX9 3
 
-/** Products of float16 and bfloat16 inputs are summed in float32, or the inputs have another type. */
+/** Accumulation in float32, or inputs of another type. */
 #define INTERLOCK_SUMS_FLOAT32 0
 
 /** They are summed in float16: each partial sum is rounded. */
 #define INTERLOCK_SUMS_FLOAT16 1
 
-/** Two halves of the products are summed in float32 each, and rounded to float16. */
-#define INTERLOCK_SUMS_FLOAT16_HALVES 2
+/** Two partial sums are computed in float32, and each is rounded to float16. */
+#define INTERLOCK_SUMS_SPLIT_FLOAT16 2
 
-/** Two halves of the products are summed in float32 each, and rounded to bfloat16. */
-#define INTERLOCK_SUMS_BFLOAT16_HALVES 3
+/** Two partial sums are computed in float32, and each is rounded to bfloat16. */
+#define INTERLOCK_SUMS_SPLIT_BFLOAT16 3
 
 /** The device type of a tensor in memory of the CPU, as DLPack numbers it. */
 #define INTERLOCK_TENSOR_CPU 1
@@ -585,7 +587,7 @@ typedef struct InterlockTensor {
     /** The memory on the device; null while a kernel is only considered. */
     void *data;
 
-    /** The device. */
+    /** The device of the memory. */
     InterlockTensorDevice device;
 
     /** The number of dimensions. */
@@ -598,8 +600,8 @@ typedef struct InterlockTensor {
     int64_t *shape;
 
     /**
-     * The stride of each dimension in elements, which may be 0. Null while a kernel is only considered, never null in
-     * `run`. Code that receives a `DLTensor` from others treats null as contiguous elements in row-major order.
+     * The stride of each dimension in elements, which may be 0. Null while a kernel is only considered, never null
+     * in `run`. Code that receives a `DLTensor` from others treats null as contiguous elements in row-major order.
      */
     int64_t *strides;
 
@@ -612,7 +614,7 @@ typedef struct InterlockNumerics {
     /** The rounding of float32 inputs: one of `INTERLOCK_ROUNDING_*`. */
     uint32_t inputs;
 
-    /** The sums of products of float16 and bfloat16 inputs: one of `INTERLOCK_SUMS_*`. */
+    /** The accumulation of float16 and bfloat16 inputs: one of `INTERLOCK_SUMS_*`. */
     uint32_t sums;
 
     /** Zero. */
@@ -630,7 +632,7 @@ typedef struct InterlockKernelCall {
     /** The results: contiguous, with unspecified elements. */
     const InterlockTensor *outputs;
 
-    /** The number of operands: 2 for a product; for attention 3, or 4 with a mask. */
+    /** The number of operands: 2 for `matmul`; for attention 3, or 4 with a mask. */
     uint32_t num_inputs;
 
     /** The number of results. */
@@ -645,7 +647,7 @@ typedef struct InterlockKernelCall {
      */
     uint64_t stream;
 
-    /** The options of the operation: `InterlockAttentionOptions` for attention, null for a product. */
+    /** The options of the operation: `InterlockAttentionOptions` for attention, null for `matmul`. */
     const void *options;
 } InterlockKernelCall;
 
@@ -665,13 +667,13 @@ typedef struct InterlockAttentionOptions {
 } InterlockAttentionOptions;
 
 /** The value of a flag that a kernel requires. */
-typedef struct InterlockGate {
+typedef struct InterlockFlagRequirement {
     /** The dotted name of a flag whose value is a bool or one of several names. Ends with a null byte. */
     const char *flag;
 
     /** `"True"`, `"False"` or a name, as the flag reads in Python. Ends with a null byte. */
     const char *value;
-} InterlockGate;
+} InterlockFlagRequirement;
 
 /**
  * A function of a kernel. It may be called on any thread, on several at once and without the interpreter, and must not
@@ -686,17 +688,20 @@ typedef struct InterlockKernel {
     /** The size of the struct in bytes. */
     size_t size;
 
-    /** The name in records, without whitespace and control characters, which no other kernel of the operation has. */
+    /**
+     * The name in records, without whitespace and control characters, which no other kernel of the operation
+     * has.
+     */
     const char *name;
 
     /** The flags whose values the kernel requires. */
-    const InterlockGate *gates;
+    const InterlockFlagRequirement *requirements;
 
-    /** The number of gates. */
-    size_t num_gates;
+    /** The number of requirements. */
+    size_t num_requirements;
 
     /**
-     * The dotted name of the node of the precision tree that decides the arithmetic, such as
+     * The dotted name of the node of the precision tree that controls the arithmetic, such as
      * `"cuda.matmul.fp32_precision"`; null for none.
      */
     const char *node;
@@ -704,7 +709,7 @@ typedef struct InterlockKernel {
     /** The first argument of both functions. It must be valid until the process exits. */
     void *context;
 
-    /** Decides whether the kernel can run a call. Null for a kernel that runs every call. */
+    /** Returns whether the kernel can run a call. Null for a kernel that runs every call. */
     InterlockKernelFn condition;
 
     /**
@@ -808,7 +813,7 @@ typedef struct InterlockApi {
     uint64_t (*epoch)(void);
 
     /**
-     * Returns a count that changes when the flags that scopes of this thread decide change.
+     * Returns a count that changes when the flags that scopes of this thread set change.
      *
      * Interpreter: not needed. Never blocks.
      */
@@ -852,12 +857,12 @@ typedef struct InterlockApi {
     const uint8_t * (*mode_word_address)(void);
 
     /**
-     * Sets modes of this thread until `guard_exit`. For each bit in `decided`, the mode is on if the bit is also set in
+     * Sets modes of this thread until `guard_exit`. For each bit in `mask`, the mode is on if the bit is also set in
      * `modes`, else off.
      *
      * Interpreter: not needed. Never blocks.
      */
-    int32_t (*modes_enter)(uint8_t decided, uint8_t modes, InterlockGuard *guard, InterlockError *error);
+    int32_t (*modes_enter)(uint8_t mask, uint8_t modes, InterlockGuard *guard, InterlockError *error);
 
     /**
      * Enters inference mode on this thread, or with 0 leaves it inside such a block, until `guard_exit`.
@@ -867,12 +872,12 @@ typedef struct InterlockApi {
     int32_t (*inference_mode_enter)(uint8_t is_on, InterlockGuard *guard, InterlockError *error);
 
     /**
-     * Writes modes without a scope. For each bit in `decided`, the mode is on if the bit is also set in `modes`, else
+     * Writes modes without a scope. For each bit in `mask`, the mode is on if the bit is also set in `modes`, else
      * off.
      *
      * Interpreter: not needed. Never blocks.
      */
-    int32_t (*modes_write)(uint8_t decided, uint8_t modes, InterlockError *error);
+    int32_t (*modes_write)(uint8_t mask, uint8_t modes, InterlockError *error);
 
     /**
      * Captures the state of this thread: modes, flags of its scopes, current device and streams. With `is_pinned` the
@@ -904,7 +909,8 @@ typedef struct InterlockApi {
     void (*state_free)(InterlockState *state);
 
     /**
-     * Parses the name of a device, such as `cuda:0`. A name without an index, such as `host`, has the index -1.
+     * Parses the name of a device, such as `cuda:0`. A name without an index, such as `host`, has the index
+     * -1.
      *
      * Interpreter: not needed. Never blocks.
      */

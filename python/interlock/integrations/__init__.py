@@ -1,4 +1,4 @@
-"""What interlock knows of other libraries. Each has a module, which does not import the library."""
+"""The settings of other libraries. Each has a module, which does not import the library."""
 
 from __future__ import annotations
 

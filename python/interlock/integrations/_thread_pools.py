@@ -152,7 +152,7 @@ def _select(arguments: tuple[Any, ...]) -> list[Setting]:
 
 
 def settings(controller: Any) -> list[tuple[Any, Setting]]:
-    """Return the libraries of a controller that interlock knows, each with its setting."""
+    """Return the libraries of a controller that interlock supports, each with its setting."""
     return [
         (library, setting_of(library))
         for library in controller.lib_controllers

@@ -134,7 +134,7 @@ def _restore_own(modes: dict[str, bool]) -> None:
 
 
 def _follow_modes(change: autograd.ModeChange) -> None:
-    """Set the modes that interlock sets, and put back those that it does not set any more."""
+    """Set the modes that interlock sets, and restore those that it no longer sets."""
     present, own, wanted = _torch_modes.read_modes(), _own.modes, change.new
     target = {}
     for name, value in present.items():
@@ -272,7 +272,7 @@ def follow() -> Integration:
     Values that are assigned to flags for the process are written to PyTorch's flags of the same name below
     `torch.backends`, now and at each change. A scope over a flag becomes an `interlock.settings.override`:
     the process has the value while the scope is open. If another scope holds the flag with another value,
-    the flag is left as it is, with a `SettingWarning`.
+    the flag does not change, and a `SettingWarning` is issued.
 
     `follow` does what `carry` does, and enables the settings of PyTorch, which is imported.
 

@@ -75,10 +75,10 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Tensor:
-    """Return the rows of a matrix at positions, such as the vectors of words.
+    """Return the rows of `weight` at the indices `input`, such as word embeddings.
 
     Args:
-        input: The positions, int64, of any shape. Not negative.
+        input: Indices of rows, int64, of any shape. Not negative.
         weight: The rows, of shape [rows, size].
         padding_idx: A row that gets no gradient, which may be negative; None means that each row gets one.
         max_norm: None; rows are not rescaled.
@@ -90,7 +90,7 @@ def embedding(
         A tensor with the shape of `input` and a last dimension of `size`.
 
     Raises:
-        IndexError: A position is out of bounds.
+        IndexError: An index is out of bounds.
         ShapeError: `weight` does not have two dimensions.
         DTypeError: `input` is not int64.
         ArgumentError: `padding_idx` is not a row, or another argument does not have its default.
@@ -111,7 +111,7 @@ def embedding(
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """Return zeros with a last dimension, in which the element at the position of each class is 1.
+    """Return the one-hot encoding of class indices, along a new last dimension.
 
     Args:
         tensor: The classes, int64. Not negative.
@@ -316,7 +316,7 @@ def cross_entropy(
         label_smoothing: The share from 0 to 1 of the uniform distribution with which targets are mixed.
 
     Returns:
-        A tensor of the shape of class indices if `reduction` is "none", else without dimensions.
+        A tensor of the shape of class indices if `reduction` is "none", else a 0-d tensor.
 
     Raises:
         IndexError: An index in `target` is not a class. On a device this error is reported asynchronously.
@@ -365,7 +365,7 @@ def nll_loss(
             sum of the weights of the target classes.
 
     Returns:
-        A tensor of the shape of `target` if `reduction` is "none", else without dimensions.
+        A tensor of the shape of `target` if `reduction` is "none", else a 0-d tensor.
 
     Raises:
         IndexError: An index in `target` is not a class. On a device this error is reported asynchronously.
@@ -410,7 +410,7 @@ def binary_cross_entropy(
         reduction: "mean" or "sum" of the losses, or "none" for the loss of each element.
 
     Returns:
-        A tensor of the shape of `input` if `reduction` is "none", else without dimensions.
+        A tensor of the shape of `input` if `reduction` is "none", else a 0-d tensor.
 
     Raises:
         ArgumentError: An element is not from 0 to 1, or `weight` requires grad. On a device an error of the
@@ -455,7 +455,7 @@ def binary_cross_entropy_with_logits(
             None.
 
     Returns:
-        A tensor of the shape of `input` if `reduction` is "none", else without dimensions.
+        A tensor of the shape of `input` if `reduction` is "none", else a 0-d tensor.
 
     Raises:
         ArgumentError: `weight` or `pos_weight` requires grad.
@@ -483,7 +483,7 @@ def mse_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """Return the squares of the differences.
+    """Return the squared error: the squares of the differences.
 
     Args:
         input: A tensor.
@@ -496,7 +496,7 @@ def mse_loss(
         weight: Factors of the squares, of the shape of `input`, or None.
 
     Returns:
-        A tensor of the broadcast shape if `reduction` is "none", else without dimensions.
+        A tensor of the broadcast shape if `reduction` is "none", else a 0-d tensor.
 
     Raises:
         DTypeError: No tensor is floating point.
@@ -523,7 +523,7 @@ def l1_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """Return the absolute values of the differences.
+    """Return the L1 loss: the absolute values of the differences.
 
     Args:
         input: A tensor, of any dtype except bool.
@@ -535,7 +535,7 @@ def l1_loss(
         weight: Factors of the absolute values, of the shape of `input`, or None.
 
     Returns:
-        A tensor of the broadcast shape if `reduction` is "none", else without dimensions.
+        A tensor of the broadcast shape if `reduction` is "none", else a 0-d tensor.
 
     Raises:
         DTypeError: The tensors are bool, or integers with `reduction` "mean".

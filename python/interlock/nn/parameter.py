@@ -1,4 +1,4 @@
-"""Parameters of a model."""
+"""Trainable parameters."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["Parameter"]
 
 
 class Parameter(Tensor):
-    """A tensor that a model trains: a leaf that requires grad.
+    """A trainable tensor: a leaf that requires grad.
 
     Operations on it return plain tensors.
 

@@ -31,11 +31,11 @@ class Explanation:
     held_by: tuple[str, ...]
     """The open scopes and pins that hold the setting, the outermost first."""
     guards: tuple[str, ...]
-    """What reacts to a change, such as `torch.compile`, which compiles again."""
+    """The compilers that react to a change, such as `torch.compile`, which recompiles."""
     note: str
     """A hazard of the setting, or an empty text."""
     doc: str
-    """What the setting does."""
+    """The documentation of the setting."""
     too_late: str = ""
     """Why the library ignores a write from now on, or an empty text."""
 

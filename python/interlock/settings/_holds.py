@@ -45,9 +45,9 @@ class Scope:
         self.parent: Scope | None = None
         self.is_open = False
         self.before: dict[str, Any] = {}
-        """The values to put back, of settings of a thread or a context."""
+        """The values to restore, of settings of a thread or a context."""
         self.failed: dict[str, tuple[Any, Any]] = {}
-        """The present and the earlier value of settings that a library did not put back."""
+        """The present and the earlier value of settings that a library did not restore."""
         self.has_context: Callable[[], bool] = lambda: True
         """Whether the context that entered the scope still exists, if that is known."""
 
@@ -64,7 +64,7 @@ class Level:
 
     wanted: Any
     value: Any
-    """What reading returns after `wanted` was written."""
+    """The value that reading returns after `wanted` was written."""
     members: list[Scope]
     related: dict[str, tuple[Any, Any]] = field(default_factory=dict)
     """The old and new values of other settings of the family that the write changed."""
@@ -121,7 +121,7 @@ def apply(setting: Setting, value: Any, origin: Origin, *, back: bool = False) -
         setting: The setting, which is not read-only.
         value: The value to write.
         origin: The line to record.
-        back: Whether an earlier value is put back.
+        back: Whether an earlier value is restored.
 
     """
     assert setting.set is not None
@@ -210,7 +210,7 @@ def enter(scope: Scope, *, nest: bool = True) -> tuple[dict[str, list[Scope]], l
 
 
 def _hold(scope: Scope, setting: Setting, value: Any) -> list[Write]:
-    """Write one setting for a scope and note what to put back."""
+    """Write one setting for a scope and store the value to restore."""
     name, current = setting.name, LOG.look(setting)
     if setting.extent != Extent.PROCESS:
         writes = _apply(scope, setting, value)
@@ -268,13 +268,13 @@ def _reads_value_of(setting: Setting, level: Level) -> bool:
 
 
 def leave(scope: Scope) -> list[Write]:
-    """Exit a scope: put back the values of before where no other scope needs the present ones.
+    """Exit a scope: restore the previous values where no other scope needs the present ones.
 
     Returns:
         The writes.
 
     Raises:
-        SettingValueError: The library refused a value. All other settings are put back. The next call tries
+        SettingValueError: The library refused a value. All other settings are restored. The next call tries
             it again.
 
     """
@@ -519,7 +519,7 @@ def refused(setting: Setting, value: Any, written_by: str) -> Callable[[], None]
 
 
 def look(setting: Setting) -> Any:
-    """Read a setting, record a change that no write explains, and undo it if the setting is pinned."""
+    """Read a setting, record a change without a recorded write, and undo it if the setting is pinned."""
     value = LOG.look(setting)
     found = pinned(setting.name)
     if found is None or (setting.per_thread_reads and threading.get_ident() != found[0].thread_id):

@@ -51,7 +51,7 @@ class _Library:
     finder: Callable[[], None] | None = None
     """What looks for settings that became known later."""
     origin: Origin | None = None
-    """The code that called `register`; None for a library that interlock knows."""
+    """The code that called `register`; None for a library that interlock supports."""
 
 
 _enabled: dict[str, _Library] = {}

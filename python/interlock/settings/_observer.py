@@ -57,7 +57,7 @@ class Observer:
         """Replace a function that writes settings by one that records each call.
 
         Args:
-            owner: The module or object that has the function; one without it is left as it is.
+            owner: The module or object that has the function; one without it is not changed.
             attribute: The name of the function.
             settings: The settings that it writes. A call is recorded for those that its arguments select,
                 even if it does not change them, and for each setting of their families that it changes.
@@ -82,7 +82,7 @@ class Observer:
         """Record assignments to attributes of a module that has a class of its own.
 
         Args:
-            module: The module; one of Python's own class is left as it is.
+            module: The module; one of Python's own class is not changed.
             settings: The settings by the names of their attributes.
 
         """

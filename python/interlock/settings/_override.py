@@ -1,4 +1,4 @@
-"""Scopes that set settings and put them back."""
+"""Scopes that set settings and restore them."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class override:
 
     Settings of a thread or of a context are set for this thread or context. A setting of the process is held
     exclusively: scopes that this context opens inside may set it again, and a scope of another context with
-    an equal value joins. For another value it raises, waits or warns. The last scope puts back the value of
-    before, unless other code has set a third value, which is left and reported with a `SettingWarning`.
+    an equal value joins. For another value it raises, waits or warns. The last scope restores the previous
+    value, unless other code has set a third value, which is left and reported with a `SettingWarning`.
 
     The names are looked up when the scope is entered, so a decorator can be applied before the library is
     imported.
@@ -51,13 +51,13 @@ class override:
     Args:
         values: Values by the names of settings.
         on_conflict: What happens if another scope holds a setting of the process with another value, or a pin
-            keeps it: `"raise"`, `"wait"` until it ends, or `"warn"` and leave that setting as it is.
+            keeps it: `"raise"`, `"wait"` until it ends, or `"warn"` and leave that setting unchanged.
         timeout: The seconds that `"wait"` waits at most; None for no limit.
 
     Raises:
         UnknownSettingError: A setting is not known.
         SettingValueError: A setting does not accept its value, or is read-only. At the end, a library refused
-            a value of before; all other settings are put back.
+            a previous value; all other settings are restored.
         SettingConflictError: Another scope holds a setting with another value. With `"wait"`, it did not end
             in time, or it runs on this thread, which waiting would block; `async with` waits for it.
 
@@ -329,12 +329,12 @@ class pin:
         report(writes)
 
     def release(self) -> None:
-        """Stop keeping the settings and put back the values of before.
+        """Release the settings and restore the previous values.
 
-        A second call does nothing, or tries again what failed.
+        A second call has no effect, or retries failed values.
 
         Raises:
-            SettingValueError: A library refused its value of before. All other settings are put back.
+            SettingValueError: A library refused its previous value. All other settings are restored.
 
         """
         report(_holds.leave(self._scope))

@@ -29,7 +29,7 @@ class Getter:
 
 
 class Reading:
-    """What some settings had; equal to another reading of their `Reader` only if all values are equal."""
+    """The values of some settings. Two readings of one `Reader` are equal only if all values are."""
 
     __slots__ = ("_loaded", "_reader")
 

@@ -77,7 +77,7 @@ class Setting:
     note: str = ""
     """A hazard of the setting; `explain` shows it."""
     guards: tuple[str, ...] = ()
-    """What reacts to a change, such as `torch.compile`, which compiles again."""
+    """The compilers that react to a change, such as `torch.compile`, which recompiles."""
     convert: Callable[[Any], Any] | None = None
     """Returns a value in the form in which `get` returns it, or raises; None to use values as they are."""
     restore: Callable[[Any], object] | None = None

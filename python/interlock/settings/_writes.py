@@ -1,4 +1,4 @@
-"""Records the writes of settings, and changes that no write explains."""
+"""Records the writes of settings, and changes without a recorded write."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Write(NamedTuple):
 
     @property
     def distribution(self) -> str | None:
-        """The installed distribution that contains the code; None for a script or an unseen change."""
+        """The installed distribution that contains the code; None for a script or an unobserved change."""
         if self.module is None or self.file is None:
             return None
         return distribution(self.module, self.file)
@@ -117,11 +117,11 @@ class Log:
             self.remember(setting, read(setting))
 
     def forget(self, setting: Setting) -> None:
-        """Drop the last look at a setting, and keep its writes."""
+        """Forget the last reading of a setting, but not its writes."""
         self._seen.pop(setting.name, None)
 
     def remember(self, setting: Setting, value: Any) -> None:
-        """Store the value of a setting as seen now."""
+        """Store the present value of a setting."""
         if setting.extent == Extent.PROCESS:
             self._seen[setting.name] = (value, time.time(), threading.get_ident())
 
@@ -153,7 +153,7 @@ class Log:
         return write
 
     def look(self, setting: Setting) -> Any:
-        """Read a setting, record a change that no write explains, and return the value."""
+        """Read a setting, record a change without a recorded write, and return the value."""
         value = read(setting)
         if setting.extent != Extent.PROCESS:
             return value
@@ -210,7 +210,7 @@ class Watch:
             return list(self._writes)
 
     def stop(self) -> None:
-        """Stop reporting writes. A second call does nothing."""
+        """Stop reporting writes. A second call has no effect."""
         with LOCK:
             LOG.watches = tuple(each for each in LOG.watches if each is not self)
 

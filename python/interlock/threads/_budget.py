@@ -16,12 +16,12 @@ from interlock.threads._workers import Workers, workers as _workers
 
 
 class Reason(NamedTuple):
-    """One input of a budget, and what it says."""
+    """One input of a budget, with its reason."""
 
     input: str
     """Where it comes from: `affinity`, the file of a quota, an environment variable, or a scheduler."""
     text: str
-    """What it says, or why it is ignored."""
+    """The reason for the limit, or why the input is ignored."""
     cpus: float | None
     """The CPUs that remain for this process after this input; None if it is ignored."""
 
@@ -126,7 +126,7 @@ def budget(workers: int | None = None, *, root: str | os.PathLike[str] = "/") ->
 
 
 def _limits(root: Path) -> Iterator[tuple[str, str, Fraction | None]]:
-    """Yield each limit of the system: its input, what it says, and the CPUs that it allows."""
+    """Yield each limit of the system: its input, its reason, and the CPUs that it allows."""
     machine = os.cpu_count() or 1
     # macOS has no affinity.
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else machine

@@ -37,12 +37,12 @@ _OWN = ("numexpr", "interlock", "torch", "onnxruntime", "rayon")
 
 
 class Refusal(NamedTuple):
-    """A pool that did not accept a limit, and what its library allows."""
+    """A pool that did not accept a limit, and the sizes that its library allows."""
 
     pool: str
     """The name of the pool."""
     reason: str
-    """What the library allows."""
+    """The sizes that the library allows."""
 
     def __str__(self) -> str:
         return f"{self.pool}: {self.reason}"

@@ -50,14 +50,14 @@ class Oversubscription(NamedTuple):
             return f"no pool exceeds {_number(self.budget, 'CPU')} with {_number(self.callers, 'caller')}"
         found = [each for each in self.loads if each.threads > self.budget]
         listed = ", ".join(f"{each.pool} {each.threads} (size {each.size})" for each in found)
-        cure = (
+        hint = (
             f"use limits({self.limit})"
             if self.limit < max(each.size for each in found)
             else "use fewer callers"
         )
         return (
             f"more threads than {_number(self.budget, 'CPU')} may run with "
-            f"{_number(self.callers, 'caller')}: {listed}; {cure}"
+            f"{_number(self.callers, 'caller')}: {listed}; {hint}"
         )
 
 

@@ -32,7 +32,7 @@ class Pool(NamedTuple):
     size: int | None
     """The number of threads that this thread reads; None if it is not known."""
     extent: Literal["process", "thread", "context", "start"]
-    """What a write changes: `process` for all threads, `thread` for the thread that writes, or `start`."""
+    """The extent of a write: `process` for all threads, `thread` for the thread that writes, or `start`."""
     set_by: str
     """The line that wrote the size, the environment variable that determined it, or `default`."""
     setting: str
@@ -40,11 +40,11 @@ class Pool(NamedTuple):
     file: str | None
     """The file of the library."""
     note: str
-    """What the library allows."""
+    """The sizes that the library allows."""
 
 
 class Kind(NamedTuple):
-    """What is known of a pool before its size is read."""
+    """The properties of a pool that are known before its size is read."""
 
     name: str
     library: str
@@ -57,7 +57,7 @@ class Kind(NamedTuple):
     is_late: bool = False
     """Whether a write of the environment variable comes too late."""
     write_once: Callable[[int], object] | None = None
-    """What writes a size that nothing can put back, and raises if the library does not accept it any more."""
+    """Writes a size that cannot be restored, and raises if the library no longer accepts it."""
 
     @property
     def is_present(self) -> bool:
@@ -232,7 +232,7 @@ def _size(value: Any) -> int | None:
 
 
 def _set_by(setting: Setting, value: Any, variables: Sequence[str]) -> str:
-    """Return who determined a size, as far as it is known."""
+    """Return what determined a size, if it is known."""
     with LOCK:
         if _registry.known(setting.name) is setting:
             # Finds a change by code that cannot be seen.

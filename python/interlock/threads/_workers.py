@@ -17,12 +17,12 @@ _COUNTS = {
 
 
 class Workers(NamedTuple):
-    """What one launcher or scheduler says about the CPUs of this process."""
+    """The CPUs of this process according to one launcher or scheduler."""
 
     input: str
     """The variable, or the name of the scheduler."""
     text: str
-    """What it says."""
+    """The text that it reports."""
     divisor: int = 1
     """The number of processes that share the CPUs."""
     share: int | None = None
@@ -30,7 +30,7 @@ class Workers(NamedTuple):
 
 
 def workers(environment: Mapping[str, str]) -> Iterator[Workers]:
-    """Yield what launchers and schedulers say; schedulers are asked only if they are imported."""
+    """Yield the limits of launchers and schedulers; schedulers are queried only if they are imported."""
     for name, what in _COUNTS.items():
         if name in environment:
             number = _positive(environment[name])

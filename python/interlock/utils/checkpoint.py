@@ -1,4 +1,4 @@
-"""Checkpoints: parts of a model that store no activations and compute them again in the backward pass.
+"""Checkpoints: parts of a neural network that recompute their activations in the backward pass.
 
 A build without the tensor runtime lacks this module.
 
@@ -120,7 +120,7 @@ class set_checkpoint_debug_enabled(_Setting):
 
 
 def noop_context_fn() -> Contexts:
-    """Return two context managers that do nothing: the default of `context_fn`."""
+    """Return two context managers without effect: the default of `context_fn`."""
     return nullcontext(), nullcontext()
 
 
@@ -351,7 +351,7 @@ def checkpoint(
     early_stop: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """Call a function whose intermediate results are computed again in the backward pass.
+    """Call a function, and recompute its intermediate results in the backward pass.
 
     The tensors that the operations of the function save are not stored. The first of them that a backward
     pass needs makes it call the function again, with the same arguments, in the gradient modes, flags,

@@ -1,4 +1,4 @@
-"""The switch of determinism for memory that is not initialized, as in `torch.utils.deterministic`.
+"""The flag that fills uninitialized memory, as in `torch.utils.deterministic`.
 
 `fill_uninitialized_memory` is the flag `backends.deterministic_fill_uninitialized_memory`: whether `empty`
 and similar functions fill their result with NaN, the largest integer or True while `deterministic_algorithms`

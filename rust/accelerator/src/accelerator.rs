@@ -271,14 +271,14 @@ impl Accelerator {
         let pools = &self.streams(index)?.pools;
         let turn = |pool: &StreamPool| pool.next.fetch_add(1, Ordering::Relaxed) % StreamPool::SIZE;
         let found = pools.get(level as usize).and_then(|pool| {
-            let place = turn(pool);
-            Some((place, pool.streams.get(place)?))
+            let position = turn(pool);
+            Some((position, pool.streams.get(position)?))
         });
-        let Some((place, stream)) = found else {
+        let Some((position, stream)) = found else {
             debug_assert!(false, "no pooled stream of the level {level}");
             return Err(Error::argument("Stream: priority", priority.to_string(), "the priority of a pool"));
         };
-        let id = 1 + i64::from(level) * StreamPool::SIZE as i64 + place as i64;
+        let id = 1 + i64::from(level) * StreamPool::SIZE as i64 + position as i64;
         if let Some(stream) = stream.get() {
             return Ok(stream.clone());
         }

@@ -43,8 +43,8 @@ pub fn current_index() -> Option<DeviceIndex> {
     registry::try_accelerator().map(current_index_of)
 }
 
-/// Returns a device that was passed to `operation`, with its index; `None` means the current device. The first call starts
-/// the driver and fixes it.
+/// Returns a device that was passed to `operation`, with its index; `None` means the current device. The first call
+/// starts the driver and fixes it.
 pub fn resolve_device(device: Option<Device>, operation: &'static str) -> Result<Device> {
     let (accelerator, index) = resolve(device, operation)?;
     Ok(accelerator.device(index))
@@ -62,7 +62,7 @@ pub fn stray_contexts(expected: Device) -> Result<Vec<Device>> {
 /// Makes a device the current one of this thread, until the innermost open scope that sets it is exited.
 pub fn set_device(device: Device) -> Result<()> {
     let (_, index) = resolve(Some(device), "accelerator.set_device_index")?;
-    Ok(internal::set_device_slots(DeviceSlots::of_device(index))?)
+    Ok(internal::set_device_slots(DeviceSlots::from_device(index))?)
 }
 
 /// Returns the current stream of a device on this thread: its default stream until another one is made current. `None`
@@ -90,7 +90,7 @@ pub fn set_stream(stream: &Stream) -> Result<()> {
 }
 
 pub(super) fn device_slots_of(stream: &Stream) -> DeviceSlots {
-    DeviceSlots::of_stream(stream.slot())
+    DeviceSlots::from_stream(stream.slot())
 }
 
 /// A device or stream that is current while the scope is open. It may be entered again while it is open, by several
@@ -102,7 +102,7 @@ pub(super) fn device_slots_of(stream: &Stream) -> DeviceSlots {
 ///
 /// # interlock_accelerator::use_driver(HostDriver::new(HostOptions { devices: 2, ..HostOptions::default() })?)?;
 /// let second = Device::with_index(DeviceType::Host, 1);
-/// let scope = DeviceScope::of_device(second)?;
+/// let scope = DeviceScope::from_device(second)?;
 /// scope.enter();
 /// assert_eq!(current_device()?, second);
 /// scope.exit();
@@ -118,23 +118,23 @@ pub struct DeviceScope {
 
 impl DeviceScope {
     /// Creates a scope in which a device is current.
-    pub fn of_device(device: Device) -> Result<Self> {
+    pub fn from_device(device: Device) -> Result<Self> {
         let (_, index) = resolve(Some(device), "accelerator.device_index")?;
-        Ok(DeviceScope { device: Some(device), ..Self::of(DeviceSlots::of_device(index)) })
+        Ok(DeviceScope { device: Some(device), ..Self::of(DeviceSlots::from_device(index)) })
     }
 
     /// Creates a scope in which a stream is current on its device, and that device is current.
-    pub fn of_stream(stream: &Stream) -> Self {
+    pub fn from_stream(stream: &Stream) -> Self {
         Self::of(device_slots_of(stream))
     }
 
     /// Creates a scope in which tensors are created on `device` unless another device is passed.
-    pub fn of_default_device(device: Device) -> Self {
-        Self::of(DeviceSlots::of_default_device(Some(device)))
+    pub fn from_default_device(device: Device) -> Self {
+        Self::of(DeviceSlots::from_default_device(Some(device)))
     }
 
     fn of(devices: DeviceSlots) -> Self {
-        DeviceScope { scope: Scope::default(), slots: Slots::of_devices(devices), device: None }
+        DeviceScope { scope: Scope::default(), slots: Slots::from_devices(devices), device: None }
     }
 
     /// Returns the scope that [`enter`](DeviceScope::enter) and [`exit`](DeviceScope::exit) operate on.
@@ -150,15 +150,14 @@ impl DeviceScope {
         self.device.map_or(Ok(()), |device| resolve(Some(device), "accelerator.device_index").map(drop))
     }
 
-    /// Enters the scope on this thread. Enters nothing if [`try_enter`](DeviceScope::try_enter) fails.
+    /// Enters the scope on this thread. Has no effect if [`try_enter`](DeviceScope::try_enter) fails.
     pub fn enter(&self) {
         let _entered = self.try_enter();
     }
 
     /// Enters as [`enter`](DeviceScope::enter) does.
     ///
-    /// # Errors
-    /// Fails if the state of the context at hand cannot be stored.
+    /// # Errors Fails if the state of the current context cannot be stored.
     pub fn try_enter(&self) -> Result<()> {
         Ok(self.scope.enter_slots(&self.slots)?)
     }
@@ -172,7 +171,7 @@ impl DeviceScope {
 /// Makes a device the current one of this thread until the guard is dropped.
 pub fn device_guard(device: Device) -> Result<ScopeGuard> {
     let (_, index) = resolve(Some(device), "a device guard")?;
-    Ok(ScopeGuard::of_devices(DeviceSlots::of_device(index)))
+    Ok(ScopeGuard::from_devices(DeviceSlots::from_device(index)))
 }
 
 /// Returns the device on which tensors are created unless one is passed: the CPU until another one is set.
@@ -183,10 +182,9 @@ pub fn default_device() -> Device {
 /// Sets the device on which tensors are created unless one is passed, until the innermost open scope that sets it is
 /// exited. `None` means the CPU.
 ///
-/// # Errors
-/// Fails if a scope of a context that is not at hand sets it.
+/// # Errors Fails if a scope of a context that is not current sets it.
 pub fn set_default_device(device: Option<Device>) -> Result<()> {
-    Ok(internal::set_device_slots(DeviceSlots::of_default_device(device))?)
+    Ok(internal::set_device_slots(DeviceSlots::from_default_device(device))?)
 }
 
 /// Begins a wait for all work that is queued on a device now. `None` means the current device.

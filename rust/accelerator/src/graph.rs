@@ -94,8 +94,8 @@ impl Graph {
     }
 
     /// Begins to record the work that is queued on the current stream of this thread, which must not be a default
-    /// stream. The graph allocates from `pool`, or from its own pool, outside of [scopes](super::MemPool::guard) that begin
-    /// later.
+    /// stream. The graph allocates from `pool`, or from its own pool, outside of [scopes](super::MemPool::guard) that
+    /// begin later.
     pub fn capture_begin(&self, pool: Option<PoolId>, mode: CaptureMode) -> Result<()> {
         const OPERATION: &str = "Graph.capture_begin";
         let (driver, mut state) = self.lock()?;
@@ -124,9 +124,8 @@ impl Graph {
 
     /// Ends the capture, and instantiates the recorded graph unless this graph was created with `keep`.
     ///
-    /// # Errors
-    /// Returns the error of the capture or of the instantiation; the graph then has no recorded work. If the capture may
-    /// only end on the thread that began it, other threads get an error and the capture continues.
+    /// # Errors Returns the error of the capture or of the instantiation; the graph then has no recorded work. If the
+    /// capture may only end on the thread that began it, other threads get an error and the capture continues.
     pub fn capture_end(&self) -> Result<()> {
         let (driver, mut state) = self.lock()?;
         let (stream, capture) = match std::mem::replace(&mut state.phase, Phase::Ending) {
@@ -317,10 +316,10 @@ fn misused(operation: &'static str, reason: &str) -> Error {
 
 fn to_dot(dump: &GraphDump) -> String {
     let mut text = String::from("digraph captured {\n    node [shape=box];\n");
-    for (place, node) in dump.nodes.iter().enumerate() {
+    for (index, node) in dump.nodes.iter().enumerate() {
         let label = node.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
         // Writing to a String never fails.
-        let _ = writeln!(text, "    n{place} [label=\"{place}: {label}\"];");
+        let _ = writeln!(text, "    n{index} [label=\"{index}: {label}\"];");
     }
     for (before, after) in &dump.edges {
         let _ = writeln!(text, "    n{before} -> n{after};");

@@ -50,7 +50,7 @@ pub use wait::Wait;
 
 #[doc(hidden)]
 pub mod internal {
-    //! What other crates of this workspace use, and programs do not need.
+    //! Items that only other crates of this workspace use.
     pub use super::current::{current_index, resolve_device, stray_contexts};
     pub use super::registry::{KnownDevices, known_devices, stale_env_warning};
     pub use super::wait::HostFnScope;

@@ -43,8 +43,8 @@ pub struct MemPoolOptions {
 /// are routed to it, by a [scope](MemPool::guard) or by a graph that captures with its [id](MemPool::id).
 ///
 /// Clones are the same pool. The pool is released with the last clone, scope and graph that uses it: its segments then
-/// return to the driver as soon as their blocks are freed and the queued work is done. Until then free blocks of the pool
-/// remain cached, also when memory runs out elsewhere.
+/// return to the driver as soon as their blocks are freed and the queued work is done. Until then free blocks of the
+/// pool remain cached, also when memory runs out elsewhere.
 ///
 /// ```
 /// use interlock_accelerator::memory::DeviceBuffer;
@@ -106,8 +106,8 @@ impl MemPool {
         self.0.device.map(|index| self.accelerator().device(index))
     }
 
-    /// Returns the number of users: 1 for the pool, and 1 for each open scope, for each graph whose capture allocated from
-    /// it, and for each allocation of such a capture that is underway.
+    /// Returns the number of users: 1 for the pool, and 1 for each open scope, for each graph whose capture allocated
+    /// from it, and for each allocation of such a capture that is underway.
     ///
     /// # Errors
     /// Returns [`Error::Forked`] in a forked child.
@@ -132,7 +132,7 @@ impl MemPool {
     /// Returns an error for a device that the accelerator does not have, or that is not the device of the pool.
     pub fn guard(&self, device: Option<Device>) -> Result<MemPoolGuard> {
         let (slots, lease) = self.open(self.checked(device)?)?;
-        Ok(MemPoolGuard { _layer: ScopeGuard::of_devices(slots), _lease: lease, _pool: self.clone() })
+        Ok(MemPoolGuard { _layer: ScopeGuard::from_devices(slots), _lease: lease, _pool: self.clone() })
     }
 
     /// Returns the index of a device that was passed for a scope, or the device of the pool.
@@ -149,8 +149,8 @@ impl MemPool {
         }
     }
 
-    /// Returns the slots of a new scope that routes allocations on a device, the current one without an index, and the use
-    /// of the pool by that scope.
+    /// Returns the slots of a new scope that routes allocations on a device, the current one without an index, and the
+    /// use of the pool by that scope.
     fn open(&self, device: Option<DeviceIndex>) -> Result<(DeviceSlots, PoolLease)> {
         let accelerator = self.accelerator();
         accelerator.driver_for(WHAT)?;
@@ -160,7 +160,7 @@ impl MemPool {
         };
         let begun = accelerator.private_pools().next_begun();
         let open = OpenPool { pool: Arc::downgrade(&self.0), id: self.id(), accelerator, device, begun };
-        Ok((DeviceSlots::of_mem_pool(Arc::new(open)), PoolLease::new(accelerator, self.id())))
+        Ok((DeviceSlots::from_mem_pool(Arc::new(open)), PoolLease::new(accelerator, self.id())))
     }
 }
 
@@ -191,8 +191,8 @@ pub struct MemPoolGuard {
     _pool: MemPool,
 }
 
-/// A scope whose allocations use a pool, as [`MemPool::guard`] does. It may be entered again while it is open, by several
-/// threads, and exited in any order.
+/// A scope whose allocations use a pool, as [`MemPool::guard`] does. It may be entered again while it is open, by
+/// several threads, and exited in any order.
 ///
 /// ```
 /// use interlock_accelerator::{MemPool, MemPoolOptions, MemPoolScope};
@@ -234,11 +234,11 @@ impl MemPoolScope {
 
     /// Enters the scope on this thread.
     ///
-    /// # Errors
-    /// Returns [`Error::Forked`] in a forked child, and fails if the state of the context at hand cannot be stored.
+    /// # Errors Returns [`Error::Forked`] in a forked child, and fails if the state of the current context cannot be
+    /// stored.
     pub fn try_enter(&self) -> Result<()> {
         let (slots, lease) = self.pool.open(self.device)?;
-        self.scope.enter_slots(&Slots::of_devices(slots))?;
+        self.scope.enter_slots(&Slots::from_devices(slots))?;
         self.leases.lock().push(lease);
         Ok(())
     }
@@ -292,8 +292,8 @@ pub(super) enum RequestPool {
 }
 
 impl RequestPool {
-    /// Returns the private pool of a request of a stream on this thread: the pool of the capture of the stream or of the
-    /// innermost scope on this thread, whichever began last. `None` means the default pool.
+    /// Returns the private pool of a request of a stream on this thread: the pool of the capture of the stream or of
+    /// the innermost scope on this thread, whichever began last. `None` means the default pool.
     #[inline]
     pub(super) fn of(stream: &Stream) -> Result<Option<Self>> {
         let accelerator = stream.accelerator();
@@ -322,8 +322,8 @@ impl RequestPool {
     }
 }
 
-/// Returns the pool of a slot and its position in the order of scopes, unless the pool was released or, in a forked child,
-/// belongs to the accelerator of the parent.
+/// Returns the pool of a slot and its position in the order of scopes, unless the pool was released or, in a forked
+/// child, belongs to the accelerator of the parent.
 #[cold]
 fn open_pool(
     accelerator: &'static Accelerator,

@@ -8,10 +8,10 @@ use interlock_core::flags::internal::{parse_count, write_unless_frozen};
 use crate::{Device, DeviceType, Error, Result, current, registry};
 
 const NAME: &str = "cuda.cufft_plan_cache";
-const WANTED: &str = "a CUDA device with an index, or an index";
+const EXPECTED: &str = "a CUDA device with an index, or an index";
 /// PyTorch's default.
 const DEFAULT: u64 = 4096;
-const MOST_PLANS: u64 = i64::MAX as u64;
+const MAX_PLANS: u64 = i64::MAX as u64;
 
 /// The limit of each possible device index.
 static MAX_SIZES: [RelaxedU64; Device::MAX_INDEX as usize + 1] =
@@ -40,11 +40,11 @@ impl PlanCache {
     ///
     /// # Errors
     /// Returns [`Error::NoSuchDevice`] and [`Error::NoAccelerator`].
-    pub fn named(given: &InputValue) -> Result<Self> {
+    pub fn from_input(given: &InputValue) -> Result<Self> {
         match given {
-            InputValue::Integer(index) => Self::among(device_count()?, *index),
-            InputValue::Text(text) => Self::of(registry::parse_device(text)?),
-            _ => Err(no_such_device(given.to_string(), WANTED.to_owned())),
+            InputValue::Integer(index) => Self::from_index(device_count()?, *index),
+            InputValue::Text(text) => Self::from_device(registry::parse_device(text)?),
+            _ => Err(no_such_device(given.to_string(), EXPECTED.to_owned())),
         }
     }
 
@@ -52,22 +52,22 @@ impl PlanCache {
     ///
     /// # Errors
     /// Returns [`Error::NoSuchDevice`] and [`Error::NoAccelerator`].
-    pub fn of(device: Device) -> Result<Self> {
+    pub fn from_device(device: Device) -> Result<Self> {
         match (device.kind(), device.index()) {
-            (DeviceType::Cuda, Some(index)) => Self::among(device_count()?, i64::from(index)),
-            _ => Err(no_such_device(format!("the device {device}"), WANTED.to_owned())),
+            (DeviceType::Cuda, Some(index)) => Self::from_index(device_count()?, i64::from(index)),
+            _ => Err(no_such_device(format!("the device {device}"), EXPECTED.to_owned())),
         }
     }
 
     /// Returns the cache of the current device. Starts the driver.
     pub fn current() -> Result<Self> {
         let count = device_count()?;
-        Self::among(count, i64::from(current::current_index_or_zero(count as usize)))
+        Self::from_index(count, i64::from(current::current_index_or_zero(count as usize)))
     }
 
-    fn among(count: u32, index: i64) -> Result<Self> {
-        let there = u8::try_from(index).ok().filter(|index| u32::from(*index) < count);
-        let found = there.and_then(|index| {
+    fn from_index(count: u32, index: i64) -> Result<Self> {
+        let valid = u8::try_from(index).ok().filter(|index| u32::from(*index) < count);
+        let found = valid.and_then(|index| {
             MAX_SIZES.get(usize::from(index)).map(|max_size| PlanCache { index, max_size })
         });
         found.ok_or_else(|| no_such_device(index.to_string(), indices(count)))
@@ -94,7 +94,7 @@ impl PlanCache {
     /// Returns an error for a value that is not a valid count, and while flags are frozen.
     pub fn set_max_size(&self, given: &InputValue) -> Result<()> {
         let name = format!("{NAME}[{}].max_size", self.index);
-        let size = parse_count(&name, given, MOST_PLANS)?;
+        let size = parse_count(&name, given, MAX_PLANS)?;
         write_unless_frozen(&name, || self.max_size.set(size)).map_err(Error::from)
     }
 
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn plan_cache_max_size_belongs_to_one_device() {
-        let [first, second] = [0, 1].map(|index| PlanCache::among(2, index).unwrap());
+        let [first, second] = [0, 1].map(|index| PlanCache::from_index(2, index).unwrap());
         assert_eq!((first.max_size(), second.max_size()), (DEFAULT, DEFAULT));
         second.set_max_size(&InputValue::Integer(7)).unwrap();
         assert_eq!((first.max_size(), second.max_size(), second.index()), (DEFAULT, 7, 1));
@@ -141,26 +141,26 @@ mod tests {
     #[test]
     fn plan_cache_reports_the_range_of_indices_for_an_unknown_index() {
         for index in [-1, 2, 256, i64::MAX] {
-            let error = PlanCache::among(2, index).unwrap_err().to_string();
+            let error = PlanCache::from_index(2, index).unwrap_err().to_string();
             assert!(error.contains("an index from 0 to 1") && error.contains(&index.to_string()), "{error}");
         }
-        assert!(PlanCache::among(0, 0).unwrap_err().to_string().contains("has none"));
+        assert!(PlanCache::from_index(0, 0).unwrap_err().to_string().contains("has none"));
         // A driver may count more devices than there are indices.
-        assert!(PlanCache::among(u32::MAX, 128).is_err());
+        assert!(PlanCache::from_index(u32::MAX, 128).is_err());
     }
 
     #[test]
     fn plan_cache_of_another_device_type_is_an_error_with_its_name() {
         for (given, shown) in [("cpu", "cpu"), ("cuda", "cuda"), ("meta:1", "meta:1")] {
-            let error = PlanCache::named(&InputValue::Text(given.into())).unwrap_err();
+            let error = PlanCache::from_input(&InputValue::Text(given.into())).unwrap_err();
             assert!(matches!(&error, Error::NoSuchDevice { given, .. } if given.ends_with(shown)), "{error}");
         }
-        assert!(matches!(PlanCache::named(&InputValue::Bool(true)), Err(Error::NoSuchDevice { .. })));
+        assert!(matches!(PlanCache::from_input(&InputValue::Bool(true)), Err(Error::NoSuchDevice { .. })));
     }
 
     #[test]
     fn set_max_size_rejects_values_that_are_not_counts() {
-        let cache = PlanCache::among(4, 3).unwrap();
+        let cache = PlanCache::from_index(4, 3).unwrap();
         for (wrong, is_type) in [
             (InputValue::Integer(-1), false),
             (InputValue::HugeInteger { display: "an int".into(), nearest: Some(1e30) }, false),

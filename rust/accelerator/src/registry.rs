@@ -20,8 +20,8 @@ use super::{Device, DeviceType, Error, Result, builtin, memory};
 /// without it, because every use of a device reads it.
 static STARTED: AtomicPtr<Accelerator> = AtomicPtr::new(ptr::null_mut());
 
-/// The selected driver. Drivers are neither called nor dropped with the lock held, because they may run user code or use
-/// this module.
+/// The selected driver. Drivers are neither called nor dropped with the lock held, because they may run user code or
+/// use this module.
 static REGISTRY: ForkLock<Registry> = ForkLock::new(
     rank::DRIVERS,
     Registry { requested: None, environment: None, registered: Vec::new(), last_warning: None },
@@ -426,9 +426,9 @@ pub fn register_driver(driver: Arc<dyn Driver>) -> Result<()> {
         drop(registry);
         return Err(err_driver_in_use(kind.name(), in_use));
     }
-    let place = registry.registered.iter_mut().find(|(other, _)| *other == kind);
-    let replaced = match place {
-        Some((_, place)) => Some(std::mem::replace(place, driver)),
+    let registered = registry.registered.iter_mut().find(|(other, _)| *other == kind);
+    let replaced = match registered {
+        Some((_, registered)) => Some(std::mem::replace(registered, driver)),
         None => {
             registry.registered.push((kind, driver));
             None

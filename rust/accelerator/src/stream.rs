@@ -292,7 +292,7 @@ impl Stream {
     /// Makes this the current stream of its device, and that device the current one, until the guard is dropped.
     pub fn guard(&self) -> Result<ScopeGuard> {
         self.driver()?;
-        Ok(ScopeGuard::of_devices(current::device_slots_of(self)))
+        Ok(ScopeGuard::from_devices(current::device_slots_of(self)))
     }
 }
 

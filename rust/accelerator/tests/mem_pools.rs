@@ -70,7 +70,7 @@ fn scope_holds_for_the_current_device_and_may_end_on_another_thread() {
     let (_, [_, second]) = use_host();
     let pool = pool();
     let scope = MemPoolScope::new(&pool, None).unwrap();
-    let current = DeviceScope::of_device(second).unwrap();
+    let current = DeviceScope::from_device(second).unwrap();
     current.enter();
     scope.try_enter().unwrap();
     scope.try_enter().unwrap();

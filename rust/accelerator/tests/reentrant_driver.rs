@@ -11,7 +11,7 @@ use interlock_host::{HostDriver, HostOptions};
 /// A timeout that no successful call reaches.
 const TOO_LONG: Duration = Duration::from_secs(60);
 
-static KIND: LazyLock<DeviceType> = LazyLock::new(|| DeviceType::named("reentrant").unwrap());
+static KIND: LazyLock<DeviceType> = LazyLock::new(|| DeviceType::from_name("reentrant").unwrap());
 
 /// A driver that queries the accelerator when it is called, and waits for the test if it is to `block`.
 struct Reentrant {

@@ -14,7 +14,7 @@ use interlock_driver::testing::features::Features;
 use interlock_driver::*;
 use interlock_host::{HostDriver, HostOptions};
 
-static KIND: LazyLock<DeviceType> = LazyLock::new(|| DeviceType::named("thirdparty").unwrap());
+static KIND: LazyLock<DeviceType> = LazyLock::new(|| DeviceType::from_name("thirdparty").unwrap());
 
 /// The number of changes of the environment since the driver was started.
 static CHANGES: AtomicU32 = AtomicU32::new(0);

@@ -106,16 +106,16 @@ pub(crate) unsafe trait Handle {
     /// Moves a value to the heap and stores its handle.
     ///
     /// # Safety
-    /// `place` is null, or valid for a write.
-    unsafe fn store(name: &str, place: *mut *mut Self, value: Self::Target) -> Result<()>
+    /// `out` is null, or valid for a write.
+    unsafe fn store(name: &str, out: *mut *mut Self, value: Self::Target) -> Result<()>
     where
         Self: Sized,
     {
-        if place.is_null() {
+        if out.is_null() {
             return Err(null(name));
         }
         // SAFETY: guaranteed by the caller.
-        unsafe { write(name, place, Box::into_raw(Box::new(value)).cast()) }
+        unsafe { write(name, out, Box::into_raw(Box::new(value)).cast()) }
     }
 
     /// Returns the value of a handle.
@@ -130,7 +130,7 @@ pub(crate) unsafe trait Handle {
         unsafe { reference(name, handle.cast()) }
     }
 
-    /// Drops the value of a handle; does nothing for null.
+    /// Drops the value of a handle; has no effect for null.
     ///
     /// # Safety
     /// `handle` is null, or a handle that is not used any more.
@@ -163,13 +163,13 @@ pub(crate) unsafe trait Handle {
 /// Writes a result.
 ///
 /// # Safety
-/// `place` is null, or valid for a write.
-pub(crate) unsafe fn write<T>(name: &str, place: *mut T, value: T) -> Result<()> {
-    if place.is_null() {
+/// `out` is null, or valid for a write.
+pub(crate) unsafe fn write<T>(name: &str, out: *mut T, value: T) -> Result<()> {
+    if out.is_null() {
         return Err(null(name));
     }
     // SAFETY: guaranteed by the caller.
-    unsafe { place.write(value) };
+    unsafe { out.write(value) };
     Ok(())
 }
 
@@ -185,10 +185,10 @@ pub(crate) unsafe trait Sized32: Copy {
 /// Checks the size that the caller has set. A later release may have a larger struct.
 ///
 /// # Safety
-/// `place` is null, or valid for reads of its size.
-pub(crate) unsafe fn check_size<T: Sized32>(name: &str, place: *const T) -> Result<usize> {
+/// `pointer` is null, or valid for reads of its size.
+pub(crate) unsafe fn check_size<T: Sized32>(name: &str, pointer: *const T) -> Result<usize> {
     // SAFETY: the struct begins with its size.
-    let size = *unsafe { reference(name, place.cast::<u32>())? } as usize;
+    let size = *unsafe { reference(name, pointer.cast::<u32>())? } as usize;
     if size < T::FIRST_SIZE {
         let allowed = format!("at least {} bytes", T::FIRST_SIZE);
         return Err(Failure::argument(&format!("{name}.size"), &allowed, size));
@@ -199,14 +199,14 @@ pub(crate) unsafe fn check_size<T: Sized32>(name: &str, place: *const T) -> Resu
 /// Writes a result into a struct of the caller, as far as the caller knows its fields.
 ///
 /// # Safety
-/// `place` is null, or valid for writes of the size that its first field states.
-pub(crate) unsafe fn write_sized<T: Sized32>(name: &str, place: *mut T, value: &T) -> Result<()> {
+/// `out` is null, or valid for writes of the size that its first field states.
+pub(crate) unsafe fn write_sized<T: Sized32>(name: &str, out: *mut T, value: &T) -> Result<()> {
     // SAFETY: guaranteed by the caller.
-    let size = unsafe { check_size(name, place.cast_const())? }.min(size_of::<T>());
+    let size = unsafe { check_size(name, out.cast_const())? }.min(size_of::<T>());
     const HEAD: usize = size_of::<u32>();
     // SAFETY: both are valid for the size, and `value` is not in the caller's memory.
     unsafe {
-        let (from, to) = (std::ptr::from_ref(value).cast::<u8>(), place.cast::<u8>());
+        let (from, to) = (std::ptr::from_ref(value).cast::<u8>(), out.cast::<u8>());
         std::ptr::copy_nonoverlapping(from.add(HEAD), to.add(HEAD), size - HEAD);
     }
     Ok(())
@@ -215,14 +215,14 @@ pub(crate) unsafe fn write_sized<T: Sized32>(name: &str, place: *mut T, value: &
 /// Returns a struct of the caller. Fields that the caller does not know are zero.
 ///
 /// # Safety
-/// `place` is null, or valid for reads of the size that its first field states. All zeros are a valid `T`.
-pub(crate) unsafe fn read_sized<T: Sized32>(name: &str, place: *const T) -> Result<T> {
+/// `pointer` is null, or valid for reads of the size that its first field states. All zeros are a valid `T`.
+pub(crate) unsafe fn read_sized<T: Sized32>(name: &str, pointer: *const T) -> Result<T> {
     // SAFETY: guaranteed by the caller.
-    let size = unsafe { check_size(name, place)? }.min(size_of::<T>());
+    let size = unsafe { check_size(name, pointer)? }.min(size_of::<T>());
     let mut value = std::mem::MaybeUninit::<T>::zeroed();
     // SAFETY: both are valid for the size, and zeros are valid for the rest.
     unsafe {
-        std::ptr::copy_nonoverlapping(place.cast::<u8>(), value.as_mut_ptr().cast::<u8>(), size);
+        std::ptr::copy_nonoverlapping(pointer.cast::<u8>(), value.as_mut_ptr().cast::<u8>(), size);
         Ok(value.assume_init())
     }
 }
@@ -280,6 +280,6 @@ impl Work {
         // SAFETY: the error is ours.
         let text = unsafe { crate::entry::read_error(&raw const error) }.map(|(_, text)| text);
         let text = text.filter(|text| !text.is_empty()).unwrap_or_else(|| format!("it returned {code}"));
-        Err(Failure::of_callback(code, text))
+        Err(Failure::from_callback(code, text))
     }
 }

@@ -44,7 +44,7 @@ impl Failure {
     }
 
     /// Returns the error with the code and text of a callback.
-    pub(crate) fn of_callback(code: i32, text: String) -> Self {
+    pub(crate) fn from_callback(code: i32, text: String) -> Self {
         Failure { code, text }
     }
 
@@ -82,7 +82,7 @@ fn core_code(error: &interlock::Error) -> i32 {
         Error::KernelName { .. } | Error::KernelDescriptor { .. } | Error::CarriedName { .. } => {
             INTERLOCK_ERROR_ARGUMENT
         }
-        Error::KernelGate { error } => core_code(error),
+        Error::KernelRequirement { error } => core_code(error),
         Error::ContextNotAtHand { .. } => INTERLOCK_ERROR_UNSUPPORTED,
         _ => INTERLOCK_ERROR_OTHER,
     }

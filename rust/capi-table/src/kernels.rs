@@ -41,8 +41,8 @@ fn err_of_entry(error: Error) -> Failure {
             let allowed = format!("one that no kernel of {operation} has");
             Failure::argument("kernel_register: name", &allowed, quoted(name))
         }
-        Error::KernelGate { error } => {
-            Failure::from(*error).within(format_args!("kernel_register: gates: value of "))
+        Error::KernelRequirement { error } => {
+            Failure::from(*error).within(format_args!("kernel_register: requirements: value of "))
         }
         other => Failure::from(other).within(format_args!("kernel_register: ")),
     }

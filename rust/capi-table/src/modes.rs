@@ -8,9 +8,9 @@ use crate::entry::{Failure, Result, run};
 use crate::scopes::{check_thread, store_guard};
 
 /// Refuses bits that no mode has.
-fn check_bits(entry: &str, decided: u8, modes: u8) -> Result<()> {
+fn check_bits(entry: &str, mask: u8, modes: u8) -> Result<()> {
     let known = Mode::ALL.into_iter().fold(0, |bits, mode| bits | mode as u8);
-    for (argument, bits) in [("decided", decided), ("modes", modes)] {
+    for (argument, bits) in [("mask", mask), ("modes", modes)] {
         if bits & !known != 0 {
             let (name, given) = (format!("{entry}: {argument}"), format!("{bits:#x}"));
             return Err(Failure::argument(&name, "a combination of INTERLOCK_MODE_*", given));
@@ -24,7 +24,7 @@ pub(crate) unsafe extern "C" fn word_address() -> *const u8 {
 }
 
 pub(crate) unsafe extern "C" fn enter(
-    decided: u8,
+    mask: u8,
     modes: u8,
     guard: *mut InterlockGuard,
     error: *mut InterlockError,
@@ -32,8 +32,8 @@ pub(crate) unsafe extern "C" fn enter(
     // SAFETY: the contract of the table.
     unsafe {
         run(error, || {
-            check_bits("modes_enter", decided, modes)?;
-            store_guard("modes_enter", guard, || Ok(internal::enter_bits(decided, modes)))
+            check_bits("modes_enter", mask, modes)?;
+            store_guard("modes_enter", guard, || Ok(internal::enter_bits(mask, modes)))
         })
     }
 }
@@ -49,13 +49,13 @@ pub(crate) unsafe extern "C" fn enter_inference(
     }
 }
 
-pub(crate) unsafe extern "C" fn write(decided: u8, modes: u8, error: *mut InterlockError) -> i32 {
+pub(crate) unsafe extern "C" fn write(mask: u8, modes: u8, error: *mut InterlockError) -> i32 {
     // SAFETY: the contract of the table.
     unsafe {
         run(error, || {
-            check_bits("modes_write", decided, modes)?;
+            check_bits("modes_write", mask, modes)?;
             check_thread("modes_write")?;
-            Ok(internal::write_bits(decided, modes)?)
+            Ok(internal::write_bits(mask, modes)?)
         })
     }
 }

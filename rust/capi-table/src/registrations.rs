@@ -51,9 +51,9 @@ pub(crate) unsafe extern "C" fn modes_on_change(
         run(error, || {
             let hook = given(hook, "modes_on_change: hook")?;
             let call = move |change: &autograd::ModeChange| {
-                let (old_decided, old_modes) = bits(|mode| change.was_set(mode));
-                let (new_decided, new_modes) = bits(|mode| change.set(mode));
-                hook(owned_data(&owned), old_decided, old_modes, new_decided, new_modes);
+                let (old_mask, old_modes) = bits(|mode| change.was_set(mode));
+                let (new_mask, new_modes) = bits(|mode| change.set(mode));
+                hook(owned_data(&owned), old_mask, old_modes, new_mask, new_modes);
             };
             store("modes_on_change: registration", registration, autograd::on_change(call))
         })
@@ -97,11 +97,11 @@ fn given<F>(function: Option<F>, name: &str) -> Result<F> {
 /// As for [`Handle::store`].
 unsafe fn store(
     name: &str,
-    place: *mut *mut InterlockRegistration,
+    out: *mut *mut InterlockRegistration,
     registered: impl Any + Send + Sync,
 ) -> Result<()> {
     // SAFETY: guaranteed by the caller.
-    unsafe { Handle::store(name, place, Box::new(registered) as Box<dyn Any + Send + Sync>) }
+    unsafe { Handle::store(name, out, Box::new(registered) as Box<dyn Any + Send + Sync>) }
 }
 
 /// A whole borrow, so that a closure owns the data and not only its address.
@@ -111,9 +111,9 @@ fn owned_data(owned: &OwnedData) -> *mut c_void {
 
 /// Returns the bits of the modes that are set, and of those that are on.
 fn bits(set: impl Fn(Mode) -> Option<bool>) -> (u8, u8) {
-    Mode::ALL.into_iter().fold((0, 0), |(decided, on), mode| match set(mode) {
-        Some(is_on) => (decided | mode as u8, if is_on { on | mode as u8 } else { on }),
-        None => (decided, on),
+    Mode::ALL.into_iter().fold((0, 0), |(mask, on), mode| match set(mode) {
+        Some(is_on) => (mask | mode as u8, if is_on { on | mode as u8 } else { on }),
+        None => (mask, on),
     })
 }
 

@@ -18,14 +18,14 @@ unsafe impl Handle for InterlockScope {
 /// Moves the guard of an entry of the table to the caller, who exits it.
 ///
 /// # Safety
-/// `place` is null, or valid for a write.
+/// `out` is null, or valid for a write.
 pub(crate) unsafe fn store_guard(
     entry: &str,
-    place: *mut InterlockGuard,
+    out: *mut InterlockGuard,
     guard: impl FnOnce() -> Result<ScopeGuard>,
 ) -> Result<()> {
     // Checked first, so that a call that fails enters nothing.
-    if place.is_null() {
+    if out.is_null() {
         return Err(Failure::argument(&format!("{entry}: guard"), "a pointer", "null"));
     }
     let RawGuard { layer, made_on } = guard()?.into();
@@ -33,7 +33,7 @@ pub(crate) unsafe fn store_guard(
         return Err(Failure::ended(&format!("{entry}: scopes cannot be entered")));
     }
     // SAFETY: guaranteed by the caller.
-    unsafe { write("guard", place, InterlockGuard { layer, owner: made_on }) }
+    unsafe { write("guard", out, InterlockGuard { layer, owner: made_on }) }
 }
 
 /// Returns an error if this thread can no longer write modes, devices and streams of its own.

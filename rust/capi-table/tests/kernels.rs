@@ -20,8 +20,8 @@ fn kernel(name: &CStr) -> InterlockKernel {
     InterlockKernel {
         size: size_of::<InterlockKernel>(),
         name: name.as_ptr(),
-        gates: null(),
-        num_gates: 0,
+        requirements: null(),
+        num_requirements: 0,
         node: null(),
         context: std::ptr::null_mut(),
         condition: None,
@@ -63,30 +63,37 @@ fn names_with_whitespace_or_control_characters_are_refused() {
 
 #[test]
 fn gates_that_no_array_has_are_refused() {
-    let gate = InterlockGate { flag: null(), value: null() };
-    let (code, text) =
-        failure(&InterlockKernel { gates: &raw const gate, num_gates: usize::MAX / 2, ..kernel(c"mine") });
+    let requirement = InterlockFlagRequirement { flag: null(), value: null() };
+    let (code, text) = failure(&InterlockKernel {
+        requirements: &raw const requirement,
+        num_requirements: usize::MAX / 2,
+        ..kernel(c"mine")
+    });
     assert_eq!(code, INTERLOCK_ERROR_ARGUMENT);
     assert_eq!(
         text,
-        "kernel_register: num_gates must be at most 576460752303423487 gates, got 9223372036854775807"
+        "kernel_register: num_requirements must be at most 576460752303423487 requirements, got 9223372036854775807"
     );
 }
 
 #[test]
 fn errors_name_the_entry_and_the_gate() {
-    let with_gate = |flag: &CStr, value: &CStr| {
-        let gate = InterlockGate { flag: flag.as_ptr(), value: value.as_ptr() };
-        failure(&InterlockKernel { gates: &raw const gate, num_gates: 1, ..kernel(c"mine") })
+    let with_requirement = |flag: &CStr, value: &CStr| {
+        let requirement = InterlockFlagRequirement { flag: flag.as_ptr(), value: value.as_ptr() };
+        failure(&InterlockKernel {
+            requirements: &raw const requirement,
+            num_requirements: 1,
+            ..kernel(c"mine")
+        })
     };
-    let (code, text) = with_gate(c"nnpack.enabled", c"often");
+    let (code, text) = with_requirement(c"nnpack.enabled", c"often");
     assert!([INTERLOCK_ERROR_FLAG_VALUE, INTERLOCK_ERROR_FLAG_TYPE].contains(&code), "{code}: {text}");
     assert!(
-        text.starts_with("kernel_register: gates: value of backends.nnpack.enabled must be ")
+        text.starts_with("kernel_register: requirements: value of backends.nnpack.enabled must be ")
             && text.ends_with(", got 'often'"),
         "{text}"
     );
-    let (code, text) = with_gate(c"nnpack.enabeld", c"True");
+    let (code, text) = with_requirement(c"nnpack.enabeld", c"True");
     assert_eq!(code, INTERLOCK_ERROR_UNKNOWN_FLAG);
     assert!(text.starts_with("kernel_register: there is no flag backends.nnpack.enabeld"), "{text}");
     let (code, text) = failure(&InterlockKernel { run: None, ..kernel(c"mine") });

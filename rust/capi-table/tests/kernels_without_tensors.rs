@@ -20,8 +20,8 @@ fn registering_a_kernel_returns_unsupported_and_names_the_cure() {
     let kernel = InterlockKernel {
         size: size_of::<InterlockKernel>(),
         name: c"mine".as_ptr(),
-        gates: std::ptr::null(),
-        num_gates: 0,
+        requirements: std::ptr::null(),
+        num_requirements: 0,
         node: std::ptr::null(),
         context: std::ptr::null_mut(),
         condition: None,

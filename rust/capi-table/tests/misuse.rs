@@ -187,11 +187,11 @@ fn failures_of_writes() -> Vec<(i32, String)> {
     let mut guard = InterlockGuard { layer: 7, owner: 7 };
     let mut state = null_mut();
     assert_eq!(unsafe { (api.state_capture)(0, &raw mut state, null_mut()) }, INTERLOCK_OK);
-    let place = &raw mut guard;
+    let out = &raw mut guard;
     let failures = vec![
-        failure(|error| unsafe { (api.modes_enter)(INTERLOCK_MODE_GRAD, 0, place, error) }),
-        failure(|error| unsafe { (api.inference_mode_enter)(1, place, error) }),
-        failure(|error| unsafe { (api.state_enter)(state, place, error) }),
+        failure(|error| unsafe { (api.modes_enter)(INTERLOCK_MODE_GRAD, 0, out, error) }),
+        failure(|error| unsafe { (api.inference_mode_enter)(1, out, error) }),
+        failure(|error| unsafe { (api.state_enter)(state, out, error) }),
         failure(|error| unsafe { (api.modes_write)(INTERLOCK_MODE_GRAD, 0, error) }),
         failure(|error| unsafe { (api.state_install)(state, error) }),
     ];
@@ -382,7 +382,7 @@ fn counts_of_more_bytes_than_an_array_has_are_refused() {
 fn reserved_fields_and_unknown_bits_are_refused() {
     let api = table();
     let mut guard = InterlockGuard { layer: 7, owner: 7 };
-    let place = &raw mut guard;
+    let out = &raw mut guard;
     let value = |reserved| InterlockValue {
         kind: INTERLOCK_VALUE_UNSET,
         reserved,
@@ -416,16 +416,16 @@ fn reserved_fields_and_unknown_bits_are_refused() {
     let bits = "a combination of INTERLOCK_MODE_*";
     for ((code, text), expected) in [
         (
-            failure(|error| unsafe { (api.modes_enter)(0x80, 0x80, place, error) }),
-            format!("modes_enter: decided must be {bits}, got 0x80"),
+            failure(|error| unsafe { (api.modes_enter)(0x80, 0x80, out, error) }),
+            format!("modes_enter: mask must be {bits}, got 0x80"),
         ),
         (
-            failure(|error| unsafe { (api.modes_enter)(1, 0x81, place, error) }),
+            failure(|error| unsafe { (api.modes_enter)(1, 0x81, out, error) }),
             format!("modes_enter: modes must be {bits}, got 0x81"),
         ),
         (
             failure(|error| unsafe { (api.modes_write)(0xff, 0, error) }),
-            format!("modes_write: decided must be {bits}, got 0xff"),
+            format!("modes_write: mask must be {bits}, got 0xff"),
         ),
         (write(1, value(0)), "flags_write: writes[0].reserved must be 0, got 1".to_owned()),
         (write(0, value(1)), "flags_write: writes[0].value.reserved must be 0, got 1".to_owned()),

@@ -320,14 +320,14 @@ fn captured_state_is_applied_on_other_threads() {
 fn guard_that_is_exited_on_another_thread_ends_on_its_own() {
     import();
     let mut guard = interlock_capi::sys::InterlockGuard { layer: 0, owner: 0 };
-    // SAFETY: the place is valid.
+    // SAFETY: the out pointer is valid.
     let code = unsafe { (table().modes_enter)(1, 0, &raw mut guard, std::ptr::null_mut()) };
     assert_eq!((code, autograd::is_grad_enabled()), (0, false));
     std::thread::scope(|threads| {
         threads.spawn(|| {
             assert!(autograd::is_grad_enabled());
             let mut moved = guard;
-            // SAFETY: the place is valid.
+            // SAFETY: the out pointer is valid.
             unsafe { (table().guard_exit)(&raw mut moved) };
             assert_eq!((moved.layer, moved.owner), (0, 0));
         });
@@ -337,7 +337,7 @@ fn guard_that_is_exited_on_another_thread_ends_on_its_own() {
     assert!(autograd::is_grad_enabled());
     // A second exit of the same layer has no effect.
     let no_grad = autograd::no_grad().unwrap();
-    // SAFETY: the place is valid.
+    // SAFETY: the out pointer is valid.
     unsafe { (table().guard_exit)(&raw mut guard) };
     assert!(!autograd::is_grad_enabled());
     drop(no_grad);

@@ -46,7 +46,7 @@ impl Device {
         self.index
     }
 
-    fn of_raw(raw: InterlockDevice) -> Self {
+    fn from_raw(raw: InterlockDevice) -> Self {
         Device { kind: raw.kind, index: u8::try_from(raw.index).ok() }
     }
 
@@ -59,9 +59,9 @@ impl FromStr for Device {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self> {
-        device(|place, error| {
+        device(|out, error| {
             // SAFETY: the text and both places are valid.
-            unsafe { (api().device_parse)(text(name), place, error) }
+            unsafe { (api().device_parse)(text(name), out, error) }
         })
     }
 }
@@ -69,7 +69,7 @@ impl FromStr for Device {
 fn device(read: impl FnOnce(*mut InterlockDevice, *mut InterlockError) -> i32) -> Result<Device> {
     let mut raw = Device::CPU.raw();
     check(|error| read(&raw mut raw, error))?;
-    Ok(Device::of_raw(raw))
+    Ok(Device::from_raw(raw))
 }
 
 /// Calls `receive` with the address of a device, or null.
@@ -81,7 +81,7 @@ fn with_device<R>(device: Option<Device>, receive: impl FnOnce(*const InterlockD
 /// Returns the current device of this thread.
 pub fn current_device() -> Result<Device> {
     // SAFETY: both places are valid.
-    device(|place, error| unsafe { (api().device_current)(place, error) })
+    device(|out, error| unsafe { (api().device_current)(out, error) })
 }
 
 /// Makes a device the current one of this thread until the guard is dropped.
@@ -92,14 +92,14 @@ pub fn device_guard(device: Device) -> Result<ScopeGuard> {
 
 /// Waits for all work that is queued on a device now. `None` means the current device.
 pub fn synchronize(device: Option<Device>) -> Result<()> {
-    // SAFETY: the device and the place are valid.
+    // SAFETY: the device and the out pointer are valid.
     with_device(device, |device| check(|error| unsafe { (api().device_synchronize)(device, error) }))
 }
 
 /// Returns the current stream of a device on this thread. `None` means the current device.
 pub fn current_stream(device: Option<Device>) -> Result<Stream> {
     // SAFETY: the device and both places are valid.
-    let current = |device| handle(|place, error| unsafe { (api().stream_current)(device, place, error) });
+    let current = |device| handle(|out, error| unsafe { (api().stream_current)(device, out, error) });
     with_device(device, current).map(Stream)
 }
 
@@ -137,7 +137,7 @@ impl Stream {
 
     /// Returns the device of the stream.
     pub fn device(&self) -> Result<Device> {
-        self.info().map(|info| Device::of_raw(info.device))
+        self.info().map(|info| Device::from_raw(info.device))
     }
 
     /// Returns the id, which is unique on the device while the stream is alive; 0 for the default stream.
@@ -157,7 +157,7 @@ impl Stream {
 
     /// Waits for all work that is queued now. Reports asynchronous errors.
     pub fn synchronize(&self) -> Result<()> {
-        // SAFETY: the handle and the place are valid.
+        // SAFETY: the handle and the out pointer are valid.
         check(|error| unsafe { (api().stream_synchronize)(self.0.as_ptr(), error) })
     }
 
@@ -170,7 +170,7 @@ impl Stream {
         run: impl Fn() -> Result<(), String> + Send + Sync + 'static,
     ) -> Result<()> {
         let work = raw::work(Box::new(run));
-        // SAFETY: the handle, the text and the place are valid, and the closure may be called on any thread.
+        // SAFETY: the handle, the text and the out pointer are valid, and the closure may be called on any thread.
         check(|error| unsafe { (api().stream_launch)(self.0.as_ptr(), text(name), work, error) })
     }
 

@@ -73,10 +73,11 @@ impl Mode {
         })
     }
 
-    /// Writes this mode without a scope: in the innermost guard or scope that sets it, else for the context or the thread.
+    /// Writes this mode without a scope: in the innermost guard or scope that sets it, else for the context or the
+    /// thread.
     pub fn set(self, on: bool) -> Result<()> {
         let bit = self as u8;
-        // SAFETY: the place is valid.
+        // SAFETY: the out pointer is valid.
         check(|error| unsafe { (api().modes_write)(bit, if on { bit } else { 0 }, error) })
     }
 }
@@ -132,17 +133,17 @@ pub struct ModeChange {
     new: SetModes,
 }
 
-/// The modes that are set: the bits of those that something decides, and of those that are on.
+/// The modes that are set: the bits of the modes that are set, and of those that are on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct SetModes {
-    decided: u8,
+    mask: u8,
     on: u8,
 }
 
 impl SetModes {
     fn get(self, mode: Mode) -> Option<bool> {
         let bit = mode as u8;
-        (self.decided & bit != 0).then_some(self.on & bit != 0)
+        (self.mask & bit != 0).then_some(self.on & bit != 0)
     }
 }
 
@@ -158,30 +159,31 @@ impl ModeChange {
     }
 }
 
-/// Registers a function that is called on a thread after its modes have changed, until the registration is dropped: when a
-/// scope or guard is entered or exited, a mode is written, or the thread switches to another context or task. A thread that
-/// has modes set already reports them as a change from none.
+/// Registers a function that is called on a thread after its modes have changed, until the registration is dropped:
+/// when a scope or guard is entered or exited, a mode is written, or the thread switches to another context or task. A
+/// thread that has modes set already reports them as a change from none.
 ///
-/// The function is called outside of all locks. It may read modes and set those of another library; changes that it makes
-/// here itself are reported after it returns. If it panics, the panic hook prints that, and the change counts as reported.
+/// The function is called outside of all locks. It may read modes and set those of another library; changes that it
+/// makes here itself are reported after it returns. If it panics, the panic hook prints that, and the change counts as
+/// reported.
 pub fn on_change<F: Fn(&ModeChange) + Send + Sync + 'static>(hook: F) -> Result<Registration> {
     let data = owned(hook);
     // SAFETY: the functions are those of the data, which the call owns, and the places are valid.
-    Registration::new(|place, error| unsafe {
-        (api().modes_on_change)(Some(call_hook::<F>), data, Some(drop_owned::<F>), place, error)
+    Registration::new(|out, error| unsafe {
+        (api().modes_on_change)(Some(call_hook::<F>), data, Some(drop_owned::<F>), out, error)
     })
 }
 
 unsafe extern "C" fn call_hook<F: Fn(&ModeChange)>(
     data: *mut c_void,
-    old_decided: u8,
+    old_mask: u8,
     old_modes: u8,
-    new_decided: u8,
+    new_mask: u8,
     new_modes: u8,
 ) {
     // SAFETY: `on_change` has passed the data.
     let hook = unsafe { &*data.cast::<F>() };
-    let old = SetModes { decided: old_decided, on: old_modes };
-    let new = SetModes { decided: new_decided, on: new_modes };
+    let old = SetModes { mask: old_mask, on: old_modes };
+    let new = SetModes { mask: new_mask, on: new_modes };
     caught(|| hook(&ModeChange { old, new }));
 }

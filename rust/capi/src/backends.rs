@@ -27,7 +27,8 @@ pub use change::{FlagChange, FlagId, Level, on_change};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Value {
-    /// None. Nodes of the precision tree refuse it: the text `none` empties a node, and an empty node reads as that text.
+    /// None. Nodes of the precision tree refuse it: the text `none` empties a node, and an empty node reads as that
+    /// text.
     None,
     /// A bool.
     Bool(bool),
@@ -74,12 +75,12 @@ pub trait FlagValue: Sized {
     /// Returns the value of a plain flag from its bits without the bias; `None` if the type needs another read.
     #[doc(hidden)]
     #[inline]
-    fn of_plain(_number: i64) -> Option<Self> {
+    fn from_plain(_number: i64) -> Option<Self> {
         None
     }
     /// Converts a value that was read.
     #[doc(hidden)]
-    fn of_value(value: Value) -> Option<Self>;
+    fn from_value(value: Value) -> Option<Self>;
     /// Calls `receive` with the value as the table accepts it.
     #[doc(hidden)]
     fn with_raw<R>(self, receive: impl FnOnce(InterlockValue) -> R) -> R;
@@ -95,11 +96,11 @@ impl FlagValue for bool {
     }
 
     #[inline]
-    fn of_plain(number: i64) -> Option<Self> {
+    fn from_plain(number: i64) -> Option<Self> {
         Some(number != 0)
     }
 
-    fn of_value(value: Value) -> Option<Self> {
+    fn from_value(value: Value) -> Option<Self> {
         if let Value::Bool(on) = value { Some(on) } else { None }
     }
 
@@ -114,11 +115,11 @@ impl FlagValue for i64 {
     }
 
     #[inline]
-    fn of_plain(number: i64) -> Option<Self> {
+    fn from_plain(number: i64) -> Option<Self> {
         Some(number)
     }
 
-    fn of_value(value: Value) -> Option<Self> {
+    fn from_value(value: Value) -> Option<Self> {
         if let Value::Integer(number) = value { Some(number) } else { None }
     }
 
@@ -133,12 +134,12 @@ impl FlagValue for u64 {
     }
 
     #[inline]
-    fn of_plain(number: i64) -> Option<Self> {
+    fn from_plain(number: i64) -> Option<Self> {
         Some(number.cast_unsigned())
     }
 
-    fn of_value(value: Value) -> Option<Self> {
-        i64::of_value(value).map(i64::cast_unsigned)
+    fn from_value(value: Value) -> Option<Self> {
+        i64::from_value(value).map(i64::cast_unsigned)
     }
 
     fn with_raw<R>(self, receive: impl FnOnce(InterlockValue) -> R) -> R {
@@ -153,7 +154,7 @@ impl FlagValue for f64 {
         kind == INTERLOCK_KIND_FLOAT
     }
 
-    fn of_value(value: Value) -> Option<Self> {
+    fn from_value(value: Value) -> Option<Self> {
         if let Value::Float(number) = value { Some(number) } else { None }
     }
 
@@ -167,7 +168,7 @@ impl FlagValue for &'static str {
         matches!(kind, INTERLOCK_KIND_CHOICE | INTERLOCK_KIND_TEXT)
     }
 
-    fn of_value(value: Value) -> Option<Self> {
+    fn from_value(value: Value) -> Option<Self> {
         if let Value::Text(text) = value { Some(text) } else { None }
     }
 
@@ -181,7 +182,7 @@ impl FlagValue for Value {
         true
     }
 
-    fn of_value(value: Value) -> Option<Self> {
+    fn from_value(value: Value) -> Option<Self> {
         Some(value)
     }
 
@@ -313,7 +314,7 @@ impl<T: FlagValue> Flag<T> {
     /// while no thread has a flag scope open.
     #[inline]
     pub fn get(&self) -> T {
-        match self.plain().and_then(T::of_plain) {
+        match self.plain().and_then(T::from_plain) {
             Some(value) => value,
             None => self.read(api().flag_read),
         }
@@ -343,11 +344,11 @@ impl<T: FlagValue> Flag<T> {
     #[allow(clippy::expect_used, reason = "a flag that was found can be read, and has values of its kind")]
     fn read(&self, read: unsafe extern "C" fn(u32, *mut InterlockValue, *mut InterlockError) -> i32) -> T {
         let mut value = none();
-        // SAFETY: the place is valid.
+        // SAFETY: the out pointer is valid.
         let code = unsafe { read(self.flag.id, &raw mut value, std::ptr::null_mut()) };
         // SAFETY: interlock has set the value, or it is none.
         let value = unsafe { Value::from_raw(&value) };
-        T::of_value(value).filter(|_| code == INTERLOCK_OK).expect("a flag has values of its kind")
+        T::from_value(value).filter(|_| code == INTERLOCK_OK).expect("a flag has values of its kind")
     }
 
     /// Writes the flag in the innermost guard or scope that sets it, else for the process. Fails for a value
@@ -356,7 +357,7 @@ impl<T: FlagValue> Flag<T> {
         value.with_raw(|value| self.write(value))
     }
 
-    /// Unsets the flag, so that the environment or the default decides it.
+    /// Unsets the flag, so that the environment or the default applies.
     pub fn unset(&self) -> Result<()> {
         self.write(raw(INTERLOCK_VALUE_UNSET, InterlockData { integer: 0 }))
     }
@@ -563,7 +564,7 @@ pub fn epoch() -> u64 {
     unsafe { (api().epoch)() }
 }
 
-/// Returns a count that changes when the flags that scopes of this thread decide change.
+/// Returns a count that changes when the flags that scopes of this thread set change.
 pub fn layer_epoch() -> u64 {
     // SAFETY: the function accepts every call.
     unsafe { (api().layer_epoch)() }

@@ -4,7 +4,7 @@ mod kernel;
 
 use crate::sys::*;
 
-pub use kernel::{AttentionOptions, DType, Kernel, KernelCall, Stop, Sums, Tensor, register_kernel};
+pub use kernel::{AttentionOptions, DType, Kernel, KernelCall, KernelError, Sums, Tensor, register_kernel};
 
 /// The type to which a kernel rounds its float32 inputs.
 ///
@@ -27,7 +27,7 @@ pub enum Rounding {
 }
 
 impl Rounding {
-    fn of_raw(raw: u32) -> Self {
+    fn from_raw(raw: u32) -> Self {
         match raw {
             INTERLOCK_ROUNDING_TF32 => Rounding::Tf32,
             INTERLOCK_ROUNDING_BF16 => Rounding::Bf16,

@@ -119,7 +119,7 @@ pub(crate) fn fill_text(target: &mut [c_char], text: &str) {
         end -= 1;
     }
     let bytes = text.as_bytes().iter().take(end).map(|byte| *byte as c_char);
-    target.iter_mut().zip(bytes.chain([0])).for_each(|(place, byte)| *place = byte);
+    target.iter_mut().zip(bytes.chain([0])).for_each(|(target, byte)| *target = byte);
 }
 
 /// Returns an error to be passed to the table.
@@ -132,18 +132,18 @@ fn from_raw(raw: &InterlockError) -> Error {
     Error { code: raw.code, text: String::from_utf8_lossy(&bytes).into_owned() }
 }
 
-/// Calls a function of the table with a place for its error.
+/// Calls a function of the table with an out pointer for its error.
 pub(crate) fn check(call: impl FnOnce(*mut InterlockError) -> i32) -> Result<()> {
     // Its text is read only if the call fails, so it is not initialized.
     let mut error = std::mem::MaybeUninit::<InterlockError>::uninit();
-    let place = error.as_mut_ptr();
+    let out = error.as_mut_ptr();
     // SAFETY: the struct is ours.
-    unsafe { (*place).size = size_of::<InterlockError>() as u32 };
-    match call(place) {
+    unsafe { (*out).size = size_of::<InterlockError>() as u32 };
+    match call(out) {
         INTERLOCK_OK => Ok(()),
         _ => {
             // SAFETY: a call that fails sets the code, and the text up to a null byte; the rest is not read.
-            Err(unsafe { read_uninit(place) })
+            Err(unsafe { read_uninit(out) })
         }
     }
 }
@@ -152,11 +152,11 @@ pub(crate) fn check(call: impl FnOnce(*mut InterlockError) -> i32) -> Result<()>
 ///
 /// # Safety
 /// The code is set, and the text up to a null byte.
-unsafe fn read_uninit(place: *const InterlockError) -> Error {
+unsafe fn read_uninit(out: *const InterlockError) -> Error {
     // SAFETY: guaranteed by the caller.
     unsafe {
-        let code = (*place).code;
-        let text = std::ffi::CStr::from_ptr((&raw const (*place).text).cast());
+        let code = (*out).code;
+        let text = std::ffi::CStr::from_ptr((&raw const (*out).text).cast());
         Error { code, text: text.to_string_lossy().into_owned() }
     }
 }

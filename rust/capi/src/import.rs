@@ -12,7 +12,7 @@ use crate::{Error, ErrorCode, Result};
 static TABLE: AtomicPtr<InterlockApi> = AtomicPtr::new(null_mut());
 
 /// Imports interlock and finds its table. Call it when the extension module is initialized, on a thread that is
-/// attached to the interpreter; each further call does nothing.
+/// attached to the interpreter; further calls have no effect.
 ///
 /// # Errors
 /// Fails with [`ErrorCode::Import`] if interlock cannot be imported or is too old, and on a thread that is not attached.

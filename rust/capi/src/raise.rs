@@ -6,7 +6,7 @@ use crate::python::{is_attached, raise_import_error};
 
 impl Error {
     /// Raises the Python exception: the class of `interlock.errors` for the code, with the text. If a signal handler or
-    /// a Python callback caused the error, raises its exception. Does nothing unless this thread is attached.
+    /// a Python callback caused the error, raises its exception. Has no effect unless this thread is attached.
     ///
     /// With PyO3, return `PyErr::fetch(py)` afterwards.
     pub fn raise(&self) {

@@ -78,7 +78,7 @@ pub(crate) fn work(run: Closure) -> InterlockWork {
     InterlockWork { run: Some(run_closure), data: owned(run), drop: Some(drop_owned::<Closure>) }
 }
 
-unsafe extern "C" fn run_closure(data: *mut c_void, place: *mut InterlockError) -> i32 {
+unsafe extern "C" fn run_closure(data: *mut c_void, out: *mut InterlockError) -> i32 {
     // SAFETY: `work` has passed this pointer, and the work is not dropped yet.
     let run = unsafe { &*data.cast::<Closure>() };
     let failure = match caught(run) {
@@ -88,9 +88,9 @@ unsafe extern "C" fn run_closure(data: *mut c_void, place: *mut InterlockError) 
     };
     let error = Error::new(ErrorCode::Other, failure);
     // SAFETY: the contract of `InterlockRun`: the error is null, or has room for the whole struct.
-    if let Some(place) = unsafe { place.as_mut() } {
-        place.code = error.code() as i32;
-        error::fill_text(&mut place.text, &error.to_string());
+    if let Some(out) = unsafe { out.as_mut() } {
+        out.code = error.code() as i32;
+        error::fill_text(&mut out.text, &error.to_string());
     }
     error.code() as i32
 }

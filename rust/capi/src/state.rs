@@ -44,7 +44,7 @@ impl ScopeGuard {
 impl Drop for ScopeGuard {
     fn drop(&mut self) {
         let mut guard = InterlockGuard { layer: self.layer, owner: self.owner };
-        // SAFETY: the place is valid.
+        // SAFETY: the out pointer is valid.
         unsafe { (api().guard_exit)(&raw mut guard) };
     }
 }
@@ -93,7 +93,7 @@ impl ThreadState {
 
     fn new(pinned: bool) -> Result<Self> {
         // SAFETY: both places are valid.
-        handle(|place, error| unsafe { (api().state_capture)(pinned.into(), place, error) }).map(ThreadState)
+        handle(|out, error| unsafe { (api().state_capture)(pinned.into(), out, error) }).map(ThreadState)
     }
 
     /// Applies this state on this thread, above all open scopes, until the guard is dropped.
@@ -110,7 +110,7 @@ impl ThreadState {
 
     /// Sets this state as the base of this thread, below all open scopes, until the thread ends.
     pub fn install(&self) -> Result<()> {
-        // SAFETY: the handle and the place are valid.
+        // SAFETY: the handle and the out pointer are valid.
         check(|error| unsafe { (api().state_install)(self.0.as_ptr(), error) })
     }
 }

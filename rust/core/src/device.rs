@@ -18,14 +18,14 @@ macro_rules! device_types {
         /// let kind: DeviceType = "cuda".parse()?;
         /// assert_eq!(kind, DeviceType::Cuda);
         /// // The type of a driver that another crate registers.
-        /// assert_eq!(DeviceType::named("mychip")?.name(), "mychip");
+        /// assert_eq!(DeviceType::from_name("mychip")?.name(), "mychip");
         /// # Ok::<(), interlock_core::Error>(())
         /// ```
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum DeviceType {
             $(#[doc = concat!("`", $name, "`")] $variant,)+
-            /// The type of a driver that is registered under this name; see [`DeviceType::named`].
+            /// The type of a driver that is registered under this name; see [`DeviceType::from_name`].
             Registered(&'static str),
         }
 
@@ -54,7 +54,7 @@ macro_rules! device_types {
             }
 
             /// Returns the type with this number.
-            pub fn of_number(number: u32) -> Option<Self> {
+            pub fn from_number(number: u32) -> Option<Self> {
                 match number {
                     $($number => Some(DeviceType::$variant),)+
                     _ => {
@@ -96,13 +96,13 @@ device_types! {
     Host = "host", 64;
 }
 
-/// The names that [`DeviceType::named`] has added.
+/// The names that [`DeviceType::from_name`] has added.
 static NAMES: ForkLock<Vec<&'static str>> = ForkLock::new(rank::DEVICE_NAMES, Vec::new());
 
 impl DeviceType {
     /// Returns the type with this name, and creates it for a registered driver if there is none. A name consists of
     /// lower-case letters, digits and underscores and begins with a letter.
-    pub fn named(name: &str) -> Result<Self> {
+    pub fn from_name(name: &str) -> Result<Self> {
         if let Ok(known) = name.parse() {
             return Ok(known);
         }
@@ -252,10 +252,10 @@ mod tests {
 
     #[test]
     fn number_of_a_type_that_was_not_named_is_its_own() {
-        let named = DeviceType::named("device_test_chip").unwrap();
+        let named = DeviceType::from_name("device_test_chip").unwrap();
         let created = DeviceType::Registered("device_test_other");
         assert_ne!(created.number(), named.number());
-        assert_eq!(DeviceType::of_number(created.number()), Some(created));
+        assert_eq!(DeviceType::from_number(created.number()), Some(created));
     }
 
     #[test]

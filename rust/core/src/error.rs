@@ -9,7 +9,7 @@ use crate::base::quote::{quoted, quoted_path};
 /// The result of an operation of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// An error of flags, device names, vendor libraries or tasks. The call that returns it has changed nothing.
+/// An error of flags, device names, vendor libraries or tasks. The call that returns it has had no effect.
 ///
 /// ```
 /// use interlock_core::Error;
@@ -87,14 +87,14 @@ pub enum Error {
     FlagRegistration {
         /// The dotted name of the flag.
         name: String,
-        /// The reason.
+        /// Why it cannot be registered.
         reason: String,
     },
     /// A kernel was registered under a name that another kernel of the operation has.
     KernelName {
-        /// The operation.
+        /// The name of the operation.
         operation: &'static str,
-        /// The name.
+        /// The name of both kernels.
         name: &'static str,
     },
     /// A member of the description of a foreign kernel is invalid.
@@ -106,8 +106,8 @@ pub enum Error {
         /// The accepted values.
         allowed: String,
     },
-    /// A gate in the description of a foreign kernel has a value that the flag does not accept.
-    KernelGate {
+    /// A requirement in the description of a foreign kernel has a value that the flag does not accept.
+    KernelRequirement {
         /// The error of the flag.
         error: Box<Error>,
     },
@@ -149,7 +149,7 @@ pub enum Error {
     LibraryNotFound {
         /// The library, as its vendor spells it.
         library: &'static str,
-        /// The operation.
+        /// The name of the operation.
         operation: String,
         /// Where the library was searched, or why the file that was found cannot be used.
         reason: String,
@@ -160,9 +160,9 @@ pub enum Error {
         library: &'static str,
         /// The variable or call that supplied the path.
         by: String,
-        /// The path.
+        /// The path, as the user supplied it.
         path: PathBuf,
-        /// The reason.
+        /// Why the library at the path cannot be used.
         reason: String,
     },
     /// No vendor library has this name.
@@ -178,24 +178,24 @@ pub enum Error {
     LibraryRefused {
         /// The library, as its vendor spells it.
         library: &'static str,
-        /// The operation.
+        /// The name of the operation.
         operation: String,
         /// The status code that the function of the library returned.
         status: i32,
     },
-    /// A slot that a scope of the current context sets was written by native code without that context at hand.
+    /// A slot that a scope of the current context sets was written by native code while that context is not current.
     ContextNotAtHand {
         /// The slot, as a program names it.
         name: String,
     },
     /// The carrier of contexts could not store the state of the current context, because memory ran out.
     ContextNotStored {
-        /// What the program cannot do, such as "set grad".
+        /// The action that failed, such as "set grad".
         action: String,
     },
     /// A carried value was registered under a name that another one has.
     CarriedName {
-        /// The name.
+        /// The name of both values.
         name: String,
     },
     /// A step of a task began while another step of it runs.
@@ -220,7 +220,7 @@ crate::messages! { Error {
     Error::FlagRegistration { name, reason } => "register({}): {reason}", quoted(name);
     Error::KernelName { operation, name } => "register: {operation} has a kernel named {}; names must be unique", quoted(name);
     Error::KernelDescriptor { argument, given, allowed } => "register_foreign_kernel: {argument} must be {allowed}, got {given}";
-    Error::KernelGate { error } => "register_foreign_kernel: gates: value of {error}";
+    Error::KernelRequirement { error } => "register_foreign_kernel: requirements: value of {error}";
     Error::UnknownVariable { name, suggestion: Some((suggestion, allowed)) } =>
         "there is no variable {name}; did you mean {suggestion}, which accepts {allowed}?";
     Error::UnknownVariable { name, suggestion: None } =>

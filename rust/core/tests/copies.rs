@@ -1,7 +1,7 @@
 //! A program that contains two copies of the crate.
 #![cfg(any(target_os = "linux", target_os = "macos"))]
 
-use interlock_core::base::copies::{self, LoadedCopy, Note, NoteKind};
+use interlock_core::base::duplicate_instances::{self, LoadedCopy, Note, NoteKind};
 
 /// Stands for the note of another copy, which cannot be linked here: Cargo compiles the crate once.
 #[used]
@@ -16,6 +16,6 @@ fn find_returns_a_second_copy_in_the_same_file() {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         is_program: true,
     };
-    let found = copies::find();
+    let found = duplicate_instances::find();
     assert_eq!((found.this, found.others), (Some(copy.clone()), vec![copy]));
 }

@@ -1,10 +1,10 @@
-//! Flags of libraries for which interlock has no kernel: they are gates that a kernel of another crate obeys.
+//! Flags of libraries for which interlock has no kernel: they are requirements that a kernel of another crate obeys.
 
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use interlock_core::device::Device;
-use interlock_core::dispatch::{Gate, Kernel, NoKernel, Op, Operation, Reason};
+use interlock_core::dispatch::{FlagRequirement, Kernel, NoKernel, Op, Operation, Reason};
 use interlock_core::flags::flags::{
     CUDA_LINALG_LIBRARY, CUDA_ROCM_FA_LIBRARY, MIOPEN_IMMEDIATE, MKLDNN_ALLOW_TF32, NNPACK_ENABLED,
 };
@@ -55,11 +55,11 @@ fn is_on_hip(call: &Device) -> Result<(), Reason> {
 
 #[test]
 fn miopen_immediate_is_obeyed_by_a_registered_convolution() {
-    static GATES: [Gate; 1] = [Gate::on(&MIOPEN_IMMEDIATE)];
+    static REQUIREMENTS: [FlagRequirement; 1] = [FlagRequirement::on(&MIOPEN_IMMEDIATE)];
     static OPERATION: Op<Convolution> = Op::new(&[Kernel::new("native", |_, _, ()| Ok("native"))]);
     let without = "convolutions on ROCm: no effect here, no kernel that obeys it is registered";
     assert_eq!(affects("miopen.immediate"), without);
-    let kernel = Kernel::new("miopen", |_, _, ()| Ok("miopen")).gates(&GATES).condition(is_on_hip);
+    let kernel = Kernel::new("miopen", |_, _, ()| Ok("miopen")).requires(&REQUIREMENTS).condition(is_on_hip);
     OPERATION.register(kernel).unwrap();
     assert_eq!(affects("miopen.immediate"), "convolutions on ROCm: obeyed by convolution");
     let refused = "convolution hip:0 -> native | miopen: backends.miopen.immediate is False";
@@ -73,9 +73,9 @@ fn miopen_immediate_is_obeyed_by_a_registered_convolution() {
 
 #[test]
 fn nnpack_enabled_is_obeyed_by_a_registered_convolution() {
-    static GATES: [Gate; 1] = [Gate::on(&NNPACK_ENABLED)];
+    static REQUIREMENTS: [FlagRequirement; 1] = [FlagRequirement::on(&NNPACK_ENABLED)];
     static OPERATION: Op<Convolution> = Op::new(&[Kernel::new("native", |_, _, ()| Ok("native"))]);
-    OPERATION.register(Kernel::new("nnpack", |_, _, ()| Ok("nnpack")).gates(&GATES)).unwrap();
+    OPERATION.register(Kernel::new("nnpack", |_, _, ()| Ok("nnpack")).requires(&REQUIREMENTS)).unwrap();
     assert_eq!(affects("nnpack.enabled"), "convolutions on cpu: obeyed by convolution");
     assert_eq!(record(&OPERATION, "cpu"), "convolution cpu -> nnpack | native: behind nnpack");
     let _guard = NNPACK_ENABLED.scope(false).unwrap().guard();
@@ -85,11 +85,11 @@ fn nnpack_enabled_is_obeyed_by_a_registered_convolution() {
 
 #[test]
 fn mkldnn_allow_tf32_is_obeyed_by_registered_convolutions() {
-    static ON: [Gate; 1] = [Gate::on(&MKLDNN_ALLOW_TF32)];
-    static OFF: [Gate; 1] = [Gate::off(&MKLDNN_ALLOW_TF32)];
+    static ON: [FlagRequirement; 1] = [FlagRequirement::on(&MKLDNN_ALLOW_TF32)];
+    static OFF: [FlagRequirement; 1] = [FlagRequirement::off(&MKLDNN_ALLOW_TF32)];
     static OPERATION: Op<Convolution> = Op::new(&[Kernel::new("native", |_, _, ()| Ok("native"))]);
-    OPERATION.register(Kernel::new("tf32", |_, _, ()| Ok("tf32")).gates(&ON)).unwrap();
-    OPERATION.register(Kernel::new("exact", |_, _, ()| Ok("exact")).gates(&OFF)).unwrap();
+    OPERATION.register(Kernel::new("tf32", |_, _, ()| Ok("tf32")).requires(&ON)).unwrap();
+    OPERATION.register(Kernel::new("exact", |_, _, ()| Ok("exact")).requires(&OFF)).unwrap();
     assert_eq!(
         affects("mkldnn.allow_tf32"),
         "matrix products and convolutions on xpu: obeyed by convolution"
@@ -110,9 +110,9 @@ fn mkldnn_allow_tf32_is_obeyed_by_registered_convolutions() {
 
 #[test]
 fn rocm_fa_library_is_obeyed_by_a_registered_attention() {
-    static GATES: [Gate; 1] = [Gate::is(&CUDA_ROCM_FA_LIBRARY, "ck")];
+    static REQUIREMENTS: [FlagRequirement; 1] = [FlagRequirement::is(&CUDA_ROCM_FA_LIBRARY, "ck")];
     static OPERATION: Op<Attention> = Op::new(&[Kernel::new("math", |_, _, ()| Ok("math"))]);
-    let kernel = Kernel::new("ck", |_, _, ()| Ok("ck")).gates(&GATES).condition(is_on_hip);
+    let kernel = Kernel::new("ck", |_, _, ()| Ok("ck")).requires(&REQUIREMENTS).condition(is_on_hip);
     OPERATION.register(kernel).unwrap();
     assert!(affects("cuda.rocm_fa_library").ends_with(" on ROCm: obeyed by attention"));
     for library in [RocmFaLibrary::Default, RocmFaLibrary::AOTriton] {
@@ -126,9 +126,9 @@ fn rocm_fa_library_is_obeyed_by_a_registered_attention() {
 
 #[test]
 fn linalg_library_magma_is_obeyed_by_a_registered_decomposition() {
-    static GATES: [Gate; 1] = [Gate::is(&CUDA_LINALG_LIBRARY, "magma")];
+    static REQUIREMENTS: [FlagRequirement; 1] = [FlagRequirement::is(&CUDA_LINALG_LIBRARY, "magma")];
     static OPERATION: Op<Cholesky> = Op::new(&[Kernel::new("native", |_, _, ()| Ok("native"))]);
-    OPERATION.register(Kernel::new("magma", |_, _, ()| Ok("magma")).gates(&GATES)).unwrap();
+    OPERATION.register(Kernel::new("magma", |_, _, ()| Ok("magma")).requires(&REQUIREMENTS)).unwrap();
     assert!(affects("cuda.linalg_library").ends_with(" on cuda: obeyed by cholesky"));
     let refused = "cholesky cuda:0 -> native | magma: backends.cuda.linalg_library is 'default', not 'magma'";
     assert_eq!(record(&OPERATION, "cuda:0"), refused);

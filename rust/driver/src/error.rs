@@ -34,57 +34,57 @@ pub enum Error {
     },
     /// This process cannot use a device: it does not exist, or belongs to a driver that is not in use.
     DeviceUnavailable {
-        /// The operation.
+        /// The name of the operation.
         operation: String,
-        /// The device.
+        /// The requested device.
         device: Device,
         /// The reason, which names the available devices if there are any.
         reason: String,
     },
     /// An operation needs an accelerator and none is available.
     NoAccelerator {
-        /// The operation.
+        /// The name of the operation.
         operation: &'static str,
         /// The reason why none is available.
         reason: String,
     },
     /// An operation failed on a device, or an asynchronous error of queued work was reported.
     Device {
-        /// The device.
+        /// The device on which the operation failed.
         device: Device,
         /// The failed operation; for an asynchronous error, the queued operation.
         operation: String,
-        /// The reason.
+        /// The driver's description of the error.
         reason: String,
         /// The error code of the driver, if it has one.
         code: Option<i32>,
     },
     /// A device was lost with its memory, and can't be used any more.
     DeviceLost {
-        /// The device.
+        /// The lost device.
         device: Device,
-        /// The operation.
+        /// The name of the operation.
         operation: String,
         /// The reason as far as it is known.
         reason: String,
     },
     /// A driver does not support an operation.
     Unsupported {
-        /// The operation.
+        /// The name of the operation.
         operation: &'static str,
         /// The device or the device type of the driver.
         device: Device,
     },
     /// A handle was used in a forked child of the process that created it.
     Forked {
-        /// The object.
+        /// The object that was used, as the message names it.
         what: &'static str,
     },
     /// A graph was used in the wrong order, or a capture can't be repeated.
     Graph {
-        /// The operation.
+        /// The name of the operation.
         operation: &'static str,
-        /// The reason.
+        /// The violated rule, as text for the message.
         reason: String,
     },
     /// A driver was selected or registered after one is in use.

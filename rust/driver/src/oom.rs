@@ -89,7 +89,7 @@ impl AllocatorState {
     }
 
     /// Returns what the program can do, beginning with the owner of most free memory if that is enough.
-    fn cure(&self) -> &'static str {
+    fn hint(&self) -> &'static str {
         let streams = match self.expandable {
             false => {
                 "The free blocks of other streams are in segments that are partly used: allocate for fewer streams, or \
@@ -130,7 +130,7 @@ impl AllocatorState {
         let total: u64 = owners.iter().map(|(bytes, _)| bytes).sum();
         let most = owners.into_iter().max_by_key(|(bytes, _)| *bytes);
         most.filter(|_| total >= self.rounded as u64)
-            .map_or("Free memory of the device, or allocate less", |(_, cure)| cure)
+            .map_or("Free memory of the device, or allocate less", |(_, hint)| hint)
     }
 
     /// Returns whether only the limit prevents the allocation, because the driver has enough memory.
@@ -157,13 +157,13 @@ impl fmt::Display for OutOfMemory {
         if let Some(limit) = cache.limit {
             write!(f, ", limit {}", Size(limit))?;
         }
-        let cure = match cache.is_limited() {
+        let hint = match cache.is_limited() {
             true => {
                 "The device has enough memory; only the limit set with accelerator.memory.set_limit is too low"
             }
-            false => cache.cure(),
+            false => cache.hint(),
         };
-        write!(f, "). {cure}")
+        write!(f, "). {hint}")
     }
 }
 
@@ -178,7 +178,7 @@ impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let exponent = self.0.max(1).ilog(Self::UNIT);
         let units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-        match exponent.checked_sub(1).and_then(|place| units.get(place as usize)) {
+        match exponent.checked_sub(1).and_then(|index| units.get(index as usize)) {
             Some(unit) => write!(f, "{:.2} {unit}", self.0 as f64 / Self::UNIT.pow(exponent) as f64),
             None => write!(f, "{} bytes", self.0),
         }
@@ -225,9 +225,9 @@ mod tests {
             (|cache| &mut cache.free_other_streams, "free for other streams", "allocate for fewer streams"),
             (|cache| &mut cache.free_default_pool, "free outside the memory pool", "use_mem_pool"),
         ];
-        for (owner, name, cure) in owners {
+        for (owner, name, hint) in owners {
             let message = text(4 << 20, |cache| *owner(cache) = 3 << 20);
-            assert!(message.contains(&format!(", 3.00 MiB {name}")) && message.contains(cure), "{message}");
+            assert!(message.contains(&format!(", 3.00 MiB {name}")) && message.contains(hint), "{message}");
             assert!(!message.contains("too small each"), "{message}");
             // Together with the blocks that are too small, it is not enough.
             let message = text(5 << 20, |cache| *owner(cache) = 3 << 20);

@@ -6,7 +6,9 @@ use std::error::Error;
 
 use interlock::backends::flags::MKLDNN_ENABLED;
 use interlock::backends::{Node, Precision};
-use interlock::dispatch::{Gate, Kernel, NoKernel, Numerics, Op, Operation, Reason, Recording, Stop};
+use interlock::dispatch::{
+    FlagRequirement, Kernel, KernelError, NoKernel, Numerics, Op, Operation, Reason, Recording,
+};
 
 /// The dot product of two slices.
 struct Dot;
@@ -23,7 +25,7 @@ impl Operation for Dot {
 /// The first kernel that accepts a call runs it.
 static DOT: Op<Dot> = Op::new(&[
     Kernel::<Dot>::new("blocks", blocks)
-        .gates(&[Gate::on(&MKLDNN_ENABLED)])
+        .requires(&[FlagRequirement::on(&MKLDNN_ENABLED)])
         .node(Node::MkldnnMatmul)
         .condition(|length| match length % 4 {
             0 => Ok(()),
@@ -33,13 +35,13 @@ static DOT: Op<Dot> = Op::new(&[
 ]);
 
 /// Rounds the inputs as the node of the kernel requests, and adds four products at a time. It reads no flag.
-fn blocks(_: &usize, numerics: Numerics, (a, b): &(&[f32], &[f32])) -> Result<f32, Stop<NoKernel>> {
+fn blocks(_: &usize, numerics: Numerics, (a, b): &(&[f32], &[f32])) -> Result<f32, KernelError<NoKernel>> {
     let product = |(x, y): (&f32, &f32)| numerics.inputs.round(*x) * numerics.inputs.round(*y);
     let sum = |(a, b): (&[f32], &[f32])| a.iter().zip(b).map(product).sum::<f32>();
     Ok(a.chunks(4).zip(b.chunks(4)).map(sum).sum())
 }
 
-fn native(_: &usize, _: Numerics, (a, b): &(&[f32], &[f32])) -> Result<f32, Stop<NoKernel>> {
+fn native(_: &usize, _: Numerics, (a, b): &(&[f32], &[f32])) -> Result<f32, KernelError<NoKernel>> {
     Ok(a.iter().zip(*b).map(|(x, y)| x * y).sum())
 }
 

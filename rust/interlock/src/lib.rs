@@ -1,5 +1,5 @@
 //! PyTorch's global-state APIs as a Rust library: global flags ([`backends`]), gradient modes ([`autograd`]), devices
-//! ([`accelerator`]) and the thread state that decides them ([`state`]).
+//! ([`accelerator`]) and the thread state that selects them ([`state`]).
 //!
 //! This crate re-exports the other crates under the names that PyTorch uses. It does not depend on Python:
 //! `interlock-python` binds it, and a Rust program that embeds Python uses it directly, so both share the same statics

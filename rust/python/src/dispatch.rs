@@ -66,22 +66,22 @@ impl Call {
         self.0.kernel()
     }
 
-    /// Whether the kernel computes like the library of its name, without the library.
+    /// Whether the kernel emulates the library of its name without calling it.
     #[getter]
     fn is_model(&self) -> bool {
         self.0.is_model
     }
 
     /// The precision to which float32 inputs were rounded: ``"float32"`` (unchanged), ``"tf32"``, ``"bf16"``, or
-    /// ``"bfx9"`` for three bfloat16 parts of each, whose nine products emulate float32. None for inputs of another dtype,
-    /// and for an operation whose products are calls of their own.
+    /// ``"bfx9"`` for three bfloat16 parts of each, whose nine products emulate float32. None for inputs of another
+    /// dtype, and for an operation whose calls of `matmul` are recorded separately.
     #[getter]
     fn inputs(&self) -> Option<&'static str> {
         self.0.inputs.map(Rounding::name)
     }
 
-    /// The type in which products of float16 and bfloat16 inputs were summed: ``"float32"``, ``"float16"``, or
-    /// ``"float16 halves"`` or ``"bfloat16 halves"`` if two halves of the products were rounded before they were added.
+    /// The type in which `matmul` of float16 and bfloat16 inputs accumulated: ``"float32"``, ``"float16"``, or
+    /// ``"float16 halves"`` or ``"bfloat16 halves"`` if two partial sums were rounded to that type and added.
     /// None for inputs of another dtype.
     #[getter]
     fn sums(&self) -> Option<&'static str> {
@@ -94,7 +94,7 @@ impl Call {
         self.0.composite
     }
 
-    /// What the kernel chose, such as the path of `einsum`.
+    /// Details of the choice, such as the path of `einsum`.
     #[getter]
     fn notes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, &self.0.notes)
@@ -133,17 +133,17 @@ impl Considered {
     fn outcome(&self) -> &'static str {
         match self.0.outcome {
             Outcome::Chosen => "chosen",
-            Outcome::Behind(_) => "behind",
+            Outcome::NotReached { .. } => "behind",
             Outcome::Refused(_) => "refused",
         }
     }
 
-    /// The reason of a kernel that was refused, or None.
+    /// The reason why the kernel was rejected, or None.
     #[getter]
     fn reason(&self) -> Option<Reason> {
         match &self.0.outcome {
             Outcome::Refused(reason) => Some(Reason(reason.clone())),
-            Outcome::Chosen | Outcome::Behind(_) => None,
+            Outcome::Chosen | Outcome::NotReached { .. } => None,
         }
     }
 
@@ -163,7 +163,7 @@ struct Reason(dispatch::Reason);
 
 #[pymethods]
 impl Reason {
-    /// The dotted name of the flag whose value refuses the kernel, below `backends`, or None.
+    /// The dotted name, below `backends`, of the flag whose value excludes the kernel, or None.
     #[getter]
     fn flag(&self) -> Option<&'static str> {
         match self.0 {

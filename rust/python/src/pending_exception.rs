@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 
 use crate::deferred_drop::DeferredDrop;
 
-/// An exception, and the error that the call returns in its place.
+/// An exception, and the error that the call returns instead.
 struct PendingException {
     error: Error,
     exception: DeferredDrop,
@@ -17,7 +17,7 @@ thread_local! {
     static PENDING: Cell<Option<PendingException>> = const { Cell::new(None) };
 }
 
-/// Stores an exception for this thread. The call in progress is about to return `error` in its place.
+/// Stores an exception for this thread. The call in progress is about to return `error` instead.
 pub(crate) fn stash(py: Python<'_>, error: Error, exception: PyErr) {
     let exception = DeferredDrop::new(exception.into_value(py).into_bound(py));
     // Ignored on a thread that is ending: it raises nothing any more.

@@ -6,7 +6,7 @@ use interlock::base::mutex::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-/// What is registered, so that it can be released before the interpreter is finalized.
+/// The registered objects, so that they can be released before the interpreter is finalized.
 static REGISTERED: Mutex<Registered> = Mutex::new(Registered { last: 0, all: Vec::new() });
 
 struct Registered {

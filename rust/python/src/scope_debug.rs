@@ -48,7 +48,7 @@ pub(crate) fn warn_suspended_scopes(py: Python<'_>) -> PyResult<Synced<'_>> {
     Ok(synced)
 }
 
-/// Enters a scope and records the line, and a name for messages. Enters nothing if a warning about other scopes raises.
+/// Enters a scope and records the line, and a name for messages. Has no effect if a warning about other scopes raises.
 pub(crate) fn enter<E: ToPyErr>(
     py: Python<'_>,
     scope: &Scope,

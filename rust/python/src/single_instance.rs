@@ -1,6 +1,6 @@
 //! Ensures that a process has one copy of the state, in the main interpreter.
 
-use interlock::base::copies::{self, Copies, LoadedCopy};
+use interlock::base::duplicate_instances::{self, Copies, LoadedCopy};
 use interlock::base::sync::RelaxedBool;
 use pyo3::exceptions::PyImportError;
 use pyo3::ffi;
@@ -23,7 +23,7 @@ pub(crate) fn ensure_single_instance(py: Python<'_>) -> PyResult<String> {
              import it in the main interpreter",
         ));
     }
-    let Copies { this, others } = copies::find();
+    let Copies { this, others } = duplicate_instances::find();
     if let (Some(this), [other, ..], false) = (&this, others.as_slice(), IS_IMPORTED.get()) {
         return Err(refusal(py, this, other)?);
     }
@@ -34,7 +34,7 @@ pub(crate) fn ensure_single_instance(py: Python<'_>) -> PyResult<String> {
 
 fn refusal(py: Python<'_>, this: &LoadedCopy, other: &LoadedCopy) -> PyResult<PyErr> {
     let library = other.file.display();
-    let cure = if other.is_program {
+    let hint = if other.is_program {
         "register the program's copy with pyo3::append_to_inittab!(_core) before Python is initialized"
             .to_owned()
     } else if other.file.file_name() == this.file.file_name() {
@@ -43,7 +43,7 @@ fn refusal(py: Python<'_>, this: &LoadedCopy, other: &LoadedCopy) -> PyResult<Py
         format!("build {library} with interlock-capi instead of the crate interlock")
     };
     let message = format!(
-        "interlock keeps its state once per process, and this process has two copies of it: {other} and {this}; {cure}"
+        "interlock keeps its state once per process, and this process has two copies of it: {other} and {this}; {hint}"
     );
     let details = PyDict::new(py);
     details.set_item("name", NAME)?;

@@ -60,12 +60,12 @@ pub(crate) fn restored(function: &str, plain: &Bound<'_, PyTuple>) -> PyResult<T
     state = state.with_flags(&scope_of(function, flags, Purpose::Copied)?);
     if !device.is_none() {
         let index = parse_index(&device, function, "device", "an index")?;
-        state = state.with_devices(DeviceSlots::of_device(index));
+        state = state.with_devices(DeviceSlots::from_device(index));
     }
     if !default_device.is_none() {
         let parsed = parse_device(&default_device, "unpickle", "default_device")?;
         let slot = Some(parsed).filter(|device| *device != accelerator::Device::CPU);
-        state = state.with_devices(DeviceSlots::of_default_device(slot));
+        state = state.with_devices(DeviceSlots::from_default_device(slot));
     }
     Ok(state)
 }

@@ -48,7 +48,7 @@ pub struct Signature {
 pub struct Field {
     /// The lines of the documentation.
     pub doc: &'static [&'static str],
-    /// The name.
+    /// The name of the field.
     pub name: &'static str,
     /// The offset in bytes.
     pub offset: usize,

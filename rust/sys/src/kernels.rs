@@ -9,8 +9,9 @@ use super::declare::{Declaration, Field, FieldKind, Item, Signature, callbacks, 
 constants! {
     /// A function of a kernel has done its work; a condition accepts the call.
     INTERLOCK_STATUS_DONE: i32 = 0;
-    /// A kernel cannot run the call and has written nothing, so that the next kernel is tried. Another number that `run`
-    /// returns is an error of the call; one that a condition returns refuses the call, with the number in the reason.
+    /// A kernel cannot run the call and has written nothing, so that the next kernel is tried. Another number that
+    /// `run` returns is an error of the call; one that a condition returns refuses the call, with the number in the
+    /// reason.
     INTERLOCK_STATUS_REFUSED: i32 = 1;
 
     /// A kernel uses its float32 inputs as they are.
@@ -22,14 +23,14 @@ constants! {
     /// A kernel multiplies three bfloat16 parts of each float32 input: nine products that emulate float32.
     INTERLOCK_ROUNDING_BFX9: u32 = 3;
 
-    /// Products of float16 and bfloat16 inputs are summed in float32, or the inputs have another type.
+    /// Accumulation in float32, or inputs of another type.
     INTERLOCK_SUMS_FLOAT32: u32 = 0;
     /// They are summed in float16: each partial sum is rounded.
     INTERLOCK_SUMS_FLOAT16: u32 = 1;
-    /// Two halves of the products are summed in float32 each, and rounded to float16.
-    INTERLOCK_SUMS_FLOAT16_HALVES: u32 = 2;
-    /// Two halves of the products are summed in float32 each, and rounded to bfloat16.
-    INTERLOCK_SUMS_BFLOAT16_HALVES: u32 = 3;
+    /// Two partial sums are computed in float32, and each is rounded to float16.
+    INTERLOCK_SUMS_SPLIT_FLOAT16: u32 = 2;
+    /// Two partial sums are computed in float32, and each is rounded to bfloat16.
+    INTERLOCK_SUMS_SPLIT_BFLOAT16: u32 = 3;
 
     /// The device type of a tensor in memory of the CPU, as DLPack numbers it.
     INTERLOCK_TENSOR_CPU: i32 = 1;
@@ -78,7 +79,7 @@ records! {
     struct InterlockTensor {
         /// The memory on the device; null while a kernel is only considered.
         data: *mut c_void,
-        /// The device.
+        /// The device of the memory.
         device: InterlockTensorDevice,
         /// The number of dimensions.
         ndim: i32,
@@ -86,8 +87,8 @@ records! {
         dtype: InterlockDType,
         /// The size of each dimension.
         shape: *mut i64,
-        /// The stride of each dimension in elements, which may be 0. Null while a kernel is only considered, never null in
-        /// `run`. Code that receives a `DLTensor` from others treats null as contiguous elements in row-major order.
+        /// The stride of each dimension in elements, which may be 0. Null while a kernel is only considered, never null
+        /// in `run`. Code that receives a `DLTensor` from others treats null as contiguous elements in row-major order.
         strides: *mut i64,
         /// The offset of the first element in bytes; 0 for kernels.
         byte_offset: u64,
@@ -98,7 +99,7 @@ records! {
     struct InterlockNumerics {
         /// The rounding of float32 inputs: one of `INTERLOCK_ROUNDING_*`.
         inputs: u32,
-        /// The sums of products of float16 and bfloat16 inputs: one of `INTERLOCK_SUMS_*`.
+        /// The accumulation of float16 and bfloat16 inputs: one of `INTERLOCK_SUMS_*`.
         sums: u32,
         /// Zero.
         reserved: [u32; 2],
@@ -113,7 +114,7 @@ records! {
         inputs: *const InterlockTensor,
         /// The results: contiguous, with unspecified elements.
         outputs: *const InterlockTensor,
-        /// The number of operands: 2 for a product; for attention 3, or 4 with a mask.
+        /// The number of operands: 2 for `matmul`; for attention 3, or 4 with a mask.
         num_inputs: u32,
         /// The number of results.
         num_outputs: u32,
@@ -122,7 +123,7 @@ records! {
         /// On a device, the native handle of the stream on which the kernel queues its work: the current stream, which
         /// `stream_current` returns. 0 on the CPU, and for the default stream of CUDA.
         stream: u64,
-        /// The options of the operation: `InterlockAttentionOptions` for attention, null for a product.
+        /// The options of the operation: `InterlockAttentionOptions` for attention, null for `matmul`.
         options: *const c_void,
     }
 
@@ -141,7 +142,7 @@ records! {
 
     /// The value of a flag that a kernel requires.
     #[derive(Debug)]
-    struct InterlockGate {
+    struct InterlockFlagRequirement {
         /// The dotted name of a flag whose value is a bool or one of several names. Ends with a null byte.
         flag: *const c_char,
         /// `"True"`, `"False"` or a name, as the flag reads in Python. Ends with a null byte.
@@ -153,8 +154,8 @@ callbacks! {
     /// A function of a kernel. It may be called on any thread, on several at once and without the interpreter, and must
     /// not throw or unwind. A guard that it does not exit stays open on the thread that called the operation. It clears
     /// each Python exception before it returns. Returns one of `INTERLOCK_STATUS_*` or another number for an error.
-    /// `message` has `capacity` bytes for a text that says why it does not return `INTERLOCK_STATUS_DONE`, and that ends
-    /// with a null byte.
+    /// `message` has `capacity` bytes for a text that says why it does not return `INTERLOCK_STATUS_DONE`, and that
+    /// ends with a null byte.
     InterlockKernelFn(
         context: *mut c_void,
         call: *const InterlockKernelCall,
@@ -166,7 +167,7 @@ callbacks! {
 /// Records that contain callbacks, which C must read after them.
 mod late {
     use super::super::declare::{Declaration, Field, FieldKind, Item, records};
-    use super::{InterlockGate, InterlockKernelFn, c_char, c_void};
+    use super::{InterlockFlagRequirement, InterlockKernelFn, c_char, c_void};
 
     records! {
         /// A kernel of an extension. Texts end with a null byte and are copied.
@@ -174,18 +175,19 @@ mod late {
         struct InterlockKernel {
             /// The size of the struct in bytes.
             size: usize,
-            /// The name in records, without whitespace and control characters, which no other kernel of the operation has.
+            /// The name in records, without whitespace and control characters, which no other kernel of the operation
+            /// has.
             name: *const c_char,
             /// The flags whose values the kernel requires.
-            gates: *const InterlockGate,
-            /// The number of gates.
-            num_gates: usize,
-            /// The dotted name of the node of the precision tree that decides the arithmetic, such as
+            requirements: *const InterlockFlagRequirement,
+            /// The number of requirements.
+            num_requirements: usize,
+            /// The dotted name of the node of the precision tree that controls the arithmetic, such as
             /// `"cuda.matmul.fp32_precision"`; null for none.
             node: *const c_char,
             /// The first argument of both functions. It must be valid until the process exits.
             context: *mut c_void,
-            /// Decides whether the kernel can run a call. Null for a kernel that runs every call.
+            /// Returns whether the kernel can run a call. Null for a kernel that runs every call.
             condition: InterlockKernelFn,
             /// Computes the results; on a device it queues the work on the stream of the call. It may refuse before it
             /// writes anything.

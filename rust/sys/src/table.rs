@@ -14,14 +14,15 @@ table! {
     /// the interpreter finalizes. A function that returns `int32_t` returns `INTERLOCK_OK` or the code of the error. A
     /// call that fails has had no effect, and sets no result.
     ///
-    /// Scopes of Python code belong to the current Python context, guards of the table to their thread. A write without a
-    /// scope (`flags_write`, `modes_write`) changes the innermost guard or scope that sets the slot. If there is none, a
-    /// flag is written for the process. A mode is written in the base of the current context if the caller holds the GIL,
-    /// else in the base of the thread, which lies below the context. A caller without the GIL cannot change a scope of
-    /// Python code: a write of a slot that such a scope sets fails with `INTERLOCK_ERROR_UNSUPPORTED`.
+    /// Scopes of Python code belong to the current Python context, guards of the table to their thread. A write without
+    /// a scope (`flags_write`, `modes_write`) changes the innermost guard or scope that sets the slot. If there is
+    /// none, a flag is written for the process. A mode is written in the base of the current context if the caller
+    /// holds the GIL, else in the base of the thread, which lies below the context. A caller without the GIL cannot
+    /// change a scope of Python code: a write of a slot that such a scope sets fails with
+    /// `INTERLOCK_ERROR_UNSUPPORTED`.
     ///
-    /// An extension works on the device and the stream that its caller has made current, and on tensors that it receives
-    /// through DLPack. Programs create streams, events and memory through the interfaces of Python and Rust.
+    /// An extension works on the device and the stream that its caller has made current, and on tensors that it
+    /// receives through DLPack. Programs create streams, events and memory through the interfaces of Python and Rust.
     struct InterlockApi {
         values {
             /// `INTERLOCK_API_VERSION` of interlock.
@@ -33,8 +34,8 @@ table! {
         }
         functions {
             /// Raises the Python exception of an error: the class of `interlock.errors` for its code, with its text.
-            /// Raises the exception of a Python signal handler that ended a wait, or of a Python function registered with
-            /// `on_oom`, if that caused the error.
+            /// Raises the exception of a Python signal handler that ended a wait, or of a Python function registered
+            /// with `on_oom`, if that caused the error.
             attached fn error_raise(error: *const InterlockError) -> ();
 
             /// Finds a flag by its dotted name, which may begin with `backends.`.
@@ -69,7 +70,7 @@ table! {
             /// Returns a count that changes with every write of a flag of the process. With `layer_epoch` it is a key
             /// for caching results that depend on flags: read both before the flags.
             never_blocks fn epoch() -> u64;
-            /// Returns a count that changes when the flags that scopes of this thread decide change.
+            /// Returns a count that changes when the flags that scopes of this thread set change.
             never_blocks fn layer_epoch() -> u64;
 
             /// Creates a scope of flags, which has no effect until it is entered. `scope_free` frees it.
@@ -94,10 +95,10 @@ table! {
             /// Returns the address of this thread's mode word: the bits `INTERLOCK_MODE_*` of the modes that are on. It
             /// is valid on this thread until the thread ends. The header caches it for each thread.
             never_blocks fn mode_word_address() -> *const u8;
-            /// Sets modes of this thread until `guard_exit`. For each bit in `decided`, the mode is on if the bit is also
+            /// Sets modes of this thread until `guard_exit`. For each bit in `mask`, the mode is on if the bit is also
             /// set in `modes`, else off.
             never_blocks fn modes_enter(
-                decided: u8,
+                mask: u8,
                 modes: u8,
                 guard: *mut InterlockGuard,
                 error: *mut InterlockError,
@@ -108,8 +109,9 @@ table! {
                 guard: *mut InterlockGuard,
                 error: *mut InterlockError,
             ) -> i32;
-            /// Writes modes without a scope. For each bit in `decided`, the mode is on if the bit is also set in `modes`, else off.
-            never_blocks fn modes_write(decided: u8, modes: u8, error: *mut InterlockError) -> i32;
+            /// Writes modes without a scope. For each bit in `mask`, the mode is on if the bit is also set in `modes`,
+            /// else off.
+            never_blocks fn modes_write(mask: u8, modes: u8, error: *mut InterlockError) -> i32;
 
             /// Captures the state of this thread: modes, flags of its scopes, current device and streams. With
             /// `is_pinned` the state also contains every flag of the process. `state_free` frees it.
@@ -129,7 +131,8 @@ table! {
             /// Frees a captured state. Threads on which it is applied are not affected.
             detaches fn state_free(state: *mut InterlockState) -> ();
 
-            /// Parses the name of a device, such as `cuda:0`. A name without an index, such as `host`, has the index -1.
+            /// Parses the name of a device, such as `cuda:0`. A name without an index, such as `host`, has the index
+            /// -1.
             never_blocks fn device_parse(
                 name: InterlockText,
                 device: *mut InterlockDevice,
@@ -170,8 +173,8 @@ table! {
             /// raises ends the wait.
             detaches fn stream_synchronize(stream: *const InterlockStream, error: *mut InterlockError) -> i32;
             /// Queues a function of the CPU, like `cuLaunchHostFunc`. It runs on a thread of the driver with the state
-            /// that this thread has now, and must not wait for this stream. Its error is reported asynchronously, by the
-            /// next wait for the stream, as an `AcceleratorError`. `name` appears in error messages.
+            /// that this thread has now, and must not wait for this stream. Its error is reported asynchronously, by
+            /// the next wait for the stream, as an `AcceleratorError`. `name` appears in error messages.
             detaches fn stream_launch(
                 stream: *const InterlockStream,
                 name: InterlockText,
@@ -190,14 +193,14 @@ table! {
                 error: *mut InterlockError,
             ) -> i32;
 
-            /// Looks at the state of the current Python context, so that later reads of modes, flags, devices and streams
-            /// on this thread are exact until it switches to another context. Needed before CPython 3.14, and after a
-            /// switch of greenlets, by a function that reads before it calls interlock's Python functions.
+            /// Looks at the state of the current Python context, so that later reads of modes, flags, devices and
+            /// streams on this thread are exact until it switches to another context. Needed before CPython 3.14, and
+            /// after a switch of greenlets, by a function that reads before it calls interlock's Python functions.
             attached fn sync() -> ();
 
-            /// Registers a function that is called after each change of a flag, on the thread that made it and outside of
-            /// all locks. The call owns `data`, also if it fails, and `drop` releases it. Freeing the registration removes
-            /// the function; a registration that is never freed lasts until the process exits.
+            /// Registers a function that is called after each change of a flag, on the thread that made it and outside
+            /// of all locks. The call owns `data`, also if it fails, and `drop` releases it. Freeing the registration
+            /// removes the function; a registration that is never freed lasts until the process exits.
             never_blocks fn flags_on_change(
                 hook: InterlockFlagHook,
                 data: *mut c_void,
@@ -205,8 +208,9 @@ table! {
                 registration: *mut *mut InterlockRegistration,
                 error: *mut InterlockError,
             ) -> i32;
-            /// Registers a function that is called on a thread after the modes that are set on it have changed; otherwise
-            /// like `flags_on_change`. A thread that has modes set already reports them as a change from none.
+            /// Registers a function that is called on a thread after the modes that are set on it have changed;
+            /// otherwise like `flags_on_change`. A thread that has modes set already reports them as a change from
+            /// none.
             never_blocks fn modes_on_change(
                 hook: InterlockModeHook,
                 data: *mut c_void,
@@ -214,8 +218,8 @@ table! {
                 registration: *mut *mut InterlockRegistration,
                 error: *mut InterlockError,
             ) -> i32;
-            /// Registers a value of another library that captured states and tasks carry, under a name that no other has.
-            /// The call owns the data, also if it fails.
+            /// Registers a value of another library that captured states and tasks carry, under a name that no other
+            /// has. The call owns the data, also if it fails.
             never_blocks fn carried_register(
                 name: InterlockText,
                 carried: InterlockCarried,

@@ -66,15 +66,16 @@ constants! {
     /// Text, or one of several names.
     INTERLOCK_VALUE_TEXT: u32 = 4;
     /// Two bools: bit 0 and bit 1 of `integer`. Accepted by `cuda.matmul.allow_fp16_reduced_precision_reduction` and
-    /// `allow_bf16_reduced_precision_reduction`: whether sums may be reduced in that type, and whether they may be split.
+    /// `allow_bf16_reduced_precision_reduction`: whether sums may be reduced in that type, and whether they may be
+    /// split.
     INTERLOCK_VALUE_PAIR: u32 = 5;
-    /// A list of names. A list that a flag of Python or Rust is set to is read as the texts of its items; a list of texts,
-    /// names or paths is also written so.
+    /// A list of names. A list that a flag of Python or Rust is set to is read as the texts of its items; a list of
+    /// texts, names or paths is also written so.
     INTERLOCK_VALUE_NAMES: u32 = 6;
-    /// For a write without a scope: the flag is unset, so that the environment or the default decides it.
+    /// For a write without a scope: the flag is unset, so that the environment or the default applies.
     INTERLOCK_VALUE_UNSET: u32 = 7;
-    /// An integer of 64 bits without a sign, in the bits of `integer`, for numbers above those of a signed one. Flags of
-    /// integers refuse it.
+    /// An integer of 64 bits without a sign, in the bits of `integer`, for numbers above those of a signed one. Flags
+    /// of integers refuse it.
     INTERLOCK_VALUE_UNSIGNED: u32 = 8;
 
     /// The type of a flag without a word of its own, or with another type than those below.
@@ -200,8 +201,8 @@ records! {
     struct InterlockFlag {
         /// The size of the struct in bytes.
         size: u32,
-        /// The id, which is valid in this process and its forked children. Never 0, so that the functions refuse a flag of
-        /// zeros.
+        /// The id, which is valid in this process and its forked children. Never 0, so that the functions refuse a flag
+        /// of zeros.
         id: u32,
         /// One of `INTERLOCK_KIND_*`.
         kind: u32,
@@ -210,7 +211,7 @@ records! {
         /// The word of the process, if the flag is plain: a bool or an integer that has a word of its own. Otherwise
         /// null, and `flag_read` returns the value.
         word: *const u64,
-        /// The number of scopes of all threads that decide flags. While it is 0, `word` decides the flag.
+        /// The number of scopes of all threads that set flags. While it is 0, `word` has the value of the flag.
         open_scopes: *const u64,
         /// The difference between the bits of a plain integer and its value. For the header only.
         bias: i64,
@@ -238,11 +239,11 @@ records! {
         affects: InterlockText,
         /// The default.
         default_value: InterlockValue,
-        /// The smallest number that is accepted. `INTERLOCK_VALUE_NONE` means the smallest of all: 0 for a count, -2**60
-        /// for an integer, which cannot be smaller.
+        /// The smallest number that is accepted. `INTERLOCK_VALUE_NONE` means the smallest of all: 0 for a count,
+        /// -2**60 for an integer, which cannot be smaller.
         minimum: InterlockValue,
-        /// The largest number that is accepted. `INTERLOCK_VALUE_NONE` means the largest of all: 2**60 for a count or an
-        /// integer, which cannot be larger.
+        /// The largest number that is accepted. `INTERLOCK_VALUE_NONE` means the largest of all: 2**60 for a count or
+        /// an integer, which cannot be larger.
         maximum: InterlockValue,
         /// The names that a choice accepts.
         choices: InterlockNames,
@@ -280,9 +281,9 @@ records! {
         values_count: usize,
     }
 
-    /// A scope, mode, state, device or stream that a thread has entered. Only that thread exits it: an exit on
-    /// another thread has effect the next time that the thread enters or exits a scope, or writes a mode or flag. A call
-    /// that enters overwrites the guard: if the guard was not exited, nothing can exit the first entry any more.
+    /// A scope, mode, state, device or stream that a thread has entered. Only that thread exits it: an exit on another
+    /// thread has effect the next time that the thread enters or exits a scope, or writes a mode or flag. A call that
+    /// enters overwrites the guard: if the guard was not exited, nothing can exit the first entry any more.
     struct InterlockGuard {
         /// Identifies what was entered; 0 for nothing, so that an exit has no effect.
         layer: u64,
@@ -304,7 +305,7 @@ records! {
         size: u32,
         /// The priority; smaller numbers run first.
         priority: i32,
-        /// The device.
+        /// The device of the stream.
         device: InterlockDevice,
         /// Identifies the stream on its device; 0 for the default stream.
         id: i64,
@@ -314,16 +315,17 @@ records! {
 }
 
 callbacks! {
-    /// A function of the caller. Returns `INTERLOCK_OK`, or another code after it has set the text of the error. It must
-    /// not throw and not unwind. It may take the GIL only if the program waits for the work before the interpreter ends.
+    /// A function of the caller. Returns `INTERLOCK_OK`, or another code after it has set the text of the error. It
+    /// must not throw and not unwind. It may take the GIL only if the program waits for the work before the interpreter
+    /// ends.
     InterlockRun(data: *mut c_void, error: *mut InterlockError) -> i32;
     /// Releases the data of the caller.
     InterlockDrop(data: *mut c_void) -> ();
     /// Receives a change of flags. May be called on any thread, by several at once.
     InterlockFlagHook(data: *mut c_void, change: *const InterlockFlagChange) -> ();
-    /// Receives the modes that were set on this thread, and those that are set now: for each bit in `decided`, the mode is
+    /// Receives the modes that were set on this thread, and those that are set now: for each bit in `mask`, the mode is
     /// on if the bit is also set in `modes`. May be called on any thread, by several at once.
-    InterlockModeHook(data: *mut c_void, old_decided: u8, old_modes: u8, new_decided: u8, new_modes: u8) -> ();
+    InterlockModeHook(data: *mut c_void, old_mask: u8, old_modes: u8, new_mask: u8, new_modes: u8) -> ();
     /// Returns a value of this thread, which `drop_value` releases.
     InterlockSave(data: *mut c_void) -> *mut c_void;
     /// Makes a value that `save` has returned, on any thread, the one of this thread.
@@ -343,13 +345,13 @@ mod late {
             run: InterlockRun,
             /// Passed to both functions.
             data: *mut c_void,
-            /// Called once, after the last call of `run`; may be null. For work that is queued when the process exits it may
-            /// not be called.
+            /// Called once, after the last call of `run`; may be null. For work that is queued when the process exits
+            /// it may not be called.
             drop: InterlockDrop,
         }
 
-        /// A value of another library that belongs to a thread there. Each function may be called on any thread, by several
-        /// at once.
+        /// A value of another library that belongs to a thread there. Each function may be called on any thread, by
+        /// several at once.
         struct InterlockCarried {
             /// Called where a state is captured.
             save: InterlockSave,

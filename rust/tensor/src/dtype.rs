@@ -126,8 +126,8 @@ impl DType {
         !matches!(self, DType::Bool | DType::UInt8)
     }
 
-    /// Returns the type in which arithmetic with the elements is done, as ATen's `opmath_type`: `float32` for halves,
-    /// whose results are rounded once, and `int64` for narrow integers, whose results wrap.
+    /// Returns the type in which arithmetic with the elements is done, as ATen's `opmath_type`: `float32` for 16-bit
+    /// floats, whose results are rounded once, and `int64` for narrow integers, whose results wrap.
     pub const fn compute(self) -> DType {
         match self {
             DType::Float16 | DType::BFloat16 => DType::Float32,

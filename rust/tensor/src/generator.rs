@@ -86,7 +86,7 @@ impl GeneratorState {
     pub const BYTES: usize = size_of::<u128>();
 
     /// Returns the state of a generator that was seeded and has drawn nothing.
-    pub fn of_seed(seed: u64) -> Self {
+    pub fn from_seed(seed: u64) -> Self {
         GeneratorState { initial_seed: seed, next_seed: seed }
     }
 
@@ -102,10 +102,10 @@ impl GeneratorState {
     }
 }
 
-/// Seeds the generators of the CPU and of all devices: `torch.manual_seed`. The same calls return the same numbers after
-/// the same seed.
+/// Seeds the generators of the CPU and of all devices: `torch.manual_seed`. The same calls return the same numbers
+/// after the same seed.
 pub fn manual_seed(seed: u64) {
-    let state = GeneratorState::of_seed(seed);
+    let state = GeneratorState::from_seed(seed);
     CPU.set_state(state);
     DEVICES.iter().for_each(|generator| generator.set_state(state));
 }
@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn generator_continues_from_its_state() {
         let generator = Generator::new();
-        generator.set_state(GeneratorState::of_seed(7));
+        generator.set_state(GeneratorState::from_seed(7));
         let drawn = [generator.next_seed(), generator.next_seed()];
         let state = generator.state();
         assert_eq!((generator.initial_seed(), drawn[0]), (7, 7));

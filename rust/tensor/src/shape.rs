@@ -74,8 +74,8 @@ impl Layout {
     }
 
     /// Returns a dense layout of this shape whose dimensions have the memory order of the operands. For each pair of
-    /// dimensions the first operand that orders them decides, as in PyTorch's `TensorIterator`. A size of 0 counts as
-    /// `empty` in strides.
+    /// dimensions the first operand that orders them determines the order, as in PyTorch's `TensorIterator`. A size of
+    /// 0 counts as `empty` in strides.
     fn with_dim_order_of(&self, operands: &[&[usize]], empty: usize) -> Self {
         let size = |dim: usize| self.shape.get(dim).copied().unwrap_or(1);
         // Returns whether `first` must come after `second`, if an operand decides it.

@@ -276,7 +276,7 @@ impl Tensor {
         }
         if requires_grad && !self.dtype().is_floating_point() {
             let (expected, given) = ("floating point".to_owned(), self.dtype());
-            return Err(Error::DType { op: "requires_grad", argument: "dtype", expected, given, cure: "" });
+            return Err(Error::DType { op: "requires_grad", argument: "dtype", expected, given, hint: "" });
         }
         if requires_grad && self.is_inference() && !is_inference_mode_enabled() {
             return Err(Error::Inference { action: "require grad" });
@@ -312,7 +312,7 @@ impl Tensor {
             }
             if grad.dtype() != self.dtype() {
                 let expected = format!("of dtype {}", self.dtype());
-                return Err(Error::DType { op, argument, expected, given: grad.dtype(), cure: "" });
+                return Err(Error::DType { op, argument, expected, given: grad.dtype(), hint: "" });
             }
             if grad.device() != self.device() {
                 return Err(Error::Devices { op, left: self.device(), right: grad.device() });

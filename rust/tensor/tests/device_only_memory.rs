@@ -8,7 +8,7 @@ use interlock::accelerator::host::{HostDriver, HostOptions};
 use interlock::accelerator::{self, Device, DeviceType};
 use interlock_tensor::{DType, Error, Placement, Result, Tensor};
 
-static KIND: LazyLock<DeviceType> = LazyLock::new(|| DeviceType::named("remote").unwrap());
+static KIND: LazyLock<DeviceType> = LazyLock::new(|| DeviceType::from_name("remote").unwrap());
 
 /// The host driver without host access to its device memory.
 struct Remote(Arc<dyn Driver>);

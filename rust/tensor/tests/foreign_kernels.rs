@@ -1,4 +1,5 @@
-//! Kernels of other libraries: a product in C functions, which obeys flags and queues its work on devices, and an attention.
+//! Kernels of other libraries: a product in C functions, which obeys flags and queues its work on devices, and an
+//! attention.
 
 #![allow(clippy::undocumented_unsafe_blocks)]
 
@@ -12,8 +13,8 @@ use interlock::backends::flags::{MIOPEN_IMMEDIATE, MKLDNN_NUMERICS, NNPACK_ENABL
 use interlock::backends::{MkldnnNumerics, Node, Precision};
 use interlock::dispatch::Recording;
 use interlock::sys::{
-    INTERLOCK_TENSOR_CPU, InterlockAttentionOptions, InterlockGate, InterlockKernel, InterlockKernelCall,
-    InterlockTensor,
+    INTERLOCK_TENSOR_CPU, InterlockAttentionOptions, InterlockFlagRequirement, InterlockKernel,
+    InterlockKernelCall, InterlockTensor,
 };
 use interlock_tensor::{AttentionOptions, DType, Tensor, register_foreign_kernel};
 
@@ -133,14 +134,14 @@ unsafe fn write(message: *mut c_char, capacity: usize, text: &str) {
 fn register(
     name: &'static CStr,
     depth: &'static i64,
-    gates: &[InterlockGate],
+    requirements: &[InterlockFlagRequirement],
     node: Option<&'static CStr>,
 ) -> interlock::Result<()> {
     let descriptor = InterlockKernel {
         size: size_of::<InterlockKernel>(),
         name: name.as_ptr(),
-        gates: gates.as_ptr(),
-        num_gates: gates.len(),
+        requirements: requirements.as_ptr(),
+        num_requirements: requirements.len(),
         node: node.map_or(ptr::null(), CStr::as_ptr),
         context: ptr::from_ref(depth).cast_mut().cast(),
         condition: Some(condition),
@@ -203,9 +204,10 @@ fn foreign_kernel_serves_products_of_backward() {
 
 #[test]
 fn foreign_kernel_obeys_gates_and_its_precision_node() {
-    let gate = |flag: &'static CStr| InterlockGate { flag: flag.as_ptr(), value: c"True".as_ptr() };
-    let gates = [gate(c"nnpack.enabled"), gate(c"miopen.immediate")];
-    register(c"gated", &17, &gates, Some(c"mkldnn.matmul.fp32_precision")).unwrap();
+    let requirement =
+        |flag: &'static CStr| InterlockFlagRequirement { flag: flag.as_ptr(), value: c"True".as_ptr() };
+    let requirements = [requirement(c"nnpack.enabled"), requirement(c"miopen.immediate")];
+    register(c"gated", &17, &requirements, Some(c"mkldnn.matmul.fp32_precision")).unwrap();
     let odd = 1.0f32 + 3.0 / 4096.0;
     let x = Tensor::from_slice(&[odd; 17], &[1, 17]).unwrap();
     let ones = Tensor::ones(&[17, 1], DType::Float32).unwrap();
@@ -327,8 +329,8 @@ fn foreign_kernel_of_attention_receives_options_and_the_mask() {
     let descriptor = InterlockKernel {
         size: size_of::<InterlockKernel>(),
         name: c"one_key".as_ptr(),
-        gates: ptr::null(),
-        num_gates: 0,
+        requirements: ptr::null(),
+        num_requirements: 0,
         node: ptr::null(),
         context: ptr::null_mut(),
         condition: Some(has_one_key),

@@ -50,7 +50,7 @@ fn sums_round_a_number_operand_first_and_products_do_not() {
         assert_eq!(numbers(&x.rsub(THIRD).unwrap()), expected(&|v| third - v));
         assert_eq!(numbers(&x.mul(THIRD).unwrap()), expected(&|v| v * single));
         assert_eq!(numbers(&x.div(THIRD).unwrap()), expected(&|v| v / single));
-        // A tensor without dimensions is a number too, on the right.
+        // A 0-d tensor is a number too, on the right.
         let scalar = Tensor::full(&[], THIRD.into(), DType::Float64).unwrap();
         assert_eq!(numbers(&x.add(&scalar).unwrap()), expected(&|v| v + third));
         assert_eq!(numbers(&x.mul(&scalar).unwrap()), expected(&|v| v * single));

@@ -1,5 +1,5 @@
-//! Convolutions of other crates, which obey the flags of libraries that interlock has no kernels of. They stay registered
-//! until the process exits, so no other test file has them.
+//! Convolutions of other crates, which obey the flags of libraries that interlock has no kernels of. They stay
+//! registered until the process exits, so no other test file has them.
 
 #![cfg(not(loom))]
 // Clippy does not treat test helpers as tests; a panic is their intended way to fail.
@@ -7,11 +7,11 @@
 
 use interlock::backends::find;
 use interlock::backends::flags::{MIOPEN_IMMEDIATE, NNPACK_ENABLED};
-use interlock::dispatch::{Gate, Kernel, Reason};
+use interlock::dispatch::{FlagRequirement, Kernel, Reason};
 use interlock_tensor::{CONV2D, Conv2d, ConvCall, ConvOptions, ConvPass, DType, Tensor};
 
-static NNPACK_GATES: [Gate; 1] = [Gate::on(&NNPACK_ENABLED)];
-static MIOPEN_GATES: [Gate; 1] = [Gate::on(&MIOPEN_IMMEDIATE)];
+static NNPACK_REQUIREMENTS: [FlagRequirement; 1] = [FlagRequirement::on(&NNPACK_ENABLED)];
+static MIOPEN_REQUIREMENTS: [FlagRequirement; 1] = [FlagRequirement::on(&MIOPEN_IMMEDIATE)];
 
 /// The conditions of PyTorch for NNPACK.
 fn suits_nnpack(call: &ConvCall) -> Result<(), Reason> {
@@ -35,11 +35,11 @@ fn registered_convolutions_obey_the_gates_of_nnpack_and_miopen() {
     // Their results differ from those of the other kernels.
     let nnpack =
         Kernel::<Conv2d>::new("nnpack", |call, _, _| Ok(Tensor::zeros(&call.output_shape(), call.dtype())?));
-    CONV2D.register(nnpack.gates(&NNPACK_GATES).condition(suits_nnpack)).unwrap();
+    CONV2D.register(nnpack.requires(&NNPACK_REQUIREMENTS).condition(suits_nnpack)).unwrap();
     let miopen = Kernel::<Conv2d>::new("miopen", |call, _, _| {
         Ok(Tensor::full(&call.output_shape(), 7.0.into(), call.dtype())?)
     });
-    CONV2D.register(miopen.gates(&MIOPEN_GATES).condition(is_wide)).unwrap();
+    CONV2D.register(miopen.requires(&MIOPEN_REQUIREMENTS).condition(is_wide)).unwrap();
     let ones = |shape: &[usize]| Tensor::ones(shape, DType::Float32).unwrap();
     let output = |batch: usize, columns: usize| {
         let out = ones(&[batch, 1, 2, columns]).conv2d(&ones(&[1, 1, 2, 2]), &ConvOptions::default());

@@ -387,7 +387,7 @@ class CudaMatmulFlags:
     """The flags of `backends.cuda.matmul`. Reading one returns its value in the current context; assigning sets it."""
     @property
     def allow_fp16_reduced_precision_reduction(self) -> bool:
-        """Whether float16 products may sum in float16. Accepts a bool, or a tuple whose second item sets whether the sum
+        """Whether `matmul` of float16 may accumulate in float16. Accepts a bool, or a tuple whose second item sets whether the sum
         may be split into parts; reads as the first item.
         """
     @allow_fp16_reduced_precision_reduction.setter
@@ -396,7 +396,7 @@ class CudaMatmulFlags:
     ) -> None: ...
     @property
     def allow_bf16_reduced_precision_reduction(self) -> bool:
-        """Whether bfloat16 products may sum in bfloat16. Accepts a bool, or a tuple whose second item sets whether the sum
+        """Whether `matmul` of bfloat16 may accumulate in bfloat16. Accepts a bool, or a tuple whose second item sets whether the sum
         may be split into parts; reads as the first item.
         """
     @allow_bf16_reduced_precision_reduction.setter
@@ -404,19 +404,19 @@ class CudaMatmulFlags:
         self, value: bool | tuple[bool] | tuple[bool, bool] | list[bool], /
     ) -> None: ...
     allow_fp16_accumulation: bool
-    """Whether float16 products may accumulate in float16 throughout."""
+    """Whether `matmul` of float16 may accumulate in float16 throughout."""
     prefer_cublaslt_grouped_gemm: bool
-    """Whether grouped products prefer cuBLASLt to the kernels of the runtime."""
+    """Whether grouped matrix multiplication prefers cuBLASLt to the kernels of the runtime."""
     fp32_precision: Literal["none", "ieee", "tf32", "bfx9"]
     """The float32 precision of matrix products on cuda."""
     allow_tf32: bool
     """Whether matrix products on cuda use TensorFloat-32: an alias of their fp32_precision."""
     @property
     def allow_fp16_reduced_precision_reduction_split_k(self) -> bool:
-        """Whether the sums of float16 products may be split into parts; written with the flag it belongs to."""
+        """Whether sums of float16 may be split into parts; written with the flag it belongs to."""
     @property
     def allow_bf16_reduced_precision_reduction_split_k(self) -> bool:
-        """Whether the sums of bfloat16 products may be split into parts; written with the flag it belongs to."""
+        """Whether sums of bfloat16 may be split into parts; written with the flag it belongs to."""
 
 class CudaModule(ModuleType):
     """The class of a module with these flags.
@@ -590,7 +590,7 @@ class MkldnnModule(ModuleType):
     allow_tf32: bool | None
     """Whether oneDNN may use TensorFloat-32 on Intel GPUs; None if it is unspecified."""
     numerics: Literal["hardware", "model"]
-    """The arithmetic of float32 products on the CPU: `model` rounds the inputs as the precision nodes of oneDNN request, and `hardware` computes as the kernels of the machine do."""
+    """The arithmetic of float32 `matmul` on the CPU: `model` rounds the inputs as the precision nodes of oneDNN request, and `hardware` computes as the kernels of the machine do."""
     fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
     """The float32 precision of oneDNN's operations whose own precision is not set."""
 

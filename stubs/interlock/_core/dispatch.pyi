@@ -42,17 +42,17 @@ class Call:
         """The name of the kernel that ran the call, or None if every kernel refused."""
     @property
     def is_model(self) -> bool:
-        """Whether the kernel computes like the library of its name, without the library."""
+        """Whether the kernel emulates the library of its name without calling it."""
     @property
     def inputs(self) -> Literal["float32", "tf32", "bf16", "bfx9"] | None:
         """The precision to which float32 inputs were rounded: ``"float32"`` (unchanged), ``"tf32"``, ``"bf16"``, or
-        ``"bfx9"`` for three bfloat16 parts of each, whose nine products emulate float32. None for inputs of another dtype,
-        and for an operation whose products are calls of their own.
+        ``"bfx9"`` for three bfloat16 parts of each, whose nine products emulate float32. None for inputs of another
+        dtype, and for an operation whose calls of `matmul` are recorded separately.
         """
     @property
     def sums(self) -> Literal["float32", "float16", "float16 halves", "bfloat16 halves"] | None:
-        """The type in which products of float16 and bfloat16 inputs were summed: ``"float32"``, ``"float16"``, or
-        ``"float16 halves"`` or ``"bfloat16 halves"`` if two halves of the products were rounded before they were added.
+        """The type in which `matmul` of float16 and bfloat16 inputs accumulated: ``"float32"``, ``"float16"``, or
+        ``"float16 halves"`` or ``"bfloat16 halves"`` if two partial sums were rounded to that type and added.
         None for inputs of another dtype.
         """
     @property
@@ -60,7 +60,7 @@ class Call:
         """The operation that the call is part of, such as ``"linear"``, or None."""
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the kernel chose, such as the path of `einsum`."""
+        """Details of the choice, such as the path of `einsum`."""
 
     @property
     def considered(self) -> tuple[Considered, ...]:
@@ -78,7 +78,7 @@ class Considered:
         """``"chosen"``, ``"behind"`` if an earlier kernel was chosen, or ``"refused"``."""
     @property
     def reason(self) -> Reason | None:
-        """The reason of a kernel that was refused, or None."""
+        """The reason why the kernel was rejected, or None."""
     def __eq__(self, other: object, /) -> bool: ...
 
 @final
@@ -86,7 +86,7 @@ class Reason:
     """The reason why a kernel cannot run a call. `str` returns it as a sentence."""
     @property
     def flag(self) -> str | None:
-        """The dotted name of the flag whose value refuses the kernel, below `backends`, or None."""
+        """The dotted name, below `backends`, of the flag whose value excludes the kernel, or None."""
     @property
     def library(self) -> str | None:
         """The title of the vendor library that the kernel lacks, or None."""
@@ -106,7 +106,7 @@ class Recording:
 
 @final
 class KernelCall:
-    """A call for which a condition of `register_kernel` accepts or refuses a kernel."""
+    """A call as passed to the condition of a kernel that `register_kernel` has registered."""
     @property
     def operation(self) -> Literal["matmul", "scaled_dot_product_attention", "conv2d"]:
         """The name of the operation."""
@@ -141,8 +141,8 @@ class RegisteredKernel:
     def is_registered(self) -> bool:
         """Whether the kernel was not removed."""
     def remove(self) -> None:
-        """Remove the kernel. Has no effect if it was removed before. A call that runs the kernel on another thread ends with
-        its result.
+        """Remove the kernel. Has no effect if it was removed before. A call that runs the kernel on another thread ends
+        with its result.
         """
     def __enter__(self) -> Self: ...
     def __exit__(self, *_error: object) -> None: ...

@@ -417,7 +417,7 @@ class RemovableHandle:
     def id(self) -> int:
         """A number that no other hook has. Hooks that were registered later have greater numbers."""
     def remove(self) -> None:
-        """Remove the hook. A backward pass that is running the hook's node still calls it. The second call does nothing."""
+        """Remove the hook. A backward pass that is running the hook's node still calls it. A second call has no effect."""
     def __enter__(self) -> Self: ...
     def __exit__(self, *_error: object) -> None: ...
 
@@ -449,7 +449,7 @@ class Node:
         """
     @property
     def metadata(self) -> dict[Any, Any]:
-        """A dict for data of the program about the node. In anomaly mode `"traceback_"` is the list of the lines of the
+        """A dict for user-defined data about the node. In anomaly mode `"traceback_"` is the list of the lines of the
         stack that created the node.
         """
     def register_hook(
@@ -558,10 +558,10 @@ def _initial_seed(device: _Device | None, /) -> builtins.int: ...
 def _get_rng_state(device: _Device | None, /) -> bytes: ...
 def _set_rng_state(state: bytes, device: _Device | None, /) -> None: ...
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
-    """Record that tensors were changed in place by code that interlock does not know, such as a kernel of the program.
+    """Record that tensors were changed in place by code outside of interlock, such as a user-defined kernel.
 
-    A backward pass that needs the old elements of a tensor then raises RuntimeError. Operations of interlock record their
-    changes themselves. Inference tensors have no version counter and are ignored.
+    A backward pass that needs the old elements of a tensor then raises RuntimeError. Operations of interlock record
+    their changes themselves. Inference tensors have no version counter and are ignored.
 
     Args:
         tensor: The tensor, or an iterable of tensors.
@@ -587,12 +587,12 @@ class _SavedTensorsHooksDisabled:
 class node_creation_hook:
     """Call a function with each new node of the autograd graph, for example to register hooks on it.
 
-    A context manager. It applies to the context that enters it, to copies of that context, and where a captured state is
-    applied. Inside another one both functions are called, first the outer one. The nodes that a backward pass with
+    A context manager. It applies to the context that enters it, to copies of that context, and where a captured state
+    is applied. Inside another one both functions are called, first the outer one. The nodes that a backward pass with
     `create_graph=True` or a checkpoint records are new nodes, too.
 
-    The function is called when the node has its `next_functions` and saved tensors. The node "AccumulateGrad" of a leaf is
-    new if no graph that uses the leaf exists.
+    The function is called when the node has its `next_functions` and saved tensors. The node "AccumulateGrad" of a leaf
+    is new if no graph that uses the leaf exists.
 
     Args:
         hook: Called with each new node, an `autograd.graph.Node`. It must return None. Its exception is raised by the
@@ -621,9 +621,9 @@ class node_creation_hook:
 def queue_callback(callback: Callable[[], object]) -> None:
     """Queue a function that is called at the end of the backward pass that runs on this thread.
 
-    A backward function or a hook calls it. The pass calls the functions in the order in which they were queued, after it
-    has computed all gradients, also those that others of them queue. A pass that fails calls none. Inside of several passes
-    the function belongs to the innermost one.
+    A backward function or a hook calls it. The pass calls the functions in the order in which they were queued, after
+    it has computed all gradients, also those that others of them queue. A pass that fails calls none. Inside of several
+    passes the function belongs to the innermost one.
 
     Args:
         callback: Called without arguments. Its result is ignored. The pass raises its exception, and further functions
@@ -646,8 +646,8 @@ def queue_callback(callback: Callable[[], object]) -> None:
 def set_warn_on_accumulate_grad_stream_mismatch(enabled: builtins.bool) -> None:
     """Set whether a backward pass warns if the gradients of a leaf were computed on several streams.
 
-    A pass sums the gradients of a leaf on the stream that has computed the first of them, which then waits for the other
-    streams. The UserWarning is issued once in a process. The setting belongs to the process; the default is True.
+    A pass sums the gradients of a leaf on the stream that has computed the first of them, which then waits for the
+    other streams. The UserWarning is issued once in a process. The setting belongs to the process; the default is True.
 
     Args:
         enabled: Whether the warning is issued.
@@ -657,12 +657,12 @@ def set_warn_on_accumulate_grad_stream_mismatch(enabled: builtins.bool) -> None:
     """
 
 def set_override_stale_capture_stream(enabled: builtins.bool) -> None:
-    """Set what a backward pass in a graph capture does with operations whose forward pass ran on another stream.
+    """Set how a backward pass in a graph capture treats operations whose forward pass ran on another stream.
 
-    Backward functions run on the streams of their operations. If such a stream is not part of the capture, its work would
-    not be captured. With True the backward function runs on the stream that is captured, and the end of the pass does not
-    wait for streams outside of the capture. With False, the default, the pass raises GraphError for a default stream, which
-    can never be captured, and uses other streams as they are. The setting belongs to the process.
+    Backward functions run on the streams of their operations. If such a stream is not part of the capture, its work
+    would not be captured. With True the backward function runs on the stream that is captured, and the end of the pass
+    does not wait for streams outside of the capture. With False, the default, the pass raises GraphError for a default
+    stream, which can never be captured, and uses other streams as they are. The setting belongs to the process.
 
     Args:
         enabled: Whether the stream that is captured is used instead.
@@ -1006,7 +1006,7 @@ class Tensor:
             2.5
         """
     def tolist(self) -> Any:
-        """Return the elements as nested lists, or the element itself for a tensor without dimensions.
+        """Return the elements as nested lists, or the element itself for a 0-d tensor.
 
         Example:
             >>> import interlock
@@ -1054,12 +1054,12 @@ class Tensor:
     def __getitem__(self, index: _Part | tuple[_Part, ...], /) -> Tensor: ...
     def __setitem__(self, index: _Part | tuple[_Part, ...], value: Tensor | _Number, /) -> None: ...
     def gather(self, dim: builtins.int, index: Tensor) -> Tensor:
-        """Return the elements at the positions in `index` along a dimension.
+        """Return the elements at `index` along dimension `dim`.
 
         Args:
             dim: The dimension.
-            index: The positions, int64, with as many dimensions as the tensor. Each one is at its own position in the
-                other dimensions.
+            index: Indices along `dim`, int64, with as many dimensions as the tensor. Element j of the result is the
+                element of the tensor at `index[j]` along `dim` and at j in the other dimensions.
 
         Returns:
             A tensor of the shape of `index`.
@@ -1068,7 +1068,7 @@ class Tensor:
             ShapeError: `index` has another number of dimensions, or is larger than the tensor in another dimension.
             DTypeError: `index` is not int64.
             IndexError: The tensor does not have dimension `dim`.
-            RuntimeError: A position is negative or out of bounds.
+            RuntimeError: An index is negative or out of bounds.
 
         Example:
             >>> import interlock
@@ -1078,14 +1078,14 @@ class Tensor:
                     [3]])
         """
     def index_select(self, dim: builtins.int, index: Tensor) -> Tensor:
-        """Return the slices of a dimension at the positions in `index`.
+        """Return the slices `index` of dimension `dim`.
 
         Args:
             dim: The dimension.
-            index: The positions, int64, of at most one dimension. Not negative.
+            index: Indices of slices, int64, of at most one dimension. Not negative.
 
         Returns:
-            A new tensor, whose size in `dim` is the number of positions.
+            A new tensor, whose size in `dim` is the size of `index`.
 
         Raises:
             IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
@@ -1097,16 +1097,16 @@ class Tensor:
             tensor([7, 5])
         """
     def take(self, index: Tensor) -> Tensor:
-        """Return the elements with the numbers in `index`, counted in row-major order.
+        """Return the elements at flat (row-major) indices.
 
         Args:
-            index: The numbers, int64. Negative numbers count from the end.
+            index: Flat indices of elements in row-major order, int64. Negative indices count from the end.
 
         Returns:
             A tensor of the shape of `index`.
 
         Raises:
-            IndexError: A number is out of bounds.
+            IndexError: An index is out of bounds.
             DTypeError: `index` is not int64.
 
         Example:
@@ -1115,11 +1115,11 @@ class Tensor:
             tensor([5, 8])
         """
     def take_along_dim(self, indices: Tensor, dim: builtins.int | None = None) -> Tensor:
-        """Return the elements at the positions in `indices` along a dimension, such as those of `argmax`.
+        """Return the elements at `indices` along dimension `dim`, such as the result of `argmax`.
 
         Args:
-            indices: The positions, int64. Broadcast with the tensor in the other dimensions. With `dim` they are taken modulo
-                the size of the dimension, so that -1 is the last one.
+            indices: The indices, int64. Broadcast with the tensor in the other dimensions. With `dim` they are taken
+                modulo the size of the dimension, so that -1 is the last one.
             dim: The dimension; None flattens both tensors first.
 
         Returns:
@@ -1128,7 +1128,7 @@ class Tensor:
         Raises:
             ShapeError: The shapes cannot be broadcast, or have different numbers of dimensions.
             DTypeError: `indices` is not int64.
-            RuntimeError: `dim` is None, and a position is negative or out of bounds.
+            RuntimeError: `dim` is None, and an index is negative or out of bounds.
 
         Example:
             >>> import interlock
@@ -1176,16 +1176,16 @@ class Tensor:
     def index_add(
         self, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: _Number | None = None
     ) -> Tensor:
-        """Return a copy to which slices are added at positions along a dimension.
+        """Return a copy with the slices of `source` added to the slices `index` of dimension `dim`.
 
         Sums of several floating-point values for one element have no fixed order, unless
         `backends.deterministic_algorithms` is set.
 
         Args:
             dim: The dimension.
-            index: The positions, int64, of at most one dimension. Not negative.
-            source: The slices, of the dtype of the tensor. It has the shape of the tensor, but for the number of
-                positions in `dim`.
+            index: Indices of slices, int64, of at most one dimension. Not negative.
+            source: The slices, of the dtype of the tensor. It has the shape of the tensor, but in `dim` the size of
+                `index`.
             alpha: A number by which `source` is multiplied first; None means 1.
 
         Raises:
@@ -1209,9 +1209,9 @@ class Tensor:
 
         Args:
             dim: The dimension.
-            index: The positions, int64, of at most one dimension. Not negative.
-            source: The slices, of the dtype of the tensor. It has the shape of the tensor, but for the number of
-                positions in `dim`.
+            index: Indices of slices, int64, of at most one dimension. Not negative.
+            source: The slices, of the dtype of the tensor. It has the shape of the tensor, but in `dim` the size of
+                `index`.
             alpha: A number by which `source` is multiplied first; None means 1.
 
         Returns:
@@ -1224,14 +1224,14 @@ class Tensor:
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
     def index_copy(self, dim: builtins.int, index: Tensor, source: Tensor) -> Tensor:
-        """Return a copy in which slices replace those at positions along a dimension.
+        """Return a copy with the slices of `source` written to the slices `index` of dimension `dim`.
 
         Args:
             dim: The dimension.
-            index: The positions, int64, of at most one dimension. Not negative. Of several slices for one position the
-                last is stored.
-            source: The slices, of the dtype of the tensor. It has the shape of the tensor, but for the number of
-                positions in `dim`.
+            index: Indices of slices, int64, of at most one dimension. Not negative. Of several slices for one position
+                the last is stored.
+            source: The slices, of the dtype of the tensor. It has the shape of the tensor, but in `dim` the size of
+                `index`.
 
         Raises:
             IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
@@ -1248,10 +1248,10 @@ class Tensor:
 
         Args:
             dim: The dimension.
-            index: The positions, int64, of at most one dimension. Not negative. Of several slices for one position the
-                last is stored.
-            source: The slices, of the dtype of the tensor. It has the shape of the tensor, but for the number of
-                positions in `dim`.
+            index: Indices of slices, int64, of at most one dimension. Not negative. Of several slices for one position
+                the last is stored.
+            source: The slices, of the dtype of the tensor. It has the shape of the tensor, but in `dim` the size of
+                `index`.
 
         Returns:
             The tensor itself.
@@ -1263,12 +1263,12 @@ class Tensor:
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
     def index_fill(self, dim: builtins.int, index: Tensor, value: Tensor | _Number) -> Tensor:
-        """Return a copy with a number in the slices at positions along a dimension.
+        """Return a copy with `value` written to the slices `index` of dimension `dim`.
 
         Args:
             dim: The dimension.
-            index: The positions, int64, of at most one dimension. Negative positions count from the end.
-            value: A number, or a tensor without dimensions.
+            index: Indices of slices, int64, of at most one dimension. Negative indices count from the end.
+            value: A number, or a 0-d tensor.
 
         Raises:
             IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
@@ -1285,8 +1285,8 @@ class Tensor:
 
         Args:
             dim: The dimension.
-            index: The positions, int64, of at most one dimension. Negative positions count from the end.
-            value: A number, or a tensor without dimensions.
+            index: Indices of slices, int64, of at most one dimension. Negative indices count from the end.
+            value: A number, or a 0-d tensor.
 
         Returns:
             The tensor itself.
@@ -1300,20 +1300,20 @@ class Tensor:
     def index_put(
         self, indices: Sequence[Tensor | None], values: Tensor, accumulate: builtins.bool = False
     ) -> Tensor:
-        """Return a copy with values at the positions in several tensors, as `copy[indices] = values` writes them.
+        """Return a copy with `values` written at `indices`, as by `copy[indices] = values`.
 
         Sums of several floating-point values for one element have no fixed order, unless
         `backends.deterministic_algorithms` is set.
 
         Args:
-            indices: A tuple or list of tensors that index the first dimensions: int64 positions, which may be negative,
+            indices: A tuple or list of tensors that index the first dimensions: int64 indices, which may be negative,
                 or bool masks. None means a whole dimension.
             values: The values, of the dtype of the tensor. Broadcast to the indexed part.
             accumulate: Whether the values are added to the elements. If it is False, the last of several values for one
                 element is stored.
 
         Raises:
-            IndexError: A position is out of bounds, or there are more indices than dimensions.
+            IndexError: An index is out of bounds, or there are more indices than dimensions.
             ShapeError: The shapes are incompatible.
             DTypeError: The dtypes of the tensor and of `values` differ.
 
@@ -1332,7 +1332,7 @@ class Tensor:
         `backends.deterministic_algorithms` is set.
 
         Args:
-            indices: A tuple or list of tensors that index the first dimensions: int64 positions, which may be negative,
+            indices: A tuple or list of tensors that index the first dimensions: int64 indices, which may be negative,
                 or bool masks. None means a whole dimension.
             values: The values, of the dtype of the tensor. Broadcast to the indexed part.
             accumulate: Whether the values are added to the elements. If it is False, the last of several values for one
@@ -1342,17 +1342,17 @@ class Tensor:
             The tensor itself.
 
         Raises:
-            IndexError: A position is out of bounds, or there are more indices than dimensions.
+            IndexError: An index is out of bounds, or there are more indices than dimensions.
             ShapeError: The shapes are incompatible.
             DTypeError: The dtypes of the tensor and of `values` differ.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
     def masked_fill(self, mask: Tensor, value: Tensor | _Number) -> Tensor:
-        """Return a copy with a number where a mask is True.
+        """Return a copy with `value` written where `mask` is True.
 
         Args:
             mask: The mask, bool. Broadcast with the tensor.
-            value: A number, or a tensor without dimensions.
+            value: A number, or a 0-d tensor.
 
         Raises:
             DTypeError: `mask` is not bool.
@@ -1370,7 +1370,7 @@ class Tensor:
 
         Args:
             mask: The mask, bool. Broadcast with the tensor.
-            value: A number, or a tensor without dimensions.
+            value: A number, or a 0-d tensor.
 
         Returns:
             The tensor itself.
@@ -1382,7 +1382,7 @@ class Tensor:
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
     def masked_scatter(self, mask: Tensor, source: Tensor) -> Tensor:
-        """Return a copy in which the first elements of a tensor replace those where a mask is True. Waits for a device.
+        """Return a copy with the first elements of `source` written where `mask` is True. Waits for a device.
 
         Args:
             mask: The mask, bool. Broadcast to the tensor.
@@ -1414,16 +1414,16 @@ class Tensor:
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
     def put(self, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor:
-        """Return a copy with values at the elements with the numbers in `index`, counted in row-major order.
+        """Return a copy with `source` written at flat (row-major) indices.
 
         Args:
-            index: The numbers, int64. Negative numbers count from the end.
-            source: The values, of the dtype of the tensor. As many as `index` has numbers.
-            accumulate: Whether the values are added to the elements. If it is False, which of several values for one
-                element is stored is not determined.
+            index: Flat indices of elements in row-major order, int64. Negative indices count from the end.
+            source: The values, of the dtype of the tensor. As many elements as `index`.
+            accumulate: Whether the values are added to the elements. If it is False, and several values target one
+                element, which one is stored is unspecified.
 
         Raises:
-            IndexError: A number is out of bounds.
+            IndexError: An index is out of bounds.
             DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
             RuntimeError: `accumulate` is False while `backends.deterministic_algorithms` is set. With
                 `deterministic_algorithms_warn_only` it is a UserWarning.
@@ -1437,16 +1437,16 @@ class Tensor:
         """In-place version of `put`.
 
         Args:
-            index: The numbers, int64. Negative numbers count from the end.
-            source: The values, of the dtype of the tensor. As many as `index` has numbers.
-            accumulate: Whether the values are added to the elements. If it is False, which of several values for one
-                element is stored is not determined.
+            index: Flat indices of elements in row-major order, int64. Negative indices count from the end.
+            source: The values, of the dtype of the tensor. As many elements as `index`.
+            accumulate: Whether the values are added to the elements. If it is False, and several values target one
+                element, which one is stored is unspecified.
 
         Returns:
             The tensor itself.
 
         Raises:
-            IndexError: A number is out of bounds.
+            IndexError: An index is out of bounds.
             DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
             RuntimeError: `accumulate` is False while `backends.deterministic_algorithms` is set. With
                 `deterministic_algorithms_warn_only` it is a UserWarning.
@@ -1461,22 +1461,23 @@ class Tensor:
         value: _Number | None = None,
         reduce: Literal["add", "multiply"] | None = None,
     ) -> Tensor:
-        """Return a copy with values at the positions in `index` along a dimension.
+        """Return a copy with `src` or `value` written to the elements at `index` along dimension `dim`.
 
         Args:
             dim: The dimension.
-            index: The positions, int64, with as many dimensions as the tensor. Each one is at its own position in the
-                other dimensions. Of several values for one element the last is stored.
+            index: Indices along `dim`, int64, with as many dimensions as the tensor. Element j of `src` is written at
+                `index[j]` along `dim` and at j in the other dimensions. Of several values for one element the last is
+                stored.
             src: The values, of the dtype of the tensor and at least as large as `index`; or a number.
             value: A number, instead of `src`.
-            reduce: "add" or "multiply" combines the values with the elements; None replaces these. Products have no
+            reduce: "add" or "multiply" combines the values with the elements; None replaces these. "multiply" has no
                 gradient.
 
         Raises:
             IndexError: The tensor does not have dimension `dim`.
             ShapeError: The shapes are incompatible.
             DTypeError: The dtypes of the tensor and of `src` differ, or `index` is not int64.
-            RuntimeError: A position is negative or out of bounds.
+            RuntimeError: An index is negative or out of bounds.
             ArgumentError: `reduce` has another value.
 
         Example:
@@ -1498,11 +1499,12 @@ class Tensor:
 
         Args:
             dim: The dimension.
-            index: The positions, int64, with as many dimensions as the tensor. Each one is at its own position in the
-                other dimensions. Of several values for one element the last is stored.
+            index: Indices along `dim`, int64, with as many dimensions as the tensor. Element j of `src` is written at
+                `index[j]` along `dim` and at j in the other dimensions. Of several values for one element the last is
+                stored.
             src: The values, of the dtype of the tensor and at least as large as `index`; or a number.
             value: A number, instead of `src`.
-            reduce: "add" or "multiply" combines the values with the elements; None replaces these. Products have no
+            reduce: "add" or "multiply" combines the values with the elements; None replaces these. "multiply" has no
                 gradient.
 
         Returns:
@@ -1512,27 +1514,27 @@ class Tensor:
             IndexError: The tensor does not have dimension `dim`.
             ShapeError: The shapes are incompatible.
             DTypeError: The dtypes of the tensor and of `src` differ, or `index` is not int64.
-            RuntimeError: A position is negative or out of bounds.
+            RuntimeError: An index is negative or out of bounds.
             ArgumentError: `reduce` has another value.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
     def scatter_add(self, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor:
-        """Return a copy to which values are added at the positions in `index` along a dimension.
+        """Return a copy with `src` added to the elements at `index` along dimension `dim`.
 
         Sums of several floating-point values for one element have no fixed order, unless
         `backends.deterministic_algorithms` is set.
 
         Args:
             dim: The dimension.
-            index: The positions, int64, with as many dimensions as the tensor. Each one is at its own position in the
-                other dimensions.
+            index: Indices along `dim`, int64, with as many dimensions as the tensor. Element j of `src` is written at
+                `index[j]` along `dim` and at j in the other dimensions.
             src: The values, of the dtype of the tensor and at least as large as `index`.
 
         Raises:
             IndexError: The tensor does not have dimension `dim`.
             ShapeError: The shapes are incompatible.
             DTypeError: The dtypes of the tensor and of `src` differ, or `index` is not int64.
-            RuntimeError: A position is negative or out of bounds.
+            RuntimeError: An index is negative or out of bounds.
 
         Example:
             >>> import interlock
@@ -1548,8 +1550,8 @@ class Tensor:
 
         Args:
             dim: The dimension.
-            index: The positions, int64, with as many dimensions as the tensor. Each one is at its own position in the
-                other dimensions.
+            index: Indices along `dim`, int64, with as many dimensions as the tensor. Element j of `src` is written at
+                `index[j]` along `dim` and at j in the other dimensions.
             src: The values, of the dtype of the tensor and at least as large as `index`.
 
         Returns:
@@ -1559,7 +1561,7 @@ class Tensor:
             IndexError: The tensor does not have dimension `dim`.
             ShapeError: The shapes are incompatible.
             DTypeError: The dtypes of the tensor and of `src` differ, or `index` is not int64.
-            RuntimeError: A position is negative or out of bounds.
+            RuntimeError: An index is negative or out of bounds.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
     def __bool__(self) -> builtins.bool: ...
@@ -2043,13 +2045,13 @@ class Tensor:
             tensor(5)
         """
     def dot(self, other: Tensor) -> Tensor:
-        """Return the sum of the products of the elements of two vectors.
+        """Return the dot product of two vectors.
 
         Args:
             other: A vector of the same size and dtype.
 
         Returns:
-            A tensor without dimensions.
+            A 0-d tensor.
 
         Raises:
             ShapeError: A tensor is not a vector, or the sizes differ.
@@ -2061,7 +2063,7 @@ class Tensor:
             tensor(11)
         """
     def mv(self, vec: Tensor) -> Tensor:
-        """Return the product of a matrix and a vector.
+        """Return the matrix-vector product.
 
         Args:
             vec: A vector of the size of a row of the matrix, of the same dtype.
@@ -2079,9 +2081,10 @@ class Tensor:
             tensor([3, 7])
         """
     def outer(self, vec2: Tensor) -> Tensor:
-        """Return the product of each element of a vector with each element of another.
+        """Return the outer product of two vectors.
 
-        As in PyTorch the elements are multiplied as by `*`: dtypes are promoted, and no precision flag affects the result.
+        As in PyTorch the elements are multiplied as by `*`: dtypes are promoted, and no precision flag affects the
+        result.
 
         Args:
             vec2: The vector whose elements are the columns of the result.
@@ -2107,7 +2110,7 @@ class Tensor:
             mat: A matrix of shape [n, k], of the same dtype.
             vec: A vector of shape [k], of the same dtype.
             beta: A number; None means 1. If it is 0, the elements of the tensor are ignored.
-            alpha: A number; None means 1. If it is 0, the elements of the product are ignored.
+            alpha: A number; None means 1. If it is 0, the elements of the matrix product are ignored.
 
         Returns:
             A vector of shape [n].
@@ -2130,7 +2133,7 @@ class Tensor:
             batch1: A tensor of shape [b, n, k], of the same dtype.
             batch2: A tensor of shape [b, k, m], of the same dtype.
             beta: A number; None means 1. If it is 0, the elements of the tensor are ignored.
-            alpha: A number; None means 1. If it is 0, the elements of the product are ignored.
+            alpha: A number; None means 1. If it is 0, the elements of the matrix product are ignored.
 
         Returns:
             A tensor of shape [b, n, m].
@@ -2145,7 +2148,7 @@ class Tensor:
             tensor([[[4., 4.]]])
         """
     def bernoulli(self, p: _Number | None = None) -> Tensor:
-        """Return 1 with the probability that each element says, else 0. The gradient is 0.
+        """Return 1 with the probability given by each element, else 0. The gradient is 0.
 
         Args:
             p: One probability for all elements, whose values are then ignored. None means the elements of the tensor.
@@ -2173,9 +2176,9 @@ class Tensor:
             An int64 tensor of shape [num_samples], or [rows, num_samples] for a matrix of weights.
 
         Raises:
-            ArgumentError: `num_samples` is not positive, or exceeds the number of weights without replacement; or a weight is
-                negative or not finite, or all weights of a row are 0. For tensors on a device the latter errors are
-                asynchronous.
+            ArgumentError: `num_samples` is not positive, or exceeds the number of weights without replacement; or a
+                weight is negative or not finite, or all weights of a row are 0. For tensors on a device the latter
+                errors are asynchronous.
             DTypeError: The weights are not floating point.
             ShapeError: The tensor does not have one or two dimensions.
 
@@ -2677,7 +2680,8 @@ class Tensor:
 
     def record_stream(self, stream: _CudaStream) -> None:
         """Record that work of another library on a stream uses the tensor. After its memory is freed, it is reused only
-        after the work that is queued on the stream by then. The operations of interlock record their streams themselves.
+        after the work that is queued on the stream by then. The operations of interlock record their streams
+        themselves.
 
         Args:
             stream: A `Stream`, or an object with `__cuda_stream__`.
@@ -2941,7 +2945,7 @@ class Tensor:
         See `interlock.atan`.
         """
     def atan2(self, other: Tensor) -> Tensor:
-        """Return the angle of the point (`other`, `input`), elementwise, from -pi to pi.
+        """Return the arctangent of `input / other`, elementwise; the signs of both choose the quadrant.
 
         See `interlock.atan2`, whose `input` is this tensor.
 
@@ -3834,7 +3838,7 @@ class Tensor:
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
     def round(self, *, decimals: builtins.int | None = None) -> Tensor:
-        """Round each element to the nearest integer or decimal place, and halves to the even one.
+        """Round each element to the nearest integer or decimal place, and ties to the even one.
 
         See `interlock.round`.
 
@@ -4153,7 +4157,7 @@ class Tensor:
         """Set all elements to `value`. A number also fills an expanded tensor.
 
         Args:
-            value: A number, or a tensor without dimensions, whose gradient is the sum of all gradients.
+            value: A number, or a 0-d tensor, whose gradient is the sum of all gradients.
 
         Returns:
             The tensor itself.
@@ -4580,7 +4584,7 @@ class Tensor:
             (tensor(24), tensor([3, 8]))
         """
     def cumsum(self, dim: builtins.int, *, dtype: _DType | None = None) -> Tensor:
-        """Return the sums of the elements along a dimension up to each element.
+        """Return the cumulative sum of the elements along a dimension.
 
         Args:
             dim: The dimension.
@@ -4598,7 +4602,7 @@ class Tensor:
             tensor([1, 3, 6])
         """
     def cumprod(self, dim: builtins.int, *, dtype: _DType | None = None) -> Tensor:
-        """Return the products of the elements along a dimension up to each element.
+        """Return the cumulative product of the elements along a dimension.
 
         Args:
             dim: The dimension.
@@ -4784,7 +4788,7 @@ class Tensor:
         atol: builtins.float = 1e-8,
         equal_nan: builtins.bool = False,
     ) -> Tensor:
-        """Return where the difference of the elements is at most `atol + rtol * abs(other)`.
+        """Return a bool tensor that is True where the elements differ by at most `atol + rtol * abs(other)`.
 
         Args:
             other: The other tensor.
@@ -5159,15 +5163,15 @@ def arange(
     Args:
         start: The first number, or the bound if `end` is None; None means 0.
         end: The bound, which the result does not contain. None means that `start` is the bound and 0 the start.
-        step: The difference of two neighbours, which may be negative; None means 1.
+        step: The difference between adjacent elements, which may be negative; None means 1.
         dtype: The element type. None means int64, or float32 if an argument is a float.
         device: The device; None means the default device.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
 
     Raises:
-        ArgumentError: `step` is 0 or has the wrong sign, a bound is not finite, or the dtype is int64 and cannot hold an
-            argument.
+        ArgumentError: `step` is 0 or has the wrong sign, a bound is not finite, or the dtype is int64 and cannot hold
+            an argument.
         TypeError: Neither `start` nor `end` is passed.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
@@ -5296,13 +5300,13 @@ def full_like(
     """
 
 def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
-    """Return the elements at the positions in `index` along a dimension.
+    """Return the elements at `index` along dimension `dim`.
 
     Args:
         input: The tensor.
         dim: The dimension.
-        index: The positions, int64, with as many dimensions as the tensor. Each one is at its own position in the
-            other dimensions.
+        index: Indices along `dim`, int64, with as many dimensions as the tensor. Element j of the result is the element
+            of the tensor at `index[j]` along `dim` and at j in the other dimensions.
 
     Returns:
         A tensor of the shape of `index`.
@@ -5311,7 +5315,7 @@ def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
         ShapeError: `index` has another number of dimensions, or is larger than the tensor in another dimension.
         DTypeError: `index` is not int64.
         IndexError: The tensor does not have dimension `dim`.
-        RuntimeError: A position is negative or out of bounds.
+        RuntimeError: An index is negative or out of bounds.
 
     Example:
         >>> import interlock
@@ -5322,15 +5326,15 @@ def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """
 
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
-    """Return the slices of a dimension at the positions in `index`.
+    """Return the slices `index` of dimension `dim`.
 
     Args:
         input: The tensor.
         dim: The dimension.
-        index: The positions, int64, of at most one dimension. Not negative.
+        index: Indices of slices, int64, of at most one dimension. Not negative.
 
     Returns:
-        A new tensor, whose size in `dim` is the number of positions.
+        A new tensor, whose size in `dim` is the size of `index`.
 
     Raises:
         IndexError: An index is out of bounds, `index` has two dimensions, or the tensor does not have `dim`.
@@ -5343,17 +5347,17 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """
 
 def take(input: Tensor, index: Tensor) -> Tensor:
-    """Return the elements with the numbers in `index`, counted in row-major order.
+    """Return the elements at flat (row-major) indices.
 
     Args:
         input: The tensor.
-        index: The numbers, int64. Negative numbers count from the end.
+        index: Flat indices of elements in row-major order, int64. Negative indices count from the end.
 
     Returns:
         A tensor of the shape of `index`.
 
     Raises:
-        IndexError: A number is out of bounds.
+        IndexError: An index is out of bounds.
         DTypeError: `index` is not int64.
 
     Example:
@@ -5363,11 +5367,11 @@ def take(input: Tensor, index: Tensor) -> Tensor:
     """
 
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
-    """Return the elements at the positions in `indices` along a dimension, such as those of `argmax`.
+    """Return the elements at `indices` along dimension `dim`, such as the result of `argmax`.
 
     Args:
         input: The tensor.
-        indices: The positions, int64. Broadcast with the tensor in the other dimensions. With `dim` they are taken modulo
+        indices: The indices, int64. Broadcast with the tensor in the other dimensions. With `dim` they are taken modulo
             the size of the dimension, so that -1 is the last one.
         dim: The dimension; None flattens both tensors first.
 
@@ -5377,7 +5381,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     Raises:
         ShapeError: The shapes cannot be broadcast, or have different numbers of dimensions.
         DTypeError: `indices` is not int64.
-        RuntimeError: `dim` is None, and a position is negative or out of bounds.
+        RuntimeError: `dim` is None, and an index is negative or out of bounds.
 
     Example:
         >>> import interlock
@@ -5431,7 +5435,7 @@ def nonzero(input: Tensor, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]: ..
 def index_add(
     input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: _Number | None = None
 ) -> Tensor:
-    """Return a copy to which slices are added at positions along a dimension.
+    """Return a copy with the slices of `source` added to the slices `index` of dimension `dim`.
 
     Sums of several floating-point values for one element have no fixed order, unless
     `backends.deterministic_algorithms` is set.
@@ -5439,9 +5443,9 @@ def index_add(
     Args:
         input: The tensor.
         dim: The dimension.
-        index: The positions, int64, of at most one dimension. Not negative.
-        source: The slices, of the dtype of the tensor. It has the shape of the tensor, but for the number of
-            positions in `dim`.
+        index: Indices of slices, int64, of at most one dimension. Not negative.
+        source: The slices, of the dtype of the tensor. It has the shape of the tensor, but in `dim` the size of
+            `index`.
         alpha: A number by which `source` is multiplied first; None means 1.
 
     Raises:
@@ -5457,15 +5461,15 @@ def index_add(
     """
 
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    """Return a copy in which slices replace those at positions along a dimension.
+    """Return a copy with the slices of `source` written to the slices `index` of dimension `dim`.
 
     Args:
         input: The tensor.
         dim: The dimension.
-        index: The positions, int64, of at most one dimension. Not negative. Of several slices for one position the
+        index: Indices of slices, int64, of at most one dimension. Not negative. Of several slices for one position the
             last is stored.
-        source: The slices, of the dtype of the tensor. It has the shape of the tensor, but for the number of
-            positions in `dim`.
+        source: The slices, of the dtype of the tensor. It has the shape of the tensor, but in `dim` the size of
+            `index`.
 
     Raises:
         IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
@@ -5479,13 +5483,13 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     """
 
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | _Number) -> Tensor:
-    """Return a copy with a number in the slices at positions along a dimension.
+    """Return a copy with `value` written to the slices `index` of dimension `dim`.
 
     Args:
         input: The tensor.
         dim: The dimension.
-        index: The positions, int64, of at most one dimension. Negative positions count from the end.
-        value: A number, or a tensor without dimensions.
+        index: Indices of slices, int64, of at most one dimension. Negative indices count from the end.
+        value: A number, or a 0-d tensor.
 
     Raises:
         IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
@@ -5501,21 +5505,21 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | _Number) 
 def index_put(
     input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: builtins.bool = False
 ) -> Tensor:
-    """Return a copy with values at the positions in several tensors, as `copy[indices] = values` writes them.
+    """Return a copy with `values` written at `indices`, as by `copy[indices] = values`.
 
     Sums of several floating-point values for one element have no fixed order, unless
     `backends.deterministic_algorithms` is set.
 
     Args:
         input: The tensor.
-        indices: A tuple or list of tensors that index the first dimensions: int64 positions, which may be negative,
-            or bool masks. None means a whole dimension.
+        indices: A tuple or list of tensors that index the first dimensions: int64 indices, which may be negative, or
+            bool masks. None means a whole dimension.
         values: The values, of the dtype of the tensor. Broadcast to the indexed part.
         accumulate: Whether the values are added to the elements. If it is False, the last of several values for one
             element is stored.
 
     Raises:
-        IndexError: A position is out of bounds, or there are more indices than dimensions.
+        IndexError: An index is out of bounds, or there are more indices than dimensions.
         ShapeError: The shapes are incompatible.
         DTypeError: The dtypes of the tensor and of `values` differ.
 
@@ -5527,12 +5531,12 @@ def index_put(
     """
 
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | _Number) -> Tensor:
-    """Return a copy with a number where a mask is True.
+    """Return a copy with `value` written where `mask` is True.
 
     Args:
         input: The tensor.
         mask: The mask, bool. Broadcast with the tensor.
-        value: A number, or a tensor without dimensions.
+        value: A number, or a 0-d tensor.
 
     Raises:
         DTypeError: `mask` is not bool.
@@ -5547,7 +5551,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | _Number) -> Tensor:
     """
 
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """Return a copy in which the first elements of a tensor replace those where a mask is True. Waits for a device.
+    """Return a copy with the first elements of `source` written where `mask` is True. Waits for a device.
 
     Args:
         input: The tensor.
@@ -5566,17 +5570,17 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """
 
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor:
-    """Return a copy with values at the elements with the numbers in `index`, counted in row-major order.
+    """Return a copy with `source` written at flat (row-major) indices.
 
     Args:
         input: The tensor.
-        index: The numbers, int64. Negative numbers count from the end.
-        source: The values, of the dtype of the tensor. As many as `index` has numbers.
-        accumulate: Whether the values are added to the elements. If it is False, which of several values for one
-            element is stored is not determined.
+        index: Flat indices of elements in row-major order, int64. Negative indices count from the end.
+        source: The values, of the dtype of the tensor. As many elements as `index`.
+        accumulate: Whether the values are added to the elements. If it is False, and several values target one element,
+            which one is stored is unspecified.
 
     Raises:
-        IndexError: A number is out of bounds, or the numbers of elements differ.
+        IndexError: An index is out of bounds, or the numbers of elements differ.
         DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
         RuntimeError: `accumulate` is False while `backends.deterministic_algorithms` is set. With
             `deterministic_algorithms_warn_only` it is a UserWarning.
@@ -5596,23 +5600,24 @@ def scatter(
     value: _Number | None = None,
     reduce: Literal["add", "multiply"] | None = None,
 ) -> Tensor:
-    """Return a copy with values at the positions in `index` along a dimension.
+    """Return a copy with `src` or `value` written to the elements at `index` along dimension `dim`.
 
     Args:
         input: The tensor.
         dim: The dimension.
-        index: The positions, int64, with as many dimensions as the tensor. Each one is at its own position in the
-            other dimensions. Of several values for one element the last is stored.
+        index: Indices along `dim`, int64, with as many dimensions as the tensor. Element j of `src` is written at
+            `index[j]` along `dim` and at j in the other dimensions. Of several values for one element the last is
+            stored.
         src: The values, of the dtype of the tensor and at least as large as `index`; or a number.
         value: A number, instead of `src`.
-        reduce: "add" or "multiply" combines the values with the elements; None replaces these. Products have no
+        reduce: "add" or "multiply" combines the values with the elements; None replaces these. "multiply" has no
             gradient.
 
     Raises:
         IndexError: The tensor does not have dimension `dim`.
         ShapeError: The shapes are incompatible.
         DTypeError: The dtypes of the tensor and of `src` differ, or `index` is not int64.
-        RuntimeError: A position is negative or out of bounds.
+        RuntimeError: An index is negative or out of bounds.
         ArgumentError: `reduce` has another value.
 
     Example:
@@ -5623,7 +5628,7 @@ def scatter(
     """
 
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    """Return a copy to which values are added at the positions in `index` along a dimension.
+    """Return a copy with `src` added to the elements at `index` along dimension `dim`.
 
     Sums of several floating-point values for one element have no fixed order, unless
     `backends.deterministic_algorithms` is set.
@@ -5631,15 +5636,15 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     Args:
         input: The tensor.
         dim: The dimension.
-        index: The positions, int64, with as many dimensions as the tensor. Each one is at its own position in the
-            other dimensions.
+        index: Indices along `dim`, int64, with as many dimensions as the tensor. Element j of `src` is written at
+            `index[j]` along `dim` and at j in the other dimensions.
         src: The values, of the dtype of the tensor and at least as large as `index`.
 
     Raises:
         IndexError: The tensor does not have dimension `dim`.
         ShapeError: The shapes are incompatible.
         DTypeError: The dtypes of the tensor and of `src` differ, or `index` is not int64.
-        RuntimeError: A position is negative or out of bounds.
+        RuntimeError: An index is negative or out of bounds.
 
     Example:
         >>> import interlock
@@ -5657,13 +5662,13 @@ def empty_strided(
     requires_grad: builtins.bool = False,
     pin_memory: builtins.bool = False,
 ) -> Tensor:
-    """Return an uninitialized tensor with these strides.
+    """Return an uninitialized tensor with the strides `stride`.
 
     It is filled while `backends.deterministic_algorithms` is set; see `utils.deterministic`.
 
     Args:
         size: The sizes, as a tuple or list.
-        stride: The distances of neighbours in each dimension, in elements. Not negative.
+        stride: The stride of each dimension, in elements. Not negative.
         dtype: The element type; None means float32.
         device: The device; None means the default device.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
@@ -5683,10 +5688,10 @@ def empty_strided(
     """
 
 def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> Tensor:
-    """Return the rows of a matrix at positions, such as the vectors of words.
+    """Return the rows of `weight` at the indices `input`, such as word embeddings.
 
     Args:
-        input: The positions, int64, of any shape. Not negative.
+        input: Indices of rows, int64, of any shape. Not negative.
         weight: The rows, of shape [rows, size].
         padding_idx: A row that gets no gradient, which may be negative; None means that each row gets one.
 
@@ -5694,7 +5699,7 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> 
         A tensor with the shape of `input` and a last dimension of `size`.
 
     Raises:
-        IndexError: A position is out of bounds.
+        IndexError: An index is out of bounds.
         ShapeError: `weight` does not have two dimensions.
         DTypeError: `input` is not int64.
         ArgumentError: `padding_idx` is not a row.
@@ -5708,7 +5713,7 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> 
     """
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """Return zeros with a last dimension, in which the element at the position of each class is 1.
+    """Return the one-hot encoding of class indices, along a new last dimension.
 
     Args:
         tensor: The classes, int64. Not negative.
@@ -6397,14 +6402,14 @@ def vstack(tensors: Iterable[Tensor]) -> Tensor:
     """
 
 def dot(input: Tensor, tensor: Tensor) -> Tensor:
-    """Return the sum of the products of the elements of two vectors.
+    """Return the dot product of two vectors.
 
     Args:
         input: A vector.
         tensor: A vector of the same size and dtype.
 
     Returns:
-        A tensor without dimensions.
+        A 0-d tensor.
 
     Raises:
         ShapeError: A tensor is not a vector, or the sizes differ.
@@ -6417,7 +6422,7 @@ def dot(input: Tensor, tensor: Tensor) -> Tensor:
     """
 
 def mv(input: Tensor, vec: Tensor) -> Tensor:
-    """Return the product of a matrix and a vector.
+    """Return the matrix-vector product.
 
     Args:
         input: A matrix.
@@ -6437,7 +6442,7 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
     """
 
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
-    """Return the product of each element of a vector with each element of another.
+    """Return the outer product of two vectors.
 
     As in PyTorch the elements are multiplied as by `*`: dtypes are promoted, and no precision flag affects the result.
 
@@ -6468,7 +6473,7 @@ def addmv(
         mat: A matrix of shape [n, k], of the same dtype.
         vec: A vector of shape [k], of the same dtype.
         beta: A number; None means 1. If it is 0, the elements of the tensor are ignored.
-        alpha: A number; None means 1. If it is 0, the elements of the product are ignored.
+        alpha: A number; None means 1. If it is 0, the elements of the matrix product are ignored.
 
     Returns:
         A vector of shape [n].
@@ -6498,7 +6503,7 @@ def baddbmm(
         batch1: A tensor of shape [b, n, k], of the same dtype.
         batch2: A tensor of shape [b, k, m], of the same dtype.
         beta: A number; None means 1. If it is 0, the elements of the tensor are ignored.
-        alpha: A number; None means 1. If it is 0, the elements of the product are ignored.
+        alpha: A number; None means 1. If it is 0, the elements of the matrix product are ignored.
 
     Returns:
         A tensor of shape [b, n, m].
@@ -6780,7 +6785,8 @@ def randint_like(
     requires_grad: builtins.bool = False,
     pin_memory: builtins.bool = False,
 ) -> Tensor:
-    """Return uniformly distributed random integers in the shape of another tensor. `randint_like(input, high)` starts at 0.
+    """Return uniformly distributed random integers in the shape of another tensor. `randint_like(input, high)` starts at
+    0.
 
     `manual_seed` sets the seed. The numbers do not depend on the device, and differ from those of PyTorch.
 
@@ -6836,7 +6842,7 @@ def randperm(
     """
 
 def bernoulli(input: Tensor, p: _Number | None = None) -> Tensor:
-    """Return 1 with the probability that each element says, else 0. The gradient is 0.
+    """Return 1 with the probability given by each element, else 0. The gradient is 0.
 
     Args:
         input: The tensor.
@@ -6867,8 +6873,8 @@ def multinomial(input: Tensor, num_samples: int, replacement: builtins.bool = Fa
         An int64 tensor of shape [num_samples], or [rows, num_samples] for a matrix of weights.
 
     Raises:
-        ArgumentError: `num_samples` is not positive, or exceeds the number of weights without replacement; or a weight is
-            negative or not finite, or all weights of a row are 0. For tensors on a device the latter errors are
+        ArgumentError: `num_samples` is not positive, or exceeds the number of weights without replacement; or a weight
+            is negative or not finite, or all weights of a row are 0. For tensors on a device the latter errors are
             asynchronous.
         DTypeError: The weights are not floating point.
         ShapeError: The tensor does not have one or two dimensions.
@@ -6920,12 +6926,12 @@ def linspace(
     requires_grad: builtins.bool = False,
     pin_memory: builtins.bool = False,
 ) -> Tensor:
-    """Return numbers at equal distances from `start` to `end`, both included.
+    """Return `steps` evenly spaced numbers from `start` to `end`, both included.
 
     Args:
         start: The first number, or a tensor with one element.
         end: The last number, or a tensor with one element.
-        steps: How many numbers.
+        steps: The number of elements.
         dtype: The element type; None means float32. For integers the bounds and the numbers are truncated.
         device: The device; None means the default device.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
@@ -6954,12 +6960,12 @@ def logspace(
     requires_grad: builtins.bool = False,
     pin_memory: builtins.bool = False,
 ) -> Tensor:
-    """Return the powers of a base whose exponents are at equal distances from `start` to `end`, both included.
+    """Return the powers of `base` with `steps` evenly spaced exponents from `start` to `end`, both included.
 
     Args:
         start: The first exponent, or a tensor with one element.
         end: The last exponent, or a tensor with one element.
-        steps: How many numbers.
+        steps: The number of elements.
         base: The base.
         dtype: The element type; None means float32. For integers the bounds and the numbers are truncated.
         device: The device; None means the default device.
@@ -7079,7 +7085,7 @@ def addmm(
         mat1: A matrix of shape [n, k], of the same dtype.
         mat2: A matrix of shape [k, m], of the same dtype.
         beta: A number; None means 1.
-        alpha: A number; None means 1. The elements of the product are ignored if it is 0.
+        alpha: A number; None means 1. If it is 0, the elements of the matrix product are ignored.
         out: The tensor that receives the result, and is returned; None for a new one.
 
     Returns:
@@ -7587,7 +7593,7 @@ def prod(
     """
 
 def cumsum(input: Tensor, dim: int, *, dtype: _DType | None = None) -> Tensor:
-    """Return the sums of the elements along a dimension up to each element.
+    """Return the cumulative sum of the elements along a dimension.
 
     Args:
         input: The tensor.
@@ -7607,7 +7613,7 @@ def cumsum(input: Tensor, dim: int, *, dtype: _DType | None = None) -> Tensor:
     """
 
 def cumprod(input: Tensor, dim: int, *, dtype: _DType | None = None) -> Tensor:
-    """Return the products of the elements along a dimension up to each element.
+    """Return the cumulative product of the elements along a dimension.
 
     Args:
         input: The tensor.
@@ -7800,7 +7806,7 @@ def equal(input: Tensor, other: Tensor) -> builtins.bool:
 def isclose(
     input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: builtins.bool = False
 ) -> Tensor:
-    """Return where the difference of the elements is at most `atol + rtol * abs(other)`.
+    """Return a bool tensor that is True where the elements differ by at most `atol + rtol * abs(other)`.
 
     Args:
         input: The tensor.
@@ -7899,10 +7905,10 @@ def stack(tensors: Iterable[Tensor], dim: int = 0) -> Tensor:
 
 @overload
 def einsum(equation: str, /, *operands: Tensor) -> Tensor:
-    """Return the sum of products of tensors that an equation in Einstein's notation describes.
+    """Return the sum of products of tensors, specified by an equation in Einstein notation.
 
     The order of the contractions of three or more operands is found by the package opt_einsum if it is installed and
-    the flag `backends.opt_einsum.enabled` is on; else it is left to right. Each contraction is a matrix product.
+    the flag `backends.opt_einsum.enabled` is on; else it is left to right. Each contraction is a `matmul`.
 
     Args:
         equation: Labels of the dimensions of each operand, separated by commas, and after ``->`` those of the result.
@@ -8003,11 +8009,11 @@ def nll_loss(
         target: Class indices, int64 or uint8, of the shape of `input` without the dimension of classes.
         weight: A weight for each class, of shape [classes] and of the dtype of `input`, or None.
         ignore_index: The class index of samples that do not count.
-        reduction: "sum" of the losses, "none" for the loss of each sample, or "mean": the sum, divided by the sum of the
-            weights of the target classes.
+        reduction: "sum" of the losses, "none" for the loss of each sample, or "mean": the sum, divided by the sum of
+            the weights of the target classes.
 
     Returns:
-        A tensor of the shape of `target` if `reduction` is "none", else without dimensions.
+        A tensor of the shape of `target` if `reduction` is "none", else a 0-d tensor.
 
     Raises:
         IndexError: An index in `target` is not a class. On a device this error is reported asynchronously.
@@ -8044,11 +8050,12 @@ def conv2d(
             except bool.
         weight: Filters of shape [filters, channels / groups, rows, columns], of the same dtype.
         bias: A number for each filter, of shape [filters], or None.
-        stride: The distance between two positions of a filter: an int, or a pair.
+        stride: The step between two positions of a filter: an int, or a pair.
         padding: The zeros on each side of the images: an int or a pair, or ``"valid"`` for none, or ``"same"`` for an
             output of the size of the images, which needs a stride of 1.
         dilation: The distance between two elements of a filter: an int, or a pair.
-        groups: The number of groups of channels, each of which has its own filters. It divides both numbers of channels.
+        groups: The number of groups of channels, each of which has its own filters. It divides both numbers of
+            channels.
 
     Returns:
         A tensor of shape [batch, filters, rows, columns], without the batch if `input` has none.
@@ -8077,7 +8084,8 @@ def binary_cross_entropy(
 ) -> Tensor:
     """Return the binary cross entropy of probabilities.
 
-    The loss of a probability x for the target t is `-t * log(x) - (1 - t) * log(1 - x)`. Logarithms are at least -100, so that losses are finite.
+    The loss of a probability x for the target t is `-t * log(x) - (1 - t) * log(1 - x)`. Logarithms are at least -100,
+    so that losses are finite.
 
     Args:
         input: Probabilities from 0 to 1, floating point.
@@ -8086,7 +8094,7 @@ def binary_cross_entropy(
         reduction: "mean" or "sum" of the losses, or "none" for the loss of each element.
 
     Returns:
-        A tensor of the shape of `input` if `reduction` is "none", else without dimensions.
+        A tensor of the shape of `input` if `reduction` is "none", else a 0-d tensor.
 
     Raises:
         ArgumentError: An element is not from 0 to 1, or `weight` requires grad. On a device an error of the elements is
@@ -8123,7 +8131,7 @@ def binary_cross_entropy_with_logits(
         reduction: "mean" or "sum" of the losses, or "none" for the loss of each element.
 
     Returns:
-        A tensor of the shape of `input` if `reduction` is "none", else without dimensions.
+        A tensor of the shape of `input` if `reduction` is "none", else a 0-d tensor.
 
     Raises:
         ArgumentError: `weight` or `pos_weight` requires grad.
@@ -8146,7 +8154,7 @@ def mse_loss(
     *,
     reduction: Literal["mean", "sum", "none"] = "mean",
 ) -> Tensor:
-    """Return the squares of the differences of two tensors.
+    """Return the squared error: the squares of the differences of two tensors.
 
     Args:
         input: A tensor.
@@ -8156,7 +8164,7 @@ def mse_loss(
             or by the sum of the weights.
 
     Returns:
-        A tensor of the broadcast shape if `reduction` is "none", else without dimensions.
+        A tensor of the broadcast shape if `reduction` is "none", else a 0-d tensor.
 
     Raises:
         DTypeError: No tensor is floating point.
@@ -8177,7 +8185,7 @@ def l1_loss(
     *,
     reduction: Literal["mean", "sum", "none"] = "mean",
 ) -> Tensor:
-    """Return the absolute values of the differences of two tensors.
+    """Return the L1 loss: the absolute values of the differences of two tensors.
 
     Args:
         input: A tensor, of any dtype except bool.
@@ -8187,7 +8195,7 @@ def l1_loss(
             absolute values, or by the sum of the weights. Integers have no mean.
 
     Returns:
-        A tensor of the broadcast shape if `reduction` is "none", else without dimensions.
+        A tensor of the broadcast shape if `reduction` is "none", else a 0-d tensor.
 
     Raises:
         DTypeError: The tensors are bool, or integers with `reduction` "mean".
@@ -8323,7 +8331,8 @@ def layer_norm(
     Args:
         input: A floating-point tensor of shape [..., *normalized_shape].
         normalized_shape: The sizes of the last dimensions, as a tuple or list.
-        weight: Factors of shape `normalized_shape`, or None. Of the dtype of `input`, or float32 for halves.
+        weight: Factors of shape `normalized_shape`, or None. Of the dtype of `input`, or float32 for float16 and
+            bfloat16.
         bias: Summands of shape `normalized_shape`, or None. Of the dtype of `weight`.
         eps: A number that is added to the variance.
 
@@ -8387,7 +8396,7 @@ def scaled_dot_product_attention(
     scale: builtins.float | None = None,
     enable_gqa: builtins.bool = False,
 ) -> Tensor:
-    """Return for each query the mean of the values, weighted by the softmax of the products of the query with the keys.
+    """Return the mean of the values for each query, weighted by the softmax of its scaled dot products with the keys.
 
     The kernel is chosen by the flags `backends.cuda.flash_sdp`, `mem_efficient_sdp`, `math_sdp`, `cudnn_sdp` and, on
     devices, `sdp_priority`. `dispatch.explain` and `dispatch.record` show the choice. Only the kernel `math` can be
@@ -8412,8 +8421,8 @@ def scaled_dot_product_attention(
         ShapeError: The shapes are incompatible.
         DTypeError: The dtypes differ or are not floating point.
         ArgumentError: `dropout_p` is not 0, or `is_causal` is True with a mask.
-        RuntimeError: No kernel can run the call; the message has the reason of each. Or the tensors are on different
-            devices.
+        RuntimeError: No kernel can run the call; the message lists why each was rejected. Or the tensors are on
+            different devices.
 
     Example:
         >>> import interlock
@@ -8435,11 +8444,11 @@ def lstm(
     bidirectional: Literal[False],
     batch_first: builtins.bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the hidden states of a long short-term memory, a stack of recurrent layers.
+    """Return the outputs and the last states of a long short-term memory (LSTM), a stack of recurrent layers.
 
-    On devices the kernel is ``cudnn`` while `backends.cudnn.enabled` is set: its products obey
-    `backends.cudnn.rnn.fp32_precision`. The kernel ``native`` obeys the node of matrix products. Gradients choose
-    their arithmetic under the flags of the thread that runs the backward pass.
+    On devices the kernel is ``cudnn`` while `backends.cudnn.enabled` is set: its calls of `matmul` obey
+    `backends.cudnn.rnn.fp32_precision`. The kernel ``native`` obeys the node of `matmul`. Gradients choose their
+    arithmetic under the flags of the thread that runs the backward pass.
 
     Args:
         input: The input, of shape [steps, batch, features], or [batch, steps, features] if `batch_first` is True.
@@ -8498,7 +8507,8 @@ def multi_head_attention(
     `nn.MultiheadAttention`.
 
     Args:
-        query: The queries, of shape [batch, queries, size] if `batch_first`, else [queries, batch, size], or [queries, size].
+        query: The queries, of shape [batch, queries, size] if `batch_first`, else [queries, batch, size], or [queries,
+            size].
         key: The keys, in the same layout.
         value: The values, in the same layout.
         num_heads: The number of heads, which divides the size.
@@ -8508,7 +8518,8 @@ def multi_head_attention(
         out_proj_bias: Its biases, of shape [size], or None.
         training: Whether the module is in training mode.
         batch_first: Whether the first dimension is the batch.
-        key_padding_mask: Keys to ignore, of shape [batch, keys]: bools that are True for them, or floats that are added.
+        key_padding_mask: Keys to ignore, of shape [batch, keys]: bools that are True for them, or floats that are
+            added.
         need_weights: Whether to return the weights.
         attn_mask: Scores to ignore, of shape [queries, keys] or [batch * heads, queries, keys].
         average_attn_weights: Whether the weights are the mean of all heads.
@@ -8539,17 +8550,17 @@ def cross_entropy(
 
     Args:
         input: Logits of shape [classes], [samples, classes] or [samples, classes, ...], floating point.
-        target: Class indices, int64 or uint8, of the shape of `input` without the dimension of classes; or probabilities
-            of the shape of `input`, floating point.
+        target: Class indices, int64 or uint8, of the shape of `input` without the dimension of classes; or
+            probabilities of the shape of `input`, floating point.
         weight: A weight for each class, of shape [classes] and of the dtype of `input`, or None.
         ignore_index: The class index of samples that do not count. For probabilities it must be negative.
-        reduction: "sum" of the losses, "none" for the loss of each sample, or "mean": the sum, divided by the sum of the
-            weights of the target classes, or by the number of samples if targets are probabilities.
+        reduction: "sum" of the losses, "none" for the loss of each sample, or "mean": the sum, divided by the sum of
+            the weights of the target classes, or by the number of samples if targets are probabilities.
         label_smoothing: The share from 0 to 1 of the uniform distribution with which targets are mixed, from Szegedy et
             al., "Rethinking the Inception Architecture for Computer Vision" (2016).
 
     Returns:
-        A tensor of the shape of class indices if `reduction` is "none", else without dimensions.
+        A tensor of the shape of class indices if `reduction` is "none", else a 0-d tensor.
 
     Raises:
         IndexError: An index in `target` is not a class. On a device this error is reported asynchronously.
@@ -8830,7 +8841,7 @@ def atan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
 
 def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return the angle of the point (`other`, `input`), elementwise, from -pi to pi.
+    """Return the arctangent of `input / other`, elementwise; the signs of both choose the quadrant.
 
     Args:
         input: A tensor.
@@ -9799,7 +9810,7 @@ def remainder(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor |
     """
 
 def round(input: Tensor, *, decimals: int | None = None, out: Tensor | None = None) -> Tensor:
-    """Round each element to the nearest integer or decimal place, and halves to the even one.
+    """Round each element to the nearest integer or decimal place, and ties to the even one.
 
     Args:
         input: The tensor, of any dtype except bool.
@@ -10505,7 +10516,7 @@ def fill_(input: Tensor, value: Tensor | _Number) -> Tensor:
 
     Args:
         input: The tensor, which is changed.
-        value: A number, or a tensor without dimensions, whose gradient is the sum of all gradients.
+        value: A number, or a 0-d tensor, whose gradient is the sum of all gradients.
 
     Returns:
         `input` itself.
@@ -10566,8 +10577,8 @@ def index_put_(
 
     Args:
         input: The tensor, which is changed.
-        indices: A tuple or list of tensors that index the first dimensions: int64 positions, which may be negative,
-            or bool masks. None means a whole dimension.
+        indices: A tuple or list of tensors that index the first dimensions: int64 indices, which may be negative, or
+            bool masks. None means a whole dimension.
         values: The values, of the dtype of the tensor. Broadcast to the indexed part.
         accumulate: Whether the values are added to the elements. If it is False, the last of several values for one
             element is stored.
@@ -10576,7 +10587,7 @@ def index_put_(
         `input` itself.
 
     Raises:
-        IndexError: A position is out of bounds, or there are more indices than dimensions.
+        IndexError: An index is out of bounds, or there are more indices than dimensions.
         ShapeError: The shapes are incompatible.
         DTypeError: The dtypes of the tensor and of `values` differ.
         RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.

@@ -43,8 +43,8 @@ static void on_flags(void *data, const InterlockFlagChange *change) {
          (int)change->new_value.data.integer, values);
 }
 
-static void on_modes(void *data, uint8_t old_decided, uint8_t old_modes, uint8_t decided, uint8_t modes) {
-    note("%d:%d/%d>%d/%d;", *(int *)data, old_decided, old_modes, decided, modes);
+static void on_modes(void *data, uint8_t old_mask, uint8_t old_modes, uint8_t mask, uint8_t modes) {
+    note("%d:%d/%d>%d/%d;", *(int *)data, old_mask, old_modes, mask, modes);
 }
 
 static void *save(void *data) {

@@ -184,7 +184,7 @@ def asyncio_run(function: Callable[[], Awaitable[list[State]]]) -> Callable[[], 
 
 CHECKS: dict[str, tuple[Callable[[], list[State]], State]] = {
     "asyncio task, eager task, task group, `gather`": (asyncio_run(in_task), CARRIED),
-    "the same under uvloop": (lambda: uvloop.run(in_task()), CARRIED),
+    "asyncio under uvloop": (lambda: uvloop.run(in_task()), CARRIED),
     "`call_soon`, `call_later`, `add_reader`, done callbacks": (asyncio_run(in_callback), CARRIED),
     "signal handler of a loop": (asyncio_run(in_signal_handler), CARRIED),
     "`asyncio.to_thread`": (asyncio_run(in_to_thread), CARRIED),

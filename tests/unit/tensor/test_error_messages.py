@@ -633,7 +633,7 @@ CASES: list[tuple[str, type[Exception], str]] = [
     ("ones(2, 3)[..., 5]", IndexError, "index 5 is out of bounds for dimension 1 with size 3"),
     ("ones(2, 3)[:, tensor([0, 5])]", IndexError, "index 5 is out of bounds for dimension 1 with size 3"),
     ("ones(2, 3)[0, 0, 0]", IndexError, "an index must have at most 2 items for 2 dimensions, got 3"),
-    ("ones(())[0]", IndexError, "a tensor without dimensions cannot be indexed; item() returns its element"),
+    ("ones(())[0]", IndexError, "a 0-d tensor cannot be indexed; item() returns its element"),
     ("ones(2)[..., ...]", IndexError, "an index must contain ... at most once, got it 2 times"),
     ("ones(3)[::-1]", ArgumentError, "__getitem__: step must be positive, got -1"),
     (
@@ -724,8 +724,8 @@ CASES: list[tuple[str, type[Exception], str]] = [
         "__format__: format_spec must be empty for a tensor with dimensions, got '.2f'; item() "
         "returns a number",
     ),
-    ("len(ones(()))", TypeError, "len() of a tensor without dimensions"),
-    ("iter(ones(()))", TypeError, "cannot iterate over a tensor without dimensions"),
+    ("len(ones(()))", TypeError, "len() of a 0-d tensor"),
+    ("iter(ones(()))", TypeError, "cannot iterate over a 0-d tensor"),
     ("memoryview(leaf(2))", BufferError, "__buffer__: the tensor must not require grad; detach() it first"),
     (
         "leaf(2).numpy()",
@@ -918,8 +918,7 @@ DEVICE_CASES = [
     (
         'ones(2, device="host") + ones(2)',
         "RuntimeError",
-        "add: tensors must be on one device, got host:0 and cpu; only CPU tensors without dimensions may be "
-        "on another",
+        "add: tensors must be on one device, got host:0 and cpu; only 0-d CPU tensors may be on another",
     ),
 ]
 

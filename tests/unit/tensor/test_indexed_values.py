@@ -276,7 +276,7 @@ ERRORS: dict[str, tuple[Callable[[Tensor], Any], type[Exception], str]] = {
     "index_select_single": (
         lambda x: x[0, 0].index_select(0, interlock.tensor([0, 0])),
         ShapeError,
-        "^index_select: index must have one element for a tensor without dimensions",
+        "^index_select: index must have one element for a 0-d tensor",
     ),
     "take": (lambda x: x.take(interlock.tensor([-7])), IndexError, r"^take: index .* got -7$"),
     "put": (lambda x: x.put_(interlock.tensor([6]), x[0, :1]), IndexError, r"^put_: index .* got 6$"),

@@ -133,7 +133,7 @@ impl<T> EventQueue<T> {
         check_not_capturing(driver, stream)?;
         let device = stream.device;
         let event = match self.free_events.iter().rposition(|event| event.device == device) {
-            Some(place) => self.free_events.swap_remove(place),
+            Some(index) => self.free_events.swap_remove(index),
             None => driver.create_event(device, EventOptions::default())?,
         };
         // The event is in the graph if a capture began in the meantime.

@@ -76,7 +76,7 @@ impl RawBuffer {
     }
 }
 
-// SAFETY: a buffer is an address and a owner that is Send and Sync itself; code that reads and writes
+// SAFETY: a buffer is an address and an owner that is itself Send and Sync; code that reads and writes
 // through the address follows the rules of the storage built on it.
 unsafe impl Send for RawBuffer {}
 // SAFETY: see `Send`; `&RawBuffer` gives no access to the bytes.

@@ -46,8 +46,8 @@ pub fn replay(snapshot: &Snapshot, device: Option<Device>) -> Result<Statistics>
         held: HashMap::new(),
         empties: false,
     };
-    for (place, entry) in trace.iter().enumerate() {
-        replay.apply(entry, trace.get(place + 1))?;
+    for (index, entry) in trace.iter().enumerate() {
+        replay.apply(entry, trace.get(index + 1))?;
     }
     replay.empty()?;
     Ok(allocator.with_stats(|stats| stats.clone()))

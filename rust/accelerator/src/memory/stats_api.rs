@@ -87,7 +87,7 @@ fn usable_free_bytes(device: Option<Device>) -> Result<(u64, u64)> {
 }
 
 /// Releases the cached memory of all devices to the driver, after waiting for the work that is queued now. Called from
-/// a host function of a stream, it does not wait. Does nothing while a graph is captured. Memory pools of graphs and
+/// a host function of a stream, it does not wait. Has no effect while a graph is captured. Memory pools of graphs and
 /// [`MemPool`](crate::MemPool)s that are in use remain cached.
 ///
 /// # Errors

@@ -43,7 +43,7 @@ named_enum! {
     /// use interlock_accelerator::memory::TraceAction;
     ///
     /// assert_eq!(TraceAction::SegmentAlloc.name(), "segment_alloc");
-    /// assert_eq!(TraceAction::named("oom"), Some(TraceAction::OutOfMemory));
+    /// assert_eq!(TraceAction::from_name("oom"), Some(TraceAction::OutOfMemory));
     /// ```
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub enum TraceAction {
@@ -294,12 +294,12 @@ mod tests {
     #[test]
     fn trace_actions_and_release_reasons_are_found_by_their_names() {
         for action in TraceAction::ALL {
-            assert_eq!(TraceAction::named(action.name()), Some(action));
+            assert_eq!(TraceAction::from_name(action.name()), Some(action));
         }
         for reason in ReleaseReason::ALL {
-            assert_eq!(ReleaseReason::named(reason.name()), Some(reason));
+            assert_eq!(ReleaseReason::from_name(reason.name()), Some(reason));
         }
-        assert_eq!((TraceAction::named("nap"), ReleaseReason::named("")), (None, None));
+        assert_eq!((TraceAction::from_name("nap"), ReleaseReason::from_name("")), (None, None));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use interlock_accelerator::{CaptureMode, Device, DeviceType, HostFn};
 use interlock_accelerator::{Error, Result};
 use interlock_driver::*;
 
-static KIND: LazyLock<DeviceType> = LazyLock::new(|| DeviceType::named("failing").unwrap());
+static KIND: LazyLock<DeviceType> = LazyLock::new(|| DeviceType::from_name("failing").unwrap());
 
 /// Forwards calls to another driver, unless a call is selected to fail. Selected calls that release resources still
 /// release them, because real drivers report earlier errors there.

@@ -10,7 +10,7 @@ use crate::scopes::store_guard;
 
 /// Returns a device of the caller.
 pub(super) fn from_c(entry: &str, device: InterlockDevice) -> Result<Device> {
-    let kind = DeviceType::of_number(device.kind).ok_or_else(|| {
+    let kind = DeviceType::from_number(device.kind).ok_or_else(|| {
         Failure::argument(&format!("{entry}: device.kind"), "the number of a device type", device.kind)
     })?;
     match device.index {

@@ -40,7 +40,7 @@ pub enum Level {
 }
 
 impl Level {
-    fn of_raw(raw: u32) -> Self {
+    fn from_raw(raw: u32) -> Self {
         match raw {
             INTERLOCK_LEVEL_ENVIRONMENT => Level::Environment,
             INTERLOCK_LEVEL_PROCESS => Level::Process,
@@ -50,8 +50,8 @@ impl Level {
     }
 }
 
-/// A change of flags. The value of a node of the precision tree is its own, and [`Value::None`] if it is empty; a write of
-/// an alias is a write of its nodes.
+/// A change of flags. The value of a node of the precision tree is its own, and [`Value::None`] if it is empty; a write
+/// of an alias is a write of its nodes.
 ///
 /// ```no_run
 /// use interlock_capi::backends::{FlagChange, find, on_change};
@@ -75,7 +75,7 @@ pub enum FlagChange {
         old: Value,
         /// The value after.
         new: Value,
-        /// Where it was written, or what decides it if it was unset.
+        /// Where it was written, or the level that applies if it was unset.
         level: Level,
         /// The layer of the scope in which it was written.
         layer: Option<u64>,
@@ -99,7 +99,7 @@ impl FlagChange {
     ///
     /// # Safety
     /// interlock has passed the change.
-    unsafe fn of_raw(raw: &InterlockFlagChange) -> Option<Self> {
+    unsafe fn from_raw(raw: &InterlockFlagChange) -> Option<Self> {
         // SAFETY: guaranteed by the caller.
         let value = |value| unsafe { Value::from_raw(value) };
         let layer = raw.layer;
@@ -108,7 +108,7 @@ impl FlagChange {
                 flag: FlagId(raw.flag),
                 old: value(&raw.old_value),
                 new: value(&raw.new_value),
-                level: Level::of_raw(raw.level),
+                level: Level::from_raw(raw.level),
                 layer: (layer != 0).then_some(layer),
             }),
             INTERLOCK_CHANGE_ENTER => {
@@ -123,21 +123,21 @@ impl FlagChange {
     }
 }
 
-/// Registers a function that is called after each change of a flag, until the registration is dropped. The writing thread
-/// calls it, outside of all locks, so that changes of several threads may be reported in another order than they were
-/// made. Scopes that are open already are not reported. The function may read and write flags; its own writes are reported
-/// too. If it panics, the panic hook prints that, and the change counts as reported.
+/// Registers a function that is called after each change of a flag, until the registration is dropped. The writing
+/// thread calls it, outside of all locks, so that changes of several threads may be reported in another order than they
+/// were made. Scopes that are open already are not reported. The function may read and write flags; its own writes are
+/// reported too. If it panics, the panic hook prints that, and the change counts as reported.
 pub fn on_change<F: Fn(&FlagChange) + Send + Sync + 'static>(hook: F) -> Result<Registration> {
     let data = owned(hook);
     // SAFETY: the functions are those of the data, which the call owns, and the places are valid.
-    Registration::new(|place, error| unsafe {
-        (api().flags_on_change)(Some(call_hook::<F>), data, Some(drop_owned::<F>), place, error)
+    Registration::new(|out, error| unsafe {
+        (api().flags_on_change)(Some(call_hook::<F>), data, Some(drop_owned::<F>), out, error)
     })
 }
 
 unsafe extern "C" fn call_hook<F: Fn(&FlagChange)>(data: *mut c_void, change: *const InterlockFlagChange) {
     // SAFETY: `on_change` has passed the data, and interlock passes a valid change.
-    let (hook, change) = unsafe { (&*data.cast::<F>(), FlagChange::of_raw(&*change)) };
+    let (hook, change) = unsafe { (&*data.cast::<F>(), FlagChange::from_raw(&*change)) };
     if let Some(change) = change {
         caught(|| hook(&change));
     }

@@ -11,7 +11,7 @@ use crate::raw::{caught, items, text};
 use crate::sys::*;
 use crate::{Error, ErrorCode, Result};
 
-/// How products of float16 and bfloat16 inputs are summed. The result is rounded once more.
+/// How `matmul` of float16 and bfloat16 inputs accumulates. The result is rounded once more.
 ///
 /// ```
 /// use interlock_capi::dispatch::Sums;
@@ -25,18 +25,18 @@ pub enum Sums {
     Float32,
     /// In float16: each partial sum is rounded.
     Float16,
-    /// Two halves of the products in float32 each, rounded to float16.
-    Float16Halves,
-    /// Two halves of the products in float32 each, rounded to bfloat16.
-    Bfloat16Halves,
+    /// Two partial sums in float32, each rounded to float16.
+    SplitFloat16,
+    /// Two partial sums in float32, each rounded to bfloat16.
+    SplitBfloat16,
 }
 
 impl Sums {
-    pub(super) fn of_raw(raw: u32) -> Self {
+    pub(super) fn from_raw(raw: u32) -> Self {
         match raw {
             INTERLOCK_SUMS_FLOAT16 => Sums::Float16,
-            INTERLOCK_SUMS_FLOAT16_HALVES => Sums::Float16Halves,
-            INTERLOCK_SUMS_BFLOAT16_HALVES => Sums::Bfloat16Halves,
+            INTERLOCK_SUMS_SPLIT_FLOAT16 => Sums::SplitFloat16,
+            INTERLOCK_SUMS_SPLIT_BFLOAT16 => Sums::SplitBfloat16,
             _ => Sums::Float32,
         }
     }
@@ -71,8 +71,8 @@ impl DType {
     pub const UINT8: DType = DType { code: INTERLOCK_DTYPE_UINT, bits: 8 };
 }
 
-/// An operand or a result of a kernel. It has the layout of DLPack's `DLTensor`, to which a capsule of the name `dltensor`
-/// points.
+/// An operand or a result of a kernel. It has the layout of DLPack's `DLTensor`, to which a capsule of the name
+/// `dltensor` points.
 #[repr(transparent)]
 pub struct Tensor(InterlockTensor);
 
@@ -159,12 +159,12 @@ impl KernelCall {
 
     /// Returns the rounding of float32 inputs that flags request.
     pub fn rounding(&self) -> Rounding {
-        Rounding::of_raw(self.0.numerics.inputs)
+        Rounding::from_raw(self.0.numerics.inputs)
     }
 
-    /// Returns the sums of products of float16 and bfloat16 inputs that flags request.
+    /// Returns the accumulation of float16 and bfloat16 inputs that flags request.
     pub fn sums(&self) -> Sums {
-        Sums::of_raw(self.0.numerics.sums)
+        Sums::from_raw(self.0.numerics.sums)
     }
 
     /// Returns the native handle of the stream on which the kernel queues its work; 0 on the CPU.
@@ -191,42 +191,42 @@ impl fmt::Debug for KernelCall {
     }
 }
 
-/// Why a kernel has computed nothing.
+/// The error of a kernel.
 ///
 /// ```
-/// use interlock_capi::dispatch::Stop;
+/// use interlock_capi::dispatch::KernelError;
 ///
-/// assert_ne!(Stop::Refused("needs 16 bytes of alignment".to_owned()), Stop::Error("timeout".to_owned()));
+/// assert_ne!(KernelError::Declined("needs 16 bytes of alignment".to_owned()), KernelError::Failed("timeout".to_owned()));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stop {
+pub enum KernelError {
     /// The kernel cannot run the call, for this reason, and has written nothing: the next kernel is tried.
-    Refused(String),
+    Declined(String),
     /// The call fails with this message.
-    Error(String),
+    Failed(String),
 }
 
 type Condition = Box<dyn Fn(&KernelCall) -> Result<(), String> + Send + Sync>;
-type Run = Box<dyn Fn(&KernelCall) -> Result<(), Stop> + Send + Sync>;
+type Run = Box<dyn Fn(&KernelCall) -> Result<(), KernelError> + Send + Sync>;
 
 /// A kernel for [`register_kernel`].
 ///
 /// ```
-/// use interlock_capi::dispatch::{Kernel, KernelCall, Stop};
+/// use interlock_capi::dispatch::{Kernel, KernelCall, KernelError};
 ///
-/// fn run(call: &KernelCall) -> Result<(), Stop> {
-///     Err(Stop::Refused(format!("got {} operands", call.inputs().len())))
+/// fn run(call: &KernelCall) -> Result<(), KernelError> {
+///     Err(KernelError::Declined(format!("got {} operands", call.inputs().len())))
 /// }
 ///
 /// let kernel = Kernel::new("mylib", run)
 ///     .condition(|call| if call.inputs()[0].is_on_cpu() { Ok(()) } else { Err("needs the CPU".to_owned()) })
-///     .gate("nnpack.enabled", "True")
+///     .requires("nnpack.enabled", "True")
 ///     .node("mkldnn.matmul.fp32_precision");
 /// # let _ = kernel;
 /// ```
 pub struct Kernel {
     name: String,
-    gates: Vec<(String, String)>,
+    requirements: Vec<(String, String)>,
     node: Option<String>,
     functions: Functions,
 }
@@ -237,20 +237,20 @@ struct Functions {
 }
 
 impl Kernel {
-    /// Creates a kernel that runs every call. Its name has neither whitespace nor control characters. `run` may be called
-    /// on any thread, on several at once.
+    /// Creates a kernel that runs every call. Its name has neither whitespace nor control characters. `run` may be
+    /// called on any thread, on several at once.
     ///
     /// On a device `run` queues its work on the stream of the call.
     pub fn new(
         name: impl Into<String>,
-        run: impl Fn(&KernelCall) -> Result<(), Stop> + Send + Sync + 'static,
+        run: impl Fn(&KernelCall) -> Result<(), KernelError> + Send + Sync + 'static,
     ) -> Self {
         let functions = Functions { condition: None, run: Box::new(run) };
-        Kernel { name: name.into(), gates: Vec::new(), node: None, functions }
+        Kernel { name: name.into(), requirements: Vec::new(), node: None, functions }
     }
 
-    /// Sets the function that decides whether the kernel can run a call, whose tensors have no memory yet. Its error is
-    /// the reason in the record.
+    /// Sets the condition: the function that returns whether the kernel can run a call, whose tensors have no memory
+    /// yet. Its error is the reason in the record.
     pub fn condition(
         mut self,
         condition: impl Fn(&KernelCall) -> Result<(), String> + Send + Sync + 'static,
@@ -260,12 +260,12 @@ impl Kernel {
     }
 
     /// Requires a value of a flag: `"True"`, `"False"` or a name, as the flag reads in Python.
-    pub fn gate(mut self, flag: impl Into<String>, value: impl Into<String>) -> Self {
-        self.gates.push((flag.into(), value.into()));
+    pub fn requires(mut self, flag: impl Into<String>, value: impl Into<String>) -> Self {
+        self.requirements.push((flag.into(), value.into()));
         self
     }
 
-    /// Sets the node of the precision tree that decides the arithmetic, such as `"cuda.matmul.fp32_precision"`.
+    /// Sets the node of the precision tree that controls the arithmetic, such as `"cuda.matmul.fp32_precision"`.
     pub fn node(mut self, node: impl Into<String>) -> Self {
         self.node = Some(node.into());
         self
@@ -275,7 +275,10 @@ impl Kernel {
 impl fmt::Debug for Kernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("Kernel");
-        let shown = shown.field("name", &self.name).field("gates", &self.gates).field("node", &self.node);
+        let shown = shown
+            .field("name", &self.name)
+            .field("requirements", &self.requirements)
+            .field("node", &self.node);
         shown.finish_non_exhaustive()
     }
 }
@@ -287,7 +290,7 @@ impl fmt::Debug for Kernel {
 /// `"scaled_dot_product_attention"` receives queries, keys and values, and the mask if there is one.
 ///
 /// ```no_run
-/// use interlock_capi::dispatch::{DType, Kernel, Stop, register_kernel};
+/// use interlock_capi::dispatch::{DType, Kernel, KernelError, register_kernel};
 ///
 /// let kernel = Kernel::new("one_by_one", |call| {
 ///     let address = |tensor: &interlock_capi::dispatch::Tensor| tensor.data::<f64>();
@@ -305,14 +308,15 @@ impl fmt::Debug for Kernel {
 /// # Ok::<(), interlock_capi::Error>(())
 /// ```
 pub fn register_kernel(operation: &str, kernel: Kernel) -> Result<()> {
-    let Kernel { name, gates, node, functions } = kernel;
+    let Kernel { name, requirements, node, functions } = kernel;
     let name = c_text("name", name)?;
     let node = node.map(|node| c_text("node", node)).transpose()?;
-    let gate = |(flag, value)| Ok((c_text("gate", flag)?, c_text("gate", value)?));
-    let gates: Vec<(CString, CString)> = gates.into_iter().map(gate).collect::<Result<_>>()?;
-    let raw_gates: Vec<InterlockGate> = gates
+    let requirement = |(flag, value)| Ok((c_text("requirement", flag)?, c_text("requirement", value)?));
+    let requirements: Vec<(CString, CString)> =
+        requirements.into_iter().map(requirement).collect::<Result<_>>()?;
+    let raw_requirements: Vec<InterlockFlagRequirement> = requirements
         .iter()
-        .map(|(flag, value)| InterlockGate { flag: flag.as_ptr(), value: value.as_ptr() })
+        .map(|(flag, value)| InterlockFlagRequirement { flag: flag.as_ptr(), value: value.as_ptr() })
         .collect();
     let condition: InterlockKernelFn = match functions.condition {
         Some(_) => Some(call_condition),
@@ -322,14 +326,14 @@ pub fn register_kernel(operation: &str, kernel: Kernel) -> Result<()> {
     let raw = InterlockKernel {
         size: size_of::<InterlockKernel>(),
         name: name.as_ptr(),
-        gates: raw_gates.as_ptr(),
-        num_gates: raw_gates.len(),
+        requirements: raw_requirements.as_ptr(),
+        num_requirements: raw_requirements.len(),
         node: node.as_ref().map_or(null(), |node| node.as_ptr()),
         context: context.cast(),
         condition,
         run: Some(call_run),
     };
-    // SAFETY: the kernel and the place are valid; the functions may be called on any thread.
+    // SAFETY: the kernel and the out pointer are valid; the functions may be called on any thread.
     let registered =
         check(|error| unsafe { (api().kernel_register)(text(operation), &raw const raw, error) });
     if registered.is_err() {
@@ -354,11 +358,11 @@ unsafe extern "C" fn call_condition(
     capacity: usize,
 ) -> i32 {
     let condition = |functions: &Functions, call: &KernelCall| match &functions.condition {
-        Some(condition) => condition(call).map_err(Stop::Refused),
+        Some(condition) => condition(call).map_err(KernelError::Declined),
         None => Ok(()),
     };
-    // SAFETY: interlock passes the context of the kernel, a valid call and a place for a message.
-    unsafe { answer(context, call, message, capacity, condition) }
+    // SAFETY: interlock passes the context of the kernel, a valid call and a buffer for a message.
+    unsafe { invoke(context, call, message, capacity, condition) }
 }
 
 unsafe extern "C" fn call_run(
@@ -368,7 +372,7 @@ unsafe extern "C" fn call_run(
     capacity: usize,
 ) -> i32 {
     // SAFETY: as in `call_condition`.
-    unsafe { answer(context, call, message, capacity, |functions, call| (functions.run)(call)) }
+    unsafe { invoke(context, call, message, capacity, |functions, call| (functions.run)(call)) }
 }
 
 /// The status of an error of a call.
@@ -378,23 +382,23 @@ const FAILED: i32 = 2;
 ///
 /// # Safety
 /// `context` was passed by [`register_kernel`], the call is valid, and `message` has `capacity` bytes.
-unsafe fn answer(
+unsafe fn invoke(
     context: *mut c_void,
     call: *const InterlockKernelCall,
     message: *mut c_char,
     capacity: usize,
-    function: impl FnOnce(&Functions, &KernelCall) -> Result<(), Stop>,
+    function: impl FnOnce(&Functions, &KernelCall) -> Result<(), KernelError>,
 ) -> i32 {
     // SAFETY: guaranteed by the caller; `KernelCall` is transparent.
     let (functions, call) = unsafe { (&*context.cast::<Functions>(), &*call.cast::<KernelCall>()) };
     let stop = match caught(|| function(functions, call)) {
         Some(Ok(())) => return INTERLOCK_STATUS_DONE,
         Some(Err(stop)) => stop,
-        None => Stop::Error("the kernel panicked".to_owned()),
+        None => KernelError::Failed("the kernel panicked".to_owned()),
     };
     let (status, text) = match stop {
-        Stop::Refused(reason) => (INTERLOCK_STATUS_REFUSED, reason),
-        Stop::Error(text) => (FAILED, text),
+        KernelError::Declined(reason) => (INTERLOCK_STATUS_REFUSED, reason),
+        KernelError::Failed(text) => (FAILED, text),
     };
     if capacity > 0 {
         // SAFETY: guaranteed by the caller.

@@ -50,8 +50,8 @@ pub trait Carried: Send + Sync + 'static {
     fn restore(&self, value: &Self::Value);
 }
 
-/// Registers a value of another library, until the registration is dropped: from now on captured states and tasks have it.
-/// Values are saved and restored in the order of registrations.
+/// Registers a value of another library, until the registration is dropped: from now on captured states and tasks have
+/// it. Values are saved and restored in the order of registrations.
 ///
 /// # Errors
 /// Fails with [`ErrorCode::Argument`](crate::ErrorCode::Argument) if the name is registered.
@@ -64,10 +64,11 @@ pub fn register_carried<C: Carried>(name: &str, carried: C) -> Result<Registrati
         drop: Some(drop_owned::<C>),
     };
     // SAFETY: the functions are those of the data, which the call owns, and the text and the places are valid.
-    Registration::new(|place, error| unsafe { (api().carried_register)(text(name), carried, place, error) })
+    Registration::new(|out, error| unsafe { (api().carried_register)(text(name), carried, out, error) })
 }
 
-/// The functions of an `InterlockCarried`. The data is a `C`, and a value is a `C::Value`, or null if saving it panicked.
+/// The functions of an `InterlockCarried`. The data is a `C`, and a value is a `C::Value`, or null if saving it
+/// panicked.
 struct Calls<C>(PhantomData<C>);
 
 impl<C: Carried> Calls<C> {

@@ -9,7 +9,7 @@ use std::cell::Cell;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
-use super::copies;
+use super::duplicate_instances;
 use super::sync::{ForkLock, RelaxedBool, RelaxedU64};
 
 /// The ranks of all locks of the process. A thread that holds a lock acquires only locks of greater rank.
@@ -174,7 +174,7 @@ fn install() {
     // then forks are unguarded.
     unsafe { libc::pthread_atfork(Some(prepare), Some(parent), Some(child)) };
     IS_INSTALLED.set(true);
-    copies::check_before_first_lock();
+    duplicate_instances::check_before_first_lock();
 }
 
 extern "C" fn prepare() {

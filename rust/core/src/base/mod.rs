@@ -3,7 +3,7 @@
 pub mod backoff;
 pub mod blocking;
 pub mod catch;
-pub mod copies;
+pub mod duplicate_instances;
 pub mod env;
 pub mod fork;
 pub mod fork_local;

@@ -24,7 +24,7 @@ macro_rules! named_enum {
             }
 
             /// Returns the variant with this name.
-            pub fn named(name: &str) -> Option<Self> {
+            pub fn from_name(name: &str) -> Option<Self> {
                 Self::ALL.into_iter().find(|variant| variant.name() == name)
             }
         }

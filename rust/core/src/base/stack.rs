@@ -2,7 +2,8 @@
 
 use std::cell::Cell;
 
-/// Returns how many bytes of the stack of this thread are below the caller's frame; `None` where the system does not tell.
+/// Returns how many bytes of the stack of this thread are below the caller's frame; `None` on platforms that do not
+/// report stack bounds.
 ///
 /// ```
 /// use interlock_core::base::stack;
@@ -31,7 +32,7 @@ pub fn remaining() -> Option<usize> {
 #[cfg(target_os = "linux")]
 fn lowest_address() -> Option<usize> {
     let mut attributes = std::mem::MaybeUninit::<libc::pthread_attr_t>::uninit();
-    // SAFETY: the place is valid; a successful call initializes it.
+    // SAFETY: the out pointer is valid; a successful call initializes it.
     if unsafe { libc::pthread_getattr_np(libc::pthread_self(), attributes.as_mut_ptr()) } != 0 {
         return None;
     }

@@ -1,6 +1,6 @@
 //! Kernels with a state of their own, whose registration can end.
 
-use super::kernel::Stop;
+use super::kernel::KernelError;
 use super::numerics::Numerics;
 use super::operation::Operation;
 use super::record::Reason;
@@ -13,7 +13,7 @@ use super::record::Reason;
 /// ```
 /// use std::sync::atomic::{AtomicBool, Ordering};
 ///
-/// use interlock_core::dispatch::{DynKernel, Kernel, NoKernel, Numerics, Op, Operation, Reason, Stop};
+/// use interlock_core::dispatch::{DynKernel, Kernel, NoKernel, Numerics, Op, Operation, Reason, KernelError};
 ///
 /// struct Negate;
 ///
@@ -40,7 +40,7 @@ use super::record::Reason;
 ///         Ok(())
 ///     }
 ///
-///     fn run(&self, _: &String, _: Numerics, x: &i64) -> Result<i64, Stop<NoKernel>> {
+///     fn run(&self, _: &String, _: Numerics, x: &i64) -> Result<i64, KernelError<NoKernel>> {
 ///         Ok(0 - x)
 ///     }
 /// }
@@ -66,5 +66,10 @@ pub trait DynKernel<O: Operation>: Send + Sync {
     ///
     /// # Errors
     /// Returns the reason of a kernel that cannot run the call and has written nothing, or the error of the call.
-    fn run(&self, call: &O::Call, numerics: Numerics, args: &O::Args<'_>) -> Result<O::Out, Stop<O::Error>>;
+    fn run(
+        &self,
+        call: &O::Call,
+        numerics: Numerics,
+        args: &O::Args<'_>,
+    ) -> Result<O::Out, KernelError<O::Error>>;
 }

@@ -4,14 +4,14 @@ use std::ffi::{CStr, c_char, c_void};
 use std::fmt;
 use std::ptr;
 
-use super::{Gate, Numerics, Reason, Stop};
+use super::{FlagRequirement, KernelError, Numerics, Reason};
 use crate::base::invariant::UnwrapOrAssert;
 use crate::base::quote::{one_line, quoted};
 use crate::base::raw_array::{max_count, slice_of};
 use crate::flags::Node;
 use crate::sys::{
-    INTERLOCK_STATUS_DONE, INTERLOCK_STATUS_REFUSED, InterlockDType, InterlockGate, InterlockKernel,
-    InterlockKernelCall, InterlockNumerics, InterlockTensor, InterlockTensorDevice,
+    INTERLOCK_STATUS_DONE, INTERLOCK_STATUS_REFUSED, InterlockDType, InterlockFlagRequirement,
+    InterlockKernel, InterlockKernelCall, InterlockNumerics, InterlockTensor, InterlockTensorDevice,
 };
 use crate::{Error, Result};
 
@@ -24,8 +24,8 @@ use crate::{Error, Result};
 /// let empty = InterlockKernel {
 ///     size: size_of::<InterlockKernel>(),
 ///     name: c"mine".as_ptr(),
-///     gates: std::ptr::null(),
-///     num_gates: 0,
+///     requirements: std::ptr::null(),
+///     num_requirements: 0,
 ///     node: std::ptr::null(),
 ///     context: std::ptr::null_mut(),
 ///     condition: None,
@@ -38,7 +38,7 @@ use crate::{Error, Result};
 #[derive(Debug)]
 pub struct ForeignKernel {
     name: String,
-    gates: Vec<Gate>,
+    requirements: Vec<FlagRequirement>,
     node: Option<Node>,
     functions: Functions,
 }
@@ -87,29 +87,36 @@ impl ForeignKernel {
             pointer if pointer.is_null() => None,
             pointer => Some(node_named(text("node", pointer)?)?),
         };
-        let gates = match descriptor.num_gates {
+        let requirements = match descriptor.num_requirements {
             0 => &[],
-            count if descriptor.gates.is_null() => {
-                return Err(err_descriptor("gates", "NULL", format!("an array of {count} gates")));
+            count if descriptor.requirements.is_null() => {
+                return Err(err_descriptor(
+                    "requirements",
+                    "NULL",
+                    format!("an array of {count} requirements"),
+                ));
             }
             // SAFETY: guaranteed by the caller.
-            count => unsafe { slice_of(descriptor.gates, count) }.ok_or_else(|| {
-                let allowed = format!("at most {} gates", max_count::<InterlockGate>());
-                err_descriptor("num_gates", count, allowed)
+            count => unsafe { slice_of(descriptor.requirements, count) }.ok_or_else(|| {
+                let allowed = format!("at most {} requirements", max_count::<InterlockFlagRequirement>());
+                err_descriptor("num_requirements", count, allowed)
             })?,
         };
-        let gate = |gate: &InterlockGate| {
-            let (flag, value) = (text("gates: flag", gate.flag)?, text("gates: value", gate.value)?);
-            Gate::named(flag, value).map_err(|error| match error {
+        let requirement = |requirement: &InterlockFlagRequirement| {
+            let (flag, value) = (
+                text("requirements: flag", requirement.flag)?,
+                text("requirements: value", requirement.value)?,
+            );
+            FlagRequirement::from_name(flag, value).map_err(|error| match error {
                 Error::FlagValue { .. } | Error::FlagType { .. } => {
-                    Error::KernelGate { error: Box::new(error) }
+                    Error::KernelRequirement { error: Box::new(error) }
                 }
                 other => other,
             })
         };
-        let gates = gates.iter().map(gate).collect::<Result<_>>()?;
+        let requirements = requirements.iter().map(requirement).collect::<Result<_>>()?;
         let InterlockKernel { context, condition, .. } = descriptor;
-        Ok(ForeignKernel { name, gates, node, functions: Functions { context, condition, run } })
+        Ok(ForeignKernel { name, requirements, node, functions: Functions { context, condition, run } })
     }
 
     /// Returns the name.
@@ -118,11 +125,11 @@ impl ForeignKernel {
     }
 
     /// Returns the flags whose values the kernel requires.
-    pub(super) fn gates(&self) -> &[Gate] {
-        &self.gates
+    pub(super) fn requirements(&self) -> &[FlagRequirement] {
+        &self.requirements
     }
 
-    /// Returns the precision node that decides the arithmetic.
+    /// Returns the precision node that controls the arithmetic.
     pub fn node(&self) -> Option<Node> {
         self.node
     }
@@ -152,13 +159,13 @@ impl ForeignKernel {
     /// # Safety
     /// The memory of all tensors is valid during the call, and on a device until the work that is queued on the stream
     /// now is done. No other code writes to it, or reads the results.
-    pub unsafe fn run(&self, args: &ForeignArgs<'_>) -> Result<(), Stop<String>> {
+    pub unsafe fn run(&self, args: &ForeignArgs<'_>) -> Result<(), KernelError<String>> {
         // SAFETY: guaranteed by the caller.
         match unsafe { self.call(self.functions.run, args) } {
             (INTERLOCK_STATUS_DONE, _) => Ok(()),
-            (INTERLOCK_STATUS_REFUSED, message) => Err(Stop::Refused(Reason::from(message))),
-            (status, message) if message.is_empty() => Err(Stop::Error(format!("status {status}"))),
-            (_, message) => Err(Stop::Error(message)),
+            (INTERLOCK_STATUS_REFUSED, message) => Err(KernelError::Declined(Reason::from(message))),
+            (status, message) if message.is_empty() => Err(KernelError::Failed(format!("status {status}"))),
+            (_, message) => Err(KernelError::Failed(message)),
         }
     }
 
@@ -214,11 +221,11 @@ fn message_text(message: &[u8]) -> String {
 /// ```
 #[derive(Debug)]
 pub struct ForeignArgs<'a> {
-    /// The operands.
+    /// The operands, in the order of the operation's arguments.
     pub inputs: &'a [ForeignTensor],
-    /// The results.
+    /// The tensors that the kernel writes.
     pub outputs: &'a [ForeignTensor],
-    /// The arithmetic.
+    /// The arithmetic that flags request.
     pub numerics: Numerics,
     /// The handle of the stream of a device; 0 on the CPU.
     pub stream: u64,
@@ -380,8 +387,8 @@ mod tests {
         InterlockKernel {
             size: size_of::<InterlockKernel>(),
             name: c"mine".as_ptr(),
-            gates: ptr::null(),
-            num_gates: 0,
+            requirements: ptr::null(),
+            num_requirements: 0,
             node: ptr::null(),
             context: (&raw mut *status).cast(),
             condition: Some(matrix),
@@ -428,7 +435,7 @@ mod tests {
         assert_eq!(kernel.check(&args), Err(expected.clone()));
         // SAFETY: the function uses no memory of the tensors.
         let stopped = unsafe { kernel.run(&args) };
-        assert!(matches!(stopped, Err(Stop::Refused(reason)) if reason == expected));
+        assert!(matches!(stopped, Err(KernelError::Declined(reason)) if reason == expected));
     }
 
     #[test]
@@ -445,8 +452,8 @@ mod tests {
             // SAFETY: the function uses no memory of the tensors.
             let result = match unsafe { kernel.run(&args) } {
                 Ok(()) => "done".to_owned(),
-                Err(Stop::Refused(reason)) => format!("refused: {reason}"),
-                Err(Stop::Error(error)) => format!("error: {error}"),
+                Err(KernelError::Declined(reason)) => format!("refused: {reason}"),
+                Err(KernelError::Failed(error)) => format!("error: {error}"),
             };
             assert_eq!(result, expected);
         }
@@ -455,13 +462,18 @@ mod tests {
     #[test]
     fn new_reads_gates_and_the_node_by_name() {
         let mut status = 0;
-        let gates = [InterlockGate { flag: c"nnpack.enabled".as_ptr(), value: c"True".as_ptr() }];
+        let requirements =
+            [InterlockFlagRequirement { flag: c"nnpack.enabled".as_ptr(), value: c"True".as_ptr() }];
         let node = c"mkldnn.matmul.fp32_precision".as_ptr();
-        let described =
-            InterlockKernel { gates: gates.as_ptr(), num_gates: 1, node, ..descriptor(&mut status) };
+        let described = InterlockKernel {
+            requirements: requirements.as_ptr(),
+            num_requirements: 1,
+            node,
+            ..descriptor(&mut status)
+        };
         let kernel = kernel(&described).unwrap();
         assert_eq!((kernel.name(), kernel.node()), ("mine", Some(Node::MkldnnMatmul)));
-        let reason = || kernel.gates()[0].refusal().map(|reason| reason.to_string());
+        let reason = || kernel.requirements()[0].refusal().map(|reason| reason.to_string());
         assert_eq!(reason(), None);
         let _guard = NNPACK_ENABLED.scope(false).unwrap().guard();
         assert_eq!(reason().as_deref(), Some("backends.nnpack.enabled is False"));
@@ -497,15 +509,18 @@ mod tests {
     fn new_names_the_member_that_it_refuses() {
         let mut status = 0;
         let good = descriptor(&mut status);
-        let gate = |flag: &'static CStr, value: &'static CStr| InterlockGate {
+        let requirement = |flag: &'static CStr, value: &'static CStr| InterlockFlagRequirement {
             flag: flag.as_ptr(),
             value: value.as_ptr(),
         };
-        let unknown = [gate(c"nnpack.enable", c"True")];
-        let invalid = [gate(c"cuda.blas_library", c"mine")];
-        let number = [gate(c"cudnn.benchmark_limit", c"3")];
-        let with_gate =
-            |gates: &[InterlockGate; 1]| InterlockKernel { gates: gates.as_ptr(), num_gates: 1, ..good };
+        let unknown = [requirement(c"nnpack.enable", c"True")];
+        let invalid = [requirement(c"cuda.blas_library", c"mine")];
+        let number = [requirement(c"cudnn.benchmark_limit", c"3")];
+        let with_requirement = |requirements: &[InterlockFlagRequirement; 1]| InterlockKernel {
+            requirements: requirements.as_ptr(),
+            num_requirements: 1,
+            ..good
+        };
         let cases = [
             (InterlockKernel { size: 8, ..good }, "register_foreign_kernel: size must be at least 64, got 8"),
             (
@@ -521,28 +536,28 @@ mod tests {
                 "register_foreign_kernel: node must be one of fp32_precision, ",
             ),
             (
-                InterlockKernel { num_gates: 3, ..good },
-                "register_foreign_kernel: gates must be an array of 3 gates, got NULL",
+                InterlockKernel { num_requirements: 3, ..good },
+                "register_foreign_kernel: requirements must be an array of 3 requirements, got NULL",
             ),
             (
-                with_gate(&unknown),
+                with_requirement(&unknown),
                 "there is no flag backends.nnpack.enable; did you mean backends.nnpack.enabled?",
             ),
             (
-                with_gate(&invalid),
-                "register_foreign_kernel: gates: value of backends.cuda.blas_library must be 'default', ",
+                with_requirement(&invalid),
+                "register_foreign_kernel: requirements: value of backends.cuda.blas_library must be 'default', ",
             ),
             (
                 InterlockKernel { name: c"two words".as_ptr(), ..good },
                 "register_foreign_kernel: name must be a text without whitespace and control characters, got \"two words\"",
             ),
             (
-                InterlockKernel { num_gates: usize::MAX, ..with_gate(&unknown) },
-                "register_foreign_kernel: num_gates must be at most ",
+                InterlockKernel { num_requirements: usize::MAX, ..with_requirement(&unknown) },
+                "register_foreign_kernel: num_requirements must be at most ",
             ),
             (
-                with_gate(&number),
-                "register_foreign_kernel: gates: flag must be a flag with bools or names, got cudnn.benchmark_limit",
+                with_requirement(&number),
+                "register_foreign_kernel: requirements: flag must be a flag with bools or names, got cudnn.benchmark_limit",
             ),
         ];
         for (described, expected) in cases {

@@ -3,9 +3,9 @@
 use std::fmt;
 
 use super::dyn_kernel::DynKernel;
+use super::flag_requirement::FlagRequirement;
 use super::foreign::ForeignKernel;
-use super::gate::Gate;
-use super::numerics::{HalfSum, Numerics, Sums};
+use super::numerics::{Accumulation, Numerics, Sums};
 use super::operation::Operation;
 use super::record::{Considered, Outcome, Reason};
 use crate::flags::{Flag, FlagValue, FlagWord, Node};
@@ -23,40 +23,40 @@ use crate::libraries::{Library, Presence};
 /// #     type Out = i64;
 /// #     type Error = NoKernel;
 /// # }
-/// use interlock_core::dispatch::{Reason, Stop};
+/// use interlock_core::dispatch::{Reason, KernelError};
 ///
 /// static NEGATE: Op<Negate> = Op::new(&[
 ///     Kernel::new("small", |_, _, x| match x {
 ///         -9..=9 => Ok(-x),
-///         _ => Err(Stop::Refused(Reason::from("needs one digit"))),
+///         _ => Err(KernelError::Declined(Reason::from("needs one digit"))),
 ///     }),
 ///     Kernel::new("native", |_, _, x| Ok(-x)),
 /// ]);
 /// assert_eq!(NEGATE.call(&"int64".to_owned(), None, &10), Ok(-10));
 /// ```
 #[derive(Debug)]
-pub enum Stop<E> {
+pub enum KernelError<E> {
     /// The kernel cannot run this call. It has written nothing; the next kernel is tried.
-    Refused(Reason),
+    Declined(Reason),
     /// The call fails.
-    Error(E),
+    Failed(E),
 }
 
-impl<E> From<E> for Stop<E> {
+impl<E> From<E> for KernelError<E> {
     fn from(error: E) -> Self {
-        Stop::Error(error)
+        KernelError::Failed(error)
     }
 }
 
 /// The result of a kernel.
-type RunResult<O> = Result<<O as Operation>::Out, Stop<<O as Operation>::Error>>;
+type RunResult<O> = Result<<O as Operation>::Out, KernelError<<O as Operation>::Error>>;
 
 type Run<O> =
     for<'a, 'b> fn(&<O as Operation>::Call, Numerics, &'b <O as Operation>::Args<'a>) -> RunResult<O>;
 
 type Condition<O> = fn(&<O as Operation>::Call) -> Result<(), Reason>;
 
-type HalfSumOf<O> = fn(&<O as Operation>::Call) -> Option<HalfSum>;
+type AccumulationOf<O> = fn(&<O as Operation>::Call) -> Option<Accumulation>;
 
 /// A kernel of an operation.
 ///
@@ -81,12 +81,13 @@ pub struct Kernel<O: Operation> {
     pub(super) name: &'static str,
     pub(super) is_model: fn(&O::Call) -> bool,
     library: Option<&'static Library>,
-    gates: &'static [Gate],
+    requirements: &'static [FlagRequirement],
     pub(super) node: Option<Node>,
-    half_sum: Option<HalfSumOf<O>>,
+    accumulation: Option<AccumulationOf<O>>,
+    /// Flags that the operation reads when it is called, besides the requirements.
     obeyed: [Option<&'static FlagWord>; 2],
-    /// The kernel in whose place this one is tried.
-    place: Option<&'static str>,
+    /// The kernel whose position this one has.
+    position: Option<&'static str>,
     condition: Option<Condition<O>>,
     body: Body<O>,
 }
@@ -111,7 +112,7 @@ enum Body<O: Operation> {
 /// #     type Error = NoKernel;
 /// # }
 /// use interlock_core::sys::{InterlockDType, InterlockTensorDevice};
-/// use interlock_core::dispatch::{ForeignArgs, ForeignFunctions, ForeignTensor, Numerics, Reason, Stop};
+/// use interlock_core::dispatch::{ForeignArgs, ForeignFunctions, ForeignTensor, Numerics, Reason, KernelError};
 ///
 /// fn number() -> ForeignTensor {
 ///     ForeignTensor::new(InterlockTensorDevice::CPU, InterlockDType::float(32), &[])
@@ -126,8 +127,8 @@ enum Body<O: Operation> {
 ///         // SAFETY: both numbers live as long as the call.
 ///         match unsafe { kernel.run(&ForeignArgs::new(&[input], &[output], numerics)) } {
 ///             Ok(()) => Ok(out),
-///             Err(Stop::Refused(reason)) => Err(Stop::Refused(reason)),
-///             Err(Stop::Error(message)) => Err(Stop::Refused(Reason::from(message))),
+///             Err(KernelError::Declined(reason)) => Err(KernelError::Declined(reason)),
+///             Err(KernelError::Failed(message)) => Err(KernelError::Declined(Reason::from(message))),
 ///         }
 ///     },
 /// };
@@ -157,7 +158,11 @@ impl<O: Operation> Kernel<O> {
     pub fn foreign(kernel: ForeignKernel, functions: ForeignFunctions<O>) -> Self {
         let kernel: &'static ForeignKernel = Box::leak(Box::new(kernel));
         let body = Body::Foreign(kernel, functions);
-        Kernel { gates: kernel.gates(), node: kernel.node(), ..Kernel::with_body(kernel.name(), body) }
+        Kernel {
+            requirements: kernel.requirements(),
+            node: kernel.node(),
+            ..Kernel::with_body(kernel.name(), body)
+        }
     }
 
     /// Creates a kernel with a state of its own.
@@ -170,11 +175,11 @@ impl<O: Operation> Kernel<O> {
             name,
             is_model: |_| false,
             library: None,
-            gates: &[],
+            requirements: &[],
             node: None,
-            half_sum: None,
+            accumulation: None,
             obeyed: [None; 2],
-            place: None,
+            position: None,
             condition: None,
             body,
         }
@@ -183,7 +188,7 @@ impl<O: Operation> Kernel<O> {
     /// Tries a registered kernel where flags put the kernel with this name, and before it, instead of where they put
     /// registered kernels.
     pub const fn in_place_of(mut self, kernel: &'static str) -> Self {
-        self.place = Some(kernel);
+        self.position = Some(kernel);
         self
     }
 
@@ -206,17 +211,17 @@ impl<O: Operation> Kernel<O> {
 
     /// Returns whether a flag that puts the kernel `name` in front does so with this one.
     #[inline]
-    pub(super) fn has_place_of(&self, name: &str) -> bool {
-        self.name == name || self.place.is_some_and(|place| place == name)
+    pub(super) fn has_position_of(&self, name: &str) -> bool {
+        self.name == name || self.position.is_some_and(|position| position == name)
     }
 
-    /// Returns whether the kernel has the place of another one.
+    /// Returns whether the kernel has the position of another one.
     #[inline]
-    pub(super) fn has_place(&self) -> bool {
-        self.place.is_some()
+    pub(super) fn has_position(&self) -> bool {
+        self.position.is_some()
     }
 
-    /// Marks a kernel that computes like the library of this name, without the library.
+    /// Marks a kernel that emulates the library of this name without calling it.
     pub const fn model(self) -> Self {
         self.model_if(|_| true)
     }
@@ -234,21 +239,21 @@ impl<O: Operation> Kernel<O> {
     }
 
     /// Requires values of flags.
-    pub const fn gates(mut self, gates: &'static [Gate]) -> Self {
-        self.gates = gates;
+    pub const fn requires(mut self, requirements: &'static [FlagRequirement]) -> Self {
+        self.requirements = requirements;
         self
     }
 
-    /// Sets the node of the precision tree that decides the arithmetic.
+    /// Sets the node of the precision tree that controls the arithmetic.
     pub const fn node(mut self, node: Node) -> Self {
         self.node = Some(node);
         self
     }
 
-    /// Sums products of halves as the flags of `cuda.matmul` request. The function returns the sums of a call, or `None`
-    /// if its inputs are of other types.
-    pub const fn half_sum(mut self, sum: HalfSumOf<O>) -> Self {
-        self.half_sum = Some(sum);
+    /// Makes sums of float16 and bfloat16 obey the flags of `cuda.matmul`. The function returns the accumulation of a
+    /// call, or `None` if its inputs are of other types.
+    pub const fn accumulation(mut self, sum: AccumulationOf<O>) -> Self {
+        self.accumulation = Some(sum);
         self
     }
 
@@ -265,8 +270,12 @@ impl<O: Operation> Kernel<O> {
 
     /// Returns the words of the flags that the kernel obeys, besides its precision node.
     pub(super) fn words(&self) -> impl Iterator<Item = &'static FlagWord> {
-        let sums = if self.half_sum.is_some() { Sums::CUDA_FLAGS.as_slice() } else { &[] };
-        self.gates.iter().map(Gate::word).chain(self.obeyed.into_iter().flatten()).chain(sums.iter().copied())
+        let sums = if self.accumulation.is_some() { Sums::CUDA_FLAGS.as_slice() } else { &[] };
+        self.requirements
+            .iter()
+            .map(FlagRequirement::word)
+            .chain(self.obeyed.into_iter().flatten())
+            .chain(sums.iter().copied())
     }
 
     /// Requires a condition of the call. A reason carries the numbers that matter.
@@ -275,10 +284,10 @@ impl<O: Operation> Kernel<O> {
         self
     }
 
-    /// Returns whether the kernel can run a call on this thread now. Builds no reason of a gate.
+    /// Returns whether the kernel can run a call on this thread now. Builds no reason of a requirement.
     #[inline]
     pub(super) fn accepts(&self, call: &O::Call) -> bool {
-        self.gates.iter().all(Gate::is_open)
+        self.requirements.iter().all(FlagRequirement::is_met)
             && self.library.is_none_or(|library| library.presence() != Presence::Absent)
             // A reason that is not returned is not moved.
             && self.condition.is_none_or(|condition| condition(call).is_ok())
@@ -314,7 +323,7 @@ impl<O: Operation> Kernel<O> {
     /// Returns the reason why the kernel cannot run a call on this thread now.
     #[inline]
     pub(super) fn refusal(&self, call: &O::Call) -> Option<Reason> {
-        if let Some(reason) = self.gates.iter().find_map(Gate::refusal) {
+        if let Some(reason) = self.requirements.iter().find_map(FlagRequirement::refusal) {
             return Some(reason);
         }
         if let Some(library) = self.library
@@ -330,8 +339,8 @@ impl<O: Operation> Kernel<O> {
     }
 
     /// Returns the result for a kernel that is listed after the one that ran the call.
-    pub(super) fn behind(&self, chosen: &'static str, call: &O::Call) -> Considered {
-        let outcome = self.refusal(call).map_or(Outcome::Behind(chosen), Outcome::Refused);
+    pub(super) fn not_reached(&self, chosen: &'static str, call: &O::Call) -> Considered {
+        let outcome = self.refusal(call).map_or(Outcome::NotReached { chosen }, Outcome::Refused);
         Considered { kernel: self.name, outcome }
     }
 
@@ -339,10 +348,10 @@ impl<O: Operation> Kernel<O> {
     #[inline]
     pub(super) fn numerics(&self, call: &O::Call) -> Numerics {
         match self.node {
-            Some(node) if O::obeys_precision(call) => Numerics::of_node(node),
+            Some(node) if O::obeys_precision(call) => Numerics::from_node(node),
             _ => {
-                let sum = self.half_sum.and_then(|half_sum| half_sum(call));
-                sum.map_or(Numerics::default(), Numerics::of_cuda_sum)
+                let sum = self.accumulation.and_then(|accumulation| accumulation(call));
+                sum.map_or(Numerics::default(), Numerics::from_cuda_sum)
             }
         }
     }
@@ -350,6 +359,9 @@ impl<O: Operation> Kernel<O> {
 
 impl<O: Operation> fmt::Debug for Kernel<O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Kernel").field("name", &self.name).field("gates", &self.gates).finish_non_exhaustive()
+        f.debug_struct("Kernel")
+            .field("name", &self.name)
+            .field("requirements", &self.requirements)
+            .finish_non_exhaustive()
     }
 }

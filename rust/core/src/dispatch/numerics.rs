@@ -75,13 +75,13 @@ impl Rounding {
 }
 
 named_enum! {
-    /// How a kernel sums the products of float16 and bfloat16 inputs. The result is rounded once more.
+    /// How a kernel accumulates float16 and bfloat16 inputs. The result is rounded once more.
     ///
     /// ```
-    /// use interlock_core::dispatch::{HalfSum, Sums};
+    /// use interlock_core::dispatch::{Accumulation, Sums};
     ///
-    /// assert_eq!(Sums::of_cuda(HalfSum::Float16 { is_split: true }), Sums::F16Halves);
-    /// assert_eq!(Sums::of_cuda(HalfSum::Float16 { is_split: false }), Sums::F32);
+    /// assert_eq!(Sums::from_cuda(Accumulation::Float16 { is_split: true }), Sums::SplitF16);
+    /// assert_eq!(Sums::from_cuda(Accumulation::Float16 { is_split: false }), Sums::F32);
     /// ```
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub enum Sums {
@@ -90,15 +90,15 @@ named_enum! {
         F32 => "float32",
         /// In float16 throughout: each partial sum is rounded.
         F16 => "float16",
-        /// Of two halves of the products, each summed in float32 and rounded to float16.
-        F16Halves => "float16 halves",
-        /// Of two halves of the products, each summed in float32 and rounded to bfloat16.
-        Bf16Halves => "bfloat16 halves",
+        /// Two partial sums in float32, each rounded to float16.
+        SplitF16 => "float16 halves",
+        /// Two partial sums in float32, each rounded to bfloat16.
+        SplitBf16 => "bfloat16 halves",
     }
 }
 
 impl Sums {
-    /// The flags that [`of_cuda`](Sums::of_cuda) reads.
+    /// The flags that [`from_cuda`](Sums::from_cuda) reads.
     pub(super) const CUDA_FLAGS: [&'static FlagWord; 3] = [
         CUDA_MATMUL_FP16_REDUCTION.word(),
         CUDA_MATMUL_BF16_REDUCTION.word(),
@@ -106,14 +106,14 @@ impl Sums {
     ];
 
     /// Returns how the flags of `cuda.matmul` request a sum on this thread.
-    pub fn of_cuda(sum: HalfSum) -> Self {
+    pub fn from_cuda(sum: Accumulation) -> Self {
         match sum {
-            HalfSum::Float16 { .. } if CUDA_MATMUL_FP16_ACCUMULATION.get() => Sums::F16,
-            HalfSum::Float16 { is_split: true } if CUDA_MATMUL_FP16_REDUCTION.get().allowed => {
-                Sums::F16Halves
+            Accumulation::Float16 { .. } if CUDA_MATMUL_FP16_ACCUMULATION.get() => Sums::F16,
+            Accumulation::Float16 { is_split: true } if CUDA_MATMUL_FP16_REDUCTION.get().allowed => {
+                Sums::SplitF16
             }
-            HalfSum::Bfloat16 { is_split: true } if CUDA_MATMUL_BF16_REDUCTION.get().allowed => {
-                Sums::Bf16Halves
+            Accumulation::Bfloat16 { is_split: true } if CUDA_MATMUL_BF16_REDUCTION.get().allowed => {
+                Sums::SplitBf16
             }
             _ => Sums::F32,
         }
@@ -124,16 +124,16 @@ impl Sums {
 /// with many processors computes the parts of one element at the same time.
 ///
 /// ```
-/// use interlock_core::dispatch::{HalfSum, Sums};
+/// use interlock_core::dispatch::{Accumulation, Sums};
 /// use interlock_core::flags::flags::CUDA_MATMUL_FP16_ACCUMULATION;
 ///
 /// let _guard = CUDA_MATMUL_FP16_ACCUMULATION.scope(true)?.guard();
-/// assert_eq!(Sums::of_cuda(HalfSum::Float16 { is_split: false }), Sums::F16);
-/// assert_eq!(Sums::of_cuda(HalfSum::Bfloat16 { is_split: false }), Sums::F32);
+/// assert_eq!(Sums::from_cuda(Accumulation::Float16 { is_split: false }), Sums::F16);
+/// assert_eq!(Sums::from_cuda(Accumulation::Bfloat16 { is_split: false }), Sums::F32);
 /// # Ok::<(), interlock_core::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HalfSum {
+pub enum Accumulation {
     /// Of float16 numbers.
     Float16 {
         /// Whether it is split into two parts.
@@ -153,7 +153,7 @@ pub enum HalfSum {
 /// use interlock_core::flags::{Node, Precision};
 ///
 /// let guard = Node::CudaMatmul.scope(Precision::Tf32)?.guard();
-/// assert_eq!(Numerics::of_node(Node::CudaMatmul).inputs, Rounding::Tf32);
+/// assert_eq!(Numerics::from_node(Node::CudaMatmul).inputs, Rounding::Tf32);
 /// # drop(guard);
 /// # Ok::<(), interlock_core::Error>(())
 /// ```
@@ -162,13 +162,13 @@ pub enum HalfSum {
 pub struct Numerics {
     /// The rounding of float32 inputs.
     pub inputs: Rounding,
-    /// The sums of products of float16 and bfloat16 inputs.
+    /// The accumulation of float16 and bfloat16 inputs.
     pub sums: Sums,
 }
 
 impl Numerics {
     /// Returns the arithmetic that a node of the precision tree requests on this thread.
-    pub fn of_node(node: Node) -> Self {
+    pub fn from_node(node: Node) -> Self {
         let inputs = match node.effective() {
             Precision::Tf32 => Rounding::Tf32,
             Precision::Bf16 => Rounding::Bf16,
@@ -178,9 +178,9 @@ impl Numerics {
         Numerics { inputs, sums: Sums::F32 }
     }
 
-    /// Returns the arithmetic of a sum of products of halves, as the flags of `cuda.matmul` request it on this thread.
-    pub fn of_cuda_sum(sum: HalfSum) -> Self {
-        Numerics { inputs: Rounding::None, sums: Sums::of_cuda(sum) }
+    /// Returns the arithmetic of sums of float16 or bfloat16, as the flags of `cuda.matmul` request it on this thread.
+    pub fn from_cuda_sum(sum: Accumulation) -> Self {
+        Numerics { inputs: Rounding::None, sums: Sums::from_cuda(sum) }
     }
 }
 
@@ -223,12 +223,13 @@ mod tests {
 
     #[test]
     fn sums_of_halves_obey_the_flag_of_their_type() {
-        let (half, brain) = (HalfSum::Float16 { is_split: true }, HalfSum::Bfloat16 { is_split: true });
-        let sums = || [half, brain].map(|sum| Numerics::of_cuda_sum(sum).sums);
-        assert_eq!(sums(), [Sums::F16Halves, Sums::Bf16Halves]);
+        let (half, brain) =
+            (Accumulation::Float16 { is_split: true }, Accumulation::Bfloat16 { is_split: true });
+        let sums = || [half, brain].map(|sum| Numerics::from_cuda_sum(sum).sums);
+        assert_eq!(sums(), [Sums::SplitF16, Sums::SplitBf16]);
         let exact = Reduction { allowed: false, split: true };
         let _half = CUDA_MATMUL_FP16_REDUCTION.scope(exact).unwrap().guard();
-        assert_eq!(sums(), [Sums::F32, Sums::Bf16Halves]);
+        assert_eq!(sums(), [Sums::F32, Sums::SplitBf16]);
         let _brain = CUDA_MATMUL_BF16_REDUCTION.scope(exact).unwrap().guard();
         assert_eq!(sums(), [Sums::F32; 2]);
         let _accumulation = CUDA_MATMUL_FP16_ACCUMULATION.scope(true).unwrap().guard();

@@ -4,7 +4,7 @@ use std::fmt;
 use std::hash::Hash;
 
 use super::Numerics;
-use super::kernel::{Kernel, Stop};
+use super::kernel::{Kernel, KernelError};
 use super::kernel_list::KernelList;
 use super::record::{self, Call, Considered, Outcome, Reason};
 use crate::base::sync::RelaxedBool;
@@ -13,7 +13,7 @@ use crate::flags::{Consumer, Flag, FlagValue, FlagWord, IsActive};
 /// An operation whose kernel is chosen at each call.
 ///
 /// ```
-/// use interlock_core::dispatch::{Kernel, NoKernel, Numerics, Op, Operation, Recording, Stop};
+/// use interlock_core::dispatch::{Kernel, NoKernel, Numerics, Op, Operation, Recording, KernelError};
 ///
 /// /// Adds two numbers.
 /// struct Add;
@@ -35,25 +35,25 @@ use crate::flags::{Consumer, Flag, FlagValue, FlagWord, IsActive};
 /// assert_eq!(recording.calls()[0].to_string(), "add int64 -> native");
 /// ```
 pub trait Operation: 'static {
-    /// The name in records.
+    /// The name of the operation in records and errors, such as "matmul".
     const NAME: &'static str;
     /// The properties of a call on which the choice depends: shapes, strides, types, device, options. Its `Display` is
     /// part of the record.
     type Call: Clone + Eq + Hash + fmt::Debug + fmt::Display;
-    /// The arguments.
+    /// The arguments of a call, as kernels receive them.
     type Args<'a>;
-    /// The result.
+    /// The value that a kernel returns.
     type Out;
     /// The error of a call.
     type Error: From<NoKernel>;
 
-    /// Returns whether precision nodes decide the arithmetic of a call: its inputs are float32.
+    /// Returns whether precision nodes control the arithmetic of a call: its inputs are float32.
     fn obeys_precision(_call: &Self::Call) -> bool {
         true
     }
 
-    /// Returns whether a call sums products of float16 or bfloat16 inputs, so that its record names the type of the sums.
-    fn sums_halves(_call: &Self::Call) -> bool {
+    /// Returns whether a call accumulates float16 or bfloat16 inputs, so that its record names the type of the sums.
+    fn accumulates_low_precision(_call: &Self::Call) -> bool {
         false
     }
 }
@@ -77,8 +77,8 @@ impl Preference {
     #[inline]
     fn is_for<O: Operation>(self, (kernel, is_registered): (&Kernel<O>, bool)) -> bool {
         match self {
-            Preference::Kernel(name) => kernel.has_place_of(name),
-            Preference::Registered => is_registered && !kernel.has_place(),
+            Preference::Kernel(name) => kernel.has_position_of(name),
+            Preference::Registered => is_registered && !kernel.has_position(),
         }
     }
 }
@@ -117,7 +117,7 @@ pub struct Order<O: Operation> {
 }
 
 impl<O: Operation> Order<O> {
-    /// Creates an order that `flag` decides: `preferred` reads it.
+    /// Creates an order that `flag` controls: `preferred` reads it.
     pub const fn new<T: FlagValue>(flag: &'static Flag<T>, preferred: fn(&O::Call) -> Preferred) -> Self {
         Order { word: flag.word(), preferred }
     }
@@ -149,14 +149,14 @@ impl<O: Operation> Order<O> {
 pub struct Composite {
     /// The name in the record of the call.
     pub name: &'static str,
-    /// The arithmetic, if the node of the composite decides it instead of the kernel's node.
+    /// The arithmetic, if the node of the composite controls it instead of the kernel's node.
     pub numerics: Option<Numerics>,
 }
 
 /// The kernels of an operation.
 ///
 /// ```
-/// use interlock_core::dispatch::{Gate, Kernel, NoKernel, Op, Operation, Reason};
+/// use interlock_core::dispatch::{FlagRequirement, Kernel, NoKernel, Op, Operation, Reason};
 /// use interlock_core::flags::flags::CUDNN_ENABLED;
 ///
 /// struct Scale;
@@ -171,7 +171,7 @@ pub struct Composite {
 ///
 /// static SCALE: Op<Scale> = Op::new(&[
 ///     Kernel::new("fast", |_, _, _| Ok(()))
-///         .gates(&[Gate::on(&CUDNN_ENABLED)])
+///         .requires(&[FlagRequirement::on(&CUDNN_ENABLED)])
 ///         .condition(|length| if length % 4 == 0 { Ok(()) } else { Err(Reason::from("needs a multiple of 4")) }),
 ///     Kernel::new("native", |_, _, _| Ok(())),
 /// ]);
@@ -307,8 +307,8 @@ impl<O: Operation> Op<O> {
             }
             match kernel.run(call, Self::numerics(kernel, call, composite), args) {
                 Ok(out) => return Ok(out),
-                Err(Stop::Error(error)) => return Err(error),
-                Err(Stop::Refused(reason)) => noted.push(kernel.refused(reason)),
+                Err(KernelError::Failed(error)) => return Err(error),
+                Err(KernelError::Declined(reason)) => noted.push(kernel.refused(reason)),
             }
         }
         Err(self.err_no_kernel(call, composite, &noted).into())
@@ -332,26 +332,26 @@ impl<O: Operation> Op<O> {
             let (result, notes) = record::with_notes(|| kernel.run(call, numerics, args));
             let result = match result {
                 Ok(out) => Ok(out),
-                Err(Stop::Error(error)) => Err(error),
-                Err(Stop::Refused(reason)) => {
+                Err(KernelError::Failed(error)) => Err(error),
+                Err(KernelError::Declined(reason)) => {
                     considered.push(kernel.refused(reason));
                     continue;
                 }
             };
             considered.push(Considered { kernel: kernel.name, outcome: Outcome::Chosen });
-            considered.extend(kernels.map(|other| other.behind(kernel.name, call)));
-            record::note(Call {
+            considered.extend(kernels.map(|other| other.not_reached(kernel.name, call)));
+            record::record_call(Call {
                 notes,
                 ..Self::record(call, composite, Some((kernel, numerics)), considered)
             });
             return result;
         }
         let call = Self::record(call, composite, None, considered);
-        record::note(call.clone());
+        record::record_call(call.clone());
         Err(NoKernel { call }.into())
     }
 
-    /// Returns the arithmetic of a kernel: that of the composite, if its node decides.
+    /// Returns the arithmetic of a kernel: that of the composite, if its node controls it.
     #[inline]
     fn numerics(kernel: &Kernel<O>, call: &O::Call, composite: Option<Composite>) -> Numerics {
         composite.and_then(|composite| composite.numerics).unwrap_or_else(|| kernel.numerics(call))
@@ -382,7 +382,7 @@ impl<O: Operation> Op<O> {
         let kernels = self.ordered(self.preferred(call).unwrap_or_default());
         let considered = kernels.map(|kernel| match (chosen, kernel.refusal(call)) {
             (_, Some(reason)) => kernel.refused(reason),
-            (Some((first, _)), None) => kernel.behind(first.name, call),
+            (Some((first, _)), None) => kernel.not_reached(first.name, call),
             (None, None) => {
                 chosen = Some((kernel, kernel.numerics(call)));
                 Considered { kernel: kernel.name, outcome: Outcome::Chosen }
@@ -405,7 +405,7 @@ impl<O: Operation> Op<O> {
             composite: composite.map(|composite| composite.name),
             is_model: chosen.is_some_and(|(kernel, _)| (kernel.is_model)(call)),
             inputs: numerics.filter(|_| O::obeys_precision(call)).map(|numerics| numerics.inputs),
-            sums: numerics.filter(|_| O::sums_halves(call)).map(|numerics| numerics.sums),
+            sums: numerics.filter(|_| O::accumulates_low_precision(call)).map(|numerics| numerics.sums),
             notes: Vec::new(),
             considered,
         }
@@ -421,7 +421,7 @@ impl<O: Operation> fmt::Debug for Op<O> {
 /// The error of a call that every kernel refuses.
 ///
 /// ```
-/// use interlock_core::dispatch::{Gate, Kernel, NoKernel, Op, Operation};
+/// use interlock_core::dispatch::{FlagRequirement, Kernel, NoKernel, Op, Operation};
 /// use interlock_core::flags::flags::CUDA_MATH_SDP;
 ///
 /// struct Attention;
@@ -435,7 +435,7 @@ impl<O: Operation> fmt::Debug for Op<O> {
 /// }
 ///
 /// static ATTENTION: Op<Attention> =
-///     Op::new(&[Kernel::new("math", |_, _, _| Ok(())).gates(&[Gate::on(&CUDA_MATH_SDP)])]);
+///     Op::new(&[Kernel::new("math", |_, _, _| Ok(())).requires(&[FlagRequirement::on(&CUDA_MATH_SDP)])]);
 ///
 /// let guard = CUDA_MATH_SDP.scope(false)?.guard();
 /// let error = ATTENTION.call(&"float32".to_owned(), None, &()).unwrap_err();
@@ -469,7 +469,7 @@ impl std::error::Error for NoKernel {}
 #[cfg(test)]
 mod tests {
     use super::super::record::Recording;
-    use super::super::{DynKernel, Gate, Rounding};
+    use super::super::{DynKernel, FlagRequirement, Rounding};
     use super::*;
     use crate::flags::flags::{CUDA_BLAS_LIBRARY, CUDNN_BENCHMARK, CUDNN_DETERMINISTIC, CUDNN_ENABLED};
     use crate::flags::{BlasLibrary, Node, Precision, find};
@@ -490,12 +490,12 @@ mod tests {
         }
     }
 
-    static ENABLED: [Gate; 1] = [Gate::on(&CUDNN_ENABLED)];
-    static BENCHMARK: [Gate; 1] = [Gate::on(&CUDNN_BENCHMARK)];
+    static ENABLED: [FlagRequirement; 1] = [FlagRequirement::on(&CUDNN_ENABLED)];
+    static BENCHMARK: [FlagRequirement; 1] = [FlagRequirement::on(&CUDNN_BENCHMARK)];
 
     const LIBRARY: Kernel<Probe> = Kernel::new("library", |_, numerics, ()| Ok(("library", numerics.inputs)))
         .model()
-        .gates(&ENABLED)
+        .requires(&ENABLED)
         .node(Node::CudaMatmul)
         .condition(|call| {
             if call == "int64" { Err(Reason::from("needs a float dtype, got int64")) } else { Ok(()) }
@@ -524,7 +524,7 @@ mod tests {
             _: &String,
             numerics: Numerics,
             (): &(),
-        ) -> Result<(&'static str, Rounding), Stop<NoKernel>> {
+        ) -> Result<(&'static str, Rounding), KernelError<NoKernel>> {
             Ok(("removable", numerics.inputs))
         }
     }
@@ -586,8 +586,9 @@ mod tests {
 
     #[test]
     fn call_tries_the_next_kernel_if_one_refuses_when_it_runs() {
-        const REFUSES: Kernel<Probe> =
-            Kernel::new("refuses", |_, _, ()| Err(Stop::Refused(Reason::from("needs 4 bytes of alignment"))));
+        const REFUSES: Kernel<Probe> = Kernel::new("refuses", |_, _, ()| {
+            Err(KernelError::Declined(Reason::from("needs 4 bytes of alignment")))
+        });
         static OP: Op<Probe> = Op::new(&[REFUSES, NATIVE]);
         static NONE: Op<Probe> = Op::new(&[REFUSES]);
         let recording = Recording::default();
@@ -673,7 +674,7 @@ mod tests {
     #[test]
     fn gate_compares_the_effective_value() {
         const TRIES: Kernel<Probe> =
-            Kernel::new("tries", |_, _, ()| Ok(("tries", Rounding::None))).gates(&BENCHMARK);
+            Kernel::new("tries", |_, _, ()| Ok(("tries", Rounding::None))).requires(&BENCHMARK);
         static OP: Op<Probe> = Op::new(&[TRIES, NATIVE]);
         let _benchmark = CUDNN_BENCHMARK.scope(true).unwrap().guard();
         assert_eq!(call(&OP, "float32").unwrap().0, "tries");

@@ -97,14 +97,17 @@ fn quoted(value: &Value) -> String {
 ///     Op::new(&[Kernel::new("native", |_, _, x| Ok(-x)), Kernel::new("slow", |_, _, x| Ok(0 - x))]);
 /// let considered = NEGATE.explain(&"int64".to_owned()).considered;
 /// assert_eq!(considered[0].outcome, Outcome::Chosen);
-/// assert_eq!(considered[1].outcome, Outcome::Behind("native"));
+/// assert_eq!(considered[1].outcome, Outcome::NotReached { chosen: "native" });
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The kernel ran the call.
     Chosen,
-    /// The kernel could have run the call; the one with this name is before it.
-    Behind(&'static str),
+    /// The kernel was not reached: an earlier kernel was chosen.
+    NotReached {
+        /// The name of the kernel that was chosen.
+        chosen: &'static str,
+    },
     /// The kernel could not run the call.
     Refused(Reason),
 }
@@ -129,7 +132,7 @@ impl fmt::Display for Considered {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.outcome {
             Outcome::Chosen => write!(f, "{}: chosen", self.kernel),
-            Outcome::Behind(chosen) => write!(f, "{}: behind {chosen}", self.kernel),
+            Outcome::NotReached { chosen } => write!(f, "{}: behind {chosen}", self.kernel),
             Outcome::Refused(reason) => write!(f, "{}: {reason}", self.kernel),
         }
     }
@@ -163,13 +166,13 @@ pub struct Call {
     pub arguments: String,
     /// The composite operation that the call is part of.
     pub composite: Option<&'static str>,
-    /// Whether the kernel computes like the library of its name, without the library.
+    /// Whether the kernel emulates the library of its name without calling it.
     pub is_model: bool,
     /// The rounding of float32 inputs; `None` for inputs of another type.
     pub inputs: Option<Rounding>,
-    /// The sums of products of float16 and bfloat16 inputs; `None` for inputs of another type.
+    /// The accumulation of float16 and bfloat16 inputs; `None` for inputs of another type.
     pub sums: Option<Sums>,
-    /// What the kernel chose, such as an order or a plan.
+    /// Details of the choice, such as an order or a plan.
     pub notes: Vec<String>,
     /// All kernels, in the order in which they were tried.
     pub considered: Vec<Considered>,
@@ -238,7 +241,7 @@ fn recording() -> Option<u64> {
 }
 
 /// Adds a call to the active recording of this thread, and prints it if `INTERLOCK_DISPATCH` is on.
-pub(super) fn note(call: Call) {
+pub(super) fn record_call(call: Call) {
     if ACTIVE.get() & PRINTS != 0 {
         print(&call);
     }
@@ -254,7 +257,7 @@ thread_local! {
     static NOTES: Cell<Option<Vec<String>>> = const { Cell::new(None) };
 }
 
-/// Adds a note to the record of the call whose kernel runs on this thread. Does nothing, and calls no function, while
+/// Adds a note to the record of the call whose kernel runs on this thread. Has no effect, and calls no function, while
 /// the call is not recorded.
 ///
 /// ```
@@ -357,20 +360,19 @@ impl Default for Recording {
         ACTIVE.add(1);
         CALLS.lock().insert(id.0, Vec::new());
         let slot: Arc<dyn Any + Send + Sync> = id.clone();
-        Recording { scope: Scope::default(), id, slots: Slots::of_recording(slot) }
+        Recording { scope: Scope::default(), id, slots: Slots::from_recording(slot) }
     }
 }
 
 impl Recording {
-    /// Begins to record the calls of this thread. Enters nothing if [`try_enter`](Recording::try_enter) fails.
+    /// Begins to record the calls of this thread. Has no effect if [`try_enter`](Recording::try_enter) fails.
     pub fn enter(&self) {
         let _entered = self.try_enter();
     }
 
     /// Enters as [`enter`](Recording::enter) does.
     ///
-    /// # Errors
-    /// Fails if the state of the context at hand cannot be stored.
+    /// # Errors Fails if the state of the current context cannot be stored.
     pub fn try_enter(&self) -> Result<()> {
         self.scope.enter_slots(&self.slots)
     }
@@ -387,7 +389,7 @@ impl Recording {
 
     /// Records the calls of this thread until the guard is dropped.
     pub fn guard(&self) -> ScopeGuard {
-        ScopeGuard::of_slots(&self.slots)
+        ScopeGuard::from_slots(&self.slots)
     }
 
     /// Returns the calls that were recorded so far, in the order in which their kernels ran.

@@ -50,12 +50,12 @@ pub(super) static ALIASES: [FlagSpec; 15] = [
     split(
         "cuda.matmul.allow_fp16_reduced_precision_reduction_split_k",
         &words::CUDA_MATMUL_FP16_REDUCTION.word,
-        "Whether the sums of float16 products may be split into parts; written with the flag it belongs to.",
+        "Whether sums of float16 may be split into parts; written with the flag it belongs to.",
     ),
     split(
         "cuda.matmul.allow_bf16_reduced_precision_reduction_split_k",
         &words::CUDA_MATMUL_BF16_REDUCTION.word,
-        "Whether the sums of bfloat16 products may be split into parts; written with the flag it belongs to.",
+        "Whether sums of bfloat16 may be split into parts; written with the flag it belongs to.",
     ),
     alias(
         "quantized.supported_engines",

@@ -14,8 +14,8 @@ use crate::base::hook_list::HookList;
 use crate::base::sync::ForkLock;
 use crate::thread::{self, FlagSlots, LayerId, Slot};
 
-/// A change of flags. The value of a node of the precision tree is its own, and [`Value::None`] if it is empty; a write of
-/// an alias is a write of its nodes.
+/// A change of flags. The value of a node of the precision tree is its own, and [`Value::None`] if it is empty; a write
+/// of an alias is a write of its nodes.
 ///
 /// ```
 /// use std::sync::{Arc, Mutex};
@@ -70,10 +70,10 @@ type Hook = dyn Fn(&FlagChange) + Send + Sync;
 
 static HOOKS: HookList<Hook> = HookList::new(rank::FLAG_HOOKS);
 
-/// Registers a function that is called after each change of a flag, until the registration is dropped. The writing thread
-/// calls it, outside of all locks, so that changes of several threads may be reported in another order than they were
-/// made. Scopes that are open already are not reported. The function may read and write flags; its own writes are reported
-/// too.
+/// Registers a function that is called after each change of a flag, until the registration is dropped. The writing
+/// thread calls it, outside of all locks, so that changes of several threads may be reported in another order than they
+/// were made. Scopes that are open already are not reported. The function may read and write flags; its own writes are
+/// reported too.
 ///
 /// ```
 /// use interlock_core::flags::{FlagHook, on_change};
@@ -96,8 +96,8 @@ pub fn on_change(hook: impl Fn(&FlagChange) + Send + Sync + 'static) -> FlagHook
     FlagHook { _writes: writes, _layers: layers }
 }
 
-/// Registers a function as [`on_change`] does, which is called only for the changes of one flag: its writes, and the enters
-/// and exits of scopes that set it.
+/// Registers a function as [`on_change`] does, which is called only for the changes of one flag: its writes, and the
+/// enters and exits of scopes that set it.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicUsize, Ordering};
@@ -212,7 +212,7 @@ fn in_process(slot: Slot) -> Option<(&'static str, Value, Level)> {
             Some((word.name, word.kind.decode(payload), level))
         }
         Slot::Node(mask) => {
-            let node = Node::of_slot(mask);
+            let node = Node::from_slot(mask);
             let (stored, level) = node.in_process();
             let (name, value) = of_node(node, stored);
             Some((name, value, level))
@@ -229,7 +229,7 @@ fn in_layer(flags: &FlagSlots, slot: Slot) -> Option<(&'static str, Value)> {
             Some((word.name, word.kind.decode(*payload)))
         }
         Slot::Node(mask) => {
-            let node = Node::of_slot(mask);
+            let node = Node::from_slot(mask);
             Some(of_node(node, node.named_in(flags.tree)?))
         }
     }

@@ -44,7 +44,7 @@ impl FlagWord {
             .map_or_else(|| self.kind.decode(self.payload()), |overridden| overridden.value)
     }
 
-    /// Returns the flag that decides the effective value in place of this one.
+    /// Returns the flag that overrides this one.
     pub(crate) fn overridden_by(&self) -> Option<&'static str> {
         overridden_switch(self).map(|overridden| overridden.by)
     }

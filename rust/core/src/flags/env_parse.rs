@@ -45,7 +45,7 @@ impl EnvFormat {
                 Some(bytes_or(text.trim().parse().ok().and_then(bytes_of), "a number of KiB"))
             }
             EnvFormat::WorkspaceConfiguration => {
-                Some(bytes_or(workspace_bytes(text), ":SIZE:COUNT, again and again, sizes in KiB"))
+                Some(bytes_or(workspace_bytes(text), "one or more :SIZE:COUNT pairs, sizes in KiB"))
             }
         }
     }

@@ -10,7 +10,7 @@ use super::{SourceLocation, Value, environment, table};
 use crate::thread::{self, Slot};
 
 named_enum! {
-    /// The level that decides the value of a flag, in ascending priority.
+    /// The level of a flag's value, in ascending priority.
     ///
     /// ```
     /// use interlock_core::flags::flags::CUDNN_BENCHMARK;
@@ -25,7 +25,7 @@ named_enum! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[repr(u8)]
     pub enum Level {
-        /// The flag's default: no variable, assignment or scope decides it.
+        /// The flag's default: no variable, assignment or scope sets it.
         Default = 1 => "default",
         /// An environment variable, read once.
         Environment = 2 => "environment",
@@ -37,7 +37,7 @@ named_enum! {
 }
 
 impl Level {
-    pub(super) fn of_number(number: u64) -> Self {
+    pub(super) fn from_number(number: u64) -> Self {
         match number {
             2 => Level::Environment,
             3 => Level::Process,
@@ -93,7 +93,7 @@ impl fmt::Display for SetBy {
 pub struct Explanation {
     /// The active value on this thread.
     pub value: Value,
-    /// The level that decides it.
+    /// The level of the value.
     pub level: Level,
     /// The line or variable that set it, if known.
     pub set_by: Option<SetBy>,
@@ -126,10 +126,10 @@ impl FlagSpec {
         }
     }
 
-    /// Returns the node above this one that decides its value.
+    /// Returns the node above this one from which it inherits its value.
     fn inherited_from(&self) -> Option<&'static str> {
         let Backing::Node(node) = &self.backing else { return None };
-        node.decided_by().filter(|deciding| deciding != node).map(Node::name)
+        node.inherited_from().filter(|deciding| deciding != node).map(Node::name)
     }
 
     /// Returns the operations that the flag affects in this process.
@@ -141,7 +141,7 @@ impl FlagSpec {
         format!("{}: obeyed by {}", self.effect.operations(), obeyed_by.join(", "))
     }
 
-    /// Returns the slot that decides the value; `None` for a constant.
+    /// Returns the slot that has the value; `None` for a constant.
     fn deciding_slot(&self) -> Option<Slot> {
         match &self.backing {
             Backing::Word(word, _) => Some(Slot::Flag(word.id)),
@@ -156,10 +156,10 @@ impl FlagSpec {
     }
 }
 
-/// Returns the slot of the node that decides the value. If all are empty, it is the node itself, which a scope may have
+/// Returns the slot of the node that has the value. If all are empty, it is the node itself, which a scope may have
 /// masked.
 fn deciding_node(node: Node) -> Slot {
-    node.decided_by().unwrap_or(node).slot()
+    node.inherited_from().unwrap_or(node).slot()
 }
 
 fn source(slot: Slot) -> (Level, Option<SetBy>) {
@@ -180,7 +180,7 @@ pub(super) fn process_value(slot: Slot) -> (u64, Level) {
     match slot {
         Slot::Flag(id) => table::word(id).map_or((0, Level::Default), |word| word.in_process()),
         Slot::Node(mask) => {
-            let (stored, level) = Node::of_slot(mask).in_process();
+            let (stored, level) = Node::from_slot(mask).in_process();
             (stored.map_or(0, |precision| precision as u64), level)
         }
     }

@@ -154,10 +154,10 @@ impl FlagWord {
             0 => self.resolve(),
             bits => bits,
         };
-        (bits & PAYLOAD, Level::of_number(bits >> LEVEL_SHIFT))
+        (bits & PAYLOAD, Level::from_number(bits >> LEVEL_SHIFT))
     }
 
-    /// Writes a value of the flag's type: into the innermost scope of this thread that decides the flag, else for the
+    /// Writes a value of the flag's type: into the innermost scope of this thread that sets the flag, else for the
     /// process.
     #[track_caller]
     pub(super) fn write<T: FlagValue>(&self, value: T) -> Result<()> {
@@ -175,8 +175,8 @@ impl FlagWord {
         Ok(payload)
     }
 
-    /// Fails if the flag was unregistered, or if its validator refuses the value of a payload. The caller holds no lock,
-    /// because a validator is code of the program.
+    /// Fails if the flag was unregistered, or if its validator refuses the value of a payload. The caller holds no
+    /// lock, because a validator is code of the program.
     #[inline]
     pub(super) fn check(&self, payload: u64) -> Result<()> {
         self.check_registered()?;
@@ -195,7 +195,7 @@ impl FlagWord {
         Ok(())
     }
 
-    /// Returns a scope that decides only this flag.
+    /// Returns a scope that sets only this flag.
     pub(super) fn scope(&self, value: impl FlagValue, location: SourceLocation) -> Result<FlagScope> {
         let mut builder = FlagScopeBuilder::new(Purpose::Named, 1);
         builder.set_word(self, self.checked(value)?);
@@ -263,7 +263,7 @@ impl<T: FlagValue> Flag<T> {
         self.word.write(value)
     }
 
-    /// Returns a scope that decides this flag for the thread that enters it. Fails for a value that the flag does not
+    /// Returns a scope that sets this flag for the thread that enters it. Fails for a value that the flag does not
     /// accept.
     #[track_caller]
     pub fn scope(&'static self, value: T) -> Result<FlagScope> {

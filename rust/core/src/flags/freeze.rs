@@ -98,7 +98,7 @@ impl FreezeScope {
         store.freeze.publish();
     }
 
-    /// Ends the last freeze that this scope began. Does nothing if it began none.
+    /// Ends the last freeze that this scope began. Has no effect if it began none.
     pub fn exit(&self) {
         let mut store = STORE.lock();
         let scopes = &mut store.freeze.scopes;

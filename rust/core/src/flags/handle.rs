@@ -61,7 +61,7 @@ impl<T: FlagValue> FlagHandle<T> {
         self.word.write(value)
     }
 
-    /// Returns a scope that decides this flag. Fails for a value that the flag does not accept.
+    /// Returns a scope that sets this flag. Fails for a value that the flag does not accept.
     #[track_caller]
     pub fn scope(self, value: T) -> Result<FlagScope> {
         self.word.scope(value, SourceLocation::caller())

@@ -69,10 +69,10 @@ impl<T: Eq> Interned<T> {
         Q: Hash + Eq + ToOwned<Owned = T> + ?Sized,
     {
         let mut hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(value);
-        let mut place = &self.root;
+        let mut cell = &self.root;
         loop {
             // If two threads insert here at the same time, the node and the index of one of them are discarded.
-            let node = place.get_or_init(|| {
+            let node = cell.get_or_init(|| {
                 let children = [const { OnceBox::new() }; 2];
                 Box::new(Node { value: value.to_owned(), index: self.count.add(1) - 1, children })
             });
@@ -80,7 +80,7 @@ impl<T: Eq> Interned<T> {
                 return node;
             }
             let [zero, one] = &node.children;
-            place = if hash & 1 == 0 { zero } else { one };
+            cell = if hash & 1 == 0 { zero } else { one };
             hash = hash.rotate_right(1);
         }
     }

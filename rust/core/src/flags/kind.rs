@@ -666,7 +666,7 @@ impl FlagValue for u32 {
     }
 }
 
-/// Whether a matrix product may sum in lower precision than its result.
+/// Whether `matmul` may accumulate in the low-precision type of its result.
 ///
 /// ```
 /// use interlock_core::flags::Reduction;
@@ -679,9 +679,9 @@ impl FlagValue for u32 {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reduction {
-    /// Whether it may.
+    /// Whether the sum may use lower precision.
     pub allowed: bool,
-    /// Whether it may also split the sum into parts; always true if `allowed` is.
+    /// Whether the sum may also be split into parts; always true if `allowed` is.
     pub split: bool,
 }
 

@@ -35,9 +35,11 @@ impl MatmulPrecision {
         let (name, allowed) =
             ("set_float32_matmul_precision: precision".to_owned(), one_of(&Self::ALL.map(Self::name)));
         match given {
-            InputValue::Text(text) => {
-                Self::named(text).ok_or_else(|| Error::FlagValue { name, given: given.to_string(), allowed })
-            }
+            InputValue::Text(text) => Self::from_name(text).ok_or_else(|| Error::FlagValue {
+                name,
+                given: given.to_string(),
+                allowed,
+            }),
             _ => Err(Error::FlagType { name, given: given.to_string(), allowed }),
         }
     }

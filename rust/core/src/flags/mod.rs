@@ -4,10 +4,8 @@
 //! The value of a flag is the first that exists of: the value of the innermost layer of this thread that names it; the
 //! value assigned for the process; the environment, read once; the default.
 
-mod address;
 mod aliases;
 mod change;
-mod consumer;
 mod cpu;
 mod effect;
 mod effective;
@@ -15,6 +13,7 @@ mod enums;
 mod env_parse;
 mod environment;
 mod explain;
+mod ffi;
 mod flag;
 mod flag_spec;
 mod flag_type;
@@ -27,6 +26,7 @@ mod matmul_precision;
 mod precision;
 mod priority_order;
 mod process_state;
+mod readers;
 mod registry;
 mod scope;
 mod snapshot;
@@ -40,7 +40,6 @@ mod write_log;
 pub use crate::base::location::SourceLocation;
 pub use crate::base::suggest::suggest;
 pub use change::{FlagChange, FlagHook, on_change, on_change_of};
-pub(crate) use consumer::{Consumer, IsActive};
 pub use cpu::{CpuCapability, cpu_capability_problem};
 pub use effect::Effect;
 pub use enums::{
@@ -63,6 +62,7 @@ pub use matmul_precision::MatmulPrecision;
 pub use precision::{Node, Precision};
 pub use priority_order::PriorityOrder;
 pub use process_state::explain_state;
+pub(crate) use readers::{Consumer, IsActive};
 pub use registry::{FlagDecl, misspelt_variables, register, unregister};
 pub use scope::FlagScope;
 pub use snapshot::{Snapshot, SnapshotEntry, install, reset, restore, snapshot};
@@ -76,8 +76,8 @@ pub use write_log::{LoggedWrite, recent_writes};
 
 #[doc(hidden)]
 pub mod internal {
-    //! What other crates of this workspace use, and programs do not need.
-    pub use super::address::{FlagKind, PlainValue, PlainWord, of_id};
+    //! Items that only other crates of this workspace use.
+    pub use super::ffi::{FlagKind, PlainValue, PlainWord, of_id};
     pub use super::kind::interned_text;
     pub use super::scope::{FlagScopeBuilder, Purpose};
     pub use super::write::{parse_count, write_unless_frozen};

@@ -46,7 +46,7 @@ named_enum! {
 
 impl Precision {
     /// Returns the precision of a payload; `None` if the node is empty.
-    pub(super) fn of_payload(payload: u64) -> Option<Self> {
+    pub(super) fn from_payload(payload: u64) -> Option<Self> {
         debug_assert!(payload <= Precision::Bfx9 as u64, "{payload} is not the payload of a node");
         Self::ALL.into_iter().find(|precision| *precision as u64 == payload)
     }
@@ -138,7 +138,7 @@ impl Node {
     }
 
     /// Returns the node of a slot.
-    pub(super) fn of_slot(mask: NodeMask) -> Node {
+    pub(super) fn from_slot(mask: NodeMask) -> Node {
         let node = Node::ALL.into_iter().find(|node| node.mask() == mask.0);
         node.unwrap_or_assert(Node::Generic, "every mask comes from `Node::slot`")
     }
@@ -178,13 +178,13 @@ impl Node {
         commit(&[(self.name(), self.slot(), new)], Some(SourceLocation::caller()))
     }
 
-    /// Returns a scope that decides this node for the thread that enters it. Fails for a precision that the node does
-    /// not accept.
+    /// Returns a scope that sets this node for the thread that enters it. Fails for a precision that the node does not
+    /// accept.
     #[track_caller]
     pub fn scope(self, precision: Precision) -> Result<FlagScope> {
         let mut flags = FlagSlots::default();
         flags.add(self.name(), self.slot(), SlotWrite::Set(self.checked(precision)? as u64));
-        Ok(FlagScope::of_slots(flags, Some(SourceLocation::caller())))
+        Ok(FlagScope::from_slots(flags, Some(SourceLocation::caller())))
     }
 
     fn checked(self, precision: Precision) -> Result<Precision> {
@@ -195,10 +195,10 @@ impl Node {
         Err(Error::FlagValue { name: qualified(self.name()), given, allowed: self.accepted() })
     }
 
-    /// Returns the precision of this node in a word, and the node that decides it.
+    /// Returns the precision of this node in a word, and the node from which it is inherited.
     pub(super) fn resolved_in(self, word: u64) -> (Precision, Option<Node>) {
         for node in [self, self.backend(), Node::Generic] {
-            match Precision::of_payload(node.payload_in(word)) {
+            match Precision::from_payload(node.payload_in(word)) {
                 None | Some(Precision::None) => {}
                 Some(found) if self.supports(found) => return (found, Some(node)),
                 Some(_) => return (Precision::None, Some(node)),
@@ -218,14 +218,14 @@ impl Node {
         }
     }
 
-    /// Returns the node that decides the precision of this one; `None` if the default applies.
-    pub(super) fn decided_by(self) -> Option<Node> {
+    /// Returns the node from which this one inherits its precision, or itself; `None` if the default applies.
+    pub(super) fn inherited_from(self) -> Option<Node> {
         self.resolved_in(word()).1
     }
 
     /// Returns the precision with this name, if the node accepts it.
     pub(super) fn precision_named(self, name: &str) -> Option<Precision> {
-        Precision::named(name).filter(|precision| self.supports(*precision))
+        Precision::from_name(name).filter(|precision| self.supports(*precision))
     }
 
     fn accepted_names(self) -> Vec<&'static str> {
@@ -255,13 +255,13 @@ impl Node {
     /// Returns the precision of the node in layers: `None` if no layer names the node, `Some(None)` if a layer makes it
     /// empty.
     pub(super) fn named_in(self, tree: Masked<u64>) -> Option<Option<Precision>> {
-        (tree.mask & self.mask() != 0).then(|| Precision::of_payload(self.payload_in(tree.value)))
+        (tree.mask & self.mask() != 0).then(|| Precision::from_payload(self.payload_in(tree.value)))
     }
 
     /// Returns the precision in the process and its level.
     pub(super) fn in_process(self) -> (Option<Precision>, Level) {
         let word = process_word();
-        let stored = Precision::of_payload(self.payload_in(word));
+        let stored = Precision::from_payload(self.payload_in(word));
         let assigned = word & (ASSIGNED << self.shift()) != 0;
         let level = match stored {
             _ if assigned => Level::Process,

@@ -169,7 +169,7 @@ pub fn register(declaration: FlagDecl) -> Result<(&'static FlagSpec, Vec<(String
     if let Some(Registered { spec, word, .. }) = registered_before {
         word.is_unregistered.set(false);
         restored.iter().for_each(|payload| word.set_in_process(SlotWrite::Set(*payload)));
-        store.note_change();
+        store.advance_epoch();
         return Ok((spec, problems));
     }
     let number = positions().count();
@@ -194,15 +194,15 @@ pub fn register(declaration: FlagDecl) -> Result<(&'static FlagSpec, Vec<(String
     let _ = slot.set(registered);
     if let Some(payload) = restored {
         word.set_in_process(SlotWrite::Set(payload));
-        store.note_change();
+        store.advance_epoch();
     }
     Ok((&registered.spec, problems))
 }
 
 /// Removes a registered flag. Its name may then be registered again, also with another type.
 ///
-/// Open scopes and captured states that set the flag stay as they are and no longer set it. Its handles keep their
-/// reads, which return what they did, and refuse writes. Freezing does not prevent it.
+/// Open scopes and captured states that set the flag remain valid and no longer set it. Its handles keep their reads,
+/// which return what they did, and refuse writes. Freezing does not prevent it.
 ///
 /// ```
 /// use interlock_core::flags::{FlagDecl, FlagType, find, register, unregister};
@@ -230,7 +230,7 @@ pub fn unregister(name: &str) -> Result<()> {
     }
     word.set_in_process(SlotWrite::Clear);
     store.sites.retain(|(noted, _)| *noted != Slot::Flag(word.id));
-    store.note_change();
+    store.advance_epoch();
     Ok(())
 }
 
@@ -288,13 +288,14 @@ pub fn misspelt_variables(library: &str) -> Vec<(String, Error)> {
     let is_known = |name: &str| flag_specs().any(|spec| spec.own_variable() == name);
     let misspelt = |name: String| {
         // The library may read other variables with this prefix, so only near misses are reported.
-        let slips = |(variable, _): &&(String, String)| {
-            let (meant, given) = (variable.strip_prefix(&prefix)?, name.strip_prefix(&prefix)?);
-            let edits = strsim::damerau_levenshtein(meant, given);
-            (edits <= 1 + usize::from(meant.len() > 5)).then_some(edits)
+        let edit_distance = |(variable, _): &&(String, String)| {
+            let (intended, given) = (variable.strip_prefix(&prefix)?, name.strip_prefix(&prefix)?);
+            let edits = strsim::damerau_levenshtein(intended, given);
+            (edits <= 1 + usize::from(intended.len() > 5)).then_some(edits)
         };
-        let meant = known.iter().filter(|known| slips(known).is_some()).min_by_key(slips)?.clone();
-        Some((name.clone(), Error::UnreadVariable { name, suggestion: meant }))
+        let intended =
+            known.iter().filter(|known| edit_distance(known).is_some()).min_by_key(edit_distance)?.clone();
+        Some((name.clone(), Error::UnreadVariable { name, suggestion: intended }))
     };
     let set = env::all().into_keys().filter(|name| name.starts_with(&prefix) && !is_known(name));
     set.filter_map(misspelt).collect()

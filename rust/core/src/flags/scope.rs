@@ -70,7 +70,7 @@ impl FlagScopeBuilder {
 
     /// Returns the scope, which has no effect until it is entered.
     pub fn build(self, site: Option<SourceLocation>) -> FlagScope {
-        FlagScope::of_slots(self.flags, site)
+        FlagScope::from_slots(self.flags, site)
     }
 }
 
@@ -102,14 +102,14 @@ impl ThreadState {
 }
 
 impl FlagScope {
-    pub(super) fn of_slots(mut flags: FlagSlots, site: Option<SourceLocation>) -> FlagScope {
+    pub(super) fn from_slots(mut flags: FlagSlots, site: Option<SourceLocation>) -> FlagScope {
         if let Some(site) = site.filter(|_| env::debug()) {
             let words = flags.words.iter().map(|(id, _)| Slot::Flag(*id));
             let nodes =
                 Node::ALL.into_iter().filter(|node| node.named_in(flags.tree).is_some()).map(Node::slot);
             flags.sites = words.chain(nodes).map(|slot| (slot, site.clone())).collect();
         }
-        FlagScope { scope: Scope::default(), slots: Slots::of_flags(flags) }
+        FlagScope { scope: Scope::default(), slots: Slots::from_flags(flags) }
     }
 
     /// Creates a scope of these flags.
@@ -125,7 +125,7 @@ impl FlagScope {
         Ok(builder.build(site))
     }
 
-    /// Returns the flags that the scope decides: dotted names and values; [`Value::None`] for an empty node.
+    /// Returns the flags that the scope sets: dotted names and values; [`Value::None`] for an empty node.
     pub fn values(&self) -> Vec<(&'static str, Value)> {
         values_of(&self.slots.flags)
     }
@@ -135,15 +135,14 @@ impl FlagScope {
         FlagScope { scope: Scope::default(), slots: self.slots.clone() }
     }
 
-    /// Pushes a layer of these values on this thread. Enters nothing if [`try_enter`](FlagScope::try_enter) fails.
+    /// Pushes a layer of these values on this thread. Has no effect if [`try_enter`](FlagScope::try_enter) fails.
     pub fn enter(&self) {
         let _entered = self.try_enter();
     }
 
     /// Enters as [`enter`](FlagScope::enter) does.
     ///
-    /// # Errors
-    /// Fails if the state of the context at hand cannot be stored.
+    /// # Errors Fails if the state of the current context cannot be stored.
     pub fn try_enter(&self) -> Result<()> {
         self.scope.enter_slots(&self.slots)
     }
@@ -160,6 +159,6 @@ impl FlagScope {
 
     /// Pushes a layer of these values on this thread until the guard is dropped.
     pub fn guard(&self) -> ScopeGuard {
-        ScopeGuard::of_slots(&self.slots)
+        ScopeGuard::from_slots(&self.slots)
     }
 }

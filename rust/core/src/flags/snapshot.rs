@@ -29,7 +29,7 @@ pub struct SnapshotEntry {
     pub name: &'static str,
     /// The value in the process; [`Value::None`] for an empty node of the precision tree.
     pub value: Value,
-    /// The level that decides it; never [`Level::Scope`].
+    /// The level of the value; never [`Level::Scope`].
     pub level: Level,
 }
 
@@ -168,10 +168,10 @@ fn commit_to_process(
             store.sites.push((slot, site.clone()));
         }
         if new != SlotWrite::Clear || was_assigned {
-            store.log.note(slot, new, site);
+            store.log.record(slot, new, site);
         }
     }
-    store.note_change();
+    store.advance_epoch();
     drop(store);
     changes.report();
     Ok(())

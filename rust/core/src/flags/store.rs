@@ -32,7 +32,7 @@ impl GlobalStore {
         }
     }
 
-    pub(super) fn note_change(&self) {
+    pub(super) fn advance_epoch(&self) {
         EPOCH.advance();
     }
 
@@ -48,7 +48,7 @@ pub fn epoch() -> u64 {
     EPOCH.get()
 }
 
-/// Returns a count that changes when the flags that scopes of this thread decide change.
+/// Returns a count that changes when the flags that scopes of this thread set change.
 #[inline]
 pub fn layer_epoch() -> u64 {
     thread::layer_changes()

@@ -24,7 +24,7 @@ macro_rules! flags {
     )+) => {
         #[allow(non_camel_case_types, clippy::upper_case_acronyms, reason = "named like the words")]
         #[repr(u16)]
-        enum Number { $($word,)+ Count }
+        enum FlagIndex { $($word,)+ Count }
 
         /// The words of the flags, as statics.
         pub mod words {
@@ -32,12 +32,12 @@ macro_rules! flags {
 
             $(
                 $(#[doc = $doc])+
-                pub static $word: Flag<$type> = Flag::new($name, Number::$word as u16, $kind);
+                pub static $word: Flag<$type> = Flag::new($name, FlagIndex::$word as u16, $kind);
             )+
         }
 
         /// The flags in the order of their ids.
-        static FLAGS: [FlagSpec; Number::Count as usize] = [$(
+        static FLAGS: [FlagSpec; FlagIndex::Count as usize] = [$(
             FlagSpec {
                 name: $name,
                 backing: Backing::Word(&words::$word.word, Projection::$part),
@@ -50,7 +50,7 @@ macro_rules! flags {
             },
         )+];
 
-        static WORDS: [&FlagWord; Number::Count as usize] = [$(&words::$word.word,)+];
+        static WORDS: [&FlagWord; FlagIndex::Count as usize] = [$(&words::$word.word,)+];
     };
 }
 
@@ -101,18 +101,18 @@ flags! {
     /// The kernel of depthwise convolutions.
     CUDNN_DEPTHWISE_KERNEL: DepthwiseKernel = one_of(DepthwiseKernel::NAMES),
         "cudnn.depthwise_kernel", Whole, CUDNN_CONVOLUTIONS;
-    /// Whether float16 products may sum in float16. Accepts a bool, or a tuple whose second item sets whether the sum
-    /// may be split into parts; reads as the first item.
+    /// Whether `matmul` of float16 may accumulate in float16. Accepts a bool, or a tuple whose second item sets whether
+    /// the sum may be split into parts; reads as the first item.
     CUDA_MATMUL_FP16_REDUCTION: Reduction = Kind::Reduction,
         "cuda.matmul.allow_fp16_reduced_precision_reduction", First, CUBLAS_PRODUCTS;
-    /// Whether bfloat16 products may sum in bfloat16. Accepts a bool, or a tuple whose second item sets whether the sum
-    /// may be split into parts; reads as the first item.
+    /// Whether `matmul` of bfloat16 may accumulate in bfloat16. Accepts a bool, or a tuple whose second item sets
+    /// whether the sum may be split into parts; reads as the first item.
     CUDA_MATMUL_BF16_REDUCTION: Reduction = Kind::Reduction,
         "cuda.matmul.allow_bf16_reduced_precision_reduction", First, CUBLAS_PRODUCTS;
-    /// Whether float16 products may accumulate in float16 throughout.
+    /// Whether `matmul` of float16 may accumulate in float16 throughout.
     CUDA_MATMUL_FP16_ACCUMULATION: bool = on_or_off(false),
         "cuda.matmul.allow_fp16_accumulation", Whole, CUBLAS_PRODUCTS;
-    /// Whether grouped products prefer cuBLASLt to the kernels of the runtime.
+    /// Whether grouped matrix multiplication prefers cuBLASLt to the kernels of the runtime.
     CUDA_MATMUL_PREFER_CUBLASLT_GROUPED_GEMM: bool = on_or_off(false),
         "cuda.matmul.prefer_cublaslt_grouped_gemm", Whole, GROUPED_PRODUCTS;
     /// Whether scaled-dot-product attention may run on the flash kernel.
@@ -156,7 +156,7 @@ flags! {
         "mkldnn.deterministic", Whole, ONEDNN_OPERATIONS;
     /// Whether oneDNN may use TensorFloat-32 on Intel GPUs; None if it is unspecified.
     MKLDNN_ALLOW_TF32: Option<bool> = Kind::OptionalSwitch, "mkldnn.allow_tf32", Whole, ONEDNN_ON_XPU;
-    /// The arithmetic of float32 products on the CPU: `model` rounds the inputs as the precision nodes of oneDNN
+    /// The arithmetic of float32 `matmul` on the CPU: `model` rounds the inputs as the precision nodes of oneDNN
     /// request, and `hardware` computes as the kernels of the machine do.
     MKLDNN_NUMERICS: MkldnnNumerics = one_of(MkldnnNumerics::NAMES), "mkldnn.numerics", Whole, ONEDNN_OPERATIONS;
     /// Whether MIOpen uses its immediate mode instead of searching for the fastest algorithm.
@@ -235,7 +235,7 @@ pub(super) fn own_tables() -> (&'static [FlagSpec], &'static [FlagSpec]) {
 
 /// Returns the id of the first registered flag.
 pub(super) const fn first_registered_id() -> u16 {
-    Number::Count as u16
+    FlagIndex::Count as u16
 }
 
 /// Returns the flag with this dotted name, which may begin with `backends.`.

@@ -74,7 +74,7 @@ pub(super) fn put_in_layer(flags: &mut FlagSlots, slot: Slot, new: SlotWrite) {
             }
         }
         Slot::Node(mask) => {
-            let node = Node::of_slot(mask);
+            let node = Node::from_slot(mask);
             let payload = match new {
                 SlotWrite::Set(payload) => payload,
                 SlotWrite::Clear => node.fallback_payload(),
@@ -93,11 +93,11 @@ pub(super) fn put_in_process(slot: Slot, new: SlotWrite) {
                 word.set_in_process(new);
             }
         }
-        Slot::Node(mask) => Node::of_slot(mask).set_in_process(new),
+        Slot::Node(mask) => Node::from_slot(mask).set_in_process(new),
     }
 }
 
-/// Writes each slot in the innermost layer of this thread that decides it, else for the process. No two writes have the
+/// Writes each slot in the innermost layer of this thread that sets it, else for the process. No two writes have the
 /// same slot.
 pub(super) fn commit(writes: &[Write], site: Option<SourceLocation>) -> Result<()> {
     let Some((name, ..)) = writes.first() else { return Ok(()) };
@@ -117,13 +117,13 @@ pub(super) fn commit(writes: &[Write], site: Option<SourceLocation>) -> Result<(
             for &(_, slot, new) in writes {
                 let is_scoped = scoped.change(slot, |layer, flags| {
                     changes.put_in_layer(layer, flags, slot, new);
-                    site.iter().for_each(|site| flags.note_site(slot, site.clone()));
+                    site.iter().for_each(|site| flags.record_site(slot, site.clone()));
                 });
                 if scoped.is_first_step() {
                     continue;
                 }
                 if let Some(site) = &site {
-                    store.log.note(slot, new, site);
+                    store.log.record(slot, new, site);
                 }
                 if !is_scoped {
                     changes.put_in_process(slot, new);
@@ -133,7 +133,7 @@ pub(super) fn commit(writes: &[Write], site: Option<SourceLocation>) -> Result<(
                 }
             }
             if is_changed {
-                store.note_change();
+                store.advance_epoch();
             }
             Ok(())
         },

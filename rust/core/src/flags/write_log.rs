@@ -38,15 +38,15 @@ impl WriteLog {
         WriteLog(VecDeque::new())
     }
 
-    pub(super) fn note(&mut self, slot: Slot, new: SlotWrite, site: &SourceLocation) {
+    pub(super) fn record(&mut self, slot: Slot, new: SlotWrite, site: &SourceLocation) {
         let (name, value) = match slot {
             Slot::Flag(id) => {
                 let Some(word) = table::word(id) else { return };
                 (word.name, new.payload().map(|payload| word.kind.decode(payload)))
             }
             Slot::Node(mask) => {
-                let precision = new.payload().and_then(Precision::of_payload);
-                (Node::of_slot(mask).name(), precision.map(|precision| Value::Name(precision.name())))
+                let precision = new.payload().and_then(Precision::from_payload);
+                (Node::from_slot(mask).name(), precision.map(|precision| Value::Name(precision.name())))
             }
         };
         if self.0.len() == LENGTH {

@@ -39,7 +39,7 @@ use crate::{Error, Result};
 
 #[doc(hidden)]
 pub mod internal {
-    //! What other crates of this workspace use, and programs do not need.
+    //! Items that only other crates of this workspace use.
     pub use super::loader::{file_of, reason_of};
     pub use super::presence::Presence;
     pub use super::python_paths::{PythonPaths, python_paths_are, set_python_paths};

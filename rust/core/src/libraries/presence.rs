@@ -107,7 +107,7 @@ impl Library {
 fn loader_counts() -> Option<(u64, u64)> {
     use std::ffi::{c_int, c_void};
 
-    unsafe extern "C" fn note(
+    unsafe extern "C" fn read_counts(
         info: *mut libc::dl_phdr_info,
         size: libc::size_t,
         counts: *mut c_void,
@@ -123,7 +123,7 @@ fn loader_counts() -> Option<(u64, u64)> {
 
     let mut counts: Option<(u64, u64)> = None;
     // SAFETY: calls the function with a pointer to a local, before it returns.
-    unsafe { libc::dl_iterate_phdr(Some(note), (&raw mut counts).cast()) };
+    unsafe { libc::dl_iterate_phdr(Some(read_counts), (&raw mut counts).cast()) };
     counts
 }
 

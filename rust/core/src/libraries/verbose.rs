@@ -1,4 +1,4 @@
-//! The verbosity of MKL and oneDNN: a level of the process, decided by scopes.
+//! The verbosity of MKL and oneDNN: a level of the process, set by scopes.
 //!
 //! Neither library can report its level, and both have one level for all threads. So the open scopes of all threads are
 //! listed, and the level is that of the innermost, or the initial level if none is open. A scope may be entered twice,
@@ -19,9 +19,9 @@ use crate::{Error, Result};
 /// ```
 /// use interlock_core::libraries::VerboseLibrary;
 ///
-/// let library = VerboseLibrary::named("mkl");
+/// let library = VerboseLibrary::from_name("mkl");
 /// assert_eq!(library, Some(VerboseLibrary::Mkl));
-/// assert_eq!(VerboseLibrary::named("cudnn"), None);
+/// assert_eq!(VerboseLibrary::from_name("cudnn"), None);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VerboseLibrary {
@@ -35,7 +35,7 @@ use VerboseLibrary::{Mkl, OneDnn};
 
 impl VerboseLibrary {
     /// Returns the library with this name.
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         [Mkl, OneDnn].into_iter().find(|each| each.name() == name)
     }
 
@@ -136,7 +136,7 @@ static LEVELS: ForkLock<[VerboseScopes; 2]> = ForkLock::with_child_hook(
 
 static SERIALS: RelaxedU64 = RelaxedU64::new(0);
 
-/// The scopes that decide the level of one library.
+/// The scopes that set the level of one library.
 pub(crate) struct VerboseScopes {
     /// The level without scopes; read when the first scope is entered.
     initial: Option<c_int>,
@@ -244,7 +244,7 @@ impl VerboseScope {
     }
 
     /// Ends the innermost enter of this scope: the level becomes that of the innermost open scope, or the initial
-    /// level. Does nothing if the scope is not open.
+    /// level. Has no effect if the scope is not open.
     pub fn exit(&self) {
         let removed = self.library.scopes(&mut LEVELS.lock()).remove(self.serial);
         if removed && let Ok(set_level) = self.library.set_level() {
@@ -263,7 +263,7 @@ impl VerboseLibrary {
         unsafe { self.library().function(self.function(), self.operation()) }
     }
 
-    /// Calls the library until its level is the one that the scopes decide.
+    /// Calls the library until its level is the one that the scopes set.
     ///
     /// The lock is not held during the call, which may be slow. A thread that finds the list changed after its call
     /// repeats it, so the last call of all threads sets the level of the last change.

@@ -75,13 +75,13 @@ impl VersionQuery {
                 VersionQuery::None => None,
                 VersionQuery::Size => {
                     let function: unsafe extern "C" fn() -> usize = loaded.function(name).ok()?;
-                    Version::of_number(u64::try_from(function()).ok()?)
+                    Version::from_number(u64::try_from(function()).ok()?)
                 }
                 VersionQuery::Number => {
                     let function: unsafe extern "C" fn(*mut c_int) -> c_int = loaded.function(name).ok()?;
                     let mut number = 0;
                     succeeded(function(&raw mut number))?;
-                    Version::of_number(u64::try_from(number).ok()?)
+                    Version::from_number(u64::try_from(number).ok()?)
                 }
                 VersionQuery::Pair => {
                     type Function = unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int;
@@ -97,7 +97,7 @@ impl VersionQuery {
                     for (property, value) in (0..).zip(&mut parts) {
                         succeeded(function(property, value))?;
                     }
-                    Version::of_properties(parts, *weights)
+                    Version::from_properties(parts, *weights)
                 }
                 VersionQuery::Nvml => {
                     type Function = unsafe extern "C" fn(*mut c_char, c_uint) -> c_int;
@@ -133,7 +133,7 @@ impl VersionQuery {
 impl Version {
     /// Decodes the version number of cuDNN and NCCL, which have three digits below the major version in older releases
     /// and four in newer ones: 8906 is 8.9.6, 92800 is 9.28.0.
-    fn of_number(number: u64) -> Option<Self> {
+    fn from_number(number: u64) -> Option<Self> {
         let below = if number < 10_000 { 1000 } else { 10_000 };
         let text = joined([number / below, number % below / 100, number % 100]);
         Some(Version { number: Some(number), text })
@@ -148,7 +148,7 @@ impl Version {
     }
 
     /// Returns a version of three parts, with a number if the weights are known.
-    fn of_properties(parts: [c_int; 3], weights: Option<[u64; 3]>) -> Option<Self> {
+    fn from_properties(parts: [c_int; 3], weights: Option<[u64; 3]>) -> Option<Self> {
         let mut number = 0;
         for (part, weight) in parts.into_iter().zip(weights.unwrap_or_default()) {
             number += u64::try_from(part).ok()? * weight;
@@ -179,9 +179,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_number_decodes_both_formats() {
+    fn from_number_decodes_both_formats() {
         for (number, text) in [(8906, "8.9.6"), (92_800, "9.28.0"), (2804, "2.8.4"), (23_007, "2.30.7")] {
-            assert_eq!(Version::of_number(number).unwrap().text, text);
+            assert_eq!(Version::from_number(number).unwrap().text, text);
         }
     }
 
@@ -203,11 +203,11 @@ mod tests {
     }
 
     #[test]
-    fn of_properties_computes_the_number_of_the_header() {
+    fn from_properties_computes_the_number_of_the_header() {
         let weights = Some([1_000_000, 100, 1]);
-        let version = Version::of_properties([0, 6, 2], weights).unwrap();
+        let version = Version::from_properties([0, 6, 2], weights).unwrap();
         assert_eq!((version.number, version.text.as_str()), (Some(602), "0.6.2"));
-        assert_eq!(Version::of_properties([13, 1, 0], None).unwrap().number, None);
-        assert_eq!(Version::of_properties([-1, 0, 0], weights), None);
+        assert_eq!(Version::from_properties([13, 1, 0], None).unwrap().number, None);
+        assert_eq!(Version::from_properties([-1, 0, 0], weights), None);
     }
 }

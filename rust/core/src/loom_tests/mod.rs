@@ -65,7 +65,7 @@ fn spawn<R: 'static>(action: impl FnOnce() -> R + 'static) -> JoinHandle<R> {
     })
 }
 
-/// Returns a scope that decides `cudnn.enabled`.
+/// Returns a scope that sets `cudnn.enabled`.
 fn flag_scope(value: bool) -> FlagScope {
     FlagScope::new([(find("cudnn.enabled").unwrap(), InputValue::Bool(value))], None).unwrap()
 }

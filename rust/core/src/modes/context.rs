@@ -103,11 +103,11 @@ pub struct ModeContext {
 impl ModeContext {
     /// Creates an object whose value is `true`. Does not write the mode.
     pub fn new(kind: ModeKind) -> Self {
-        ModeContext::of_scope(kind, Scope::default())
+        ModeContext::from_scope(kind, Scope::default())
     }
 
-    /// Creates an object as [`new`](ModeContext::new) does, for a binding whose interpreter admits one thread at a time:
-    /// an enter and an exit then acquire no lock.
+    /// Creates an object as [`new`](ModeContext::new) does, for a binding whose interpreter admits one thread at a
+    /// time: an enter and an exit then acquire no lock.
     ///
     /// # Safety
     /// No two threads use the object at the same time.
@@ -115,11 +115,11 @@ impl ModeContext {
     #[inline]
     pub unsafe fn new_serialized(kind: ModeKind) -> Self {
         // SAFETY: guaranteed by the caller.
-        ModeContext::of_scope(kind, unsafe { Scope::new_serialized() })
+        ModeContext::from_scope(kind, unsafe { Scope::new_serialized() })
     }
 
     #[inline]
-    fn of_scope(kind: ModeKind, scope: Scope) -> Self {
+    fn from_scope(kind: ModeKind, scope: Scope) -> Self {
         ModeContext {
             kind,
             mode: RelaxedBool::new(true),
@@ -145,8 +145,7 @@ impl ModeContext {
     /// Sets the value. For a kind that [writes eagerly](ModeKind::writes_eagerly), also writes the mode without a
     /// scope, until the object is entered, exited or used as a decorator.
     ///
-    /// # Errors
-    /// Fails if a scope of a context that is not at hand sets the mode.
+    /// # Errors Fails if a scope of a context that is not current sets the mode.
     pub fn set(&self, mode: bool) -> Result<()> {
         self.mode.set(mode);
         if self.kind.writes_eagerly() {
@@ -162,7 +161,7 @@ impl ModeContext {
         self.previous.set(self.kind.mode().is_on());
     }
 
-    /// Enters the mode on this thread: pushes a layer that sets it. Enters nothing if [`try_enter`] fails.
+    /// Enters the mode on this thread: pushes a layer that sets it. Has no effect if [`try_enter`] fails.
     ///
     /// [`try_enter`]: ModeContext::try_enter
     #[inline]
@@ -172,8 +171,7 @@ impl ModeContext {
 
     /// Enters the mode as [`enter`](ModeContext::enter) does.
     ///
-    /// # Errors
-    /// Fails if the state of the context at hand cannot be stored.
+    /// # Errors Fails if the state of the current context cannot be stored.
     #[inline]
     pub fn try_enter(&self) -> Result<()> {
         self.try_enter_present(PresentContext::at_hand)
@@ -205,8 +203,7 @@ impl ModeContext {
 
     /// Revokes the eager write, because the object is used as a decorator.
     ///
-    /// # Errors
-    /// Fails if the state of the context at hand cannot be stored.
+    /// # Errors Fails if the state of the current context cannot be stored.
     pub fn revoke_write(&self) -> Result<()> {
         self.write.revoke(self.kind.mode())
     }

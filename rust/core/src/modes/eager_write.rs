@@ -57,7 +57,7 @@ fn unpacked(word: u64) -> (u8, WrittenMode) {
     let mask = word.to_le_bytes()[0];
     let was_set = if word & 1 << 8 != 0 { mask } else { 0 };
     let value = if word & 1 << 9 != 0 { mask } else { 0 };
-    (mask, WrittenMode { layer: LayerId::of_number(word >> 10), old: Masked::new(was_set, value) })
+    (mask, WrittenMode { layer: LayerId::from_number(word >> 10), old: Masked::new(was_set, value) })
 }
 
 #[cfg(test)]
@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn unpacked_returns_what_packed_stored() {
         let (inference, none) = (Mode::Inference as u8, Masked::default());
-        for layer in [1, 1 << 40].map(LayerId::of_number) {
+        for layer in [1, 1 << 40].map(LayerId::from_number) {
             for old in [none, Masked::new(inference, 0), Masked::new(inference, inference)] {
                 let written = WrittenMode { layer, old };
                 assert_eq!(unpacked(packed(Mode::Inference, written)), (inference, written));

@@ -19,31 +19,31 @@ pub fn enable_grad() -> ScopeGuard {
 /// Enables or disables the recording of gradients until the guard is dropped.
 #[inline]
 pub fn set_grad_enabled(enabled: bool) -> ScopeGuard {
-    ScopeGuard::of_modes(mode::single(Mode::Grad, enabled))
+    ScopeGuard::from_modes(mode::single(Mode::Grad, enabled))
 }
 
 /// Enables inference mode, or with `false` disables it inside such a block, until the guard is dropped.
 #[inline]
 pub fn inference_mode(enabled: bool) -> ScopeGuard {
-    ScopeGuard::of_modes(mode::inference(enabled))
+    ScopeGuard::from_modes(mode::inference(enabled))
 }
 
 /// Returns a barrier for code that may leave scopes open or write modes: they end when it is dropped.
 #[inline]
 pub fn scope_barrier() -> ScopeBarrier {
-    ScopeBarrier::of_modes(Masked::new(mode_bits::ALL, thread::mode_word() & mode_bits::ALL))
+    ScopeBarrier::from_modes(Masked::new(mode_bits::ALL, thread::mode_word() & mode_bits::ALL))
 }
 
-/// Sets the modes of `decided` to their bits in `modes` until the guard is dropped. The bits are those of [`Mode`].
-pub fn enter_bits(decided: u8, modes: u8) -> ScopeGuard {
-    ScopeGuard::of_modes(Masked::new(decided & mode_bits::ALL, modes & decided & mode_bits::ALL))
+/// Sets the modes of `mask` to their bits in `modes` until the guard is dropped. The bits are those of [`Mode`].
+pub fn enter_bits(mask: u8, modes: u8) -> ScopeGuard {
+    ScopeGuard::from_modes(Masked::new(mask & mode_bits::ALL, modes & mask & mode_bits::ALL))
 }
 
-/// Writes the modes of `decided` without a scope. The bits are those of [`Mode`].
-pub fn write_bits(decided: u8, modes: u8) -> Result<()> {
+/// Writes the modes of `mask` without a scope. The bits are those of [`Mode`].
+pub fn write_bits(mask: u8, modes: u8) -> Result<()> {
     for mode in Mode::ALL {
         let bit = mode as u8;
-        if decided & bit != 0 {
+        if mask & bit != 0 {
             thread::write_mode(mode.name(), mode::single(mode, modes & bit != 0))?;
         }
     }

@@ -23,7 +23,7 @@ pub use saved_tensor_hooks::{
 
 #[doc(hidden)]
 pub mod internal {
-    //! What other crates of this workspace use, and programs do not need.
+    //! Items that only other crates of this workspace use.
     pub use super::guard::{enter_bits, write_bits};
 }
 

@@ -62,7 +62,7 @@ pub(crate) fn single(mode: Mode, on: bool) -> Masked<u8> {
     Masked::new(mode.bit(), if on { mode.bit() } else { 0 })
 }
 
-/// Returns the bits of the modes that `inference_mode(on)` decides.
+/// Returns the bits of the modes that `inference_mode(on)` sets.
 #[inline]
 pub(crate) fn inference(on: bool) -> Masked<u8> {
     let value = if on { mode_bits::INFERENCE } else { mode_bits::GRAD | mode_bits::MULTITHREADING };

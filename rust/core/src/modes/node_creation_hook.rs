@@ -72,7 +72,7 @@ impl NodeCreationHookContext {
     /// Creates a context that is not entered.
     pub fn new(hook: Arc<dyn Any + Send + Sync>) -> Self {
         LIVE.add(1);
-        let slots = Slots::of_node_creation_hook(Arc::new(CountedHook(hook)));
+        let slots = Slots::from_node_creation_hook(Arc::new(CountedHook(hook)));
         NodeCreationHookContext { scope: Scope::default(), slots }
     }
 
@@ -102,6 +102,6 @@ impl NodeCreationHookContext {
 
     /// Activates the hook on this thread until the guard is dropped.
     pub fn guard(&self) -> ScopeGuard {
-        ScopeGuard::of_slots(&self.slots)
+        ScopeGuard::from_slots(&self.slots)
     }
 }

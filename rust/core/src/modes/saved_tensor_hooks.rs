@@ -80,7 +80,7 @@ impl SavedTensorHooksContext {
     /// Creates a context that is not entered.
     pub fn new(hooks: Arc<dyn Any + Send + Sync>) -> Self {
         LIVE.add(1);
-        let slots = Slots::of_saved_tensor_hooks(Arc::new(CountedHooks(hooks)));
+        let slots = Slots::from_saved_tensor_hooks(Arc::new(CountedHooks(hooks)));
         SavedTensorHooksContext { scope: Scope::default(), slots }
     }
 
@@ -115,7 +115,7 @@ impl SavedTensorHooksContext {
     /// Fails if hooks are disabled on this thread.
     pub fn guard(&self) -> Result<ScopeGuard> {
         check_saved_tensor_hooks_enabled()?;
-        Ok(ScopeGuard::of_slots(&self.slots))
+        Ok(ScopeGuard::from_slots(&self.slots))
     }
 }
 
@@ -147,7 +147,7 @@ impl SavedTensorHooksDisabledContext {
     /// Creates a context that is not entered. `message` is the text of the errors.
     pub fn new(message: &str) -> Self {
         let message = Arc::<str>::from(message);
-        let slots = Slots::of_saved_tensor_hooks(Arc::new(Disabled(message.clone())));
+        let slots = Slots::from_saved_tensor_hooks(Arc::new(Disabled(message.clone())));
         SavedTensorHooksDisabledContext { scope: Scope::default(), slots, message }
     }
 
@@ -184,6 +184,6 @@ impl SavedTensorHooksDisabledContext {
     /// Fails if hooks are active on this thread.
     pub fn guard(&self) -> Result<ScopeGuard> {
         self.check()?;
-        Ok(ScopeGuard::of_slots(&self.slots))
+        Ok(ScopeGuard::from_slots(&self.slots))
     }
 }

@@ -1,4 +1,4 @@
-//! What lies below all layers of a thread, a task or a context.
+//! The base below all layers of a thread, a task or a context.
 
 use std::sync::Arc;
 

@@ -22,7 +22,7 @@ struct Captured {
 }
 
 impl CapturedSlots {
-    pub(super) fn of_context(context: State, base_of_thread: Option<Arc<Slots>>) -> Self {
+    pub(super) fn from_context(context: State, base_of_thread: Option<Arc<Slots>>) -> Self {
         CapturedSlots(Arc::new(Captured { context, base_of_thread, merged: OnceBox::new() }))
     }
 

@@ -1,7 +1,7 @@
 //! Values of other libraries that belong to a thread there, and that captured states and tasks carry.
 //!
-//! A layer of a captured state makes the values of its capture those of the thread, and its end puts back what was there
-//! before.
+//! A layer of a captured state makes the values of its capture those of the thread, and its end restores the previous
+//! values before.
 
 use std::any::Any;
 use std::fmt;
@@ -68,7 +68,7 @@ struct Registered {
 
 static REGISTERED: HookList<Registered> = HookList::new(rank::CARRIED);
 
-/// What threads had before layers of captured states and steps of tasks that are open.
+/// The values of threads before the open layers of captured states and steps of tasks.
 static OPEN: ForkLock<Vec<Open>> = ForkLock::new(rank::CARRIED_LAYERS, Vec::new());
 
 static OPEN_COUNT: RelaxedU64 = RelaxedU64::new(0);
@@ -79,7 +79,7 @@ struct Open {
     before: CarriedValues,
 }
 
-/// What has replaced the values of a thread.
+/// The layer or step that has replaced the values of a thread.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Owner {
     Layer(LayerId),
@@ -129,7 +129,7 @@ impl CarriedValues {
         CarriedValues(Some(values.collect()))
     }
 
-    /// Returns what this thread has in the place of these values.
+    /// Returns the values of this thread that these replace.
     fn present(&self) -> Self {
         let save = |(registered, _): &Saved| (registered.clone(), registered.carried.save());
         CarriedValues(self.0.as_ref().map(|values| values.iter().map(save).collect()))

@@ -1,7 +1,7 @@
 //! The carrier of contexts: where the state of the code that runs on a thread is stored between its looks.
 //!
 //! A binding to a language with contexts implements it: Python copies and switches them (PEP 567), and this crate knows
-//! nothing of Python. While no carrier is installed, or where a thread has no context at hand, scopes belong to the
+//! nothing of Python. While no carrier is installed, or where a thread has no current context, scopes belong to the
 //! thread.
 
 use std::ffi::c_void;
@@ -16,32 +16,28 @@ use crate::{Error, Result};
 
 /// Loads and stores the state of the context in which the calling thread runs.
 pub trait Carrier: Send + Sync {
-    /// Returns whether this thread has a context at hand: whether it is attached to the interpreter.
+    /// Returns whether this thread has a current context: whether it is attached to the interpreter.
     fn is_at_hand(&self) -> bool;
 
     /// Returns the serial of the state of the current context; `None` if none was stored.
     ///
-    /// # Safety
-    /// This thread has a context at hand.
+    /// # Safety This thread has a current context.
     unsafe fn serial(&self) -> Option<u64>;
 
     /// Returns the state of the current context; `None` if none was stored.
     ///
-    /// # Safety
-    /// This thread has a context at hand.
+    /// # Safety This thread has a current context.
     unsafe fn load(&self) -> Option<State>;
 
     /// Stores a state in the current context. Returns `None`, with the context unchanged, if that failed.
     ///
-    /// # Safety
-    /// This thread has a context at hand.
+    /// # Safety This thread has a current context.
     unsafe fn store(&self, state: &State) -> Option<Receipt>;
 
     /// Puts back the state before a store, and returns true, if the current context is the one of the store. Otherwise
     /// changes nothing.
     ///
-    /// # Safety
-    /// This thread has a context at hand.
+    /// # Safety This thread has a current context.
     unsafe fn revoke(&self, receipt: Receipt) -> bool;
 }
 
@@ -110,28 +106,26 @@ pub struct PresentContext {
 }
 
 impl PresentContext {
-    /// Returns the context of this thread; `None` if none is at hand, or if no state was stored in it.
+    /// Returns the context of this thread; `None` if there is none, or if no state was stored in it.
     #[inline]
     pub fn at_hand() -> Option<Self> {
         let carrier = CARRIER.get().filter(|carrier| carrier.is_at_hand())?;
         // SAFETY: a context is at hand.
-        unsafe { Self::of_carrier(*carrier) }
+        unsafe { Self::from_carrier(*carrier) }
     }
 
     /// Returns the context of this thread, for a binding that the language calls; `None` if no state was stored in it.
     ///
-    /// # Safety
-    /// This thread has a context at hand, if a carrier is installed.
+    /// # Safety This thread has a current context, if a carrier is installed.
     #[inline]
     pub unsafe fn known_at_hand() -> Option<Self> {
         // SAFETY: guaranteed by the caller.
-        unsafe { Self::of_carrier(*CARRIER.get()?) }
+        unsafe { Self::from_carrier(*CARRIER.get()?) }
     }
 
-    /// # Safety
-    /// This thread has a context at hand.
+    /// # Safety This thread has a current context.
     #[inline]
-    unsafe fn of_carrier(carrier: &'static dyn Carrier) -> Option<Self> {
+    unsafe fn from_carrier(carrier: &'static dyn Carrier) -> Option<Self> {
         // SAFETY: guaranteed by the caller.
         let serial = unsafe { carrier.serial() }?;
         Some(PresentContext { carrier, serial })
@@ -160,7 +154,7 @@ pub(super) struct Context {
 }
 
 impl Context {
-    /// Returns the context of this thread, which has then seen its state; `None` if none is at hand.
+    /// Returns the context of this thread, which has then seen its state; `None` if there is none.
     #[inline(always)]
     pub(super) fn at_hand() -> Option<Self> {
         CARRIER.get().and_then(|carrier| Self::load(*carrier))

@@ -1,8 +1,8 @@
 //! The state that is active on this thread: what readers load, and the layers behind it.
 //!
-//! It is stored in a thread-local without a destructor, so that an access needs no check whether the destructor has run,
-//! and destructors of other thread-locals can read it. [`Cleanup`] releases the memory that it owns when the thread
-//! ends; the first layer registers it.
+//! It is stored in a thread-local without a destructor, so that an access needs no check whether the destructor has
+//! run, and destructors of other thread-locals can read it. [`Cleanup`] releases the memory that it owns when the
+//! thread ends; the first layer registers it.
 //!
 //! All functions may be called while the thread ends. Once its layers are dropped, the modes keep their last values,
 //! flags have the values of the process, and no device slot is set: enters, exits and writes of modes and devices do
@@ -82,7 +82,7 @@ pub(super) struct Owned {
 #[derive(Debug)]
 pub(super) struct Step {
     pub(super) task: TaskId,
-    /// What was active when the step began: the scopes of the thread, or those of the previous step.
+    /// The state that was active when the step began: the scopes of the thread, or those of the previous step.
     pub(super) displaced: NativeScopes,
 }
 
@@ -114,7 +114,7 @@ impl NativeScopes {
     }
 
     /// Records in the trace, and reports to hooks, that the layers end without an exit.
-    pub(super) fn note_end(&self) {
+    pub(super) fn record_end(&self) {
         for guard in self.guards.list() {
             if env::debug() {
                 scope_trace::on_dropped(guard.id);
@@ -179,8 +179,8 @@ impl Drop for Cleanup {
             // Released before the layers are dropped: dropping the last clone of a stream calls a driver, which may
             // access this state.
             drop(owned);
-            last.native.note_end();
-            last.steps.iter().for_each(|step| step.displaced.note_end());
+            last.native.record_end();
+            last.steps.iter().for_each(|step| step.displaced.record_end());
             drop(ManuallyDrop::into_inner(last));
         });
     }
@@ -241,7 +241,7 @@ pub(super) struct DeferredDrops {
 impl Drop for DeferredDrops {
     fn drop(&mut self) {
         debug_assert_unlocked();
-        self.natives.iter().for_each(NativeScopes::note_end);
+        self.natives.iter().for_each(NativeScopes::record_end);
         self.removed.iter().for_each(|removed| hooks::report_removed(removed.id));
         if hooks::are_modes_hooked() {
             report_modes();
@@ -249,7 +249,8 @@ impl Drop for DeferredDrops {
     }
 }
 
-/// Calls the hooks if other modes are set than at the last call. Changes that hooks make are reported after they return.
+/// Calls the hooks if other modes are set than at the last call. Changes that hooks make are reported after they
+/// return.
 #[cold]
 fn report_modes() {
     struct Reporting;
@@ -277,8 +278,8 @@ fn report_modes() {
 /// Runs `action` on this thread's layers after a look at the [`changes`] from elsewhere; returns `None` if the thread's
 /// layers are dropped already.
 ///
-/// `action` returns or defers what it removes, which is dropped when the layers are no longer borrowed. The caller holds
-/// no lock: user code that runs in a destructor may acquire it. An action may acquire one.
+/// `action` returns or defers what it removes, which is dropped when the layers are no longer borrowed. The caller
+/// holds no lock: user code that runs in a destructor may acquire it. An action may acquire one.
 pub(super) fn with_owned<R>(action: impl FnOnce(&Tls, &mut Owned, &mut DeferredDrops) -> R) -> Option<R> {
     let mut deferred = DeferredDrops::default();
     with_owned_deferring(&mut deferred, action)
@@ -312,8 +313,8 @@ pub(super) fn with_borrowed<R>(
     Some(action(current, &mut owned, deferred))
 }
 
-/// Runs `action` on this thread's layers, without a look at the changes from elsewhere. Returns `None` if the layers are
-/// borrowed.
+/// Runs `action` on this thread's layers, without a look at the changes from elsewhere. Returns `None` if the layers
+/// are borrowed.
 ///
 /// # Safety
 /// `action` calls no code that could access this thread's state.
@@ -356,7 +357,7 @@ impl Tls {
         let (tree, flags, devices) = (self.tree.get(), self.flags.get(), self.devices.get());
         let below = Summary { tree, flags, devices, ..Summary::NONE };
         self.modes.set(modes.applied_to(self.modes.get()));
-        self.publish_summary(Summary::of_layer(modes, Some(slots)).over(below));
+        self.publish_summary(Summary::from_layer(modes, Some(slots)).over(below));
     }
 
     fn publish_summary(&self, summary: Summary) {
@@ -472,15 +473,16 @@ pub(super) fn show(state: &State) {
     });
 }
 
-/// A change of the state of the context that this thread has begun. Code that the interpreter's collector runs meanwhile
-/// stores no other state. It ends when it is dropped.
+/// A change of the state of the context that this thread has begun. Code that the interpreter's collector runs
+/// meanwhile stores no other state. It ends when it is dropped.
 pub(super) struct Changing {
     /// The state of this thread. A pointer, which keeps the change on the thread.
     current: *const Tls,
 }
 
 impl Changing {
-    /// Begins a change. Returns `None` if this thread has begun one: then a collector runs this code in the middle of it.
+    /// Begins a change. Returns `None` if this thread has begun one: then a collector runs this code in the middle of
+    /// it.
     #[inline]
     pub(super) fn begin() -> Option<Self> {
         with_tls(Changing::begin_on)
@@ -497,11 +499,11 @@ impl Changing {
         unsafe { &*self.current }
     }
 
-    /// Begins to enter a layer of a scope in the context whose state has this serial. Calls `before` with the active mode
-    /// bits. Returns also the state with the layer innermost, and its mark.
+    /// Begins to enter a layer of a scope in the context whose state has this serial. Calls `before` with the active
+    /// mode bits. Returns also the state with the layer innermost, and its mark.
     ///
-    /// Returns `None`, and begins nothing, if this thread has not seen that state, is changing it or is ending, or if the
-    /// layer might not lie above all others: because of guards, or because the scope enters at an earlier position.
+    /// Returns `None`, and begins nothing, if this thread has not seen that state, is changing it or is ending, or if
+    /// the layer might not lie above all others: because of guards, or because the scope enters at an earlier position.
     #[inline]
     pub(super) fn begin_enter(
         serial: u64,
@@ -527,8 +529,8 @@ impl Changing {
         unsafe { with_unborrowed(extend) }
     }
 
-    /// Ends the change after the state of [`begin_enter`](Changing::begin_enter) was stored: this thread has seen it then.
-    /// `before` is the serial of the state that was extended.
+    /// Ends the change after the state of [`begin_enter`](Changing::begin_enter) was stored: this thread has seen it
+    /// then. `before` is the serial of the state that was extended.
     #[inline]
     pub(super) fn end_enter(
         self,
@@ -560,8 +562,8 @@ impl Changing {
         }
     }
 
-    /// Ends the change after the state before an enter was put back: this thread has seen it then. Returns false if it has
-    /// not, because it had not seen the state after the enter, or has guards.
+    /// Ends the change after the state before an enter was put back: this thread has seen it then. Returns false if it
+    /// has not, because it had not seen the state after the enter, or has guards.
     #[inline]
     pub(super) fn end_exit(self, mark: Arc<Mark>, before: u64) -> bool {
         let pop = |current: &Tls, owned: &mut Owned| {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use crate::device::{Device, DeviceIndex};
 
-/// An object of a device that is stored in the state of a thread: a stream or a memory pool. The crate that owns the type
-/// casts it back through [`Any`].
+/// An object of a device that is stored in the state of a thread: a stream or a memory pool. The crate that owns the
+/// type casts it back through [`Any`].
 ///
 /// The destructor may call a driver, so it runs while the thread's state is not borrowed.
 pub trait DeviceObject: Any + Debug + Send + Sync {
@@ -51,7 +51,7 @@ impl PerDevice {
     }
 }
 
-/// The device slots that a layer decides.
+/// The device slots that a layer sets.
 #[derive(Clone, Debug, Default)]
 pub struct DeviceSlots {
     /// The current device.
@@ -65,24 +65,24 @@ pub struct DeviceSlots {
 }
 
 impl DeviceSlots {
-    /// Decides the current device.
-    pub fn of_device(index: DeviceIndex) -> Self {
+    /// Sets the current device.
+    pub fn from_device(index: DeviceIndex) -> Self {
         DeviceSlots { device: Some(index), ..DeviceSlots::default() }
     }
 
-    /// Decides the current stream of its device, and that device as the current one.
-    pub fn of_stream(stream: Arc<dyn DeviceObject>) -> Self {
+    /// Sets the current stream of its device, and that device as the current one.
+    pub fn from_stream(stream: Arc<dyn DeviceObject>) -> Self {
         let device = Some(stream.device_index());
         DeviceSlots { device, streams: PerDevice::of(stream), ..DeviceSlots::default() }
     }
 
-    /// Decides the memory pool that allocations on its device use.
-    pub fn of_mem_pool(pool: Arc<dyn DeviceObject>) -> Self {
+    /// Sets the memory pool that allocations on its device use.
+    pub fn from_mem_pool(pool: Arc<dyn DeviceObject>) -> Self {
         DeviceSlots { mem_pools: PerDevice::of(pool), ..DeviceSlots::default() }
     }
 
-    /// Decides the default device for new tensors; `None` is the CPU.
-    pub fn of_default_device(device: Option<Device>) -> Self {
+    /// Sets the default device for new tensors; `None` is the CPU.
+    pub fn from_default_device(device: Option<Device>) -> Self {
         DeviceSlots { default_device: Some(device), ..DeviceSlots::default() }
     }
 
@@ -97,8 +97,8 @@ impl DeviceSlots {
 
     /// Splits the slots that may be written without a scope into values of one slot each.
     pub(super) fn pieces(&self) -> impl Iterator<Item = DeviceSlots> {
-        let device = self.device.map(DeviceSlots::of_device);
-        let default_device = self.default_device.map(DeviceSlots::of_default_device);
+        let device = self.device.map(DeviceSlots::from_device);
+        let default_device = self.default_device.map(DeviceSlots::from_default_device);
         let one_stream = |stream: &Arc<dyn DeviceObject>| DeviceSlots {
             streams: PerDevice::of(stream.clone()),
             ..DeviceSlots::default()
@@ -121,7 +121,7 @@ impl DeviceSlots {
         self.streams.put(stream)
     }
 
-    /// Adds the slots that `below` decides and `self` does not.
+    /// Adds the slots that `below` sets and `self` does not.
     pub(super) fn fill_from(&mut self, below: &DeviceSlots) {
         self.device = self.device.or(below.device);
         self.streams.fill_from(&below.streams);
@@ -144,7 +144,7 @@ pub(super) struct DeviceSummary {
 }
 
 impl DeviceSummary {
-    /// The summary of a thread whose layers decide no device slot.
+    /// The summary of a thread whose layers set no device slot.
     pub(super) const NONE: DeviceSummary =
         DeviceSummary { device: None, any_stream: false, any_mem_pool: false, any_default_device: false };
 

@@ -1,11 +1,11 @@
-//! The flags that a layer decides.
+//! The flags that a layer sets.
 
 use super::Masked;
 use crate::base::location::SourceLocation;
 use crate::base::sync::RelaxedU64;
 
-/// The number of layers of all threads, tasks and contexts that name flags. While it is zero, a read of a flag checks no
-/// layer. A forked child also counts the layers of threads that it lacks, which only costs its reads one more load.
+/// The number of layers of all threads, tasks and contexts that name flags. While it is zero, a read of a flag checks
+/// no layer. A forked child also counts the layers of threads that it lacks, which only costs its reads one more load.
 static ACTIVE_FLAG_LAYERS: RelaxedU64 = RelaxedU64::new(0);
 
 /// Returns whether a layer of any thread names a flag.
@@ -57,7 +57,7 @@ pub(crate) enum Slot {
     Node(NodeMask),
 }
 
-/// The flags that a layer decides, with their payloads.
+/// The flags that a layer sets, with their payloads.
 ///
 /// A word of a layer is never unset: it is built with the value of the environment or the default, so that a read needs
 /// no second lookup. A node of the precision tree may be empty.
@@ -104,7 +104,7 @@ impl FlagSlots {
         self.words.extend(words);
     }
 
-    pub(crate) fn note_site(&mut self, slot: Slot, site: SourceLocation) {
+    pub(crate) fn record_site(&mut self, slot: Slot, site: SourceLocation) {
         self.sites.retain(|(noted, _)| *noted != slot);
         self.sites.push((slot, site));
     }

@@ -1,5 +1,5 @@
-//! The layers of native code, which belong to a thread or a task: guards, and scopes that are entered where no context
-//! is at hand. It does not access the thread-local.
+//! The layers of native code, which belong to a thread or a task: guards, and scopes that are entered without a current
+//! context. It does not access the thread-local.
 //!
 //! A guard lies above the layers of the context in which it was made and below all others: a task that was suspended in
 //! its own scope keeps that scope when it is resumed inside a newer guard, and the guard sets what the task does not.
@@ -12,8 +12,8 @@ use super::ids::{ExitTarget, LayerId, LayerIds, ScopeId};
 use super::state::{self, Layers};
 use super::{Masked, Slots, flag_slots};
 
-/// A layer of native code. Its fields are whole words because a guard is read right after it is written, and a load that
-/// is wider than the preceding store stalls.
+/// A layer of native code. Its fields are whole words because a guard is read right after it is written, and a load
+/// that is wider than the preceding store stalls.
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct Guard {
@@ -37,7 +37,7 @@ const IS_MOVED: u64 = 1 << 24;
 const HAS_SLOTS: u64 = 1 << 25;
 const RANK_SHIFT: u32 = 32;
 
-/// What a guard that was pushed knows of its layer. While both agree, the guard is removed with values of its own: loads
+/// The copy that a pushed guard has of its layer. While both agree, the guard is removed with values of its own: loads
 /// of what was just stored would wait for the stores.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PushedGuard {
@@ -238,20 +238,20 @@ impl Guards {
         slots: Option<Arc<Slots>>,
     ) -> Option<PushedGuard> {
         let index = self.list.len();
-        let place = self.list.spare_capacity_mut().first_mut()?;
+        let spare = self.list.spare_capacity_mut().first_mut()?;
         if slots.as_ref().is_some_and(|slots| slots.flags.name_any()) {
             flag_slots::acquire(1);
         }
         let id = ids.next();
         // Written in place: `Vec::push` builds a layer elsewhere and copies it.
         let word = GuardWord::new(modes, below, rank, slots.is_some());
-        place.write(Guard { id, scope, word, slots, made_in: None });
+        spare.write(Guard { id, scope, word, slots, made_in: None });
         // SAFETY: the element after the last one has just been written.
         unsafe { self.list.set_len(index + 1) };
         Some(PushedGuard { id, index, word })
     }
 
-    /// Removes the innermost layer if it is this guard as it was pushed, sets only mode bits, and lies above all `depth`
+    /// Removes the innermost layer if it is this guard as it was pushed, sets only mode bits, and is above all `depth`
     /// layers of the context. Returns the mode bits that are active without it.
     #[inline(always)]
     pub(super) fn pop_pushed(&mut self, guard: PushedGuard, depth: u32) -> Option<u8> {
@@ -266,7 +266,7 @@ impl Guards {
         Some(guard.word.below())
     }
 
-    /// Removes the innermost layer if it is the target, sets only mode bits, and lies above all `depth` layers of the
+    /// Removes the innermost layer if it is the target, sets only mode bits, and is above all `depth` layers of the
     /// context. Returns its id and the mode bits that are active without it.
     #[inline]
     pub(super) fn pop_plain(&mut self, target: ExitTarget, depth: u32) -> Option<(LayerId, u8)> {
@@ -282,8 +282,8 @@ impl Guards {
         Some(popped)
     }
 
-    /// Removes the innermost layer that matches the target, at any depth. Those above it may then lie below layers of the
-    /// context, `layers`, that it was above.
+    /// Removes the innermost layer that matches the target, at any depth. Those above it may then lie below layers of
+    /// the context, `layers`, that it was above.
     pub(super) fn remove(&mut self, target: ExitTarget, layers: &Layers) -> Option<Removed> {
         let index = self.list.iter().rposition(|guard| guard.is(target))?;
         let above = self.list.get(index + 1).map_or(ScopeId::NONE, |guard| guard.scope);
@@ -300,7 +300,7 @@ impl Guards {
         self.list.last().is_some_and(|guard| guard.id == id && guard.word.rank() == depth)
     }
 
-    /// Removes the layers above one, innermost first. Removes nothing if there is no such layer.
+    /// Removes the layers above one, innermost first. Has no effect if there is no such layer.
     pub(super) fn remove_above(&mut self, id: LayerId) -> Vec<Removed> {
         let Some(index) = self.list.iter().rposition(|guard| guard.id == id) else { return Vec::new() };
         self.list.drain(index + 1..).rev().map(removed).collect()

@@ -1,7 +1,7 @@
 //! Hooks that are called on a thread when its modes have changed, and when layers that set flags are pushed and removed.
 //!
-//! While there is a hook for modes, no thread counts as having seen all [`changes`], so that every enter, exit, write and
-//! look takes the long way, which ends with a comparison of the modes. While there is none, nothing costs more.
+//! While there is a hook for modes, no thread counts as having seen all [`changes`], so that every enter, exit, write
+//! and look takes the slow path, which ends with a comparison of the modes. While there is none, they add no cost.
 
 use std::sync::Arc;
 

@@ -59,7 +59,7 @@ impl LayerId {
     }
 
     /// Returns the id with this number.
-    pub fn of_number(number: u64) -> Self {
+    pub fn from_number(number: u64) -> Self {
         LayerId(number)
     }
 }

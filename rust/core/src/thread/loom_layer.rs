@@ -1,5 +1,5 @@
-//! States of contexts for the models of `crate::loom_tests`, in which threads share thread-locals of the standard library
-//! and so cannot switch contexts.
+//! States of contexts for the models of `crate::loom_tests`, in which threads share thread-locals of the standard
+//! library and so cannot switch contexts.
 
 use std::sync::Arc;
 
@@ -32,12 +32,12 @@ impl ContextLayer {
 
     fn slots() -> Arc<Slots> {
         let tree = Masked::new(NodeMask(1).0, 0);
-        Slots::of_flags(FlagSlots { tree, ..FlagSlots::default() })
+        Slots::from_flags(FlagSlots { tree, ..FlagSlots::default() })
     }
 
     fn over(below: &State, modes: Masked<u8>, slots: Option<Arc<Slots>>) -> Self {
         let id = state::depth(below.layers()) + 1;
-        let mark = Arc::new(Mark::new(LayerId::of_number(id.into()), ScopeId::NONE, Position::current()));
+        let mark = Arc::new(Mark::new(LayerId::from_number(id.into()), ScopeId::NONE, Position::current()));
         let state = below.with(Layer { mark: mark.clone(), modes, slots });
         ContextLayer { mark, state }
     }

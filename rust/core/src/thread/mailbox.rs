@@ -94,7 +94,7 @@ impl Drop for Mailbox {
     }
 }
 
-/// Requests the removal of a layer. Does nothing if the thread or task has ended.
+/// Requests the removal of a layer. Has no effect if the thread or task has ended.
 pub(super) fn post(id: MailboxId, target: ExitTarget) {
     request(id, |pending| {
         let times = pending.exits.entry(target).or_default();
@@ -102,8 +102,8 @@ pub(super) fn post(id: MailboxId, target: ExitTarget) {
     });
 }
 
-/// Requests the thread that runs a step of a task to end the step, because the task was dropped on another thread. Does
-/// nothing if the thread has ended.
+/// Requests the thread that runs a step of a task to end the step, because the task was dropped on another thread. Has
+/// no effect if the thread has ended.
 pub(super) fn abandon(task: MailboxId) {
     request(task, |pending| pending.abandoned = true);
 }

@@ -24,7 +24,7 @@ where
         (word & !self.mask) | self.value
     }
 
-    /// Returns the bits of both; where both decide a bit, `self` takes precedence.
+    /// Returns the bits of both; where both set a bit, `self` takes precedence.
     pub(crate) fn over(self, below: Self) -> Self {
         Masked { mask: self.mask | below.mask, value: self.applied_to(below.value) }
     }

@@ -4,16 +4,16 @@
 //! pool of a device, the default device. No saved value is written back, so a scope may be entered twice, shared by
 //! threads and exited out of order. Layers belong either to a context or to a thread:
 //!
-//! - A [`Scope`] that is entered with a context at hand pushes a layer in the [`State`] of that context, an immutable
-//!   value that a [`Carrier`](internal::Carrier) stores. Copying a context copies the state, and later changes of one do
-//!   not reach the other. An exit in the context that entered removes the layer there; an exit anywhere else ends it in
-//!   every state.
-//! - A [`ScopeGuard`], and a scope that is entered without a context at hand, pushes a layer on its thread. It lies above
+//! - A [`Scope`] that is entered with a current context pushes a layer in the [`State`] of that context, an immutable
+//!   value that a [`Carrier`](internal::Carrier) stores. Copying a context copies the state, and later changes of one
+//!   do not reach the other. An exit in the context that entered removes the layer there; an exit anywhere else ends it
+//!   in every state.
+//! - A [`ScopeGuard`], and a scope that is entered without a current context, pushes a layer on its thread. It is above
 //!   the layers of the context in which it was made and below all others. A [`TaskState`] replaces the layers of the
 //!   thread during each step of a task.
 //!
 //! A write without a scope changes the innermost layer that sets the slot, else a base: the base of the context, or of
-//! the thread if no context is at hand; for flags, the value of the process. Below the bases are the values of the
+//! the thread without a current context; for flags, the value of the process. Below the bases are the values of the
 //! process.
 //!
 //! Readers load what this thread has last looked at ([`look`]), with one load. The files use each other in this order,
@@ -81,7 +81,7 @@ pub(crate) use writes::{WrittenMode, restore_mode, scoped_site, write_mode, writ
 
 #[doc(hidden)]
 pub mod internal {
-    //! What other crates of this workspace use, and programs do not need.
+    //! Items that only other crates of this workspace use.
     pub use super::carried::{CarriedTask, CarriedValues};
     pub use super::carrier::{
         Carrier, PresentContext, Receipt, leave_context, look, look_at, positions_above, set_carrier,

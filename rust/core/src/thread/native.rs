@@ -75,7 +75,8 @@ pub(super) fn push_slots(scope: ScopeId, modes: Masked<u8>, slots: &Arc<Slots>) 
     })
 }
 
-/// What was removed: a layer, and the scope that pushed the layer directly above; none if there was none, or a guard.
+/// The result of a removal: a layer, and the scope that pushed the layer directly above; none if there was none, or a
+/// guard.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Exited {
     pub(super) id: LayerId,

@@ -66,7 +66,7 @@ fn encoded(device: Device) -> u64 {
 }
 
 fn decoded(word: u64) -> Option<Device> {
-    let kind = DeviceType::of_number((word >> 16) as u32)?;
+    let kind = DeviceType::from_number((word >> 16) as u32)?;
     let index = (word & 0xffff).checked_sub(1).and_then(|index| DeviceIndex::try_from(index).ok());
     Some(index.map_or(Device::of(kind), |index| Device::with_index(kind, index)))
 }

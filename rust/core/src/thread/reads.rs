@@ -1,4 +1,4 @@
-//! What readers load: the state of this thread as of its last look.
+//! The state of this thread that readers load, as of its last update.
 
 use std::sync::Arc;
 
@@ -124,8 +124,8 @@ pub fn default_device() -> Option<Device> {
     read(|view| view.default_device()).unwrap_or_else(process::default_device)
 }
 
-/// Returns the active mode bits and slots of this thread, in constant time. If guards are open, a step of a task runs, or
-/// a layer has hooks or a recording, the slots are merged instead: hooks own objects of another language, whose
+/// Returns the active mode bits and slots of this thread, in constant time. If guards are open, a step of a task runs,
+/// or a layer has hooks or a recording, the slots are merged instead: hooks own objects of another language, whose
 /// collector can follow only references that nothing else shares.
 pub(super) fn captured() -> (u8, CapturedSlots) {
     let captured = with_owned(|current, owned, _| {
@@ -133,7 +133,7 @@ pub(super) fn captured() -> (u8, CapturedSlots) {
             let guards = &owned.native.guards;
             let slots =
                 if guards.list().is_empty() && !guards.hide_the_context() && !owned.context.has_objects() {
-                    CapturedSlots::of_context(owned.context.clone(), guards.base().slots.clone())
+                    CapturedSlots::from_context(owned.context.clone(), guards.base().slots.clone())
                 } else {
                     CapturedSlots::merged(owned.view().flattened().unwrap_or_else(Slots::opaque))
                 };

@@ -33,7 +33,7 @@ use crate::{Error, Result};
 #[derive(Debug)]
 pub struct Scope {
     id: ScopeId,
-    /// The mailbox of the thread or task that entered last, if without a context at hand.
+    /// The mailbox of the thread or task that entered last, if without a current context.
     entered_on: RelaxedU64,
     /// The layers that are open in contexts.
     open: SpinLock<OpenLayers>,
@@ -49,7 +49,7 @@ struct OpenLayers {
 }
 
 impl OpenLayers {
-    /// Returns the place of a new layer, which is empty.
+    /// Returns the empty slot of a new layer.
     #[inline]
     fn next(&mut self) -> &mut Option<OpenLayer> {
         if let Some(earlier) = self.last.take() {
@@ -116,7 +116,7 @@ impl Scope {
     }
 }
 
-/// What an exit has removed.
+/// The result of an exit.
 #[derive(Clone, Copy, Debug)]
 pub struct Exit {
     scope: ScopeId,
@@ -146,8 +146,8 @@ impl Scope {
         self.enter_layer(Masked::default(), Some(slots)).map(drop)
     }
 
-    /// Pushes a layer of this scope in the context at hand, else on this thread, and returns its id: none if the thread is
-    /// ending. Fails, and pushes nothing, if the state of the context cannot be stored.
+    /// Pushes a layer of this scope in the current context, else on this thread, and returns its id: none if the thread
+    /// is ending. Fails, and pushes nothing, if the state of the context cannot be stored.
     #[inline]
     pub(super) fn enter_layer(&self, modes: Masked<u8>, slots: Option<&Arc<Slots>>) -> Result<LayerId> {
         self.enter_after(PresentContext::at_hand(), |_| (), modes, slots)
@@ -203,9 +203,9 @@ impl Scope {
     fn opened(&self, mark: Arc<Mark>, receipt: Receipt, before: u64, slots: Option<&Arc<Slots>>) -> LayerId {
         let id = mark.id;
         let mut open = self.open.lock();
-        let place = open.next();
+        let layer = open.next();
         // Made in its place, for the reason given at `Mark::renew`.
-        *place = Some(OpenLayer { mark, receipt, before });
+        *layer = Some(OpenLayer { mark, receipt, before });
         drop(open);
         hooks::report_pushed(id, slots.map(|slots| &**slots));
         id
@@ -234,8 +234,8 @@ impl Scope {
         self.open.lock().iter().for_each(|open| visit(&open.receipt));
     }
 
-    /// Removes the innermost layer that this scope pushed in this context or on this thread. If there is none, the layer
-    /// that it pushed last elsewhere ends; if that has ended as well, nothing happens.
+    /// Removes the innermost layer that this scope pushed in this context or on this thread. If there is none, the
+    /// layer that it pushed last elsewhere ends; if that has ended as well, nothing happens.
     #[inline]
     pub fn exit(&self) {
         // Without contexts, the exit in order of a mode is a few loads and stores.
@@ -292,8 +292,8 @@ impl Scope {
         of(None, true, ScopeId::NONE)
     }
 
-    /// Removes the last layer of this scope if its enter was the last change of the state of the context. Returns the layer
-    /// and whether it was of another context.
+    /// Removes the last layer of this scope if its enter was the last change of the state of the context. Returns the
+    /// layer and whether it was of another context.
     #[inline]
     fn exit_last(&self, context: Option<PresentContext>) -> Option<(LayerId, bool)> {
         let context = context?;
@@ -417,23 +417,23 @@ pub struct ScopeGuard {
 impl ScopeGuard {
     /// Pushes a layer on this thread that sets mode bits.
     #[inline(always)]
-    pub(crate) fn of_modes(modes: Masked<u8>) -> Self {
+    pub(crate) fn from_modes(modes: Masked<u8>) -> Self {
         ScopeGuard::new(native::push_modes(ScopeId::NONE, modes))
     }
 
     /// Pushes a layer on this thread that sets no mode bits.
-    pub(crate) fn of_slots(slots: &Arc<Slots>) -> Self {
-        ScopeGuard::of_layer(Masked::default(), Some(slots))
+    pub(crate) fn from_slots(slots: &Arc<Slots>) -> Self {
+        ScopeGuard::from_layer(Masked::default(), Some(slots))
     }
 
     /// Pushes a layer on this thread that sets device slots.
     #[doc(hidden)]
-    pub fn of_devices(devices: DeviceSlots) -> Self {
-        ScopeGuard::of_slots(&Slots::of_devices(devices))
+    pub fn from_devices(devices: DeviceSlots) -> Self {
+        ScopeGuard::from_slots(&Slots::from_devices(devices))
     }
 
-    pub(super) fn of_layer(modes: Masked<u8>, slots: Option<&Arc<Slots>>) -> Self {
-        let Some(slots) = slots else { return ScopeGuard::of_modes(modes) };
+    pub(super) fn from_layer(modes: Masked<u8>, slots: Option<&Arc<Slots>>) -> Self {
+        let Some(slots) = slots else { return ScopeGuard::from_modes(modes) };
         let guard = ScopeGuard::new(native::push_slots(ScopeId::NONE, modes, slots));
         if guard.layer.id != LayerId::NONE {
             hooks::report_pushed(guard.layer.id, Some(slots));
@@ -483,8 +483,8 @@ pub struct ScopeBarrier(ScopeGuard);
 impl ScopeBarrier {
     /// Pushes a layer on this thread that sets mode bits.
     #[inline]
-    pub(crate) fn of_modes(modes: Masked<u8>) -> Self {
-        ScopeBarrier(ScopeGuard::of_modes(modes))
+    pub(crate) fn from_modes(modes: Masked<u8>) -> Self {
+        ScopeBarrier(ScopeGuard::from_modes(modes))
     }
 }
 
@@ -520,7 +520,7 @@ fn end_all(context: &Context, marks: &[Arc<Mark>]) -> Vec<Entered> {
     // The layers have ended also in the state that the context keeps if this fails.
     let _stored = context.store(|| "exit a scope".into(), &context.state().without(is_listed));
     current::see();
-    if env::debug() { scope_trace::note_ended(marks.iter().map(|mark| mark.id)) } else { Vec::new() }
+    if env::debug() { scope_trace::record_ended(marks.iter().map(|mark| mark.id)) } else { Vec::new() }
 }
 
 /// Removes the layer of a guard that is not the innermost one, or that sets more than mode bits.
@@ -532,7 +532,7 @@ fn drop_guard(layer: LayerId, made_on: MailboxId) {
     hooks::report_removed(layer);
 }
 
-/// Removes a layer of this thread, or requests the thread or task that pushed it to remove it. Does nothing for none.
+/// Removes a layer of this thread, or requests the thread or task that pushed it to remove it. Has no effect for none.
 fn exit_layer(layer: LayerId, made_on: MailboxId) {
     if layer != LayerId::NONE && native::remove(ExitTarget::Layer(layer)).is_none() {
         native::exit_elsewhere(made_on, ExitTarget::Layer(layer));
@@ -551,9 +551,9 @@ pub struct RawGuard {
 }
 
 impl RawGuard {
-    /// Removes the layer of the guard. Does nothing if there is none.
+    /// Removes the layer of the guard. Has no effect if there is none.
     pub fn exit(self) {
-        exit_layer(LayerId::of_number(self.layer), MailboxId(self.made_on));
+        exit_layer(LayerId::from_number(self.layer), MailboxId(self.made_on));
     }
 }
 
@@ -569,7 +569,7 @@ impl From<ScopeGuard> for RawGuard {
 #[derive(Debug, Default)]
 pub struct ScopeMark(State);
 
-/// What [`ScopeMark::end_scopes_since`] has ended.
+/// The scopes that [`ScopeMark::end_scopes_since`] has ended.
 #[derive(Debug, Default)]
 pub struct EndedScopes {
     /// How many scopes ended.
@@ -579,12 +579,12 @@ pub struct EndedScopes {
 }
 
 impl ScopeMark {
-    /// Returns the layers of the context at hand.
+    /// Returns the layers of the current context.
     pub fn new() -> Self {
         ScopeMark(Context::at_hand().map_or(State::EMPTY, |context| context.stored))
     }
 
-    /// Ends the layers of the context at hand that were entered since, wherever they are open.
+    /// Ends the layers of the current context that were entered since, wherever they are open.
     pub fn end_scopes_since(&self) -> EndedScopes {
         let Some(context) = Context::at_hand() else { return EndedScopes::default() };
         let since = context.stored.entered_since(&self.0);
@@ -614,7 +614,7 @@ impl Scope {
     #[doc(hidden)]
     pub fn trace_enter(&self, entered: Entered, frame: Option<usize>) {
         if let Some((layer, _)) = reads::layers().into_iter().find(|(_, scope)| *scope == self.id) {
-            scope_trace::note_enter(layer, self.id, entered, frame);
+            scope_trace::record_enter(layer, self.id, entered, frame);
         }
     }
 }
@@ -627,9 +627,9 @@ impl Exit {
         match self.layer {
             Some(layer) if !self.is_elsewhere => {
                 let later: Vec<LayerId> = here.into_iter().filter(|other| *other > layer).collect();
-                scope_trace::note_exit(layer, &later)
+                scope_trace::record_exit(layer, &later)
             }
-            layer => scope_trace::note_exit_elsewhere(layer, self.scope, &here),
+            layer => scope_trace::record_exit_elsewhere(layer, self.scope, &here),
         }
     }
 }

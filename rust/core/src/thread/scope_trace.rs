@@ -57,12 +57,12 @@ pub enum ExitOrder {
 }
 
 /// Records the enter of a layer.
-pub(super) fn note_enter(layer: LayerId, scope: ScopeId, entered: Entered, frame: Option<usize>) {
+pub(super) fn record_enter(layer: LayerId, scope: ScopeId, entered: Entered, frame: Option<usize>) {
     TRACED.lock().open.push(OpenLayer { layer, scope, entered, frame, reported: false });
 }
 
 /// Records the exit of a layer; `above` are the layers here that were entered later, innermost first.
-pub(super) fn note_exit(layer: LayerId, above: &[LayerId]) -> ExitOrder {
+pub(super) fn record_exit(layer: LayerId, above: &[LayerId]) -> ExitOrder {
     let open = &mut TRACED.lock().open;
     let Some(entered) = take(open, |open| open.layer == layer) else { return ExitOrder::InOrder };
     let later = above.iter().find_map(|above| open.iter().find(|open| open.layer == *above));
@@ -74,7 +74,7 @@ pub(super) fn note_exit(layer: LayerId, above: &[LayerId]) -> ExitOrder {
 
 /// Records the exit of a scope by another thread, task or context than the one that entered it: the layer, if it is
 /// known, else the last one of the scope that is not among `here`.
-pub(super) fn note_exit_elsewhere(layer: Option<LayerId>, scope: ScopeId, here: &[LayerId]) -> ExitOrder {
+pub(super) fn record_exit_elsewhere(layer: Option<LayerId>, scope: ScopeId, here: &[LayerId]) -> ExitOrder {
     let is_exited = |open: &OpenLayer| match layer {
         Some(layer) => open.layer == layer,
         None => open.scope == scope && !here.contains(&open.layer),
@@ -86,7 +86,7 @@ pub(super) fn note_exit_elsewhere(layer: Option<LayerId>, scope: ScopeId, here: 
 }
 
 /// Forgets layers that have ended without an exit of their scope. Returns their scopes, oldest first.
-pub(super) fn note_ended(layers: impl Iterator<Item = LayerId>) -> Vec<Entered> {
+pub(super) fn record_ended(layers: impl Iterator<Item = LayerId>) -> Vec<Entered> {
     let open = &mut TRACED.lock().open;
     let mut ended: Vec<_> = layers.filter_map(|layer| take(open, |open| open.layer == layer)).collect();
     ended.reverse();

@@ -11,7 +11,7 @@ use super::flag_slots::FlagSlots;
 pub struct Slots {
     pub(crate) flags: FlagSlots,
     pub(super) devices: DeviceSlots,
-    /// What few layers decide. Behind a pointer, so that scopes of flags remain small.
+    /// Slots that few layers set. Behind a pointer, so that scopes of flags remain small.
     pub(super) objects: Option<Arc<Objects>>,
     /// Whether the layers below have no effect. Slots that an opaque layer does not name have their values without
     /// scopes. A write to a device slot that it does not name changes this layer; a write to a flag changes the
@@ -34,31 +34,31 @@ pub(super) struct Objects {
 
 impl Slots {
     #[inline]
-    pub(crate) fn of_flags(flags: FlagSlots) -> Arc<Self> {
+    pub(crate) fn from_flags(flags: FlagSlots) -> Arc<Self> {
         Arc::new(Slots { flags, ..Slots::default() })
     }
 
-    /// Returns slots that decide only device slots.
-    pub fn of_devices(devices: DeviceSlots) -> Arc<Self> {
+    /// Returns slots that set only device slots.
+    pub fn from_devices(devices: DeviceSlots) -> Arc<Self> {
         Arc::new(Slots { devices, ..Slots::default() })
     }
 
-    /// Returns slots that decide only the recording of calls.
-    pub(crate) fn of_recording(recording: Arc<dyn Any + Send + Sync>) -> Arc<Self> {
-        Slots::of_objects(Objects { recording: Some(recording), ..Objects::default() })
+    /// Returns slots that set only the recording of calls.
+    pub(crate) fn from_recording(recording: Arc<dyn Any + Send + Sync>) -> Arc<Self> {
+        Slots::from_objects(Objects { recording: Some(recording), ..Objects::default() })
     }
 
-    /// Returns slots that decide only the hooks of saved tensors.
-    pub(crate) fn of_saved_tensor_hooks(hooks: Arc<dyn Any + Send + Sync>) -> Arc<Self> {
-        Slots::of_objects(Objects { saved_tensor_hooks: Some(hooks), ..Objects::default() })
+    /// Returns slots that set only the hooks of saved tensors.
+    pub(crate) fn from_saved_tensor_hooks(hooks: Arc<dyn Any + Send + Sync>) -> Arc<Self> {
+        Slots::from_objects(Objects { saved_tensor_hooks: Some(hooks), ..Objects::default() })
     }
 
-    /// Returns slots that decide only one hook of the creation of nodes.
-    pub(crate) fn of_node_creation_hook(hook: Arc<dyn Any + Send + Sync>) -> Arc<Self> {
-        Slots::of_objects(Objects { node_creation_hooks: vec![hook], ..Objects::default() })
+    /// Returns slots that set only one hook of the creation of nodes.
+    pub(crate) fn from_node_creation_hook(hook: Arc<dyn Any + Send + Sync>) -> Arc<Self> {
+        Slots::from_objects(Objects { node_creation_hooks: vec![hook], ..Objects::default() })
     }
 
-    fn of_objects(objects: Objects) -> Arc<Self> {
+    fn from_objects(objects: Objects) -> Arc<Self> {
         Arc::new(Slots { objects: Some(Arc::new(objects)), ..Slots::default() })
     }
 

@@ -45,7 +45,7 @@ pub(super) struct Node {
     summary: Summary,
 }
 
-/// What a scope has entered. A write replaces the layer by one with the same mark.
+/// A layer that a scope has entered. A write replaces the layer by one with the same mark.
 #[derive(Clone, Debug)]
 pub(super) struct Layer {
     pub(super) mark: Arc<Mark>,
@@ -72,8 +72,8 @@ impl Mark {
         Mark { id, scope, position, ended: RelaxedBool::new(false), closed: RelaxedBool::new(false) }
     }
 
-    /// Turns the mark of a closed layer into the mark of a new layer. The fields are stored one by one: a copy of a whole mark
-    /// would load more bytes at once than were stored, and such a load waits for the stores.
+    /// Turns the mark of a closed layer into the mark of a new layer. The fields are stored one by one: a copy of a
+    /// whole mark would load more bytes at once than were stored, and such a load waits for the stores.
     #[inline]
     fn renew(&mut self, id: LayerId, scope: ScopeId) {
         self.id = id;
@@ -129,7 +129,7 @@ impl Node {
         match &self.layer.slots {
             None => self.summary.modes = self.layer.modes.over(self.summary.modes),
             Some(slots) => {
-                self.summary = Summary::of_layer(self.layer.modes, Some(slots)).over(self.summary);
+                self.summary = Summary::from_layer(self.layer.modes, Some(slots)).over(self.summary);
                 if slots.flags.name_any() {
                     flag_slots::acquire(1);
                 }
@@ -166,8 +166,8 @@ impl Drop for Node {
     }
 }
 
-/// The node of the last removed layer of a thread, if it set only modes, and the mark of the layer. The next layer takes them
-/// over, so that a thread that enters and exits scopes allocates neither.
+/// The node of the last removed layer of a thread, if it set only modes, and the mark of the layer. The next layer
+/// takes them over, so that a thread that enters and exits scopes allocates neither.
 #[derive(Debug)]
 pub(super) struct Spare(Option<Entered>);
 
@@ -322,7 +322,8 @@ impl State {
         self.with_new(id, rebuilt(inner, below.cloned()))
     }
 
-    /// Returns the state with one more layer, which was made now and so lies above all others, and the mark of the layer.
+    /// Returns the state with one more layer, which was made now and so lies above all others, and the mark of the
+    /// layer.
     #[inline]
     pub(super) fn with_innermost(
         &self,
@@ -336,8 +337,8 @@ impl State {
         (self.with_new(id, Some(node)), mark)
     }
 
-    /// Returns the layers, in which adjacent ones that nothing can remove any more are merged. The list is searched when
-    /// its length is a power of two, so that a push takes constant time on average.
+    /// Returns the layers, in which adjacent ones that nothing can remove any more are merged. The list is searched
+    /// when its length is a power of two, so that a push takes constant time on average.
     #[inline]
     fn compacted(&self) -> Layers {
         const SHORTEST: u32 = 16;
@@ -385,8 +386,8 @@ impl State {
         iterate(&self.head).map(|node| &node.layer.mark).filter(|mark| is_new(mark)).cloned().collect()
     }
 
-    /// Removes the innermost layer, if it has this mark: then this becomes the state before it was entered, which had the
-    /// serial `before`. Returns the removed node.
+    /// Removes the innermost layer, if it has this mark: then this becomes the state before it was entered, which had
+    /// the serial `before`. Returns the removed node.
     #[inline]
     pub(super) fn pop(&mut self, mark: &Arc<Mark>, before: u64) -> Option<Arc<Node>> {
         let mut removed = self.head.take_if(|node| Arc::ptr_eq(&node.layer.mark, mark))?;

@@ -1,4 +1,4 @@
-//! What readers need to know of several layers at once.
+//! The summary of several layers that readers need.
 
 use super::device_slots::DeviceSummary;
 use super::{Masked, Slots};
@@ -30,7 +30,7 @@ impl Summary {
     };
 
     /// Returns the summary of one layer.
-    pub(super) fn of_layer(modes: Masked<u8>, slots: Option<&Slots>) -> Self {
+    pub(super) fn from_layer(modes: Masked<u8>, slots: Option<&Slots>) -> Self {
         let Some(slots) = slots else { return Summary { modes, ..Summary::NONE } };
         Summary {
             modes,

@@ -93,7 +93,7 @@ impl TaskState {
     }
 
     /// Deactivates this state. The state that it had displaced becomes active again, or becomes the one that the next
-    /// step has displaced. Does nothing if this thread runs no step of the task.
+    /// step has displaced. Has no effect if this thread runs no step of the task.
     pub fn exit_step(&self) {
         if self.runs_on.get() == reads::this_thread().as_word() {
             self.carried.end();
@@ -136,7 +136,7 @@ impl Drop for TaskState {
         if self.runs_on.get() != 0 {
             mailbox::abandon(MailboxId(self.mailbox.get()));
         }
-        self.swapped_out.get_mut().note_end();
+        self.swapped_out.get_mut().record_end();
     }
 }
 

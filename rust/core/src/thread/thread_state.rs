@@ -43,10 +43,10 @@ impl ThreadState {
 
     /// Returns the state of a thread on which nothing was set. Its modes are those of the process.
     pub fn neutral() -> Self {
-        ThreadState::of_slots(process::mode_word(), Slots::opaque())
+        ThreadState::from_slots(process::mode_word(), Slots::opaque())
     }
 
-    fn of_slots(modes: u8, slots: Arc<Slots>) -> Self {
+    fn from_slots(modes: u8, slots: Arc<Slots>) -> Self {
         ThreadState { modes, slots: CapturedSlots::merged(slots), carried: CarriedValues::default() }
     }
 
@@ -143,7 +143,7 @@ impl ThreadState {
 
     /// Applies this state on this thread, above all open scopes, until the guard is dropped.
     pub fn enter(&self) -> ScopeGuard {
-        let enter = || Ok::<_, Infallible>(ScopeGuard::of_layer(self.modes_of_layer(), Some(self.slots())));
+        let enter = || Ok::<_, Infallible>(ScopeGuard::from_layer(self.modes_of_layer(), Some(self.slots())));
         let Ok(guard) = self.carried.enter_with(enter, ScopeGuard::layer);
         guard
     }
@@ -208,15 +208,14 @@ impl StateScope {
         &self.state
     }
 
-    /// Activates the state on this thread. Enters nothing if [`try_enter`](StateScope::try_enter) fails.
+    /// Activates the state on this thread. Has no effect if [`try_enter`](StateScope::try_enter) fails.
     pub fn enter(&self) {
         let _entered = self.try_enter();
     }
 
     /// Enters as [`enter`](StateScope::enter) does.
     ///
-    /// # Errors
-    /// Fails if the state of the context at hand cannot be stored.
+    /// # Errors Fails if the state of the current context cannot be stored.
     pub fn try_enter(&self) -> Result<()> {
         let state = &self.state;
         let enter = || self.scope.enter_layer(state.modes_of_layer(), Some(state.slots()));

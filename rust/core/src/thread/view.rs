@@ -136,7 +136,7 @@ impl<'a> View<'a> {
     /// Returns the summary of all layers and bases, without the values of the process.
     pub(super) fn summary(self) -> Summary {
         let of_base =
-            |slots: Option<&Arc<Slots>>| Summary::of_layer(Masked::default(), slots.map(|slots| &**slots));
+            |slots: Option<&Arc<Slots>>| Summary::from_layer(Masked::default(), slots.map(|slots| &**slots));
         let slots_of_context = self.context_base().and_then(|base| base.slots.as_ref());
         let bases = match (slots_of_context, self.guards.base().slots.as_ref()) {
             (None, None) => Summary::NONE,
@@ -147,12 +147,12 @@ impl<'a> View<'a> {
             return if bases == Summary::NONE { layers } else { layers.over(bases) };
         }
         if self.context.layers().is_none() {
-            let of_guard = |guard: &Guard| Summary::of_layer(guard.word.modes(), guard.slots.as_deref());
+            let of_guard = |guard: &Guard| Summary::from_layer(guard.word.modes(), guard.slots.as_deref());
             let guards = self.guards.list().iter().rev();
             return guards.fold(Summary::NONE, |above, guard| above.over(of_guard(guard))).over(bases);
         }
         let layers = self.items().fold(Summary::NONE, |above, item| {
-            above.over(Summary::of_layer(item.modes(), item.slots().map(|slots| &**slots)))
+            above.over(Summary::from_layer(item.modes(), item.slots().map(|slots| &**slots)))
         });
         layers.over(bases)
     }

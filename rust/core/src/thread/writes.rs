@@ -1,6 +1,6 @@
 //! Writes without a scope: each slot is written in the innermost layer that sets it, else in a base.
 //!
-//! With a context at hand, a changed layer replaces a layer of the context, and writes reach the base of the context.
+//! With a current context, a changed layer replaces a layer of the context, and writes reach the base of the context.
 //! Otherwise they reach the base of the thread, and a layer of the context cannot be written.
 
 use std::sync::Arc;
@@ -15,7 +15,8 @@ use super::{DeviceObject, DeviceSlots, FlagSlots, Masked, Slot, Slots};
 use crate::base::location::SourceLocation;
 use crate::{Error, Result};
 
-/// Returns the error of a write to a slot that a layer of the context sets, on a thread without that context at hand.
+/// Returns the error of a write to a slot that a layer of the context sets, on a thread on which that context is not
+/// current.
 fn not_at_hand(name: &str) -> Error {
     Error::ContextNotAtHand { name: name.into() }
 }
@@ -104,7 +105,7 @@ pub(crate) fn restore_mode(name: &str, mask: u8, written: WrittenMode) -> Result
     context.store(|| format!("set {name}"), &state).map(drop)
 }
 
-/// Removes what was written without a scope in the current context, if one is at hand.
+/// Removes what was written without a scope in the current context, if there is one.
 pub(super) fn unset_base_of_context() -> Result<()> {
     let Some(context) = Context::at_hand() else { return Ok(()) };
     let state = context.state();
@@ -201,7 +202,7 @@ enum WriteStep {
     OfContext(State),
     /// Changes the thread and the process. The layers of the context are changed already.
     OfThread,
-    /// Like `OfThread`, where no context is at hand.
+    /// Like `OfThread`, without a current context.
     #[default]
     WithoutContext,
 }
@@ -227,7 +228,8 @@ impl ScopedFlags<'_> {
         matches!(self.step, WriteStep::OfContext(_))
     }
 
-    /// Returns an error if a layer of the context sets the slot and the context is not at hand. `name` is what is written.
+    /// Returns an error if a layer of the context sets the slot and the context is not current. `name` is what is
+    /// written.
     pub(crate) fn check(&self, name: impl FnOnce() -> String, slot: Slot) -> Result<()> {
         if !matches!(self.step, WriteStep::WithoutContext) {
             return Ok(());
@@ -268,10 +270,10 @@ impl ScopedFlags<'_> {
     }
 }
 
-/// Runs `write` with the flags of the active layers: twice if a layer of the context at hand sets flags, see
+/// Runs `write` with the flags of the active layers: twice if a layer of the current context sets flags, see
 /// [`ScopedFlags::is_first_step`]. `write` acquires the lock of flags, and changes from elsewhere are seen before:
-/// dropping removed layers runs user code, which may write flags. The carrier is called without the lock. `name` is what
-/// is written, for the error.
+/// dropping removed layers runs user code, which may write flags. The carrier is called without the lock. `name` is
+/// what is written, for the error.
 pub(crate) fn write_scoped(
     name: impl Fn() -> String,
     write: impl Fn(&mut ScopedFlags) -> Result<()>,

@@ -129,7 +129,7 @@ pub fn copy_crosses_addresses_mapped_in_any_order(make: Make) {
     for (first, count) in [(3, 1), (0, 1), (1, 2)] {
         reserved.map(first, count).unwrap();
     }
-    let content: Vec<u8> = (0..2 * reserved.unit).map(|place| (place / 251) as u8).collect();
+    let content: Vec<u8> = (0..2 * reserved.unit).map(|index| (index / 251) as u8).collect();
     let (sent, received) = (rig.pinned(&content), rig.pinned(&vec![0; content.len()]));
     for offset in [reserved.unit / 2, 2 * reserved.unit] {
         reserved.copy(stream, offset, &sent, true);

@@ -7,7 +7,7 @@ use crate::{Address, Copy, Fill, HostFn, Owners, WaitTarget};
 use super::rig::{Latch, Make, Rig};
 
 fn pattern(bytes: usize) -> Vec<u8> {
-    (0..bytes).map(|place| (place * 7 + 1) as u8).collect()
+    (0..bytes).map(|index| (index * 7 + 1) as u8).collect()
 }
 
 pub fn copy_to_a_device_and_back_preserves_bytes(make: Make) {
@@ -96,9 +96,9 @@ pub fn copy_accepts_zero_bytes(make: Make) {
     let rig = Rig::new(make);
     let stream = rig.stream(0);
     let memory = rig.memory(0, 8);
-    let place = memory.endpoint();
+    let endpoint = memory.endpoint();
     let owners = Owners::until_completed(memory.clone());
-    let copy = Copy { to: place, from: place, bytes: 0, owners };
+    let copy = Copy { to: endpoint, from: endpoint, bytes: 0, owners };
     // SAFETY: `owners` own both endpoints.
     unsafe { rig.driver.copy(stream, copy) }.unwrap();
     rig.fill(stream, &memory, 3);

@@ -25,7 +25,7 @@ pub(crate) enum Command {
     SignalEvent(u64),
     /// Waits for a point on the timeline of another stream.
     WaitFor(TimelinePoint),
-    /// Does nothing; other streams wait for its position.
+    /// Has no effect; other streams wait for its position.
     Nop,
 }
 

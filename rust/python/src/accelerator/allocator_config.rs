@@ -175,7 +175,7 @@ fn from_python(key: &'static Key, default: &Value, given: &Bound<'_, PyAny>) -> 
         Value::Backend(_) => {
             let name = given.cast::<PyString>().map_err(|_| wrong_type(key, "a str", given))?.to_string();
             let refused = || Error::argument(argument(key.name), quoted(&name), key.expected);
-            let backend = Backend::named(&name).ok_or_else(|| exception(given.py(), &refused()))?;
+            let backend = Backend::from_name(&name).ok_or_else(|| exception(given.py(), &refused()))?;
             Ok(Value::Backend(backend))
         }
         Value::Switch(_) => {

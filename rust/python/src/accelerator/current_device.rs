@@ -413,7 +413,7 @@ impl DeviceIndex {
     fn __enter__(&self, py: Python<'_>) -> PyResult<()> {
         let Some(device) = self.device else { return Ok(()) };
         let scope =
-            detach(py, || self.scope.get_or_try_init(|| DeviceScope::of_device(device).map(Box::new)));
+            detach(py, || self.scope.get_or_try_init(|| DeviceScope::from_device(device).map(Box::new)));
         let scope = scope.into_py_result(py)?;
         scope.check().into_py_result(py)?;
         scope_debug::enter(py, scope.scope(), || "accelerator.device_index".into(), || scope.try_enter())

@@ -111,7 +111,7 @@ impl Device {
 
     fn __enter__<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
         let device = slf.get();
-        let scope = device.scope.get_or_init(|| Box::new(DeviceScope::of_default_device(device.core)));
+        let scope = device.scope.get_or_init(|| Box::new(DeviceScope::from_default_device(device.core)));
         scope_debug::enter(slf.py(), scope.scope(), || "device".into(), || scope.try_enter())?;
         Ok(slf)
     }

@@ -134,7 +134,7 @@ fn extract_entry(entry: &Bound<'_, PyAny>) -> PyResult<TraceEntry> {
     let word = key(entry, "action")?;
     let word: String =
         word.extract().map_err(|_| malformed(entry.py(), "an action of type", &type_name(&word)))?;
-    let action = TraceAction::named(&word).ok_or_else(|| malformed(entry.py(), "an action", &word))?;
+    let action = TraceAction::from_name(&word).ok_or_else(|| malformed(entry.py(), "an action", &word))?;
     let address = match action {
         TraceAction::OutOfMemory | TraceAction::Snapshot => 0,
         _ => number(entry, "addr")?,
@@ -163,7 +163,7 @@ fn extract_entry(entry: &Bound<'_, PyAny>) -> PyResult<TraceEntry> {
         stream: number::<i64>(entry, "stream")?,
         time: 0,
         pool: pool.filter(|pool| *pool != (0, 0)),
-        cause: cause.transpose()?.as_deref().and_then(ReleaseReason::named),
+        cause: cause.transpose()?.as_deref().and_then(ReleaseReason::from_name),
         stack: None,
         annotation: None,
     })

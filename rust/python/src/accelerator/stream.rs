@@ -63,7 +63,7 @@ pub(crate) struct Stream {
 
 impl Stream {
     pub(super) fn of(core: CoreStream) -> Self {
-        Stream { scope: DeviceScope::of_stream(&core), core }
+        Stream { scope: DeviceScope::from_stream(&core), core }
     }
 }
 
@@ -276,7 +276,7 @@ fn of_id(py: Python<'_>, id: i64, index: u8, kind: u32) -> PyResult<Stream> {
         let name = "Stream: stream_id, device_index and device_type";
         interlock::accelerator::Error::argument(name, given, "those of a live stream")
     };
-    let device = DeviceType::of_number(kind).ok_or_else(unknown).into_py_result(py)?;
+    let device = DeviceType::from_number(kind).ok_or_else(unknown).into_py_result(py)?;
     let device = CoreDevice::new(device, Some(index.into())).into_py_result(py)?;
     let found = detach(py, || CoreStream::of_id(Some(device), id)).into_py_result(py)?;
     Ok(Stream::of(found.ok_or_else(unknown).into_py_result(py)?))

@@ -399,14 +399,14 @@ fn refuse_to_replace(
     let full_name = format!("{}.{name}", qualified_name(owner)?);
     let display = full_name.strip_prefix("interlock.").unwrap_or(&full_name);
     let verb = if value.is_some() { "assigned" } else { "deleted" };
-    let (what, cure) = if is_namespace(replaced)? {
+    let (what, hint) = if is_namespace(replaced)? {
         ("a namespace", cure_for_namespace(display, replaced)?)
     } else if replaced.is_callable() && !value.is_some_and(|value| value.is_callable()) {
         ("callable", format!("; call it: {display}(...)"))
     } else {
         return Ok(());
     };
-    let message = format!("{display} is {what} and cannot be {verb}{cure}");
+    let message = format!("{display} is {what} and cannot be {verb}{hint}");
     Err(new_exception(owner.py(), "UnknownFlagError", message))
 }
 

@@ -22,10 +22,10 @@ fn cache_of(device: &Bound<'_, PyAny>) -> PyResult<PlanCache> {
     let py = device.py();
     if let Ok(device) = device.cast::<Device>() {
         let device = device.get().core;
-        return detach(py, || PlanCache::of(device)).into_py_result(py);
+        return detach(py, || PlanCache::from_device(device)).into_py_result(py);
     }
     let named = from_py(device)?.into_owned();
-    detach(py, || PlanCache::named(&named)).into_py_result(py)
+    detach(py, || PlanCache::from_input(&named)).into_py_result(py)
 }
 
 /// Return the index of an existing cuda device.

@@ -1,4 +1,5 @@
-//! What a registered flag has in Python: its enumeration, its validator and the function that is called after changes.
+//! The Python objects of a registered flag: its enumeration, its validator and the function that is called after
+//! changes.
 
 use std::sync::Arc;
 

@@ -72,12 +72,12 @@ pub(super) fn explain<'py>(
     if let Some(found) = operations.iter().find(|found| found.name == operation) {
         return Ok((found.function)(tensors.py())?.call(tensors, options)?.cast_into::<Call>()?);
     }
-    let cure = suggest(operation, names()).map(|name| format!("; did you mean {name:?}?"));
+    let hint = suggest(operation, names()).map(|name| format!("; did you mean {name:?}?"));
     let message = format!(
         "explain: operation must be one of {}, got {}{}",
         names().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", "),
         quoted(operation),
-        cure.unwrap_or_default()
+        hint.unwrap_or_default()
     );
     Err(new_exception(tensors.py(), "ArgumentError", message))
 }

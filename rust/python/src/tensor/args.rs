@@ -95,7 +95,7 @@ impl<'py> PyNumber<'py> {
     }
 
     /// Returns a Python or NumPy scalar that is known to be one.
-    pub fn of_scalar(given: &Bound<'py, PyAny>) -> PyResult<Option<Self>> {
+    pub fn from_scalar(given: &Bound<'py, PyAny>) -> PyResult<Option<Self>> {
         match Self::from_builtin(given) {
             Some(plain) => Ok(Some(plain)),
             None => Ok(Self::from_builtin(&given.call_method0("item")?)),

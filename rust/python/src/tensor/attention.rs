@@ -100,7 +100,7 @@ fn explain(
     arguments.explain(query.py())
 }
 
-/// Return for each query the mean of the values, weighted by the softmax of the products of the query with the keys.
+/// Return the mean of the values for each query, weighted by the softmax of its scaled dot products with the keys.
 ///
 /// The kernel is chosen by the flags `backends.cuda.flash_sdp`, `mem_efficient_sdp`, `math_sdp`, `cudnn_sdp` and, on
 /// devices, `sdp_priority`. `dispatch.explain` and `dispatch.record` show the choice. Only the kernel `math` can be
@@ -125,8 +125,8 @@ fn explain(
 ///     ShapeError: The shapes are incompatible.
 ///     DTypeError: The dtypes differ or are not floating point.
 ///     ArgumentError: `dropout_p` is not 0, or `is_causal` is True with a mask.
-///     RuntimeError: No kernel can run the call; the message has the reason of each. Or the tensors are on different
-///         devices.
+///     RuntimeError: No kernel can run the call; the message lists why each was rejected. Or the tensors are on
+///         different devices.
 ///
 /// Example:
 ///     >>> import interlock
@@ -160,7 +160,8 @@ fn scaled_dot_product_attention(
 /// `nn.MultiheadAttention`.
 ///
 /// Args:
-///     query: The queries, of shape [batch, queries, size] if `batch_first`, else [queries, batch, size], or [queries, size].
+///     query: The queries, of shape [batch, queries, size] if `batch_first`, else [queries, batch, size], or [queries,
+///         size].
 ///     key: The keys, in the same layout.
 ///     value: The values, in the same layout.
 ///     num_heads: The number of heads, which divides the size.
@@ -170,7 +171,8 @@ fn scaled_dot_product_attention(
 ///     out_proj_bias: Its biases, of shape [size], or None.
 ///     training: Whether the module is in training mode.
 ///     batch_first: Whether the first dimension is the batch.
-///     key_padding_mask: Keys to ignore, of shape [batch, keys]: bools that are True for them, or floats that are added.
+///     key_padding_mask: Keys to ignore, of shape [batch, keys]: bools that are True for them, or floats that are
+///         added.
 ///     need_weights: Whether to return the weights.
 ///     attn_mask: Scores to ignore, of shape [queries, keys] or [batch * heads, queries, keys].
 ///     average_attn_weights: Whether the weights are the mean of all heads.

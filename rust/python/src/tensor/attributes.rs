@@ -186,8 +186,9 @@ impl Tensor {
         self.0.set_version(number).into_py_result(py)
     }
 
-    /// The tensor of which this one is a view, never a view itself, or None. In-place changes of the view are recorded on
-    /// it. The result of `detach()` shares memory and is not a view. The Python object may be a new one of the same tensor.
+    /// The tensor of which this one is a view, never a view itself, or None. In-place changes of the view are recorded
+    /// on it. The result of `detach()` shares memory and is not a view. The Python object may be a new one of the same
+    /// tensor.
     #[getter]
     fn _base<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, Tensor>>> {
         self.0.base().map(|base| tensor_object(py, &base)).transpose()
@@ -375,7 +376,7 @@ impl Tensor {
 
     fn __len__(&self) -> PyResult<usize> {
         let size = self.0.shape().first().copied();
-        size.ok_or_else(|| PyTypeError::new_err("len() of a tensor without dimensions"))
+        size.ok_or_else(|| PyTypeError::new_err("len() of a 0-d tensor"))
     }
 
     fn __hash__(&self) -> usize {

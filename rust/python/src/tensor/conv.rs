@@ -144,11 +144,12 @@ fn explain(
 ///         except bool.
 ///     weight: Filters of shape [filters, channels / groups, rows, columns], of the same dtype.
 ///     bias: A number for each filter, of shape [filters], or None.
-///     stride: The distance between two positions of a filter: an int, or a pair.
+///     stride: The step between two positions of a filter: an int, or a pair.
 ///     padding: The zeros on each side of the images: an int or a pair, or ``"valid"`` for none, or ``"same"`` for an
 ///         output of the size of the images, which needs a stride of 1.
 ///     dilation: The distance between two elements of a filter: an int, or a pair.
-///     groups: The number of groups of channels, each of which has its own filters. It divides both numbers of channels.
+///     groups: The number of groups of channels, each of which has its own filters. It divides both numbers of
+///         channels.
 ///
 /// Returns:
 ///     A tensor of shape [batch, filters, rows, columns], without the batch if `input` has none.

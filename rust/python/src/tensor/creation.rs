@@ -177,13 +177,13 @@ fn explain(
     Ok(Call::new(EMPTY.explain(&EmptyCall::new(&shape, options))))
 }
 
-/// Return an uninitialized tensor with these strides.
+/// Return an uninitialized tensor with the strides `stride`.
 ///
 /// It is filled while `backends.deterministic_algorithms` is set; see `utils.deterministic`.
 ///
 /// Args:
 ///     size: The sizes, as a tuple or list.
-///     stride: The distances of neighbours in each dimension, in elements. Not negative.
+///     stride: The stride of each dimension, in elements. Not negative.
 ///     dtype: The element type; None means float32.
 ///     device: The device; None means the default device.
 ///     requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.

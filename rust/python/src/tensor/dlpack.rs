@@ -130,7 +130,8 @@ impl Tensor {
     }
 
     /// Record that work of another library on a stream uses the tensor. After its memory is freed, it is reused only
-    /// after the work that is queued on the stream by then. The operations of interlock record their streams themselves.
+    /// after the work that is queued on the stream by then. The operations of interlock record their streams
+    /// themselves.
     ///
     /// Args:
     ///     stream: A `Stream`, or an object with `__cuda_stream__`.
@@ -198,9 +199,9 @@ pub(super) fn from_dlpack(
     };
     let is_own = ext_tensor.is_instance_of::<Tensor>();
     let own = source.options().placement;
-    let place = placement(py, op, device, false, own)?;
-    let same_place = place == own || (place == Placement::Cpu && !source.is_on_device());
-    match (copy, same_place) {
+    let target = placement(py, op, device, false, own)?;
+    let is_same = target == own || (target == Placement::Cpu && !source.is_on_device());
+    match (copy, is_same) {
         (Some(false), false) => {
             Err(PyBufferError::new_err(format!("{op}: copy must not be False for memory on another device")))
         }
@@ -210,7 +211,7 @@ pub(super) fn from_dlpack(
         }
         (_, true) => Ok(Tensor(source)),
         (_, false) => {
-            run_op(py, "from_dlpack", work_size(&source), || source.to((source.dtype(), place), false))
+            run_op(py, "from_dlpack", work_size(&source), || source.to((source.dtype(), target), false))
         }
     }
 }

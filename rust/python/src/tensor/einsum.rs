@@ -1,7 +1,7 @@
 //! Einsum, whose order of contractions the Python package opt_einsum finds.
 
 use interlock::accelerator::Error as AcceleratorError;
-use interlock::dispatch::{Reason, Stop};
+use interlock::dispatch::{KernelError, Reason};
 use interlock_tensor::{Error, PathOptimizer, PathRequest, Tensor as CoreTensor};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyEllipsis, PyList, PyString, PyTuple};
@@ -22,16 +22,18 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 struct OptEinsum;
 
 impl PathOptimizer for OptEinsum {
-    fn path(&self, request: &PathRequest<'_>) -> Result<Vec<Vec<usize>>, Stop<Error>> {
+    fn path(&self, request: &PathRequest<'_>) -> Result<Vec<Vec<usize>>, KernelError<Error>> {
         let found = attach(|py| match contract_path(py, request) {
             Ok(Some(path)) => Ok(path),
-            Ok(None) => Err(Stop::Refused(Reason::from("opt_einsum not found (pip install opt_einsum)"))),
+            Ok(None) => {
+                Err(KernelError::Declined(Reason::from("opt_einsum not found (pip install opt_einsum)")))
+            }
             Err(raised) => {
                 pending_exception::stash(py, AcceleratorError::Interrupted, raised);
-                Err(Stop::Error(AcceleratorError::Interrupted.into()))
+                Err(KernelError::Failed(AcceleratorError::Interrupted.into()))
             }
         });
-        found.unwrap_or_else(|| Err(Stop::Refused(Reason::from("needs a Python interpreter"))))
+        found.unwrap_or_else(|| Err(KernelError::Declined(Reason::from("needs a Python interpreter"))))
     }
 }
 
@@ -57,10 +59,10 @@ fn contract_path(py: Python<'_>, request: &PathRequest<'_>) -> PyResult<Option<V
     found.get_item(0)?.extract().map(Some)
 }
 
-/// Return the sum of products of tensors that an equation in Einstein's notation describes.
+/// Return the sum of products of tensors, specified by an equation in Einstein notation.
 ///
 /// The order of the contractions of three or more operands is found by the package opt_einsum if it is installed and
-/// the flag `backends.opt_einsum.enabled` is on; else it is left to right. Each contraction is a matrix product.
+/// the flag `backends.opt_einsum.enabled` is on; else it is left to right. Each contraction is a `matmul`.
 ///
 /// Args:
 ///     equation: Labels of the dimensions of each operand, separated by commas, and after ``->`` those of the result.

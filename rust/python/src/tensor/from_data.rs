@@ -63,8 +63,8 @@ pub(super) fn from_data(
     nested.tensor(py, dtype.unwrap_or(inferred))
 }
 
-/// Returns `data` if it is a tensor in pinned memory and the new tensor is on a device: the copy to the device reads its
-/// elements after the work that is queued there.
+/// Returns `data` if it is a tensor in pinned memory and the new tensor is on a device: the copy to the device reads
+/// its elements after the work that is queued there.
 pub(super) fn pinned_source(data: &Bound<'_, PyAny>, placement: Placement) -> Option<CoreTensor> {
     let source = data.cast::<Tensor>().ok()?.get().0.detach();
     (source.is_pinned() && matches!(placement, Placement::Device(_))).then_some(source)
@@ -164,7 +164,7 @@ impl NestedSequence {
     fn extract_leaf(&mut self, data: &Bound<'_, PyAny>) -> PyResult<Option<(Scalar, CoreDType)>> {
         if let Some((scalar_type, dtype)) = &self.scalar_type
             && data.get_type().is(scalar_type)
-            && let Some(number) = PyNumber::of_scalar(data)?
+            && let Some(number) = PyNumber::from_scalar(data)?
             && let Ok(value) = number.scalar("data")
         {
             return Ok(Some((value, *dtype)));

@@ -72,10 +72,10 @@ fn only_tensors(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Vec<CoreTensor
     fallible_alloc::try_collect(given.py(), items.map(|item| one(item?)))
 }
 
-/// Record that tensors were changed in place by code that interlock does not know, such as a kernel of the program.
+/// Record that tensors were changed in place by code outside of interlock, such as a user-defined kernel.
 ///
-/// A backward pass that needs the old elements of a tensor then raises RuntimeError. Operations of interlock record their
-/// changes themselves. Inference tensors have no version counter and are ignored.
+/// A backward pass that needs the old elements of a tensor then raises RuntimeError. Operations of interlock record
+/// their changes themselves. Inference tensors have no version counter and are ignored.
 ///
 /// Args:
 ///     tensor: The tensor, or an iterable of tensors.

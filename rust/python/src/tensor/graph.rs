@@ -60,12 +60,12 @@ impl NodeCreationHook for CreationHook {
 
 /// Call a function with each new node of the autograd graph, for example to register hooks on it.
 ///
-/// A context manager. It applies to the context that enters it, to copies of that context, and where a captured state is
-/// applied. Inside another one both functions are called, first the outer one. The nodes that a backward pass with
+/// A context manager. It applies to the context that enters it, to copies of that context, and where a captured state
+/// is applied. Inside another one both functions are called, first the outer one. The nodes that a backward pass with
 /// `create_graph=True` or a checkpoint records are new nodes, too.
 ///
-/// The function is called when the node has its `next_functions` and saved tensors. The node "AccumulateGrad" of a leaf is
-/// new if no graph that uses the leaf exists.
+/// The function is called when the node has its `next_functions` and saved tensors. The node "AccumulateGrad" of a leaf
+/// is new if no graph that uses the leaf exists.
 ///
 /// Args:
 ///     hook: Called with each new node, an `autograd.graph.Node`. It must return None. Its exception is raised by the
@@ -142,9 +142,9 @@ impl PyNodeCreationHook {
 
 /// Queue a function that is called at the end of the backward pass that runs on this thread.
 ///
-/// A backward function or a hook calls it. The pass calls the functions in the order in which they were queued, after it
-/// has computed all gradients, also those that others of them queue. A pass that fails calls none. Inside of several passes
-/// the function belongs to the innermost one.
+/// A backward function or a hook calls it. The pass calls the functions in the order in which they were queued, after
+/// it has computed all gradients, also those that others of them queue. A pass that fails calls none. Inside of several
+/// passes the function belongs to the innermost one.
 ///
 /// Args:
 ///     callback: Called without arguments. Its result is ignored. The pass raises its exception, and further functions
@@ -183,8 +183,8 @@ fn extract_enabled(function: &str, given: &Bound<'_, PyAny>) -> PyResult<bool> {
 
 /// Set whether a backward pass warns if the gradients of a leaf were computed on several streams.
 ///
-/// A pass sums the gradients of a leaf on the stream that has computed the first of them, which then waits for the other
-/// streams. The UserWarning is issued once in a process. The setting belongs to the process; the default is True.
+/// A pass sums the gradients of a leaf on the stream that has computed the first of them, which then waits for the
+/// other streams. The UserWarning is issued once in a process. The setting belongs to the process; the default is True.
 ///
 /// Args:
 ///     enabled: Whether the warning is issued.
@@ -198,12 +198,12 @@ fn set_warn_on_accumulate_grad_stream_mismatch(enabled: &Bound<'_, PyAny>) -> Py
     Ok(())
 }
 
-/// Set what a backward pass in a graph capture does with operations whose forward pass ran on another stream.
+/// Set how a backward pass in a graph capture treats operations whose forward pass ran on another stream.
 ///
-/// Backward functions run on the streams of their operations. If such a stream is not part of the capture, its work would
-/// not be captured. With True the backward function runs on the stream that is captured, and the end of the pass does not
-/// wait for streams outside of the capture. With False, the default, the pass raises GraphError for a default stream, which
-/// can never be captured, and uses other streams as they are. The setting belongs to the process.
+/// Backward functions run on the streams of their operations. If such a stream is not part of the capture, its work
+/// would not be captured. With True the backward function runs on the stream that is captured, and the end of the pass
+/// does not wait for streams outside of the capture. With False, the default, the pass raises GraphError for a default
+/// stream, which can never be captured, and uses other streams as they are. The setting belongs to the process.
 ///
 /// Args:
 ///     enabled: Whether the stream that is captured is used instead.
@@ -217,7 +217,8 @@ fn set_override_stale_capture_stream(enabled: &Bound<'_, PyAny>) -> PyResult<()>
     Ok(())
 }
 
-/// Returns the identity of the storage of a tensor and its version. `None` for an inference tensor, which no node saves.
+/// Returns the identity of the storage of a tensor and its version. `None` for an inference tensor, which no node
+/// saves.
 fn storage_version(tensor: &CoreTensor) -> Option<(usize, u32)> {
     Some((Arc::as_ptr(&tensor.storage()).addr(), tensor.version().ok()?))
 }
@@ -241,7 +242,8 @@ impl ChangeObserver for Observer {
     }
 }
 
-/// Calls a function with the identity and version of a storage before an operation of any thread changes it, until `end`.
+/// Calls a function with the identity and version of a storage before an operation of any thread changes it, until
+/// `end`.
 #[pyclass(frozen, module = "interlock._core.tensor", name = "_ChangeObservation")]
 struct PyChangeObservation(Mutex<Option<ChangeObservation>>);
 
@@ -253,7 +255,7 @@ impl PyChangeObservation {
         PyChangeObservation(Mutex::new(Some(core::observe_changes(Arc::new(observer)))))
     }
 
-    /// End the observation. The second call does nothing.
+    /// End the observation. A second call has no effect.
     fn end(&self) {
         let observation = self.0.lock().take();
         drop(observation);

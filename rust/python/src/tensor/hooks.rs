@@ -209,7 +209,7 @@ impl RemovableHandle {
         self.0.id()
     }
 
-    /// Remove the hook. A backward pass that is running the hook's node still calls it. The second call does nothing.
+    /// Remove the hook. A backward pass that is running the hook's node still calls it. A second call has no effect.
     fn remove(&self) {
         self.0.remove();
     }

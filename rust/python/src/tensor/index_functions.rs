@@ -28,13 +28,13 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(index_ops::one_hot, module)?)
 }
 
-/// Return the elements at the positions in `index` along a dimension.
+/// Return the elements at `index` along dimension `dim`.
 ///
 /// Args:
 ///     input: The tensor.
 ///     dim: The dimension.
-///     index: The positions, int64, with as many dimensions as the tensor. Each one is at its own position in the
-///         other dimensions.
+///     index: Indices along `dim`, int64, with as many dimensions as the tensor. Element j of the result is the element
+///         of the tensor at `index[j]` along `dim` and at j in the other dimensions.
 ///
 /// Returns:
 ///     A tensor of the shape of `index`.
@@ -43,7 +43,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 ///     ShapeError: `index` has another number of dimensions, or is larger than the tensor in another dimension.
 ///     DTypeError: `index` is not int64.
 ///     IndexError: The tensor does not have dimension `dim`.
-///     RuntimeError: A position is negative or out of bounds.
+///     RuntimeError: An index is negative or out of bounds.
 ///
 /// Example:
 ///     >>> import interlock
@@ -56,15 +56,15 @@ fn gather(input: Arg<'_, '_>, dim: Arg<'_, '_>, index: Arg<'_, '_>) -> PyResult<
     index_ops::gather(&extract_tensor("gather: input", input)?, dim, index)
 }
 
-/// Return the slices of a dimension at the positions in `index`.
+/// Return the slices `index` of dimension `dim`.
 ///
 /// Args:
 ///     input: The tensor.
 ///     dim: The dimension.
-///     index: The positions, int64, of at most one dimension. Not negative.
+///     index: Indices of slices, int64, of at most one dimension. Not negative.
 ///
 /// Returns:
-///     A new tensor, whose size in `dim` is the number of positions.
+///     A new tensor, whose size in `dim` is the size of `index`.
 ///
 /// Raises:
 ///     IndexError: An index is out of bounds, `index` has two dimensions, or the tensor does not have `dim`.
@@ -79,17 +79,17 @@ fn index_select(input: Arg<'_, '_>, dim: Arg<'_, '_>, index: Arg<'_, '_>) -> PyR
     index_ops::index_select(&extract_tensor("index_select: input", input)?, dim, index)
 }
 
-/// Return the elements with the numbers in `index`, counted in row-major order.
+/// Return the elements at flat (row-major) indices.
 ///
 /// Args:
 ///     input: The tensor.
-///     index: The numbers, int64. Negative numbers count from the end.
+///     index: Flat indices of elements in row-major order, int64. Negative indices count from the end.
 ///
 /// Returns:
 ///     A tensor of the shape of `index`.
 ///
 /// Raises:
-///     IndexError: A number is out of bounds.
+///     IndexError: An index is out of bounds.
 ///     DTypeError: `index` is not int64.
 ///
 /// Example:
@@ -101,11 +101,11 @@ fn take(input: Arg<'_, '_>, index: Arg<'_, '_>) -> PyResult<Tensor> {
     index_ops::take(&extract_tensor("take: input", input)?, index)
 }
 
-/// Return the elements at the positions in `indices` along a dimension, such as those of `argmax`.
+/// Return the elements at `indices` along dimension `dim`, such as the result of `argmax`.
 ///
 /// Args:
 ///     input: The tensor.
-///     indices: The positions, int64. Broadcast with the tensor in the other dimensions. With `dim` they are taken modulo
+///     indices: The indices, int64. Broadcast with the tensor in the other dimensions. With `dim` they are taken modulo
 ///         the size of the dimension, so that -1 is the last one.
 ///     dim: The dimension; None flattens both tensors first.
 ///
@@ -115,7 +115,7 @@ fn take(input: Arg<'_, '_>, index: Arg<'_, '_>) -> PyResult<Tensor> {
 /// Raises:
 ///     ShapeError: The shapes cannot be broadcast, or have different numbers of dimensions.
 ///     DTypeError: `indices` is not int64.
-///     RuntimeError: `dim` is None, and a position is negative or out of bounds.
+///     RuntimeError: `dim` is None, and an index is negative or out of bounds.
 ///
 /// Example:
 ///     >>> import interlock
@@ -175,7 +175,7 @@ fn nonzero(
     index_ops::nonzero(&extract_tensor("nonzero: input", input)?, input.py(), as_tuple)
 }
 
-/// Return a copy to which slices are added at positions along a dimension.
+/// Return a copy with the slices of `source` added to the slices `index` of dimension `dim`.
 ///
 /// Sums of several floating-point values for one element have no fixed order, unless
 /// `backends.deterministic_algorithms` is set.
@@ -183,9 +183,9 @@ fn nonzero(
 /// Args:
 ///     input: The tensor.
 ///     dim: The dimension.
-///     index: The positions, int64, of at most one dimension. Not negative.
-///     source: The slices, of the dtype of the tensor. It has the shape of the tensor, but for the number of
-///         positions in `dim`.
+///     index: Indices of slices, int64, of at most one dimension. Not negative.
+///     source: The slices, of the dtype of the tensor. It has the shape of the tensor, but in `dim` the size of
+///         `index`.
 ///     alpha: A number by which `source` is multiplied first; None means 1.
 ///
 /// Raises:
@@ -217,15 +217,15 @@ fn index_add(
     )
 }
 
-/// Return a copy in which slices replace those at positions along a dimension.
+/// Return a copy with the slices of `source` written to the slices `index` of dimension `dim`.
 ///
 /// Args:
 ///     input: The tensor.
 ///     dim: The dimension.
-///     index: The positions, int64, of at most one dimension. Not negative. Of several slices for one position the
+///     index: Indices of slices, int64, of at most one dimension. Not negative. Of several slices for one position the
 ///         last is stored.
-///     source: The slices, of the dtype of the tensor. It has the shape of the tensor, but for the number of
-///         positions in `dim`.
+///     source: The slices, of the dtype of the tensor. It has the shape of the tensor, but in `dim` the size of
+///         `index`.
 ///
 /// Raises:
 ///     IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
@@ -246,13 +246,13 @@ fn index_copy(
     index_ops::index_copy(WriteTo::Copy, &extract_tensor("index_copy: input", input)?, dim, index, source)
 }
 
-/// Return a copy with a number in the slices at positions along a dimension.
+/// Return a copy with `value` written to the slices `index` of dimension `dim`.
 ///
 /// Args:
 ///     input: The tensor.
 ///     dim: The dimension.
-///     index: The positions, int64, of at most one dimension. Negative positions count from the end.
-///     value: A number, or a tensor without dimensions.
+///     index: Indices of slices, int64, of at most one dimension. Negative indices count from the end.
+///     value: A number, or a 0-d tensor.
 ///
 /// Raises:
 ///     IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
@@ -273,21 +273,21 @@ fn index_fill(
     index_ops::index_fill(WriteTo::Copy, &extract_tensor("index_fill: input", input)?, dim, index, value)
 }
 
-/// Return a copy with values at the positions in several tensors, as `copy[indices] = values` writes them.
+/// Return a copy with `values` written at `indices`, as by `copy[indices] = values`.
 ///
 /// Sums of several floating-point values for one element have no fixed order, unless
 /// `backends.deterministic_algorithms` is set.
 ///
 /// Args:
 ///     input: The tensor.
-///     indices: A tuple or list of tensors that index the first dimensions: int64 positions, which may be negative,
-///         or bool masks. None means a whole dimension.
+///     indices: A tuple or list of tensors that index the first dimensions: int64 indices, which may be negative, or
+///         bool masks. None means a whole dimension.
 ///     values: The values, of the dtype of the tensor. Broadcast to the indexed part.
 ///     accumulate: Whether the values are added to the elements. If it is False, the last of several values for one
 ///         element is stored.
 ///
 /// Raises:
-///     IndexError: A position is out of bounds, or there are more indices than dimensions.
+///     IndexError: An index is out of bounds, or there are more indices than dimensions.
 ///     ShapeError: The shapes are incompatible.
 ///     DTypeError: The dtypes of the tensor and of `values` differ.
 ///
@@ -317,8 +317,8 @@ fn index_put(
 ///
 /// Args:
 ///     input: The tensor, which is changed.
-///     indices: A tuple or list of tensors that index the first dimensions: int64 positions, which may be negative,
-///         or bool masks. None means a whole dimension.
+///     indices: A tuple or list of tensors that index the first dimensions: int64 indices, which may be negative, or
+///         bool masks. None means a whole dimension.
 ///     values: The values, of the dtype of the tensor. Broadcast to the indexed part.
 ///     accumulate: Whether the values are added to the elements. If it is False, the last of several values for one
 ///         element is stored.
@@ -327,7 +327,7 @@ fn index_put(
 ///     `input` itself.
 ///
 /// Raises:
-///     IndexError: A position is out of bounds, or there are more indices than dimensions.
+///     IndexError: An index is out of bounds, or there are more indices than dimensions.
 ///     ShapeError: The shapes are incompatible.
 ///     DTypeError: The dtypes of the tensor and of `values` differ.
 ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
@@ -350,12 +350,12 @@ fn index_put_<'py>(
     Ok(target)
 }
 
-/// Return a copy with a number where a mask is True.
+/// Return a copy with `value` written where `mask` is True.
 ///
 /// Args:
 ///     input: The tensor.
 ///     mask: The mask, bool. Broadcast with the tensor.
-///     value: A number, or a tensor without dimensions.
+///     value: A number, or a 0-d tensor.
 ///
 /// Raises:
 ///     DTypeError: `mask` is not bool.
@@ -372,7 +372,7 @@ fn masked_fill(input: Arg<'_, '_>, mask: Arg<'_, '_>, value: Arg<'_, '_>) -> PyR
     index_ops::masked_fill(WriteTo::Copy, &extract_tensor("masked_fill: input", input)?, mask, value)
 }
 
-/// Return a copy in which the first elements of a tensor replace those where a mask is True. Waits for a device.
+/// Return a copy with the first elements of `source` written where `mask` is True. Waits for a device.
 ///
 /// Args:
 ///     input: The tensor.
@@ -393,17 +393,17 @@ fn masked_scatter(input: Arg<'_, '_>, mask: Arg<'_, '_>, source: Arg<'_, '_>) ->
     index_ops::masked_scatter(WriteTo::Copy, &extract_tensor("masked_scatter: input", input)?, mask, source)
 }
 
-/// Return a copy with values at the elements with the numbers in `index`, counted in row-major order.
+/// Return a copy with `source` written at flat (row-major) indices.
 ///
 /// Args:
 ///     input: The tensor.
-///     index: The numbers, int64. Negative numbers count from the end.
-///     source: The values, of the dtype of the tensor. As many as `index` has numbers.
-///     accumulate: Whether the values are added to the elements. If it is False, which of several values for one
-///         element is stored is not determined.
+///     index: Flat indices of elements in row-major order, int64. Negative indices count from the end.
+///     source: The values, of the dtype of the tensor. As many elements as `index`.
+///     accumulate: Whether the values are added to the elements. If it is False, and several values target one element,
+///         which one is stored is unspecified.
 ///
 /// Raises:
-///     IndexError: A number is out of bounds, or the numbers of elements differ.
+///     IndexError: An index is out of bounds, or the numbers of elements differ.
 ///     DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
 ///     RuntimeError: `accumulate` is False while `backends.deterministic_algorithms` is set. With
 ///         `deterministic_algorithms_warn_only` it is a UserWarning.
@@ -423,23 +423,24 @@ fn put(
     index_ops::put(WriteTo::Copy, &extract_tensor("put: input", input)?, index, source, accumulate)
 }
 
-/// Return a copy with values at the positions in `index` along a dimension.
+/// Return a copy with `src` or `value` written to the elements at `index` along dimension `dim`.
 ///
 /// Args:
 ///     input: The tensor.
 ///     dim: The dimension.
-///     index: The positions, int64, with as many dimensions as the tensor. Each one is at its own position in the
-///         other dimensions. Of several values for one element the last is stored.
+///     index: Indices along `dim`, int64, with as many dimensions as the tensor. Element j of `src` is written at
+///         `index[j]` along `dim` and at j in the other dimensions. Of several values for one element the last is
+///         stored.
 ///     src: The values, of the dtype of the tensor and at least as large as `index`; or a number.
 ///     value: A number, instead of `src`.
-///     reduce: "add" or "multiply" combines the values with the elements; None replaces these. Products have no
+///     reduce: "add" or "multiply" combines the values with the elements; None replaces these. "multiply" has no
 ///         gradient.
 ///
 /// Raises:
 ///     IndexError: The tensor does not have dimension `dim`.
 ///     ShapeError: The shapes are incompatible.
 ///     DTypeError: The dtypes of the tensor and of `src` differ, or `index` is not int64.
-///     RuntimeError: A position is negative or out of bounds.
+///     RuntimeError: An index is negative or out of bounds.
 ///     ArgumentError: `reduce` has another value.
 ///
 /// Example:
@@ -468,7 +469,7 @@ fn scatter(
     )
 }
 
-/// Return a copy to which values are added at the positions in `index` along a dimension.
+/// Return a copy with `src` added to the elements at `index` along dimension `dim`.
 ///
 /// Sums of several floating-point values for one element have no fixed order, unless
 /// `backends.deterministic_algorithms` is set.
@@ -476,15 +477,15 @@ fn scatter(
 /// Args:
 ///     input: The tensor.
 ///     dim: The dimension.
-///     index: The positions, int64, with as many dimensions as the tensor. Each one is at its own position in the
-///         other dimensions.
+///     index: Indices along `dim`, int64, with as many dimensions as the tensor. Element j of `src` is written at
+///         `index[j]` along `dim` and at j in the other dimensions.
 ///     src: The values, of the dtype of the tensor and at least as large as `index`.
 ///
 /// Raises:
 ///     IndexError: The tensor does not have dimension `dim`.
 ///     ShapeError: The shapes are incompatible.
 ///     DTypeError: The dtypes of the tensor and of `src` differ, or `index` is not int64.
-///     RuntimeError: A position is negative or out of bounds.
+///     RuntimeError: An index is negative or out of bounds.
 ///
 /// Example:
 ///     >>> import interlock

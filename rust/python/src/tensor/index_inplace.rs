@@ -16,9 +16,9 @@ impl Tensor {
     ///
     /// Args:
     ///     dim: The dimension.
-    ///     index: The positions, int64, of at most one dimension. Not negative.
-    ///     source: The slices, of the dtype of the tensor. It has the shape of the tensor, but for the number of
-    ///         positions in `dim`.
+    ///     index: Indices of slices, int64, of at most one dimension. Not negative.
+    ///     source: The slices, of the dtype of the tensor. It has the shape of the tensor, but in `dim` the size of
+    ///         `index`.
     ///     alpha: A number by which `source` is multiplied first; None means 1.
     ///
     /// Returns:
@@ -45,10 +45,10 @@ impl Tensor {
     ///
     /// Args:
     ///     dim: The dimension.
-    ///     index: The positions, int64, of at most one dimension. Not negative. Of several slices for one position the
-    ///         last is stored.
-    ///     source: The slices, of the dtype of the tensor. It has the shape of the tensor, but for the number of
-    ///         positions in `dim`.
+    ///     index: Indices of slices, int64, of at most one dimension. Not negative. Of several slices for one position
+    ///         the last is stored.
+    ///     source: The slices, of the dtype of the tensor. It has the shape of the tensor, but in `dim` the size of
+    ///         `index`.
     ///
     /// Returns:
     ///     The tensor itself.
@@ -72,8 +72,8 @@ impl Tensor {
     ///
     /// Args:
     ///     dim: The dimension.
-    ///     index: The positions, int64, of at most one dimension. Negative positions count from the end.
-    ///     value: A number, or a tensor without dimensions.
+    ///     index: Indices of slices, int64, of at most one dimension. Negative indices count from the end.
+    ///     value: A number, or a 0-d tensor.
     ///
     /// Returns:
     ///     The tensor itself.
@@ -99,7 +99,7 @@ impl Tensor {
     /// `backends.deterministic_algorithms` is set.
     ///
     /// Args:
-    ///     indices: A tuple or list of tensors that index the first dimensions: int64 positions, which may be negative,
+    ///     indices: A tuple or list of tensors that index the first dimensions: int64 indices, which may be negative,
     ///         or bool masks. None means a whole dimension.
     ///     values: The values, of the dtype of the tensor. Broadcast to the indexed part.
     ///     accumulate: Whether the values are added to the elements. If it is False, the last of several values for one
@@ -109,7 +109,7 @@ impl Tensor {
     ///     The tensor itself.
     ///
     /// Raises:
-    ///     IndexError: A position is out of bounds, or there are more indices than dimensions.
+    ///     IndexError: An index is out of bounds, or there are more indices than dimensions.
     ///     ShapeError: The shapes are incompatible.
     ///     DTypeError: The dtypes of the tensor and of `values` differ.
     ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
@@ -128,7 +128,7 @@ impl Tensor {
     ///
     /// Args:
     ///     mask: The mask, bool. Broadcast with the tensor.
-    ///     value: A number, or a tensor without dimensions.
+    ///     value: A number, or a 0-d tensor.
     ///
     /// Returns:
     ///     The tensor itself.
@@ -172,16 +172,16 @@ impl Tensor {
     /// In-place version of `put`.
     ///
     /// Args:
-    ///     index: The numbers, int64. Negative numbers count from the end.
-    ///     source: The values, of the dtype of the tensor. As many as `index` has numbers.
-    ///     accumulate: Whether the values are added to the elements. If it is False, which of several values for one
-    ///         element is stored is not determined.
+    ///     index: Flat indices of elements in row-major order, int64. Negative indices count from the end.
+    ///     source: The values, of the dtype of the tensor. As many elements as `index`.
+    ///     accumulate: Whether the values are added to the elements. If it is False, and several values target one
+    ///         element, which one is stored is unspecified.
     ///
     /// Returns:
     ///     The tensor itself.
     ///
     /// Raises:
-    ///     IndexError: A number is out of bounds.
+    ///     IndexError: An index is out of bounds.
     ///     DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
     ///     RuntimeError: `accumulate` is False while `backends.deterministic_algorithms` is set. With
     ///         `deterministic_algorithms_warn_only` it is a UserWarning.
@@ -201,11 +201,12 @@ impl Tensor {
     ///
     /// Args:
     ///     dim: The dimension.
-    ///     index: The positions, int64, with as many dimensions as the tensor. Each one is at its own position in the
-    ///         other dimensions. Of several values for one element the last is stored.
+    ///     index: Indices along `dim`, int64, with as many dimensions as the tensor. Element j of `src` is written at
+    ///         `index[j]` along `dim` and at j in the other dimensions. Of several values for one element the last is
+    ///         stored.
     ///     src: The values, of the dtype of the tensor and at least as large as `index`; or a number.
     ///     value: A number, instead of `src`.
-    ///     reduce: "add" or "multiply" combines the values with the elements; None replaces these. Products have no
+    ///     reduce: "add" or "multiply" combines the values with the elements; None replaces these. "multiply" has no
     ///         gradient.
     ///
     /// Returns:
@@ -215,7 +216,7 @@ impl Tensor {
     ///     IndexError: The tensor does not have dimension `dim`.
     ///     ShapeError: The shapes are incompatible.
     ///     DTypeError: The dtypes of the tensor and of `src` differ, or `index` is not int64.
-    ///     RuntimeError: A position is negative or out of bounds.
+    ///     RuntimeError: An index is negative or out of bounds.
     ///     ArgumentError: `reduce` has another value.
     ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
     #[pyo3(signature = (dim, index, src = None, *, value = None, reduce = None))]
@@ -238,8 +239,8 @@ impl Tensor {
     ///
     /// Args:
     ///     dim: The dimension.
-    ///     index: The positions, int64, with as many dimensions as the tensor. Each one is at its own position in the
-    ///         other dimensions.
+    ///     index: Indices along `dim`, int64, with as many dimensions as the tensor. Element j of `src` is written at
+    ///         `index[j]` along `dim` and at j in the other dimensions.
     ///     src: The values, of the dtype of the tensor and at least as large as `index`.
     ///
     /// Returns:
@@ -249,7 +250,7 @@ impl Tensor {
     ///     IndexError: The tensor does not have dimension `dim`.
     ///     ShapeError: The shapes are incompatible.
     ///     DTypeError: The dtypes of the tensor and of `src` differ, or `index` is not int64.
-    ///     RuntimeError: A position is negative or out of bounds.
+    ///     RuntimeError: An index is negative or out of bounds.
     ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
     fn scatter_add_<'py>(
         slf: Bound<'py, Self>,

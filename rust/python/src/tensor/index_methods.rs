@@ -9,12 +9,12 @@ use crate::switches;
 
 #[pymethods]
 impl Tensor {
-    /// Return the elements at the positions in `index` along a dimension.
+    /// Return the elements at `index` along dimension `dim`.
     ///
     /// Args:
     ///     dim: The dimension.
-    ///     index: The positions, int64, with as many dimensions as the tensor. Each one is at its own position in the
-    ///         other dimensions.
+    ///     index: Indices along `dim`, int64, with as many dimensions as the tensor. Element j of the result is the
+    ///         element of the tensor at `index[j]` along `dim` and at j in the other dimensions.
     ///
     /// Returns:
     ///     A tensor of the shape of `index`.
@@ -23,7 +23,7 @@ impl Tensor {
     ///     ShapeError: `index` has another number of dimensions, or is larger than the tensor in another dimension.
     ///     DTypeError: `index` is not int64.
     ///     IndexError: The tensor does not have dimension `dim`.
-    ///     RuntimeError: A position is negative or out of bounds.
+    ///     RuntimeError: An index is negative or out of bounds.
     ///
     /// Example:
     ///     >>> import interlock
@@ -35,14 +35,14 @@ impl Tensor {
         index_ops::gather(&self.0, dim, index)
     }
 
-    /// Return the slices of a dimension at the positions in `index`.
+    /// Return the slices `index` of dimension `dim`.
     ///
     /// Args:
     ///     dim: The dimension.
-    ///     index: The positions, int64, of at most one dimension. Not negative.
+    ///     index: Indices of slices, int64, of at most one dimension. Not negative.
     ///
     /// Returns:
-    ///     A new tensor, whose size in `dim` is the number of positions.
+    ///     A new tensor, whose size in `dim` is the size of `index`.
     ///
     /// Raises:
     ///     IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
@@ -56,16 +56,16 @@ impl Tensor {
         index_ops::index_select(&self.0, dim, index)
     }
 
-    /// Return the elements with the numbers in `index`, counted in row-major order.
+    /// Return the elements at flat (row-major) indices.
     ///
     /// Args:
-    ///     index: The numbers, int64. Negative numbers count from the end.
+    ///     index: Flat indices of elements in row-major order, int64. Negative indices count from the end.
     ///
     /// Returns:
     ///     A tensor of the shape of `index`.
     ///
     /// Raises:
-    ///     IndexError: A number is out of bounds.
+    ///     IndexError: An index is out of bounds.
     ///     DTypeError: `index` is not int64.
     ///
     /// Example:
@@ -76,11 +76,11 @@ impl Tensor {
         index_ops::take(&self.0, index)
     }
 
-    /// Return the elements at the positions in `indices` along a dimension, such as those of `argmax`.
+    /// Return the elements at `indices` along dimension `dim`, such as the result of `argmax`.
     ///
     /// Args:
-    ///     indices: The positions, int64. Broadcast with the tensor in the other dimensions. With `dim` they are taken modulo
-    ///         the size of the dimension, so that -1 is the last one.
+    ///     indices: The indices, int64. Broadcast with the tensor in the other dimensions. With `dim` they are taken
+    ///         modulo the size of the dimension, so that -1 is the last one.
     ///     dim: The dimension; None flattens both tensors first.
     ///
     /// Returns:
@@ -89,7 +89,7 @@ impl Tensor {
     /// Raises:
     ///     ShapeError: The shapes cannot be broadcast, or have different numbers of dimensions.
     ///     DTypeError: `indices` is not int64.
-    ///     RuntimeError: `dim` is None, and a position is negative or out of bounds.
+    ///     RuntimeError: `dim` is None, and an index is negative or out of bounds.
     ///
     /// Example:
     ///     >>> import interlock
@@ -144,16 +144,16 @@ impl Tensor {
         index_ops::nonzero(&self.0, py, as_tuple)
     }
 
-    /// Return a copy to which slices are added at positions along a dimension.
+    /// Return a copy with the slices of `source` added to the slices `index` of dimension `dim`.
     ///
     /// Sums of several floating-point values for one element have no fixed order, unless
     /// `backends.deterministic_algorithms` is set.
     ///
     /// Args:
     ///     dim: The dimension.
-    ///     index: The positions, int64, of at most one dimension. Not negative.
-    ///     source: The slices, of the dtype of the tensor. It has the shape of the tensor, but for the number of
-    ///         positions in `dim`.
+    ///     index: Indices of slices, int64, of at most one dimension. Not negative.
+    ///     source: The slices, of the dtype of the tensor. It has the shape of the tensor, but in `dim` the size of
+    ///         `index`.
     ///     alpha: A number by which `source` is multiplied first; None means 1.
     ///
     /// Raises:
@@ -177,14 +177,14 @@ impl Tensor {
         index_ops::index_add(WriteTo::Copy, &self.0, dim, index, source, alpha)
     }
 
-    /// Return a copy in which slices replace those at positions along a dimension.
+    /// Return a copy with the slices of `source` written to the slices `index` of dimension `dim`.
     ///
     /// Args:
     ///     dim: The dimension.
-    ///     index: The positions, int64, of at most one dimension. Not negative. Of several slices for one position the
-    ///         last is stored.
-    ///     source: The slices, of the dtype of the tensor. It has the shape of the tensor, but for the number of
-    ///         positions in `dim`.
+    ///     index: Indices of slices, int64, of at most one dimension. Not negative. Of several slices for one position
+    ///         the last is stored.
+    ///     source: The slices, of the dtype of the tensor. It has the shape of the tensor, but in `dim` the size of
+    ///         `index`.
     ///
     /// Raises:
     ///     IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
@@ -199,12 +199,12 @@ impl Tensor {
         index_ops::index_copy(WriteTo::Copy, &self.0, dim, index, source)
     }
 
-    /// Return a copy with a number in the slices at positions along a dimension.
+    /// Return a copy with `value` written to the slices `index` of dimension `dim`.
     ///
     /// Args:
     ///     dim: The dimension.
-    ///     index: The positions, int64, of at most one dimension. Negative positions count from the end.
-    ///     value: A number, or a tensor without dimensions.
+    ///     index: Indices of slices, int64, of at most one dimension. Negative indices count from the end.
+    ///     value: A number, or a 0-d tensor.
     ///
     /// Raises:
     ///     IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
@@ -219,20 +219,20 @@ impl Tensor {
         index_ops::index_fill(WriteTo::Copy, &self.0, dim, index, value)
     }
 
-    /// Return a copy with values at the positions in several tensors, as `copy[indices] = values` writes them.
+    /// Return a copy with `values` written at `indices`, as by `copy[indices] = values`.
     ///
     /// Sums of several floating-point values for one element have no fixed order, unless
     /// `backends.deterministic_algorithms` is set.
     ///
     /// Args:
-    ///     indices: A tuple or list of tensors that index the first dimensions: int64 positions, which may be negative,
+    ///     indices: A tuple or list of tensors that index the first dimensions: int64 indices, which may be negative,
     ///         or bool masks. None means a whole dimension.
     ///     values: The values, of the dtype of the tensor. Broadcast to the indexed part.
     ///     accumulate: Whether the values are added to the elements. If it is False, the last of several values for one
     ///         element is stored.
     ///
     /// Raises:
-    ///     IndexError: A position is out of bounds, or there are more indices than dimensions.
+    ///     IndexError: An index is out of bounds, or there are more indices than dimensions.
     ///     ShapeError: The shapes are incompatible.
     ///     DTypeError: The dtypes of the tensor and of `values` differ.
     ///
@@ -251,11 +251,11 @@ impl Tensor {
         index_ops::index_put(WriteTo::Copy, &self.0, indices, values, accumulate)
     }
 
-    /// Return a copy with a number where a mask is True.
+    /// Return a copy with `value` written where `mask` is True.
     ///
     /// Args:
     ///     mask: The mask, bool. Broadcast with the tensor.
-    ///     value: A number, or a tensor without dimensions.
+    ///     value: A number, or a 0-d tensor.
     ///
     /// Raises:
     ///     DTypeError: `mask` is not bool.
@@ -271,7 +271,7 @@ impl Tensor {
         index_ops::masked_fill(WriteTo::Copy, &self.0, mask, value)
     }
 
-    /// Return a copy in which the first elements of a tensor replace those where a mask is True. Waits for a device.
+    /// Return a copy with the first elements of `source` written where `mask` is True. Waits for a device.
     ///
     /// Args:
     ///     mask: The mask, bool. Broadcast to the tensor.
@@ -290,16 +290,16 @@ impl Tensor {
         index_ops::masked_scatter(WriteTo::Copy, &self.0, mask, source)
     }
 
-    /// Return a copy with values at the elements with the numbers in `index`, counted in row-major order.
+    /// Return a copy with `source` written at flat (row-major) indices.
     ///
     /// Args:
-    ///     index: The numbers, int64. Negative numbers count from the end.
-    ///     source: The values, of the dtype of the tensor. As many as `index` has numbers.
-    ///     accumulate: Whether the values are added to the elements. If it is False, which of several values for one
-    ///         element is stored is not determined.
+    ///     index: Flat indices of elements in row-major order, int64. Negative indices count from the end.
+    ///     source: The values, of the dtype of the tensor. As many elements as `index`.
+    ///     accumulate: Whether the values are added to the elements. If it is False, and several values target one
+    ///         element, which one is stored is unspecified.
     ///
     /// Raises:
-    ///     IndexError: A number is out of bounds.
+    ///     IndexError: An index is out of bounds.
     ///     DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
     ///     RuntimeError: `accumulate` is False while `backends.deterministic_algorithms` is set. With
     ///         `deterministic_algorithms_warn_only` it is a UserWarning.
@@ -318,22 +318,23 @@ impl Tensor {
         index_ops::put(WriteTo::Copy, &self.0, index, source, accumulate)
     }
 
-    /// Return a copy with values at the positions in `index` along a dimension.
+    /// Return a copy with `src` or `value` written to the elements at `index` along dimension `dim`.
     ///
     /// Args:
     ///     dim: The dimension.
-    ///     index: The positions, int64, with as many dimensions as the tensor. Each one is at its own position in the
-    ///         other dimensions. Of several values for one element the last is stored.
+    ///     index: Indices along `dim`, int64, with as many dimensions as the tensor. Element j of `src` is written at
+    ///         `index[j]` along `dim` and at j in the other dimensions. Of several values for one element the last is
+    ///         stored.
     ///     src: The values, of the dtype of the tensor and at least as large as `index`; or a number.
     ///     value: A number, instead of `src`.
-    ///     reduce: "add" or "multiply" combines the values with the elements; None replaces these. Products have no
+    ///     reduce: "add" or "multiply" combines the values with the elements; None replaces these. "multiply" has no
     ///         gradient.
     ///
     /// Raises:
     ///     IndexError: The tensor does not have dimension `dim`.
     ///     ShapeError: The shapes are incompatible.
     ///     DTypeError: The dtypes of the tensor and of `src` differ, or `index` is not int64.
-    ///     RuntimeError: A position is negative or out of bounds.
+    ///     RuntimeError: An index is negative or out of bounds.
     ///     ArgumentError: `reduce` has another value.
     ///
     /// Example:
@@ -353,22 +354,22 @@ impl Tensor {
         index_ops::scatter(WriteTo::Copy, &self.0, dim, index, src, value, reduce)
     }
 
-    /// Return a copy to which values are added at the positions in `index` along a dimension.
+    /// Return a copy with `src` added to the elements at `index` along dimension `dim`.
     ///
     /// Sums of several floating-point values for one element have no fixed order, unless
     /// `backends.deterministic_algorithms` is set.
     ///
     /// Args:
     ///     dim: The dimension.
-    ///     index: The positions, int64, with as many dimensions as the tensor. Each one is at its own position in the
-    ///         other dimensions.
+    ///     index: Indices along `dim`, int64, with as many dimensions as the tensor. Element j of `src` is written at
+    ///         `index[j]` along `dim` and at j in the other dimensions.
     ///     src: The values, of the dtype of the tensor and at least as large as `index`.
     ///
     /// Raises:
     ///     IndexError: The tensor does not have dimension `dim`.
     ///     ShapeError: The shapes are incompatible.
     ///     DTypeError: The dtypes of the tensor and of `src` differ, or `index` is not int64.
-    ///     RuntimeError: A position is negative or out of bounds.
+    ///     RuntimeError: An index is negative or out of bounds.
     ///
     /// Example:
     ///     >>> import interlock

@@ -259,10 +259,10 @@ pub(super) fn scatter_add(
     })
 }
 
-/// Return the rows of a matrix at positions, such as the vectors of words.
+/// Return the rows of `weight` at the indices `input`, such as word embeddings.
 ///
 /// Args:
-///     input: The positions, int64, of any shape. Not negative.
+///     input: Indices of rows, int64, of any shape. Not negative.
 ///     weight: The rows, of shape [rows, size].
 ///     padding_idx: A row that gets no gradient, which may be negative; None means that each row gets one.
 ///
@@ -270,7 +270,7 @@ pub(super) fn scatter_add(
 ///     A tensor with the shape of `input` and a last dimension of `size`.
 ///
 /// Raises:
-///     IndexError: A position is out of bounds.
+///     IndexError: An index is out of bounds.
 ///     ShapeError: `weight` does not have two dimensions.
 ///     DTypeError: `input` is not int64.
 ///     ArgumentError: `padding_idx` is not a row.
@@ -294,7 +294,7 @@ pub(super) fn embedding(
     run_op(input.py(), "embedding", work_size_of(&[&rows, &position]), || rows.embedding(&position, padding))
 }
 
-/// Return zeros with a last dimension, in which the element at the position of each class is 1.
+/// Return the one-hot encoding of class indices, along a new last dimension.
 ///
 /// Args:
 ///     tensor: The classes, int64. Not negative.

@@ -63,7 +63,7 @@ fn extract_index(index: &Bound<'_, PyAny>) -> PyResult<Index> {
     )))
 }
 
-/// Converts a tensor to an index. An integer tensor without dimensions is an integer index. As in PyTorch a uint8 tensor
+/// Converts a tensor to an index. A 0-d integer tensor is an integer index. As in PyTorch a uint8 tensor
 /// is a mask, which is deprecated.
 fn index_from_tensor(py: Python<'_>, tensor: CoreTensor) -> PyResult<Index> {
     if tensor.dtype() == CoreDType::UInt8 {

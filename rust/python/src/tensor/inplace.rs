@@ -25,7 +25,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 ///
 /// Args:
 ///     input: The tensor, which is changed.
-///     value: A number, or a tensor without dimensions, whose gradient is the sum of all gradients.
+///     value: A number, or a 0-d tensor, whose gradient is the sum of all gradients.
 ///
 /// Returns:
 ///     `input` itself.
@@ -154,7 +154,8 @@ macro_rules! inplace_subtractions {
             ///     DTypeError: An operand is bool.
             ///     DTypeError: The dtype of the result cannot be cast to the dtype of this tensor.
             ///     ShapeError: `other` cannot be broadcast to the shape of this tensor.
-            ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+            ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements
+            ///         overlap.
             #[pyo3(signature = (other, *, alpha = None))]
             fn $inplace<'py>(
                 slf: Bound<'py, Self>,
@@ -184,7 +185,8 @@ macro_rules! inplace_multiplications {
             /// Raises:
             ///     DTypeError: The dtype of the result cannot be cast to the dtype of this tensor.
             ///     ShapeError: `other` cannot be broadcast to the shape of this tensor.
-            ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+            ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements
+            ///         overlap.
             fn $inplace<'py>(slf: Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PySelf<'py> {
                 with_other(concat!(stringify!($inplace), ": other"), slf, other, |a, b| a.mul_(b.operand()).map(drop))
             })+
@@ -207,10 +209,12 @@ macro_rules! inplace_divisions {
             ///     The tensor itself.
             ///
             /// Raises:
-            ///     ArgumentError: `rounding_mode` is another text, or integers on the CPU are divided by 0 with rounding.
+            ///     ArgumentError: `rounding_mode` is another text, or integers on the CPU are divided by 0 with
+            ///         rounding.
             ///     DTypeError: The dtype of the result cannot be cast to the dtype of this tensor.
             ///     ShapeError: `other` cannot be broadcast to the shape of this tensor.
-            ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+            ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements
+            ///         overlap.
             #[pyo3(signature = (other, *, rounding_mode = None))]
             fn $inplace<'py>(
                 slf: Bound<'py, Self>,
@@ -284,7 +288,7 @@ impl Tensor {
     /// Set all elements to `value`. A number also fills an expanded tensor.
     ///
     /// Args:
-    ///     value: A number, or a tensor without dimensions, whose gradient is the sum of all gradients.
+    ///     value: A number, or a 0-d tensor, whose gradient is the sum of all gradients.
     ///
     /// Returns:
     ///     The tensor itself.

@@ -46,7 +46,7 @@ impl TensorIterator {
 impl Tensor {
     fn __iter__(&self, py: Python<'_>) -> PyResult<TensorIterator> {
         if self.0.ndim() == 0 {
-            return Err(PyTypeError::new_err("cannot iterate over a tensor without dimensions"));
+            return Err(PyTypeError::new_err("cannot iterate over a 0-d tensor"));
         }
         let rows = maybe_detach(py, "__iter__", 0, || self.0.rows())?;
         Ok(TensorIterator { rows, next: AtomicUsize::new(0) })
@@ -64,7 +64,7 @@ impl Tensor {
         })
     }
 
-    /// Return a copy with the first dimension in reverse order. A tensor without dimensions is returned itself.
+    /// Return a copy with the first dimension in reverse order. A 0-d tensor is returned itself.
     fn __reversed__(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Tensor>> {
         let (py, tensor) = (slf.py(), &slf.get().0);
         if tensor.ndim() == 0 {

@@ -39,7 +39,8 @@ fn normalized_shape(given: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
 /// Args:
 ///     input: A floating-point tensor of shape [..., *normalized_shape].
 ///     normalized_shape: The sizes of the last dimensions, as a tuple or list.
-///     weight: Factors of shape `normalized_shape`, or None. Of the dtype of `input`, or float32 for halves.
+///     weight: Factors of shape `normalized_shape`, or None. Of the dtype of `input`, or float32 for float16 and
+///         bfloat16.
 ///     bias: Summands of shape `normalized_shape`, or None. Of the dtype of `weight`.
 ///     eps: A number that is added to the variance.
 ///

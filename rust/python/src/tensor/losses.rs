@@ -73,17 +73,17 @@ fn label_smoothing(given: Arg<'_, '_>) -> PyResult<f64> {
 ///
 /// Args:
 ///     input: Logits of shape [classes], [samples, classes] or [samples, classes, ...], floating point.
-///     target: Class indices, int64 or uint8, of the shape of `input` without the dimension of classes; or probabilities
-///         of the shape of `input`, floating point.
+///     target: Class indices, int64 or uint8, of the shape of `input` without the dimension of classes; or
+///         probabilities of the shape of `input`, floating point.
 ///     weight: A weight for each class, of shape [classes] and of the dtype of `input`, or None.
 ///     ignore_index: The class index of samples that do not count. For probabilities it must be negative.
-///     reduction: "sum" of the losses, "none" for the loss of each sample, or "mean": the sum, divided by the sum of the
-///         weights of the target classes, or by the number of samples if targets are probabilities.
+///     reduction: "sum" of the losses, "none" for the loss of each sample, or "mean": the sum, divided by the sum of
+///         the weights of the target classes, or by the number of samples if targets are probabilities.
 ///     label_smoothing: The share from 0 to 1 of the uniform distribution with which targets are mixed, from Szegedy et
 ///         al., "Rethinking the Inception Architecture for Computer Vision" (2016).
 ///
 /// Returns:
-///     A tensor of the shape of class indices if `reduction` is "none", else without dimensions.
+///     A tensor of the shape of class indices if `reduction` is "none", else a 0-d tensor.
 ///
 /// Raises:
 ///     IndexError: An index in `target` is not a class. On a device this error is reported asynchronously.
@@ -124,11 +124,11 @@ fn cross_entropy(
 ///     target: Class indices, int64 or uint8, of the shape of `input` without the dimension of classes.
 ///     weight: A weight for each class, of shape [classes] and of the dtype of `input`, or None.
 ///     ignore_index: The class index of samples that do not count.
-///     reduction: "sum" of the losses, "none" for the loss of each sample, or "mean": the sum, divided by the sum of the
-///         weights of the target classes.
+///     reduction: "sum" of the losses, "none" for the loss of each sample, or "mean": the sum, divided by the sum of
+///         the weights of the target classes.
 ///
 /// Returns:
-///     A tensor of the shape of `target` if `reduction` is "none", else without dimensions.
+///     A tensor of the shape of `target` if `reduction` is "none", else a 0-d tensor.
 ///
 /// Raises:
 ///     IndexError: An index in `target` is not a class. On a device this error is reported asynchronously.
@@ -165,7 +165,8 @@ fn nll_loss(
 
 /// Return the binary cross entropy of probabilities.
 ///
-/// The loss of a probability x for the target t is `-t * log(x) - (1 - t) * log(1 - x)`. Logarithms are at least -100, so that losses are finite.
+/// The loss of a probability x for the target t is `-t * log(x) - (1 - t) * log(1 - x)`. Logarithms are at least -100,
+/// so that losses are finite.
 ///
 /// Args:
 ///     input: Probabilities from 0 to 1, floating point.
@@ -174,7 +175,7 @@ fn nll_loss(
 ///     reduction: "mean" or "sum" of the losses, or "none" for the loss of each element.
 ///
 /// Returns:
-///     A tensor of the shape of `input` if `reduction` is "none", else without dimensions.
+///     A tensor of the shape of `input` if `reduction` is "none", else a 0-d tensor.
 ///
 /// Raises:
 ///     ArgumentError: An element is not from 0 to 1, or `weight` requires grad. On a device an error of the elements is
@@ -218,7 +219,7 @@ fn binary_cross_entropy(
 ///     reduction: "mean" or "sum" of the losses, or "none" for the loss of each element.
 ///
 /// Returns:
-///     A tensor of the shape of `input` if `reduction` is "none", else without dimensions.
+///     A tensor of the shape of `input` if `reduction` is "none", else a 0-d tensor.
 ///
 /// Raises:
 ///     ArgumentError: `weight` or `pos_weight` requires grad.
@@ -253,7 +254,7 @@ fn binary_cross_entropy_with_logits(
     })
 }
 
-/// Return the squares of the differences of two tensors.
+/// Return the squared error: the squares of the differences of two tensors.
 ///
 /// Args:
 ///     input: A tensor.
@@ -263,7 +264,7 @@ fn binary_cross_entropy_with_logits(
 ///         or by the sum of the weights.
 ///
 /// Returns:
-///     A tensor of the broadcast shape if `reduction` is "none", else without dimensions.
+///     A tensor of the broadcast shape if `reduction` is "none", else a 0-d tensor.
 ///
 /// Raises:
 ///     DTypeError: No tensor is floating point.
@@ -293,7 +294,7 @@ fn mse_loss(
     })
 }
 
-/// Return the absolute values of the differences of two tensors.
+/// Return the L1 loss: the absolute values of the differences of two tensors.
 ///
 /// Args:
 ///     input: A tensor, of any dtype except bool.
@@ -303,7 +304,7 @@ fn mse_loss(
 ///         absolute values, or by the sum of the weights. Integers have no mean.
 ///
 /// Returns:
-///     A tensor of the broadcast shape if `reduction` is "none", else without dimensions.
+///     A tensor of the broadcast shape if `reduction` is "none", else a 0-d tensor.
 ///
 /// Raises:
 ///     DTypeError: The tensors are bool, or integers with `reduction` "mean".

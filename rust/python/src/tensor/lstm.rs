@@ -143,11 +143,11 @@ fn explain(
     arguments.args(&arguments.layers()).explain().map(Call::new).into_py_result(input.py())
 }
 
-/// Return the hidden states of a long short-term memory, a stack of recurrent layers.
+/// Return the outputs and the last states of a long short-term memory (LSTM), a stack of recurrent layers.
 ///
-/// On devices the kernel is ``cudnn`` while `backends.cudnn.enabled` is set: its products obey
-/// `backends.cudnn.rnn.fp32_precision`. The kernel ``native`` obeys the node of matrix products. Gradients choose
-/// their arithmetic under the flags of the thread that runs the backward pass.
+/// On devices the kernel is ``cudnn`` while `backends.cudnn.enabled` is set: its calls of `matmul` obey
+/// `backends.cudnn.rnn.fp32_precision`. The kernel ``native`` obeys the node of `matmul`. Gradients choose their
+/// arithmetic under the flags of the thread that runs the backward pass.
 ///
 /// Args:
 ///     input: The input, of shape [steps, batch, features], or [batch, steps, features] if `batch_first` is True.

@@ -134,7 +134,7 @@ impl Node {
         }
     }
 
-    /// A dict for data of the program about the node. In anomaly mode `"traceback_"` is the list of the lines of the
+    /// A dict for user-defined data about the node. In anomaly mode `"traceback_"` is the list of the lines of the
     /// stack that created the node.
     #[getter]
     fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {

@@ -20,8 +20,8 @@ use crate::errors::{IntoPyResult, new_type_error};
 use crate::py_buffer::PyBuffer;
 use crate::switches;
 
-/// Returns the dtype of the elements of a buffer, or `None` if it is not supported. The buffer protocol has no format of
-/// bfloat16.
+/// Returns the dtype of the elements of a buffer, or `None` if it is not supported. The buffer protocol has no format
+/// of bfloat16.
 fn element_type(buffer: &PyBuffer) -> Option<CoreDType> {
     let native = if cfg!(target_endian = "little") { b'<' } else { b'>' };
     let code = match buffer.format() {
@@ -342,7 +342,7 @@ impl Tensor {
         view.format =
             if requests(ffi::PyBUF_FORMAT) { format.as_ptr().cast_mut() } else { std::ptr::null_mut() };
         view.ndim = c_int::try_from(ndim).unwrap_or(0);
-        // The buffer protocol has no shape and strides for a tensor without dimensions.
+        // The buffer protocol has no shape and strides for a 0-d tensor.
         let has_sizes = tensor.ndim() > 0;
         let array = |wanted: c_int, values: &mut Vec<isize>| {
             if has_sizes && requests(wanted) { values.as_mut_ptr() } else { std::ptr::null_mut() }

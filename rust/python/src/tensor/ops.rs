@@ -150,7 +150,7 @@ fn bmm<'py>(
 ///     mat1: A matrix of shape [n, k], of the same dtype.
 ///     mat2: A matrix of shape [k, m], of the same dtype.
 ///     beta: A number; None means 1.
-///     alpha: A number; None means 1. The elements of the product are ignored if it is 0.
+///     alpha: A number; None means 1. If it is 0, the elements of the matrix product are ignored.
 ///     out: The tensor that receives the result, and is returned; None for a new one.
 ///
 /// Returns:

@@ -16,13 +16,13 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
 #[pymethods]
 impl Tensor {
-    /// Return the sum of the products of the elements of two vectors.
+    /// Return the dot product of two vectors.
     ///
     /// Args:
     ///     other: A vector of the same size and dtype.
     ///
     /// Returns:
-    ///     A tensor without dimensions.
+    ///     A 0-d tensor.
     ///
     /// Raises:
     ///     ShapeError: A tensor is not a vector, or the sizes differ.
@@ -38,7 +38,7 @@ impl Tensor {
         run_op(py, "dot", super::DETACH_THRESHOLD, || x.dot(&other))
     }
 
-    /// Return the product of a matrix and a vector.
+    /// Return the matrix-vector product.
     ///
     /// Args:
     ///     vec: A vector of the size of a row of the matrix, of the same dtype.
@@ -60,9 +60,10 @@ impl Tensor {
         run_op(py, "mv", super::DETACH_THRESHOLD, || x.mv(&vector))
     }
 
-    /// Return the product of each element of a vector with each element of another.
+    /// Return the outer product of two vectors.
     ///
-    /// As in PyTorch the elements are multiplied as by `*`: dtypes are promoted, and no precision flag affects the result.
+    /// As in PyTorch the elements are multiplied as by `*`: dtypes are promoted, and no precision flag affects the
+    /// result.
     ///
     /// Args:
     ///     vec2: The vector whose elements are the columns of the result.
@@ -90,7 +91,7 @@ impl Tensor {
     ///     mat: A matrix of shape [n, k], of the same dtype.
     ///     vec: A vector of shape [k], of the same dtype.
     ///     beta: A number; None means 1. If it is 0, the elements of the tensor are ignored.
-    ///     alpha: A number; None means 1. If it is 0, the elements of the product are ignored.
+    ///     alpha: A number; None means 1. If it is 0, the elements of the matrix product are ignored.
     ///
     /// Returns:
     ///     A vector of shape [n].
@@ -124,7 +125,7 @@ impl Tensor {
     ///     batch1: A tensor of shape [b, n, k], of the same dtype.
     ///     batch2: A tensor of shape [b, k, m], of the same dtype.
     ///     beta: A number; None means 1. If it is 0, the elements of the tensor are ignored.
-    ///     alpha: A number; None means 1. If it is 0, the elements of the product are ignored.
+    ///     alpha: A number; None means 1. If it is 0, the elements of the matrix product are ignored.
     ///
     /// Returns:
     ///     A tensor of shape [b, n, m].
@@ -154,14 +155,14 @@ impl Tensor {
     }
 }
 
-/// Return the sum of the products of the elements of two vectors.
+/// Return the dot product of two vectors.
 ///
 /// Args:
 ///     input: A vector.
 ///     tensor: A vector of the same size and dtype.
 ///
 /// Returns:
-///     A tensor without dimensions.
+///     A 0-d tensor.
 ///
 /// Raises:
 ///     ShapeError: A tensor is not a vector, or the sizes differ.
@@ -179,7 +180,7 @@ fn dot(input: &Bound<'_, PyAny>, tensor: &Bound<'_, PyAny>) -> PyResult<Tensor> 
     run_op(py, "dot", super::DETACH_THRESHOLD, || x.dot(&other))
 }
 
-/// Return the product of a matrix and a vector.
+/// Return the matrix-vector product.
 ///
 /// Args:
 ///     input: A matrix.
@@ -204,7 +205,7 @@ fn mv(input: &Bound<'_, PyAny>, vec: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     run_op(py, "mv", super::DETACH_THRESHOLD, || x.mv(&vector))
 }
 
-/// Return the product of each element of a vector with each element of another.
+/// Return the outer product of two vectors.
 ///
 /// As in PyTorch the elements are multiplied as by `*`: dtypes are promoted, and no precision flag affects the result.
 ///
@@ -238,7 +239,7 @@ fn outer(input: &Bound<'_, PyAny>, vec2: &Bound<'_, PyAny>) -> PyResult<Tensor> 
 ///     mat: A matrix of shape [n, k], of the same dtype.
 ///     vec: A vector of shape [k], of the same dtype.
 ///     beta: A number; None means 1. If it is 0, the elements of the tensor are ignored.
-///     alpha: A number; None means 1. If it is 0, the elements of the product are ignored.
+///     alpha: A number; None means 1. If it is 0, the elements of the matrix product are ignored.
 ///
 /// Returns:
 ///     A vector of shape [n].
@@ -274,7 +275,7 @@ fn addmv(
 ///     batch1: A tensor of shape [b, n, k], of the same dtype.
 ///     batch2: A tensor of shape [b, k, m], of the same dtype.
 ///     beta: A number; None means 1. If it is 0, the elements of the tensor are ignored.
-///     alpha: A number; None means 1. If it is 0, the elements of the product are ignored.
+///     alpha: A number; None means 1. If it is 0, the elements of the matrix product are ignored.
 ///
 /// Returns:
 ///     A tensor of shape [b, n, m].

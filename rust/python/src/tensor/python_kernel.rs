@@ -9,7 +9,7 @@ use interlock::backends::flags::{PYTHON_NATIVE_DISABLED_DISPATCH_KEYS, PYTHON_NA
 use interlock::base::mutex::Mutex;
 use interlock::base::quote::one_line;
 use interlock::base::sync::RelaxedBool;
-use interlock::dispatch::{DynKernel, Numerics, Op, Operation, Reason, Stop, internal};
+use interlock::dispatch::{DynKernel, KernelError, Numerics, Op, Operation, Reason, internal};
 use interlock_tensor::{
     ATTENTION, Attention, AttentionArgs, AttentionCall, AttentionOut, CONV2D, Conv2d, ConvArgs, ConvCall,
     ConvPass, DType as CoreDType, Error, MATMUL, Matmul, MatmulArgs, MatmulCall, Result,
@@ -216,7 +216,7 @@ fn has_equal_padding(call: &ConvCall) -> bool {
         && output(columns, width, stride[1], padding[1], dilation[1]) == Some(out_columns)
 }
 
-/// A call for which a condition of `register_kernel` accepts or refuses a kernel.
+/// A call as passed to the condition of a kernel that `register_kernel` has registered.
 #[pyclass(frozen, get_all, module = "interlock.dispatch")]
 pub(super) struct KernelCall {
     /// The name of the operation.
@@ -444,10 +444,10 @@ impl<O: PythonOperation> DynKernel<O> for PythonKernel {
         call: &O::Call,
         _: Numerics,
         args: &O::Args<'_>,
-    ) -> std::result::Result<O::Out, Stop<Error>> {
-        let functions = self.functions().map_err(Stop::Refused)?;
-        let expected = O::result_shape(call, args).map_err(Stop::Refused)?;
-        let facts = O::facts(call).map_err(Stop::Refused)?;
+    ) -> std::result::Result<O::Out, KernelError<Error>> {
+        let functions = self.functions().map_err(KernelError::Declined)?;
+        let expected = O::result_shape(call, args).map_err(KernelError::Declined)?;
+        let facts = O::facts(call).map_err(KernelError::Declined)?;
         let operands = O::operands(args);
         let returned = call_program(|py| {
             let object = |tensor: &CoreTensor| Bound::new(py, Tensor(tensor.detach()));
@@ -477,7 +477,9 @@ impl<O: PythonOperation> DynKernel<O> for PythonKernel {
                 }
             }
         })?;
-        let Some(out) = returned else { return Err(Stop::Refused(Reason::from("returned NotImplemented"))) };
+        let Some(out) = returned else {
+            return Err(KernelError::Declined(Reason::from("returned NotImplemented")));
+        };
         let given = (out.shape(), out.dtype(), out.device());
         if given != (expected.as_slice(), facts.dtype, facts.device) {
             let described = |(shape, dtype, device): (&[usize], CoreDType, CoreDevice)| {

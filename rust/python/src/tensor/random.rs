@@ -44,7 +44,7 @@ fn extract_bounds(
 
 #[pymethods]
 impl Tensor {
-    /// Return 1 with the probability that each element says, else 0. The gradient is 0.
+    /// Return 1 with the probability given by each element, else 0. The gradient is 0.
     ///
     /// Args:
     ///     p: One probability for all elements, whose values are then ignored. None means the elements of the tensor.
@@ -80,9 +80,9 @@ impl Tensor {
     ///     An int64 tensor of shape [num_samples], or [rows, num_samples] for a matrix of weights.
     ///
     /// Raises:
-    ///     ArgumentError: `num_samples` is not positive, or exceeds the number of weights without replacement; or a weight is
-    ///         negative or not finite, or all weights of a row are 0. For tensors on a device the latter errors are
-    ///         asynchronous.
+    ///     ArgumentError: `num_samples` is not positive, or exceeds the number of weights without replacement; or a
+    ///         weight is negative or not finite, or all weights of a row are 0. For tensors on a device the latter
+    ///         errors are asynchronous.
     ///     DTypeError: The weights are not floating point.
     ///     ShapeError: The tensor does not have one or two dimensions.
     ///
@@ -297,7 +297,8 @@ fn randint(
     build(py, requires_grad, || CoreTensor::randint(low, high, &shape, options))
 }
 
-/// Return uniformly distributed random integers in the shape of another tensor. `randint_like(input, high)` starts at 0.
+/// Return uniformly distributed random integers in the shape of another tensor. `randint_like(input, high)` starts at
+/// 0.
 ///
 /// `manual_seed` sets the seed. The numbers do not depend on the device, and differ from those of PyTorch.
 ///
@@ -374,7 +375,7 @@ fn randperm(
     build(py, requires_grad, || CoreTensor::randperm(count, options))
 }
 
-/// Return 1 with the probability that each element says, else 0. The gradient is 0.
+/// Return 1 with the probability given by each element, else 0. The gradient is 0.
 ///
 /// Args:
 ///     input: The tensor.
@@ -414,8 +415,8 @@ fn bernoulli(input: &Bound<'_, PyAny>, p: OptionalArg<'_, '_>) -> PyResult<Tenso
 ///     An int64 tensor of shape [num_samples], or [rows, num_samples] for a matrix of weights.
 ///
 /// Raises:
-///     ArgumentError: `num_samples` is not positive, or exceeds the number of weights without replacement; or a weight is
-///         negative or not finite, or all weights of a row are 0. For tensors on a device the latter errors are
+///     ArgumentError: `num_samples` is not positive, or exceeds the number of weights without replacement; or a weight
+///         is negative or not finite, or all weights of a row are 0. For tensors on a device the latter errors are
 ///         asynchronous.
 ///     DTypeError: The weights are not floating point.
 ///     ShapeError: The tensor does not have one or two dimensions.

@@ -11,7 +11,7 @@ use interlock::backends::flags::{
 };
 use interlock::base::mutex::Mutex;
 use interlock::base::quote::quoted;
-use interlock::dispatch::{Gate, Kernel, Operation, internal};
+use interlock::dispatch::{FlagRequirement, Kernel, Operation, internal};
 use interlock_tensor::{Attention, Conv2d, Matmul};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString, PyTuple};
@@ -41,8 +41,8 @@ static DSLS: [(&str, &Flag<bool>); 5] = [
     ("triton", &PYTHON_NATIVE_TRITON_ENABLED),
 ];
 
-/// What distinguishes kernels besides their functions. A kernel is never freed, so one that is registered again uses
-/// that of an earlier registration.
+/// The properties that distinguish kernels besides their functions. A kernel is never freed, so one that is registered
+/// again uses that of an earlier registration.
 #[derive(PartialEq)]
 struct Description {
     operation: &'static str,
@@ -90,8 +90,8 @@ impl RegisteredKernel {
         self.kernel.has(&self.registration)
     }
 
-    /// Remove the kernel. Has no effect if it was removed before. A call that runs the kernel on another thread ends with
-    /// its result.
+    /// Remove the kernel. Has no effect if it was removed before. A call that runs the kernel on another thread ends
+    /// with its result.
     fn remove(&self) {
         self.kernel.remove(&self.registration);
     }
@@ -161,7 +161,7 @@ fn register_for<O: PythonOperation>(
         let own: Vec<_> = O::op().own_kernels().map(|own| format!("{own:?}")).collect();
         return Err(err_argument(py, "replaces", &format!("one of {}", own.join(", ")), replaced));
     }
-    let gate = |(flag, value): &(String, String)| match Gate::named(flag, value) {
+    let requirement = |(flag, value): &(String, String)| match FlagRequirement::from_name(flag, value) {
         Err(CoreError::KernelDescriptor { .. }) => {
             let message =
                 format!("register_kernel: requires must name flags with bools or names, got {flag}");
@@ -169,8 +169,9 @@ fn register_for<O: PythonOperation>(
         }
         result => result.into_py_result(py),
     };
-    let mut gates = description.requires.iter().map(gate).collect::<PyResult<Vec<_>>>()?;
-    gates.extend(DSLS.iter().find(|(known, _)| *known == dsl).map(|(_, flag)| Gate::on(flag)));
+    let mut requirements = description.requires.iter().map(requirement).collect::<PyResult<Vec<_>>>()?;
+    requirements
+        .extend(DSLS.iter().find(|(known, _)| *known == dsl).map(|(_, flag)| FlagRequirement::on(flag)));
     let taken = || err_argument(py, "name", &format!("one that no kernel of {operation} has"), name);
     let mut slots = SLOTS.lock();
     if O::op().has_kernel(name) {
@@ -184,7 +185,7 @@ fn register_for<O: PythonOperation>(
     let kernel: &'static PythonKernel = Box::leak(Box::new(PythonKernel::new(name)));
     let registration = kernel.set(functions);
     let mut listed = Kernel::<O>::dynamic(name, kernel)
-        .gates(gates.leak())
+        .requires(requirements.leak())
         .obeys(&PYTHON_NATIVE_DISABLED_OPERATIONS)
         .obeys(&PYTHON_NATIVE_DISABLED_DISPATCH_KEYS);
     if let Some(replaced) = replaces {
@@ -195,8 +196,8 @@ fn register_for<O: PythonOperation>(
     Ok(RegisteredKernel { operation, name, dsl, kernel, registration })
 }
 
-/// Registers a kernel. `interlock.dispatch.register_kernel` documents the arguments, and checks that the language can be
-/// imported.
+/// Registers a kernel. `interlock.dispatch.register_kernel` documents the arguments, and checks that the language can
+/// be imported.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)] // called from one place
 fn _register_kernel(

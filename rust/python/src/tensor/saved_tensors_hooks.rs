@@ -146,7 +146,7 @@ impl OwningState {
 #[pyclass(frozen, subclass, weakref, module = "interlock.autograd.graph", name = "saved_tensors_hooks")]
 pub(super) struct SavedTensorsHooks(OnceBox<Initialized>);
 
-/// What `__init__` sets, which a subclass may override.
+/// The values that `__init__` sets, which a subclass may override.
 struct Initialized {
     functions: Arc<Functions>,
     context: SavedTensorHooksContext,

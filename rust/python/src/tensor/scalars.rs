@@ -91,7 +91,7 @@ impl Tensor {
         object(py, item(py, &self.0)?)
     }
 
-    /// Return the elements as nested lists, or the element itself for a tensor without dimensions.
+    /// Return the elements as nested lists, or the element itself for a 0-d tensor.
     ///
     /// Example:
     ///     >>> import interlock
@@ -104,7 +104,7 @@ impl Tensor {
         nested(py, self.0.shape(), &mut elements).ok_or_else(|| PyErr::fetch(py))
     }
 
-    /// Format the element of a tensor without dimensions as a Python number. Other tensors accept only the empty
+    /// Format the element of a 0-d tensor as a Python number. Other tensors accept only the empty
     /// format, which returns `str(tensor)`.
     fn __format__<'py>(
         slf: &Bound<'py, Self>,

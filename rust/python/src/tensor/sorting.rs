@@ -84,7 +84,7 @@ fn topk_of<'py>(
 
 #[pymethods]
 impl Tensor {
-    /// Return the sums of the elements along a dimension up to each element.
+    /// Return the cumulative sum of the elements along a dimension.
     ///
     /// Args:
     ///     dim: The dimension.
@@ -105,7 +105,7 @@ impl Tensor {
         cumsum_of(py, &self.0, dim, dtype)
     }
 
-    /// Return the products of the elements along a dimension up to each element.
+    /// Return the cumulative product of the elements along a dimension.
     ///
     /// Args:
     ///     dim: The dimension.
@@ -226,7 +226,7 @@ impl Tensor {
     }
 }
 
-/// Return the sums of the elements along a dimension up to each element.
+/// Return the cumulative sum of the elements along a dimension.
 ///
 /// Args:
 ///     input: The tensor.
@@ -250,7 +250,7 @@ fn cumsum(input: &Bound<'_, PyAny>, dim: &Bound<'_, PyAny>, dtype: OptionalArg<'
     cumsum_of(input.py(), &tensor, dim, dtype)
 }
 
-/// Return the products of the elements along a dimension up to each element.
+/// Return the cumulative product of the elements along a dimension.
 ///
 /// Args:
 ///     input: The tensor.

@@ -62,15 +62,15 @@ fn eye(
 /// Args:
 ///     start: The first number, or the bound if `end` is None; None means 0.
 ///     end: The bound, which the result does not contain. None means that `start` is the bound and 0 the start.
-///     step: The difference of two neighbours, which may be negative; None means 1.
+///     step: The difference between adjacent elements, which may be negative; None means 1.
 ///     dtype: The element type. None means int64, or float32 if an argument is a float.
 ///     device: The device; None means the default device.
 ///     requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
 ///     pin_memory: Whether a CPU tensor is allocated in pinned memory.
 ///
 /// Raises:
-///     ArgumentError: `step` is 0 or has the wrong sign, a bound is not finite, or the dtype is int64 and cannot hold an
-///         argument.
+///     ArgumentError: `step` is 0 or has the wrong sign, a bound is not finite, or the dtype is int64 and cannot hold
+///         an argument.
 ///     TypeError: Neither `start` nor `end` is passed.
 ///     NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
 ///     OutOfMemoryError: Not enough memory is available.
@@ -108,12 +108,12 @@ fn arange(
     build(py, requires_grad, || CoreTensor::arange(start_value, end_value, step, options))
 }
 
-/// Return numbers at equal distances from `start` to `end`, both included.
+/// Return `steps` evenly spaced numbers from `start` to `end`, both included.
 ///
 /// Args:
 ///     start: The first number, or a tensor with one element.
 ///     end: The last number, or a tensor with one element.
-///     steps: How many numbers.
+///     steps: The number of elements.
 ///     dtype: The element type; None means float32. For integers the bounds and the numbers are truncated.
 ///     device: The device; None means the default device.
 ///     requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
@@ -146,12 +146,12 @@ fn linspace(
     build(py, requires_grad, || CoreTensor::linspace(start, end, steps, options))
 }
 
-/// Return the powers of a base whose exponents are at equal distances from `start` to `end`, both included.
+/// Return the powers of `base` with `steps` evenly spaced exponents from `start` to `end`, both included.
 ///
 /// Args:
 ///     start: The first exponent, or a tensor with one element.
 ///     end: The last exponent, or a tensor with one element.
-///     steps: How many numbers.
+///     steps: The number of elements.
 ///     base: The base.
 ///     dtype: The element type; None means float32. For integers the bounds and the numbers are truncated.
 ///     device: The device; None means the default device.

@@ -166,7 +166,7 @@ impl Tensor {
         equal_of(py, &self.0, other)
     }
 
-    /// Return where the difference of the elements is at most `atol + rtol * abs(other)`.
+    /// Return a bool tensor that is True where the elements differ by at most `atol + rtol * abs(other)`.
     ///
     /// Args:
     ///     other: The other tensor.
@@ -346,7 +346,7 @@ fn equal(input: &Bound<'_, PyAny>, other: &Bound<'_, PyAny>) -> PyResult<bool> {
     equal_of(input.py(), &tensor, other)
 }
 
-/// Return where the difference of the elements is at most `atol + rtol * abs(other)`.
+/// Return a bool tensor that is True where the elements differ by at most `atol + rtol * abs(other)`.
 ///
 /// Args:
 ///     input: The tensor.

@@ -125,8 +125,8 @@ impl Tensor {
     ///     >>> interlock.zeros(2, 3).unsqueeze(1).shape
     ///     (2, 1, 3)
     fn unsqueeze(&self, dim: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-        let place = extract_int("unsqueeze: dim", dim)?;
-        view_of(dim.py(), || self.0.unsqueeze(place))
+        let index = extract_int("unsqueeze: dim", dim)?;
+        view_of(dim.py(), || self.0.unsqueeze(index))
     }
 
     /// Return a view without dimensions of size 1.

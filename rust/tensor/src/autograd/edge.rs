@@ -21,8 +21,8 @@ pub(crate) enum Edge {
     Node(GradFn),
 }
 
-/// Identifies an edge in a graph that is alive: its leaf, by the identity of the tensor, or its result of a node, by the
-/// sequence number of the node.
+/// Identifies an edge in a graph that is alive: its leaf, by the identity of the tensor, or its result of a node, by
+/// the sequence number of the node.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum EdgeKey {
     Leaf(usize),
@@ -102,8 +102,8 @@ pub(super) fn is_leaf_with_grad(tensor: &Tensor) -> bool {
     tensor.meta().requires_grad
 }
 
-/// The place in the graph where the gradient of a tensor is computed: PyTorch's `GradientEdge`. It keeps the graph alive,
-/// but not the elements of the tensor.
+/// The node that receives the gradient of a tensor, and the index of the tensor among its results: PyTorch's
+/// `GradientEdge`. It keeps the graph alive, but not the elements of the tensor.
 ///
 /// ```
 /// use interlock_tensor::Tensor;
@@ -280,11 +280,11 @@ impl NextFunction {
         match self {
             NextFunction::Node(node) => {
                 let id = node.hooks.write().add_pre(hook);
-                HookHandle::of_node(node, id)
+                HookHandle::from_node(node, id)
             }
             NextFunction::Leaf(leaf) => {
                 let id = leaf.meta_mut().leaf_hooks.add_pre(hook);
-                HookHandle::of_leaf(leaf, id)
+                HookHandle::from_leaf(leaf, id)
             }
         }
     }
@@ -294,11 +294,11 @@ impl NextFunction {
         match self {
             NextFunction::Node(node) => {
                 let id = node.hooks.write().add_post(hook);
-                HookHandle::of_node(node, id)
+                HookHandle::from_node(node, id)
             }
             NextFunction::Leaf(leaf) => {
                 let id = leaf.meta_mut().leaf_hooks.add_post(hook);
-                HookHandle::of_leaf(leaf, id)
+                HookHandle::from_leaf(leaf, id)
             }
         }
     }

@@ -267,7 +267,7 @@ impl GradientKind<'_> {
         }
         if replacement.dtype() != self.dtype {
             let expected = format!("of dtype {}", self.dtype);
-            return Err(Error::DType { op, argument, expected, given: replacement.dtype(), cure: "" });
+            return Err(Error::DType { op, argument, expected, given: replacement.dtype(), hint: "" });
         }
         if replacement.device() != self.device {
             return Err(Error::Devices { op, left: self.device, right: replacement.device() });
@@ -408,15 +408,15 @@ pub struct HookHandle {
 }
 
 impl HookHandle {
-    pub(super) fn of_node(node: &Arc<Node>, id: u64) -> Self {
+    pub(super) fn from_node(node: &Arc<Node>, id: u64) -> Self {
         HookHandle { id, owner: Owner::Node(Arc::downgrade(node)) }
     }
 
-    pub(super) fn of_leaf(leaf: &Tensor, id: u64) -> Self {
+    pub(super) fn from_leaf(leaf: &Tensor, id: u64) -> Self {
         HookHandle { id, owner: Owner::Leaf(leaf.downgrade()) }
     }
 
-    pub(super) fn of_parts(state: Arc<MultiGradState>, parts: Vec<HookHandle>) -> Self {
+    pub(super) fn from_parts(state: Arc<MultiGradState>, parts: Vec<HookHandle>) -> Self {
         HookHandle { id: state.id(), owner: Owner::Parts(state, parts) }
     }
 
@@ -425,7 +425,7 @@ impl HookHandle {
         self.id
     }
 
-    /// Removes the hook. A pass that is running its node still calls it. Does nothing the second time.
+    /// Removes the hook. A pass that is running its node still calls it. Has no effect the second time.
     pub fn remove(&self) {
         let removed = match &self.owner {
             Owner::Node(node) => node.upgrade().and_then(|node| node.hooks.write().remove(self.id)),
@@ -453,11 +453,11 @@ pub(super) fn register_tensor_hook(
     match super::grad_fn(tensor)? {
         Some(grad_fn) => {
             let id = grad_fn.node.hooks.write().add_tensor(grad_fn.output, hook)?;
-            Ok(HookHandle::of_node(&grad_fn.node, id))
+            Ok(HookHandle::from_node(&grad_fn.node, id))
         }
         None => {
             let id = tensor.meta_mut().leaf_hooks.add_tensor(0, hook)?;
-            Ok(HookHandle::of_leaf(tensor, id))
+            Ok(HookHandle::from_leaf(tensor, id))
         }
     }
 }
@@ -476,7 +476,7 @@ pub(super) fn register_post_accumulate_hook(
         return Err(Error::value(op, "the tensor", expected, "the result of an operation"));
     }
     let id = tensor.meta_mut().leaf_hooks.add_post_accumulate(hook)?;
-    Ok(HookHandle::of_leaf(tensor, id))
+    Ok(HookHandle::from_leaf(tensor, id))
 }
 
 /// Returns the hooks of a node for one call.

@@ -39,12 +39,12 @@ pub(super) fn any_registered() -> bool {
 /// # Ok::<(), interlock_tensor::Error>(())
 /// ```
 pub trait MultiGradHook: Any + Send + Sync {
-    /// Receives the gradient of each tensor, `None` for a tensor without one. In [`MultiGradMode::Any`] it receives only
-    /// the first gradient.
+    /// Receives the gradient of each tensor, `None` for a tensor without one. In [`MultiGradMode::Any`] it receives
+    /// only the first gradient.
     fn call(&self, gradients: &[Option<Tensor>]) -> Result<()>;
 
-    /// Returns the hook that another tensor owns. A language with a garbage collector returns a hook with a reference of
-    /// its own, so that the collector counts one reference for each tensor.
+    /// Returns the hook that another tensor owns. A language with a garbage collector returns a hook with a reference
+    /// of its own, so that the collector counts one reference for each tensor.
     fn share(self: Arc<Self>) -> Arc<dyn MultiGradHook>;
 }
 
@@ -134,9 +134,9 @@ impl TensorHook for MultiGradPart {
 
 /// Registers a hook of several tensors: PyTorch's `register_multi_grad_hook`.
 ///
-/// In [`MultiGradMode::All`] each backward pass calls it once, after it has computed the last gradient of the tensors that
-/// it computes at all. In [`MultiGradMode::Any`] a pass calls it with the first gradient, and tensors that do not require
-/// grad are ignored.
+/// In [`MultiGradMode::All`] each backward pass calls it once, after it has computed the last gradient of the tensors
+/// that it computes at all. In [`MultiGradMode::Any`] a pass calls it with the first gradient, and tensors that do not
+/// require grad are ignored.
 ///
 /// # Errors
 /// Fails in [`MultiGradMode::All`] if a tensor does not require grad.
@@ -162,7 +162,7 @@ pub fn register_multi_grad_hook(
             }
         }
     }
-    Ok(HookHandle::of_parts(state, parts))
+    Ok(HookHandle::from_parts(state, parts))
 }
 
 /// A hook in one backward pass.

@@ -34,7 +34,7 @@ type PassObject = Arc<dyn Any + Send + Sync>;
 /// A function that runs at the end of a pass.
 type Callback = Box<dyn FnOnce() -> Result<()> + Send>;
 
-/// What the program stores in an open pass.
+/// The objects that the program stores in an open pass.
 #[derive(Default)]
 struct PassData {
     object: Option<PassObject>,

@@ -22,8 +22,8 @@ impl fmt::Display for Error {
                 Tuple(strides)
             ),
             Error::DTypes { op, left, right } => write!(f, "{op}: dtypes must match, got {left} and {right}"),
-            Error::DType { op, argument, expected, given, cure } => {
-                write!(f, "{op}: {argument} must be {expected}, got {given}{cure}")
+            Error::DType { op, argument, expected, given, hint } => {
+                write!(f, "{op}: {argument} must be {expected}, got {given}{hint}")
             }
             Error::FactorType { op, argument, dtype, given } => {
                 let expected = match (given, dtype) {
@@ -59,7 +59,7 @@ impl fmt::Display for Error {
                 write!(f, "{op}: input must contain classes of range({classes}), got {given}")
             }
             Error::NoDimensions => {
-                f.write_str("a tensor without dimensions cannot be indexed; item() returns its element")
+                f.write_str("a 0-d tensor cannot be indexed; item() returns its element")
             }
             Error::Indexing { message } => f.write_str(message),
             Error::PackHook { expected, given } => {
@@ -156,8 +156,8 @@ impl fmt::Display for Error {
                 "{op}: the stack of this thread is too small for a backward pass inside of {open} others, and no \
                  other thread can run it"
             ),
-            Error::OneBackward { node, cure } => {
-                write!(f, "{node}: the backward pass cannot be recorded (create_graph=True); {cure}")
+            Error::OneBackward { node, hint } => {
+                write!(f, "{node}: the backward pass cannot be recorded (create_graph=True); {hint}")
             }
             Error::Modified { node, shape, saved, now } => write!(
                 f,
@@ -175,7 +175,7 @@ impl fmt::Display for Error {
             ),
             Error::Devices { op, left, right } => write!(
                 f,
-                "{op}: tensors must be on one device, got {left} and {right}; only CPU tensors without dimensions may \
+                "{op}: tensors must be on one device, got {left} and {right}; only 0-d CPU tensors may \
                  be on another"
             ),
             Error::Capturing { op, reads: true } => write!(
@@ -202,7 +202,7 @@ impl fmt::Display for Error {
                 "{op}: backends.cuda.matmul.{flag} must allow split sums on cuBLAS, got (False, False); set it to \
                  (False, True), or backends.cuda.blas_library to 'cublaslt'"
             ),
-            Error::NotDifferentiable { op, cure } => write!(f, "{op}: the operation has no gradient; {cure}"),
+            Error::NotDifferentiable { op, hint } => write!(f, "{op}: the operation has no gradient; {hint}"),
             Error::NoKernel(error) => error.fmt(f),
             Error::NotDeterministic { op } => write!(
                 f,

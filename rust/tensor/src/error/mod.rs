@@ -25,7 +25,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub enum Error {
     /// Two shapes that cannot be broadcast.
     Broadcast {
-        /// The operation.
+        /// The name of the operation.
         op: &'static str,
         /// The shape of the first operand.
         left: Vec<usize>,
@@ -34,7 +34,7 @@ pub enum Error {
     },
     /// Two shapes that an operation cannot combine for another reason.
     Shapes {
-        /// The operation.
+        /// The name of the operation.
         op: &'static str,
         /// The violated requirement, before "for shapes".
         problem: String,
@@ -45,7 +45,7 @@ pub enum Error {
     },
     /// A shape, or the sizes of a new shape, that an operation does not accept.
     Shape {
-        /// The operation.
+        /// The name of the operation.
         op: &'static str,
         /// The argument.
         argument: &'static str,
@@ -56,7 +56,7 @@ pub enum Error {
     },
     /// A shape that only a copy of the tensor can have.
     ViewNeedsCopy {
-        /// The operation.
+        /// The name of the operation.
         op: &'static str,
         /// The requested shape.
         wanted: Vec<usize>,
@@ -67,7 +67,7 @@ pub enum Error {
     },
     /// Operands of different element types, for an operation that does not promote them.
     DTypes {
-        /// The operation.
+        /// The name of the operation.
         op: &'static str,
         /// The element type of the first operand.
         left: DType,
@@ -76,7 +76,7 @@ pub enum Error {
     },
     /// An element type that an operation does not accept.
     DType {
-        /// The operation.
+        /// The name of the operation.
         op: &'static str,
         /// The argument.
         argument: &'static str,
@@ -85,22 +85,22 @@ pub enum Error {
         /// The element type.
         given: DType,
         /// How to convert the argument, or nothing.
-        cure: &'static str,
+        hint: &'static str,
     },
     /// A bool or a floating-point number as `alpha` of an operation in a narrower type.
     FactorType {
-        /// The operation.
+        /// The name of the operation.
         op: &'static str,
         /// The argument that multiplies an operand.
         argument: &'static str,
         /// The promoted type of the operands.
         dtype: DType,
-        /// The value.
+        /// The value that was passed.
         given: Scalar,
     },
     /// A result whose type cannot be cast to the type of the tensor that is changed in place.
     ResultType {
-        /// The operation.
+        /// The name of the operation.
         op: &'static str,
         /// The tensor that is written, as in "the tensor".
         argument: &'static str,
@@ -111,7 +111,7 @@ pub enum Error {
     },
     /// A dimension that the tensor does not have.
     Dimension {
-        /// The operation.
+        /// The name of the operation.
         op: &'static str,
         /// The requested dimension.
         dim: i64,
@@ -129,7 +129,7 @@ pub enum Error {
     },
     /// An index that is not one of the positions of a dimension, or of all elements.
     Position {
-        /// The operation.
+        /// The name of the operation.
         op: &'static str,
         /// The argument with the indices.
         argument: &'static str,
@@ -142,7 +142,7 @@ pub enum Error {
     },
     /// An index of `gather` or `scatter` that is not a position of the dimension.
     Coordinate {
-        /// The operation.
+        /// The name of the operation.
         op: &'static str,
         /// The index.
         index: i64,
@@ -153,7 +153,7 @@ pub enum Error {
     },
     /// A class index that is negative or not smaller than the number of classes.
     Class {
-        /// The operation.
+        /// The name of the operation.
         op: &'static str,
         /// The index.
         index: i64,
@@ -162,14 +162,14 @@ pub enum Error {
     },
     /// An element that is not one of the classes of `one_hot`.
     ClassValue {
-        /// The operation.
+        /// The name of the operation.
         op: &'static str,
         /// The element.
         given: i64,
         /// The number of classes.
         classes: usize,
     },
-    /// An index of a tensor without dimensions.
+    /// An index of a 0-d tensor.
     NoDimensions,
     /// An invalid index expression.
     Indexing {
@@ -180,12 +180,12 @@ pub enum Error {
     PackHook {
         /// The requirement, after "must".
         expected: &'static str,
-        /// What the hook did.
+        /// The invalid action of the hook.
         given: &'static str,
     },
     /// A value that an operation does not accept.
     Value {
-        /// The operation.
+        /// The name of the operation.
         op: &'static str,
         /// The argument.
         argument: &'static str,
@@ -196,11 +196,11 @@ pub enum Error {
     },
     /// A number that a tensor of an element type cannot hold.
     OutOfBounds {
-        /// The operation.
+        /// The name of the operation.
         op: &'static str,
         /// The name of the argument.
         argument: &'static str,
-        /// The number.
+        /// The number that the type cannot hold.
         value: Scalar,
         /// The element type.
         dtype: DType,
@@ -226,19 +226,19 @@ pub enum Error {
     },
     /// An in-place operation on a tensor several of whose elements share a memory location.
     Overlap {
-        /// The operation.
+        /// The name of the operation.
         op: &'static str,
     },
     /// A source that shares memory with the tensor that an operation writes.
     Aliased {
-        /// The operation.
+        /// The name of the operation.
         op: &'static str,
         /// The tensor that is written.
         argument: &'static str,
     },
     /// An in-place operation on a leaf that requires grad, or on a view of one.
     LeafInPlace {
-        /// The operation.
+        /// The name of the operation.
         op: &'static str,
         /// Whether the target is a view of the leaf.
         view: bool,
@@ -250,8 +250,8 @@ pub enum Error {
         /// The source location that created the view, if tracing is enabled.
         created_at: Option<String>,
     },
-    /// A view that was created with others by one operation, such as `split`, and that was changed in place or whose base
-    /// was.
+    /// A view that was created with others by one operation, such as `split`, and that was changed in place or whose
+    /// base was.
     ViewOfSeveral,
     /// An operation that inference tensors do not support outside of inference mode.
     Inference {
@@ -260,7 +260,7 @@ pub enum Error {
     },
     /// More elements for a tensor whose memory belongs to another library, or is shared with NumPy.
     NotResizable {
-        /// The operation.
+        /// The name of the operation.
         op: &'static str,
     },
     /// A query of the version counter of an inference tensor.
@@ -269,12 +269,12 @@ pub enum Error {
     NotLeaf,
     /// Differentiation of a tensor without a graph.
     NoGraph {
-        /// The operation.
+        /// The name of the operation.
         op: &'static str,
     },
     /// A backward pass from a tensor of several elements without an explicit gradient.
     ImplicitGradient {
-        /// The operation.
+        /// The name of the operation.
         op: &'static str,
         /// The shape of the tensor.
         shape: Vec<usize>,
@@ -286,12 +286,12 @@ pub enum Error {
     },
     /// A call that is possible only during a backward pass.
     NoBackwardPass {
-        /// The function.
+        /// The name of the function.
         op: &'static str,
     },
     /// A read of the buffers of gradients where they are not available.
     GradBuffers {
-        /// The reason.
+        /// Why the buffers are not available.
         reason: &'static str,
     },
     /// An operation of a captured stream whose gradient must be computed on a default stream.
@@ -306,14 +306,14 @@ pub enum Error {
     },
     /// Too many backward passes inside of each other.
     NestedPasses {
-        /// The operation.
+        /// The name of the operation.
         op: &'static str,
         /// The largest number.
         limit: usize,
     },
     /// A backward pass for which the stack is too small, where no other thread can be used.
     NoStackForPass {
-        /// The operation.
+        /// The name of the operation.
         op: &'static str,
         /// The number of open passes.
         open: usize,
@@ -323,7 +323,7 @@ pub enum Error {
         /// The name of the node.
         node: &'static str,
         /// How to compute the gradient of the gradient.
-        cure: &'static str,
+        hint: &'static str,
     },
     /// A backward pass through a node whose saved tensor was changed in place.
     Modified {
@@ -345,7 +345,7 @@ pub enum Error {
     },
     /// Tensors on different devices.
     Devices {
-        /// The operation.
+        /// The name of the operation.
         op: &'static str,
         /// The device of the operation.
         left: Device,
@@ -354,14 +354,14 @@ pub enum Error {
     },
     /// A copy between the CPU and a device that waits, on a stream that captures a graph.
     Capturing {
-        /// The operation.
+        /// The name of the operation.
         op: &'static str,
         /// Whether elements of a device tensor are read.
         reads: bool,
     },
     /// An operation that only CPU tensors support.
     OnDevice {
-        /// The operation.
+        /// The name of the operation.
         op: &'static str,
         /// The device of the tensor.
         device: Device,
@@ -370,21 +370,21 @@ pub enum Error {
     Accelerator(AcceleratorError),
     /// An operation on memory that streams use, of a tensor whose memory they do not.
     NoStream {
-        /// The operation.
+        /// The name of the operation.
         op: &'static str,
     },
     /// The kernel of another library failed.
     Kernel {
-        /// The operation.
+        /// The name of the operation.
         op: &'static str,
         /// The name of the kernel.
         kernel: String,
         /// The message of the kernel.
         message: String,
     },
-    /// A product on a library that may split sums, although a flag forbids it.
+    /// A `matmul` on a library that may split sums, although a flag forbids it.
     UnsplitSums {
-        /// The operation.
+        /// The name of the operation.
         op: &'static str,
         /// The name of the flag below `backends.cuda.matmul`.
         flag: &'static str,
@@ -393,14 +393,14 @@ pub enum Error {
     NoKernel(NoKernel),
     /// The result of an operation without a gradient was differentiated.
     NotDifferentiable {
-        /// The function.
+        /// The name of the function.
         op: &'static str,
-        /// What to use instead.
-        cure: &'static str,
+        /// The function to use instead.
+        hint: &'static str,
     },
     /// An operation all of whose kernels have no fixed order, although a flag requires one.
     NotDeterministic {
-        /// The operation.
+        /// The name of the operation.
         op: &'static str,
     },
     /// A function of the program, such as a hook, failed.
@@ -492,13 +492,13 @@ impl Error {
 
     /// Creates the error of an input that must be a floating-point tensor.
     pub(crate) fn not_floating_point(op: &'static str, given: DType) -> Self {
-        let (expected, cure) = ("floating point".to_owned(), "; float() converts it");
-        Error::DType { op, argument: "input", expected, given, cure }
+        let (expected, hint) = ("floating point".to_owned(), "; float() converts it");
+        Error::DType { op, argument: "input", expected, given, hint }
     }
 
     /// Creates the error of a bool tensor that must have numbers.
-    pub(crate) fn not_numeric(op: &'static str, argument: &'static str, cure: &'static str) -> Self {
-        Error::DType { op, argument, expected: "numeric".to_owned(), given: DType::Bool, cure }
+    pub(crate) fn not_numeric(op: &'static str, argument: &'static str, hint: &'static str) -> Self {
+        Error::DType { op, argument, expected: "numeric".to_owned(), given: DType::Bool, hint }
     }
 
     /// Names the operation that the caller has called instead of an operation that it uses. Errors of a backward pass

@@ -1,4 +1,5 @@
-//! Attention in blocks of keys. The scores of all keys never exist together, so memory grows linearly with the sequence.
+//! Attention in blocks of keys. The scores of all keys never exist together, so memory grows linearly with the
+//! sequence.
 //!
 //! Sources: Dao et al., "FlashAttention: Fast and Memory-Efficient Exact Attention with IO-Awareness" (2022), for the
 //! blocks and the backward pass that recomputes them; Milakov and Gimelshein, "Online normalizer calculation for
@@ -188,7 +189,7 @@ impl Forward {
                 *largest = new;
                 out.iter_mut().for_each(|out| *out = *out * correction);
             }
-            let shares = Matrix::of_rows(rows.1, keys.1, KEYS);
+            let shares = Matrix::from_rows(rows.1, keys.1, KEYS);
             let values = heads.value.at(start_value).rows_from(keys);
             T::add_product(out, columns, (scratch, shares), (value, values))?;
         }
@@ -299,7 +300,7 @@ impl Backward {
         let [start_query, start_key, start_value, _] = offsets;
         let first_row = head * heads.query.rows + rows.0;
         let queries = heads.query.at(start_query).rows_from(rows);
-        let out_gradient = Matrix::of_rows(rows.1, columns, columns).at(first_row * columns);
+        let out_gradient = Matrix::from_rows(rows.1, columns, columns).at(first_row * columns);
         // The gradient of a score is its share times the difference of its own gradient from this weighted mean.
         let mut means = [T::default(); ROWS];
         let [outs, out_gradients] = [saved.out, saved.gradient]
@@ -326,7 +327,7 @@ impl Backward {
                     *slope = *share * (*slope - mean) * scale;
                 }
             }
-            let block = Matrix::of_rows(rows.1, keys.1, KEYS);
+            let block = Matrix::from_rows(rows.1, keys.1, KEYS);
             let of_value = gradients.value.get_mut(keys.0 * columns..).unwrap_or_default();
             T::add_product(of_value, columns, (shares, block.transposed()), (saved.gradient, out_gradient))?;
             let of_query = gradients.query.get_mut(first_query..).unwrap_or_default();

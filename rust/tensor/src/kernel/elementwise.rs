@@ -280,7 +280,7 @@ fn convert_elements(op: &'static str, source: &Tensor, dtype: DType) -> Result<T
     }
 }
 
-/// Converts a row of halves. Several are converted by one instruction of the CPU.
+/// Converts a row of 16-bit floats. Several are converted by one instruction of the CPU.
 fn load_row<H: Element>(row: &mut [f32], source: &StridedRow<'_, H>)
 where
     [H]: HalfFloatSliceExt,
@@ -291,7 +291,7 @@ where
     }
 }
 
-/// Rounds a row to halves, like [`load_row`].
+/// Rounds a row to 16-bit floats, like [`load_row`].
 fn store_row<H: Element>(row: &mut [H], source: &StridedRow<'_, f32>)
 where
     [H]: HalfFloatSliceExt,

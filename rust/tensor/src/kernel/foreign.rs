@@ -5,7 +5,7 @@ use std::ffi::c_void;
 
 use interlock::accelerator::driver::Owners;
 use interlock::accelerator::{Device, DeviceType, current_stream};
-use interlock::dispatch::{ForeignArgs, ForeignKernel, ForeignTensor, Numerics, Stop};
+use interlock::dispatch::{ForeignArgs, ForeignKernel, ForeignTensor, KernelError, Numerics};
 use interlock::sys::{
     INTERLOCK_TENSOR_CPU, INTERLOCK_TENSOR_CUDA, INTERLOCK_TENSOR_EXTENSION, InterlockTensorDevice,
 };
@@ -32,7 +32,7 @@ pub(crate) struct ForeignLaunch<'a> {
 
 impl ForeignLaunch<'_> {
     /// Runs the kernel and returns its results, which are contiguous.
-    pub fn run(&self) -> Result<Vec<Tensor>, Stop<Error>> {
+    pub fn run(&self) -> Result<Vec<Tensor>, KernelError<Error>> {
         check_memory()?;
         let results = self.shapes.iter().map(|shape| self.allocate(shape)).collect::<Result<Vec<_>>>()?;
         self.check_devices()?;
@@ -60,7 +60,7 @@ impl ForeignLaunch<'_> {
     }
 
     /// Calls the kernel while the locks of the operands are held. No other thread has the results yet.
-    fn run_on_cpu(&self, results: &[Tensor]) -> Result<(), Stop<Error>> {
+    fn run_on_cpu(&self, results: &[Tensor]) -> Result<(), KernelError<Error>> {
         let slices = self.operands.iter().filter_map(|(operand, _)| operand.storage_handle().raw_slice());
         // The address of a storage does not change while its lock is held.
         RawSlice::read_all(&slices.collect::<Vec<_>>(), || {
@@ -70,7 +70,7 @@ impl ForeignLaunch<'_> {
     }
 
     /// Calls the kernel, which queues its work on the current stream.
-    fn queue(&self, device: Device, results: &[Tensor]) -> Result<(), Stop<Error>> {
+    fn queue(&self, device: Device, results: &[Tensor]) -> Result<(), KernelError<Error>> {
         let stream = current_stream(Some(device)).map_err(Error::from)?;
         let (mut owners, mut addresses) = (Owners::default(), Vec::new());
         for tensor in self.tensors(results) {
@@ -90,7 +90,7 @@ impl ForeignLaunch<'_> {
     }
 
     /// Calls the kernel with the addresses of the storages of the operands and of the results.
-    fn call(&self, results: &[Tensor], addresses: &[*mut u8], stream: u64) -> Result<(), Stop<Error>> {
+    fn call(&self, results: &[Tensor], addresses: &[*mut u8], stream: u64) -> Result<(), KernelError<Error>> {
         let mut addresses = addresses.iter();
         let mut described = |tensor: &Tensor, layout: &Layout| {
             described(tensor, layout, addresses.next().copied().unwrap_or(std::ptr::null_mut()))
@@ -103,10 +103,12 @@ impl ForeignLaunch<'_> {
         // SAFETY: the operands are locked or on a device, whose memory the stream keeps for work that is queued now. No
         // other thread has the results.
         unsafe { self.kernel.run(&args) }.map_err(|stop| match stop {
-            Stop::Refused(reason) => Stop::Refused(reason),
-            Stop::Error(message) => {
-                Stop::Error(Error::Kernel { op: self.op, kernel: self.kernel.name().to_owned(), message })
-            }
+            KernelError::Declined(reason) => KernelError::Declined(reason),
+            KernelError::Failed(message) => KernelError::Failed(Error::Kernel {
+                op: self.op,
+                kernel: self.kernel.name().to_owned(),
+                message,
+            }),
         })
     }
 }

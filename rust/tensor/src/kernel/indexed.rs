@@ -310,7 +310,7 @@ impl IndexedLayout {
     }
 
     /// The elements that an index with the dimensions of the tensor addresses: each element of the index is at its own
-    /// position, but along dimension `dim`. A tensor or an index without dimensions has one element, and an index
+    /// position, but along dimension `dim`. A 0-d tensor or index has one element, and an index
     /// without elements may have other dimensions: the strides of those that the tensor does not have are 0.
     pub fn elements(tensor: &Layout, dim: usize, index: &[usize]) -> Self {
         let stride = |own: usize| tensor.strides.get(own).copied().filter(|_| own != dim).unwrap_or(0);

@@ -40,7 +40,7 @@ impl Matrix {
     }
 
     /// Returns a matrix without gaps between the elements of a row, whose rows begin every `stride` elements.
-    pub fn of_rows(rows: usize, columns: usize, stride: usize) -> Self {
+    pub fn from_rows(rows: usize, columns: usize, stride: usize) -> Self {
         Matrix { start: 0, rows, columns, row_stride: stride, column_stride: 1 }
     }
 

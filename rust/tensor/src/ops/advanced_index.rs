@@ -43,7 +43,7 @@ impl Tensor {
         let shape = positions.shape();
         let value = squeeze_leading_ones(value, shape.len())?;
         check_broadcastable_to(&shape, op, "value", value.shape())?;
-        // A CPU tensor without dimensions may be assigned to a device tensor.
+        // A 0-d CPU tensor may be assigned to a device tensor.
         let device = if value.ndim() == 0 { self.device() } else { value.device() };
         // The program may change the value after the call, and pinned memory is read when the copy runs.
         let non_blocking = self.is_on_device() && !value.is_pinned();

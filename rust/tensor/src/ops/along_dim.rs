@@ -43,7 +43,7 @@ impl Rows {
         shape
     }
 
-    /// Moves the dimension of a result back to its place. The result is contiguous.
+    /// Moves the dimension of a result back to its position. The result is contiguous.
     pub fn restore(&self, out: &Tensor) -> Result<Tensor> {
         let out = out.transpose(self.dim, -1)?.contiguous()?;
         // The strides of dimensions of size 1 may differ after the transpose.
@@ -52,7 +52,7 @@ impl Rows {
     }
 }
 
-/// Returns the size of a dimension; 1 for a tensor without dimensions.
+/// Returns the size of a dimension; 1 for a 0-d tensor.
 pub(super) fn size_of_dim(op: &'static str, tensor: &Tensor, dim: i64) -> Result<usize> {
     let at = wrap_dim(op, dim, tensor.ndim())?;
     Ok(tensor.shape().get(at).copied().unwrap_or(1))

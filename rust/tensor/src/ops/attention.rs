@@ -35,8 +35,8 @@ pub struct AttentionOptions<'a> {
 }
 
 impl Tensor {
-    /// Returns for each query the mean of the values, weighted by the softmax of the products of the query with the
-    /// keys: `torch.nn.functional.scaled_dot_product_attention`. This tensor contains the queries.
+    /// Returns the mean of the values for each query, weighted by the softmax of its scaled dot products with the keys:
+    /// `torch.nn.functional.scaled_dot_product_attention`. This tensor contains the queries.
     ///
     /// # Errors
     /// Fails if shapes, types or devices do not fit, and with the reason of each kernel if all of them refuse.
@@ -90,8 +90,8 @@ fn checked<'a>(
     }
     for (argument, tensor) in [("query", query), ("key", key), ("value", value)] {
         if !tensor.dtype().is_floating_point() {
-            let (expected, cure) = ("floating point".to_owned(), "; float() converts it");
-            return Err(Error::DType { op: OP, argument, expected, given: tensor.dtype(), cure });
+            let (expected, hint) = ("floating point".to_owned(), "; float() converts it");
+            return Err(Error::DType { op: OP, argument, expected, given: tensor.dtype(), hint });
         }
         check_same_dtype(OP, query, tensor)?;
         check_device(OP, query, tensor)?;
@@ -171,7 +171,7 @@ fn check_mask(mask: &Tensor, query: &Tensor, scores: &[usize]) -> Result<()> {
             DType::Float32 => "bool or float32".to_owned(),
             own => format!("bool, float32 or {own}"),
         };
-        return Err(Error::DType { op: OP, argument, expected, given, cure: "" });
+        return Err(Error::DType { op: OP, argument, expected, given, hint: "" });
     }
     check_device(OP, query, mask)?;
     check_broadcastable_to(scores, OP, argument, mask.shape())

@@ -8,7 +8,7 @@ use interlock::backends::flags::{
     CUDA_CUDNN_SDP, CUDA_FLASH_SDP, CUDA_FP16_BF16_REDUCTION_MATH_SDP, CUDA_MATH_SDP, CUDA_MEM_EFFICIENT_SDP,
     CUDA_SDP_PRIORITY,
 };
-use interlock::dispatch::{Gate, Kernel, Op, Operation, Order, Preference, Preferred, Reason};
+use interlock::dispatch::{FlagRequirement, Kernel, Op, Operation, Order, Preference, Preferred, Reason};
 
 use super::attention::OP;
 use super::attention_math::run_math;
@@ -205,10 +205,10 @@ impl Operation for Attention {
     }
 }
 
-static FLASH_GATES: [Gate; 1] = [Gate::on(&CUDA_FLASH_SDP)];
-static EFFICIENT_GATES: [Gate; 1] = [Gate::on(&CUDA_MEM_EFFICIENT_SDP)];
-static MATH_GATES: [Gate; 1] = [Gate::on(&CUDA_MATH_SDP)];
-static CUDNN_GATES: [Gate; 1] = [Gate::on(&CUDA_CUDNN_SDP)];
+static FLASH_REQUIREMENTS: [FlagRequirement; 1] = [FlagRequirement::on(&CUDA_FLASH_SDP)];
+static EFFICIENT_REQUIREMENTS: [FlagRequirement; 1] = [FlagRequirement::on(&CUDA_MEM_EFFICIENT_SDP)];
+static MATH_REQUIREMENTS: [FlagRequirement; 1] = [FlagRequirement::on(&CUDA_MATH_SDP)];
+static CUDNN_REQUIREMENTS: [FlagRequirement; 1] = [FlagRequirement::on(&CUDA_CUDNN_SDP)];
 
 /// The kernels of attention: `math`, which multiplies matrices, and `flash`, `efficient` and `cudnn`, which compute
 /// blocks of keys. On devices the last three are models of PyTorch's kernels, and `cuda.sdp_priority` sets the order,
@@ -236,14 +236,19 @@ static CUDNN_GATES: [Gate; 1] = [Gate::on(&CUDA_CUDNN_SDP)];
 pub static ATTENTION: Op<Attention> = Op::new(&[
     Kernel::<Attention>::new("flash", run_flash)
         .model_if(|call| !call.is_on_cpu())
-        .gates(&FLASH_GATES)
+        .requires(&FLASH_REQUIREMENTS)
         .condition(can_run_flash),
     Kernel::<Attention>::new("efficient", run_efficient)
         .model()
-        .gates(&EFFICIENT_GATES)
+        .requires(&EFFICIENT_REQUIREMENTS)
         .condition(can_run_efficient),
-    Kernel::<Attention>::new("math", run_math).gates(&MATH_GATES).obeys(&CUDA_FP16_BF16_REDUCTION_MATH_SDP),
-    Kernel::<Attention>::new("cudnn", run_cudnn).model().gates(&CUDNN_GATES).condition(can_run_cudnn),
+    Kernel::<Attention>::new("math", run_math)
+        .requires(&MATH_REQUIREMENTS)
+        .obeys(&CUDA_FP16_BF16_REDUCTION_MATH_SDP),
+    Kernel::<Attention>::new("cudnn", run_cudnn)
+        .model()
+        .requires(&CUDNN_REQUIREMENTS)
+        .condition(can_run_cudnn),
 ])
 .order(Order::new(&CUDA_SDP_PRIORITY, preferred_kernels));
 

@@ -2,7 +2,7 @@
 //! can be differentiated again.
 
 use interlock::backends::flags::CUDA_FP16_BF16_REDUCTION_MATH_SDP;
-use interlock::dispatch::{Numerics, Stop};
+use interlock::dispatch::{KernelError, Numerics};
 
 use super::attention::{OP, heads};
 use super::attention_kernels::{AttentionArgs, AttentionCall, AttentionOut};
@@ -15,7 +15,7 @@ pub(super) fn run_math(
     _: &AttentionCall,
     _: Numerics,
     args: &AttentionArgs<'_>,
-) -> Result<AttentionOut, Stop<Error>> {
+) -> Result<AttentionOut, KernelError<Error>> {
     let dtype = args.query.dtype();
     if !dtype.is_half() || CUDA_FP16_BF16_REDUCTION_MATH_SDP.get() {
         return Ok(attention(args)?.into());
@@ -26,8 +26,8 @@ pub(super) fn run_math(
     Ok(attention(&args)?.cast(dtype)?.into())
 }
 
-/// Computes an attention in the type of its operands. The products inside are recorded as part of it, and obey their
-/// own flags.
+/// Computes an attention in the type of its operands. The calls of `matmul` inside are recorded as part of it, and obey
+/// their own flags.
 fn attention(args: &AttentionArgs<'_>) -> Result<Tensor> {
     let AttentionArgs { query, key, value, .. } = *args;
     let heads = if args.enable_gqa { heads(query).unwrap_or(1) } else { 1 };

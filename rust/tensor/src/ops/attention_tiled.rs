@@ -1,6 +1,6 @@
 //! Attention in blocks of keys, with a backward pass of its own.
 
-use interlock::dispatch::{Numerics, Stop};
+use interlock::dispatch::{KernelError, Numerics};
 
 use super::attention::OP;
 use super::attention_kernels::{AttentionArgs, AttentionCall, AttentionOut};
@@ -9,7 +9,7 @@ use crate::autograd::{NodeBuilder, is_recording};
 use crate::kernel::{AttentionHeads, AttentionResults, Matrix, StridedIter};
 use crate::{DType, Error, Result, Tensor, kernel};
 
-type KernelResult = Result<AttentionOut, Stop<Error>>;
+type KernelResult = Result<AttentionOut, KernelError<Error>>;
 
 pub(super) fn run_flash(_: &AttentionCall, _: Numerics, args: &AttentionArgs<'_>) -> KernelResult {
     let is_on_cpu = !args.query.is_on_device();
@@ -72,7 +72,7 @@ impl Operands {
         };
         let matrix = |tensor: &Tensor| {
             let [_, _, row_stride, column_stride] = strides(tensor);
-            let [.., rows, columns] = *tensor.shape() else { return Matrix::of_rows(0, 0, 0) };
+            let [.., rows, columns] = *tensor.shape() else { return Matrix::from_rows(0, 0, 0) };
             Matrix { start: 0, rows, columns, row_stride, column_stride }
         };
         // Dimensions: batch, heads of keys, heads of queries that share one of them.
@@ -155,7 +155,7 @@ pub(super) fn with_history(out: AttentionOut, args: &AttentionArgs<'_>) -> Resul
         if is_recording() {
             return Err(Error::OneBackward {
                 node,
-                cure: "select the math kernel, sdpa_kernel(SDPBackend.MATH)",
+                hint: "select the math kernel, sdpa_kernel(SDPBackend.MATH)",
             });
         }
         let (query, key) = (ctx.saved(query)?, ctx.saved(key)?);

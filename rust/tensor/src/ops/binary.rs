@@ -49,7 +49,7 @@ pub(super) fn add<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>
     add_operands(promote("add", (left.into(), right.into()), Numbers::Rounded, |dtype| dtype)?)
 }
 
-/// Returns the sum of products of halves, which were not rounded yet, in their half-precision type.
+/// Returns the sum of unrounded products of 16-bit floats, rounded to their type.
 pub(super) fn add_products(left: &Tensor, right: &Tensor, dtype: DType) -> Result<Tensor> {
     add_operands(promote("add", (left.into(), right.into()), Numbers::Exact, |_| dtype)?)
 }
@@ -146,7 +146,8 @@ impl Tensor {
         subtract(Operand::Scalar(number.into()), self)
     }
 
-    /// Returns `number / self`. The quotients of halves are those of PyTorch, which multiplies rounded reciprocals.
+    /// Returns `number / self`. The quotients of 16-bit floats are those of PyTorch, which multiplies rounded
+    /// reciprocals.
     pub fn rdiv(&self, number: impl Into<Scalar>) -> Result<Tensor> {
         let number = number.into();
         if self.dtype().is_half() {

@@ -144,8 +144,8 @@ impl Tensor {
         check_floating_point(op, self)?;
         check_target(op, self, target)?;
         if !target.dtype().is_floating_point() {
-            let (expected, cure) = ("floating point".to_owned(), "; float() converts it");
-            return Err(Error::DType { op, argument: "target", expected, given: target.dtype(), cure });
+            let (expected, hint) = ("floating point".to_owned(), "; float() converts it");
+            return Err(Error::DType { op, argument: "target", expected, given: target.dtype(), hint });
         }
         check_factor(op, "weight", self, weight)?;
         check_factor(op, "pos_weight", self, pos_weight)?;

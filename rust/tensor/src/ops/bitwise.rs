@@ -7,7 +7,7 @@ use crate::element::Bool8;
 use crate::{DType, Error, Result, Tensor, kernel};
 
 fn err_not_integral(op: &'static str, argument: &'static str, given: DType) -> Error {
-    Error::DType { op, argument, expected: "an integer or bool tensor".to_owned(), given, cure: "" }
+    Error::DType { op, argument, expected: "an integer or bool tensor".to_owned(), given, hint: "" }
 }
 
 /// Defines operations on integers and on bools.

@@ -51,7 +51,7 @@ impl Tensor {
         if !target.dtype().is_floating_point() {
             let expected =
                 "floating point as class probabilities, because it has the shape of the input".to_owned();
-            return Err(Error::DType { op, argument: "target", expected, given: target.dtype(), cure: "" });
+            return Err(Error::DType { op, argument: "target", expected, given: target.dtype(), hint: "" });
         }
         if options.ignore_index >= 0 {
             let expected = "be negative for a target of class probabilities";

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use interlock::backends::flags::{DETERMINISTIC_ALGORITHMS, DETERMINISTIC_FILL_UNINITIALIZED_MEMORY};
-use interlock::dispatch::{Gate, Kernel, Numerics, Op, Operation, Stop, annotate};
+use interlock::dispatch::{FlagRequirement, Kernel, KernelError, Numerics, Op, Operation, annotate};
 
 use crate::error::Sizes;
 use crate::shape::{Layout, checked_numel, err_stride_count};
@@ -58,12 +58,14 @@ impl Operation for Empty {
     type Error = Error;
 }
 
-static FILL: [Gate; 2] =
-    [Gate::on(&DETERMINISTIC_ALGORITHMS), Gate::on(&DETERMINISTIC_FILL_UNINITIALIZED_MEMORY)];
+static FILL: [FlagRequirement; 2] = [
+    FlagRequirement::on(&DETERMINISTIC_ALGORITHMS),
+    FlagRequirement::on(&DETERMINISTIC_FILL_UNINITIALIZED_MEMORY),
+];
 
 /// The kernels of `empty`: one writes a value that shows the error of a program that reads it.
 pub static EMPTY: Op<Empty> = Op::new(&[
-    Kernel::<Empty>::new("filled", run_filled).gates(&FILL),
+    Kernel::<Empty>::new("filled", run_filled).requires(&FILL),
     Kernel::<Empty>::new("uninitialized", run_uninitialized),
 ]);
 
@@ -85,13 +87,13 @@ pub(super) fn marker(dtype: DType) -> Scalar {
     Scalar::Int(numbers.into_iter().find(|&number| Scalar::Int(number).fits(dtype)).unwrap_or(0))
 }
 
-fn run_filled(call: &EmptyCall, _: Numerics, (): &()) -> Result<Tensor, Stop<Error>> {
+fn run_filled(call: &EmptyCall, _: Numerics, (): &()) -> Result<Tensor, KernelError<Error>> {
     annotate(|| format!("backends.{} is True", DETERMINISTIC_ALGORITHMS.name()));
     Ok(Tensor::full(&call.shape, marker(call.options.dtype), call.options)
         .map_err(|error| error.during("empty"))?)
 }
 
-fn run_uninitialized(call: &EmptyCall, _: Numerics, (): &()) -> Result<Tensor, Stop<Error>> {
+fn run_uninitialized(call: &EmptyCall, _: Numerics, (): &()) -> Result<Tensor, KernelError<Error>> {
     let TensorOptions { dtype, placement } = call.options;
     let Placement::Device(_) = placement else { return Ok(Tensor::zeros(&call.shape, call.options)?) };
     let bytes = checked_numel(&call.shape, dtype.size())?.saturating_mul(dtype.size());

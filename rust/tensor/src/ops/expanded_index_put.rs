@@ -84,7 +84,7 @@ impl Tensor {
         let ExpandedRows { order, rows, counted, layout } = ExpandedRows::of(self.layout(), leading, &rows)?;
         let shape = value.shape().to_vec();
         let target = self.alias(layout);
-        let positions = Positions::of_rows(INDEX_PUT, &target, &rows, counted)?;
+        let positions = Positions::from_rows(INDEX_PUT, &target, &rows, counted)?;
         let work = |builder: Option<&mut NodeBuilder>| {
             if let Some(builder) = builder {
                 builder.save_value(positions.clone());

@@ -71,9 +71,9 @@ impl Tensor {
     pub fn index_select(&self, dim: i64, index: &Tensor) -> Result<Tensor> {
         let op = "index_select";
         let positions = positions_along(IndexRule::along(op), self, dim, index)?;
-        // A tensor without dimensions counts as one with one dimension.
+        // A 0-d tensor counts as a 1-d one.
         if self.ndim() == 0 && index.numel() != 1 {
-            let expected = "have one element for a tensor without dimensions";
+            let expected = "have one element for a 0-d tensor";
             return Err(Error::shape(op, "index", expected, index.shape()));
         }
         let out = self.read_at(SELECT, &positions)?;
@@ -125,7 +125,7 @@ impl Tensor {
     }
 
     /// Replaces the slices of dimension `dim` at the positions in `index` by those of `source`:
-    /// `torch.Tensor.index_copy`. Of several slices for one position the last is stored.
+    /// `torch.Tensor.index_copy`. Of several slices for one index the last is stored.
     pub fn index_copy(&self, to: WriteTo, dim: i64, index: &Tensor, source: &Tensor) -> Result<Tensor> {
         let op = name_of(to, ["index_copy", "index_copy_"]);
         check_same_dtype(op, self, source)?;
@@ -140,8 +140,8 @@ impl Tensor {
         self.assign_at(to, (op, "IndexCopyBackward0"), SELECT, &positions, &values, None)
     }
 
-    /// Fills the slices of dimension `dim` at the positions in `index`, which may be negative, with a number or a tensor
-    /// without dimensions: `torch.Tensor.index_fill`.
+    /// Fills the slices of dimension `dim` at the positions in `index`, which may be negative, with a number or a
+    /// tensor without dimensions: `torch.Tensor.index_fill`.
     pub fn index_fill<'a>(
         &self,
         to: WriteTo,
@@ -187,7 +187,7 @@ impl Tensor {
     }
 }
 
-/// Returns a value that fills elements of a tensor, without dimensions and converted to its type.
+/// Returns a value that fills elements of a tensor as a 0-d tensor of its type.
 pub(super) fn fill_value(op: &'static str, target: &Tensor, value: Operand<'_>) -> Result<Tensor> {
     let dtype = target.dtype();
     match value {

@@ -19,7 +19,7 @@ struct Saved {
     weight: Option<usize>,
 }
 
-/// What the backward function knows besides the saved tensors.
+/// The arguments of the backward function besides the saved tensors.
 #[derive(Clone, Copy)]
 struct Norm {
     rows: NormRows,
@@ -32,7 +32,7 @@ impl Tensor {
     /// Normalizes the elements of the last dimensions, whose sizes are `normalized_shape`, to a mean of 0 and a variance
     /// of `1 - eps / (variance + eps)`, and then multiplies them by `weight` and adds `bias`.
     ///
-    /// Parameters have the dtype of this tensor, or `float32` for a tensor of halves.
+    /// Parameters have the dtype of this tensor, or `float32` for a tensor of 16-bit floats.
     pub fn layer_norm(
         &self,
         normalized_shape: &[usize],
@@ -97,7 +97,7 @@ impl Tensor {
             let given = parameter.dtype();
             if *first.get_or_insert(given) != given || !self.is_parameter_dtype(given) {
                 let expected = format!("{}, the dtype of the input", self.dtype());
-                return Err(Error::DType { op: OP, argument, expected, given, cure: "" });
+                return Err(Error::DType { op: OP, argument, expected, given, hint: "" });
             }
             check_device(OP, self, parameter)?;
         }

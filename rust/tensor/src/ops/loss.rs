@@ -38,7 +38,7 @@ impl Reduction {
 
 /// Returns the difference of the input and the target in the type of arithmetic, and the promoted type.
 fn difference(op: &'static str, input: &Tensor, target: &Tensor) -> Result<(Tensor, DType)> {
-    // As in PyTorch the operands are broadcast first: one without dimensions counts as one with them.
+    // As in PyTorch the operands are broadcast first: a 0-d operand is expanded.
     let dtype = input.dtype().promote(target.dtype());
     if dtype == DType::Bool {
         return Err(Error::not_numeric(op, "input", "; float() converts it"));

@@ -37,11 +37,11 @@ fn check_mask(op: &'static str, mask: &Tensor) -> Result<()> {
         return Ok(());
     }
     let (expected, given) = ("a bool tensor".to_owned(), mask.dtype());
-    Err(Error::DType { op, argument: "mask", expected, given, cure: "; bool() converts it" })
+    Err(Error::DType { op, argument: "mask", expected, given, hint: "; bool() converts it" })
 }
 
 impl Tensor {
-    /// Fills the elements where `mask` is true with a number or a tensor without dimensions:
+    /// Fills the elements where `mask` is true with a number or a 0-d tensor:
     /// `torch.Tensor.masked_fill`. The mask is broadcast; so is the tensor, unless it is changed in place.
     pub fn masked_fill<'a>(
         &self,
@@ -95,8 +95,8 @@ impl Tensor {
     }
 
     /// Replaces the elements where `mask` is true by the first elements of `source`, in row-major order:
-    /// `torch.Tensor.masked_scatter`. The mask is broadcast; so is the tensor, unless it is changed in place. Waits for a
-    /// device.
+    /// `torch.Tensor.masked_scatter`. The mask is broadcast; so is the tensor, unless it is changed in place. Waits for
+    /// a device.
     pub fn masked_scatter(&self, to: WriteTo, mask: &Tensor, source: &Tensor) -> Result<Tensor> {
         let op = name_of(to, ["masked_scatter", "masked_scatter_"]);
         check_mask(op, mask)?;
@@ -125,7 +125,7 @@ impl Tensor {
     }
 }
 
-/// Writes a value without dimensions where `mask` is true. It does not wait for a value on a device.
+/// Writes a 0-d value where `mask` is true. It does not wait for a value on a device.
 fn fill_where<T: Element>(op: &'static str, target: &Tensor, mask: &Tensor, value: &Tensor) -> Result<()> {
     let number = if value.is_on_device() { T::default() } else { value.item()?.cast() };
     let choose = move |old: T, mask: Bool8| if mask.get() { number } else { old };

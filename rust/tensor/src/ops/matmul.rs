@@ -16,12 +16,13 @@ const OP: &str = "matmul";
 /// The name of the linear layer in errors.
 const LINEAR: &str = "linear";
 
-/// The composite operation that a product is part of.
+/// The composite operation that a matrix product is part of.
 #[derive(Clone, Copy)]
 pub(super) struct Parent {
-    /// The name in records.
+    /// The name of the operation in records and errors, such as "matmul".
     name: &'static str,
-    /// The node of the precision tree that decides the arithmetic, also of the gradients, instead of the kernel's node.
+    /// The node of the precision tree that controls the arithmetic, also of the gradients, instead of the kernel's
+    /// node.
     node: Option<Node>,
 }
 
@@ -33,7 +34,7 @@ impl Parent {
 
     fn composite(self, dtype: DType) -> Composite {
         let node = self.node.filter(|_| dtype == DType::Float32);
-        Composite { name: self.name, numerics: node.map(Numerics::of_node) }
+        Composite { name: self.name, numerics: node.map(Numerics::from_node) }
     }
 }
 
@@ -128,8 +129,8 @@ impl Tensor {
         matmul_into_shape(&a, &b, self.dtype(), Some(&shape), None)
     }
 
-    /// Computes a product that is part of the composite operation `parent`. A product of halves is not rounded if
-    /// `is_term`, because the operation adds to it.
+    /// Computes a matrix product that is part of the composite operation `parent`. A product of 16-bit floats is not
+    /// rounded if `is_term`, because the operation adds to it.
     pub(super) fn matmul_in(
         &self,
         parent: impl Into<Parent>,

@@ -11,8 +11,8 @@ use interlock::backends::flags::{
 };
 use interlock::backends::{BlasLibrary, Node};
 use interlock::dispatch::{
-    Gate, HalfSum, Kernel, Numerics, Op, Operation, Order, Preference, Preferred, Reason, Rounding, Stop,
-    Sums,
+    Accumulation, FlagRequirement, Kernel, KernelError, Numerics, Op, Operation, Order, Preference,
+    Preferred, Reason, Rounding, Sums,
 };
 
 use crate::kernel::{self, Matrix, MatrixBatch, StridedIter};
@@ -65,8 +65,8 @@ impl MatmulCall {
         [&self.left, &self.right]
     }
 
-    /// Returns the sums of a product of halves. They are split if they are long and the result small.
-    pub(super) fn half_sum(&self) -> Option<HalfSum> {
+    /// Returns the accumulation of 16-bit floats. It is split if the sums are long and the result is small.
+    pub(super) fn accumulation(&self) -> Option<Accumulation> {
         /// The least number of products that cuBLAS splits.
         const DEPTH: usize = 1024;
         /// The elements of a tile of cuBLAS. The tiles of larger results occupy a device without splits.
@@ -75,8 +75,8 @@ impl MatmulCall {
         let (rows, columns) = (size(&self.left, 1), size(&self.right, 0));
         let is_split = size(&self.left, 0) >= DEPTH && rows.saturating_mul(columns) <= TILE;
         match self.dtype {
-            DType::Float16 => Some(HalfSum::Float16 { is_split }),
-            DType::BFloat16 => Some(HalfSum::Bfloat16 { is_split }),
+            DType::Float16 => Some(Accumulation::Float16 { is_split }),
+            DType::BFloat16 => Some(Accumulation::Bfloat16 { is_split }),
             _ => None,
         }
     }
@@ -107,8 +107,8 @@ pub struct MatmulArgs<'a> {
     pub batch: &'a [usize],
     /// The shape of the result.
     pub shape: &'a [usize],
-    /// The element type of the result: that of the operands, or `float32` for a product of halves to which a composite
-    /// operation adds before it rounds.
+    /// The element type of the result: that of the operands, or `float32` for a product of 16-bit floats to which a
+    /// composite operation adds before it rounds.
     pub dtype: DType,
 }
 
@@ -123,18 +123,19 @@ impl Operation for Matmul {
         call.dtype == DType::Float32
     }
 
-    fn sums_halves(call: &MatmulCall) -> bool {
-        call.half_sum().is_some()
+    fn accumulates_low_precision(call: &MatmulCall) -> bool {
+        call.accumulation().is_some()
     }
 }
 
-static MKLDNN_GATES: [Gate; 2] = [Gate::on(&MKLDNN_ENABLED), Gate::is(&MKLDNN_NUMERICS, "model")];
+static MKLDNN_REQUIREMENTS: [FlagRequirement; 2] =
+    [FlagRequirement::on(&MKLDNN_ENABLED), FlagRequirement::is(&MKLDNN_NUMERICS, "model")];
 
 /// The kernels of matrix products: models of cuBLAS and cuBLASLt on devices, a model of oneDNN on the CPU, and the
 /// runtime's own.
 ///
 /// ```
-/// use interlock::dispatch::{Kernel, Reason, Stop};
+/// use interlock::dispatch::{Kernel, Reason, KernelError};
 /// use interlock_tensor::{DType, MATMUL, Matmul, Tensor};
 ///
 /// MATMUL.register(
@@ -156,17 +157,17 @@ pub static MATMUL: Op<Matmul> = Op::new(&[
         .obeys(&CUDA_CUBLAS_WORKSPACE)
         .model()
         .node(Node::CudaMatmul)
-        .half_sum(MatmulCall::half_sum)
+        .accumulation(MatmulCall::accumulation)
         .condition(is_float_on_device),
     Kernel::<Matmul>::new("cublaslt", run_with_workspace)
         .obeys(&CUDA_CUBLAS_WORKSPACE)
         .model()
         .node(Node::CudaMatmul)
-        .half_sum(MatmulCall::half_sum)
+        .accumulation(MatmulCall::accumulation)
         .condition(is_float_on_device),
     Kernel::<Matmul>::new("mkldnn", run)
         .model()
-        .gates(&MKLDNN_GATES)
+        .requires(&MKLDNN_REQUIREMENTS)
         .node(Node::MkldnnMatmul)
         .condition(is_float32_on_cpu),
     Kernel::<Matmul>::new("native", run),
@@ -201,7 +202,11 @@ fn is_float32_on_cpu(call: &MatmulCall) -> Result<(), Reason> {
 }
 
 /// Multiplies as cuBLAS, which has no option against split sums.
-fn run_cublas(call: &MatmulCall, numerics: Numerics, args: &MatmulArgs<'_>) -> Result<Tensor, Stop<Error>> {
+fn run_cublas(
+    call: &MatmulCall,
+    numerics: Numerics,
+    args: &MatmulArgs<'_>,
+) -> Result<Tensor, KernelError<Error>> {
     let (flag, name) = match call.dtype {
         DType::Float16 => (&CUDA_MATMUL_FP16_REDUCTION, "allow_fp16_reduced_precision_reduction"),
         DType::BFloat16 => (&CUDA_MATMUL_BF16_REDUCTION, "allow_bf16_reduced_precision_reduction"),
@@ -220,7 +225,7 @@ fn run_with_workspace(
     call: &MatmulCall,
     numerics: Numerics,
     args: &MatmulArgs<'_>,
-) -> Result<Tensor, Stop<Error>> {
+) -> Result<Tensor, KernelError<Error>> {
     let stream = current_stream(Some(call.device)).map_err(Error::from)?;
     let is_empty = [args.a, args.b].into_iter().any(|operand| operand.numel() == 0);
     let bytes = usize::try_from(CUDA_CUBLAS_WORKSPACE.get()).unwrap_or(usize::MAX);
@@ -234,7 +239,7 @@ fn run_with_workspace(
 }
 
 /// Multiplies operands that are rounded, and sums the products, as the flags request.
-fn run(_: &MatmulCall, numerics: Numerics, args: &MatmulArgs<'_>) -> Result<Tensor, Stop<Error>> {
+fn run(_: &MatmulCall, numerics: Numerics, args: &MatmulArgs<'_>) -> Result<Tensor, KernelError<Error>> {
     let out = match numerics.sums {
         Sums::F16 => {
             let batch = batch(args.a, args.b, args.batch);
@@ -245,8 +250,8 @@ fn run(_: &MatmulCall, numerics: Numerics, args: &MatmulArgs<'_>) -> Result<Tens
             let (a, b) = (loaded(args.a, numerics.inputs)?, loaded(args.b, numerics.inputs)?);
             let batch = batch(&a, &b, args.batch);
             let halves = match sums {
-                Sums::F16Halves => Some(DType::Float16),
-                Sums::Bf16Halves => Some(DType::BFloat16),
+                Sums::SplitF16 => Some(DType::Float16),
+                Sums::SplitBf16 => Some(DType::BFloat16),
                 _ => None,
             };
             match halves {

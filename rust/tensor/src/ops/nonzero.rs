@@ -46,7 +46,7 @@ impl Tensor {
     }
 
     /// Returns the coordinates of the nonzero elements, a tensor for each dimension: `torch.nonzero(as_tuple=True)`. A
-    /// tensor without dimensions counts as one with one dimension.
+    /// 0-d tensor counts as a 1-d one.
     pub fn nonzero_tuple(&self) -> Result<Vec<Tensor>> {
         let columns = match self.ndim() {
             0 => nonzero_coordinates(&self.detach().reshaped(&[1])?)?,

@@ -27,7 +27,7 @@ impl Tensor {
         }
         if self.dtype().promote(dtype) != dtype {
             let expected = format!("at least as wide as {}", self.dtype());
-            return Err(Error::DType { op, argument: "dtype", expected, given: dtype, cure: "" });
+            return Err(Error::DType { op, argument: "dtype", expected, given: dtype, hint: "" });
         }
         let over = reduced_dims(op, self.shape(), dims)?;
         // Halves are rounded once.

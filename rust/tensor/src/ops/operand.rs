@@ -33,7 +33,7 @@ impl Operand<'_> {
         }
     }
 
-    /// Returns the tensor, or a tensor of type `dtype` without dimensions that holds the scalar.
+    /// Returns the tensor, or a 0-d tensor of type `dtype` with the scalar.
     pub(super) fn tensor(self, dtype: DType) -> Result<Tensor> {
         match self {
             Operand::Tensor(tensor) => Ok(tensor.clone()),
@@ -83,12 +83,12 @@ pub(super) fn check_device(op: &'static str, left: &Tensor, right: &Tensor) -> R
     Err(Error::Devices { op, left: left.device(), right: right.device() })
 }
 
-/// How an operation on halves uses a number. In other types there is no difference.
+/// How an operation on 16-bit floats uses a number. In other types there is no difference.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Numbers {
     /// Numbers are rounded to the half-precision type first, as in sums, comparisons and powers.
     Rounded,
-    /// Numbers are used in single precision, as in products and quotients. So is a right operand without dimensions.
+    /// Numbers are used in single precision, as in products and quotients. So is a 0-d right operand.
     Exact,
 }
 

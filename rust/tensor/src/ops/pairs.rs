@@ -46,9 +46,10 @@ pub(super) fn record_pair(
     Ok(())
 }
 
-/// Defines operations: the name, the dtypes, the node, the formula, and the gradients of both operands as expressions of
-/// the gradient of the result (`g`) and the operands; `alone` precedes a gradient that does not use the operands. The dtypes are `promoting` (of the promoted dtype), `dividing`
-/// (floating point, also for integers) or `floating` (only for floating point).
+/// Defines operations: the name, the dtypes, the node, the formula, and the gradients of both operands as expressions
+/// of the gradient of the result (`g`) and the operands; `alone` precedes a gradient that does not use the operands.
+/// The dtypes are `promoting` (of the promoted dtype), `dividing` (floating point, also for integers) or `floating`
+/// (only for floating point).
 macro_rules! pair_operations {
     ($($(#[$doc:meta])* $name:ident, $dtypes:ident, $node:literal, $f:expr, |$g:ident, $a:ident, $b:ident| ($left:expr, $($right:tt)+);)+) => {
         $($(#[$doc])*
@@ -88,7 +89,7 @@ macro_rules! pair_operations {
 }
 
 pair_operations! {
-    /// Returns the angle of the point (`right`, `left`), from -pi to pi.
+    /// Returns the arctangent of `left / right`; the signs of both choose the quadrant.
     atan2, dividing, "Atan2Backward0", |y, x| y.atan2(x), |g, y, x| (
         atan2_gradient(g, x, y, x), atan2_gradient(g, &y.neg()?, y, x)
     );
@@ -151,7 +152,8 @@ pub(super) fn maximum_gradient(g: &Tensor, x: &Tensor, y: &Tensor) -> Result<Ten
     zero_where(&x.detach().less(&y.detach())?, &shared_if_equal(g, x, y)?)
 }
 
-/// Returns the gradient of `x` in `minimum(x, y)`: 0 where it is greater, and half of the gradient where both are equal.
+/// Returns the gradient of `x` in `minimum(x, y)`: 0 where it is greater, and half of the gradient where both are
+/// equal.
 pub(super) fn minimum_gradient(g: &Tensor, x: &Tensor, y: &Tensor) -> Result<Tensor> {
     zero_where(&x.detach().greater(&y.detach())?, &shared_if_equal(g, x, y)?)
 }
@@ -161,8 +163,8 @@ fn shared_if_equal(g: &Tensor, x: &Tensor, y: &Tensor) -> Result<Tensor> {
     where_cond(&x.detach().equal(&y.detach())?, &g.div(2.0)?, g)
 }
 
-/// Returns where only the left operand of `fmax` or `fmin` has a gradient, or also where both are equal if `wins` is true
-/// for equal operands.
+/// Returns where only the left operand of `fmax` or `fmin` has a gradient, or also where both are equal if `wins` is
+/// true for equal operands.
 fn passes_left(x: &Tensor, y: &Tensor, wins: fn(&Tensor, &Tensor) -> Result<Tensor>) -> Result<Tensor> {
     let (x, y) = (x.detach(), y.detach());
     // The sum of bools is the logical or.

@@ -90,7 +90,7 @@ pub fn addcdiv(input: &Tensor, dividend: &Tensor, divisor: &Tensor, value: Scala
     let op = "addcdiv";
     if !dividend.dtype().is_floating_point() && !divisor.dtype().is_floating_point() {
         let (expected, given) = ("floating point unless tensor2 is".to_owned(), dividend.dtype());
-        return Err(Error::DType { op, argument: "tensor1", expected, given, cure: "; float() converts it" });
+        return Err(Error::DType { op, argument: "tensor1", expected, given, hint: "; float() converts it" });
     }
     let tensors = [input, dividend, divisor];
     let (dtype, shape) = promoted(op, tensors)?;

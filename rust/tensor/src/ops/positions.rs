@@ -14,7 +14,7 @@ use crate::{DType, Error, Result, Tensor};
 /// The name of the argument with the indices, but for a few functions.
 const INDEX: &str = "index";
 
-/// The operation whose index a [`Positions`] is. It decides what is an error.
+/// The operation whose index a [`Positions`] is. It determines which indices are errors.
 #[derive(Clone, Copy)]
 pub(super) struct IndexRule {
     pub op: &'static str,
@@ -126,7 +126,7 @@ impl IndexRule {
             return Ok(());
         }
         let expected = if self.narrow { "int64 or int32" } else { "int64" }.to_owned();
-        Err(Error::DType { op, argument, expected, given, cure: "; long() converts it" })
+        Err(Error::DType { op, argument, expected, given, hint: "; long() converts it" })
     }
 }
 
@@ -216,7 +216,7 @@ impl Positions {
     }
 
     /// Checks an index with the dimensions of `source`, each of whose elements is at its own position, but along `dim`.
-    /// A tensor without dimensions counts as one with one dimension.
+    /// A 0-d tensor counts as a 1-d one.
     pub fn coordinates(op: &'static str, source: &Tensor, dim: i64, index: &Tensor) -> Result<Arc<Self>> {
         Self::coordinates_by(IndexRule::coordinate(op), source, dim, index)
     }
@@ -233,9 +233,9 @@ impl Positions {
         Self::checked(source, index, Kind::Elements { dim })
     }
 
-    /// Returns the numbers of rows of `source`, which count over the first `count` dimensions, as positions. They are on
-    /// the CPU.
-    pub fn of_rows(op: &'static str, source: &Tensor, rows: &Tensor, count: usize) -> Result<Arc<Self>> {
+    /// Returns the numbers of rows of `source`, which count over the first `count` dimensions, as positions. They are
+    /// on the CPU.
+    pub fn from_rows(op: &'static str, source: &Tensor, rows: &Tensor, count: usize) -> Result<Arc<Self>> {
         let index = on_placement(op, rows.clone(), source.placement())?;
         Self::checked(source, index, Kind::Rows { first: 0, count })
     }
@@ -287,8 +287,8 @@ impl Positions {
         }
     }
 
-    /// Returns how the elements of a layout correspond to the index, or `None` if the indexed dimensions are not equally
-    /// spaced in memory.
+    /// Returns how the elements of a layout correspond to the index, or `None` if the indexed dimensions are not
+    /// equally spaced in memory.
     fn layout(&self, tensor: &Layout) -> Option<IndexedLayout> {
         match self.kind {
             Kind::Elements { dim } => Some(IndexedLayout::elements(tensor, dim, self.index.shape())),

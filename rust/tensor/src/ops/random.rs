@@ -15,7 +15,7 @@ pub(super) fn draw(
     let dtype = options.dtype;
     if !dtype.is_floating_point() {
         let expected = "floating point".to_owned();
-        return Err(Error::DType { op, argument: "dtype", expected, given: dtype, cure: "" });
+        return Err(Error::DType { op, argument: "dtype", expected, given: dtype, hint: "" });
     }
     let seed = Generator::of(options.placement).next_seed();
     let computed = TensorOptions { dtype: dtype.compute(), ..options };

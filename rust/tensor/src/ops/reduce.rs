@@ -9,7 +9,8 @@ use crate::error::Tuple;
 use crate::shape::{signed_sizes, wrap_dim};
 use crate::{DType, Element, Error, Result, Tensor, kernel};
 
-/// The reduced dimensions of a tensor, and the result shapes without them (`squeezed_shape`) and with them as size 1 (`keepdim_shape`).
+/// The reduced dimensions of a tensor, and the result shapes without them (`squeezed_shape`) and with them as size 1
+/// (`keepdim_shape`).
 pub(super) struct ReducedDims {
     pub mask: Vec<bool>,
     squeezed_shape: Vec<usize>,
@@ -19,7 +20,7 @@ pub(super) struct ReducedDims {
 }
 
 pub(super) fn reduced_dims(op: &'static str, shape: &[usize], dims: Option<&[i64]>) -> Result<ReducedDims> {
-    // A tensor without dimensions is reduced as one with a dimension of size 1.
+    // A 0-d tensor is reduced as one with a dimension of size 1.
     let mut mask = vec![false; shape.len().max(1)];
     match dims {
         // As in PyTorch an empty list of dimensions reduces all dimensions.

@@ -118,7 +118,7 @@ impl Tensor {
                 argument: "repeats",
                 expected,
                 given,
-                cure: "; long() converts it",
+                hint: "; long() converts it",
             });
         }
         let (source, at) = self.interleaved_dim(op, dim)?;

@@ -38,7 +38,7 @@ rounding_functions! {
     ceil, "CeilBackward0", |v| v.ceil();
     /// Rounds each element down.
     floor, "FloorBackward0", |v| v.floor();
-    /// Rounds each element to the nearest integer, and halves to the even one.
+    /// Rounds each element to the nearest integer, and ties to the even one.
     round, "RoundBackward0", |v| v.round_ties_even();
     /// Rounds each element towards 0.
     trunc, "TruncBackward0", |v| v.trunc();

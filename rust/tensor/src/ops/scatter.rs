@@ -126,9 +126,9 @@ impl Tensor {
                 let work = |target: &Tensor| positions.write(op, target, &values, Combine::Multiply);
                 let node = "ScatterReduceBackward0";
                 self.write_recorded(to, (op, node), &[&values], &positions, work, move |_, _, _| {
-                    let cure =
+                    let hint =
                         "instead of reduce='multiply', multiply by gathered values and scatter the products";
-                    Err(Error::NotDifferentiable { op, cure })
+                    Err(Error::NotDifferentiable { op, hint })
                 })
             }
         }
@@ -178,7 +178,7 @@ impl Tensor {
                 argument: "input",
                 expected,
                 given,
-                cure: "; long() converts it",
+                hint: "; long() converts it",
             });
         }
         let classes = match classes {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use interlock::accelerator::Device;
 use interlock::backends::flags::{DETERMINISTIC_ALGORITHMS, DETERMINISTIC_ALGORITHMS_WARN_ONLY};
-use interlock::dispatch::{Composite, Gate, Kernel, Numerics, Op, Operation, Reason, Stop};
+use interlock::dispatch::{Composite, FlagRequirement, Kernel, KernelError, Numerics, Op, Operation, Reason};
 
 use super::positions::{Order, Positions};
 use crate::error::Sizes;
@@ -99,8 +99,8 @@ macro_rules! operations {
     };
 }
 
-static ANY_ORDER: [Gate; 1] = [Gate::off(&DETERMINISTIC_ALGORITHMS)];
-static WARN_ONLY: [Gate; 1] = [Gate::on(&DETERMINISTIC_ALGORITHMS_WARN_ONLY)];
+static ANY_ORDER: [FlagRequirement; 1] = [FlagRequirement::off(&DETERMINISTIC_ALGORITHMS)];
+static WARN_ONLY: [FlagRequirement; 1] = [FlagRequirement::on(&DETERMINISTIC_ALGORITHMS_WARN_ONLY)];
 
 operations! {
     /// The addition of slices to those of a tensor at the positions of an index.
@@ -119,30 +119,30 @@ operations! {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     INDEX_ADD = "index_add" [
-        Kernel::<IndexAdd>::new("atomic", run_atomic).gates(&ANY_ORDER).condition(accumulates_floats),
+        Kernel::<IndexAdd>::new("atomic", run_atomic).requires(&ANY_ORDER).condition(accumulates_floats),
         Kernel::<IndexAdd>::new("ordered", run_ordered)
     ];
     /// The addition or assignment of values to the elements at the positions of several indices.
     IndexPut,
     /// The kernels of `index_put`. Only additions have one without a fixed order.
     INDEX_PUT = "index_put" [
-        Kernel::<IndexPut>::new("atomic", run_atomic).gates(&ANY_ORDER).condition(accumulates_floats),
+        Kernel::<IndexPut>::new("atomic", run_atomic).requires(&ANY_ORDER).condition(accumulates_floats),
         Kernel::<IndexPut>::new("ordered", run_ordered)
     ];
     /// The addition or assignment of values to elements, which are numbered in row-major order.
     Put,
     /// The kernels of `put`. An assignment has no fixed order.
     PUT = "put" [
-        Kernel::<Put>::new("atomic", run_atomic).gates(&ANY_ORDER).condition(accumulates_floats),
+        Kernel::<Put>::new("atomic", run_atomic).requires(&ANY_ORDER).condition(accumulates_floats),
         Kernel::<Put>::new("ordered", run_ordered).condition(accumulates),
-        Kernel::<Put>::new("unordered", run_unordered).gates(&ANY_ORDER).condition(assigns),
-        Kernel::<Put>::new("unordered_with_warning", run_with_warning).gates(&WARN_ONLY).condition(assigns)
+        Kernel::<Put>::new("unordered", run_unordered).requires(&ANY_ORDER).condition(assigns),
+        Kernel::<Put>::new("unordered_with_warning", run_with_warning).requires(&WARN_ONLY).condition(assigns)
     ];
     /// The addition of values to the elements at the positions of an index with the dimensions of the tensor.
     ScatterAdd,
     /// The kernels of `scatter_add`.
     SCATTER_ADD = "scatter_add" [
-        Kernel::<ScatterAdd>::new("atomic", run_atomic).gates(&ANY_ORDER).condition(accumulates_floats),
+        Kernel::<ScatterAdd>::new("atomic", run_atomic).requires(&ANY_ORDER).condition(accumulates_floats),
         Kernel::<ScatterAdd>::new("ordered", run_ordered)
     ];
 }
@@ -164,24 +164,28 @@ fn accumulates_floats(call: &ScatterCall) -> Result<(), Reason> {
     Err(Reason::from(format!("needs a float dtype, got {}", call.dtype)))
 }
 
-fn run(call: &ScatterCall, args: &ScatterArgs<'_>, order: Order) -> Result<(), Stop<Error>> {
+fn run(call: &ScatterCall, args: &ScatterArgs<'_>, order: Order) -> Result<(), KernelError<Error>> {
     let combine = if call.accumulates { Combine::Add } else { Combine::Replace };
     Ok(args.positions.write_with(args.op, args.target, args.values, combine, order)?)
 }
 
-fn run_atomic(call: &ScatterCall, _: Numerics, args: &ScatterArgs<'_>) -> Result<(), Stop<Error>> {
+fn run_atomic(call: &ScatterCall, _: Numerics, args: &ScatterArgs<'_>) -> Result<(), KernelError<Error>> {
     run(call, args, Order::Any)
 }
 
-fn run_ordered(call: &ScatterCall, _: Numerics, args: &ScatterArgs<'_>) -> Result<(), Stop<Error>> {
+fn run_ordered(call: &ScatterCall, _: Numerics, args: &ScatterArgs<'_>) -> Result<(), KernelError<Error>> {
     run(call, args, Order::RowMajor)
 }
 
-fn run_unordered(call: &ScatterCall, _: Numerics, args: &ScatterArgs<'_>) -> Result<(), Stop<Error>> {
+fn run_unordered(call: &ScatterCall, _: Numerics, args: &ScatterArgs<'_>) -> Result<(), KernelError<Error>> {
     run(call, args, Order::Any)
 }
 
-fn run_with_warning(call: &ScatterCall, _: Numerics, args: &ScatterArgs<'_>) -> Result<(), Stop<Error>> {
+fn run_with_warning(
+    call: &ScatterCall,
+    _: Numerics,
+    args: &ScatterArgs<'_>,
+) -> Result<(), KernelError<Error>> {
     run(call, args, Order::Any)?;
     warning::issue(&format!(
         "{}: no kernel has a fixed order of assignments, although backends.deterministic_algorithms is True; \

@@ -183,8 +183,8 @@ fn check_bool(op: &'static str, argument: &'static str, mask: &Tensor) -> Result
     match mask.dtype() {
         DType::Bool => Ok(()),
         given => {
-            let (expected, cure) = ("a bool tensor".to_owned(), "; bool() converts it");
-            Err(Error::DType { op, argument, expected, given, cure })
+            let (expected, hint) = ("a bool tensor".to_owned(), "; bool() converts it");
+            Err(Error::DType { op, argument, expected, given, hint })
         }
     }
 }

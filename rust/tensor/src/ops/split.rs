@@ -16,7 +16,7 @@ struct Division<'a> {
 }
 
 impl<'a> Division<'a> {
-    /// Returns the division of a dimension of `source`, or `err_scalar` for a tensor without dimensions.
+    /// Returns the division of a dimension of `source`, or `err_scalar` for a 0-d tensor.
     fn new(op: &'static str, source: &'a Tensor, dim: i64, err_scalar: Error) -> Result<Self> {
         if source.ndim() == 0 {
             return Err(err_scalar);
@@ -104,7 +104,7 @@ fn err_no_dimension(op: &'static str, source: &Tensor) -> Error {
     Error::shape(op, "input", "have a dimension", source.shape())
 }
 
-/// Returns the error of an operation that counts as indexing, for a tensor without dimensions.
+/// Returns the error of an operation that counts as indexing, for a 0-d tensor.
 pub(super) fn err_index(op: &'static str) -> Error {
     Error::Indexing { message: format!("{op}: input must have a dimension, got shape ()") }
 }
@@ -146,7 +146,7 @@ impl Tensor {
     /// Returns the views of the first dimension, for iteration.
     ///
     /// # Errors
-    /// Fails for a tensor without dimensions.
+    /// Fails for a 0-d tensor.
     pub fn rows(&self) -> Result<Rows> {
         let size = Division::new("unbind", self, 0, err_index("unbind"))?.size;
         let is_recorded = is_recording() && self.requires_grad();

@@ -22,7 +22,7 @@ fn check_source(op: &'static str, target: &Tensor, index: &Tensor, source: &Tens
 }
 
 impl Tensor {
-    /// Returns the elements with the numbers in `index`, which may be negative, in the shape of `index`: `torch.take`.
+    /// Returns the elements at the flat (row-major) indices `index`, which may be negative, in its shape: `torch.take`.
     pub fn take(&self, index: &Tensor) -> Result<Tensor> {
         self.read_at(TAKE, &Positions::of_elements(IndexRule::wrapped("take"), self, index)?)
     }

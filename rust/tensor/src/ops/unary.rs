@@ -9,7 +9,7 @@ use crate::dtype::dispatch_float;
 use crate::real::Real;
 use crate::{Result, Tensor, kernel};
 
-/// What the gradient of a function of each element is computed from, besides the gradient of the result.
+/// The operands of the gradient of an elementwise function, besides the gradient of the result.
 pub(super) enum Saved {
     Input,
     Output,

@@ -33,7 +33,7 @@ pub(super) fn layout(offset: usize, dims: Vec<(usize, usize)>) -> Layout {
 
 /// Returns which of `ndim` dimensions are named. None may be named twice.
 pub(super) fn distinct_dims(op: &'static str, dims: &[i64], ndim: usize) -> Result<Vec<bool>> {
-    // A tensor without dimensions accepts dimension 0, once.
+    // A 0-d tensor accepts dimension 0, once.
     let mut named = vec![false; ndim.max(1)];
     for &dim in dims {
         let at = wrap_dim(op, dim, ndim)?;

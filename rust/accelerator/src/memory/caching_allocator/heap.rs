@@ -478,11 +478,11 @@ impl Heap {
         stats.reserved_bytes.change(small, before as u64, after as u64);
         let Some(id) = self.pools[pool].id else { return };
         let private = &mut stats.reserved_bytes_by_private_pools;
-        let place = private.binary_search_by_key(&id, |(id, _)| *id).unwrap_or_else(|place| {
-            private.insert(place, (id, StatArray::default()));
-            place
+        let index = private.binary_search_by_key(&id, |(id, _)| *id).unwrap_or_else(|index| {
+            private.insert(index, (id, StatArray::default()));
+            index
         });
-        if let Some((_, stat)) = private.get_mut(place) {
+        if let Some((_, stat)) = private.get_mut(index) {
             stat.change(small, before as u64, after as u64);
         }
     }

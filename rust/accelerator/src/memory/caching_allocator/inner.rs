@@ -138,7 +138,7 @@ impl Inner {
         std::mem::take(&mut self.deferred_frees).into_iter().for_each(|id| self.complete_free(ctx, id));
     }
 
-    /// Frees the blocks whose events have completed, and retries releases that were deferred. Does nothing while a
+    /// Frees the blocks whose events have completed, and retries releases that were deferred. Has no effect while a
     /// graph is captured.
     #[inline]
     pub(super) fn process_events(&mut self, ctx: &AllocCtx) {
@@ -292,7 +292,7 @@ impl Inner {
     }
 
     /// Counts and records a failed request while the driver had `free` bytes; returns the state of the allocator.
-    pub(super) fn note_oom(
+    pub(super) fn record_oom(
         &mut self,
         (requested, rounded): (usize, usize),
         stream: i64,

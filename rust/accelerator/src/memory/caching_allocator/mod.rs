@@ -247,7 +247,7 @@ impl CachingAllocator {
         self.with_inner(|inner| inner.heap.stream_uses(block).to_vec())
     }
 
-    /// Releases unused memory to the driver, after waiting for the work that is queued now. Does nothing while a graph
+    /// Releases unused memory to the driver, after waiting for the work that is queued now. Has no effect while a graph
     /// is captured.
     ///
     /// # Errors

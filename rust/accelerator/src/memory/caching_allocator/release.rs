@@ -108,8 +108,8 @@ impl Releases {
 
     /// Ends the release of a block.
     pub(super) fn finish(&mut self, releasable: &Releasable) {
-        if let Some(place) = self.in_flight.iter().position(|ticket| *ticket == releasable.ticket) {
-            self.in_flight.swap_remove(place);
+        if let Some(index) = self.in_flight.iter().position(|ticket| *ticket == releasable.ticket) {
+            self.in_flight.swap_remove(index);
         }
     }
 
@@ -124,8 +124,8 @@ impl Releases {
         pending.chain(self.in_flight.iter().copied()).any(|unfinished| unfinished <= ticket)
     }
 
-    /// Returns events after all queued work of a stream: one that is recorded now, or none if the stream was dropped and
-    /// its work has completed. Returns `None` if that is not known.
+    /// Returns events after all queued work of a stream: one that is recorded now, or none if the stream was dropped
+    /// and its work has completed. Returns `None` if that is not known.
     fn events_after(&mut self, ctx: &AllocCtx, stream: i64) -> Option<Vec<EventHandle>> {
         let Some(stream) = ctx.accelerator.stream_of_id(ctx.device, stream).ok().flatten() else {
             let end = self.end_of(stream)?;
@@ -146,9 +146,9 @@ impl Releases {
         !self.ends.values().all(|end| self.events.has_completed(ctx.driver(), *end))
     }
 
-    /// Records the end of the work of an external stream that is dropped, if it has memory. If no event can be recorded,
-    /// because the stream is captured or lost, its memory is not released before the stream is wrapped and dropped
-    /// again.
+    /// Records the end of the work of an external stream that is dropped, if it has memory. If no event can be
+    /// recorded, because the stream is captured or lost, its memory is not released before the stream is wrapped and
+    /// dropped again.
     pub(super) fn on_external_stream_dropped(
         &mut self,
         ctx: &AllocCtx,
@@ -259,7 +259,8 @@ impl Releases {
         }
     }
 
-    /// Retires the segments of a retired pool. Deferred while a graph is captured, and if a stream can't record an event.
+    /// Retires the segments of a retired pool. Deferred while a graph is captured, and if a stream can't record an
+    /// event.
     fn release_pool(&mut self, ctx: &AllocCtx, heap: &mut Heap, pool: PoolKey, streams: Vec<Stream>) {
         let segments = if ctx.capturing { Vec::new() } else { gc::active_segments(heap, pool) };
         for id in segments {

@@ -23,8 +23,8 @@ pub(super) struct SlowPath<'a> {
 impl SlowPath<'_> {
     /// Allocates a block that is not cached. In this order: runs the callbacks that may free memory; releases blocks
     /// that have not been used for long, if configured; allocates a segment from the driver; releases all unused memory
-    /// and tries the driver again; does so once more if the callbacks for a shortage freed memory; takes a free block of a
-    /// pool with `use_on_oom`.
+    /// and tries the driver again; does so once more if the callbacks for a shortage freed memory; takes a free block
+    /// of a pool with `use_on_oom`.
     ///
     /// # Errors
     /// Returns [`Error::OutOfMemory`] if all steps fail, and every other error of the driver at once.
@@ -149,9 +149,9 @@ impl SlowPath<'_> {
     pub(super) fn oom_error(&self, requested: usize, rounded: usize) -> Error {
         let free = self.ctx.driver().memory_info(self.ctx.device).ok().map(|info| info.free);
         let (stream, is_capturing) = (self.stream.id(), self.ctx.capturing);
-        let state = self
-            .allocator
-            .with_inner(|inner| inner.note_oom((requested, rounded), stream, self.pool, free, is_capturing));
+        let state = self.allocator.with_inner(|inner| {
+            inner.record_oom((requested, rounded), stream, self.pool, free, is_capturing)
+        });
         let error = OutOfMemory { device: self.stream.device(), requested, cache: Some(state) };
         Error::OutOfMemory(Box::new(error))
     }

@@ -134,7 +134,7 @@ pub fn set_config(config: AllocatorConfig) -> Result<()> {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConfigEntry {
-    /// The key.
+    /// The name of the key.
     pub name: &'static str,
     /// Its value.
     pub value: Value,

@@ -97,7 +97,7 @@ macro_rules! config_values {
 }
 
 config_values! {
-    Backend => Backend, Backend::named;
+    Backend => Backend, Backend::from_name;
     bool => Switch, parse_switch;
     usize => Number, parse_number;
     Option<usize> => Limit, |word| parse_number(word).map(Some);

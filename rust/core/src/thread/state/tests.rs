@@ -3,7 +3,7 @@ use super::super::{FlagId, FlagSlots, any_flag_layer};
 use super::*;
 
 fn layer(id: u64, modes: Masked<u8>, slots: Option<Arc<Slots>>) -> Layer {
-    let mark = Mark::new(LayerId::of_number(id), ScopeId::NONE, Position::current());
+    let mark = Mark::new(LayerId::from_number(id), ScopeId::NONE, Position::current());
     Layer { mark: Arc::new(mark), modes, slots }
 }
 
@@ -13,7 +13,7 @@ fn grad(id: u64, on: bool) -> Layer {
 
 fn flag(id: u64, payload: u64) -> Layer {
     let flags = FlagSlots { words: vec![(FlagId(3), payload)], ..FlagSlots::default() };
-    layer(id, Masked::default(), Some(Slots::of_flags(flags)))
+    layer(id, Masked::default(), Some(Slots::from_flags(flags)))
 }
 
 fn ids(state: &State) -> Vec<u64> {
@@ -23,7 +23,7 @@ fn ids(state: &State) -> Vec<u64> {
 #[test]
 fn with_keeps_layers_in_order_of_their_positions() {
     let early = Layer {
-        mark: Arc::new(Mark::new(LayerId::of_number(9), ScopeId::NONE, Position::next())),
+        mark: Arc::new(Mark::new(LayerId::from_number(9), ScopeId::NONE, Position::next())),
         ..grad(9, false)
     };
     let state = State::EMPTY.with(grad(2, true)).with(grad(5, true)).with(early);
@@ -63,8 +63,9 @@ fn each_change_has_another_serial_and_leaves_the_old_state() {
 fn spare_node_is_filled_only_if_nothing_else_refers_to_it() {
     let (off, mut spare) = (Masked::new(GRAD, 0), Spare::NONE);
     let below = State::EMPTY.with(grad(1, true));
-    let entered =
-        |id, spare: &mut Spare| below.with_innermost(LayerId::of_number(id), ScopeId::NONE, off, None, spare);
+    let entered = |id, spare: &mut Spare| {
+        below.with_innermost(LayerId::from_number(id), ScopeId::NONE, off, None, spare)
+    };
     let address = |state: &State| state.head.as_ref().map(Arc::as_ptr);
 
     let (mut state, first) = entered(2, &mut spare);

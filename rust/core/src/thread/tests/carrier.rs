@@ -63,7 +63,7 @@ pub(super) fn copy_current() -> TestContext {
     current().map(|context| context.copy()).unwrap()
 }
 
-/// Calls `action` on this thread without a context at hand, as a thread that is detached from the interpreter.
+/// Calls `action` on this thread without a current context, as a thread that is detached from the interpreter.
 pub(super) fn detached<R>(action: impl FnOnce() -> R) -> R {
     let entered = ENTERED.take();
     let result = action();

@@ -185,7 +185,7 @@ fn write_without_a_layer_lasts_for_the_context_and_its_copies() {
     let main = TestContext::new();
     main.run(|| {
         write_grad(false);
-        set_device_slots(DeviceSlots::of_device(1)).unwrap();
+        set_device_slots(DeviceSlots::from_device(1)).unwrap();
         assert_eq!((is_grad_enabled(), current_device()), (false, Some(1)));
         let copy = copy_current();
         write_grad(true);
@@ -253,7 +253,7 @@ fn native_write_to_a_layer_of_a_detached_context_changes_nothing() {
                 .map(|name| (find(name).unwrap(), Some(InputValue::Bool(true))));
             assert!(matches!(crate::flags::assign(&writes, None), Err(Error::ContextNotAtHand { .. })));
             write_bits(mode_bits::MULTITHREADING, 0).unwrap();
-            set_device_slots(DeviceSlots::of_device(1)).unwrap();
+            set_device_slots(DeviceSlots::from_device(1)).unwrap();
             let _guard = no_grad();
             write_bits(mode_bits::GRAD, mode_bits::GRAD).unwrap();
             assert!(is_grad_enabled());

@@ -44,7 +44,7 @@ fn write_of_a_mode_changes_nothing() {
 #[test]
 fn write_of_a_device_changes_neither_guard_nor_context() {
     TestContext::new().run(|| {
-        let set = |index| set_device_slots(DeviceSlots::of_device(index));
+        let set = |index| set_device_slots(DeviceSlots::from_device(index));
         fails(|| set(1));
         assert_eq!(current_device(), None);
         set(1).unwrap();

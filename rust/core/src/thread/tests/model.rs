@@ -196,7 +196,7 @@ fn slots_of(values: &Values) -> (Masked<u8>, Option<Arc<Slots>>) {
         slots.flags = FlagSlots { words: vec![(flag.0.word().id, flag.1)], ..FlagSlots::default() };
     }
     if let Some(device) = values.get(&Device) {
-        slots.fill_from(&Slots::of_devices(DeviceSlots::of_device(*device)));
+        slots.fill_from(&Slots::from_devices(DeviceSlots::from_device(*device)));
     }
     let has_slots = values.keys().any(|slot| [Flag, Device].contains(slot));
     (modes, has_slots.then(|| Arc::new(slots)))
@@ -222,7 +222,7 @@ fn write(slot: SlotName, value: u8) -> bool {
     match slot {
         Grad => mode(mode_bits::GRAD),
         Multithreading => mode(mode_bits::MULTITHREADING),
-        Device => set_device_slots(DeviceSlots::of_device(value)),
+        Device => set_device_slots(DeviceSlots::from_device(value)),
         Flag => CUDNN_ENABLED.set(value == 1),
     }
     .is_ok()
@@ -266,7 +266,7 @@ impl Program {
             Action::PushGuard(values) => {
                 let values = values_of_scope(values);
                 let (modes, slots) = slots_of(&values);
-                self.guards.push(ScopeGuard::of_layer(modes, slots.as_ref()));
+                self.guards.push(ScopeGuard::from_layer(modes, slots.as_ref()));
                 let below = model.layers().iter().map(|layer| layer.mark).collect();
                 model.guards.push(ModelGuard { values, below });
             }

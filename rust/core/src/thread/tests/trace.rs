@@ -26,7 +26,7 @@ fn exited(context: &ModeContext) -> ExitOrder {
 }
 
 #[test]
-fn note_exit_reports_exits_out_of_order() {
+fn record_exit_reports_exits_out_of_order() {
     let (first, second) = (entered(1, None), entered(2, None));
     assert_eq!(exited(&first), ExitOrder::OutOfOrder { entered: at(1), later: at(2) });
     assert_eq!(open_scopes(), [site(2)]);
@@ -36,7 +36,7 @@ fn note_exit_reports_exits_out_of_order() {
 }
 
 #[test]
-fn note_exit_on_another_thread_returns_where_the_scope_was_entered() {
+fn record_exit_on_another_thread_returns_where_the_scope_was_entered() {
     let context = entered(1, None);
     let reported = std::thread::scope(|threads| threads.spawn(|| exited(&context)).join().unwrap());
     assert_eq!(reported, ExitOrder::Elsewhere { entered: at(1) });

@@ -116,8 +116,8 @@ impl Tracker {
         let exited = self.with(|counts| {
             // A decorated function may run on several threads at once.
             let own = counts.open.iter().rposition(|(thread, _)| *thread == this);
-            let place = own.or(counts.open.len().checked_sub(1))?;
-            Some(counts.open.remove(place).1)
+            let index = own.or(counts.open.len().checked_sub(1))?;
+            Some(counts.open.remove(index).1)
         });
         let Some(exited) = exited else { return };
         // In a forked child the counts of the parent are not available.

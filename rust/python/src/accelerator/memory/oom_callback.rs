@@ -150,8 +150,8 @@ impl Registration {
     /// Remove the callback. Has no effect if it was removed before.
     fn remove(&self) {
         drop(with_callbacks(|callbacks| {
-            let place = callbacks.functions.iter().position(|(number, _)| *number == self.0);
-            place.map(|place| callbacks.functions.remove(place))
+            let index = callbacks.functions.iter().position(|(number, _)| *number == self.0);
+            index.map(|index| callbacks.functions.remove(index))
         }));
     }
 

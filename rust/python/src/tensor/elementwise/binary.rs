@@ -182,7 +182,7 @@ macro_rules! inplace_operations {
 }
 
 binary_operations! {
-    /// Return the angle of the point (`other`, `input`), elementwise, from -pi to pi.
+    /// Return the arctangent of `input / other`, elementwise; the signs of both choose the quadrant.
     atan2, atan2, tensors dividing, "interlock.tensor([1.0, -1.0]), interlock.tensor([1.0, 0.0])", "tensor([ 0.7854, -1.5708])";
     /// Return the bitwise and of integers, and the logical and of bools.
     bitwise_and, bitwise_and, any integral, "interlock.tensor([6, 5]), 3", "tensor([2, 1])";
@@ -226,7 +226,7 @@ binary_operations! {
     ne, not_equal, left promoting, "interlock.tensor([1, 2]), interlock.tensor([1, 3])", "tensor([False,  True])";
     /// Return the remainder of `input / other`, elementwise, with the sign of `other`, as Python's `%`.
     remainder, remainder, any divisible, "interlock.tensor([5, -5]), 3", "tensor([2, 1])";
-    /// Return the angle of the point (`other`, `input`), elementwise, as `atan2`.
+    /// Return the arctangent of `input / other`, elementwise, as `atan2`.
     arctan2, atan2, tensors dividing, "interlock.tensor([1.0, -1.0]), interlock.tensor([1.0, 0.0])", "tensor([ 0.7854, -1.5708])";
     /// Return a bool tensor that is True where the elements are larger than those of `other`, as `gt`.
     greater, greater, left promoting, "interlock.tensor([1, 2]), 1", "tensor([False,  True])";

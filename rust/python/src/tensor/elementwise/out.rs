@@ -52,7 +52,7 @@ fn with_dtype(op: &'static str, result: CoreTensor, target: Option<DType>) -> Re
     match target {
         Some(given) if given != result.dtype() => {
             let expected = format!("{}, the dtype of the result", result.dtype());
-            Err(Error::DType { op, argument: "out", expected, given, cure: "" })
+            Err(Error::DType { op, argument: "out", expected, given, hint: "" })
         }
         _ => Ok(result),
     }

@@ -14,7 +14,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(nan_to_num_, module)?)
 }
 
-/// Round each element to the nearest integer or decimal place, and halves to the even one.
+/// Round each element to the nearest integer or decimal place, and ties to the even one.
 ///
 /// Args:
 ///     input: The tensor, of any dtype except bool.
@@ -161,7 +161,7 @@ fn nan_to_num_<'py>(
 
 #[pymethods]
 impl Tensor {
-    /// Round each element to the nearest integer or decimal place, and halves to the even one.
+    /// Round each element to the nearest integer or decimal place, and ties to the even one.
     ///
     /// See `interlock.round`.
     ///

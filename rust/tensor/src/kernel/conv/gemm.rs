@@ -85,14 +85,14 @@ impl Forward {
         let first = block.group * g.filters + block.channels.start;
         let image_start = (block.image * g.groups + block.group) * g.channels * g.plane();
         let image = part(input, image_start, g.channels * g.plane());
-        let rows = Matrix::of_rows(block.channels.len(), depth, depth).at(first * depth);
+        let rows = Matrix::from_rows(block.channels.len(), depth, depth).at(first * depth);
         if g.is_pointwise() {
-            let image_matrix = Matrix::of_rows(depth, positions, positions);
+            let image_matrix = Matrix::from_rows(depth, positions, positions);
             T::add_product(block.out, positions, (weight, rows), (image, image_matrix))?;
         } else {
             for tile in g.tiles() {
                 write_columns(g, image, &tile, scratch);
-                let patches = Matrix::of_rows(depth, tile.len(), tile.len());
+                let patches = Matrix::from_rows(depth, tile.len(), tile.len());
                 let out = block.out.get_mut(tile.start..).unwrap_or_default();
                 T::add_product(out, positions, (weight, rows), (&*scratch, patches))?;
             }
@@ -146,10 +146,10 @@ impl InputGradient {
     ) -> Result<()> {
         let g = &self.geometry;
         let (depth, positions, channels) = (g.depth(), g.positions(), block.channels.len());
-        let weights = Matrix::of_rows(g.filters, depth, depth).at(block.group * g.filters * depth);
+        let weights = Matrix::from_rows(g.filters, depth, depth).at(block.group * g.filters * depth);
         let image = (block.image * g.groups + block.group) * g.filters * positions;
         let gradients =
-            |tile: &Range<usize>| Matrix::of_rows(g.filters, tile.len(), positions).at(image + tile.start);
+            |tile: &Range<usize>| Matrix::from_rows(g.filters, tile.len(), positions).at(image + tile.start);
         // The rows of a block are consecutive, unless those of each tap are.
         let taps = area(g.kernel);
         let is_split = g.has_channels_last() && channels < g.channels;

@@ -57,8 +57,8 @@ impl Lanes {
             let plane = part(input, number * g.channels * g.plane(), g.channels * g.plane());
             for tile in g.tiles() {
                 let first = number * g.filters * positions + tile.start;
-                let of_output = Matrix::of_rows(g.filters, tile.len(), positions).at(first);
-                let patches = Matrix::of_rows(depth, tile.len(), tile.len()).transposed();
+                let of_output = Matrix::from_rows(g.filters, tile.len(), positions).at(first);
+                let patches = Matrix::from_rows(depth, tile.len(), tile.len()).transposed();
                 let columns = if g.is_pointwise() {
                     plane
                 } else {

@@ -1,7 +1,7 @@
-//! Convolutions as calls of [`MATMUL`](crate::MATMUL), whose flags decide the arithmetic, with matrices of patches in
+//! Convolutions as calls of [`MATMUL`](crate::MATMUL), whose flags control the arithmetic, with matrices of patches in
 //! memory of the device.
 
-use interlock::dispatch::{Composite, Numerics, Stop};
+use interlock::dispatch::{Composite, KernelError, Numerics};
 
 use super::OP;
 use super::call::{ConvArgs, ConvCall};
@@ -14,7 +14,11 @@ use crate::{DType, Error, Result, Tensor, cat};
 const ELEMENTS: usize = 1 << 24;
 
 /// Runs a pass. The images are divided into lots whose patches have a limited size.
-pub(super) fn run_im2col(call: &ConvCall, _: Numerics, args: &ConvArgs<'_>) -> Result<Tensor, Stop<Error>> {
+pub(super) fn run_im2col(
+    call: &ConvCall,
+    _: Numerics,
+    args: &ConvArgs<'_>,
+) -> Result<Tensor, KernelError<Error>> {
     Ok(run(call, args)?)
 }
 

@@ -7,7 +7,8 @@ use interlock::backends::flags::{
 };
 use interlock::backends::{DepthwiseKernel, Node};
 use interlock::dispatch::{
-    Gate, Kernel, Numerics, Op, Order, Preference, Preferred, Reason, Rounding, Stop, annotate,
+    FlagRequirement, Kernel, KernelError, Numerics, Op, Order, Preference, Preferred, Reason, Rounding,
+    annotate,
 };
 
 use super::OP;
@@ -17,17 +18,22 @@ use crate::kernel::{self, ConvAlgorithm, ConvPass};
 use crate::ops::matmul_kernels::loaded;
 use crate::{DType, Error, Result, Tensor};
 
-static CUDNN_GATES: [Gate; 1] = [Gate::on(&CUDNN_ENABLED)];
-static CUDNN_UNORDERED_GATES: [Gate; 2] = [Gate::on(&CUDNN_ENABLED), Gate::off(&CUDNN_DETERMINISTIC)];
-static MKLDNN_GATES: [Gate; 2] = [Gate::on(&MKLDNN_ENABLED), Gate::is(&MKLDNN_NUMERICS, "model")];
-static MKLDNN_UNORDERED_GATES: [Gate; 3] =
-    [Gate::on(&MKLDNN_ENABLED), Gate::is(&MKLDNN_NUMERICS, "model"), Gate::off(&MKLDNN_DETERMINISTIC)];
+static CUDNN_REQUIREMENTS: [FlagRequirement; 1] = [FlagRequirement::on(&CUDNN_ENABLED)];
+static CUDNN_UNORDERED_REQUIREMENTS: [FlagRequirement; 2] =
+    [FlagRequirement::on(&CUDNN_ENABLED), FlagRequirement::off(&CUDNN_DETERMINISTIC)];
+static MKLDNN_REQUIREMENTS: [FlagRequirement; 2] =
+    [FlagRequirement::on(&MKLDNN_ENABLED), FlagRequirement::is(&MKLDNN_NUMERICS, "model")];
+static MKLDNN_UNORDERED_REQUIREMENTS: [FlagRequirement; 3] = [
+    FlagRequirement::on(&MKLDNN_ENABLED),
+    FlagRequirement::is(&MKLDNN_NUMERICS, "model"),
+    FlagRequirement::off(&MKLDNN_DETERMINISTIC),
+];
 
 /// The kernels that `cudnn.benchmark` measures: those of cuDNN.
 pub(super) const CUDNN_KERNELS: [&str; 3] = ["cudnn_atomic", "cudnn", "direct"];
 
-/// The kernels of convolutions and their gradients: models of cuDNN on devices and of oneDNN on the CPU, `im2col`, which
-/// multiplies matrices by [`MATMUL`](crate::MATMUL), and `native`.
+/// The kernels of convolutions and their gradients: models of cuDNN on devices and of oneDNN on the CPU, `im2col`,
+/// which multiplies matrices by [`MATMUL`](crate::MATMUL), and `native`.
 ///
 /// The kernels with `atomic` in their name add the parts of a gradient of the weight in the order in which threads
 /// complete them.
@@ -53,28 +59,28 @@ pub(super) const CUDNN_KERNELS: [&str; 3] = ["cudnn_atomic", "cudnn", "direct"];
 pub static CONV2D: Op<Conv2d> = Op::new(&[
     Kernel::<Conv2d>::new("cudnn_atomic", run_unordered)
         .model()
-        .gates(&CUDNN_UNORDERED_GATES)
+        .requires(&CUDNN_UNORDERED_REQUIREMENTS)
         .node(Node::CudaConv)
         .condition(|call| is_float_on_device(call).and_then(|()| has_parts(call))),
     Kernel::<Conv2d>::new("cudnn", run_gemm)
         .model()
-        .gates(&CUDNN_GATES)
+        .requires(&CUDNN_REQUIREMENTS)
         .node(Node::CudaConv)
         .obeys(&CUDNN_BENCHMARK_LIMIT)
         .condition(is_float_on_device),
     Kernel::<Conv2d>::new("direct", run_direct)
         .model()
-        .gates(&CUDNN_GATES)
+        .requires(&CUDNN_REQUIREMENTS)
         .node(Node::CudaConv)
         .condition(is_float_on_device),
     Kernel::<Conv2d>::new("mkldnn_atomic", run_unordered)
         .model()
-        .gates(&MKLDNN_UNORDERED_GATES)
+        .requires(&MKLDNN_UNORDERED_REQUIREMENTS)
         .node(Node::MkldnnConv)
         .condition(|call| is_float32_on_cpu(call).and_then(|()| has_parts(call))),
     Kernel::<Conv2d>::new("mkldnn", run_native)
         .model()
-        .gates(&MKLDNN_GATES)
+        .requires(&MKLDNN_REQUIREMENTS)
         .node(Node::MkldnnConv)
         .condition(is_float32_on_cpu),
     Kernel::<Conv2d>::new("native", run_native)
@@ -101,7 +107,8 @@ fn prefers_native_depthwise(call: &ConvCall) -> bool {
         }
 }
 
-/// Returns whether PyTorch runs a depthwise convolution on cuDNN by itself: halves, and sizes for which it is fast.
+/// Returns whether PyTorch runs a depthwise convolution on cuDNN by itself: 16-bit floats, and sizes for which it is
+/// fast.
 fn is_fast_on_cudnn(call: &ConvCall) -> bool {
     /// The least channels and columns of the input.
     const CHANNELS: usize = 32;
@@ -174,7 +181,7 @@ fn has_parts(call: &ConvCall) -> Condition {
     Ok(())
 }
 
-type KernelResult = Result<Tensor, Stop<Error>>;
+type KernelResult = Result<Tensor, KernelError<Error>>;
 
 fn run_gemm(call: &ConvCall, numerics: Numerics, args: &ConvArgs<'_>) -> KernelResult {
     Ok(convolve(ConvAlgorithm::Gemm, call, numerics.inputs, args)?)

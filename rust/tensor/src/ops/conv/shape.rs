@@ -101,7 +101,7 @@ impl Axis {
 
     /// Returns the zeros before the first element, and the size of the output, or `None` if the filter is larger than
     /// the input with its zeros.
-    fn place(&self, padding: Option<usize>) -> Option<[usize; 2]> {
+    fn padding_and_output(&self, padding: Option<usize>) -> Option<[usize; 2]> {
         let extent = self.extent()?;
         let Some(padding) = padding else { return Some([(extent - 1) / 2, self.input]) };
         let padded = padding.checked_mul(2)?.checked_add(self.input)?;
@@ -174,7 +174,7 @@ pub(super) fn geometry(input: &Tensor, weight: &Tensor, options: &ConvOptions<'_
     }
     let [of_rows, of_columns] = padding;
     let [across, down] =
-        [(&axes[1], of_columns), (&axes[0], of_rows)].map(|(axis, padding)| axis.place(padding));
+        [(&axes[1], of_columns), (&axes[0], of_rows)].map(|(axis, padding)| axis.padding_and_output(padding));
     let (Some([padding_rows, output_rows]), Some([padding_columns, output_columns])) = (down, across) else {
         let problem =
             "weight must have rows and columns, and with its dilation be no larger than the padded input,";

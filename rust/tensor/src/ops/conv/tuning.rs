@@ -5,14 +5,14 @@ use std::time::{Duration, Instant};
 
 use interlock::accelerator::{Stream, current_stream};
 use interlock::backends::flags::{CUDNN_BENCHMARK, CUDNN_BENCHMARK_LIMIT};
-use interlock::dispatch::{Autotuner, Call, Composite, Gate, Outcome, Tuned};
+use interlock::dispatch::{Autotuner, Call, Composite, FlagRequirement, Outcome, Tuned};
 
 use super::call::{ConvArgs, ConvCall};
 use super::kernels::{CONV2D, CUDNN_KERNELS};
 use crate::Result;
 
 /// `cudnn.deterministic` turns the benchmark off.
-static BENCHMARK: Gate = Gate::on(&CUDNN_BENCHMARK);
+static BENCHMARK: FlagRequirement = FlagRequirement::on(&CUDNN_BENCHMARK);
 
 /// The reason for the kernel of a call that `cudnn.benchmark` affects.
 #[derive(Clone, Copy, Debug)]

@@ -8,7 +8,9 @@ use std::fmt;
 use interlock::accelerator::Device;
 use interlock::backends::EinsumStrategy;
 use interlock::backends::flags::{OPT_EINSUM_ENABLED, OPT_EINSUM_STRATEGY};
-use interlock::dispatch::{Call, Gate, Kernel, Numerics, Op, Operation, Reason, Stop, annotate};
+use interlock::dispatch::{
+    Call, FlagRequirement, Kernel, KernelError, Numerics, Op, Operation, Reason, annotate,
+};
 
 use super::operand::{check_device, check_same_dtype};
 use crate::{DType, Error, Result, Tensor};
@@ -19,14 +21,14 @@ use equation::{Equation, Label, OP};
 ///
 /// ```
 /// use interlock::backends::EinsumStrategy;
-/// use interlock::dispatch::Stop;
+/// use interlock::dispatch::KernelError;
 /// use interlock_tensor::{DType, Error, PathOptimizer, PathRequest, Tensor, einsum};
 ///
 /// /// Contracts the last two operands first.
 /// struct FromTheRight;
 ///
 /// impl PathOptimizer for FromTheRight {
-///     fn path(&self, request: &PathRequest<'_>) -> Result<Vec<Vec<usize>>, Stop<Error>> {
+///     fn path(&self, request: &PathRequest<'_>) -> Result<Vec<Vec<usize>>, KernelError<Error>> {
 ///         Ok((2..=request.shapes.len()).rev().map(|left| vec![left - 2, left - 1]).collect())
 ///     }
 /// }
@@ -42,8 +44,8 @@ pub trait PathOptimizer {
     /// as in opt_einsum.
     ///
     /// # Errors
-    /// Returns [`Stop::Refused`] to contract from left to right.
-    fn path(&self, request: &PathRequest<'_>) -> Result<Vec<Vec<usize>>, Stop<Error>>;
+    /// Returns [`KernelError::Declined`] to contract from left to right.
+    fn path(&self, request: &PathRequest<'_>) -> Result<Vec<Vec<usize>>, KernelError<Error>>;
 }
 
 /// The operands for which a [`PathOptimizer`] finds an order.
@@ -153,7 +155,7 @@ impl Operation for Einsum {
 /// [`MATMUL`](crate::MATMUL).
 pub static EINSUM: Op<Einsum> = Op::new(&[
     Kernel::<Einsum>::new("opt_einsum", contract_in_optimized_order)
-        .gates(&[Gate::on(&OPT_EINSUM_ENABLED)])
+        .requires(&[FlagRequirement::on(&OPT_EINSUM_ENABLED)])
         .obeys(&OPT_EINSUM_STRATEGY)
         .condition(can_be_optimized),
     Kernel::<Einsum>::new("left_to_right", |_, _, args| {
@@ -173,9 +175,9 @@ fn contract_in_optimized_order(
     call: &EinsumCall,
     _: Numerics,
     args: &EinsumArgs<'_>,
-) -> Result<Tensor, Stop<Error>> {
+) -> Result<Tensor, KernelError<Error>> {
     let Some(optimizer) = args.optimizer else {
-        return Err(Stop::Refused(Reason::from("needs a path optimizer")));
+        return Err(KernelError::Declined(Reason::from("needs a path optimizer")));
     };
     let path = find_path(optimizer, call, args)?;
     annotate(|| {
@@ -198,7 +200,7 @@ fn find_path(
     optimizer: &dyn PathOptimizer,
     call: &EinsumCall,
     args: &EinsumArgs<'_>,
-) -> Result<Vec<Vec<usize>>, Stop<Error>> {
+) -> Result<Vec<Vec<usize>>, KernelError<Error>> {
     let mut labels: Vec<Label> = args.terms.iter().flat_map(|term| term.labels.iter().copied()).collect();
     labels.sort_unstable();
     labels.dedup();
@@ -215,7 +217,7 @@ fn find_path(
         let is_repeated = |position: &usize| step.iter().filter(|other| *other == position).count() > 1;
         if let Some(position) = step.iter().find(|position| **position >= count || is_repeated(position)) {
             let reason = format!("the path has a step ({}) for {count} operands: {position}", joined(step));
-            return Err(Stop::Refused(Reason::from(reason)));
+            return Err(KernelError::Declined(Reason::from(reason)));
         }
         count = count.saturating_sub(step.len()).saturating_add(usize::from(!step.is_empty()));
     }
@@ -306,7 +308,7 @@ mod tests {
     struct Fixed(&'static [&'static [usize]]);
 
     impl PathOptimizer for Fixed {
-        fn path(&self, _: &PathRequest<'_>) -> Result<Vec<Vec<usize>>, Stop<Error>> {
+        fn path(&self, _: &PathRequest<'_>) -> Result<Vec<Vec<usize>>, KernelError<Error>> {
             Ok(self.0.iter().map(|step| step.to_vec()).collect())
         }
     }

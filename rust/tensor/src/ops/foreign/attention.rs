@@ -3,7 +3,7 @@
 use std::ptr;
 
 use interlock::dispatch::{
-    ForeignArgs, ForeignFunctions, ForeignKernel, Kernel, Numerics, Operation, Reason, Stop,
+    ForeignArgs, ForeignFunctions, ForeignKernel, Kernel, KernelError, Numerics, Operation, Reason,
 };
 use interlock::sys::InterlockAttentionOptions;
 
@@ -38,7 +38,7 @@ fn run(
     call: &AttentionCall,
     numerics: Numerics,
     args: &AttentionArgs<'_>,
-) -> Result<AttentionOut, Stop<Error>> {
+) -> Result<AttentionOut, KernelError<Error>> {
     let AttentionArgs { query, key, value, mask, is_causal, scale, enable_gqa } = *args;
     let operands = [query, key, value].into_iter().chain(mask);
     let operands: Vec<(&Tensor, Layout)> =
@@ -51,9 +51,9 @@ fn run(
         operands: &operands,
         placement: result_placement(query, key),
         dtype: call.dtype(),
-        shapes: &[&call.output_shape().map_err(Stop::Refused)?],
+        shapes: &[&call.output_shape().map_err(KernelError::Declined)?],
         options: ptr::from_ref(&options).cast(),
     };
     let out = launch.run()?.pop();
-    Ok(out.ok_or_else(|| Stop::Refused(Reason::from("returned no result")))?.into())
+    Ok(out.ok_or_else(|| KernelError::Declined(Reason::from("returned no result")))?.into())
 }

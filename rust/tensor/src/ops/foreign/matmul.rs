@@ -2,7 +2,7 @@
 
 use interlock::backends::Node;
 use interlock::dispatch::{
-    ForeignArgs, ForeignFunctions, ForeignKernel, Kernel, Numerics, Operation, Reason, Stop,
+    ForeignArgs, ForeignFunctions, ForeignKernel, Kernel, KernelError, Numerics, Operation, Reason,
 };
 
 use super::super::matmul_kernels::{Matmul, MatmulArgs, MatmulCall, split};
@@ -10,11 +10,12 @@ use crate::kernel::{self, ForeignLaunch, Matrix, foreign_tensor, result_placemen
 use crate::shape::{Layout, broadcast};
 use crate::{Error, Tensor};
 
-/// Returns a kernel of products. One that obeys the node of cuBLAS sums halves as the flags of `cuda.matmul` request.
+/// Returns a kernel of `matmul`. With the node of cuBLAS it accumulates 16-bit floats as the flags of `cuda.matmul`
+/// request.
 pub(super) fn kernel(foreign: ForeignKernel) -> Kernel<Matmul> {
     let obeys_cuda = foreign.node() == Some(Node::CudaMatmul);
     let kernel = Kernel::<Matmul>::foreign(foreign, ForeignFunctions { check, run });
-    if obeys_cuda { kernel.half_sum(MatmulCall::half_sum) } else { kernel }
+    if obeys_cuda { kernel.accumulation(MatmulCall::accumulation) } else { kernel }
 }
 
 fn check(foreign: &ForeignKernel, call: &MatmulCall) -> Result<(), Reason> {
@@ -37,7 +38,7 @@ fn run(
     call: &MatmulCall,
     numerics: Numerics,
     args: &MatmulArgs<'_>,
-) -> Result<Tensor, Stop<Error>> {
+) -> Result<Tensor, KernelError<Error>> {
     let MatmulArgs { a, b, batch, shape, dtype } = *args;
     let [left, right] = [a, b].map(|operand| split(operand, batch.len()));
     let product = [batch, &[left.0.rows, right.0.columns]].concat();
@@ -57,6 +58,6 @@ fn run(
         options: std::ptr::null(),
     };
     let out = launch.run()?.pop();
-    let out = out.ok_or_else(|| Stop::Refused(Reason::from("returned no result")))?;
+    let out = out.ok_or_else(|| KernelError::Declined(Reason::from("returned no result")))?;
     Ok(kernel::cast(&out.alias(Layout::contiguous(shape)), dtype)?)
 }

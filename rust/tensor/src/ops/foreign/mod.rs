@@ -14,12 +14,13 @@ use super::matmul_kernels::MATMUL;
 /// before the operation's own kernels and cannot be removed.
 ///
 /// A kernel of `"matmul"` receives two matrices of one element type, or two batches of as many matrices, and computes
-/// their product. Strides can be 0. One with the node `cuda.matmul.fp32_precision` receives sums of halves as the flags of
-/// `cuda.matmul` request them, too.
+/// their product. Strides can be 0. One with the node `cuda.matmul.fp32_precision` receives the accumulation of 16-bit
+/// floats as the flags of `cuda.matmul` request them, too.
 ///
-/// A kernel of `"scaled_dot_product_attention"` receives the queries, keys and values, and the mask if there is one, whose
-/// shape can be broadcast to that of the scores. Its options are an [`InterlockAttentionOptions`](interlock::sys::InterlockAttentionOptions). On devices it has the position
-/// of `overrideable` in `cuda.sdp_priority`.
+/// A kernel of `"scaled_dot_product_attention"` receives the queries, keys and values, and the mask if there is one,
+/// whose shape can be broadcast to that of the scores. Its options are an
+/// [`InterlockAttentionOptions`](interlock::sys::InterlockAttentionOptions). On devices it has the position of
+/// `overrideable` in `cuda.sdp_priority`.
 ///
 /// # Errors
 /// Fails for an unknown operation, an invalid description and a name that another kernel of the operation has.
@@ -59,8 +60,8 @@ use super::matmul_kernels::MATMUL;
 /// let descriptor = InterlockKernel {
 ///     size: size_of::<InterlockKernel>(),
 ///     name: c"scalar".as_ptr(),
-///     gates: ptr::null(),
-///     num_gates: 0,
+///     requirements: ptr::null(),
+///     num_requirements: 0,
 ///     node: ptr::null(),
 ///     context: ptr::null_mut(),
 ///     condition: Some(condition),

@@ -5,7 +5,7 @@ use std::fmt;
 use interlock::accelerator::{Device, DeviceType};
 use interlock::backends::Node;
 use interlock::backends::flags::{CUDNN_ENABLED, MKLDNN_ENABLED, MKLDNN_NUMERICS};
-use interlock::dispatch::{Gate, Kernel, Numerics, Op, Operation, Reason, Stop};
+use interlock::dispatch::{FlagRequirement, Kernel, KernelError, Numerics, Op, Operation, Reason};
 
 use super::OP;
 use super::layer::State;
@@ -124,8 +124,9 @@ impl Operation for Lstm {
     }
 }
 
-static CUDNN_GATES: [Gate; 1] = [Gate::on(&CUDNN_ENABLED)];
-static MKLDNN_GATES: [Gate; 2] = [Gate::on(&MKLDNN_ENABLED), Gate::is(&MKLDNN_NUMERICS, "model")];
+static CUDNN_REQUIREMENTS: [FlagRequirement; 1] = [FlagRequirement::on(&CUDNN_ENABLED)];
+static MKLDNN_REQUIREMENTS: [FlagRequirement; 2] =
+    [FlagRequirement::on(&MKLDNN_ENABLED), FlagRequirement::is(&MKLDNN_NUMERICS, "model")];
 
 /// The kernels of long short-term memory: a model of cuDNN on devices and one of oneDNN on the CPU, whose products obey
 /// the node of recurrent layers, and `native`, whose products obey the node of matrix products.
@@ -149,12 +150,12 @@ static MKLDNN_GATES: [Gate; 2] = [Gate::on(&MKLDNN_ENABLED), Gate::is(&MKLDNN_NU
 pub static LSTM: Op<Lstm> = Op::new(&[
     Kernel::<Lstm>::new("cudnn", |_, _, args| Ok(run(Parent::with_node(OP, Node::CudaRnn), args)?))
         .model()
-        .gates(&CUDNN_GATES)
+        .requires(&CUDNN_REQUIREMENTS)
         .node(Node::CudaRnn)
         .condition(can_run_cudnn),
     Kernel::<Lstm>::new("mkldnn", |_, _, args| Ok(run(Parent::with_node(OP, Node::MkldnnRnn), args)?))
         .model()
-        .gates(&MKLDNN_GATES)
+        .requires(&MKLDNN_REQUIREMENTS)
         .node(Node::MkldnnRnn)
         .condition(can_run_mkldnn),
     Kernel::<Lstm>::new("native", run_native),
@@ -186,7 +187,7 @@ fn check_elements(call: &LstmCall) -> Result<(), Reason> {
     if call.input.contains(&0) { Err(Reason::from("needs an input with elements")) } else { Ok(()) }
 }
 
-fn run_native(_: &LstmCall, _: Numerics, args: &LstmArgs<'_>) -> Result<LstmOut, Stop<Error>> {
+fn run_native(_: &LstmCall, _: Numerics, args: &LstmArgs<'_>) -> Result<LstmOut, KernelError<Error>> {
     Ok(run(OP.into(), args)?)
 }
 

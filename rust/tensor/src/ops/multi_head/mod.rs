@@ -5,7 +5,7 @@ use std::fmt;
 
 use interlock::accelerator::Device;
 use interlock::backends::flags::MHA_FASTPATH;
-use interlock::dispatch::{Gate, Kernel, Numerics, Op, Operation, Reason, Stop};
+use interlock::dispatch::{FlagRequirement, Kernel, KernelError, Numerics, Op, Operation, Reason};
 
 use super::attention::AttentionOptions;
 use super::attention_math::additive_mask;
@@ -157,7 +157,7 @@ impl Operation for MultiHeadAttention {
     }
 }
 
-static FASTPATH_GATES: [Gate; 1] = [Gate::on(&MHA_FASTPATH)];
+static FASTPATH_REQUIREMENTS: [FlagRequirement; 1] = [FlagRequirement::on(&MHA_FASTPATH)];
 
 /// The kernels of multi-head attention: `fastpath` projects queries, keys and values in one product, and `composed` in
 /// three.
@@ -178,7 +178,7 @@ static FASTPATH_GATES: [Gate; 1] = [Gate::on(&MHA_FASTPATH)];
 /// ```
 pub static MULTI_HEAD_ATTENTION: Op<MultiHeadAttention> = Op::new(&[
     Kernel::<MultiHeadAttention>::new("fastpath", run_fastpath)
-        .gates(&FASTPATH_GATES)
+        .requires(&FASTPATH_REQUIREMENTS)
         .condition(can_run_fastpath),
     Kernel::<MultiHeadAttention>::new("composed", run_composed),
 ]);
@@ -210,7 +210,7 @@ fn can_run_fastpath(call: &MultiHeadCall) -> Result<(), Reason> {
     Err(Reason::from(reason))
 }
 
-type KernelResult = Result<(Tensor, Option<Tensor>), Stop<Error>>;
+type KernelResult = Result<(Tensor, Option<Tensor>), KernelError<Error>>;
 
 /// Projects queries, keys and values in one product.
 fn run_fastpath(_: &MultiHeadCall, _: Numerics, args: &MultiHeadArgs<'_>) -> KernelResult {
@@ -372,7 +372,7 @@ impl MultiHeadArgs<'_> {
                 && mask.dtype() == DType::Int64
             {
                 let (expected, given) = ("bool or floating point".to_owned(), mask.dtype());
-                return Err(Error::DType { op: OP, argument, expected, given, cure: "" });
+                return Err(Error::DType { op: OP, argument, expected, given, hint: "" });
             }
         }
         match (self.is_causal, self.attn_mask) {

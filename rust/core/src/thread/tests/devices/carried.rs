@@ -10,7 +10,7 @@ fn run_applies_captured_device_slots_and_hides_others() {
     let (first, second) = (devices.stream(0), devices.stream(1));
     let (nothing, state, captured) = {
         let nothing = ThreadState::capture();
-        let _default = guard(DeviceSlots::of_default_device(Some(META)));
+        let _default = guard(DeviceSlots::from_default_device(Some(META)));
         let _streams = [&devices.stream(0), &first, &second].map(|stream| guard(of_stream(stream.clone())));
         let _device = guard(device(0));
         (nothing, ThreadState::capture(), seen())
@@ -48,7 +48,7 @@ fn set_device_slots_inside_a_state_ends_with_it() {
     set_device_slots(device(0));
     scope.enter();
     set_device_slots(device(1));
-    set_device_slots(DeviceSlots::of_default_device(Some(META)));
+    set_device_slots(DeviceSlots::from_default_device(Some(META)));
     assert_eq!((current_device(), default_device()), (Some(1), Some(META)));
     state.run(|| assert_eq!(seen(), NOTHING));
     scope.enter();
@@ -68,7 +68,7 @@ fn install_sets_device_slots_below_open_scopes() {
         ThreadState::capture()
     };
     on_a_thread(|| {
-        set_device_slots(DeviceSlots::of_default_device(Some(META)));
+        set_device_slots(DeviceSlots::from_default_device(Some(META)));
         let open = guard(device(0));
         state.install().unwrap();
         assert_eq!(seen(), (Some(0), [None, Some(stream.clone())], None));
@@ -95,7 +95,7 @@ fn task_state_keeps_device_slots_of_interleaved_tasks() {
         task.step(|| {
             assert_eq!(current_device(), Some(7));
             scope.enter();
-            set_device_slots(DeviceSlots::of_default_device(Some(META)));
+            set_device_slots(DeviceSlots::from_default_device(Some(META)));
         })
         .unwrap();
         assert_eq!(seen(), (Some(7), [None, None], None));

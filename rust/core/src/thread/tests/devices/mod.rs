@@ -61,7 +61,7 @@ impl FakeDevices {
 }
 
 fn of_stream(stream: FakeStream) -> DeviceSlots {
-    DeviceSlots::of_stream(stream.into())
+    DeviceSlots::from_stream(stream.into())
 }
 
 fn current_device() -> Option<DeviceIndex> {
@@ -80,7 +80,7 @@ struct Object(Scope, Arc<Slots>);
 
 impl Object {
     fn new(devices: DeviceSlots) -> Self {
-        Object(Scope::default(), Slots::of_devices(devices))
+        Object(Scope::default(), Slots::from_devices(devices))
     }
 
     fn enter(&self) {
@@ -93,7 +93,7 @@ impl Object {
 }
 
 fn device(index: DeviceIndex) -> DeviceSlots {
-    DeviceSlots::of_device(index)
+    DeviceSlots::from_device(index)
 }
 
 fn set_device_slots(devices: DeviceSlots) {
@@ -101,7 +101,7 @@ fn set_device_slots(devices: DeviceSlots) {
 }
 
 fn guard(devices: DeviceSlots) -> ScopeGuard {
-    ScopeGuard::of_devices(devices)
+    ScopeGuard::from_devices(devices)
 }
 
 /// The current device, the current streams of both devices and the default device.

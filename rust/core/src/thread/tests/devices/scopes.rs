@@ -10,7 +10,7 @@ fn guard_decides_only_the_slots_that_it_names() {
     let (first, second) = (devices.stream(0), devices.stream(1));
     assert_eq!(seen(), NOTHING);
     let outer = guard(of_stream(first.clone()));
-    let default = guard(DeviceSlots::of_default_device(Some(META)));
+    let default = guard(DeviceSlots::from_default_device(Some(META)));
     assert_eq!(seen(), (Some(0), [Some(first.clone()), None], Some(META)));
     let inner = guard(of_stream(second.clone()));
     assert_eq!(seen(), (Some(1), [Some(first.clone()), Some(second)], Some(META)));
@@ -29,7 +29,7 @@ fn mem_pool_is_decided_for_its_device_and_captured() {
     let devices = devices();
     let (first, second) = (devices.stream(0), devices.stream(1));
     let pools = || [0, 1].map(|index| internal::mem_pool(index).map(|pool| pool.device_index()));
-    let of_pool = |pool: &FakeStream| DeviceSlots::of_mem_pool(pool.clone().into());
+    let of_pool = |pool: &FakeStream| DeviceSlots::from_mem_pool(pool.clone().into());
     assert_eq!(pools(), [None, None]);
     let nothing = ThreadState::capture();
     let outer = Object::new(of_pool(&first));
@@ -92,7 +92,7 @@ fn set_device_slots_lasts_as_long_as_the_deciding_scope() {
     scope.enter();
     // The device is written to the layer of the scope, the stream to the base.
     set_device_slots(of_stream(second.clone()));
-    set_device_slots(DeviceSlots::of_default_device(Some(META)));
+    set_device_slots(DeviceSlots::from_default_device(Some(META)));
     assert_eq!(seen(), (Some(0), [Some(second.clone()), None], Some(META)));
     let streams = guard(of_stream(first.clone()));
     set_device_slots(of_stream(third.clone()));
@@ -101,14 +101,14 @@ fn set_device_slots_lasts_as_long_as_the_deciding_scope() {
     scope.exit();
     assert_eq!(seen(), (Some(1), [Some(second.clone()), None], Some(META)));
     scope.exit();
-    set_device_slots(DeviceSlots::of_default_device(None));
+    set_device_slots(DeviceSlots::from_default_device(None));
     assert_eq!(seen(), (Some(0), [Some(second), None], None));
 }
 
 #[test]
 fn default_device_can_be_reset_to_the_cpu() {
-    let _outer = guard(DeviceSlots::of_default_device(Some(META)));
-    let inner = guard(DeviceSlots::of_default_device(None));
+    let _outer = guard(DeviceSlots::from_default_device(Some(META)));
+    let inner = guard(DeviceSlots::from_default_device(None));
     assert_eq!(default_device(), None);
     drop(inner);
     assert_eq!(default_device(), Some(META));
@@ -118,7 +118,7 @@ fn default_device_can_be_reset_to_the_cpu() {
 fn set_device_slots_affects_only_its_thread() {
     let devices = devices();
     set_device_slots(of_stream(devices.stream(1)));
-    set_device_slots(DeviceSlots::of_default_device(Some(META)));
+    set_device_slots(DeviceSlots::from_default_device(Some(META)));
     let here = seen();
     let there = on_a_thread(|| {
         let at_first = seen();

@@ -40,7 +40,7 @@ fn streams_are_dropped_once_while_the_state_is_accessible() {
     // With the layer that another thread has exited, also when a push applies that exit.
     for look in [|| look(), || drop(no_grad()), || drop(guard(device(0)))] {
         let scope = Scope::default();
-        scope.enter_slots(&Slots::of_devices(stream())).unwrap();
+        scope.enter_slots(&Slots::from_devices(stream())).unwrap();
         on_a_thread(|| scope.exit());
         assert_eq!(dropped(), []);
         look();
@@ -80,7 +80,7 @@ fn step_that_applies_remote_exits_drops_streams() {
     let (devices, noted) = watched();
     let task = TaskState::new(&ThreadState::capture());
     let scope = Scope::default();
-    task.step(|| scope.enter_slots(&Slots::of_devices(of_stream(devices.stream(0))))).unwrap().unwrap();
+    task.step(|| scope.enter_slots(&Slots::from_devices(of_stream(devices.stream(0))))).unwrap().unwrap();
     scope.exit();
     assert_eq!(*noted.lock().unwrap(), []);
     assert_eq!(task.step(seen).unwrap(), NOTHING);
@@ -105,7 +105,7 @@ fn write_of_a_flag_drops_streams_after_its_lock_is_released() {
     within_ten_seconds(|| {
         let devices = FakeDevices::new(|| CUDNN_BENCHMARK.set(true).unwrap());
         let scope = Scope::default();
-        scope.enter_slots(&Slots::of_devices(of_stream(devices.stream(0)))).unwrap();
+        scope.enter_slots(&Slots::from_devices(of_stream(devices.stream(0)))).unwrap();
         on_a_thread(|| scope.exit());
         CUDNN_ENABLED.set(false).unwrap();
         assert_eq!((CUDNN_ENABLED.get(), CUDNN_BENCHMARK.get()), (false, true));
@@ -118,7 +118,7 @@ fn enter_step_drops_streams_after_the_step_has_begun() {
     let task = TASK.get_or_init(|| TaskState::new(&ThreadState::capture()));
     let devices = FakeDevices::new(|| task.exit_step());
     let scope = Scope::default();
-    task.step(|| scope.enter_slots(&Slots::of_devices(of_stream(devices.stream(0))))).unwrap().unwrap();
+    task.step(|| scope.enter_slots(&Slots::from_devices(of_stream(devices.stream(0))))).unwrap().unwrap();
     scope.exit();
     let _here = guard(device(1));
     // The destructor ends the step that has just begun, so the thread decides again.
@@ -134,7 +134,9 @@ fn device_slots_are_undecided_after_the_end_of_a_thread() {
     let late = entered.clone();
     let live = move || {
         set_device_slots(of_stream(written));
-        Scope::default().enter_slots(&Slots::of_devices(DeviceSlots::of_default_device(Some(META)))).unwrap();
+        Scope::default()
+            .enter_slots(&Slots::from_devices(DeviceSlots::from_default_device(Some(META))))
+            .unwrap();
         let guard = guard(of_stream(entered));
         assert_eq!(current_device(), Some(0));
         guard

@@ -8,9 +8,9 @@
 //! The extension module calls `find_conflict` when it is imported, and refuses to be a second copy. Every other copy
 //! looks for others once, before its first lock, where it can only print a line (`check_before_first_lock`).
 
-#[cfg_attr(target_os = "linux", path = "copies/elf.rs")]
-#[cfg_attr(target_os = "macos", path = "copies/mach_o.rs")]
-#[cfg_attr(not(any(target_os = "linux", target_os = "macos")), path = "copies/unsupported.rs")]
+#[cfg_attr(target_os = "linux", path = "duplicate_instances/elf.rs")]
+#[cfg_attr(target_os = "macos", path = "duplicate_instances/mach_o.rs")]
+#[cfg_attr(not(any(target_os = "linux", target_os = "macos")), path = "duplicate_instances/unsupported.rs")]
 mod loaded_files;
 mod note;
 
@@ -39,7 +39,7 @@ static NOTE: Note = Note::new(NoteKind::COPY);
 macro_rules! separate_copy {
     () => {
         const _: () = {
-            use $crate::base::copies::{Note, NoteKind};
+            use $crate::base::duplicate_instances::{Note, NoteKind};
 
             #[used]
             #[cfg_attr(target_os = "linux", unsafe(link_section = ".note.interlock"))]
@@ -79,13 +79,14 @@ pub struct Copies {
     pub others: Vec<LoadedCopy>,
 }
 
-/// Finds the copies of the process. A caller refuses to be a second copy; the first lock then prints nothing.
+/// Finds the duplicate instances in the process. A caller refuses to be a second copy; the first lock then prints
+/// nothing.
 pub fn find() -> Copies {
     IS_CHECKED.set(true);
     find_copies()
 }
 
-/// Prints a line to stderr if the process has another copy. Does nothing after the first call or after [`find`].
+/// Prints a line to stderr if the process has another copy. Has no effect after the first call or after [`find`].
 pub(super) fn check_before_first_lock() {
     // Two threads may be here at once. Then both print.
     if IS_CHECKED.get() {
@@ -101,7 +102,7 @@ pub(super) fn check_before_first_lock() {
 }
 
 fn warning(this: &LoadedCopy, other: &LoadedCopy) -> String {
-    let cure = match [this, other].map(|copy| copy.is_program) {
+    let hint = match [this, other].map(|copy| copy.is_program) {
         [true, _] => {
             format!("build {} with interlock-capi instead of the crate interlock", other.file.display())
         }
@@ -109,7 +110,7 @@ fn warning(this: &LoadedCopy, other: &LoadedCopy) -> String {
     };
     format!(
         "interlock: this process has two copies of the state, and flags and modes of one have no effect in the other: \
-         {other} and {this}; {cure}\n"
+         {other} and {this}; {hint}\n"
     )
 }
 

@@ -33,7 +33,8 @@ impl fmt::Debug for Consumer {
 }
 
 impl Consumer {
-    /// Adds the flags that an operation obeys and those that override them. If the table is full, `explain` does not list them.
+    /// Adds the flags that an operation obeys and those that override them. If the table is full, `explain` does not
+    /// list them.
     pub(crate) fn announce(operation: &'static str, words: Vec<&FlagWord>, nodes: Vec<Node>) {
         Consumer::announce_while(operation, words, nodes, None);
     }
@@ -60,7 +61,7 @@ impl Consumer {
         match slot {
             Slot::Flag(id) => self.words.contains(&id),
             Slot::Node(mask) => {
-                let node = Node::of_slot(mask);
+                let node = Node::from_slot(mask);
                 self.nodes.iter().any(|read| read.inherits_from(node))
             }
         }

@@ -1,4 +1,4 @@
-//! Gates: the values of flags that a kernel requires.
+//! Requirements: the values of flags that a kernel requires.
 
 use crate::flags::{Flag, FlagValue, FlagWord, Switch, Value, find};
 use crate::{Error, Result};
@@ -7,21 +7,21 @@ use super::Reason;
 
 /// The value of a flag that a kernel requires.
 ///
-/// A gate compares the effective value: `cudnn.benchmark` counts as off while `cudnn.deterministic` is on.
+/// A requirement compares the effective value: `cudnn.benchmark` counts as off while `cudnn.deterministic` is on.
 ///
 /// ```
-/// use interlock_core::dispatch::Gate;
+/// use interlock_core::dispatch::FlagRequirement;
 /// use interlock_core::flags::flags::CUDNN_ENABLED;
 ///
-/// static GATES: [Gate; 1] = [Gate::on(&CUDNN_ENABLED)];
-/// assert!(GATES[0].refusal().is_none());
+/// static REQUIREMENTS: [FlagRequirement; 1] = [FlagRequirement::on(&CUDNN_ENABLED)];
+/// assert!(REQUIREMENTS[0].refusal().is_none());
 /// let guard = CUDNN_ENABLED.scope(false)?.guard();
-/// assert_eq!(GATES[0].refusal().map(|reason| reason.to_string()).as_deref(), Some("backends.cudnn.enabled is False"));
+/// assert_eq!(REQUIREMENTS[0].refusal().map(|reason| reason.to_string()).as_deref(), Some("backends.cudnn.enabled is False"));
 /// # drop(guard);
 /// # Ok::<(), interlock_core::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct Gate {
+pub struct FlagRequirement {
     word: &'static FlagWord,
     required: Required,
 }
@@ -32,15 +32,15 @@ enum Required {
     Name(&'static str),
 }
 
-impl Gate {
+impl FlagRequirement {
     /// Requires a switch to be on. One that is unspecified is not on.
     pub const fn on<T: Switch>(flag: &'static Flag<T>) -> Self {
-        Gate { word: flag.word(), required: Required::Switch(true) }
+        FlagRequirement { word: flag.word(), required: Required::Switch(true) }
     }
 
     /// Requires a switch to be off. One that is unspecified is not off.
     pub const fn off<T: Switch>(flag: &'static Flag<T>) -> Self {
-        Gate { word: flag.word(), required: Required::Switch(false) }
+        FlagRequirement { word: flag.word(), required: Required::Switch(false) }
     }
 
     /// Requires a flag whose value is one of several names to have this name.
@@ -49,14 +49,14 @@ impl Gate {
     /// Panics if the flag has no such name. In a `static` that is an error of the compiler.
     ///
     /// ```compile_fail
-    /// use interlock_core::dispatch::Gate;
+    /// use interlock_core::dispatch::FlagRequirement;
     /// use interlock_core::flags::flags::MKLDNN_NUMERICS;
     ///
-    /// static MISSPELT: Gate = Gate::is(&MKLDNN_NUMERICS, "modl");
+    /// static MISSPELT: FlagRequirement = FlagRequirement::is(&MKLDNN_NUMERICS, "modl");
     /// ```
     pub const fn is<T: FlagValue>(flag: &'static Flag<T>, name: &'static str) -> Self {
         assert!(flag.word().has_name(name), "the flag has no such name");
-        Gate { word: flag.word(), required: Required::Name(name) }
+        FlagRequirement { word: flag.word(), required: Required::Name(name) }
     }
 
     /// Requires a value of a flag, both by name: `"True"`, `"False"` or a name that the flag accepts.
@@ -64,12 +64,14 @@ impl Gate {
     /// # Errors
     /// Fails for an unknown flag, a value that the flag does not accept, and a flag with other values than bools and
     /// names.
-    pub fn named(flag: &str, value: &str) -> Result<Self> {
+    pub fn from_name(flag: &str, value: &str) -> Result<Self> {
         match find(flag)?.word_and_value(value)? {
-            Some((word, Value::Bool(value))) => Ok(Gate { word, required: Required::Switch(value) }),
-            Some((word, Value::Name(name))) => Ok(Gate { word, required: Required::Name(name) }),
+            Some((word, Value::Bool(value))) => {
+                Ok(FlagRequirement { word, required: Required::Switch(value) })
+            }
+            Some((word, Value::Name(name))) => Ok(FlagRequirement { word, required: Required::Name(name) }),
             _ => Err(Error::KernelDescriptor {
-                argument: "gates: flag",
+                argument: "requirements: flag",
                 given: flag.to_owned(),
                 allowed: "a flag with bools or names".to_owned(),
             }),
@@ -78,7 +80,7 @@ impl Gate {
 
     /// Returns whether the effective value on this thread is the required one.
     #[inline]
-    pub(super) fn is_open(&self) -> bool {
+    pub(super) fn is_met(&self) -> bool {
         self.accepts(self.word.effective())
     }
 
@@ -92,7 +94,7 @@ impl Gate {
     }
 
     /// Returns the reason for a refusal, unless the effective value on this thread is the required one. If another flag
-    /// decides the effective value, the reason names that flag.
+    /// controls the effective value, the reason names that flag.
     pub fn refusal(&self) -> Option<Reason> {
         let value = self.word.effective();
         let reason = || match self.word.overridden_by() {
@@ -122,9 +124,10 @@ mod tests {
 
     #[test]
     fn gate_of_an_unspecified_switch_is_neither_on_nor_off() {
-        static ON: Gate = Gate::on(&MKLDNN_ALLOW_TF32);
-        static OFF: Gate = Gate::off(&MKLDNN_ALLOW_TF32);
-        let refusals = || [&ON, &OFF].map(|gate| gate.refusal().map(|reason| reason.to_string()));
+        static ON: FlagRequirement = FlagRequirement::on(&MKLDNN_ALLOW_TF32);
+        static OFF: FlagRequirement = FlagRequirement::off(&MKLDNN_ALLOW_TF32);
+        let refusals =
+            || [&ON, &OFF].map(|requirement| requirement.refusal().map(|reason| reason.to_string()));
         let reason = |text: &str| Some(format!("backends.mkldnn.allow_tf32 is {text}"));
         assert_eq!(refusals(), [reason("None, not True"), reason("None, not False")]);
         let on = MKLDNN_ALLOW_TF32.scope(Some(true)).unwrap().guard();

@@ -1,6 +1,6 @@
 //! The note of a copy, which has the format of an ELF note.
 
-/// What a note says about the copies of its file.
+/// The information in a note about the instances in its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct NoteKind(u32);
