@@ -113,7 +113,7 @@ docs: ## build the documentation site into target/site; a broken link is an erro
 	@NO_MKDOCS_2_WARNING=1 .venv-docs/bin/python -m mkdocs build --quiet
 	@echo "Built target/site. To read and search it: $(PYTHON) -m http.server -d target/site"
 
-.PHONY: check-workflows check-minimum-rust release-notes publish-crates github-release
+.PHONY: check-workflows check-minimum-rust rust-target release-notes publish-crates github-release
 WORKFLOWS_SCHEMA := .venv-workflows/bin/python -m check_jsonschema --quiet --builtin-schema
 check-workflows: ## check GitHub's workflows, Dependabot's configuration and the issue forms
 	@$(REQUIRE_PYTHON)
@@ -130,6 +130,9 @@ MINIMUM_RUST ?= $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 check-minimum-rust: ## compile every crate with the oldest supported Rust; MINIMUM_RUST=1.N.0 uses another one
 	@rustup run $(MINIMUM_RUST) cargo --version || rustup toolchain install --profile minimal --no-self-update $(MINIMUM_RUST)
 	@CARGO_TARGET_DIR=target/minimum-rust rustup run $(MINIMUM_RUST) cargo check --workspace --locked
+
+rust-target: ## install Rust's standard library for TARGET=x86_64-unknown-linux-musl or another platform
+	@rustup target add $(TARGET)
 
 # The steps of a release that .github/workflows/release.yml runs for a tag.
 TAG ?= v$(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)

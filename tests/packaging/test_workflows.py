@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 FILES = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 TARGETS = set(re.findall(r"^([a-z][a-z-]*):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
 # A target, or the variable TARGET, and arguments of make that are constants or variables of the shell.
-COMMAND = re.compile(r'make ([a-z-]+|"\$TARGET")(?: [A-Z]+=(?:"\$[A-Z_]+"|[a-z-]+))*')
+COMMAND = re.compile(r'make ([a-z-]+|"\$TARGET")(?: [A-Z]+=(?:"\$[A-Z_]+"|[\w-]+))*')
 PINNED = re.compile(r"uses: ([\w/-]+)@([0-9a-f]{40} # v\d+\.\d+\.\d+)$", re.MULTILINE)
 
 
