@@ -114,7 +114,7 @@ docs: ## build the documentation site into target/site; a broken link is an erro
 	@echo "Built target/site. To read and search it: $(PYTHON) -m http.server -d target/site"
 
 .PHONY: check-workflows check-minimum-rust rust-target release-notes publish-crates github-release
-WORKFLOWS_SCHEMA := .venv-workflows/bin/python -m check_jsonschema --quiet --builtin-schema
+WORKFLOWS_SCHEMA := .venv-workflows/bin/python -m check_jsonschema --builtin-schema
 check-workflows: ## check GitHub's workflows, Dependabot's configuration and the issue forms
 	@$(REQUIRE_PYTHON)
 	@$(PYTHON) tools/environment.py workflows
