@@ -113,7 +113,7 @@ docs: ## build the documentation site into target/site; a broken link is an erro
 	@NO_MKDOCS_2_WARNING=1 .venv-docs/bin/python -m mkdocs build --quiet
 	@echo "Built target/site. To read and search it: $(PYTHON) -m http.server -d target/site"
 
-.PHONY: check-workflows check-minimum-rust rust-target release-notes publish-crates github-release
+.PHONY: check-workflows check-minimum-rust release-musl release-notes publish-crates github-release
 WORKFLOWS_SCHEMA := .venv-workflows/bin/python -m check_jsonschema --builtin-schema
 check-workflows: ## check GitHub's workflows, Dependabot's configuration and the issue forms
 	@$(REQUIRE_PYTHON)
@@ -131,8 +131,13 @@ check-minimum-rust: ## compile every crate with the oldest supported Rust; MINIM
 	@rustup run $(MINIMUM_RUST) cargo --version || rustup toolchain install --profile minimal --no-self-update $(MINIMUM_RUST)
 	@CARGO_TARGET_DIR=target/minimum-rust rustup run $(MINIMUM_RUST) cargo check --workspace --locked
 
-rust-target: ## install Rust's standard library for TARGET=x86_64-unknown-linux-musl or another platform
-	@rustup target add $(TARGET)
+# On a musl system, because the wheel must run on one, and Rust links its own. Containers that GitHub starts there cannot run
+# actions on ARM.
+MUSL_IMAGE := docker.io/library/rust:1.97-alpine@sha256:3c38f3f82c2f3d73da3b38e18d279393a04cb43ddded0e35088a8c3324d40900
+release-musl: ## build and check the wheel for musl in a container of Alpine Linux; needs docker
+	@docker run --rm --volume "$(CURDIR)":/interlock --workdir /interlock \
+		--env GIT_CONFIG_COUNT=1 --env GIT_CONFIG_KEY_0=safe.directory --env GIT_CONFIG_VALUE_0=/interlock $(MUSL_IMAGE) \
+		sh -c 'apk add --quiet git make musl-dev patchelf python3 && make release-build release-check COMPATIBILITY=musllinux_1_2'
 
 # The steps of a release that .github/workflows/release.yml runs for a tag.
 TAG ?= v$(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
