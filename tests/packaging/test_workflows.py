@@ -20,8 +20,8 @@ import yaml  # A dependency of distributed.
 ROOT = Path(__file__).parents[2]
 FILES = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 TARGETS = set(re.findall(r"^([a-z][a-z-]*):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
-# A target, or the variable TARGET, and arguments of make that are constants or variables of the shell.
-COMMAND = re.compile(r'make ([a-z-]+|"\$TARGET")(?: [A-Z]+=(?:"\$[A-Z_]+"|[\w-]+))*')
+# A target, or the variable GOAL, and arguments of make that are constants or variables of the shell.
+COMMAND = re.compile(r'make ([a-z-]+|"\$GOAL")(?: [A-Z]+=(?:"\$[A-Z_]+"|[\w-]+))*')
 PINNED = re.compile(r"uses: ([\w/-]+)@([0-9a-f]{40} # v\d+\.\d+\.\d+)$", re.MULTILINE)
 
 
@@ -35,8 +35,8 @@ def targets(job: dict[str, Any]) -> Iterator[str]:
         if "run" in step:
             command = COMMAND.fullmatch(step["run"])
             assert command, step["run"]
-            if command[1] == '"$TARGET"':
-                assert job["env"]["TARGET"] == "${{ matrix.target }}"
+            if command[1] == '"$GOAL"':
+                assert job["env"]["GOAL"] == "${{ matrix.target }}"
                 yield from job["strategy"]["matrix"]["target"]
             else:
                 yield command[1]
