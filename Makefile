@@ -133,7 +133,7 @@ check-minimum-rust: ## compile every crate with the oldest supported Rust; MINIM
 
 # On a musl system, because the wheel must run on one, and Rust links its own. Containers that GitHub starts there cannot run
 # actions on ARM.
-MUSL_IMAGE := docker.io/library/rust:1.97-alpine@sha256:3c38f3f82c2f3d73da3b38e18d279393a04cb43ddded0e35088a8c3324d40900
+MUSL_IMAGE := rust:1.97-alpine@sha256:3c38f3f82c2f3d73da3b38e18d279393a04cb43ddded0e35088a8c3324d40900
 release-musl: ## build and check the wheel for musl in a container of Alpine Linux; needs docker
 	@docker run --rm --volume "$(CURDIR)":/interlock --workdir /interlock \
 		--env GIT_CONFIG_COUNT=1 --env GIT_CONFIG_KEY_0=safe.directory --env GIT_CONFIG_VALUE_0=/interlock $(MUSL_IMAGE) \
