@@ -113,6 +113,45 @@ docs: ## build the documentation site into target/site; a broken link is an erro
 	@NO_MKDOCS_2_WARNING=1 .venv-docs/bin/python -m mkdocs build --quiet
 	@echo "Built target/site. To read and search it: $(PYTHON) -m http.server -d target/site"
 
+.PHONY: check-workflows check-minimum-rust release-musl release-notes publish-crates github-release
+WORKFLOWS_SCHEMA := .venv-workflows/bin/python -m check_jsonschema --builtin-schema
+check-workflows: ## check GitHub's workflows, Dependabot's configuration and the issue forms
+	@$(REQUIRE_PYTHON)
+	@$(PYTHON) tools/environment.py workflows
+	@.venv-workflows/bin/zizmor --offline --pedantic --strict-collection --no-progress --quiet .
+	@$(WORKFLOWS_SCHEMA) vendor.github-workflows .github/workflows/*.yml
+	@$(WORKFLOWS_SCHEMA) vendor.dependabot .github/dependabot.yml
+	@$(WORKFLOWS_SCHEMA) vendor.github-issue-forms $(filter-out %/config.yml,$(wildcard .github/ISSUE_TEMPLATE/*.yml))
+	@$(WORKFLOWS_SCHEMA) vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
+	@$(WORKFLOWS_SCHEMA) vendor.citation-file-format CITATION.cff
+
+# Through rustup, which installs the version if it is missing.
+MINIMUM_RUST ?= $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+check-minimum-rust: ## compile every crate with the oldest supported Rust; MINIMUM_RUST=1.N.0 uses another one
+	@rustup run $(MINIMUM_RUST) cargo --version || rustup toolchain install --profile minimal --no-self-update $(MINIMUM_RUST)
+	@CARGO_TARGET_DIR=target/minimum-rust rustup run $(MINIMUM_RUST) cargo check --workspace --locked
+
+# On a musl system, because the wheel must run on one, and Rust links its own. Containers that GitHub starts there cannot run
+# actions on ARM.
+MUSL_IMAGE := rust:1.97-alpine@sha256:3c38f3f82c2f3d73da3b38e18d279393a04cb43ddded0e35088a8c3324d40900
+release-musl: ## build and check the wheel for musl in a container of Alpine Linux; needs docker
+	@docker run --rm --volume "$(CURDIR)":/interlock --workdir /interlock \
+		--env GIT_CONFIG_COUNT=1 --env GIT_CONFIG_KEY_0=safe.directory --env GIT_CONFIG_VALUE_0=/interlock $(MUSL_IMAGE) \
+		sh -c 'apk add --quiet git make musl-dev patchelf python3 && make release-build release-check COMPATIBILITY=musllinux_1_2'
+
+# The steps of a release that .github/workflows/release.yml runs for a tag.
+TAG ?= v$(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
+release-notes: ## write the changelog's entry of the version TAG=vX.Y.Z into target/release-notes.md
+	@$(REQUIRE_PYTHON)
+	@$(PYTHON) tools/release_notes.py $(TAG)
+
+publish-crates: ## publish every crate on crates.io; needs CARGO_REGISTRY_TOKEN
+	@$(if $(CARGO_REGISTRY_TOKEN),,echo "publish-crates needs the variable CARGO_REGISTRY_TOKEN" >&2; exit 1)
+	@cargo publish --workspace --locked
+
+github-release: release-notes ## create the release TAG=vX.Y.Z on GitHub with the files in dist/; needs gh
+	@gh release create $(TAG) --verify-tag --title $(TAG) --notes-file target/release-notes.md dist/*
+
 install: test-environment ## build the wheel and install it into .venv, for .venv/bin/python -m pytest
 	@$(VENV_PYTHON) tools/package.py install
 

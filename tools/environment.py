@@ -2,9 +2,10 @@
 
 interlock is built and tested in `.venv`; the demos install it in `.venv-demo`. `vendor` creates
 `.venv-vendor` with the libraries of vendors, `docs` creates `.venv-docs` with the programs that build the
-site, `integrations-2.13` and `integrations-2.15` create environments with these versions of PyTorch,
-`integrations-jax-0.4` and `integrations-jax-0.10` some with versions of JAX and NumPy, and `packages` creates
-`.venv-packages` with popular packages that use them.
+site, `workflows` creates `.venv-workflows` with those that check GitHub's workflows, `integrations-2.13` and
+`integrations-2.15` create environments with these versions of PyTorch, `integrations-jax-0.4` and
+`integrations-jax-0.10` some with versions of JAX and NumPy, and `packages` creates `.venv-packages` with
+popular packages that use them.
 
 The Makefile runs this file with the interpreter `PYTHON`. It uses syntax that every Python 3 accepts (quoted
 annotations, no f-strings), so that an interpreter that is too old can still report this.
@@ -20,7 +21,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ENVIRONMENT = os.path.join(ROOT, ".venv")
 INTEGRATIONS = ("integrations-2.13", "integrations-2.15", "integrations-jax-0.4", "integrations-jax-0.10")
 OTHER_ENVIRONMENTS = {
-    use: os.path.join(ROOT, ".venv-" + use) for use in ("demo", "vendor", "docs", "packages", *INTEGRATIONS)
+    use: os.path.join(ROOT, ".venv-" + use)
+    for use in ("demo", "vendor", "docs", "workflows", "packages", *INTEGRATIONS)
 }
 
 MISSING_PYTHON = (
@@ -97,6 +99,7 @@ def requirements(use: str) -> "list[str]":
         "test": project["build-system"]["requires"] + extras["test"],
         "vendor": extras["test-vendor"],
         "docs": extras["docs"],
+        "workflows": extras["workflows"],
         "packages": extras["watch-packages"],
     }
     # A dot is not allowed in the name of an extra.
@@ -122,7 +125,7 @@ def install(environment: str, wanted: "list[str]") -> None:
 def main(arguments: "list[str]") -> int:
     """Prepare `.venv-demo`, or for `test` `.venv` with the test requirements, or another environment."""
     use = arguments[0] if arguments else "demo"
-    tools = [] if use in ("docs", "packages", *INTEGRATIONS) else ["cargo", "cc"]
+    tools = [] if use in ("docs", "workflows", "packages", *INTEGRATIONS) else ["cargo", "cc"]
     sentence = missing(tools + (["cargo-clippy", "cargo-fmt"] if use == "test" else []))
     if sentence is None and use == "vendor":
         sentence = missing_wheels()

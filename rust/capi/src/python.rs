@@ -3,6 +3,12 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::{NonNull, null_mut};
 
+#[cfg(not(unix))]
+compile_error!(
+    "interlock supports Linux and macOS, not Windows, which lacks `dlsym` for the symbols of a process: docs/platforms.md \
+     in the repository lists what a port needs"
+);
+
 /// Functions for the import. They are looked up at run time, so that a program which does
 /// not embed Python can be linked.
 pub(crate) struct Python {

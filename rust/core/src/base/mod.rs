@@ -1,5 +1,11 @@
 //! Foundations of all other modules: locks and atomics, forks, the environment, and small tools.
 
+#[cfg(not(unix))]
+compile_error!(
+    "interlock supports Linux and macOS, not Windows, which lacks `pthread_atfork`, `mmap`, `dlopen` and POSIX signals: \
+     docs/platforms.md in the repository lists what a port needs"
+);
+
 pub mod backoff;
 pub mod blocking;
 pub mod catch;

@@ -201,6 +201,8 @@ pub(super) fn open_if_loaded(library: &Library, soname: &str) -> Option<Loaded> 
 }
 
 fn handle_if_loaded(soname: &str) -> Option<Shared> {
+    #[cfg(target_os = "macos")]
+    let soname = &super::images::path_of(soname)?;
     // SAFETY: RTLD_NOLOAD never runs a library's initializers; it only adds a reference to a loaded library, which
     // dropping the handle releases.
     unsafe { Shared::open(Some(soname), RTLD_LAZY | libc::RTLD_NOLOAD) }.ok()
@@ -256,10 +258,18 @@ mod tests {
         assert!(is_same_file(&file, &std::env::current_exe().unwrap()), "{file:?}");
     }
 
+    /// The name of the C library, which is loaded in every process.
+    const LIBC: &str = if cfg!(target_os = "macos") { "libSystem.B.dylib" } else { "libc.so.6" };
+
+    #[test]
+    fn is_loaded_finds_a_loaded_library_by_its_name() {
+        assert!(is_loaded(LIBC));
+        assert!(!is_loaded("libnothing.so.1"));
+    }
+
     #[test]
     fn open_refuses_a_library_without_the_function() {
-        let name = if cfg!(target_os = "macos") { "libSystem.B.dylib" } else { "libc.so.6" };
-        let reason = Loaded::open(&CUDNN, Path::new(name), Source::Explicit).unwrap_err();
+        let reason = Loaded::open(&CUDNN, Path::new(LIBC), Source::Explicit).unwrap_err();
         assert!(reason.contains("cudnnGetVersion"), "{reason}");
     }
 }

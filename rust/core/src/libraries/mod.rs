@@ -3,6 +3,8 @@
 //! No library is linked, and none is loaded before a call needs it. A library that is absent is a value; a
 //! user-supplied path that cannot be used is an error.
 
+#[cfg(target_os = "macos")]
+mod images;
 mod ld_paths;
 mod loader;
 mod num_threads;
