@@ -107,14 +107,13 @@ extern "C" {
 
 /**
  * Two bools: bit 0 and bit 1 of `integer`. Accepted by `cuda.matmul.allow_fp16_reduced_precision_reduction` and
- * `allow_bf16_reduced_precision_reduction`: whether sums may be reduced in that type, and whether they may be
- * split.
+ * `allow_bf16_reduced_precision_reduction`: whether sums may be reduced in that type, and whether they may be split.
  */
 #define INTERLOCK_VALUE_PAIR 5
 
 /**
- * A list of names. A list that a flag of Python or Rust is set to is read as the texts of its items; a list of
- * texts, names or paths is also written so.
+ * A list of names. A list that a flag of Python or Rust is set to is read as the texts of its items; a list of texts,
+ * names or paths is also written so.
  */
 #define INTERLOCK_VALUE_NAMES 6
 
@@ -122,8 +121,8 @@ extern "C" {
 #define INTERLOCK_VALUE_UNSET 7
 
 /**
- * An integer of 64 bits without a sign, in the bits of `integer`, for numbers above those of a signed one. Flags
- * of integers refuse it.
+ * An integer of 64 bits without a sign, in the bits of `integer`, for numbers above those of a signed one. Flags of
+ * integers refuse it.
  */
 #define INTERLOCK_VALUE_UNSIGNED 8
 
@@ -283,8 +282,8 @@ typedef struct InterlockFlag {
     uint32_t size;
 
     /**
-     * The id, which is valid in this process and its forked children. Never 0, so that the functions refuse a flag
-     * of zeros.
+     * The id, which is valid in this process and its forked children. Never 0, so that the functions refuse a flag of
+     * zeros.
      */
     uint32_t id;
 
@@ -346,8 +345,8 @@ typedef struct InterlockFlagDecl {
     InterlockValue minimum;
 
     /**
-     * The largest number that is accepted. `INTERLOCK_VALUE_NONE` means the largest of all: 2**60 for a count or
-     * an integer, which cannot be larger.
+     * The largest number that is accepted. `INTERLOCK_VALUE_NONE` means the largest of all: 2**60 for a count or an
+     * integer, which cannot be larger.
      */
     InterlockValue maximum;
 
@@ -427,7 +426,7 @@ typedef struct InterlockStreamInfo {
     /** The priority; smaller numbers run first. */
     int32_t priority;
 
-    /** The device of the memory. */
+    /** The device of the stream. */
     InterlockDevice device;
 
     /** Identifies the stream on its device; 0 for the default stream. */
@@ -450,8 +449,8 @@ typedef void (*InterlockDrop)(void *data);
 typedef void (*InterlockFlagHook)(void *data, const InterlockFlagChange *change);
 
 /**
- * Receives the modes that were set on this thread, and those that are set now: for each bit in `mask`, the mode is
- * on if the bit is also set in `modes`. May be called on any thread, by several at once.
+ * Receives the modes that were set on this thread, and those that are set now: for each bit in `mask`, the mode is on
+ * if the bit is also set in `modes`. May be called on any thread, by several at once.
  */
 typedef void (*InterlockModeHook)(void *data, uint8_t old_mask, uint8_t old_modes, uint8_t new_mask, uint8_t new_modes);
 
@@ -504,9 +503,8 @@ typedef struct InterlockCarried {
 #define INTERLOCK_STATUS_DONE 0
 
 /**
- * A kernel cannot run the call and has written nothing, so that the next kernel is tried. Another number that
- * `run` returns is an error of the call; one that a condition returns refuses the call, with the number in the
- * reason.
+ * A kernel cannot run the call and has written nothing, so that the next kernel is tried. Another number that `run`
+ * returns is an error of the call; one that a condition returns refuses the call, with the number in the reason.
  */
 #define INTERLOCK_STATUS_REFUSED 1
 
@@ -600,8 +598,8 @@ typedef struct InterlockTensor {
     int64_t *shape;
 
     /**
-     * The stride of each dimension in elements, which may be 0. Null while a kernel is only considered, never null
-     * in `run`. Code that receives a `DLTensor` from others treats null as contiguous elements in row-major order.
+     * The stride of each dimension in elements, which may be 0. Null while a kernel is only considered, never null in
+     * `run`. Code that receives a `DLTensor` from others treats null as contiguous elements in row-major order.
      */
     int64_t *strides;
 
@@ -688,10 +686,7 @@ typedef struct InterlockKernel {
     /** The size of the struct in bytes. */
     size_t size;
 
-    /**
-     * The name in records, without whitespace and control characters, which no other kernel of the operation
-     * has.
-     */
+    /** The name in records, without whitespace and control characters, which no other kernel of the operation has. */
     const char *name;
 
     /** The flags whose values the kernel requires. */
@@ -872,8 +867,7 @@ typedef struct InterlockApi {
     int32_t (*inference_mode_enter)(uint8_t is_on, InterlockGuard *guard, InterlockError *error);
 
     /**
-     * Writes modes without a scope. For each bit in `mask`, the mode is on if the bit is also set in `modes`, else
-     * off.
+     * Writes modes without a scope. For each bit in `mask`, the mode is on if the bit is also set in `modes`, else off.
      *
      * Interpreter: not needed. Never blocks.
      */
@@ -909,8 +903,7 @@ typedef struct InterlockApi {
     void (*state_free)(InterlockState *state);
 
     /**
-     * Parses the name of a device, such as `cuda:0`. A name without an index, such as `host`, has the index
-     * -1.
+     * Parses the name of a device, such as `cuda:0`. A name without an index, such as `host`, has the index -1.
      *
      * Interpreter: not needed. Never blocks.
      */

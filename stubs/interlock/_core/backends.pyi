@@ -387,8 +387,8 @@ class CudaMatmulFlags:
     """The flags of `backends.cuda.matmul`. Reading one returns its value in the current context; assigning sets it."""
     @property
     def allow_fp16_reduced_precision_reduction(self) -> bool:
-        """Whether `matmul` of float16 may accumulate in float16. Accepts a bool, or a tuple whose second item sets whether the sum
-        may be split into parts; reads as the first item.
+        """Whether `matmul` of float16 may accumulate in float16. Accepts a bool, or a tuple whose second item sets whether
+        the sum may be split into parts; reads as the first item.
         """
     @allow_fp16_reduced_precision_reduction.setter
     def allow_fp16_reduced_precision_reduction(
@@ -396,8 +396,8 @@ class CudaMatmulFlags:
     ) -> None: ...
     @property
     def allow_bf16_reduced_precision_reduction(self) -> bool:
-        """Whether `matmul` of bfloat16 may accumulate in bfloat16. Accepts a bool, or a tuple whose second item sets whether the sum
-        may be split into parts; reads as the first item.
+        """Whether `matmul` of bfloat16 may accumulate in bfloat16. Accepts a bool, or a tuple whose second item sets
+        whether the sum may be split into parts; reads as the first item.
         """
     @allow_bf16_reduced_precision_reduction.setter
     def allow_bf16_reduced_precision_reduction(

@@ -4110,7 +4110,8 @@ class Tensor:
             DTypeError: An operand is bool.
             DTypeError: The dtype of the result cannot be cast to the dtype of this tensor.
             ShapeError: `other` cannot be broadcast to the shape of this tensor.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements
+                overlap.
         """
     def mul_(self, other: Tensor | _Number) -> Tensor:
         """In-place version of `mul`.
@@ -4124,7 +4125,8 @@ class Tensor:
         Raises:
             DTypeError: The dtype of the result cannot be cast to the dtype of this tensor.
             ShapeError: `other` cannot be broadcast to the shape of this tensor.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements
+                overlap.
         """
     def div_(
         self, other: Tensor | _Number, *, rounding_mode: Literal["floor", "trunc"] | None = None
@@ -4139,10 +4141,12 @@ class Tensor:
             The tensor itself.
 
         Raises:
-            ArgumentError: `rounding_mode` is another text, or integers on the CPU are divided by 0 with rounding.
+            ArgumentError: `rounding_mode` is another text, or integers on the CPU are divided by 0 with
+                rounding.
             DTypeError: The dtype of the result cannot be cast to the dtype of this tensor.
             ShapeError: `other` cannot be broadcast to the shape of this tensor.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements
+                overlap.
         """
     def zero_(self) -> Tensor:
         """Set all elements to 0.
