@@ -57,7 +57,7 @@ test-gpu: $(if $(GPU_PYTHON),,install) ## run the tests that need a GPU; GPU_PYT
 test-sanitized: test-environment ## run the Rust tests, Python tests and fuzzers under AddressSanitizer (Linux)
 	@$(VENV_PYTHON) tools/sanitized.py
 
-# Not part of `make test`, because it compiles tools, once (CRATES_MIN), and downloads a list of advisories from GitHub.
+# Not part of `make test`, because it compiles tools (13 minutes of CPU time, once) and downloads advisories from GitHub.
 check-crates: test-environment ## check that the Rust crates can be published; ADVISORIES=no without GitHub, BASELINE=COMMIT compares interfaces
 	@$(VENV_PYTHON) tools/check.py --crates
 

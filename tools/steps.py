@@ -198,8 +198,8 @@ def crate_steps() -> list[Step]:
     deny = str(CRATE_TOOLS_FOLDER / "bin" / "cargo-deny")
     semver = [str(CRATE_TOOLS_FOLDER / "bin" / "cargo-semver-checks"), "semver-checks", "--baseline-rev"]
     packages = [option for name in published() for option in ("--package", name)]
-    # Not in the target directory of the other builds, which would retain gigabytes of the tools. Without optimization
-    # across crates, which doubles the time.
+    # Not in the target directory of the other builds, which would retain gigabytes of the tools, and without
+    # the slow optimizations that their release profiles select.
     install = ["env", "-u", "CARGO_TARGET_DIR", "CARGO_PROFILE_RELEASE_LTO=off"]
     install += ["CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16", "cargo", "install", "--quiet", "--locked"]
     steps = [
