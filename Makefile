@@ -19,7 +19,7 @@ REQUIRE_PYTHON = command -v $(PYTHON) > /dev/null || \
 
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-training docs test test-all test-integrations test-integrations-jax test-long test-pythons test-sanitized test-gpu \
-	test-vendor watch-packages fuzz compare bench bench-gpu install install-light wheel generate format clean environment test-environment
+	test-vendor check-crates watch-packages fuzz compare bench bench-gpu install install-light wheel generate format clean environment test-environment
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "make %-18s %s\n", $$1, $$2 }'
@@ -56,6 +56,10 @@ test-gpu: $(if $(GPU_PYTHON),,install) ## run the tests that need a GPU; GPU_PYT
 
 test-sanitized: test-environment ## run the Rust tests, Python tests and fuzzers under AddressSanitizer (Linux)
 	@$(VENV_PYTHON) tools/sanitized.py
+
+# Not part of `make test`, because it compiles tools (13 minutes of CPU time, once) and downloads advisories from GitHub.
+check-crates: test-environment ## check that the Rust crates can be published; ADVISORIES=no without GitHub, BASELINE=COMMIT compares interfaces
+	@$(VENV_PYTHON) tools/check.py --crates
 
 # Not part of `make test`, because it installs 4 GB, in a separate environment.
 test-vendor: test-environment ## install the vendors' libraries (4 GB) and test how interlock finds and queries them

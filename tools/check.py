@@ -1,6 +1,7 @@
-"""Run the checks of `make test`, or with `--all` the remaining ones of `make test-all`.
+"""Run the checks of `make test`, or of another target.
 
-`check.py STEP...` runs the named steps of both. If a step fails, its output is printed, and the
+`--all` runs the remaining ones of `make test-all`, `--crates` those of `make check-crates`, and
+`check.py STEP...` the named steps of the first two. If a step fails, its output is printed, and the
 following steps still run. The summary has one line for each step, with its real time and the CPU time of its
 processes. The exit status is 1 if a step failed.
 """
@@ -14,7 +15,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from steps import Step, environment, quick_steps, remaining_steps
+from steps import Step, crate_steps, environment, quick_steps, remaining_steps
 
 # The counts in the summary lines of the tools. If a step runs a tool several times, the counts are added.
 COUNTS = re.compile(r"(\d+) (passed|failed|errors?|skipped|deselected|xfailed|xpassed)\b")
@@ -98,6 +99,8 @@ def select(empty: Path, arguments: list[str]) -> list[Step]:
         return quick
     if arguments == ["--all"]:
         return remaining
+    if arguments == ["--crates"]:
+        return crate_steps()
     every = {step.name: step for step in quick + remaining}
     unknown = sorted(set(arguments) - every.keys())
     if unknown:

@@ -1,8 +1,10 @@
-"""The steps of `make test` and `make test-all`: their commands and environments."""
+"""The steps of `make test`, `make test-all` and `make check-crates`: their commands and environments."""
 
 import os
+import subprocess
 import sys
 import sysconfig
+import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -38,6 +40,9 @@ PYTHON = str(ROOT / ".venv" / "bin" / "python")
 DOCS_PYTHON = str(ROOT / ".venv-docs" / "bin" / "python")
 TYPED_TESTS = ["benchmarks", "tests/conformance/api", "tests/fuzz", "tests/hardware"]
 STUBTEST_ALLOWLIST = ROOT / "tests" / "typing" / "stubtest_allowlist.txt"
+# Exact versions: a new release of a checker must not break a tested commit.
+CRATE_TOOLS = ["cargo-deny@0.20.2", "cargo-semver-checks@0.51.0"]
+CRATE_TOOLS_FOLDER = ROOT / "target" / "tools"
 
 
 @dataclass(frozen=True)
@@ -177,3 +182,54 @@ def remaining_steps() -> list[Step]:
             needs=("release wheel",),
         ),
     ]
+
+
+def published() -> list[str]:
+    """Return the names of the crates that are published."""
+    manifests = [tomllib.loads(path.read_text()) for path in sorted(ROOT.glob("rust/*/Cargo.toml"))]
+    return [one["package"]["name"] for one in manifests if one["package"]["publish"] == ["crates-io"]]
+
+
+def baseline() -> str:
+    """Return the commit with whose interfaces the crates are compared, or an empty string.
+
+    It is `BASELINE`, or the last tag of a release.
+    """
+    command = ["git", "describe", "--tags", "--match", "v*", "--abbrev=0"]
+    tag = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
+    return os.environ.get("BASELINE") or tag
+
+
+def crate_steps() -> list[Step]:
+    """Return the steps of `make check-crates`, which need the network."""
+    target = environment()["CARGO_TARGET_DIR"]
+    deny = str(CRATE_TOOLS_FOLDER / "bin" / "cargo-deny")
+    semver = [str(CRATE_TOOLS_FOLDER / "bin" / "cargo-semver-checks"), "semver-checks", "--baseline-rev"]
+    packages = [option for name in published() for option in ("--package", name)]
+    # Not in the target directory of the other builds, which would retain gigabytes of the tools, and without
+    # the slow optimizations that their release profiles select.
+    install = ["env", "-u", "CARGO_TARGET_DIR", "CARGO_PROFILE_RELEASE_LTO=off"]
+    install += ["CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16", "cargo", "install", "--quiet", "--locked"]
+    steps = [
+        Step("tools", [[*install, "--root", str(CRATE_TOOLS_FOLDER), *CRATE_TOOLS]]),
+        Step("minimum rust", [[PYTHON, "tools/crates.py"]]),
+        Step("dependencies", [[deny, "check", "bans", "licenses", "sources"]], needs=("tools",)),
+        Step("advisories", [[deny, "check", "advisories"]], needs=("tools",)),
+        Step(
+            "docs.rs",
+            # One by one, so that no crate has the features that another enables.
+            [["cargo", "doc", "--no-deps", "--all-features", "--package", name] for name in published()],
+            # Separate, because tools/rustdoc.py reads the pages of the other directory.
+            variables={"RUSTDOCFLAGS": "-D warnings", "CARGO_TARGET_DIR": os.path.join(target, "docs-rs")},
+        ),
+        Step("publish", [["cargo", "publish", "--workspace", "--dry-run"]]),
+    ]
+    if commit := baseline():
+        print(f"semver: the baseline is {commit}")
+        steps.append(Step("semver", [[*semver, commit, *packages]], needs=("tools",)))
+    else:
+        print("semver is not checked: there is no tag of a release; BASELINE=COMMIT compares with a commit")
+    if os.environ.get("ADVISORIES") == "no":
+        print("advisories are not checked: ADVISORIES=no")
+        steps = [step for step in steps if step.name != "advisories"]
+    return steps

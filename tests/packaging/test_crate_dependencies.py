@@ -1,4 +1,7 @@
-"""Dependencies between crates, and between the folders of a crate, have no cycle and one direction."""
+"""Dependencies between crates, and between the folders of a crate, have no cycle and one direction.
+
+Crates that are published have the metadata, the files and the versions that the registry needs.
+"""
 
 import json
 import re
@@ -6,6 +9,7 @@ import subprocess
 import tomllib
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,6 +45,26 @@ FOLDERS = ("sys", "core", "driver", "host", "cuda", "accelerator", "tensor", "ca
 ABSENT = {
     "interlock-core": {"cudarc", "slab", "gemm", "pyo3"},
     "interlock-python": {"interlock-tensor", "gemm", "gemm-common", "half", "libm", "pulp"},
+}
+
+# The bindings are not published, nor the crates that only they use: the wheel contains them.
+PUBLISHED = BELOW_ACCELERATOR | {
+    "interlock-accelerator",
+    "interlock-capi",
+    "interlock-runtime",
+    "interlock-sys",
+}
+# Slugs of the registry, which ignores an unknown one.
+CATEGORIES = {
+    "api-bindings",
+    "concurrency",
+    "config",
+    "development-tools::testing",
+    "emulators",
+    "external-ffi-bindings",
+    "hardware-support",
+    "memory-management",
+    "science",
 }
 
 # Accepted cycles, each with its reason.
@@ -86,7 +110,7 @@ GROUP = re.compile(r"use crate::\{([^;]*)\};", re.DOTALL)
 TESTS = re.compile(r"^#\[cfg\((?:all\()?test\b.*?^(?:mod \w+;|mod \w+ \{.*?^\})", re.DOTALL | re.MULTILINE)
 
 
-def packages() -> dict[str, dict[str, list[dict[str, str]]]]:
+def packages() -> dict[str, dict[str, Any]]:
     command = ["cargo", "metadata", "--format-version", "1", "--no-deps", "--offline"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     return {package["name"]: package for package in json.loads(done.stdout)["packages"]}
@@ -118,6 +142,61 @@ def test_crate_compiles_without_heavy_dependencies(name: str) -> None:
     compiled = {line.split()[0] for line in done.stdout.splitlines() if line}
     assert name in compiled
     assert not ABSENT[name] & compiled
+
+
+def test_only_published_crates_can_be_published() -> None:
+    registries = {name: package["publish"] for name, package in packages().items()}
+    assert {name for name, allowed in registries.items() if allowed == ["crates-io"]} == PUBLISHED
+    assert all(allowed == [] for name, allowed in registries.items() if name not in PUBLISHED)
+
+
+@pytest.mark.parametrize("name", sorted(PUBLISHED))
+def test_published_crate_has_metadata(name: str) -> None:
+    package = packages()[name]
+    workspace = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]
+    for key in ("edition", "homepage", "license", "repository", "version"):
+        assert package[key] == workspace[key]
+    assert package["rust_version"].startswith(workspace["rust-version"])
+    assert package["documentation"] == f"https://docs.rs/{name}"
+    assert package["description"].endswith(".")
+    assert 1 <= len(package["keywords"]) <= 5
+    assert all(re.fullmatch(r"[a-z][a-z0-9-]{0,19}", keyword) for keyword in package["keywords"])
+    assert package["categories"]
+    assert set(package["categories"]) <= CATEGORIES
+    # `make check-crates` builds the pages with these options.
+    assert package["metadata"]["docs"]["rs"] == {
+        "all-features": True,
+        "targets": ["x86_64-unknown-linux-gnu"],
+    }
+
+
+@pytest.mark.parametrize("name", sorted(PUBLISHED))
+def test_published_crate_depends_on_published_crates_of_its_version(name: str) -> None:
+    # Crates use hidden items of each other, which may change in every release.
+    found = packages()
+    for one in found[name]["dependencies"]:
+        if one["name"] in found:
+            assert one["name"] in PUBLISHED
+            assert one["req"] == f"={found[name]['version']}"
+
+
+@pytest.mark.parametrize("name", sorted(PUBLISHED))
+def test_published_crate_contains_its_page_and_licences(name: str) -> None:
+    package = packages()[name]
+    folder = Path(package["manifest_path"]).parent
+    assert package["readme"] == "README.md"
+    page = (folder / "README.md").read_text()
+    assert page.startswith(f"# {name}\n")
+    assert "\n```rust\n" in page
+    for licence in ("LICENSE-APACHE", "LICENSE-MIT"):
+        # A link, which cargo replaces by the file.
+        assert (folder / licence).resolve() == ROOT / licence
+    root = (folder / "src" / "lib.rs").read_text()
+    assert root.startswith("//! ")
+    assert '#[cfg(doctest)]\n#[doc = include_str!("../README.md")]' in root
+    for path in folder.rglob("*.rs"):
+        for included in re.findall(r'include_(?:str|bytes)!\("([^"]+)"\)', path.read_text()):
+            assert (path.parent / included).resolve().is_relative_to(folder)
 
 
 def module_of(path: Path, source: Path) -> list[str]:

@@ -60,3 +60,8 @@ pub mod internal {
 pub fn is_available() -> bool {
     unavailable_reason().is_none()
 }
+
+/// The example of the package's page, as a documentation test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -44,3 +44,8 @@ pub use error::{Error, ErrorCode, Result};
 pub use import::{import, import_from};
 pub use interlock_sys as sys;
 pub use registration::Registration;
+
+/// The example of the package's page, as a documentation test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -25,3 +25,8 @@ pub use error::{Error, Result};
 pub use interlock_sys as sys;
 pub use num_threads::{num_threads, set_num_threads};
 pub use process_defaults::ProcessDefaults;
+
+/// The example of the package's page, as a documentation test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

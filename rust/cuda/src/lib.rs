@@ -28,3 +28,8 @@ pub fn driver() -> Arc<dyn Driver> {
     static DRIVER: OnceBox<Arc<CudaDriver>> = OnceBox::new();
     DRIVER.get_or_init(Default::default).clone()
 }
+
+/// The example of the package's page, as a documentation test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

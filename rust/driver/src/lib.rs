@@ -38,3 +38,8 @@ pub use ops::{Copy, CopyEndpoint, Fill, GraphDump, HostFn, KeepAlive, Owners};
 pub use properties::{DeviceProperties, MemoryInfo, PriorityRange};
 pub use runtime::DriverRuntime;
 pub use wait::{SyncPoint, TimelinePoint, WaitPoint, WaitPolicy, WaitTarget};
+
+/// The example of the package's page, as a documentation test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

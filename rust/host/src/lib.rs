@@ -26,3 +26,8 @@ mod runtime;
 pub use driver::HostDriver;
 pub use fault_injection::{FaultInjector, LiveObjects, PausedCopies};
 pub use options::HostOptions;
+
+/// The example of the package's page, as a documentation test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -61,11 +61,7 @@ pub mod state {
     pub use interlock_core::thread::*;
 }
 
-/// The Rust examples of pages, as documentation tests.
+/// The example of the package's page, as a documentation test.
 #[cfg(doctest)]
-mod pages {
-    #[doc = include_str!("../../../README.md")]
-    struct Readme;
-    #[doc = include_str!("../../../docs/registering.md")]
-    struct Registering;
-}
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -22,3 +22,8 @@ pub fn declarations() -> impl Iterator<Item = &'static Declaration> {
     let kernels = [kernels::CONSTANTS, kernels::RECORDS, kernels::CALLBACKS, kernels::LATE_RECORDS];
     before.into_iter().chain(kernels).chain([table::TABLE]).flatten()
 }
+
+/// The example of the package's page, as a documentation test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
