@@ -427,7 +427,7 @@ typedef struct InterlockStreamInfo {
     /** The priority; smaller numbers run first. */
     int32_t priority;
 
-    /** The device of the memory. */
+    /** The device of the stream. */
     InterlockDevice device;
 
     /** Identifies the stream on its device; 0 for the default stream. */
