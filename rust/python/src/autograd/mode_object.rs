@@ -82,8 +82,7 @@ pub(super) fn class(module: &str, name: &str, kind: ModeKind) -> PyResult<HeapTy
 #[inline]
 pub(super) unsafe fn allocate(class: *mut ffi::PyTypeObject, kind: ModeKind) -> *mut ffi::PyObject {
     // SAFETY: an instance of such a class begins with a ModeObject; the context is written before other code can access
-    // the object. Only attached threads use it, one at a time: interpreters without a GIL load no extension of the stable
-    // ABI.
+    // the object. Only attached threads use it, and the GIL admits one at a time (`gil::ensure_enabled`).
     unsafe {
         let made =
             if is_collected(class) { ffi::PyType_GenericAlloc(class, 0) } else { OBJECTS.allocate(class) };
