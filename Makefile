@@ -128,7 +128,8 @@ COMPATIBILITY ?=
 export COMPATIBILITY
 RELEASE_PYTHON := .venv-release/bin/python
 
-release: release-build release-check ## build the artifacts of a release into target/dist, and check them
+release: release-build ## build the artifacts of a release into target/dist, and check them
+	@$(RELEASE_PYTHON) tools/release_check.py
 
 release-build: release-environment ## build the source distribution and this platform's wheel; COMPATIBILITY=manylinux_2_28 and such selects its tag
 	@$(RELEASE_PYTHON) tools/release_build.py

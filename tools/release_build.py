@@ -1,13 +1,13 @@
 """Build a source distribution, and from it the wheel of this platform, into target/dist.
 
-The bytes depend on the sources, the compiler and the linker, but on no folder and on no clock: paths of sources
-are shortened, and the files have the time of the last commit, or that of the variable `SOURCE_DATE_EPOCH`.
+The bytes depend on the sources, the compiler and the linker, but on no folder and on no clock: paths of
+sources are shortened, and the files have the time of the last commit, or that of `SOURCE_DATE_EPOCH`.
 `--reproduce` builds both again from a clone in another folder, and compares them with those in target/dist.
 
-Variables: `COMPATIBILITY` is the tag of the platform (manylinux_2_28, musllinux_1_2, pypi, linux). By default it is
-the oldest glibc that Rust supports, or what the system needs. `TARGET` is another platform to compile for, as
-Rust names it; `LIBGCC_S` is then its libgcc_s.so.1. `ABI3T=1` builds for free-threaded CPython 3.15, too, with
-that of `ABI3T_PYTHON`.
+Variables: `COMPATIBILITY` is the tag of the platform (manylinux_2_28, musllinux_1_2, pypi, linux). By default
+it is the oldest glibc that Rust supports, or what the system needs. `TARGET` is another platform to compile
+for, as Rust names it; `LIBGCC_S` is then its libgcc_s.so.1. `ABI3T=1` builds the wheel for CPython 3.15 with
+and without the GIL instead, with the CPython 3.15 that `ABI3T_PYTHON` names.
 """
 
 import os
@@ -81,7 +81,12 @@ def wheel(sources: Path, folder: Path, cargo: Path) -> None:
     if "TARGET" in os.environ:
         options += ["--target", target()]
     if ABI3T:
-        options += ["--features", "pyo3/abi3t-py315", "--interpreter", os.environ.get("ABI3T_PYTHON", "python3.15")]
+        options += [
+            "--features",
+            "pyo3/abi3t-py315",
+            "--interpreter",
+            os.environ.get("ABI3T_PYTHON", "python3.15"),
+        ]
     os.environ.update(variables)
     package.maturin(sources, "build", *options, "--out", str(folder))
 
@@ -117,7 +122,11 @@ def reproduce() -> int:
     for path in sorted((AGAIN / "dist").iterdir()):
         ours = DIST / path.name
         parts = differences(ours, path) if ours.exists() else [f"{path.name}: not in target/dist"]
-        print(f"{'FAILED' if parts else 'ok':<7} {path.name}: the same bytes from another folder", *parts, sep="\n    ")
+        print(
+            f"{'FAILED' if parts else 'ok':<7} {path.name}: the same bytes from another folder",
+            *parts,
+            sep="\n    ",
+        )
         failed |= bool(parts)
     return failed
 

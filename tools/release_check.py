@@ -1,9 +1,9 @@
 """Check the artifacts in target/dist, and print one line for each check.
 
-Runs on each file the checkers that pyproject.toml pins in the extra `release`. Then it installs the wheels of this
-platform into an environment for each supported CPython on `PATH`, in pyenv or in the folders of the variable
-`PYTHONS`, and runs the examples of README.md and of the tour, `python -m interlock watch`, and pytest with a test
-that leaves a changed flag.
+Runs on each file the checkers that pyproject.toml pins in the extra `release`. Then it installs the wheels of
+this platform into an environment for each supported CPython on `PATH`, in pyenv or in the folders of the
+variable `PYTHONS`, and runs the examples of README.md and of the tour, `python -m interlock watch`, and
+pytest with a test that leaves a changed flag.
 """
 
 import json
@@ -17,6 +17,7 @@ import tomllib
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import environment as environments
@@ -31,6 +32,7 @@ DIST = ROOT / "target" / "dist"
 ENVIRONMENTS = ROOT / "target" / "release-check"
 TOOLS = Path(sys.executable).parent
 SECONDS = 300
+LICENCES = {"LICENSE-MIT", "LICENSE-APACHE", "LICENSE-THIRD-PARTY"}
 # A block that prints the text below it.
 EXAMPLE = re.compile(r"^```python\n(.*?)^```\n\n```text\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 WATCHED = """
@@ -101,7 +103,9 @@ def tool(name: str, *arguments: str) -> Callable[[], None]:
 
 def version() -> str:
     """Return the version of the workspace, which that of the artifacts equals."""
-    return str(tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]["package"]["version"])
+    return str(
+        tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]["package"]["version"]
+    )
 
 
 def platform_of(wheel: Path) -> str:
@@ -116,7 +120,7 @@ def platform_of(wheel: Path) -> str:
 def licences(names: set[str]) -> None:
     """Check that the licences of interlock and of other crates are in a wheel."""
     found = {name.rpartition("/licenses/")[2] for name in names if ".dist-info/licenses/" in name}
-    expect(found == {"LICENSE-MIT", "LICENSE-APACHE", "LICENSE-THIRD-PARTY"}, f"found only {sorted(found)}")
+    expect(found == LICENCES, f"found {sorted(found)}")
 
 
 def sbom(archive: zipfile.ZipFile) -> str:
@@ -144,7 +148,14 @@ def check_source_distribution(report: Report, path: Path) -> None:
     def contents() -> str:
         with tarfile.open(path) as archive:
             names = {name.partition("/")[2] for name in archive.getnames()}
-        wanted = {"PKG-INFO", "Cargo.lock", "README.md", "LICENSE-MIT", "LICENSE-THIRD-PARTY", "pyproject.toml"}
+        wanted = {
+            "PKG-INFO",
+            "Cargo.lock",
+            "README.md",
+            "LICENSE-MIT",
+            "LICENSE-THIRD-PARTY",
+            "pyproject.toml",
+        }
         expect(wanted <= names, f"missing: {sorted(wanted - names)}")
         expect(path.name == f"interlock-{version()}.tar.gz", f"the version is not {version()}")
         return f"{len(names)} files"
@@ -174,7 +185,16 @@ def create(interpreter: pythons.Interpreter, wheel: Path) -> str:
     python = environments.python_of(str(folder))
     # The pip of this environment knows newer Pythons than that of `venv`, which Debian's Pythons lack.
     (pytest,) = (each for each in environments.requirements("test") if each.startswith("pytest=="))
-    pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--disable-pip-version-check"]
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        python,
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+    ]
     run([*pip, "--no-deps", str(wheel)])
     run([*pip, pytest])
     return python
@@ -216,7 +236,7 @@ def check_installed(report: Report, interpreter: pythons.Interpreter, wheel: Pat
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for page in (ROOT / "README.md", ROOT / "docs" / "tour.md"):
-            report.check(subject, page.name, lambda page=page: examples(python, page, folder))
+            report.check(subject, page.name, partial(examples, python, page, folder))
         report.check(subject, "python -m interlock watch", lambda: watch(python, folder))
         report.check(subject, "pytest --interlock=fail", lambda: plugin(python, folder))
 

@@ -25,10 +25,10 @@ LICENCE_FILE = re.compile(r"(LICEN[CS]E|COPYING|NOTICE|UNLICENSE)([-.].*)?", re.
 # Crates without a licence file, with the crate of the same repository and author that has it.
 TEXT_OF = {"pulp-wasm-simd-flag": "pulp"}
 INTRODUCTION = """\
-The extension module interlock._core contains the Rust crates below. Where their authors offer a choice, MIT is taken.
+The extension module interlock._core contains the Rust crates below. Of a choice of licences, MIT is taken.
 
-It also contains the standard library of Rust, https://github.com/rust-lang/rust, under MIT OR Apache-2.0; the file
-COPYRIGHT-library.html of each Rust release lists the parts of others in it.
+It also contains the standard library of Rust, https://github.com/rust-lang/rust, under MIT OR Apache-2.0; the
+file COPYRIGHT-library.html of each Rust release lists the parts of others in it.
 """
 
 
@@ -66,7 +66,7 @@ def cargo(*arguments: str) -> str:
 
 
 def dependencies() -> dict[tuple[str, str], set[tuple[str, str]]]:
-    """Return the direct dependencies of each compiled crate, by name and version, without procedural macros."""
+    """Return the direct dependencies of each compiled crate, by name and version."""
     printed = cargo(
         "tree", "--package", PACKAGE, "--edges", "normal,no-proc-macro", "--target", PLATFORM,
         "--prefix", "depth", "--no-dedupe", "--format", " {p}",
@@ -86,7 +86,7 @@ def dependencies() -> dict[tuple[str, str], set[tuple[str, str]]]:
 
 def crates(wanted: set[tuple[str, str]]) -> dict[tuple[str, str], Crate]:
     """Return the crates with these names and versions."""
-    packages = json.loads(cargo("metadata", "--format-version", "1", "--filter-platform", PLATFORM))["packages"]
+    metadata = cargo("metadata", "--format-version", "1", "--filter-platform", PLATFORM)
     locked = tomllib.loads((ROOT / "Cargo.lock").read_text(encoding="utf-8"))["package"]
     checksums = {(each["name"], each["version"]): each.get("checksum") for each in locked}
     return {
@@ -98,7 +98,7 @@ def crates(wanted: set[tuple[str, str]]) -> dict[tuple[str, str], Crate]:
             folder=Path(each["manifest_path"]).parent,
             checksum=checksums[key],
         )
-        for each in packages
+        for each in json.loads(metadata)["packages"]
         if (key := (each["name"], each["version"])) in wanted
     }
 
@@ -111,10 +111,12 @@ def licences(compiled: list[Crate]) -> str:
         texts = crate.texts() or third_party[TEXT_OF[crate.name]].texts()
         for name, text in texts.items():
             users[text].append(f"{crate.name} {crate.version}: {name}")
-    listed = [f"{each.name} {each.version}: {each.licence}, {each.repository}" for each in third_party.values()]
+    listed = [
+        f"{each.name} {each.version}: {each.licence}, {each.repository}" for each in third_party.values()
+    ]
     rule = "-" * 100
-    parts = [f"{rule}\n" + "\n".join(names) + f"\n{rule}\n\n{text.strip()}\n" for text, names in users.items()]
-    return "\n".join([INTRODUCTION, "\n".join(listed), "", *parts])
+    parts = ["\n".join([rule, *names, rule, "", text.strip(), ""]) for text, names in users.items()]
+    return "\n".join([INTRODUCTION, *listed, "", *parts])
 
 
 def component(crate: Crate) -> dict[str, object]:
@@ -161,7 +163,9 @@ def main(arguments: list[str]) -> int:
         for path, text in files.items():
             path.write_text(text, encoding="utf-8")
         return 0
-    stale = [path for path, text in files.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+    stale = [
+        path for path, text in files.items() if not path.exists() or path.read_text(encoding="utf-8") != text
+    ]
     for path in stale:
         print(f"{path.relative_to(ROOT)} is out of date: run `make generate`", file=sys.stderr)
     return 1 if stale else 0

@@ -11,12 +11,12 @@ use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
 
 use super::decorated;
 use crate::errors::{IntoPyResult, exception, new_type_error, type_name};
-use crate::raw_types::{HeapType, Method, ObjectMemory, catch_panic, ffi_ptr};
+use crate::raw_types::{Header, HeapType, Method, ObjectMemory, catch_panic, ffi_ptr};
 use crate::scope_debug;
 
 #[repr(C)]
 struct ModeObject {
-    header: ffi::PyObject,
+    header: Header,
     context: ModeContext,
 }
 
