@@ -5,29 +5,24 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tests.helpers.subprocess import eval_python
+from tests.helpers.subprocess import run_python
 
 ROOT = Path(__file__).parents[2]
-IMPORT = """
-import sys
 # As in a free-threaded build, since CPython 3.13.
-sys._is_gil_enabled = lambda: {enabled}
-try:
-    import interlock
-    result = None
-except ImportError as error:
-    result = str(error)
-"""
+SET_GIL = "import sys; sys._is_gil_enabled = lambda: {enabled}\n"
 
 
 def test_import_without_the_gil_is_refused_with_the_cure() -> None:
-    message = eval_python(IMPORT.format(enabled=False))
-    assert message.startswith("interlock needs the GIL, which PYTHON_GIL=0 or -X gil=0 disables")
-    assert message.endswith("remove the setting, or use a build with the GIL")
+    done = run_python(SET_GIL.format(enabled=False) + "import interlock")
+    assert done.code == 1
+    error = done.stderr.splitlines()[-1]
+    assert error.startswith("ImportError: interlock needs the GIL, which PYTHON_GIL=0 or -X gil=0 disables")
+    assert error.endswith("remove the setting, or use a build with the GIL")
 
 
 def test_import_with_the_gil_of_a_free_threaded_build_is_accepted() -> None:
-    assert eval_python(IMPORT.format(enabled=True)) is None
+    done = run_python(SET_GIL.format(enabled=True) + "import interlock")
+    assert (done.code, done.stderr) == (0, "")
 
 
 def test_module_declares_that_it_uses_the_gil() -> None:
