@@ -71,11 +71,25 @@ def flags(sources: Path) -> str:
     return "\x1f".join([*given, *(f"--remap-path-prefix={path}={name}" for path, name in shortened.items())])
 
 
+def locked(sources: Path) -> set[str]:
+    """Return the entries of a lock file."""
+    text = (sources / "Cargo.lock").read_text(encoding="utf-8")
+    return {entry.strip() for entry in text.split("\n\n")}
+
+
+def fetch(sources: Path) -> None:
+    """Download the crates. Entries of crates that only tests use leave the lock file."""
+    before = locked(sources)
+    subprocess.run(["cargo", "fetch", "--quiet"], cwd=sources, check=True)
+    if changed := locked(sources) - before:
+        raise SystemExit("cargo changed the lock file:\n\n" + "\n\n".join(sorted(changed)))
+
+
 def wheel(sources: Path, folder: Path, cargo: Path) -> None:
     """Build the wheel of a source folder."""
     tag = compatibility()
-    # Downloads the crates, whose folders the flags name.
-    subprocess.run(["cargo", "fetch", "--locked", "--quiet"], cwd=sources, check=True)
+    # First, because the flags name the folders of the crates.
+    fetch(sources)
     variables = {"CARGO_TARGET_DIR": str(cargo), "CARGO_ENCODED_RUSTFLAGS": flags(sources), **linker(tag)}
     options = ["--release", "--locked", *(["--compatibility", tag] if tag else [])]
     if "TARGET" in os.environ:
