@@ -142,6 +142,12 @@ def build_paths(archive: zipfile.ZipFile) -> None:
         expect(not found, f"{name} contains {found}")
 
 
+def unwinder(archive: zipfile.ZipFile) -> None:
+    """Check that the extension unwinds with the library with which CPython stops threads (zig_linker.sh)."""
+    (name,) = (name for name in archive.namelist() if name.startswith("interlock/_core.") and ".so" in name)
+    expect(b"libgcc_s" in archive.read(name), f"{name} has an unwinder of its own")
+
+
 def check_source_distribution(report: Report, path: Path) -> None:
     """Check a source distribution."""
 
@@ -166,13 +172,16 @@ def check_source_distribution(report: Report, path: Path) -> None:
 def check_wheel(report: Report, path: Path) -> None:
     """Check a wheel without installing it."""
     tags = parse_wheel_filename(path.name)[3]
-    if any("linux" in tag.platform for tag in tags):
+    is_linux = any("linux" in tag.platform for tag in tags)
+    if is_linux:
         report.check(path.name, "auditwheel show", lambda: platform_of(path))
     report.check(path.name, "check-wheel-contents", tool("check-wheel-contents", str(path)))
     report.check(path.name, "abi3audit --strict", tool("abi3audit", "--strict", str(path)))
     with zipfile.ZipFile(path) as archive:
         report.check(path.name, "licences", lambda: licences({*archive.namelist()}))
         report.check(path.name, "SBOM", lambda: sbom(archive))
+        if is_linux:
+            report.check(path.name, "unwinder", lambda: unwinder(archive))
         report.check(path.name, "no path of the build", lambda: build_paths(archive))
     of_file = str(parse_wheel_filename(path.name)[1])
     report.check(path.name, "version", lambda: expect(of_file == version(), f"{of_file} is not {version()}"))
