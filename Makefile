@@ -19,7 +19,8 @@ REQUIRE_PYTHON = command -v $(PYTHON) > /dev/null || \
 
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-training docs test test-all test-integrations test-integrations-jax test-long test-pythons test-sanitized test-gpu \
-	test-vendor check-crates watch-packages fuzz compare bench bench-gpu install install-light wheel generate format clean environment test-environment
+	test-vendor check-crates watch-packages fuzz compare bench bench-gpu install install-light wheel release release-build release-check \
+	release-reproduce generate format clean environment release-environment test-environment
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "make %-18s %s\n", $$1, $$2 }'
@@ -165,7 +166,25 @@ install-light: test-environment ## like install, without the tensor runtime: for
 wheel: test-environment ## build the wheel into dist/
 	@$(VENV_PYTHON) -m maturin build --release --interpreter $(VENV_PYTHON) --out dist
 
+# docs/releasing.md describes the targets and their variables.
+COMPATIBILITY ?=
+export COMPATIBILITY
+RELEASE_PYTHON := .venv-release/bin/python
+
+release: release-build ## build the artifacts of a release into target/dist, and check them
+	@$(RELEASE_PYTHON) tools/release_check.py
+
+release-build: release-environment ## build the source distribution and this platform's wheel; COMPATIBILITY=manylinux_2_28 and such selects its tag
+	@$(RELEASE_PYTHON) tools/release_build.py
+
+release-check: release-environment ## check what is in target/dist, also on each CPython from 3.11 to 3.15 found, as in test-pythons
+	@$(RELEASE_PYTHON) tools/release_check.py
+
+release-reproduce: release-environment ## build again from a clone in another folder, and compare the bytes with target/dist
+	@$(RELEASE_PYTHON) tools/release_build.py --reproduce
+
 generate: test-environment ## write the generated files
+	@$(VENV_PYTHON) tools/third_party.py
 	@$(VENV_PYTHON) tools/package.py install
 	@$(VENV_PYTHON) tools/generate.py
 
@@ -181,6 +200,10 @@ clean: ## remove all build outputs
 environment:
 	@$(REQUIRE_PYTHON)
 	@$(PYTHON) tools/environment.py
+
+release-environment:
+	@$(REQUIRE_PYTHON)
+	@$(PYTHON) tools/environment.py release
 
 test-environment:
 	@$(REQUIRE_PYTHON)

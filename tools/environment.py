@@ -2,7 +2,8 @@
 
 interlock is built and tested in `.venv`; the demos install it in `.venv-demo`. `vendor` creates
 `.venv-vendor` with the libraries of vendors, `docs` creates `.venv-docs` with the programs that build the
-site, `workflows` creates `.venv-workflows` with those that check GitHub's workflows, `integrations-2.13` and
+site, `workflows` creates `.venv-workflows` with those that check GitHub's workflows, `release` creates
+`.venv-release` with those that build and check the artifacts of a release, `integrations-2.13` and
 `integrations-2.15` create environments with these versions of PyTorch, `integrations-jax-0.4` and
 `integrations-jax-0.10` some with versions of JAX and NumPy, and `packages` creates `.venv-packages` with
 popular packages that use them.
@@ -22,7 +23,7 @@ ENVIRONMENT = os.path.join(ROOT, ".venv")
 INTEGRATIONS = ("integrations-2.13", "integrations-2.15", "integrations-jax-0.4", "integrations-jax-0.10")
 OTHER_ENVIRONMENTS = {
     use: os.path.join(ROOT, ".venv-" + use)
-    for use in ("demo", "vendor", "docs", "workflows", "packages", *INTEGRATIONS)
+    for use in ("demo", "vendor", "docs", "workflows", "packages", "release", *INTEGRATIONS)
 }
 
 MISSING_PYTHON = (
@@ -100,6 +101,7 @@ def requirements(use: str) -> "list[str]":
         "vendor": extras["test-vendor"],
         "docs": extras["docs"],
         "workflows": extras["workflows"],
+        "release": project["build-system"]["requires"] + extras["release"],
         "packages": extras["watch-packages"],
     }
     # A dot is not allowed in the name of an extra.

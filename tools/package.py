@@ -71,16 +71,23 @@ def light(profile: str = "dev", python: str = sys.executable) -> int:
     return 0
 
 
+def unpack(source_distribution: Path, folder: Path) -> Path:
+    """Unpack a source distribution into an emptied `folder`, and return the folder of its project."""
+    shutil.rmtree(folder, ignore_errors=True)
+    with tarfile.open(source_distribution) as archive:
+        archive.extractall(folder, filter="data")
+    # All its files are dated 2006. Cargo compares modification times, and would not rebuild changed files.
+    for path in folder.rglob("*"):
+        path.touch()
+    return only(folder, "interlock-*/pyproject.toml").parent
+
+
 def unpacked_source_distribution() -> Path:
     """Create and unpack the source distribution, always in the same folder, for incremental builds."""
-    shutil.rmtree(SOURCES, ignore_errors=True)
-    maturin(ROOT, "sdist", "--out", str(SOURCES))
-    with tarfile.open(only(SOURCES, "*.tar.gz")) as archive:
-        archive.extractall(SOURCES, filter="data")
-    # All its files are dated 2006. Cargo compares modification times, and would not rebuild changed files.
-    for path in SOURCES.rglob("*"):
-        path.touch()
-    return only(SOURCES, "interlock-*/pyproject.toml").parent
+    archives = WORK / "archive"
+    shutil.rmtree(archives, ignore_errors=True)
+    maturin(ROOT, "sdist", "--out", str(archives))
+    return unpack(only(archives, "*.tar.gz"), SOURCES)
 
 
 def files(wheel: Path) -> set[str]:

@@ -86,9 +86,14 @@ def test_wheel_registers_the_pytest_plugin(unpacked: Path) -> None:
     assert "".join(file.read_text().split()) == "[pytest11]interlock=_interlock_pytestplugin"
 
 
-def test_wheel_contains_both_licences(names: set[str]) -> None:
+def test_wheel_contains_its_licences_and_those_of_other_crates(names: set[str]) -> None:
     licences = {Path(name).name for name in names if ".dist-info/licenses/" in name}
-    assert licences == {"LICENSE-APACHE", "LICENSE-MIT"}
+    assert licences == {"LICENSE-APACHE", "LICENSE-MIT", "LICENSE-THIRD-PARTY"}
+
+
+def test_wheel_contains_the_sbom_of_the_source_tree(unpacked: Path) -> None:
+    (sbom,) = unpacked.glob("*.dist-info/sboms/*")
+    assert sbom.read_bytes() == (ROOT / "rust/python/sbom.cdx.json").read_bytes()
 
 
 def test_wheel_installs_only_the_package_and_the_pytest_plugin(names: set[str]) -> None:

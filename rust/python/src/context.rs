@@ -22,7 +22,7 @@ use pyo3::types::PyType;
 use pyo3::{PyTraverseError, PyVisit};
 
 use crate::attached::is_attached;
-use crate::raw_types::{HeapType, ObjectMemory};
+use crate::raw_types::{Header, HeapType, ObjectMemory};
 use crate::{carried_contexts, traverse};
 
 /// The value of the variable, if its layers own objects that a garbage collector visits.
@@ -33,7 +33,7 @@ pub(crate) struct OwningState(pub(crate) State);
 /// it.
 #[repr(C)]
 struct PlainState {
-    header: ffi::PyObject,
+    header: Header,
     state: State,
 }
 

@@ -28,6 +28,7 @@ mod detach;
 mod dispatch;
 mod dlpack;
 mod errors;
+mod gil;
 mod hooks;
 mod pending_exception;
 mod py_buffer;
@@ -54,12 +55,15 @@ mod traverse;
 const FEATURES: &[&str] = if cfg!(feature = "tensor") { &["tensor"] } else { &[] };
 
 /// The Rust side of interlock.
-#[pymodule(name = "_core", module = "interlock", gil_used = false)]
+///
+/// `gil_used`: a free-threaded build enables the GIL when it imports the module.
+#[pymodule(name = "_core", module = "interlock", gil_used = true)]
 pub mod _core {
     use super::*;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        gil::ensure_enabled(module.py())?;
         let library = single_instance::ensure_single_instance(module.py())?;
         detach::install_wait_hooks();
         context::register(module.py())?;

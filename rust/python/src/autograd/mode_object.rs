@@ -11,12 +11,12 @@ use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
 
 use super::decorated;
 use crate::errors::{IntoPyResult, exception, new_type_error, type_name};
-use crate::raw_types::{HeapType, Method, ObjectMemory, catch_panic, ffi_ptr};
+use crate::raw_types::{Header, HeapType, Method, ObjectMemory, catch_panic, ffi_ptr};
 use crate::scope_debug;
 
 #[repr(C)]
 struct ModeObject {
-    header: ffi::PyObject,
+    header: Header,
     context: ModeContext,
 }
 
@@ -82,8 +82,7 @@ pub(super) fn class(module: &str, name: &str, kind: ModeKind) -> PyResult<HeapTy
 #[inline]
 pub(super) unsafe fn allocate(class: *mut ffi::PyTypeObject, kind: ModeKind) -> *mut ffi::PyObject {
     // SAFETY: an instance of such a class begins with a ModeObject; the context is written before other code can access
-    // the object. Only attached threads use it, one at a time: interpreters without a GIL load no extension of the stable
-    // ABI.
+    // the object. Only attached threads use it, and the GIL admits one at a time (`gil::ensure_enabled`).
     unsafe {
         let made =
             if is_collected(class) { ffi::PyType_GenericAlloc(class, 0) } else { OBJECTS.allocate(class) };

@@ -15,11 +15,11 @@ use super::values;
 use crate::call_site;
 use crate::context::sync;
 use crate::errors::IntoPyResult;
-use crate::raw_types::{HeapType, Method, catch_panic, ffi_ptr};
+use crate::raw_types::{Header, HeapType, Method, catch_panic, ffi_ptr};
 
 #[repr(C)]
 struct FlagObject {
-    header: ffi::PyObject,
+    header: Header,
     spec: &'static FlagSpec,
 }
 

@@ -8,6 +8,8 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 
+use super::header::ensure_room;
+
 type Getter = unsafe extern "C" fn(*mut ffi::PyObject, *mut c_void) -> *mut ffi::PyObject;
 type Setter = unsafe extern "C" fn(*mut ffi::PyObject, *mut ffi::PyObject, *mut c_void) -> c_int;
 
@@ -33,7 +35,8 @@ pub(crate) struct HeapType {
 }
 
 impl HeapType {
-    /// Starts a class with this qualified name. Its instances have `size` bytes; 0 means the size of the base.
+    /// Starts a class with this qualified name. Its instances have `size` bytes and begin with a
+    /// [`Header`](super::Header); 0 means the size of the base.
     pub(crate) fn new(name: &str, size: usize) -> PyResult<Self> {
         let name = CString::new(name).map_err(|_| PyValueError::new_err("a class name with a zero byte"))?;
         let flags = ffi::Py_TPFLAGS_DEFAULT | ffi::Py_TPFLAGS_BASETYPE;
@@ -110,6 +113,9 @@ impl HeapType {
         py: Python<'py>,
         base: &Bound<'py, PyType>,
     ) -> PyResult<Bound<'py, PyType>> {
+        if self.size != 0 {
+            ensure_room(py)?;
+        }
         // SAFETY: both structures may be zero; a zero entry terminates each array.
         unsafe {
             self.attributes.push(std::mem::zeroed());

@@ -8,7 +8,7 @@ use pyo3::ffi;
 /// Allocates the objects of one size, and keeps the memory of the last one that was freed: a scope makes and frees two
 /// objects, and each call of Python's allocator takes as long as a few atomic operations.
 ///
-/// The functions are called on attached threads, which an interpreter of the stable ABI admits one at a time.
+/// The functions are called on attached threads, which the GIL admits one at a time (`gil::ensure_enabled`).
 pub(crate) struct ObjectMemory {
     kept: AtomicPtr<ffi::PyObject>,
     size: usize,
