@@ -305,7 +305,7 @@ def _changed_values() -> list[Changed]:
 
 def _sections(changes: Iterable[Change], values: Sequence[Changed]) -> list[Section]:
     changes = [change for change in changes if _has_effect(change)]
-    written: Table | Cell = _table(changes) if changes else Cell("No setting was changed.")
+    written: Table | Cell = _table(changes) if changes else Cell(_unwritten(values))
     end = [Row((Cell(each.setting), Cell(shown(each.before)), Cell(shown(each.after)))) for each in values]
     left: Table | Cell = (
         Table(("setting", "before", "after"), tuple(end)) if end else Cell("All settings are as they were.")
@@ -314,6 +314,12 @@ def _sections(changes: Iterable[Change], values: Sequence[Changed]) -> list[Sect
         Section("Settings that the program changed", (written,)),
         Section("Settings that differ at the end", (left,)),
     ]
+
+
+def _unwritten(values: Sequence[Changed]) -> str:
+    if not values:
+        return "No setting was changed."
+    return "No write was recorded: modes of a thread are compared at the end only."
 
 
 def _table(changes: Sequence[Change]) -> Table:

@@ -157,7 +157,8 @@ impl DeviceScope {
 
     /// Enters as [`enter`](DeviceScope::enter) does.
     ///
-    /// # Errors Fails if the state of the current context cannot be stored.
+    /// # Errors
+    /// Fails if the state of the current context cannot be stored.
     pub fn try_enter(&self) -> Result<()> {
         Ok(self.scope.enter_slots(&self.slots)?)
     }
@@ -182,7 +183,8 @@ pub fn default_device() -> Device {
 /// Sets the device on which tensors are created unless one is passed, until the innermost open scope that sets it is
 /// exited. `None` means the CPU.
 ///
-/// # Errors Fails if a scope of a context that is not current sets it.
+/// # Errors
+/// Fails if a scope of a context that is not current sets it.
 pub fn set_default_device(device: Option<Device>) -> Result<()> {
     Ok(internal::set_device_slots(DeviceSlots::from_default_device(device))?)
 }

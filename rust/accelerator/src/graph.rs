@@ -124,7 +124,8 @@ impl Graph {
 
     /// Ends the capture, and instantiates the recorded graph unless this graph was created with `keep`.
     ///
-    /// # Errors Returns the error of the capture or of the instantiation; the graph then has no recorded work. If the
+    /// # Errors
+    /// Returns the error of the capture or of the instantiation; the graph then has no recorded work. If the
     /// capture may only end on the thread that began it, other threads get an error and the capture continues.
     pub fn capture_end(&self) -> Result<()> {
         let (driver, mut state) = self.lock()?;

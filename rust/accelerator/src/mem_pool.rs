@@ -234,7 +234,8 @@ impl MemPoolScope {
 
     /// Enters the scope on this thread.
     ///
-    /// # Errors Returns [`Error::Forked`] in a forked child, and fails if the state of the current context cannot be
+    /// # Errors
+    /// Returns [`Error::Forked`] in a forked child, and fails if the state of the current context cannot be
     /// stored.
     pub fn try_enter(&self) -> Result<()> {
         let (slots, lease) = self.pool.open(self.device)?;

@@ -137,7 +137,7 @@ def test_table_for_people_has_the_changes_and_the_values_at_the_end(tmp_path: Pa
     assert "torch.backends.cudnn.enabled" not in [row[0] for row in end]
 
 
-def test_table_has_the_package_and_the_thread_of_a_write_if_they_say_something(tmp_path: Path) -> None:
+def test_table_names_packages_and_threads_that_wrote(tmp_path: Path) -> None:
     package = tmp_path / "fastlib-1.0.dist-info"
     package.mkdir()
     (package / "METADATA").write_text("Metadata-Version: 2.1\nName: fastlib\nVersion: 1.0\n")
@@ -157,6 +157,14 @@ def test_program_that_changes_nothing_is_reported_as_such(tmp_path: Path) -> Non
     assert (done.code, done.stdout) == (0, "done\n")
     assert "No setting was changed." in done.stderr
     assert "All settings are as they were." in done.stderr
+
+
+def test_mode_of_the_thread_that_differs_at_the_end_is_no_unchanged_setting(tmp_path: Path) -> None:
+    (tmp_path / "mode.py").write_text("import torch\ntorch._C._set_grad_enabled(False)\n")
+    done = watch(tmp_path, "--fail", str(tmp_path / "mode.py"))
+    assert done.code == EXIT_SETTINGS_CHANGED
+    assert "No write was recorded: modes of a thread are compared at the end only." in done.stderr
+    assert "torch.grad_enabled" in done.stderr
 
 
 def test_fail_changes_the_status_of_a_successful_program_only(tmp_path: Path) -> None:

@@ -372,7 +372,8 @@ impl Recording {
 
     /// Enters as [`enter`](Recording::enter) does.
     ///
-    /// # Errors Fails if the state of the current context cannot be stored.
+    /// # Errors
+    /// Fails if the state of the current context cannot be stored.
     pub fn try_enter(&self) -> Result<()> {
         self.scope.enter_slots(&self.slots)
     }

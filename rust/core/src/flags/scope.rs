@@ -142,7 +142,8 @@ impl FlagScope {
 
     /// Enters as [`enter`](FlagScope::enter) does.
     ///
-    /// # Errors Fails if the state of the current context cannot be stored.
+    /// # Errors
+    /// Fails if the state of the current context cannot be stored.
     pub fn try_enter(&self) -> Result<()> {
         self.scope.enter_slots(&self.slots)
     }

@@ -145,7 +145,8 @@ impl ModeContext {
     /// Sets the value. For a kind that [writes eagerly](ModeKind::writes_eagerly), also writes the mode without a
     /// scope, until the object is entered, exited or used as a decorator.
     ///
-    /// # Errors Fails if a scope of a context that is not current sets the mode.
+    /// # Errors
+    /// Fails if a scope of a context that is not current sets the mode.
     pub fn set(&self, mode: bool) -> Result<()> {
         self.mode.set(mode);
         if self.kind.writes_eagerly() {
@@ -171,7 +172,8 @@ impl ModeContext {
 
     /// Enters the mode as [`enter`](ModeContext::enter) does.
     ///
-    /// # Errors Fails if the state of the current context cannot be stored.
+    /// # Errors
+    /// Fails if the state of the current context cannot be stored.
     #[inline]
     pub fn try_enter(&self) -> Result<()> {
         self.try_enter_present(PresentContext::at_hand)
@@ -203,7 +205,8 @@ impl ModeContext {
 
     /// Revokes the eager write, because the object is used as a decorator.
     ///
-    /// # Errors Fails if the state of the current context cannot be stored.
+    /// # Errors
+    /// Fails if the state of the current context cannot be stored.
     pub fn revoke_write(&self) -> Result<()> {
         self.write.revoke(self.kind.mode())
     }

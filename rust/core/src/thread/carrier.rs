@@ -21,23 +21,27 @@ pub trait Carrier: Send + Sync {
 
     /// Returns the serial of the state of the current context; `None` if none was stored.
     ///
-    /// # Safety This thread has a current context.
+    /// # Safety
+    /// This thread has a current context.
     unsafe fn serial(&self) -> Option<u64>;
 
     /// Returns the state of the current context; `None` if none was stored.
     ///
-    /// # Safety This thread has a current context.
+    /// # Safety
+    /// This thread has a current context.
     unsafe fn load(&self) -> Option<State>;
 
     /// Stores a state in the current context. Returns `None`, with the context unchanged, if that failed.
     ///
-    /// # Safety This thread has a current context.
+    /// # Safety
+    /// This thread has a current context.
     unsafe fn store(&self, state: &State) -> Option<Receipt>;
 
     /// Puts back the state before a store, and returns true, if the current context is the one of the store. Otherwise
     /// changes nothing.
     ///
-    /// # Safety This thread has a current context.
+    /// # Safety
+    /// This thread has a current context.
     unsafe fn revoke(&self, receipt: Receipt) -> bool;
 }
 
@@ -116,14 +120,17 @@ impl PresentContext {
 
     /// Returns the context of this thread, for a binding that the language calls; `None` if no state was stored in it.
     ///
-    /// # Safety This thread has a current context, if a carrier is installed.
+    /// # Safety
+    /// This thread has a current context, if a carrier is installed.
     #[inline]
     pub unsafe fn known_at_hand() -> Option<Self> {
         // SAFETY: guaranteed by the caller.
         unsafe { Self::from_carrier(*CARRIER.get()?) }
     }
 
-    /// # Safety This thread has a current context.
+    /// # Safety
+
+    /// This thread has a current context.
     #[inline]
     unsafe fn from_carrier(carrier: &'static dyn Carrier) -> Option<Self> {
         // SAFETY: guaranteed by the caller.

@@ -215,7 +215,8 @@ impl StateScope {
 
     /// Enters as [`enter`](StateScope::enter) does.
     ///
-    /// # Errors Fails if the state of the current context cannot be stored.
+    /// # Errors
+    /// Fails if the state of the current context cannot be stored.
     pub fn try_enter(&self) -> Result<()> {
         let state = &self.state;
         let enter = || self.scope.enter_layer(state.modes_of_layer(), Some(state.slots()));
