@@ -159,7 +159,7 @@ def test_program_that_changes_nothing_is_reported_as_such(tmp_path: Path) -> Non
     assert "All settings are as they were." in done.stderr
 
 
-def test_mode_of_the_thread_that_differs_at_the_end_is_no_unchanged_setting(tmp_path: Path) -> None:
+def test_mode_of_a_thread_that_differs_at_the_end_is_reported(tmp_path: Path) -> None:
     (tmp_path / "mode.py").write_text("import torch\ntorch._C._set_grad_enabled(False)\n")
     done = watch(tmp_path, "--fail", str(tmp_path / "mode.py"))
     assert done.code == EXIT_SETTINGS_CHANGED
