@@ -129,7 +129,6 @@ impl PresentContext {
     }
 
     /// # Safety
-
     /// This thread has a current context.
     #[inline]
     unsafe fn from_carrier(carrier: &'static dyn Carrier) -> Option<Self> {
