@@ -59,7 +59,7 @@ fn uuid(device: &CudaDevice) -> Result<String> {
         if [4, 6, 8, 10].contains(&index) {
             text.push('-');
         }
-        text.push_str(&format!("{:02x}", byte.cast_unsigned()));
+        text.push_str(&format!("{:02x}", u8::from_ne_bytes(byte.to_ne_bytes())));
     }
     Ok(text)
 }

@@ -1,6 +1,7 @@
 //! Events and their records.
 
 use std::collections::HashMap;
+use std::ffi::c_char;
 use std::ptr;
 use std::sync::{Arc, MutexGuard};
 
@@ -136,7 +137,7 @@ impl EventTable {
         let op = event.device.begin(OPERATION)?;
         // SAFETY: the pointer is valid and the event alive.
         let exported = op.read(empty, |handle| unsafe { api::cuIpcGetEventHandle(handle, event.raw()) })?;
-        Ok(exported.reserved.map(i8::cast_unsigned).to_vec())
+        Ok(exported.reserved.map(|byte| u8::from_ne_bytes(byte.to_ne_bytes())).to_vec())
     }
 
     /// Imports an event of another process.
@@ -150,7 +151,8 @@ impl EventTable {
                 "the 64 bytes that ipc_handle returned in another process",
             )
         })?;
-        let handle = CUipcEventHandle { reserved: bytes.map(u8::cast_signed) };
+        // A `c_char` has no sign on ARM.
+        let handle = CUipcEventHandle { reserved: bytes.map(|byte| c_char::from_ne_bytes([byte])) };
         let op = device.begin(OPERATION)?;
         // SAFETY: the pointer is valid.
         let event = op.read(ptr::null_mut(), |event| unsafe { api::cuIpcOpenEventHandle(event, handle) })?;
