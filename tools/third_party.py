@@ -18,7 +18,8 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = "interlock-python"
 LICENCES = ROOT / "LICENSE-THIRD-PARTY"
 SBOM = ROOT / "rust" / "python" / "sbom.cdx.json"
-# Wheels are released for Linux. Its dependencies are the same on x86-64 and ARM, with glibc and with musl.
+# The crates are the same on Linux for x86-64 and ARM, with glibc and with musl. A wheel for macOS contains
+# sysctl, thiserror and byteorder, too, which both files lack.
 PLATFORM = "x86_64-unknown-linux-gnu"
 # `LICENSE`, `LICENSE-MIT`, `LICENSE.md`, `COPYING`, ...
 LICENCE_FILE = re.compile(r"(LICEN[CS]E|COPYING|NOTICE|UNLICENSE)([-.].*)?", re.IGNORECASE)

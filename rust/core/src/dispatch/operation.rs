@@ -351,7 +351,7 @@ impl<O: Operation> Op<O> {
         Err(NoKernel { call }.into())
     }
 
-    /// Returns the arithmetic of a kernel: that of the composite, if its node controls it.
+    /// Returns the arithmetic of a kernel, or of the composite, if its node controls it.
     #[inline]
     fn numerics(kernel: &Kernel<O>, call: &O::Call, composite: Option<Composite>) -> Numerics {
         composite.and_then(|composite| composite.numerics).unwrap_or_else(|| kernel.numerics(call))

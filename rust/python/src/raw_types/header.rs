@@ -5,7 +5,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 
 /// The first field of an object. In the stable ABI of free-threaded builds (abi3t) `ffi::PyObject` has no fields and no size,
-/// because a build with the GIL has another header: then there is room for the longer one, that of free-threaded builds.
+/// because a build with the GIL has another header. Then there is room for the header of free-threaded builds, the longer one.
 #[repr(C)]
 pub(crate) struct Header {
     known: ffi::PyObject,

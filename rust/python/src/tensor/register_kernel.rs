@@ -42,7 +42,7 @@ static DSLS: [(&str, &Flag<bool>); 5] = [
 ];
 
 /// The properties that distinguish kernels besides their functions. A kernel is never freed, so one that is registered
-/// again uses that of an earlier registration.
+/// again uses the earlier one.
 #[derive(PartialEq)]
 struct Description {
     operation: &'static str,
