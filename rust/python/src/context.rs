@@ -243,6 +243,10 @@ impl Carrier for ContextVar {
         is_attached() && variable().is_some()
     }
 
+    fn reports_switches(&self) -> bool {
+        WATCHER.load(Ordering::Relaxed) >= 0
+    }
+
     unsafe fn serial(&self) -> Option<u64> {
         // SAFETY: the caller guarantees that this thread is attached.
         let py = unsafe { Python::assume_attached() };

@@ -40,6 +40,9 @@ def on_change(callback: Callable[[ModeChange], object], /) -> Registration:
 
     Only modes that a scope, a write or the process sets are reported, not defaults. The interpreter reports switches from
     Python 3.14; before, they are seen with the next call into interlock, and at each step of a task under `interlock.aio`.
+    So before Python 3.14 a function that another thread has given a context, as `asyncio.to_thread` does, reports the modes
+    that it sets itself, and not those that the other thread has set: the end of the context would not be reported. They are
+    reported in such a task, and where `interlock.Executor` or `apply` has brought values of other libraries.
     After a registration each thread reports the modes that are set on it, as if none had been set before.
     While a function is registered, scopes and reads of modes cost more. Its exceptions are reported through
     `sys.unraisablehook`.

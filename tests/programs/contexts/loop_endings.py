@@ -71,6 +71,7 @@ def signal_handlers(subject: Subject, loop: str) -> None:
 def async_generators(subject: Subject, loop: str) -> None:
     """Generators with an open scope that the collector or the end of the loop closes."""
     left = []
+    closed = []
 
     async def numbers(name: str) -> object:
         with subject.scope(3):
@@ -79,6 +80,12 @@ def async_generators(subject: Subject, loop: str) -> None:
                 yield subject.get()
             finally:
                 subject.show("closing", name, subject.get())
+                closed.append(name)
+
+    async def closes(name: str) -> None:
+        # The collector leaves it to the loop, which needs several turns.
+        while name not in closed:
+            await asyncio.sleep(0)
 
     async def leaves(name: str) -> None:
         async for _ in numbers(name):
@@ -93,11 +100,11 @@ def async_generators(subject: Subject, loop: str) -> None:
     async def main() -> None:
         with subject.scope(2):
             await asyncio.create_task(leaves("collected"))
-            await asyncio.sleep(0.001)
+            await closes("collected")
             subject.show("main", subject.get())
             await asyncio.create_task(keeps("shutdown"))
         await leaves("here")
-        await asyncio.sleep(0.001)
+        await closes("here")
         subject.show("end", subject.get())
 
     if loop == "uvloop":

@@ -1,6 +1,7 @@
 """Modes of PyTorch in captured states and tasks, and under interlock."""
 
 import asyncio
+import concurrent.futures
 import json
 import random
 import sys
@@ -228,6 +229,36 @@ def follow_in_tasks(isolates):
     with follow():
         (aio.run if isolates else asyncio.run)(main())
     return [wrong, seen()]
+
+
+def follow_on_pools():
+    """Return PyTorch's modes in functions that one thread of a pool runs in contexts of tasks with modes of their own."""
+    from interlock.integrations.torch import follow
+
+    def inherit():
+        # The thread sees the context with its first call into interlock.
+        return [interlock.is_grad_enabled(), seen()]
+
+    def enter():
+        with interlock.inference_mode():
+            return [interlock.is_grad_enabled(), seen()]
+
+    async def main(executor):
+        asyncio.get_running_loop().set_default_executor(executor)
+        found = {}
+        for function in (inherit, enter):
+            with interlock.no_grad():
+                inside = await asyncio.to_thread(function)
+            # Calls PyTorch only.
+            found[function.__name__] = [inside, await asyncio.to_thread(seen)]
+        return found
+
+    found = {}
+    with follow():
+        for kind in (concurrent.futures.ThreadPoolExecutor, interlock.Executor):
+            with kind(1) as executor:
+                found[kind.__name__] = aio.run(main(executor))
+    return found
 
 
 def follow_flags():

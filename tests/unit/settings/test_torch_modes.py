@@ -80,6 +80,21 @@ def test_torch_follows_modes_of_tasks(tmp_path: Path) -> None:
     assert run("follow_in_tasks", tmp_path, True) == [0, NOTHING]
 
 
+def test_functions_on_a_pool_leave_no_modes_to_later_ones(tmp_path: Path) -> None:
+    found = run("follow_on_pools", tmp_path)
+    # Python reports the end of the context of a function since 3.14: before, its inherited modes are not followed.
+    inherited = NO_GRAD if sys.version_info >= (3, 14) else NOTHING
+    assert found["ThreadPoolExecutor"] == {
+        "inherit": [[False, inherited], NOTHING],
+        "enter": [[False, INFERENCE], NOTHING],
+    }
+    # It applies the state of the caller on the thread, and puts back what was there.
+    assert found["Executor"] == {
+        "inherit": [[False, NO_GRAD], NOTHING],
+        "enter": [[False, INFERENCE], NOTHING],
+    }
+
+
 def test_torch_follows_flags_of_interlock(tmp_path: Path) -> None:
     assert run("follow_flags", tmp_path) == {
         "assigned before": True,

@@ -44,7 +44,8 @@ impl ModeChange {
 /// Registers a function that is called on a thread after its modes have changed, until the registration is dropped: when a
 /// scope or guard is entered or exited, a mode is written, or the thread switches to another context or task. A thread sees
 /// changes of the process and exits elsewhere with its next call into this crate, and then it calls the function. A
-/// captured state counts as setting the modes that differ from their defaults. After a registration each thread reports
+/// captured state counts as setting the modes that differ from their defaults. Where nothing reports the end of a context,
+/// as in Python before 3.14, modes that another thread has set in it are not reported. After a registration each thread reports
 /// the modes that are set on it to all functions, as if none had been set before.
 ///
 /// The function is called outside of all locks. While there is one, enters, exits and reads from Python cost more. It may

@@ -251,6 +251,12 @@ enum Ended {
     Elsewhere,
 }
 
+/// Returns whether a layer or step is open on this thread that puts values back at its end.
+pub(super) fn is_open_here() -> bool {
+    let here = std::thread::current().id();
+    OPEN_COUNT.get() != 0 && OPEN.lock().iter().any(|open| open.thread == here)
+}
+
 #[cold]
 fn end(owner: Owner) -> Option<Ended> {
     let here = std::thread::current().id();

@@ -19,6 +19,10 @@ pub trait Carrier: Send + Sync {
     /// Returns whether this thread has a current context: whether it is attached to the interpreter.
     fn is_at_hand(&self) -> bool;
 
+    /// Returns whether every switch of a thread to another context, and back, is followed by a [`look`]. Otherwise hooks
+    /// for modes are called only with those that the thread itself has set: nothing would report the end of others.
+    fn reports_switches(&self) -> bool;
+
     /// Returns the serial of the state of the current context; `None` if none was stored.
     ///
     /// # Safety
@@ -101,6 +105,11 @@ pub fn set_carrier(carrier: &'static dyn Carrier) {
 #[inline]
 pub(super) fn is_installed() -> bool {
     CARRIER.get().is_some()
+}
+
+/// Returns whether looks follow all switches of contexts, or there are no contexts.
+pub(super) fn are_switches_reported() -> bool {
+    CARRIER.get().is_none_or(|carrier| carrier.reports_switches())
 }
 
 /// The context in which this thread runs, with the serial of its state, for changes that need no copy of that.

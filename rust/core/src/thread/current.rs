@@ -20,7 +20,7 @@ use super::mailbox::{Exits, Mailbox, MailboxId, Request};
 use super::state::{self, Mark, Spare, State};
 use super::summary::Summary;
 use super::view::View;
-use super::{Masked, Slots, changes, hooks, mode_bits, scope_trace};
+use super::{Masked, Slots, carried, carrier, changes, hooks, mode_bits, scope_trace};
 use crate::base::env;
 use crate::base::sync::{debug_assert_unlocked, thread_local};
 
@@ -42,8 +42,8 @@ pub(super) struct Tls {
     pub(super) devices: Cell<DeviceSummary>,
     /// The mailbox of the active guards; none before it is opened and after it is closed.
     pub(super) mailbox: Cell<MailboxId>,
-    /// Assigned by the first call of [`this_thread`](super::this_thread).
-    pub(super) thread: Cell<ThreadId>,
+    /// Assigned by the first call of [`this_thread`](Tls::this_thread).
+    thread: Cell<ThreadId>,
     /// The epoch of [`changes`] that this thread has seen.
     seen_epoch: Cell<u64>,
     /// The serial of the state of the context that this thread has seen.
@@ -265,7 +265,7 @@ fn report_modes() {
     let _reporting = Reporting;
     let unreported = |current: &Tls| {
         let owned = current.owned.try_borrow().ok().filter(|owned| !owned.ended)?;
-        let (new, registrations) = (owned.view().set_modes(), hooks::mode_registrations());
+        let (new, registrations) = (reported_modes(current, &owned), hooks::mode_registrations());
         let (reported, at) = current.reported_modes.replace((new, registrations));
         let old = if at == registrations { reported } else { Masked::default() };
         (old != new).then_some((old, new))
@@ -273,6 +273,18 @@ fn report_modes() {
     while let Some((old, new)) = with_tls(unreported) {
         hooks::report_modes(old, new);
     }
+}
+
+/// Returns the modes that hooks are called with: those that are set here, as far as the end will be reported, too. What
+/// another thread has set reaches this one with a copy of its context, and nothing may report when that ends; unless this
+/// happens within a step or a captured state whose end puts back values of other libraries.
+fn reported_modes(current: &Tls, owned: &Owned) -> Masked<u8> {
+    let all = owned.view().set_modes(|_| true);
+    if carrier::are_switches_reported() {
+        return all;
+    }
+    let set_here = owned.view().set_modes(|thread| thread == current.this_thread());
+    if set_here == all || carried::is_open_here() { all } else { set_here }
 }
 
 /// Runs `action` on this thread's layers after a look at the [`changes`] from elsewhere; returns `None` if the thread's
@@ -337,6 +349,15 @@ impl Tls {
         // Not as a borrow: to mark it and to unmark it costs two stores and a load that waits for the first.
         // SAFETY: nothing is borrowed, and `action` borrows nothing.
         action(self, unsafe { &mut *self.owned.as_ptr() })
+    }
+
+    /// Returns the id of this thread, which the first call assigns.
+    #[inline]
+    pub(super) fn this_thread(&self) -> ThreadId {
+        if self.thread.get() == ThreadId::NONE {
+            self.thread.set(ThreadId::next());
+        }
+        self.thread.get()
     }
 
     #[inline(always)]
@@ -521,7 +542,9 @@ impl Changing {
             let changing = Changing::begin_on(current)?;
             before(current.modes.get());
             let (id, slots) = (owned.ids.next(), slots.cloned());
-            let (state, mark) = owned.context.with_innermost(id, scope, modes, slots, &mut owned.spare);
+            let thread = current.this_thread();
+            let (state, mark) =
+                owned.context.with_innermost(id, scope, modes, thread, slots, &mut owned.spare);
             Some((changing, state, mark))
         };
         // SAFETY: to register the cleanup and to make a layer calls no code that accesses the state of this thread, and

@@ -167,7 +167,7 @@ impl Guards {
     /// Replaces the base. Writes to the old base can no longer be revoked.
     pub(super) fn set_base(&mut self, modes: Masked<u8>, slots: Arc<Slots>) -> Base {
         let before = self.flag_layer_count();
-        let old = mem::replace(&mut self.base, Base { id: LayerId::NONE, modes, slots: Some(slots) });
+        let old = mem::replace(&mut self.base, Base { modes, slots: Some(slots), ..Base::EMPTY });
         flag_slots::acquire(self.flag_layer_count());
         flag_slots::release(before);
         old

@@ -3,7 +3,7 @@
 use crate::base::sync::RelaxedU64;
 
 /// Identifies a thread; 0 is none. Unique in a process, also after the thread has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ThreadId(u64);
 
 impl ThreadId {

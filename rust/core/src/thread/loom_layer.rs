@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::ids::{LayerId, Position, ScopeId};
+use super::ids::{LayerId, Position, ScopeId, ThreadId};
 use super::state::{self, Layer, Mark, State};
 use super::{FlagSlots, Masked, NodeMask, Slots, changes, current, mode_bits};
 
@@ -38,7 +38,7 @@ impl ContextLayer {
     fn over(below: &State, modes: Masked<u8>, slots: Option<Arc<Slots>>) -> Self {
         let id = state::depth(below.layers()) + 1;
         let mark = Arc::new(Mark::new(LayerId::from_number(id.into()), ScopeId::NONE, Position::current()));
-        let state = below.with(Layer { mark: mark.clone(), modes, slots });
+        let state = below.with(Layer { mark: mark.clone(), modes, modes_set_by: ThreadId::NONE, slots });
         ContextLayer { mark, state }
     }
 

@@ -13,12 +13,7 @@ use crate::device::{Device, DeviceIndex};
 
 /// Returns the id of this thread.
 pub(crate) fn this_thread() -> ThreadId {
-    with_tls(|current| {
-        if current.thread.get() == ThreadId::NONE {
-            current.thread.set(ThreadId::next());
-        }
-        current.thread.get()
-    })
+    with_tls(Tls::this_thread)
 }
 
 /// Returns whether the layers of this thread are dropped because it is ending. Then no scope is entered, and no mode,

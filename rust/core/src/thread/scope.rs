@@ -216,7 +216,8 @@ impl Scope {
         let Some(id) = current::next_layer_id() else { return Ok(LayerId::NONE) };
         let position = current::take_position().unwrap_or_else(Position::current);
         let mark = Arc::new(Mark::new(id, self.id, position));
-        let layer = Layer { mark: mark.clone(), modes, slots: slots.cloned() };
+        let modes_set_by = reads::this_thread();
+        let layer = Layer { mark: mark.clone(), modes, modes_set_by, slots: slots.cloned() };
         let state = context.state().with(layer);
         let receipt = context.store(|| "enter a scope".into(), &state).inspect_err(|_| mark.close())?;
         Ok(self.opened(mark, receipt, context.stored.serial(), slots))

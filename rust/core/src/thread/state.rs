@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::base::Base;
 use super::flag_slots;
-use super::ids::{LayerId, Position, ScopeId};
+use super::ids::{LayerId, Position, ScopeId, ThreadId};
 use super::summary::Summary;
 use super::{Masked, Slots, changes, hooks, scope_trace};
 use crate::base::env;
@@ -50,6 +50,9 @@ pub(super) struct Node {
 pub(super) struct Layer {
     pub(super) mark: Arc<Mark>,
     pub(super) modes: Masked<u8>,
+    /// The thread that has entered the layer, or written a mode in it since; none after a merge of layers of several
+    /// threads.
+    pub(super) modes_set_by: ThreadId,
     /// `None` if the layer sets only mode bits.
     pub(super) slots: Option<Arc<Slots>>,
 }
@@ -196,6 +199,7 @@ impl Spare {
         id: LayerId,
         scope: ScopeId,
         modes: Masked<u8>,
+        modes_set_by: ThreadId,
         slots: Option<Arc<Slots>>,
         below: Layers,
     ) -> Entered {
@@ -207,13 +211,14 @@ impl Spare {
             {
                 mark.renew(id, scope);
                 node.layer.modes = modes;
+                node.layer.modes_set_by = modes_set_by;
                 node.layer.slots = slots;
                 node.put_on(below);
                 return (spare, its_mark);
             }
         }
         let mark = Arc::new(Mark::new(id, scope, Position::current()));
-        (Arc::new(Node::on(Layer { mark: mark.clone(), modes, slots }, below)), mark)
+        (Arc::new(Node::on(Layer { mark: mark.clone(), modes, modes_set_by, slots }, below)), mark)
     }
 }
 
@@ -330,10 +335,11 @@ impl State {
         id: LayerId,
         scope: ScopeId,
         modes: Masked<u8>,
+        modes_set_by: ThreadId,
         slots: Option<Arc<Slots>>,
         spare: &mut Spare,
     ) -> (Self, Arc<Mark>) {
-        let (node, mark) = spare.fill(id, scope, modes, slots, self.compacted());
+        let (node, mark) = spare.fill(id, scope, modes, modes_set_by, slots, self.compacted());
         (self.with_new(id, Some(node)), mark)
     }
 
@@ -461,6 +467,9 @@ impl Layer {
     /// Adds the slots and modes that `below` sets and `self` does not.
     fn fill_from(&mut self, below: &Layer) {
         self.modes = self.modes.over(below.modes);
+        if self.modes_set_by != below.modes_set_by {
+            self.modes_set_by = ThreadId::NONE;
+        }
         match (&mut self.slots, &below.slots) {
             (_, None) => {}
             (slots @ None, Some(below)) => *slots = Some(below.clone()),

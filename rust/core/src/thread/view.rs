@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::base::Base;
 use super::device_slots::DeviceObject;
 use super::guards::{Guard, Guards};
-use super::ids::{LayerId, ScopeId};
+use super::ids::{LayerId, ScopeId, ThreadId};
 use super::state::{Mark, Node, State};
 use super::summary::Summary;
 use super::{FlagId, FlagSlots, Masked, Slot, Slots, mode_bits, process};
@@ -50,6 +50,14 @@ impl<'a> Item<'a> {
         match self {
             Item::Guard(guard) => guard.word.modes(),
             Item::Layer(node) => node.layer.modes,
+        }
+    }
+
+    /// Returns the thread that has set the modes of a layer of the context.
+    fn modes_set_by(self) -> Option<ThreadId> {
+        match self {
+            Item::Guard(_) => None,
+            Item::Layer(node) => Some(node.layer.modes_set_by),
         }
     }
 
@@ -110,16 +118,17 @@ impl<'a> View<'a> {
         bases.applied_to(process::mode_word())
     }
 
-    /// Returns the modes that layers, writes without a scope and the process set. A captured state sets the modes that
-    /// differ from their defaults: it also has those that nothing had set.
-    pub(super) fn set_modes(self) -> Masked<u8> {
+    /// Returns the modes that layers, writes without a scope and the process set; of the context only those that were set
+    /// by a thread that a condition accepts. A captured state sets the modes that differ from their defaults: it also has
+    /// those that nothing had set.
+    pub(super) fn set_modes(self, accepts: impl Fn(ThreadId) -> bool) -> Masked<u8> {
         let of = |modes: Masked<u8>, slots: Option<&Arc<Slots>>| {
             let is_captured = slots.is_some_and(|slots| slots.is_opaque);
             let mask = if is_captured { modes.value ^ mode_bits::BASE } else { u8::MAX };
             (modes.within(mask), is_captured)
         };
         let mut set = Masked::default();
-        for item in self.items() {
+        for item in self.items().filter(|item| item.modes_set_by().is_none_or(&accepts)) {
             let (modes, is_captured) = of(item.modes(), item.slots());
             set = set.over(modes);
             if is_captured {
@@ -128,7 +137,8 @@ impl<'a> View<'a> {
         }
         let base = self.guards.base();
         let (of_thread, is_captured) = of(base.modes, base.slots.as_ref());
-        let above = self.context_base().map_or(Masked::default(), |base| base.modes);
+        let above = self.context_base().filter(|base| accepts(base.modes_set_by));
+        let above = above.map_or(Masked::default(), |base| base.modes);
         let set = set.over(above).over(of_thread);
         if is_captured { set } else { set.over(process::modes()) }
     }

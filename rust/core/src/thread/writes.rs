@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::carrier::Context;
 use super::current::{Owned, Tls, next_layer_id, with_owned};
 use super::ids::LayerId;
-use super::reads::read;
+use super::reads::{read, this_thread};
 use super::state::{Mark, State};
 use super::view::Target;
 use super::{DeviceObject, DeviceSlots, FlagSlots, Masked, Slot, Slots};
@@ -68,6 +68,7 @@ pub(crate) fn write_mode(name: &str, bit: Masked<u8>) -> Result<Option<WrittenMo
         InContext::Layer(mark) => state.with_layer(&mark, |layer| {
             written = Some(WrittenMode { layer: mark.id, old: layer.modes.within(bit.mask) });
             layer.modes = bit.over(layer.modes);
+            layer.modes_set_by = this_thread();
         }),
         InContext::Base => state.with_base(|base| {
             if base.id == LayerId::NONE {
@@ -75,6 +76,7 @@ pub(crate) fn write_mode(name: &str, bit: Masked<u8>) -> Result<Option<WrittenMo
             }
             written = Some(WrittenMode { layer: base.id, old: base.modes.within(bit.mask) });
             base.modes = bit.over(base.modes);
+            base.modes_set_by = this_thread();
         }),
     };
     context.store(|| format!("set {name}"), &state)?;

@@ -4,7 +4,7 @@ use super::*;
 
 fn layer(id: u64, modes: Masked<u8>, slots: Option<Arc<Slots>>) -> Layer {
     let mark = Mark::new(LayerId::from_number(id), ScopeId::NONE, Position::current());
-    Layer { mark: Arc::new(mark), modes, slots }
+    Layer { mark: Arc::new(mark), modes, modes_set_by: ThreadId::NONE, slots }
 }
 
 fn grad(id: u64, on: bool) -> Layer {
@@ -64,7 +64,7 @@ fn spare_node_is_filled_only_if_nothing_else_refers_to_it() {
     let (off, mut spare) = (Masked::new(GRAD, 0), Spare::NONE);
     let below = State::EMPTY.with(grad(1, true));
     let entered = |id, spare: &mut Spare| {
-        below.with_innermost(LayerId::from_number(id), ScopeId::NONE, off, None, spare)
+        below.with_innermost(LayerId::from_number(id), ScopeId::NONE, off, ThreadId::NONE, None, spare)
     };
     let address = |state: &State| state.head.as_ref().map(Arc::as_ptr);
 

@@ -15,6 +15,9 @@ thread_local! {
     /// The contexts that this thread has entered, the current one last.
     static ENTERED: RefCell<Vec<TestContext>> = const { RefCell::new(Vec::new()) };
 
+    /// Whether the carrier says that looks follow switches on this thread.
+    static REPORTS_SWITCHES: Cell<bool> = const { Cell::new(true) };
+
     /// Whether the carrier fails to store states on this thread.
     static STORES_FAIL: Cell<bool> = const { Cell::new(false) };
 }
@@ -79,6 +82,14 @@ pub(super) fn without_memory<R>(action: impl FnOnce() -> R) -> R {
     result
 }
 
+/// Calls `action` while looks on this thread don't follow switches, as with an interpreter that reports none.
+pub(super) fn without_reports<R>(action: impl FnOnce() -> R) -> R {
+    REPORTS_SWITCHES.set(false);
+    let result = action();
+    REPORTS_SWITCHES.set(true);
+    result
+}
+
 fn current() -> Option<TestContext> {
     ENTERED.with_borrow(|entered| entered.last().cloned())
 }
@@ -93,6 +104,10 @@ struct TestReceipt {
 impl Carrier for TestCarrier {
     fn is_at_hand(&self) -> bool {
         current().is_some()
+    }
+
+    fn reports_switches(&self) -> bool {
+        REPORTS_SWITCHES.get()
     }
 
     unsafe fn serial(&self) -> Option<u64> {

@@ -5,5 +5,6 @@ mod contexts;
 mod devices;
 mod failing_stores;
 #[cfg(not(loom))]
+mod mode_hooks;
 mod model;
 mod trace;
