@@ -2,23 +2,31 @@
 //! it is the current one.
 //!
 //! The interpreter reports which context is current after each switch. Contexts are entered and exited like calls, so each
-//! thread has a stack of them. The values of a context are the value of a `ContextVar` in it: a copy finds those of its
-//! original there, and begins with what that had when it was last suspended.
+//! thread has a stack of them. The values of a context are the value of a `ContextVar` in it. Nothing reports when a context is
+//! copied. A copy begins with what its original had when this thread suspended it: a task of asyncio begins after its creator
+//! was suspended. Where the original runs, or was suspended by another thread, it begins with the values of the thread.
 
 use std::cell::{Cell, RefCell};
+use std::thread::{self, ThreadId};
 
 use interlock::base::mutex::Mutex;
 use interlock::state::internal::CarriedValues;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyWeakrefMethods, PyWeakrefReference};
 
-/// The values of a context while it is suspended.
+/// The values of a context when it was last suspended.
 #[pyclass(frozen, module = "interlock._core.state")]
 struct ContextValues {
-    /// The address of the context; copies of it have others.
-    context: usize,
-    values: Mutex<CarriedValues>,
+    /// The context; `None` for the one that was current at the first switch. Copies of it have other objects.
+    context: Option<Py<PyWeakrefReference>>,
+    suspended: Mutex<Suspended>,
+}
+
+struct Suspended {
+    by: ThreadId,
+    values: CarriedValues,
 }
 
 /// A context that this thread has entered.
@@ -59,10 +67,12 @@ pub(crate) fn on_switch(context: &Bound<'_, PyAny>) -> PyResult<()> {
         return Ok(());
     }
     if entered.is_empty() {
-        entered.push(Entered { context: None, values: Py::new(py, ContextValues::new(0, present.clone()))? });
+        entered
+            .push(Entered { context: None, values: Py::new(py, ContextValues::new(None, present.clone()))? });
     }
     if let Some(left) = entered.last() {
-        let replaced = std::mem::replace(&mut *left.values.get().values.lock(), present.clone());
+        let suspended = Suspended::here(present.clone());
+        let replaced = std::mem::replace(&mut *left.values.get().suspended.lock(), suspended);
         drop(replaced);
     }
     if is_exit(&entered, context) {
@@ -71,10 +81,10 @@ pub(crate) fn on_switch(context: &Bound<'_, PyAny>) -> PyResult<()> {
             below.context = Some(context.clone().unbind());
         }
     } else {
-        let values = values_of(context, present.clone())?;
+        let values = values_of(context, &entered, present.clone())?;
         entered.push(Entered { context: Some(context.clone().unbind()), values });
     }
-    let values = entered.last().map(|current| current.values.get().values.lock().clone());
+    let values = entered.last().map(|current| current.values.get().values());
     ENTERED.set(entered);
     if let Some(values) = values {
         values.replace(&present);
@@ -101,25 +111,50 @@ fn is_entered(context: &Bound<'_, PyAny>) -> bool {
     result.is_err()
 }
 
-/// Returns the values of a context that is entered; at first those of the original that it was copied from, else those of
-/// the thread.
-fn values_of(context: &Bound<'_, PyAny>, present: CarriedValues) -> PyResult<Py<ContextValues>> {
+/// Returns the values of a context that is entered now above others; at first those of its original, or of the thread.
+fn values_of(
+    context: &Bound<'_, PyAny>,
+    entered: &[Entered],
+    present: CarriedValues,
+) -> PyResult<Py<ContextValues>> {
     let py = context.py();
     let variable = variable(py)?;
-    let address = context.as_ptr() as usize;
     let found = variable.call_method1(intern!(py, "get"), (py.None(),))?;
     let first = match found.cast::<ContextValues>() {
-        Ok(found) if found.get().context == address => return Ok(found.clone().unbind()),
-        Ok(found) => found.get().values.lock().clone(),
+        Ok(found) if found.get().is_of(context) => return Ok(found.clone().unbind()),
+        Ok(original) if entered.iter().any(|entered| entered.values.is(original)) => present,
+        Ok(original) => original.get().suspended_here().unwrap_or(present),
         Err(_) => present,
     };
-    let values = Bound::new(py, ContextValues::new(address, first))?;
+    let weak = PyWeakrefReference::new(context)?;
+    let values = Bound::new(py, ContextValues::new(Some(weak.unbind()), first))?;
     variable.call_method1(intern!(py, "set"), (&values,))?;
     Ok(values.unbind())
 }
 
 impl ContextValues {
-    fn new(context: usize, values: CarriedValues) -> Self {
-        ContextValues { context, values: Mutex::new(values) }
+    fn new(context: Option<Py<PyWeakrefReference>>, values: CarriedValues) -> Self {
+        ContextValues { context, suspended: Mutex::new(Suspended::here(values)) }
+    }
+
+    fn values(&self) -> CarriedValues {
+        self.suspended.lock().values.clone()
+    }
+
+    /// Returns the values if this thread has suspended the context.
+    fn suspended_here(&self) -> Option<CarriedValues> {
+        let suspended = self.suspended.lock();
+        (suspended.by == thread::current().id()).then(|| suspended.values.clone())
+    }
+
+    fn is_of(&self, context: &Bound<'_, PyAny>) -> bool {
+        let own = self.context.as_ref().and_then(|own| own.bind(context.py()).upgrade());
+        own.is_some_and(|own| own.is(context))
+    }
+}
+
+impl Suspended {
+    fn here(values: CarriedValues) -> Self {
+        Suspended { by: thread::current().id(), values }
     }
 }

@@ -261,6 +261,29 @@ def follow_on_pools():
     return found
 
 
+def follow_the_process_in_tasks():
+    """Return PyTorch's modes in a task that was suspended while the defaults of the process changed."""
+    from interlock.integrations.torch import follow
+
+    async def look(found):
+        for _ in range(4):
+            interlock.is_grad_enabled()
+            found.append(seen()[1])
+            await asyncio.sleep(0)
+
+    async def main():
+        found = []
+        task = asyncio.create_task(look(found))
+        for enabled in (None, False, None):
+            interlock.state.set_process_defaults(grad_enabled=enabled)
+            await asyncio.sleep(0)
+        await task
+        return found
+
+    with follow():
+        return [aio.run(main()), seen()[1]]
+
+
 def follow_flags():
     """Return what PyTorch's flags are while interlock's flags are written and scoped."""
     import torch

@@ -80,6 +80,10 @@ def test_torch_follows_modes_of_tasks(tmp_path: Path) -> None:
     assert run("follow_in_tasks", tmp_path, True) == [0, NOTHING]
 
 
+def test_torch_follows_the_process_in_suspended_tasks(tmp_path: Path) -> None:
+    assert run("follow_the_process_in_tasks", tmp_path) == [[True, False, True, True], True]
+
+
 def test_functions_on_a_pool_leave_no_modes_to_later_ones(tmp_path: Path) -> None:
     found = run("follow_on_pools", tmp_path)
     # Python reports the end of the context of a function since 3.14: before, its inherited modes are not followed.

@@ -8,6 +8,7 @@ import random
 import sys
 import threading
 from collections.abc import Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import interlock
@@ -68,8 +69,6 @@ def test_state_puts_back_what_it_has_found_in_any_order(registration: Registrati
 
 
 def test_install_sets_the_value_of_a_worker(registration: Registration) -> None:
-    from concurrent.futures import ThreadPoolExecutor
-
     with ThreadPoolExecutor(1, initializer=captured(3).install) as pool:
         assert pool.submit(save).result() == 3
 
@@ -109,6 +108,12 @@ def test_tasks_and_contexts_of_plain_asyncio_have_values_of_their_own(registrati
     kept = contextvars.copy_context()
     assert kept.run(lambda: (save(), restore(5))) == (0, None)
     assert (save(), kept.run(save)) == (0, 5)
+    # A copy of a context that runs, and one that another thread enters, begin with the value of the thread.
+    assert kept.run(lambda: (restore(6), contextvars.copy_context().run(save))) == (None, 6)
+    copy = kept.run(contextvars.copy_context)
+    with ThreadPoolExecutor(1) as pool:
+        assert [pool.submit(copy.run, save).result(), pool.submit(save).result()] == [0, 0]
+    assert (save(), kept.copy().run(save)) == (0, 6)
 
 
 def test_tasks_share_the_value_of_their_thread_without_a_registration() -> None:

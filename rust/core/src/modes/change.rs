@@ -46,7 +46,8 @@ impl ModeChange {
 /// changes of the process and exits elsewhere with its next call into this crate, and then it calls the function. A
 /// captured state counts as setting the modes that differ from their defaults. Where nothing reports the end of a context,
 /// as in Python before 3.14, modes that another thread has set in it are not reported. After a registration each thread reports
-/// the modes that are set on it to all functions, as if none had been set before.
+/// the modes that are set on it to all functions, as if none had been set before. Functions are also called, perhaps without
+/// a change, after [carried values](crate::thread::Carried) of other libraries were replaced.
 ///
 /// The function is called outside of all locks. While there is one, enters, exits and reads from Python cost more. It may
 /// read modes and set those of another library; changes that it makes here itself are reported after it returns.

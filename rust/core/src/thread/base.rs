@@ -18,8 +18,7 @@ pub(super) struct Base {
 }
 
 impl Base {
-    pub(super) const EMPTY: Base =
-        Base {
+    pub(super) const EMPTY: Base = Base {
         id: LayerId::NONE,
         modes: Masked { mask: 0, value: 0 },
         modes_set_by: ThreadId::NONE,

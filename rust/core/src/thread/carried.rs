@@ -4,6 +4,7 @@
 //! values before.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::fmt;
 use std::sync::Arc;
 use std::thread::ThreadId;
@@ -73,6 +74,11 @@ static OPEN: ForkLock<Vec<Open>> = ForkLock::new(rank::CARRIED_LAYERS, Vec::new(
 
 static OPEN_COUNT: RelaxedU64 = RelaxedU64::new(0);
 
+thread_local! {
+    /// Whether values of this thread were replaced since the last call of [`take_replaced`].
+    static ARE_REPLACED: Cell<bool> = const { Cell::new(false) };
+}
+
 struct Open {
     owner: Owner,
     thread: ThreadId,
@@ -141,7 +147,7 @@ impl CarriedValues {
 
     /// Makes these the values of this thread.
     pub fn restore(&self) {
-        self.values().iter().for_each(|(registered, value)| registered.carried.restore(value));
+        self.replace(&CarriedValues::default());
     }
 
     /// Makes these the values of this thread, which has the values `present`.
@@ -150,8 +156,10 @@ impl CarriedValues {
             let mut same = present.values().iter().filter(|(other, _)| Arc::ptr_eq(registered, other));
             same.any(|(_, present)| registered.carried.are_same(value, present))
         };
-        for saved in self.values().iter().filter(|saved| !is_present(saved)) {
-            saved.0.carried.restore(&saved.1);
+        for (registered, value) in self.values().iter().filter(|saved| !is_present(saved)) {
+            registered.carried.restore(value);
+            // The modes that hooks have set may be among them.
+            ARE_REPLACED.set(true);
         }
     }
 
@@ -249,6 +257,11 @@ enum Ended {
     Below(CarriedValues),
     /// It was the last one on another thread, whose values cannot be changed here.
     Elsewhere,
+}
+
+/// Returns whether values of this thread were replaced since the last call.
+pub(super) fn take_replaced() -> bool {
+    ARE_REPLACED.replace(false)
 }
 
 /// Returns whether a layer or step is open on this thread that puts values back at its end.

@@ -249,7 +249,8 @@ impl Drop for DeferredDrops {
     }
 }
 
-/// Calls the hooks if other modes are set than at the last call. Changes that hooks make are reported after they
+/// Calls the hooks if other modes are set than at the last call, or if what they have set in another library may have been
+/// replaced. Changes that hooks make are reported after they
 /// return.
 #[cold]
 fn report_modes() {
@@ -267,8 +268,10 @@ fn report_modes() {
         let owned = current.owned.try_borrow().ok().filter(|owned| !owned.ended)?;
         let (new, registrations) = (reported_modes(current, &owned), hooks::mode_registrations());
         let (reported, at) = current.reported_modes.replace((new, registrations));
-        let old = if at == registrations { reported } else { Masked::default() };
-        (old != new).then_some((old, new))
+        let is_first = at != registrations;
+        let old = if is_first { Masked::default() } else { reported };
+        let is_due = carried::take_replaced() && !is_first;
+        (old != new || is_due).then_some((old, new))
     };
     while let Some((old, new)) = with_tls(unreported) {
         hooks::report_modes(old, new);

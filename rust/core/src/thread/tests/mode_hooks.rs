@@ -8,6 +8,21 @@ use crate::modes::{Mode, ModeContext, ModeKind, is_grad_enabled, no_grad, on_cha
 use crate::thread::internal::{CarriedTask, CarriedValues};
 use crate::thread::{Carried, CarriedValue, StateScope, ThreadState, look, mode_bits, register_carried};
 
+/// A value of another library that is the same on all threads.
+struct Constant;
+
+impl Carried for Constant {
+    fn save(&self) -> CarriedValue {
+        Arc::new(())
+    }
+
+    fn restore(&self, _: &CarriedValue) {}
+
+    fn are_same(&self, _: &CarriedValue, _: &CarriedValue) -> bool {
+        true
+    }
+}
+
 /// Calls `action` on a new thread in a context, as `asyncio.to_thread` does, and returns the gradient modes that hooks get
 /// there: none where nothing sets it.
 fn reported_on_a_thread(context: &TestContext, action: impl Fn() + Send + Sync) -> Vec<Option<bool>> {
@@ -102,14 +117,6 @@ fn merged_layers_of_several_threads_are_reported_on_none() {
 
 #[test]
 fn all_modes_are_reported_where_the_end_is() {
-    struct Nothing;
-    impl Carried for Nothing {
-        fn save(&self) -> CarriedValue {
-            Arc::new(())
-        }
-
-        fn restore(&self, _: &CarriedValue) {}
-    }
     let step = || {
         let task = CarriedTask::new(CarriedValues::save());
         task.begin();
@@ -118,7 +125,7 @@ fn all_modes_are_reported_where_the_end_is() {
         look();
     };
     in_no_grad(|context| assert_eq!(reported_on_a_thread(context, step), []));
-    let _carried = register_carried("nothing", Nothing).unwrap();
+    let _carried = register_carried("constant", Constant).unwrap();
     in_no_grad(|context| assert_eq!(reported_on_a_thread(context, step), [Some(false), None]));
     // In a function that a pool calls with a captured state.
     let state = ThreadState::capture();
@@ -140,4 +147,24 @@ fn all_modes_are_reported_where_the_end_is() {
         });
         assert_eq!(*reported.lock().unwrap(), [Some(false), None]);
     });
+}
+
+#[test]
+fn modes_are_reported_again_after_values_of_other_libraries_were_replaced() {
+    let task = CarriedTask::new(CarriedValues::default());
+    let values = {
+        let _carried = register_carried("constant", Constant).unwrap();
+        CarriedValues::save()
+    };
+    let reported = reported_on_a_thread(&TestContext::new(), || {
+        let _guard = no_grad();
+        // Nothing is carried.
+        task.begin();
+        read();
+        task.end();
+        values.restore();
+        read();
+        read();
+    });
+    assert_eq!(reported, [Some(false), Some(false), None]);
 }
