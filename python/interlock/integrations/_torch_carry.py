@@ -92,7 +92,8 @@ def carry() -> Integration:
     returns has them: `apply`, `run`, `wrap` and `interlock.Executor` set them on another thread, and put
     back what was there. Under `interlock.aio`, and from Python 3.14 under plain asyncio, each task has modes
     of its own, which starts with those of its creator: at its creation under `interlock.aio`, and when the
-    creator is next suspended under plain asyncio. The default device is a stack in PyTorch, and is not carried.
+    creator is next suspended under plain asyncio. The default device is a stack in PyTorch, and is not
+    carried.
 
     Returns:
         The integration. It ends with its `release` method or a `with` block, when each call has been

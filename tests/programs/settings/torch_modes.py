@@ -232,7 +232,7 @@ def follow_in_tasks(isolates):
 
 
 def follow_on_pools():
-    """Return PyTorch's modes in functions that one thread of a pool runs in contexts of tasks with modes of their own."""
+    """Return PyTorch's modes in functions that one thread of a pool runs in contexts of tasks."""
     from interlock.integrations.torch import follow
 
     def inherit():

@@ -86,7 +86,7 @@ def test_torch_follows_the_process_in_suspended_tasks(tmp_path: Path) -> None:
 
 def test_functions_on_a_pool_leave_no_modes_to_later_ones(tmp_path: Path) -> None:
     found = run("follow_on_pools", tmp_path)
-    # Python reports the end of the context of a function since 3.14: before, its inherited modes are not followed.
+    # Since 3.14 Python reports the end of a context; before, inherited modes are not followed.
     inherited = NO_GRAD if sys.version_info >= (3, 14) else NOTHING
     assert found["ThreadPoolExecutor"] == {
         "inherit": [[False, inherited], NOTHING],
