@@ -23,7 +23,9 @@ COMMANDS = {
     "threads": "the CPUs that this process may use, and the thread pools of its libraries",
     "watch": "which code of a program changes settings of PyTorch and the environment",
 }
-WATCH_USAGE = f"{PROGRAM} watch [--json FILE] [--fail] script.py ARGS... | -m module ARGS..."
+WATCH_USAGE = (
+    f"{PROGRAM} watch [--json FILE] [--fail [--allow NAME[=VALUE]]...] script.py ARGS... | -m module ARGS..."
+)
 _COMMON_OPTIONS = ("--json", "--color", "--help")
 _FLAG_OPTIONS = ("--import",)
 """Options that only the report and the commands that show flags accept."""
@@ -153,6 +155,12 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
         # Only for the text of `--help`: what follows the program is not parsed, see `_cli.watch`.
         parser.add_argument("--json", metavar="FILE", help="write the changes as one JSON document to a file")
         parser.add_argument("--fail", action="store_true", help="exit with 5 if a setting was changed")
+        parser.add_argument(
+            "--allow",
+            metavar="NAME[=VALUE]",
+            help="with --fail, accept changes of a setting, or only those to a value; the name may have the "
+            "wildcards * and ?; may be repeated",
+        )
         parser.add_argument("-m", metavar="MODULE", help="run a module, like `python -m`")
         return parser
     if command == "flags":

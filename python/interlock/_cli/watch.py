@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import importlib.machinery
 import importlib.util
 import io
@@ -10,7 +11,7 @@ import signal
 import sys
 import threading
 import types
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,9 @@ from interlock.settings import Write, _registry
 from interlock.settings._setting import late
 from interlock.settings._writes import plain, shown
 
+_ALLOWED = Cell("allowed", Style.DIM)
+"""The note of a change that `--allow` accepts."""
+
 
 @dataclass(frozen=True)
 class Command:
@@ -36,6 +40,27 @@ class Command:
     is_module: bool
     json: str | None
     fail: bool
+    allowed: tuple[Allowed, ...]
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """Changes that `--fail` accepts."""
+
+    pattern: str
+    """The name of a setting, or a pattern of names."""
+    value: str | None
+    """The new value as text; None accepts every value."""
+
+    def covers(self, setting: str, first: Any, after: Any) -> bool:
+        """Return whether a change of a setting is accepted. `first` is the value before the program."""
+        if not fnmatch.fnmatchcase(setting, self.pattern):
+            return False
+        # A scope that sets the value also restores the first one.
+        return self.value is None or after == first or self.value in (str(after), shown(after))
+
+    def __str__(self) -> str:
+        return self.pattern if self.value is None else f"{self.pattern}={self.value}"
 
 
 @dataclass(frozen=True)
@@ -55,6 +80,8 @@ class Change:
     group: str | None
     problem: str | None
     """The reason why the write has no effect, if it is known."""
+    allowed: bool
+    """Whether `--allow` accepts it."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +91,7 @@ class Changed:
     setting: str
     before: Any
     after: Any
+    allowed: bool
 
 
 class _NoProgram(Exception):
@@ -76,27 +104,43 @@ class _NoProgram(Exception):
 
 def parse(arguments: Sequence[str]) -> Command | str:
     """Parse what follows `watch`, or return the text for `--help`. Raises `UsageError`."""
-    json, fail = None, False
+    json, fail, allowed = None, False, list[Allowed]()
     rest = list(arguments)
-    while rest:
+    program: str | None = None
+    while rest and program is None:
         argument = rest.pop(0)
+        name, has_value, value = argument.partition("=")
         if argument in ("-h", "--help"):
             return help_of("watch")
         if argument == "--fail":
             fail = True
-        elif argument == "--json" or argument.startswith("--json="):
-            json = argument.partition("=")[2] if "=" in argument else rest.pop(0) if rest else ""
+        elif name == "--json":
+            json = value if has_value else rest.pop(0) if rest else ""
             if not json:
                 raise UsageError(f"watch: --json must be followed by a file; usage: {WATCH_USAGE}")
-        elif argument == "-m":
-            if not rest:
-                raise UsageError(f"watch: -m must be followed by a module; usage: {WATCH_USAGE}")
-            return Command(rest[0], tuple(rest[1:]), True, json, fail)
-        elif argument.startswith("-"):
+        elif name == "--allow":
+            allowed.append(_allowed(value if has_value else rest.pop(0) if rest else ""))
+        elif argument == "-m" and not rest:
+            raise UsageError(f"watch: -m must be followed by a module; usage: {WATCH_USAGE}")
+        elif argument.startswith("-") and argument != "-m":
             raise UsageError(f'watch has no option "{argument}"; usage: {WATCH_USAGE}')
         else:
-            return Command(argument, tuple(rest), False, json, fail)
-    raise UsageError(f"watch: a script or -m module is missing; usage: {WATCH_USAGE}")
+            program = argument
+    if program is None:
+        raise UsageError(f"watch: a script or -m module is missing; usage: {WATCH_USAGE}")
+    if allowed and not fail:
+        raise UsageError("watch: --allow must be given with --fail, whose changes it accepts")
+    is_module = program == "-m"
+    if is_module:
+        program = rest.pop(0)
+    return Command(program, tuple(rest), is_module, json, fail, tuple(allowed))
+
+
+def _allowed(text: str) -> Allowed:
+    pattern, has_value, value = text.partition("=")
+    if not pattern or pattern.startswith("-"):
+        raise UsageError(f"watch: --allow must be followed by NAME or NAME=VALUE; usage: {WATCH_USAGE}")
+    return Allowed(pattern, value if has_value else None)
 
 
 def run(command: Command, failed: int, changed: int) -> int:
@@ -130,15 +174,17 @@ def run(command: Command, failed: int, changed: int) -> int:
             # A forked child of the program ended by an exception or `sys.exit`.
             return status
         _join_threads()
-        changes, values = recorder.changes(), _changed_values()
+        changes, values = recorder.changes(command.allowed), _changed_values(command.allowed)
     if command.json is not None:
         text = document(changes=changes, settings=values, status=status)
         Path(json_file).write_text(text, encoding="utf-8")
     if has_run:
-        _print(Layout(width()).text(_sections(changes, values)))
+        sections = [*_sections(changes, values), *_unused(command.allowed, changes, values)]
+        _print(Layout(width()).text(sections))
     if end is not None:
         end()
-    return changed if status == 0 and command.fail and (values or any(map(_has_effect, changes))) else status
+    is_accepted = all(each.allowed for each in _effects(changes, values))
+    return changed if status == 0 and command.fail and not is_accepted else status
 
 
 def _run_program(command: Command) -> tuple[int, Callable[[], None] | None]:
@@ -266,7 +312,7 @@ class _Recorder:
         if reason:
             self._problems[write.order] = f"too late: {reason}"
 
-    def changes(self) -> list[Change]:
+    def changes(self, allowed: Iterable[Allowed]) -> list[Change]:
         """Return the writes by setting and line, in the order of their first write."""
         found: dict[tuple[object, ...], Change] = {}
         for write in settings.writes():
@@ -286,6 +332,7 @@ class _Recorder:
                 write.times + (0 if before is None else before.times),
                 write.group,
                 self._problems.get(write.order, None if before is None else before.problem),
+                _is_allowed(allowed, write.setting, plain(write.new)),
             )
         return list(found.values())
 
@@ -294,19 +341,29 @@ def _has_effect(change: Change) -> bool:
     return bool(change.before != change.after)
 
 
-def _changed_values() -> list[Changed]:
+def _effects(changes: Iterable[Change], values: Iterable[Changed]) -> list[Change | Changed]:
+    return [*filter(_has_effect, changes), *values]
+
+
+def _is_allowed(allowed: Iterable[Allowed], setting: str, after: Any) -> bool:
+    first = plain(_registry.first(setting))
+    return any(each.covers(setting, first, after) for each in allowed)
+
+
+def _changed_values(allowed: Iterable[Allowed]) -> list[Changed]:
     """Return the settings whose value on this thread differs from that when they became known."""
     found = []
     for name, value in settings.snapshot().items():
         if name in settings.names() and (first := _registry.first(name)) != value:
-            found.append(Changed(name, plain(first), plain(value)))
+            is_allowed = _is_allowed(allowed, name, plain(value))
+            found.append(Changed(name, plain(first), plain(value), is_allowed))
     return found
 
 
 def _sections(changes: Iterable[Change], values: Sequence[Changed]) -> list[Section]:
     changes = [change for change in changes if _has_effect(change)]
     written: Table | Cell = _table(changes) if changes else Cell(_unwritten(values))
-    end = [Row((Cell(each.setting), Cell(shown(each.before)), Cell(shown(each.after)))) for each in values]
+    end = [_end_row(each) for each in values]
     left: Table | Cell = (
         Table(("setting", "before", "after"), tuple(end)) if end else Cell("All settings are as they were.")
     )
@@ -314,6 +371,25 @@ def _sections(changes: Iterable[Change], values: Sequence[Changed]) -> list[Sect
         Section("Settings that the program changed", (written,)),
         Section("Settings that differ at the end", (left,)),
     ]
+
+
+def _end_row(value: Changed) -> Row:
+    cells = (Cell(value.setting), Cell(shown(value.before)), Cell(shown(value.after)))
+    return Row(cells, (_ALLOWED,) * value.allowed)
+
+
+def _unused(
+    allowed: Iterable[Allowed], changes: Iterable[Change], values: Iterable[Changed]
+) -> Iterator[Section]:
+    """Yield a section with the options that accepted nothing: the program may not need them any more."""
+    found = _effects(changes, values)
+    unused = [
+        str(option)
+        for option in allowed
+        if not any(option.covers(each.setting, each.before, each.after) for each in found)
+    ]
+    if unused:
+        yield Section("Options --allow without a change", tuple(Cell(each, no_wrap=True) for each in unused))
 
 
 def _unwritten(values: Sequence[Changed]) -> str:
@@ -336,6 +412,8 @@ def _row(change: Change, has_package: bool, has_thread: bool) -> Row:
     function = "" if change.function in (None, "<module>") else f" {change.function}"
     when = "at import" if change.at_import else "later"
     notes = []
+    if change.allowed:
+        notes.append(_ALLOWED)
     if change.times > 1:
         notes.append(Cell(f"{change.times} times", Style.DIM))
     if change.group is not None:

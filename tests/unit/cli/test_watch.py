@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from interlock._cli.main import EXIT_SETTINGS_CHANGED
 
+from tests.helpers.ids import stable_repr
 from tests.helpers.subprocess import PROGRAMS, Result
 from tests.helpers.torch_python import interpreter, run_with_torch
 from tests.unit.cli.command import sections
@@ -172,6 +173,56 @@ def test_fail_changes_the_status_of_a_successful_program_only(tmp_path: Path) ->
     assert watch(tmp_path, "--fail", WATCHED, "exit", "7").code == 7
 
 
+TWO_CHANGES = """
+import os, torch
+os.environ["OMP_NUM_THREADS"] = "3"
+with torch.backends.cudnn.flags(enabled=False): pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("allowed", "code"),
+    [
+        (["environ.OMP_NUM_THREADS", "torch.backends.cudnn.enabled"], 0),
+        (["environ.*", "torch.backends.cudnn.*"], 0),
+        (["*"], 0),
+        # The scope restores the value that the setting had before.
+        (["environ.OMP_NUM_THREADS=3", "torch.backends.cudnn.enabled=False"], 0),
+        (["environ.OMP_NUM_THREADS='3'", "torch.backends.cudnn.*=False"], 0),
+        (["environ.OMP_NUM_THREADS=4", "torch.backends.cudnn.enabled"], EXIT_SETTINGS_CHANGED),
+        (["environ.OMP_NUM_THREADS"], EXIT_SETTINGS_CHANGED),
+        (["torch.backends.cudnn.enabled"], EXIT_SETTINGS_CHANGED),
+        (["environ", "torch"], EXIT_SETTINGS_CHANGED),
+        (["environ.OMP_NUM_THREADS", "torch.backends.cudnn.enabled=True"], EXIT_SETTINGS_CHANGED),
+    ],
+    ids=stable_repr,
+)
+def test_fail_accepts_the_changes_that_are_allowed(tmp_path: Path, allowed: list[str], code: int) -> None:
+    (tmp_path / "program.py").write_text(TWO_CHANGES)
+    options = [option for each in allowed for option in ("--allow", each)]
+    done = watch(tmp_path, "--fail", *options, str(tmp_path / "program.py"), OMP_NUM_THREADS="1")
+    assert done.code == code, done.stderr
+
+
+def test_allowed_changes_are_reported_as_such(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(TWO_CHANGES)
+    options = ["--fail", "--allow=environ.*=3", "--allow", "numpy.*", "--allow=torch.num_threads=1"]
+    done, found = document(tmp_path, *options, str(tmp_path / "program.py"))
+    assert done.code == EXIT_SETTINGS_CHANGED
+    allowed = {each["setting"]: each["allowed"] for each in found["changes"]}
+    assert allowed["environ.OMP_NUM_THREADS"]
+    assert not allowed["torch.backends.cudnn.enabled"]
+    left = {each["setting"]: each["allowed"] for each in found["settings"]}
+    assert left["environ.OMP_NUM_THREADS"]
+    report = done.stderr.partition("Settings that the program changed")[2]
+    written = report.partition("Settings that differ at the end")[0].splitlines()
+    place = next(number for number, line in enumerate(written) if "environ.OMP_NUM_THREADS" in line)
+    assert written[place + 1].strip() == "allowed"
+    # An option that is not needed any more.
+    unused = report.partition("Options --allow without a change")[2].split()
+    assert unused == ["numpy.*", "torch.num_threads=1"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
@@ -179,6 +230,13 @@ def test_fail_changes_the_status_of_a_successful_program_only(tmp_path: Path) ->
         (["--jsn", "x"], 'watch has no option "--jsn"'),
         (["--json"], "watch: --json must be followed by a file"),
         (["-m"], "watch: -m must be followed by a module"),
+        (["--fail", "--allow"], "watch: --allow must be followed by NAME or NAME=VALUE; usage: "),
+        (["--allow", "--fail"], "watch: --allow must be followed by NAME or NAME=VALUE"),
+        (["--fail", "--allow==1", WATCHED], "watch: --allow must be followed by NAME or NAME=VALUE"),
+        (
+            ["--allow", "torch.*", WATCHED],
+            "watch: --allow must be given with --fail, whose changes it accepts",
+        ),
     ],
 )
 def test_invalid_command_lines_are_refused(tmp_path: Path, arguments: list[str], text: str) -> None:
@@ -196,9 +254,8 @@ def test_file_that_cannot_be_written_is_reported_before_the_program_runs(tmp_pat
 def test_help_describes_the_options(tmp_path: Path) -> None:
     done = watch(tmp_path, "--help")
     assert done.code == 0
-    assert {"--json FILE", "--fail", "-m MODULE"} <= set(
-        re.findall(r"--json FILE|--fail|-m MODULE", done.stdout)
-    )
+    options = {"--json FILE", "--fail", "--allow NAME[=VALUE]", "-m MODULE"}
+    assert options <= set(re.findall(r"--json FILE|--fail|--allow NAME\[=VALUE\]|-m MODULE", done.stdout))
     done = run_with_torch(tmp_path, "-m", "interlock", "--json", "watch", WATCHED)
     assert (done.code, "watch must be the first argument" in done.stderr) == (2, True)
 
