@@ -113,9 +113,14 @@ class HostDevices:
         self._paused.append(self._injector.pause_copies())
         return self._paused[-1]
 
-    def live_objects(self) -> dict[str, int]:
-        """Return the number of live objects of the driver, as `FaultInjector.live_objects`."""
-        return self._injector.live_objects()
+    def live_objects(self, *, internal: bool = False) -> dict[str, int]:
+        """Return the number of objects that the program holds, as `FaultInjector.live_objects`.
+
+        Args:
+            internal: Whether to count all objects of the driver, also those that interlock owns.
+
+        """
+        return self._injector.live_objects(internal=internal)
 
     def _begin(self, test: str) -> str:
         """Release memory of earlier tests. Return why the devices cannot be used, or an empty text."""

@@ -370,6 +370,12 @@ impl Accelerator {
         in_pools + 1 + self.next_id.fetch_add(1, Ordering::Relaxed)
     }
 
+    /// Returns the number of pooled streams that exist on all devices.
+    #[cfg(feature = "host")]
+    pub(super) fn number_of_pooled_streams(&self) -> usize {
+        self.devices.iter().map(|streams| streams.pooled().count()).sum()
+    }
+
     fn streams(&self, index: DeviceIndex) -> Result<&Streams> {
         self.devices.get(usize::from(index)).ok_or_else(|| Error::from(Device::invalid_index(index)))
     }

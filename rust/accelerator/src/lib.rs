@@ -12,6 +12,8 @@ mod builtin;
 mod current;
 mod event;
 mod graph;
+#[cfg(feature = "host")]
+mod held_objects;
 mod interrupt;
 mod mem_pool;
 pub mod memory;
@@ -27,6 +29,8 @@ pub use current::{
 };
 pub use event::Event;
 pub use graph::{Graph, new_pool};
+#[cfg(feature = "host")]
+pub use held_objects::{HeldObjects, held_objects};
 #[doc(inline)]
 pub use interlock_core::device::{Device, DeviceIndex, DeviceType};
 #[cfg(feature = "cuda")]

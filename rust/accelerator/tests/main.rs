@@ -16,6 +16,7 @@ mod expandable_threads;
 mod external_streams;
 mod graph_failures;
 mod happens_before;
+mod held_objects;
 mod host_driver;
 mod host_faults;
 mod host_fork;

@@ -139,6 +139,7 @@ switches! {
     multinomial: replacement;
     eye: requires_grad pin_memory;
     linspace: requires_grad pin_memory;
+    live_objects "FaultInjector.live_objects": internal;
     logspace: requires_grad pin_memory;
     full_like: requires_grad pin_memory;
     new_zeros: requires_grad pin_memory;

@@ -876,13 +876,30 @@ class FaultInjector:
         Returns:
             A context manager that ends the pause. While several of them exist, copies remain paused.
         """
-    def live_objects(self) -> dict[str, int]:
-        """Return the number of live objects of the driver, for tests of leaks.
+    def live_objects(self, *, internal: bool = False) -> dict[str, int]:
+        """Return the number of objects that the program holds on the devices, for tests of leaks.
+
+        Collect garbage and synchronize the devices first: unreachable objects are alive until the garbage collector runs,
+        and queued work holds its memory.
+
+        Args:
+            internal: Whether to count all objects of the driver, also what interlock owns: pooled streams, events of
+                the allocators, cached memory, streams of graphs and worker threads. None of these is a leak of the
+                program.
 
         Returns:
-            A dict with `streams`, `events`, `graphs`, `executables` (instantiated graphs), `replay_streams` (internal
-            streams of graphs), `captures`, `threads`, `commands` (queued work), `bytes` of the devices and
-            `pinned_bytes`.
+            A dict with `streams` (dedicated ones), `events` (recorded ones), `graphs`, `executables` (instantiated
+            graphs), `captures`, `commands` (queued work), `bytes` of the devices and `pinned_bytes`, both as the
+            allocator rounds them. With `internal` also `replay_streams` (internal streams of graphs) and `threads`.
+
+        Example:
+            >>> import interlock
+            >>> from interlock import accelerator, testing
+            >>> faults = testing.FaultInjector()
+            >>> accelerator.use("host", faults=faults)
+            >>> pooled, dedicated = interlock.Stream(), interlock.Stream(dedicated=True)
+            >>> [faults.live_objects(internal=internal)["streams"] for internal in (False, True)]
+            [1, 2]
         """
 
 @final

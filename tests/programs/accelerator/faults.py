@@ -34,14 +34,35 @@ def destroyed_objects_leave_no_resources_behind():
         stream.synchronize()
 
     use()
-    before = faults.live_objects()
+    before = faults.live_objects(internal=True)
     for _ in range(20):
         use()
     gc.collect()
     accelerator.synchronize()
-    after = faults.live_objects()
+    after = faults.live_objects(internal=True)
     names = ("streams", "events", "graphs", "executables", "captures", "commands", "bytes")
     return [[before[name], after[name]] for name in names]
+
+
+def live_objects_are_those_of_the_program():
+    def nonzero(internal=False):
+        gc.collect()
+        accelerator.synchronize()
+        return {name: count for name, count in faults.live_objects(internal=internal).items() if count}
+
+    result = [nonzero()]
+    pooled, dedicated, event = interlock.Stream(), interlock.Stream(dedicated=True), interlock.Event()
+    graph, buffer = accelerator.Graph(), Buffer(3 << 20, stream=dedicated)
+    with pooled, graph:
+        fill_(buffer, 1)
+    event.record(pooled)
+    buffer.record_stream(pooled)
+    result.append(nonzero())
+    buffer.close()
+    result.append(nonzero())
+    del event, graph, dedicated, buffer
+    copy_(bytearray(8), Buffer(8), stream=pooled)
+    return [*result, nonzero(), nonzero(internal=True)]
 
 
 def fail_allocation_fails_the_kth_request_only():

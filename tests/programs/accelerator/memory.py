@@ -158,7 +158,7 @@ def interrupt_a_wait_for_memory(call):
     signal.signal(signal.SIGINT, signal.default_int_handler)
     faults = testing.FaultInjector()
     accelerator.use("host", memory=64 << 20, faults=faults)
-    empty = faults.live_objects()["bytes"]
+    empty = faults.live_objects(internal=True)["bytes"]
     own, other, opened = interlock.Stream(), interlock.Stream(dedicated=True), threading.Event()
     buffer = Buffer(40 << 20, stream=own)
     begun = threading.Event()
@@ -189,7 +189,7 @@ def interrupt_a_wait_for_memory(call):
     result.append([accelerator.memory_allocated(), accelerator.memory_reserved()])
     again.close()
     accelerator.empty_cache()
-    result.append([accelerator.memory_reserved(), faults.live_objects()["bytes"] - empty])
+    result.append([accelerator.memory_reserved(), faults.live_objects(internal=True)["bytes"] - empty])
     return result
 
 
@@ -206,7 +206,7 @@ def injected_failure_leaves_the_allocator_consistent():
         kept.clear()
         accelerator.empty_cache()
         reported += [accelerator.memory_allocated(), accelerator.memory_reserved()]
-        reported.append(faults.live_objects()["bytes"])
+        reported.append(faults.live_objects(internal=True)["bytes"])
         result.append(reported)
     result.append(accelerator.memory_stats()["num_ooms"])
     return result

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from interlock import testing
 
 from tests.helpers.subprocess import eval_program
 
@@ -78,6 +79,26 @@ def test_higher_priority_work_runs_first_on_busy_engines() -> None:
         "high",
         "low",
     ]
+
+
+def test_live_objects_are_those_that_the_program_holds() -> None:
+    before, held, closed, after, internal = result_of(
+        "accelerator.faults.live_objects_are_those_of_the_program"
+    )
+    assert before == {}
+    both = {"streams": 1, "events": 1, "executables": 1}
+    # The graph owns the buffer.
+    assert held == closed == both | {"bytes": 3 << 20}
+    assert after == {}
+    assert isinstance(internal, dict)
+    assert {"streams", "bytes"} <= internal.keys(), "of pools and caches"
+
+
+@pytest.mark.parametrize("internal", [1, None, "yes"])
+def test_live_objects_refuses_another_type(internal: object) -> None:
+    faults = testing.FaultInjector()
+    with pytest.raises(TypeError, match=r"^FaultInjector\.live_objects: internal must be a bool, got "):
+        faults.live_objects(internal=internal)  # type: ignore[arg-type]
 
 
 def test_destroyed_objects_leave_no_resources_behind() -> None:

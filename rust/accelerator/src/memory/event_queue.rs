@@ -28,6 +28,8 @@ pub(super) struct EventQueue<T> {
     deferred: Vec<(Stream, T)>,
     /// Completed events, recycled because creating one takes a driver call.
     free_events: Vec<EventHandle>,
+    /// The number of events that the queue has created. It destroys none.
+    created_events: usize,
     last_ticket: u64,
     last_error: Option<Error>,
 }
@@ -46,6 +48,7 @@ impl<T> Default for EventQueue<T> {
             pending: BTreeMap::new(),
             deferred: Vec::new(),
             free_events: Vec::new(),
+            created_events: 0,
             last_ticket: 0,
             last_error: None,
         }
@@ -114,6 +117,12 @@ impl<T> EventQueue<T> {
         self.pending.is_empty() && self.deferred.is_empty()
     }
 
+    /// Returns the number of events of the driver that the queue owns.
+    #[cfg(feature = "host")]
+    pub(super) fn owned_events(&self) -> usize {
+        self.created_events
+    }
+
     /// Returns the ticket of the item that was queued last.
     pub(super) fn last_ticket(&self) -> u64 {
         self.last_ticket
@@ -134,7 +143,11 @@ impl<T> EventQueue<T> {
         let device = stream.device;
         let event = match self.free_events.iter().rposition(|event| event.device == device) {
             Some(index) => self.free_events.swap_remove(index),
-            None => driver.create_event(device, EventOptions::default())?,
+            None => {
+                let event = driver.create_event(device, EventOptions::default())?;
+                self.created_events += 1;
+                event
+            }
         };
         // The event is in the graph if a capture began in the meantime.
         let recorded = driver.record_event(event, stream).and_then(|()| check_not_capturing(driver, stream));

@@ -1,14 +1,16 @@
 //! Injection of errors into the host driver, for tests.
 
-use interlock::accelerator::host::{self, LiveObjects};
+use interlock::accelerator::held_objects;
+use interlock::accelerator::host;
 use interlock::base::mutex::Mutex;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{IntoPyDict, PyDict, PyTuple};
 
 use super::device;
 use crate::args::{extract_int, extract_optional_int, extract_str};
 use crate::detach::detach;
 use crate::errors::IntoPyResult;
+use crate::switches;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<FaultInjector>()?;
@@ -174,41 +176,63 @@ impl FaultInjector {
         self.0.pause_copies().into_py_result(py).map(|hold| PausedCopies(Mutex::new(Some(hold))))
     }
 
-    /// Return the number of live objects of the driver, for tests of leaks.
+    /// Return the number of objects that the program holds on the devices, for tests of leaks.
+    ///
+    /// Collect garbage and synchronize the devices first: unreachable objects are alive until the garbage collector runs,
+    /// and queued work holds its memory.
+    ///
+    /// Args:
+    ///     internal: Whether to count all objects of the driver, also what interlock owns: pooled streams, events of
+    ///         the allocators, cached memory, streams of graphs and worker threads. None of these is a leak of the
+    ///         program.
     ///
     /// Returns:
-    ///     A dict with `streams`, `events`, `graphs`, `executables` (instantiated graphs), `replay_streams` (internal
-    ///     streams of graphs), `captures`, `threads`, `commands` (queued work), `bytes` of the devices and
-    ///     `pinned_bytes`.
-    fn live_objects<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let LiveObjects {
-            streams,
-            events,
-            graphs,
-            executables,
-            replay_streams,
-            captures,
-            threads,
-            commands,
-            bytes,
-            pinned_bytes,
-        } = self.0.live_objects().into_py_result(py)?;
-        let counts = PyDict::new(py);
-        for (name, count) in [
-            ("streams", streams),
-            ("events", events),
-            ("graphs", graphs),
-            ("executables", executables),
-            ("replay_streams", replay_streams),
-            ("captures", captures),
-            ("threads", threads),
-        ] {
-            counts.set_item(name, count)?;
-        }
-        for (name, count) in [("commands", commands), ("bytes", bytes), ("pinned_bytes", pinned_bytes)] {
-            counts.set_item(name, count)?;
-        }
-        Ok(counts)
+    ///     A dict with `streams` (dedicated ones), `events` (recorded ones), `graphs`, `executables` (instantiated
+    ///     graphs), `captures`, `commands` (queued work), `bytes` of the devices and `pinned_bytes`, both as the
+    ///     allocator rounds them. With `internal` also `replay_streams` (internal streams of graphs) and `threads`.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> from interlock import accelerator, testing
+    ///     >>> faults = testing.FaultInjector()
+    ///     >>> accelerator.use("host", faults=faults)
+    ///     >>> pooled, dedicated = interlock.Stream(), interlock.Stream(dedicated=True)
+    ///     >>> [faults.live_objects(internal=internal)["streams"] for internal in (False, True)]
+    ///     [1, 2]
+    #[pyo3(signature = (*, internal = false))]
+    fn live_objects<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = switches::live_objects::internal)] internal: bool,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let counts = if internal {
+            let live = self.0.live_objects().into_py_result(py)?;
+            vec![
+                ("streams", live.streams as u64),
+                ("events", live.events as u64),
+                ("graphs", live.graphs as u64),
+                ("executables", live.executables as u64),
+                ("replay_streams", live.replay_streams as u64),
+                ("captures", live.captures as u64),
+                ("threads", live.threads as u64),
+                ("commands", live.commands),
+                ("bytes", live.bytes),
+                ("pinned_bytes", live.pinned_bytes),
+            ]
+        } else {
+            let held = held_objects(&self.0).into_py_result(py)?;
+            vec![
+                ("streams", held.streams as u64),
+                ("events", held.events as u64),
+                ("graphs", held.graphs as u64),
+                ("executables", held.executables as u64),
+                ("captures", held.captures as u64),
+                ("commands", held.commands),
+                ("bytes", held.bytes),
+                ("pinned_bytes", held.pinned_bytes),
+            ]
+        };
+        counts.into_py_dict(py)
     }
 }
 

@@ -323,6 +323,16 @@ impl CachingAllocator {
         self.with_inner(|inner| function(&mut inner.heap.stats))
     }
 
+    /// Returns the number of events and the bytes that the allocator owns and the program does not use.
+    #[cfg(feature = "host")]
+    pub(crate) fn cached(&self) -> (usize, u64) {
+        self.with_inner(|inner| {
+            let stats = &inner.heap.stats;
+            let (reserved, allocated) = (stats.reserved_bytes.all.current, stats.allocated_bytes.all.current);
+            (inner.releases.events.owned_events(), reserved.saturating_sub(allocated))
+        })
+    }
+
     /// Returns the largest size and the total size of the free blocks that requests of a stream may use.
     pub(crate) fn free_bytes_for(&self, stream: &Stream, pool: Option<PoolId>) -> (u64, u64) {
         self.with_inner(|inner| inner.heap.free_bytes_for(stream.id(), pool))

@@ -273,6 +273,13 @@ impl PinnedCache {
         drop(unneeded);
     }
 
+    /// Returns the number of events and the bytes that the cache owns and the program does not use.
+    #[cfg(feature = "host")]
+    pub(crate) fn cached(&self) -> (usize, u64) {
+        let inner = self.lock();
+        (inner.events.owned_events(), inner.pool.cached_bytes())
+    }
+
     /// Releases unused blocks to the driver.
     fn release_cached_blocks(&self, driver: &DynDriver) {
         self.process_events(driver);

@@ -235,6 +235,19 @@ impl BlockPool {
         }
     }
 
+    /// Returns the bytes that the driver has allocated for the pool and that the program does not use.
+    #[cfg(feature = "host")]
+    pub(super) fn cached_bytes(&self) -> u64 {
+        let in_segment = self.segment.as_ref().map_or(0, |segment| segment.bytes);
+        let blocks = self.blocks.values();
+        let cached = blocks.fold(in_segment, |cached, block| match (block.in_segment, &block.state) {
+            (true, BlockState::Allocated) => cached.saturating_sub(block.bytes),
+            (true, _) | (false, BlockState::Allocated) => cached,
+            (false, _) => cached + block.bytes,
+        });
+        cached as u64
+    }
+
     /// Returns the blocks, in the order of addresses.
     pub(super) fn block_states(&self) -> Vec<memory::BlockState> {
         let state_of = |(&address, block): (&u64, &Block)| {
