@@ -108,10 +108,5 @@ fn check_no_self_wait(accelerator: &Accelerator, target: WaitTarget) -> Result<(
         WaitTarget::Device(device) if device == current.device => "accelerator.synchronize",
         _ => return Ok(()),
     };
-    Err(Error::Device {
-        device: accelerator.device(current.device),
-        operation: operation.to_owned(),
-        reason: "a function that runs on a stream cannot wait for that stream, or for its device".to_owned(),
-        code: None,
-    })
+    Err(Error::SelfWait { device: accelerator.device(current.device), operation: operation.to_owned() })
 }

@@ -96,7 +96,7 @@ fn code(error: &accelerator::Error) -> i32 {
             INTERLOCK_ERROR_DEVICE
         }
         Error::NoAccelerator { .. } => INTERLOCK_ERROR_NO_ACCELERATOR,
-        Error::Device { .. } => INTERLOCK_ERROR_ACCELERATOR,
+        Error::Device { .. } | Error::SelfWait { .. } => INTERLOCK_ERROR_ACCELERATOR,
         Error::DeviceLost { .. } => INTERLOCK_ERROR_DEVICE_LOST,
         Error::Unsupported { .. } => INTERLOCK_ERROR_UNSUPPORTED,
         Error::Forked { .. } => INTERLOCK_ERROR_FORKED_PROCESS,

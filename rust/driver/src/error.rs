@@ -59,6 +59,13 @@ pub enum Error {
         /// The error code of the driver, if it has one.
         code: Option<i32>,
     },
+    /// A host function waited for the stream that runs it, or for the device of the stream: the wait would never end.
+    SelfWait {
+        /// The device of the stream.
+        device: Device,
+        /// The operation that waited.
+        operation: String,
+    },
     /// A device was lost with its memory, and can't be used any more.
     DeviceLost {
         /// The lost device.
@@ -149,12 +156,14 @@ impl Error {
         Error::Device { device, operation: operation.into(), reason: reason.into(), code: None }
     }
 
-    /// Replaces the operation of an error for a lost or unavailable device, which an internal call reported, with the
-    /// operation of the caller.
+    /// Replaces the operation of an error for a lost or unavailable device, or for a wait of a host function for its own
+    /// stream, which an internal call reported, with the operation of the caller.
     #[must_use]
     pub fn during(mut self, caller: &'static str) -> Self {
         match &mut self {
-            Error::DeviceLost { operation, .. } | Error::DeviceUnavailable { operation, .. } => {
+            Error::DeviceLost { operation, .. }
+            | Error::DeviceUnavailable { operation, .. }
+            | Error::SelfWait { operation, .. } => {
                 caller.clone_into(operation);
             }
             Error::NoAccelerator { operation, .. } => *operation = caller,
@@ -186,6 +195,9 @@ interlock_core::messages! { Error {
     Error::Device { device, operation, reason, code: Some(code) } =>
         "{operation} failed on {device}: {reason} (error {code})";
     Error::Device { device, operation, reason, code: None } => "{operation} failed on {device}: {reason}";
+    Error::SelfWait { device, operation } =>
+        "{operation} failed on {device}: a function that runs on a stream cannot wait for that stream, or for its \
+         device; queue a copy of what the function reads to CPU memory before the function";
     Error::DeviceLost { device, operation, reason } =>
         "{operation} failed: the device {device} was lost: {reason}";
     Error::Unsupported { operation, device } => "{operation} is not supported on {device}";

@@ -40,7 +40,7 @@ fn class_name(error: &Error) -> &'static str {
         Error::NoSuchDevice { .. } | Error::DeviceUnavailable { .. } | Error::UnknownDriver { .. } => {
             "DeviceError"
         }
-        Error::Device { .. } => "AcceleratorError",
+        Error::Device { .. } | Error::SelfWait { .. } => "AcceleratorError",
         Error::DeviceLost { .. } => "DeviceLostError",
         Error::Unsupported { .. } => "UnsupportedError",
         Error::Forked { .. } => "ForkedProcessError",
@@ -101,7 +101,9 @@ fn add_attributes(py: Python<'_>, exception: &Bound<'_, PyBaseException>, error:
     if let Error::OutOfMemory(oom) = error {
         return add_oom_attributes(py, exception, oom);
     }
-    let (Error::Device { device, operation, .. } | Error::DeviceLost { device, operation, .. }) = error
+    let (Error::Device { device, operation, .. }
+    | Error::SelfWait { device, operation }
+    | Error::DeviceLost { device, operation, .. }) = error
     else {
         return Ok(());
     };
@@ -109,6 +111,8 @@ fn add_attributes(py: Python<'_>, exception: &Bound<'_, PyBaseException>, error:
     exception.setattr("device", Bound::new(py, Device::of(*device))?)?;
     if let Error::Device { code, .. } = error {
         exception.setattr("error_code", code)?;
+    } else if let Error::SelfWait { .. } = error {
+        exception.setattr("error_code", None::<i32>)?;
     }
     Ok(())
 }

@@ -6,10 +6,12 @@ import contextlib
 import gc
 import threading
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from interlock import Stream, accelerator, errors
+from interlock.accelerator import memory
 
 from tests.helpers.ids import stable_repr
 from tests.helpers.subprocess import eval_program, run_program
@@ -58,6 +60,38 @@ def test_wait_inside_a_function_for_its_own_stream_raises() -> None:
     other = Stream(dedicated=True)
     accelerator.launch(stream, other.synchronize)
     stream.synchronize()
+
+
+READS: dict[str, Callable[[memory.Buffer], object]] = {
+    "accelerator.memory.copy_": lambda buffer: memory.copy_(bytearray(8), buffer),
+    "Buffer.copy_to": lambda buffer: buffer.copy_to(bytearray(8)),
+    "Buffer.copy_from": lambda buffer: buffer.copy_from(bytes(8)),
+    "Buffer.__dlpack__": lambda buffer: buffer.__dlpack__(),
+    "a view of a Buffer (memoryview, numpy.frombuffer)": memoryview,
+}
+
+
+@pytest.mark.usefixtures("host_accessible_memory")
+@pytest.mark.parametrize("operation", READS)
+def test_read_inside_a_function_names_itself_and_the_remedy(operation: str) -> None:
+    stream = Stream(dedicated=True)
+    buffer, raised = memory.Buffer(8, stream=stream), list[errors.AcceleratorError]()
+
+    def work() -> None:
+        with stream:
+            try:
+                READS[operation](buffer)
+            except errors.AcceleratorError as error:
+                raised.append(error)
+
+    accelerator.launch(stream, work)
+    stream.synchronize()
+    (error,) = raised
+    assert (error.operation, error.error_code) == (operation, None)
+    assert str(error) == (
+        f"{operation} failed on {buffer.device}: a function that runs on a stream cannot wait for that "
+        "stream, or for its device; queue a copy of what the function reads to CPU memory before the function"
+    )
 
 
 def test_launched_function_may_launch_record_and_drop_streams() -> None:

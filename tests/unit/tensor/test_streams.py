@@ -33,6 +33,21 @@ def test_operation_is_queued_behind_earlier_work(devices: tuple[str, ...], gate:
     assert y.item() == pytest.approx(2.718281828**3 + 2.718281828**6)
 
 
+@pytest.mark.parametrize("operation", ["item", "tolist"])
+def test_read_inside_a_function_names_the_operation(devices: tuple[str, ...], operation: str) -> None:
+    x, stream = interlock.ones(1, device=devices[0]), Stream(devices[0])
+
+    def work() -> None:
+        refused = f"^{operation} failed .* cannot wait for that stream"
+        with pytest.raises(errors.AcceleratorError, match=refused):
+            getattr(x, operation)()
+
+    stream.wait_stream(accelerator.current_stream(devices[0]))
+    with stream:
+        accelerator.launch(stream, work)
+    stream.synchronize()
+
+
 def test_temporary_may_be_dropped_before_its_kernel_has_run(devices: tuple[str, ...], gate: Gate) -> None:
     x = interlock.full((4,), 2.0, device=devices[0])
     accelerator.launch(accelerator.current_stream(devices[0]), gate)

@@ -169,7 +169,7 @@ pub fn copy(to: &CopyOperand, from: &CopyOperand, stream: Option<&Stream>, await
         && [to, from].into_iter().any(CopyOperand::is_pageable)
     {
         // A driver may block within its copy function for pageable memory, which could not be interrupted.
-        queued_on.synchronize()?;
+        queued_on.synchronize().map_err(|error| error.during(OPERATION))?;
     }
     // Created before the copy is queued, so that an error has no effect.
     let copied =
@@ -184,7 +184,7 @@ pub fn copy(to: &CopyOperand, from: &CopyOperand, stream: Option<&Stream>, await
         && event.record(&queued_on).and_then(|()| event.block(&other)).is_err()
     {
         // The copy is queued: later work of the other stream is queued after its completion instead.
-        queued_on.synchronize()?;
+        queued_on.synchronize().map_err(|error| error.during(OPERATION))?;
     }
     Ok(queued_on)
 }

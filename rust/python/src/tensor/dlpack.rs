@@ -111,7 +111,7 @@ impl Tensor {
         let tensor = tensor.detach();
         let storage = tensor.storage();
         match storage.device_memory().into_py_result(py)? {
-            Some(memory) => interop::synchronize_consumer(py, argument, memory, stream)?,
+            Some(memory) => interop::synchronize_consumer(py, "Tensor.__dlpack__", argument, memory, stream)?,
             None => interop::check_host_stream(argument, stream).into_py_result(py)?,
         }
         let signed = |values: &[usize]| -> PyResult<Vec<i64>> {

@@ -106,7 +106,7 @@ fn copy_(
 
 /// Copies all bytes of `source` to `destination`. Errors name the function.
 pub(super) fn copy(
-    function: &str,
+    function: &'static str,
     destination: &Bound<'_, PyAny>,
     source: &Bound<'_, PyAny>,
     non_blocking: bool,
@@ -116,9 +116,12 @@ pub(super) fn copy(
     let to = operand(function, "destination", destination, true)?;
     let from = operand(function, "source", source, false)?;
     let stream = stream::optional(stream, function)?;
-    let queued_on =
-        detach(py, || memory::copy(&to, &from, stream.as_ref(), !non_blocking)).into_py_result(py)?;
-    if non_blocking { Ok(()) } else { wait(py, || queued_on.begin_wait().map(Some)) }
+    let queued = detach(py, || memory::copy(&to, &from, stream.as_ref(), !non_blocking));
+    let queued_on = queued.map_err(|error| error.during(function)).into_py_result(py)?;
+    if non_blocking {
+        return Ok(());
+    }
+    wait(py, || queued_on.begin_wait().map(Some).map_err(|error| error.during(function)))
 }
 
 /// Queue a fill of every byte of a `Buffer` with `value`.

@@ -22,9 +22,14 @@ use crate::switches;
 /// The number of CUDA's default stream in DLPack and `__cuda_array_interface__`; its raw handle is 0.
 const DEFAULT_STREAM: u64 = 1;
 
-/// Waits for all queued work that uses the bytes.
-fn wait_for_streams(py: Python<'_>, memory: &DeviceBuffer) -> PyResult<()> {
-    for target in detach(py, || memory.begin_wait()).into_py_result(py)? {
+const DLPACK: &str = "Buffer.__dlpack__";
+/// Any use of the buffer protocol.
+const VIEW: &str = "a view of a Buffer (memoryview, numpy.frombuffer)";
+
+/// Waits for all queued work that uses the bytes, for `operation` of the program.
+fn wait_for_streams(py: Python<'_>, operation: &'static str, memory: &DeviceBuffer) -> PyResult<()> {
+    let begun = detach(py, || memory.begin_wait()).map_err(|error| error.during(operation));
+    for target in begun.into_py_result(py)? {
         wait(py, || Ok(Some(target)))?;
     }
     Ok(())
@@ -54,7 +59,7 @@ pub(crate) fn dlpack_device(memory: &DeviceBuffer) -> PyResult<InterlockTensorDe
 
 /// Copies the bytes.
 fn copy(py: Python<'_>, original: &DeviceBuffer) -> PyResult<DeviceBuffer> {
-    wait_for_streams(py, original)?;
+    wait_for_streams(py, DLPACK, original)?;
     let copy = || {
         let new = DeviceBuffer::new(Some(original.device()), original.bytes())?;
         memory::copy(&CopyOperand::Device(new.clone()), &CopyOperand::Device(original.clone()), None, false)?;
@@ -75,9 +80,10 @@ pub(crate) fn check_host_stream(argument: &'static str, stream: Option<i64>) -> 
 
 /// Orders the consumer of the bytes after the queued work that uses them: this thread waits if the CPU accesses them,
 /// otherwise the consumer's stream waits.
-/// `argument` names the argument in errors.
+/// `operation` and `argument` name the function and its argument in errors.
 pub(crate) fn synchronize_consumer(
     py: Python<'_>,
+    operation: &'static str,
     argument: &'static str,
     memory: &DeviceBuffer,
     stream: Option<i64>,
@@ -88,7 +94,7 @@ pub(crate) fn synchronize_consumer(
     }
     if memory.is_host_accessible() {
         check_host_stream(argument, stream).into_py_result(py)?;
-        return wait_for_streams(py, memory);
+        return wait_for_streams(py, operation, memory);
     }
     let handle = match stream {
         None => DEFAULT_STREAM,
@@ -126,7 +132,7 @@ impl Buffer {
                 format!("the CPU cannot access the memory of {}; copy it with copy_to", memory.device());
             return Err(PyBufferError::new_err(message));
         }
-        wait_for_streams(py, &memory)?;
+        wait_for_streams(py, VIEW, &memory)?;
         let pointer = memory.pointer().unwrap_or(NonNull::dangling());
         let bytes = isize::try_from(memory.bytes())?;
         // SAFETY: the view owns the buffer and prevents `close`, so the bytes remain valid. The program must not queue
@@ -183,7 +189,7 @@ impl Buffer {
         let dl_device: Option<(i32, i32)> = dlpack::extract_pair(dl_device, "Buffer.__dlpack__: dl_device")?;
         let argument = "Buffer.__dlpack__: stream";
         let stream = extract_optional_int(stream, argument, "the handle of a stream")?;
-        let memory = self.memory(py, "Buffer.__dlpack__")?;
+        let memory = self.memory(py, DLPACK)?;
         let device = dlpack_device(&memory)?;
         let own = (device.device_type, device.device_id);
         if let Some(wanted) = dl_device.filter(|wanted| *wanted != own) {
@@ -192,7 +198,7 @@ impl Buffer {
         }
         let is_copy = copy == Some(true);
         let memory = if is_copy { self::copy(py, &memory)? } else { memory };
-        synchronize_consumer(py, argument, &memory, stream)?;
+        synchronize_consumer(py, DLPACK, argument, &memory, stream)?;
         let export = Export {
             address: memory.address().0,
             device,
