@@ -53,6 +53,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     drop((guard, no_grad));
     println!("{}", serve(&handler, "training")?);
     println!("tokio: gradients {:?}", pools::on_tokio()?);
+    println!("asyncio: gradients {:?}", pools::on_asyncio()?);
 
     // What Python writes, Rust reads.
     println!("cudnn.deterministic: {}", interlock::backends::flags::CUDNN_DETERMINISTIC.get());

@@ -47,7 +47,7 @@ pub(crate) unsafe extern "C" fn install(state: *const InterlockState, error: *mu
 }
 
 pub(crate) unsafe extern "C" fn sync() {
-    run_infallible(state::internal::look);
+    run_infallible(state::sync);
 }
 
 pub(crate) unsafe extern "C" fn free(state: *mut InterlockState) {

@@ -91,7 +91,7 @@ mod tests {
     use crate::flags::{FreezeScope, SourceLocation};
     use crate::modes::internal::write_bits;
     use crate::modes::{enable_grad, is_grad_enabled, is_inference_mode_enabled, no_grad};
-    use crate::thread::{ThreadState, current_device, default_device, look};
+    use crate::thread::{ThreadState, current_device, default_device, sync};
 
     fn change(change: impl FnOnce(&mut ProcessDefaults)) {
         ProcessDefaults::change(change).unwrap();
@@ -105,7 +105,7 @@ mod tests {
             defaults.set_device(Some(1));
             defaults.set_default_device(Some(Device::with_index(DeviceType::Host, 1)));
         });
-        look();
+        sync();
         let seen = || (is_grad_enabled(), current_device(), default_device());
         let set = (false, Some(1), Some(Device::with_index(DeviceType::Host, 1)));
         assert_eq!(seen(), set);

@@ -111,7 +111,7 @@ impl FlagSpec {
     /// Explains the active value on this thread.
     pub fn explain(&self) -> Explanation {
         // Before anything is read, so that all results agree.
-        thread::look();
+        thread::sync();
         let (level, set_by) = self.deciding_slot().map_or((Level::Default, None), source);
         let value = self.read();
         let overridden = self.overridden();

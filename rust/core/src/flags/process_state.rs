@@ -65,7 +65,7 @@ pub(super) fn set_entry(values: &mut ProcessValues, name: &str, given: &InputVal
 /// Returns the active value of a mode or device on this thread and its level, by the name of its entry in snapshots.
 /// `None` if there is no such entry.
 pub fn explain_state(name: &str) -> Option<(&'static str, Value, Level)> {
-    thread::look();
+    thread::sync();
     let process = ProcessValues::current();
     let level = |is_scoped, is_in_process| match (is_scoped, is_in_process) {
         (true, _) => Level::Scope,

@@ -4,7 +4,7 @@ use super::{explore, explore_up_to, spawn};
 use crate::modes::{Mode, enable_grad, is_grad_enabled, no_grad};
 use crate::process_defaults::ProcessDefaults;
 use crate::thread::loom_layer::ContextLayer;
-use crate::thread::{ThreadState, any_flag_layer, look};
+use crate::thread::{ThreadState, any_flag_layer, sync};
 
 #[test]
 fn layer_that_ends_elsewhere_is_dropped_with_a_look() {
@@ -14,12 +14,12 @@ fn layer_that_ends_elsewhere_is_dropped_with_a_look() {
         let ending = spawn(move || mark.end());
         layer.show();
         let first = is_grad_enabled();
-        look();
+        sync();
         let second = is_grad_enabled();
         layer.show();
         assert!(second || !first);
         ending.join().unwrap();
-        look();
+        sync();
         assert!(is_grad_enabled());
         (first, second)
     });
@@ -53,7 +53,7 @@ fn flag_layer_is_counted_until_its_last_state_is_dropped() {
         assert!(any_flag_layer());
         ending.join().unwrap();
         drop(layer);
-        look();
+        sync();
         assert!(!any_flag_layer());
     });
 }
@@ -65,10 +65,10 @@ fn values_of_the_process_are_seen_with_a_look() {
         let change =
             || ProcessDefaults::change(|defaults| defaults.set_mode(Mode::Grad, Some(false))).unwrap();
         let changing = spawn(change);
-        look();
+        sync();
         let first = is_grad_enabled();
         changing.join().unwrap();
-        look();
+        sync();
         assert!(!is_grad_enabled());
         first
     });
@@ -86,7 +86,7 @@ fn guard_that_is_open_while_a_layer_ends_restores_the_mode_without_it() {
         drop(guard);
         let after_guard = is_grad_enabled();
         ending.join().unwrap();
-        look();
+        sync();
         assert!(is_grad_enabled());
         after_guard
     });
@@ -118,12 +118,12 @@ fn layers_that_two_threads_end_are_both_dropped() {
         above.show();
         let marks = [below.mark(), above.mark()];
         let ending = marks.map(|mark| spawn(move || mark.end()));
-        look();
+        sync();
         for ending in ending {
             ending.join().unwrap();
         }
         drop((below, above));
-        look();
+        sync();
         assert!(is_grad_enabled() && !any_flag_layer());
     });
 }
@@ -136,12 +136,12 @@ fn copies_of_a_state_on_two_threads_drop_a_layer_that_one_ends() {
         let other = spawn(move || {
             copy.show();
             let first = is_grad_enabled();
-            look();
+            sync();
             (first, is_grad_enabled())
         });
         layer.show();
         layer.mark().end();
-        look();
+        sync();
         assert!(is_grad_enabled());
         other.join().unwrap()
     });

@@ -31,7 +31,7 @@ fn exit_elsewhere_removes_the_layer_during_other_enters_and_writes() {
         thread::write_mode("a mode", Masked::new(mode_bits::MULTITHREADING, 0)).unwrap();
         let after_write = is_grad_enabled();
         exiting.join().unwrap();
-        thread::look();
+        thread::sync();
         assert!(is_grad_enabled() && !Mode::Multithreading.is_on());
         (after_guard, after_write)
     });
@@ -44,11 +44,11 @@ fn exit_by_two_threads_at_once_removes_two_layers() {
         let object = no_grad_object();
         (0..3).for_each(|_| object.enter());
         let exiting = [exit_elsewhere(&object), exit_elsewhere(&object)];
-        thread::look();
+        thread::sync();
         for exiting in exiting {
             exiting.join().unwrap();
         }
-        thread::look();
+        thread::sync();
         assert!(!is_grad_enabled());
         object.exit();
         assert!(is_grad_enabled());
@@ -64,7 +64,7 @@ fn exit_races_with_the_end_of_the_thread_that_entered() {
             spawn(move || {
                 scope.enter();
                 assert!(!CUDNN_ENABLED.get());
-                thread::look();
+                thread::sync();
                 CUDNN_ENABLED.get()
             })
         };
@@ -119,11 +119,11 @@ fn exit_elsewhere_of_a_flag_scope_takes_effect_at_the_next_check() {
             })
         };
         assert!(!CUDNN_ENABLED.get());
-        thread::look();
+        thread::sync();
         let held = !CUDNN_ENABLED.get();
         exiting.join().unwrap();
         assert_eq!(!CUDNN_ENABLED.get(), held);
-        thread::look();
+        thread::sync();
         assert!(CUDNN_ENABLED.get());
         held
     });

@@ -62,7 +62,7 @@ mod tests {
     use super::*;
     use crate::ProcessDefaults;
     use crate::modes::{ModeContext, ModeKind, enable_grad, is_grad_enabled, no_grad};
-    use crate::thread::{TaskState, ThreadState, look};
+    use crate::thread::{TaskState, ThreadState, sync};
 
     type Noted = Arc<Mutex<Vec<Option<bool>>>>;
 
@@ -93,7 +93,7 @@ mod tests {
         write.set(false).unwrap();
         write.revoke_write().unwrap();
         ProcessDefaults::change(|defaults| defaults.set_mode(Mode::Grad, Some(false))).unwrap();
-        look();
+        sync();
         assert_eq!(taken(&noted), [Some(false), None, Some(false)]);
         drop(no_grad());
         assert_eq!(taken(&noted), []);
@@ -103,7 +103,7 @@ mod tests {
     fn modes_that_are_set_already_are_reported_with_the_next_call() {
         let guard = no_grad();
         let (_hook, noted) = noted();
-        look();
+        sync();
         assert_eq!(taken(&noted), [Some(false)]);
         drop(guard);
         assert_eq!(taken(&noted), [None]);

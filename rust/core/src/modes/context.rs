@@ -158,7 +158,7 @@ impl ModeContext {
 
     fn save_previous(&self) {
         // The previous value must not include scopes that were exited elsewhere.
-        thread::look();
+        thread::sync();
         self.previous.set(self.kind.mode().is_on());
     }
 

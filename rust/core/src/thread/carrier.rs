@@ -19,7 +19,7 @@ pub trait Carrier: Send + Sync {
     /// Returns whether this thread has a current context: whether it is attached to the interpreter.
     fn is_at_hand(&self) -> bool;
 
-    /// Returns whether every switch of a thread to another context, and back, is followed by a [`look`]. Otherwise hooks
+    /// Returns whether every switch of a thread to another context, and back, is followed by a [`sync`]. Otherwise hooks
     /// for modes are called only with those that the thread itself has set: nothing would report the end of others.
     fn reports_switches(&self) -> bool;
 
@@ -230,10 +230,26 @@ impl Context {
     }
 }
 
-/// Looks at the state of the context and at changes from elsewhere, so that reads of this thread are exact until it
-/// switches to another context.
+/// Synchronizes this thread with the current Python context: reads of modes, flags, devices and streams on this thread
+/// are exact until it switches to another context. `sync` of the C table is this function.
+///
+/// Needed before CPython 3.14, and after a switch of greenlets, by Rust code that reads before it calls a function of
+/// interlock's Python package: until then it reads the state that the thread had at its last call. The thread holds the
+/// GIL; without it, or without Python, this only applies changes that other threads have made to this one.
+///
+/// ```
+/// use interlock_core::{modes, thread};
+///
+/// /// Called by Python code, such as a task of asyncio.
+/// fn records_gradients() -> bool {
+///     thread::sync();
+///     modes::is_grad_enabled()
+/// }
+///
+/// assert!(records_gradients());
+/// ```
 #[inline]
-pub fn look() {
+pub fn sync() {
     if !is_installed() || Context::at_hand().is_none() {
         current::see();
     }

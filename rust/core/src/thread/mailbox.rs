@@ -121,7 +121,7 @@ fn request(id: MailboxId, change: impl FnOnce(&mut PendingExits)) {
 mod tests {
     use super::*;
     use crate::modes::{ModeContext, ModeKind, is_grad_enabled, no_grad};
-    use crate::thread::look;
+    use crate::thread::sync;
 
     #[test]
     fn post_counts_exits_of_a_scope_and_removes_only_open_layers() {
@@ -132,7 +132,7 @@ mod tests {
         });
         let distinct = |pending: &PendingExits| pending.exits.len();
         assert_eq!(MAILBOXES.lock().values().map(distinct).max(), Some(1));
-        look();
+        sync();
         assert!(is_grad_enabled());
         object.enter();
         drop(no_grad());
@@ -147,7 +147,7 @@ mod tests {
         std::thread::scope(|threads| {
             threads.spawn(|| [&twice, &once, &twice].map(ModeContext::exit));
         });
-        look();
+        sync();
         assert!(!is_grad_enabled());
         twice.exit();
         assert!(is_grad_enabled());

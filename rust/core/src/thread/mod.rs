@@ -16,7 +16,7 @@
 //! the thread without a current context; for flags, the value of the process. Below the bases are the values of the
 //! process.
 //!
-//! Readers load what this thread has last looked at ([`look`]), with one load. The files use each other in this order,
+//! Readers load what this thread has last seen ([`sync`]), with one load. The files use each other in this order,
 //! later ones the earlier: values of a layer (`masked`, `mode_bits`, `flag_slots`, `device_slots`, `slots`), `ids`,
 //! `changes`, `carried`, `hooks`, `process`, `scope_trace`, `base`, `summary`, `state`, `captured_slots`, `mailbox`,
 //! `guards`, `view`, `current`, `reads`, `native`, `carrier`, `writes`, `scope`, `thread_state`, `task`. None stores a
@@ -57,7 +57,8 @@ mod view;
 mod writes;
 
 pub use carried::{Carried, CarriedValue, register_carried};
-pub(crate) use carrier::{PresentContext, look};
+pub(crate) use carrier::PresentContext;
+pub use carrier::sync;
 pub(crate) use device_slots::{DeviceObject, DeviceSlots};
 pub(crate) use flag_slots::{FlagId, FlagSlots, NodeMask, Slot, any_flag_layer};
 pub(crate) use hooks::{on_flag_layer, on_mode_change};
@@ -84,7 +85,7 @@ pub mod internal {
     //! Items that only other crates of this workspace use.
     pub use super::carried::{CarriedTask, CarriedValues};
     pub use super::carrier::{
-        Carrier, PresentContext, Receipt, leave_context, look, look_at, positions_above, set_carrier,
+        Carrier, PresentContext, Receipt, leave_context, look_at, positions_above, set_carrier,
     };
     pub use super::current::{enter_at, has_seen, new_position};
     pub use super::device_slots::{DeviceObject, DeviceSlots};

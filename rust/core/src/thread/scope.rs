@@ -5,7 +5,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use super::carrier::{self, Context, PresentContext, Receipt, look};
+use super::carrier::{self, Context, PresentContext, Receipt, sync};
 use super::current::{self, Changing};
 use super::guards::PushedGuard;
 use super::ids::{ExitTarget, Position};
@@ -305,7 +305,7 @@ impl Scope {
         if is_here {
             mark.close();
             if !changing.end_exit(mark, before) {
-                look();
+                sync();
             }
         } else {
             // The context is a copy of the one of the enter.
@@ -637,7 +637,7 @@ impl Exit {
 
 /// Returns the scopes of open layers here whose frame is not in `running`; see `scope_trace.rs`.
 pub fn newly_suspended(running: &[usize]) -> Vec<Entered> {
-    look();
+    sync();
     let here: Vec<LayerId> = reads::layers().into_iter().map(|(layer, _)| layer).collect();
     scope_trace::newly_suspended(&here, running)
 }

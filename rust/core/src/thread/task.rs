@@ -413,7 +413,7 @@ mod tests {
 
     /// Applies the exits that other threads or tasks have requested, as the next enter does.
     fn after_remote_exits(seen: impl Fn() -> bool) -> bool {
-        crate::thread::look();
+        crate::thread::sync();
         seen()
     }
 

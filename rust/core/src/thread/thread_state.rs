@@ -36,7 +36,7 @@ pub struct ThreadState {
 impl ThreadState {
     /// Captures the state of this thread: in constant time, unless guards are open on it.
     pub fn capture() -> Self {
-        carrier::look();
+        carrier::sync();
         let (modes, slots) = reads::captured();
         ThreadState { modes, slots, carried: CarriedValues::save() }
     }

@@ -5,7 +5,8 @@ use std::ffi::c_void;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex};
 
-use crate::thread::internal::{Carrier, Receipt, State, leave_context, look, set_carrier};
+use crate::thread::internal::{Carrier, Receipt, State, leave_context, set_carrier};
+use crate::thread::sync;
 
 /// A context. Clones are the same context; [`copy`](TestContext::copy) makes another one.
 #[derive(Clone, Default)]
@@ -49,11 +50,11 @@ impl TestContext {
     /// Calls `action` in this context, with a look before and after, as a watcher of contexts does.
     pub(super) fn run<R>(&self, action: impl FnOnce() -> R) -> R {
         let result = self.run_without_look(|| {
-            look();
+            sync();
             action()
         });
         if current().is_some() {
-            look()
+            sync()
         } else {
             leave_context()
         }

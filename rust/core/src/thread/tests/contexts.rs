@@ -7,7 +7,7 @@ use crate::modes::internal::write_bits;
 use crate::modes::{ModeContext, ModeKind, is_grad_enabled, no_grad, scope_barrier, set_grad_enabled};
 use crate::thread::current::{Changing, is_changing};
 use crate::thread::internal::set_device_slots;
-use crate::thread::{DeviceSlots, TaskState, ThreadState, any_flag_layer, current_device, look, mode_bits};
+use crate::thread::{DeviceSlots, TaskState, ThreadState, any_flag_layer, current_device, mode_bits, sync};
 
 fn no_grad_scope() -> ModeContext {
     ModeContext::new(ModeKind::NoGrad)
@@ -26,7 +26,7 @@ fn write_grad(on: bool) {
 }
 
 fn grad() -> bool {
-    look();
+    sync();
     is_grad_enabled()
 }
 
@@ -78,7 +78,7 @@ fn exit_on_another_thread_reaches_a_guard_of_this_one_at_its_next_look() {
         assert!(flags::CUDNN_ENABLED.get());
     });
     drop(main);
-    look();
+    sync();
     assert!(!any_flag_layer());
 }
 
@@ -88,7 +88,7 @@ fn context_is_not_seen_on_a_thread_before_a_look() {
     context.run(|| no_grad_scope().enter());
     context.run_without_look(|| {
         assert!(is_grad_enabled());
-        look();
+        sync();
         assert!(!is_grad_enabled());
     });
     // As of the last look.

@@ -6,7 +6,7 @@ use crate::flags::{FlagScope, InputValue, assign, find};
 use crate::modes::internal::write_bits;
 use crate::modes::{ModeContext, ModeKind, is_grad_enabled};
 use crate::thread::internal::set_device_slots;
-use crate::thread::{DeviceSlots, StateScope, ThreadState, current_device, look, mode_bits};
+use crate::thread::{DeviceSlots, StateScope, ThreadState, current_device, mode_bits, sync};
 use crate::{Error, Result};
 
 fn cudnn(name: &str, value: bool) -> FlagScope {
@@ -22,7 +22,7 @@ fn fails(action: impl FnOnce() -> Result<()>) -> String {
     let before = copy_current().state().serial();
     let error = without_memory(action).unwrap_err();
     assert_eq!(copy_current().state().serial(), before);
-    look();
+    sync();
     assert!(matches!(error, Error::ContextNotStored { .. }), "{error}");
     error.to_string()
 }

@@ -6,7 +6,7 @@ use super::carrier::{TestContext, copy_current, without_reports};
 use crate::modes::internal::write_bits;
 use crate::modes::{Mode, ModeContext, ModeKind, is_grad_enabled, no_grad, on_change};
 use crate::thread::internal::{CarriedTask, CarriedValues};
-use crate::thread::{Carried, CarriedValue, StateScope, ThreadState, look, mode_bits, register_carried};
+use crate::thread::{Carried, CarriedValue, StateScope, ThreadState, mode_bits, register_carried, sync};
 
 /// A value of another library that is the same on all threads.
 struct Constant;
@@ -51,7 +51,7 @@ fn write_grad(on: bool) {
 }
 
 fn read() {
-    look();
+    sync();
     assert!(!is_grad_enabled());
 }
 
@@ -122,7 +122,7 @@ fn all_modes_are_reported_where_the_end_is() {
         task.begin();
         read();
         task.end();
-        look();
+        sync();
     };
     in_no_grad(|context| assert_eq!(reported_on_a_thread(context, step), []));
     let _carried = register_carried("constant", Constant).unwrap();

@@ -13,7 +13,7 @@ use crate::modes::internal::write_bits;
 use crate::thread::internal::set_device_slots;
 use crate::thread::{
     DeviceSlots, FlagSlots, Masked, ProcessValues, Scope, ScopeGuard, Slots, ThreadState, current_device,
-    look, mode_bits,
+    mode_bits, sync,
 };
 
 /// The slots of the programs. A flag is written for the process if no layer sets it.
@@ -304,7 +304,7 @@ impl Program {
                         return Ok(Some(to % self.contexts.len()));
                     }
                     self.act(action);
-                    look();
+                    sync();
                     for (slot, value) in read() {
                         prop_assert_eq!(value, self.model.read(slot), "{:?} after {:?}", slot, action);
                     }

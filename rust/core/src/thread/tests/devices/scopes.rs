@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::modes::{enable_grad, inference_mode, is_grad_enabled, no_grad};
-use crate::thread::{TaskState, ThreadState, any_flag_layer, layer_changes, look};
+use crate::thread::{TaskState, ThreadState, any_flag_layer, layer_changes, sync};
 
 #[test]
 fn guard_decides_only_the_slots_that_it_names() {
@@ -76,7 +76,7 @@ fn exit_on_another_thread_removes_the_layer_that_was_entered() {
     });
     // A read does not check the mailbox.
     assert_eq!(current_device(), Some(1));
-    look();
+    sync();
     assert_eq!(current_device(), Some(0));
     zero.exit();
     assert_eq!(current_device(), None);

@@ -9,7 +9,7 @@ use crate::flags::flags::{CUDNN_BENCHMARK, CUDNN_ENABLED};
 use crate::modes::no_grad;
 use crate::thread::current::is_borrowed;
 use crate::thread::testing::run_at_thread_end;
-use crate::thread::{TaskState, ThreadState, look};
+use crate::thread::{TaskState, ThreadState, sync};
 
 /// Returns devices that record, for each dropped stream, whether the state of the thread was accessible.
 fn watched() -> (FakeDevices, Arc<Mutex<Vec<bool>>>) {
@@ -38,12 +38,12 @@ fn streams_are_dropped_once_while_the_state_is_accessible() {
     assert_eq!(dropped(), [true]);
 
     // With the layer that another thread has exited, also when a push applies that exit.
-    for look in [|| look(), || drop(no_grad()), || drop(guard(device(0)))] {
+    for observe in [|| sync(), || drop(no_grad()), || drop(guard(device(0)))] {
         let scope = Scope::default();
         scope.enter_slots(&Slots::from_devices(stream())).unwrap();
         on_a_thread(|| scope.exit());
         assert_eq!(dropped(), []);
-        look();
+        observe();
         assert_eq!(dropped(), [true]);
     }
 
