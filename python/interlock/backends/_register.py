@@ -420,8 +420,9 @@ def register(
 
     `override`, `explain`, `snapshot`, `restore` and `reset` support the flag from then on. A value that
     `restore` received before the registration is assigned now. Registering a flag again with the same name,
-    type, values, default and variable returns an equal `Flag` and ignores `doc`, `affects`, `validator` and
-    `on_change`.
+    type, values, default and variable returns an equal `Flag`. Its `validator` and `on_change` replace
+    functions of the same module and name, as after `importlib.reload`; other functions, `doc` and `affects`
+    are ignored.
 
     The environment variable is read once, by this call: a program must set it before it imports the library.
 

@@ -14,7 +14,7 @@ from interlock.errors import SettingValueError, SettingWarning
 from interlock.settings import _import_hook, _registry
 from interlock.settings._observer import Observer
 from interlock.settings._origin import Origin, caller
-from interlock.settings._setting import LOCK, Setting
+from interlock.settings._setting import LOCK, Setting, difference
 
 _POOLS = "interlock.integrations._thread_pools"
 KNOWN = {
@@ -52,6 +52,8 @@ class _Library:
     """What looks for settings that became known later."""
     origin: Origin | None = None
     """The code that called `register`; None for a library that interlock supports."""
+    declared: tuple[Setting, ...] = ()
+    """What `register` was called with, also while it waits for an import."""
 
 
 _enabled: dict[str, _Library] = {}
@@ -204,16 +206,21 @@ def register(*settings: Setting, library: str | None = None) -> Enabled:
 
     The functions that a setting names as its `writers` are wrapped while it is known.
 
+    A registration of names that were registered before replaces the earlier one, as after
+    `importlib.reload`, if the declarations are equal but for `doc` and `note`. Functions are equal if their
+    modules and names are.
+
     Args:
         settings: The declarations.
         library: The module that has to be imported first; the settings are known from then on. None if they
             can be read now.
 
     Returns:
-        A context manager that forgets the settings at its end; it need not be entered.
+        A context manager that forgets the settings at its end, unless a later registration has replaced it.
+        It need not be entered.
 
     Raises:
-        SettingValueError: The name of a setting is taken.
+        SettingValueError: The name of a setting is taken by another declaration.
         TypeError: An argument is not a `Setting`, or `library` is no str.
 
     Warns:
@@ -227,8 +234,48 @@ def register(*settings: Setting, library: str | None = None) -> Enabled:
         raise TypeError(f"register: library must be a str or None, got {shown(library)}")
     origin = caller()
     names = [each.name for each in settings]
-    packages = [library] if library is not None else [name.partition(".")[0] for name in names]
-    key = f"registered {id(settings)} {', '.join(names)}"
+    with LOCK:
+        replaced = _replaced(settings)
+        # A replacement has the key of what it replaces, so that it is regarded as registered since then.
+        key = next(iter(replaced), f"registered {id(settings)} {', '.join(names)}")
+        for earlier in replaced:
+            disable(earlier)
+        try:
+            _declare(key, settings, library, origin)
+        except BaseException:
+            disable(key)
+            for earlier, found in replaced.items():
+                _declare(earlier, found.declared, found.waits_for, found.origin or origin)
+            raise
+
+    def forget() -> None:
+        with LOCK:
+            if key in _enabled and _enabled[key].declared is settings:
+                disable(key)
+
+    return Enabled(forget, names)
+
+
+def _replaced(settings: Iterable[Setting]) -> dict[str, _Library]:
+    """Return the registrations that settings replace. Raises `SettingValueError` if a declaration differs."""
+    new = {each.name: each for each in settings}
+    replaced: dict[str, _Library] = {}
+    for key, library in _enabled.items():
+        for earlier in library.declared:
+            if earlier.name not in new:
+                continue
+            differing = difference(earlier, new[earlier.name])
+            if differing is not None:
+                raise SettingValueError(
+                    f"register: the name {quoted(earlier.name)} is taken: it was registered at "
+                    f"{library.origin}, with another {differing}"
+                )
+            replaced[key] = library
+    return replaced
+
+
+def _declare(key: str, settings: tuple[Setting, ...], library: str | None, origin: Origin) -> None:
+    """Make settings that a program has registered known, now or when their library is imported."""
 
     def install(observer: Observer) -> Iterable[Setting]:
         for missing in wrap_writers(observer, settings):
@@ -236,16 +283,9 @@ def register(*settings: Setting, library: str | None = None) -> Enabled:
             warnings.warn_explicit(message, SettingWarning, origin.file, origin.line)
         return settings
 
-    with LOCK:
-        registered = _Library(Observer(packages), origin=caller())
-        _enabled[key] = registered
-        registered.uses = 1
-        try:
-            _start(key, registered, library, install)
-        except BaseException:
-            disable(key)
-            raise
-    return Enabled(lambda: disable(key), names)
+    packages = [library] if library is not None else [each.name.partition(".")[0] for each in settings]
+    _enabled[key] = _Library(Observer(packages), uses=1, origin=origin, declared=settings)
+    _start(key, _enabled[key], library, install)
 
 
 def wrap_writers(observer: Observer, settings: Iterable[Setting]) -> list[str]:

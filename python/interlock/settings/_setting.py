@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import enum
+import functools
 import textwrap
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, NamedTuple
 
 from interlock._quote import shown
@@ -18,6 +19,7 @@ RELEASED = threading.Condition(LOCK)
 """Notified when a scope releases a setting."""
 
 
+_FUNCTIONS = ("get", "set", "convert", "restore", "too_late")
 # As many characters of the message of a library are repeated.
 _LONGEST_REASON = 100
 
@@ -109,7 +111,7 @@ class Setting:
             raise SettingValueError(
                 f"Setting: extent must be process, thread or context, got {shown(self.extent)}"
             )
-        for argument in ("get", "set", "convert", "restore", "too_late"):
+        for argument in _FUNCTIONS:
             function = getattr(self, argument)
             if not callable(function) and (function is not None or argument == "get"):
                 allowed = "callable" if argument == "get" else "callable or None"
@@ -118,6 +120,27 @@ class Setting:
             texts = getattr(self, argument)
             if not isinstance(texts, tuple | list) or not all(isinstance(text, str) for text in texts):
                 raise TypeError(f"Setting: {argument} must be a tuple of str, got {shown(texts)}")
+
+
+def difference(one: Setting, other: Setting) -> str | None:
+    """Return the first property in which two declarations of a setting differ, or None.
+
+    Functions are compared by their modules and names, because `importlib.reload` makes new ones. Texts for
+    people are not compared.
+    """
+    compared = (each.name for each in fields(one) if each.name not in ("doc", "note"))
+    differing = (name for name in compared if _comparable(one, name) != _comparable(other, name))
+    return next(differing, None)
+
+
+def _comparable(setting: Setting, name: str) -> object:
+    value = getattr(setting, name)
+    if name not in _FUNCTIONS or value is None:
+        return tuple(value) if isinstance(value, list) else value
+    while isinstance(value, functools.partial):
+        value = value.func
+    named = value if hasattr(value, "__qualname__") else type(value)
+    return getattr(named, "__module__", None), named.__qualname__
 
 
 def read(setting: Setting) -> Any:

@@ -11,6 +11,7 @@ use crate::args::extract_str;
 use crate::deferred_drop::DeferredDrop;
 use crate::detach::{attach, attach_unsynced, call_with};
 use crate::errors::{IntoPyResult, new_type_error};
+use crate::qualified_name::qualified_name;
 use crate::registrations::{Registration, keep};
 
 /// Adds the classes and functions to the modules of modes and of state.
@@ -126,6 +127,8 @@ fn on_mode_change(callback: &Bound<'_, PyAny>) -> PyResult<Registration> {
 struct Functions {
     save: DeferredDrop,
     restore: DeferredDrop,
+    /// The names of both, if they have some.
+    declared_by: Option<String>,
 }
 
 impl Carried for Functions {
@@ -144,6 +147,10 @@ impl Carried for Functions {
         });
     }
 
+    fn declared_by(&self) -> Option<String> {
+        self.declared_by.clone()
+    }
+
     fn are_same(&self, one: &CarriedValue, other: &CarriedValue) -> bool {
         let values = [one, other].map(|value| value.downcast_ref::<Option<DeferredDrop>>());
         matches!(values, [Some(Some(one)), Some(Some(other))] if one.is(other))
@@ -157,6 +164,9 @@ impl Carried for Functions {
 /// as that of its creator. Values are saved and restored in the order of registrations. Exceptions of the functions are
 /// reported through `sys.unraisablehook`.
 ///
+/// A registration whose functions have the modules and names of those of an earlier one replaces it, as after
+/// `importlib.reload`: the earlier one has no effect any more.
+///
 /// Args:
 ///     name: A name that no other value has.
 ///     save: Called without arguments; returns the value of the thread.
@@ -168,7 +178,7 @@ impl Carried for Functions {
 ///
 /// Raises:
 ///     TypeError: `name` is not a str, or `save` or `restore` is not callable.
-///     ArgumentError: `name` is registered already.
+///     ArgumentError: `name` is registered already, with other functions.
 ///
 /// Example:
 ///     >>> import threading
@@ -197,6 +207,9 @@ fn register_carried(
     let functions = Functions {
         save: callable(save, "register_carried: save")?,
         restore: callable(restore, "register_carried: restore")?,
+        declared_by: qualified_name(save)
+            .zip(qualified_name(restore))
+            .map(|(save, restore)| save + ", " + &restore),
     };
     state::register_carried(name, functions).map(keep).into_py_result(py)
 }

@@ -34,6 +34,7 @@ mod pending_exception;
 mod py_buffer;
 mod py_int;
 mod py_stack;
+mod qualified_name;
 mod raw_types;
 mod registrations;
 mod resumes;

@@ -115,6 +115,9 @@ def register_carried(
     as that of its creator. Values are saved and restored in the order of registrations. Exceptions of the functions are
     reported through `sys.unraisablehook`.
 
+    A registration whose functions have the modules and names of those of an earlier one replaces it, as after
+    `importlib.reload`: the earlier one has no effect any more.
+
     Args:
         name: A name that no other value has.
         save: Called without arguments; returns the value of the thread.
@@ -126,7 +129,7 @@ def register_carried(
 
     Raises:
         TypeError: `name` is not a str, or `save` or `restore` is not callable.
-        ArgumentError: `name` is registered already.
+        ArgumentError: `name` is registered already, with other functions.
 
     Example:
         >>> import threading

@@ -116,6 +116,33 @@ def test_validator_of_a_second_registration_is_ignored() -> None:
         flag.value = 3
 
 
+def test_functions_of_a_reloaded_module_replace_the_earlier_ones() -> None:
+    called: list[str] = []
+
+    def functions(name: str) -> dict[str, Callable[[Any], None]]:
+        # Those of all calls have one name.
+        def validator(value: int) -> None:
+            called.append(f"{name} validates {value}")
+
+        def on_change(change: FlagChange) -> None:
+            called.append(f"{name} is called")
+
+        return {"validator": validator, "on_change": on_change}
+
+    register("validated.reloaded", 0, doc="A flag.", **functions("first"))
+    flag = register("validated.reloaded", 0, doc="A flag.", **functions("second"))
+    called.clear()
+    flag.value = 1
+    assert called == ["second validates 1", "second is called"]
+    # Without functions, those of the registration before are used.
+    register("validated.reloaded", 0, doc="A flag.")
+    flag.value = 2
+    assert called[2:] == ["second validates 2", "second is called"]
+    backends.unregister(flag)
+    assert register("validated.reloaded", 0, doc="A flag.").value == 0
+    assert len(called) == 4
+
+
 def test_on_change_is_called_for_changes_of_its_flag_only() -> None:
     changes: list[FlagChange] = []
     threads: list[int] = []

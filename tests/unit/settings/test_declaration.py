@@ -6,7 +6,7 @@ import importlib
 import re
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from interlock import backends, settings
 from interlock.errors import SettingValueError, SettingWarning, UnknownSettingError
 from interlock.settings import Setting, _import_hook, _libraries
 
-from tests.helpers.subprocess import eval_python
+from tests.helpers.subprocess import PROGRAMS, eval_python
 from tests.unit.settings.library import Library, library
 
 __all__ = ["library"]
@@ -59,6 +59,90 @@ def test_invalid_extents_and_other_objects_are_refused() -> None:
         Setting("mylib.level", get=int, extent="task")
     with pytest.raises(TypeError, match="register: settings must be Setting objects, got str"):
         settings.register("mylib.level")  # type: ignore[arg-type]
+
+
+RELOADED = PROGRAMS / "settings" / "reloaded.py"
+
+
+@pytest.fixture
+def reloaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Any]]:
+    """Return a function that writes a module which registers settings, and imports it again."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    # The source may change within the resolution of its time.
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    module: Any = None
+
+    def load(*changes: tuple[str, str]) -> Any:
+        nonlocal module
+        text = RELOADED.read_text()
+        for old, new in changes:
+            assert old in text
+            text = text.replace(old, new)
+        (tmp_path / "reloaded.py").write_text(text)
+        importlib.invalidate_caches()
+        module = importlib.reload(module) if module else importlib.import_module("reloaded")
+        return module
+
+    yield load
+    if module is not None:
+        module.registered.__exit__()
+    sys.modules.pop("reloaded", None)
+
+
+def test_module_that_is_reloaded_replaces_its_settings(reloaded: Callable[..., Any]) -> None:
+    earlier = reloaded().registered
+    second = reloaded(('{"level": 1}', '{"level": 2}'), ("A level.", "Another text."))
+    assert settings.names().count("reloaded.level") == 1
+    found = settings.explain("reloaded.level")
+    assert (found.value, found.doc) == (2, "Another text.")
+    with settings.override({"reloaded.level": 3}):
+        assert second.config == {"level": 3}
+    second.set_level(4)
+    writes = [write for write in settings.writes() if write.setting == "reloaded.level"]
+    assert [(write.old, write.new) for write in writes[-1:]] == [(2, 4)], "the new writer is wrapped"
+    # The block of the earlier registration has nothing to forget.
+    earlier.__exit__()
+    assert "reloaded.level" in settings.names()
+
+
+@pytest.mark.parametrize(
+    ("change", "difference"),
+    [
+        (("get, set_level,", "lambda: 1, set_level,"), "get"),
+        (('doc="A level."', "default=3"), "default"),
+        (("get, set_level,", "get, None,"), "set"),
+        (('doc="A level."', 'extent="thread"'), "extent"),
+    ],
+)
+def test_declaration_that_differs_is_refused_and_changes_nothing(
+    reloaded: Callable[..., Any], change: tuple[str, str], difference: str
+) -> None:
+    reloaded()
+    refused = (
+        rf'^register: the name "reloaded\.level" is taken: .*reloaded\.py:\d+, with another {difference}$'
+    )
+    with pytest.raises(SettingValueError, match=refused):
+        reloaded(change)
+    assert {"reloaded.level", "reloaded.fixed"} <= set(settings.names())
+    assert settings.explain("reloaded.fixed").value == 1
+
+
+def test_registration_that_fails_keeps_the_earlier_one(reloaded: Callable[..., Any]) -> None:
+    reloaded()
+    # The names of one call must differ.
+    again = '"reloaded.level", get, set_level, writers=("reloaded.set_level",)'
+    with pytest.raises(SettingValueError, match="taken"):
+        reloaded(('"reloaded.fixed", get=lambda: 1', again))
+    assert {"reloaded.level", "reloaded.fixed"} <= set(settings.names())
+
+
+def test_settings_that_wait_for_a_library_are_replaced() -> None:
+    declared = Setting("waiting.level", get=int)
+    first = settings.register(declared, library="waiting")
+    with settings.register(Setting("waiting.level", get=int), library="waiting"), first:
+        pass
+    with pytest.raises(SettingValueError, match="taken"), settings.register(declared, library="waiting"):
+        settings.register(Setting("waiting.level", get=float), library="waiting")
 
 
 def test_duplicate_names_register_nothing() -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import functools
+import itertools
 import random
 import sys
 import threading
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -187,7 +189,34 @@ def test_arguments_are_checked(arguments: Any, message: str) -> None:
 
 def test_name_is_unique(registration: Registration) -> None:
     message = r'^register_carried: name "verbosity" is registered already$'
-    with pytest.raises(errors.ArgumentError, match=message):
-        register_carried("verbosity", save, restore)
+    for functions in ((save, save), (restore, restore), (functools.partial(save), restore)):
+        with pytest.raises(errors.ArgumentError, match=message):
+            register_carried("verbosity", *functions)
     registration.remove()
-    register_carried("verbosity", save, restore).remove()
+    register_carried("verbosity", restore, restore).remove()
+
+
+def renamed(function: Callable[..., Any], result: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `result` with the names of a function, as the import of a module again makes one."""
+    result.__module__, result.__qualname__ = function.__module__, function.__qualname__
+    return result
+
+
+def test_functions_of_a_reloaded_module_replace_the_earlier_ones(registration: Registration) -> None:
+    earlier = captured(1)
+    numbers, restored = itertools.count(), list[int]()
+
+    def note(number: int) -> None:
+        restored.append(number)
+
+    with register_carried("verbosity", renamed(save, lambda: next(numbers)), renamed(restore, note)):
+        # The earlier registration has ended.
+        registration.remove()
+        interlock.capture().run(list)
+        assert restored == [0, 1]
+        # A state that was captured before has its functions.
+        assert earlier.run(save) == 1
+        assert restored == [0, 1]
+    called = next(numbers)
+    interlock.capture()
+    assert next(numbers) == called + 1

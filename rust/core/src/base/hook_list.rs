@@ -39,6 +39,18 @@ impl<F: ?Sized + Send + Sync> HookList<F> {
         number
     }
 
+    /// Puts a function in the place of another one and returns the number of its registration; `None` if the other one
+    /// is not registered any more.
+    pub fn replace(&'static self, earlier: &Arc<F>, function: Arc<F>) -> Option<u64> {
+        let mut registered = self.registered.lock();
+        let number = registered.last + 1;
+        let place = registered.functions.iter_mut().find(|(_, known)| Arc::ptr_eq(known, earlier))?;
+        // Not dropped with the lock: the caller owns `earlier`.
+        *place = (number, function);
+        registered.last = number;
+        Some(number)
+    }
+
     /// Removes the function of a registration. A call that has begun on another thread may still run.
     pub fn remove(&'static self, number: u64) {
         let mut registered = self.registered.lock();
@@ -112,5 +124,20 @@ mod tests {
         assert_eq!(results(), [2]);
         LIST.remove(second);
         assert!(LIST.is_empty() && results().is_empty());
+    }
+
+    #[test]
+    fn replaced_function_has_the_position_of_the_earlier_one() {
+        static LIST: HookList<dyn Fn() -> u8 + Send + Sync> = HookList::new(rank::MODE_HOOKS);
+        let results = || LIST.all().iter().map(|function| function()).collect::<Vec<_>>();
+        let earlier: Arc<dyn Fn() -> u8 + Send + Sync> = Arc::new(|| 1);
+        let first = LIST.add(earlier.clone());
+        LIST.add(Arc::new(|| 2));
+        let number = LIST.replace(&earlier, Arc::new(|| 3)).unwrap();
+        LIST.remove(first);
+        assert_eq!(results(), [3, 2]);
+        assert_eq!(LIST.replace(&earlier, Arc::new(|| 4)), None);
+        LIST.remove(number);
+        assert_eq!(results(), [2]);
     }
 }

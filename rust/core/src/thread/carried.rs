@@ -53,6 +53,12 @@ pub trait Carried: Send + Sync {
     /// Makes a value that [`save`](Carried::save) has returned, on any thread, the one of this thread.
     fn restore(&self, value: &CarriedValue);
 
+    /// Returns the name of the code that declares the value, if that code may be loaded again: a registration replaces
+    /// an earlier one with its name and its code.
+    fn declared_by(&self) -> Option<String> {
+        None
+    }
+
     /// Returns whether two values of [`save`](Carried::save) are the same, so that none is restored where the other is.
     fn are_same(&self, one: &CarriedValue, other: &CarriedValue) -> bool {
         Arc::ptr_eq(one, other)
@@ -96,13 +102,20 @@ enum Owner {
 /// the order of registrations.
 ///
 /// # Errors
-/// Fails if the name is registered.
+/// Fails if the name is registered, unless [`declared_by`](Carried::declared_by) names the code of the earlier
+/// registration. The earlier one then has no effect any more, and the new one has its position.
 pub fn register_carried(name: impl Into<String>, carried: impl Carried + 'static) -> Result<Registration> {
     let name = name.into();
-    if REGISTERED.all().iter().any(|registered| registered.name == name) {
+    let earlier = REGISTERED.all().into_iter().find(|registered| registered.name == name);
+    let is_again = |earlier: &Arc<Registered>| {
+        carried.declared_by().is_some_and(|code| earlier.carried.declared_by() == Some(code))
+    };
+    if earlier.as_ref().is_some_and(|earlier| !is_again(earlier)) {
         return Err(Error::CarriedName { name });
     }
-    let number = REGISTERED.add(Arc::new(Registered { name, carried: Box::new(carried) }));
+    let registered = Arc::new(Registered { name, carried: Box::new(carried) });
+    let replaced = earlier.and_then(|earlier| REGISTERED.replace(&earlier, registered.clone()));
+    let number = replaced.unwrap_or_else(|| REGISTERED.add(registered));
     Ok(Registration::new(number, |number| REGISTERED.remove(number)))
 }
 
@@ -405,6 +418,44 @@ mod tests {
         assert_eq!((NUMBER.get(), restored.swap(0, Ordering::Relaxed)), (0, 1));
         task.step(|| assert_eq!(NUMBER.get(), 1)).unwrap();
         assert_eq!((NUMBER.get(), restored.load(Ordering::Relaxed)), (0, 2));
+    }
+
+    /// Always saves one value. A registration replaces another one of the code `A`.
+    struct Declared(&'static str, u8);
+
+    impl Carried for Declared {
+        fn save(&self) -> CarriedValue {
+            Arc::new(self.1)
+        }
+
+        fn restore(&self, value: &CarriedValue) {
+            NUMBER.set(*value.downcast_ref().unwrap());
+        }
+
+        fn declared_by(&self) -> Option<String> {
+            Some(self.0.to_owned())
+        }
+    }
+
+    #[test]
+    fn registration_replaces_an_earlier_one_of_the_same_code() {
+        let saved = || {
+            let values = CarriedValues::save();
+            values.values().iter().map(|(_, value)| *value.downcast_ref().unwrap()).collect::<Vec<u8>>()
+        };
+        let first = register_carried("declared", Declared("A", 1)).unwrap();
+        let other = register_carried("other", Declared("A", 2)).unwrap();
+        let name = || Error::CarriedName { name: "declared".to_owned() };
+        assert_eq!(register_carried("declared", Declared("B", 3)).err(), Some(name()));
+        assert_eq!(register_carried("declared", Number).err(), Some(name()));
+        let again = register_carried("declared", Declared("A", 4)).unwrap();
+        assert_eq!(saved(), [4, 2], "the position is that of the earlier one");
+        drop(first);
+        assert_eq!(saved(), [4, 2]);
+        drop(again);
+        assert_eq!(saved(), [2]);
+        drop(other);
+        assert!(CarriedValues::save().are_none());
     }
 
     #[test]

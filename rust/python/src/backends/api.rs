@@ -204,20 +204,24 @@ fn register_flag(
     let is_known = backends::find(&name).is_ok();
     if !is_known {
         // First, because the registration validates values.
-        python_parts::store(py, &name, enumeration, validator, None)?;
+        python_parts::store(py, &name, enumeration, validator, None, None)?;
     }
     let registered = backends::register(declaration);
     if registered.is_err() && !is_known {
         python_parts::remove(py, &name)?;
     }
     let (spec, problems) = registered.into_py_result(py)?;
-    if is_known && let Some(difference) = python_parts::adopt(py, &name, enumeration)? {
+    let register =
+        |on_change: &Bound<'_, PyAny>| Ok(Bound::new(py, changes::on_change_of(spec, on_change))?.into_any());
+    if is_known
+        && let Some(difference) = python_parts::adopt(py, &name, enumeration, validator, on_change, register)?
+    {
         let reason = format!("the flag is registered already, and differently: {difference}");
         return Err(Error::FlagRegistration { name, reason }).into_py_result(py);
     }
     if let (Some(on_change), false) = (on_change, is_known) {
-        let registration = Bound::new(py, changes::on_change_of(spec, on_change))?.into_any();
-        python_parts::store(py, &name, enumeration, validator, Some(registration))?;
+        let registration = Some(register(on_change)?);
+        python_parts::store(py, &name, enumeration, validator, Some(on_change), registration)?;
     }
     Ok(problems.into_iter().map(|(variable, error)| (variable, error.to_string())).collect())
 }

@@ -13,8 +13,10 @@ use pyo3::types::{PyBool, PyDict, PyTuple};
 use super::values::object_of_enum;
 use crate::detach::{attach, call};
 use crate::pending_exception;
+use crate::qualified_name::qualified_name;
 
-/// For each name a tuple of the class of the enumeration, the validator and the registration; each may be None.
+/// For each name a tuple of the class of the enumeration, the validator, the function that is called after changes, and
+/// its registration; each may be None.
 static PARTS: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
 
 /// Whether a flag of an enumeration was registered: without one, reads and writes of flags look nothing up.
@@ -22,7 +24,8 @@ static ANY_ENUMERATION: RelaxedBool = RelaxedBool::new(false);
 
 const ENUMERATION: usize = 0;
 const VALIDATOR: usize = 1;
-const REGISTRATION: usize = 2;
+const ON_CHANGE: usize = 2;
+const REGISTRATION: usize = 3;
 
 fn part<'py>(py: Python<'py>, name: &str, index: usize) -> PyResult<Option<Bound<'py, PyAny>>> {
     let Some(parts) = PARTS.get(py) else { return Ok(None) };
@@ -45,33 +48,55 @@ pub(super) fn store(
     name: &str,
     enumeration: Option<&Bound<'_, PyAny>>,
     validator: Option<&Bound<'_, PyAny>>,
+    on_change: Option<&Bound<'_, PyAny>>,
     registration: Option<Bound<'_, PyAny>>,
 ) -> PyResult<()> {
     if enumeration.is_some() {
         ANY_ENUMERATION.set(true);
     }
     let parts = PARTS.get_or_init(py, || PyDict::new(py).unbind()).bind(py);
-    parts.set_item(name, (enumeration, validator, registration))
+    parts.set_item(name, (enumeration, validator, on_change, registration))
 }
 
-/// Takes the enumeration of an equal registration of a flag, whose module may have been imported again.
+/// Takes the parts of an equal registration of a flag, whose module may have been imported again: the enumeration, and the
+/// functions that have the names of the earlier ones. `register` registers a function that is called after changes.
 ///
 /// Returns a reason if the flag accepts the members of an enumeration of another name, or those of none.
-pub(super) fn adopt(
-    py: Python<'_>,
+pub(super) fn adopt<'py>(
+    py: Python<'py>,
     name: &str,
-    enumeration: Option<&Bound<'_, PyAny>>,
+    enumeration: Option<&Bound<'py, PyAny>>,
+    validator: Option<&Bound<'py, PyAny>>,
+    on_change: Option<&Bound<'py, PyAny>>,
+    register: impl FnOnce(&Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>,
 ) -> PyResult<Option<String>> {
     let known = part(py, name, ENUMERATION)?;
     let (known_name, given_name) = (type_name(known.as_ref())?, type_name(enumeration)?);
     if known_name != given_name {
         return Ok(Some(format!("the type is {known_name}, not {given_name}")));
     }
-    if let Some(enumeration) = enumeration {
-        let stored = part(py, name, REGISTRATION)?;
-        store(py, name, Some(enumeration), part(py, name, VALIDATOR)?.as_ref(), stored)?;
+    let known = part(py, name, VALIDATOR)?;
+    let validator = again(known.as_ref(), validator).or(known.as_ref());
+    let (known, mut registration) = (part(py, name, ON_CHANGE)?, part(py, name, REGISTRATION)?);
+    let mut called = known.as_ref();
+    if let Some(on_change) = again(known.as_ref(), on_change) {
+        let earlier = registration.replace(register(on_change)?);
+        earlier.map(|earlier| earlier.call_method0("remove")).transpose()?;
+        called = Some(on_change);
+    }
+    if enumeration.is_some() || validator.is_some() || called.is_some() {
+        store(py, name, enumeration, validator, called, registration)?;
     }
     Ok(None)
+}
+
+/// Returns a function that has the name of an earlier one.
+fn again<'a, 'py>(
+    known: Option<&Bound<'py, PyAny>>,
+    given: Option<&'a Bound<'py, PyAny>>,
+) -> Option<&'a Bound<'py, PyAny>> {
+    let name = qualified_name(known?)?;
+    given.filter(|given| qualified_name(given).is_some_and(|given| given == name))
 }
 
 /// Returns the full name of an enumeration, or `str` for a flag without one.
