@@ -212,7 +212,7 @@ def crate_steps() -> list[Step]:
     install += ["CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16", "cargo", "install", "--quiet", "--locked"]
     steps = [
         Step("tools", [[*install, "--root", str(CRATE_TOOLS_FOLDER), *CRATE_TOOLS]]),
-        Step("minimum rust", [[PYTHON, "tools/crates.py"]]),
+        Step("minimum rust", [[PYTHON, "tools/minimum_rust.py"]]),
         Step("dependencies", [[deny, "check", "bans", "licenses", "sources"]], needs=("tools",)),
         Step("advisories", [[deny, "check", "advisories"]], needs=("tools",)),
         Step(

@@ -1,6 +1,7 @@
 """Check that every dependency in Cargo.lock supports the minimum Rust version of the workspace.
 
-A dependency that states no minimum is not checked; their number is printed.
+It compares the versions that the dependencies state and compiles nothing; `make check-minimum-rust`
+compiles the crates. A dependency that states no minimum is not checked; their number is printed.
 """
 
 import json
