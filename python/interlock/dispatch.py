@@ -42,7 +42,9 @@ if TYPE_CHECKING or HAS_TENSORS:
 
         Args:
             operation: The operation.
-            name: The name in records, which no other kernel of the operation has.
+            name: The name in records, which no other kernel of the operation has. An equal registration, with
+                functions of the same modules and names, replaces the earlier one, as after
+                `importlib.reload`.
             function: Computes the result, a new tensor of the dtype and on the device of the operands, or
                 returns NotImplemented, and the next kernel is tried. It receives of ``"matmul"`` two tensors
                 with at least two dimensions; of ``"scaled_dot_product_attention"`` query, key and value, and

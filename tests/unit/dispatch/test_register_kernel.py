@@ -478,6 +478,26 @@ def test_name_that_is_registered_is_refused() -> None:
             assert python_native.get_dsl_operations("python") == ["conv2d", "matmul"]
 
 
+def test_kernel_of_a_reloaded_module_replaces_the_earlier_one() -> None:
+    x = interlock.ones(2, 2)
+
+    def kernel(factor: int) -> Callable[[Tensor, Tensor], Tensor]:
+        # Those of all calls have one name.
+        def function(a: Tensor, b: Tensor) -> Tensor:
+            return a * factor
+
+        return function
+
+    first = register_kernel("matmul", "reloaded", kernel(2))
+    with register_kernel("matmul", "reloaded", kernel(3)) as second:
+        assert (first.is_registered, second.is_registered) == (False, True)
+        first.remove()
+        assert (x @ x).tolist() == [[3.0, 3.0]] * 2
+        with pytest.raises(errors.ArgumentError, match="one that no kernel of matmul has"):
+            register_kernel("matmul", "reloaded", times_ten)
+    assert (x @ x).tolist() == [[2.0, 2.0]] * 2
+
+
 def test_language_that_cannot_be_imported_is_refused() -> None:
     missing = [name for name in python_native.all_dsls if name not in python_native.available_dsls]
     assert "helion" in missing

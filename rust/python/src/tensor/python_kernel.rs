@@ -262,6 +262,8 @@ impl KernelCall {
 pub(super) struct Functions {
     pub function: DeferredDrop,
     pub condition: Option<DeferredDrop>,
+    /// The names of both, if they have some.
+    pub declared_by: Option<String>,
 }
 
 /// A kernel with functions of Python. It is never freed; the functions are, when it is removed.
@@ -305,9 +307,20 @@ impl PythonKernel {
     pub fn set(&self, functions: Functions) -> Weak<Functions> {
         let functions = Arc::new(functions);
         let registration = Arc::downgrade(&functions);
-        *self.functions.lock() = Some(functions);
+        let replaced = self.functions.lock().replace(functions);
         self.is_registered.set(true);
+        // Without the lock, because the destructor of a function may run code of the program.
+        drop(replaced);
         registration
+    }
+
+    /// Returns whether the functions of the current registration have the names of others, whose module may have been
+    /// imported again.
+    pub fn is_declared_by(&self, others: &Functions) -> bool {
+        let functions = self.functions.lock();
+        functions.as_ref().is_some_and(|functions| {
+            functions.declared_by.is_some() && functions.declared_by == others.declared_by
+        })
     }
 
     /// Returns whether a registration is the current one.

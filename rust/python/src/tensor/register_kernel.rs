@@ -20,6 +20,7 @@ use super::python_kernel::{Functions, KernelCall, PythonKernel, PythonOperation}
 use crate::args::{extract_dict, extract_str};
 use crate::errors::{IntoPyResult, new_exception, new_type_error};
 use crate::hooks::callable;
+use crate::qualified_name::qualified_name;
 use crate::registrations::at_end;
 
 pub(super) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -174,10 +175,11 @@ fn register_for<O: PythonOperation>(
         .extend(DSLS.iter().find(|(known, _)| *known == dsl).map(|(_, flag)| FlagRequirement::on(flag)));
     let taken = || err_argument(py, "name", &format!("one that no kernel of {operation} has"), name);
     let mut slots = SLOTS.lock();
-    if O::op().has_kernel(name) {
+    let known = slots.iter().find(|slot| slot.description == description).map(|slot| slot.kernel);
+    let is_again = known.is_some_and(|kernel| kernel.is_declared_by(&functions));
+    if O::op().has_kernel(name) && !is_again {
         return Err(taken());
     }
-    let known = slots.iter().find(|slot| slot.description == description).map(|slot| slot.kernel);
     if let Some(kernel) = known {
         let registration = kernel.set(functions);
         return Ok(RegisteredKernel { operation, name, dsl, kernel, registration });
@@ -221,7 +223,14 @@ fn _register_kernel(
         let known: Vec<_> = DSLS.iter().map(|(known, _)| format!("{known:?}")).collect();
         return Err(err_argument(py, "dsl", &format!("one of {}", known.join(", ")), &dsl));
     };
+    let declared_by = match (qualified_name(function), condition.is_none()) {
+        (Some(function), false) => {
+            qualified_name(condition).map(|condition| format!("{function}, {condition}"))
+        }
+        (function, _) => function,
+    };
     let functions = Functions {
+        declared_by,
         function: callable(function, "register_kernel: function")?,
         condition: (!condition.is_none())
             .then(|| callable(condition, "register_kernel: condition"))
