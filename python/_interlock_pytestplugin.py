@@ -39,6 +39,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Start to compare if that is requested."""
+    config.addinivalue_line(
+        "markers",
+        "interlock_devices(*, devices=2, memory=64 << 20): the number of devices of the fixture "
+        "interlock_devices, and the bytes of memory of each",
+    )
     mode = config.getoption("interlock") or config.getini("interlock")
     if mode not in _MODES:
         raise pytest.UsageError(
@@ -68,21 +73,24 @@ def interlock_settings(request: pytest.FixtureRequest) -> Iterator[ScopedSetting
 
 
 @pytest.fixture(scope="session")
-def _interlock_host_devices() -> HostDevices:
-    from interlock.testing import HostDevices
+def _interlock_host_devices(request: pytest.FixtureRequest) -> HostDevices:
+    from interlock._pytest.host_devices import for_tests
 
-    return HostDevices()
+    return for_tests(request.session.items)
 
 
 @pytest.fixture
 def interlock_devices(
     request: pytest.FixtureRequest, _interlock_host_devices: HostDevices
 ) -> Iterator[HostDevices]:
-    """Use two devices of the host driver, and inject faults; one that did not occur fails the test."""
-    problems = _interlock_host_devices._begin(request.node.nodeid)
+    """Use devices of the host driver, and inject faults; one that did not occur fails the test."""
+    problems = _interlock_host_devices._begin(request.node)
     if problems:
         pytest.fail(f"interlock_devices: {problems}", pytrace=False)
     yield _interlock_host_devices
-    problems = _interlock_host_devices._end()
+    problems, changes = _interlock_host_devices._end()
+    guard = request.config.pluginmanager.get_plugin("interlock-guard")
+    if guard is not None:
+        guard.add_put_back(changes)
     if problems:
         pytest.fail(f"interlock_devices: {problems}", pytrace=False)

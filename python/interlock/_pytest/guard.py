@@ -12,6 +12,7 @@ import pytest
 
 from interlock._pytest.environment import Environment
 from interlock._pytest.library_settings import LibrarySettings
+from interlock._pytest.memory_limits import MemoryLimits
 from interlock._pytest.open_scopes import OpenScopes
 from interlock._pytest.own_state import OwnState
 from interlock._pytest.source import Change, Source, equal
@@ -74,12 +75,14 @@ class Guard:
         self._own = OwnState()
         self._libraries = LibrarySettings()
         # Putting the state of interlock back may write settings of libraries, which are compared afterwards.
-        self._sources: list[Source] = [self._own, Environment(), self._libraries]
+        self._sources: list[Source] = [self._own, Environment(), MemoryLimits(), self._libraries]
         self._scopes = OpenScopes()
         self._item: pytest.Item | None = None
         self._baseline: Baseline | None = None
         # The changes of fixtures that other fixtures request while they are set up.
         self._nested: list[list[set[str]]] = []
+        # What fixtures of a test have put back.
+        self._put_back_by_fixtures: list[Change] = []
         # What a test and the fixtures that end after it have left.
         self._reports: list[str] = []
         self._has_left_changes = False
@@ -116,6 +119,10 @@ class Guard:
         if self._reports:
             raise LeftChangesError(self._take_reports(), pytrace=False)
         return result
+
+    def add_put_back(self, changes: Sequence[Change]) -> None:
+        """Report changes that a fixture of the test has put back itself, at the end of the test."""
+        self._put_back_by_fixtures += changes
 
     def _take_reports(self) -> str:
         text = "\n".join(self._reports)
@@ -229,7 +236,9 @@ class Guard:
         baseline, self._baseline = self._baseline, None
         if baseline is None:
             return
-        found = self._scopes.end()
+        found = [str(each) for each in self._put_back_by_fixtures if not self._is_ignored(each.name)]
+        self._put_back_by_fixtures.clear()
+        found += self._scopes.end()
         found += [f"{each} was disabled by settings.disable()" for each in self._libraries.enable_again()]
         self._own.unregister(self._is_ignored, baseline.readings[0])
         self._libraries.unregister(self._is_ignored)

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import interlock
 from interlock import accelerator
 from interlock._core.accelerator import FaultInjector, PausedCopies
+from interlock._pytest.memory_limits import MemoryLimits
+from interlock._pytest.source import Change
 from interlock.accelerator import memory
 from interlock.errors import AcceleratorError, OutOfMemoryError
 
+if TYPE_CHECKING:
+    # `interlock.testing` does not need it.
+    import pytest
+
+MARKER = "interlock_devices"
+"""The name of the fixture and of its marker."""
 _NUMBER = 2
 _BYTES = 64 << 20
 # Larger blocks than this are allocated by the driver one by one.
@@ -20,18 +30,33 @@ _MOST_ALLOCATIONS = 100
 
 
 class HostDevices:
-    """Two devices of the host driver with 64 MiB each, and faults: the fixture `interlock_devices`.
+    """Devices of the host driver, and faults: the fixture `interlock_devices`.
 
     The methods that inject faults are those of `FaultInjector`. After each test the devices are synchronized,
-    their cache is emptied, copies continue, and faults that have not occurred are removed and reported.
+    their cache is emptied, copies continue, limits of memory are put back, and faults that have not occurred
+    are removed and reported.
+
+    A test has two devices of 64 MiB, unless the marker `interlock_devices(devices=..., memory=...)` says
+    otherwise.
+
+    Args:
+        devices: The number of devices of the process.
+        memory: The bytes of memory of each device.
+
     """
 
-    def __init__(self) -> None:
+    def __init__(self, devices: int = _NUMBER, memory: int = _BYTES) -> None:
         self._injector = FaultInjector()
-        accelerator.use("host", devices=_NUMBER, memory=_BYTES, faults=self._injector)
+        accelerator.use("host", devices=devices, memory=memory, faults=self._injector)
+        self._all, self._bytes = devices, memory
+        # The devices of the present test.
+        self._number = devices
         self._lost: dict[str, str] = {}
         self._test = ""
-        self._limits: list[int | None] = []
+        self._limits = MemoryLimits()
+        # The limits before the test, without and with those of its marker.
+        self._outer: Any = ()
+        self._before: Any = ()
         self._paused: list[PausedCopies] = []
         # The reasons of faults that were injected, by kind, and the number of allocations that they may take.
         self._armed: dict[str, list[str]] = {"launch": [], "copy": [], "fill": []}
@@ -39,8 +64,8 @@ class HostDevices:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the devices: `host:0` and `host:1`."""
-        return tuple(f"host:{index}" for index in range(_NUMBER))
+        """The names of the devices of the test: `host:0` and `host:1` without a marker."""
+        return tuple(f"host:{index}" for index in range(self._number))
 
     def fail_allocation(self, number: int | None, times: int = 1) -> None:
         """Make later allocations of device memory fail, as `FaultInjector.fail_allocation`.
@@ -122,35 +147,67 @@ class HostDevices:
         """
         return self._injector.live_objects(internal=internal)
 
-    def _begin(self, test: str) -> str:
+    def _begin(self, test: pytest.Item) -> str:
         """Release memory of earlier tests. Return why the devices cannot be used, or an empty text."""
-        self._test = test
+        self._test = test.nodeid
         if self._lost:
             device, by = next(iter(self._lost.items()))
             return f"{by} has lost the device {device} for the rest of this process: run it in one of its own"
+        try:
+            needed = _needed(test)
+        except (TypeError, ValueError) as error:
+            return f"the marker accepts devices and memory: {error}"
+        if needed.devices > self._all or needed.memory > self._bytes:
+            present = _Needed(self._all, self._bytes)
+            return (
+                f"the test needs {needed}, and this process has {present}, which cannot change: "
+                "run the test in a process of its own"
+            )
         # The frame of a test whose exception was caught owns buffers until the cycle collector runs.
         gc.collect()
         memory.empty_cache()
-        self._limits = [memory.get_limit(index) for index in range(_NUMBER)]
+        self._number = needed.devices
+        self._outer = self._limits.read()
+        if needed.memory < self._bytes:
+            # The devices have the memory of the test that needs most.
+            for index in range(self._all):
+                memory.set_limit(min(needed.memory, memory.get_limit(index) or needed.memory), index)
+        self._before = self._limits.read()
         return ""
 
-    def _end(self) -> str:
-        """Remove faults, resume copies, restore limits. Return what the test has left, or an empty text."""
+    def _end(self) -> tuple[str, list[Change]]:
+        """Remove faults, resume copies, put limits back.
+
+        Returns:
+            What the test has left, or an empty text, and the limits that it has changed.
+
+        """
         for paused in self._paused:
             paused.release()
         self._paused.clear()
         problems = self._wait()
         if self._lost:
-            return ""
-        for index, limit in enumerate(self._limits):
-            memory.set_limit(limit, index)
+            return "", []
+        changes = self._put_limits_back()
         problems += self._remove_faults()
         memory.empty_cache()
-        return "; ".join(problems)
+        return "; ".join(problems), changes
+
+    def _put_limits_back(self) -> list[Change]:
+        readings = (self._outer, self._before, self._limits.read())
+        outer, before, after = (self._limits.values(reading) for reading in readings)
+        # The test may have used the devices first.
+        limits = {name: outer.get(name, self._limits.first(name, limit)) for name, limit in after.items()}
+        self._limits.restore({name: limit for name, limit in limits.items() if after[name] != limit})
+        return [
+            Change(name, before.get(name, limits[name]), limit, None)
+            for name, limit in after.items()
+            if limit != before.get(name, limits[name])
+        ]
 
     def _wait(self) -> list[str]:
         problems = []
-        for index in range(_NUMBER):
+        for index in range(self._all):
             try:
                 accelerator.synchronize(index)
             except AcceleratorError as error:
@@ -200,3 +257,43 @@ class HostDevices:
             if memory.memory_stats(0)["num_alloc_retries"] != before:
                 return True
         return False
+
+
+class _Needed(NamedTuple):
+    """What a test needs: the arguments of its marker."""
+
+    devices: int = _NUMBER
+    memory: int = _BYTES
+
+    def __str__(self) -> str:
+        devices = "1 device" if self.devices == 1 else f"{self.devices} devices"
+        return f"{devices} of {self.memory / (1 << 20):g} MiB"
+
+
+def _needed(test: pytest.Item) -> _Needed:
+    """Return what a test needs. Raises `TypeError` or `ValueError` if its marker has a wrong argument."""
+    marker = test.get_closest_marker(MARKER)
+    if marker is None:
+        return _Needed()
+    if marker.args:
+        raise TypeError("they are keyword-only")
+    for name, value in marker.kwargs.items():
+        if name not in _Needed._fields:
+            raise TypeError(f"it has no argument {name!r}")
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise TypeError(f"{name} must be an int, got {type(value).__name__}")
+        if value < 1:
+            raise ValueError(f"{name} must be at least 1, got {value}")
+    return _Needed(**marker.kwargs)
+
+
+def for_tests(tests: Iterable[pytest.Item]) -> HostDevices:
+    """Select the devices of this process, as many and as large as the tests that use the fixture need."""
+    needed = []
+    for test in tests:
+        if test.get_closest_marker(MARKER) or MARKER in getattr(test, "fixturenames", ()):
+            # A test with an invalid marker fails when it runs.
+            with contextlib.suppress(TypeError, ValueError):
+                needed.append(_needed(test))
+    devices = max((each.devices for each in needed), default=_NUMBER)
+    return HostDevices(devices, max((each.memory for each in needed), default=_BYTES))

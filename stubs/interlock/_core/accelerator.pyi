@@ -1368,6 +1368,11 @@ def get_limit(device: _DeviceLike | None = None) -> int | None:
         DeviceError: The accelerator does not have the device.
     """
 
+def _limits() -> list[tuple[int | None, int | None]]:
+    """Return the limits of reserved and of cached memory of each device; nothing before a driver is in use, and for an
+    invalid configuration.
+    """
+
 def set_cache_limit(limit: _Limit, device: _DeviceLike | None = None) -> int | None:
     """Limit the memory that is cached on a device. Cached blocks beyond the limit are released to the driver, those that
     were freed first, after the queued work that uses them.

@@ -55,6 +55,86 @@ def test_faults_are_reported_by_the_test_that_injected_them(pytester: pytest.Pyt
     assert done.outcomes == {"passed": 6, "errors": 3}
 
 
+@pytest.mark.parametrize("mode", ["fail", "restore", ""])
+def test_limit_under_the_fixture_is_reported_as_other_changes(pytester: pytest.Pytester, mode: str) -> None:
+    program(pytester, "limits_of_a_fixture")
+    done = run(pytester, mode=mode)
+    name = "interlock.accelerator.memory.get_limit"
+    left = {
+        "test_leak": [f"{name}(0): None -> 1048576, by an unknown line"],
+        "test_leak_with_a_marker": [f"{name}(1): 1048576 -> 1024, by an unknown line"],
+    }
+    assert done.left == (left if mode == "fail" else {}), done.output
+    assert done.outcomes == ({"passed": 3, "errors": 2} if mode == "fail" else {"passed": 3})
+
+
+def test_ignored_limit_is_put_back_by_the_fixture(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\ninterlock_ignore = interlock.accelerator.memory.*")
+    pytester.makepyfile(
+        """
+        from interlock.accelerator import memory
+
+        def test_leak(interlock_devices): memory.set_limit(1 << 20)
+        def test_after(interlock_devices): assert memory.get_limit() is None
+        """
+    )
+    assert run(pytester).outcomes == {"passed": 2}
+
+
+def test_marker_selects_the_devices(pytester: pytest.Pytester) -> None:
+    program(pytester, "marked_devices")
+    assert run(pytester, "--strict-markers").outcomes == {"passed": 4}
+    # A process has what its tests need.
+    assert run(pytester, "-k", "only_one").outcomes == {"passed": 1, "deselected": 3}
+
+
+@pytest.mark.parametrize(
+    ("marker", "problem"),
+    [
+        ("(3)", "they are keyword-only"),
+        ("(count=3)", "it has no argument 'count'"),
+        ("(devices='3')", "devices must be an int, got str"),
+        ("(memory=True)", "memory must be an int, got bool"),
+        ("(devices=0)", "devices must be at least 1, got 0"),
+    ],
+)
+def test_marker_with_a_wrong_argument_fails_its_test(
+    pytester: pytest.Pytester, marker: str, problem: str
+) -> None:
+    pytester.makepyfile(
+        f"""
+        import pytest
+
+        @pytest.mark.interlock_devices{marker}
+        def test_wrong(interlock_devices): pass
+
+        def test_right(interlock_devices): assert interlock_devices.names == ("host:0", "host:1")
+        """
+    )
+    done = run(pytester)
+    assert f"interlock_devices: the marker accepts devices and memory: {problem}" in done.output
+    assert done.outcomes == {"passed": 1, "errors": 1}
+
+
+def test_devices_that_the_process_lacks_fail_the_test(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.interlock_devices(devices=1)
+        def test_one(interlock_devices): pass
+
+        def test_two(request): request.getfixturevalue("interlock_devices")
+        """
+    )
+    done = run(pytester, mode="")
+    assert (
+        "interlock_devices: the test needs 2 devices of 64 MiB, and this process has 1 device of 64 MiB, "
+        "which cannot change: run the test in a process of its own"
+    ) in done.output
+    assert done.outcomes == {"passed": 1, "failed": 1}
+
+
 def test_example_of_the_page_passes(pytester: pytest.Pytester) -> None:
     program(pytester, "page")
     assert run(pytester).outcomes == {"passed": 2}

@@ -60,6 +60,21 @@ def test_state_of_interlock_is_named_without_lines_otherwise(pytester: pytest.Py
     assert defaults.startswith("interlock.state.process_defaults().device_index: None -> 1")
 
 
+def test_memory_limits_are_named_and_put_back(pytester: pytest.Pytester) -> None:
+    program(pytester, "memory_limits")
+    done = run(pytester)
+    name, by = "interlock.accelerator.memory.get", "by an unknown line"
+    assert done.left == {
+        "test_first_use": [f"{name}_limit(0): None -> 16777216, {by}"],
+        "test_limits": [
+            f"{name}_cache_limit(0): None -> 4194304, {by}",
+            f"{name}_limit(1): 33554432 -> 8388608, {by}",
+        ],
+    }, done.output
+    assert done.outcomes == {"passed": 3, "errors": 2}
+    assert run(pytester, mode="restore").outcomes == {"passed": 3}
+
+
 def test_writes_into_open_scopes_of_fixtures_are_put_back_there(pytester: pytest.Pytester) -> None:
     program(pytester, "scopes_of_fixtures")
     done = run(pytester)

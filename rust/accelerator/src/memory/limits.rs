@@ -5,7 +5,7 @@ use std::str::FromStr;
 use interlock_core::base::quote::quoted;
 
 use super::stats_api::with_allocator;
-use crate::{Device, Error, Result, current};
+use crate::{Device, Error, Result, current, registry};
 
 /// A memory limit: a number of bytes, or a fraction of the memory of a device.
 ///
@@ -97,6 +97,16 @@ pub fn set_cache_limit(limit: Option<Limit>, device: Option<Device>) -> Result<O
 /// Returns the limit in bytes that [`set_cache_limit`] last set. Starts no driver.
 pub fn cache_limit(device: Option<Device>) -> Result<Option<u64>> {
     with_allocator(device, |allocator, _| allocator.cache_limit())
+}
+
+/// Returns the limits of reserved and of cached memory of each device; nothing before a driver is in use. Starts no
+/// driver.
+pub fn limits() -> Result<Vec<(Option<u64>, Option<u64>)>> {
+    let Some(accelerator) = registry::try_accelerator() else { return Ok(Vec::new()) };
+    let allocators = accelerator.allocators("the accelerator")?.iter();
+    let limits = allocators
+        .map(|allocator| Ok((allocator.with_limit(accelerator, |limit| *limit)?, allocator.cache_limit())));
+    limits.collect()
 }
 
 fn in_bytes(limit: Option<Limit>, device: Device, operation: &str) -> Result<Option<u64>> {

@@ -48,5 +48,11 @@ pub use trace::{
 };
 pub use tracker::MemoryTracker;
 
+#[doc(hidden)]
+pub mod internal {
+    //! Items that only other crates of this workspace use.
+    pub use super::limits::limits;
+}
+
 /// The driver that the allocators of this module call.
 type DynDriver = dyn interlock_driver::DriverRuntime;

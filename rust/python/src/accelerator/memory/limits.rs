@@ -16,7 +16,9 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(set_limit, module)?)?;
     module.add_function(wrap_pyfunction!(get_limit, module)?)?;
     module.add_function(wrap_pyfunction!(set_cache_limit, module)?)?;
-    module.add_function(wrap_pyfunction!(get_cache_limit, module)?)
+    module.add_function(wrap_pyfunction!(get_cache_limit, module)?)?;
+    // Not in `__all__`: private.
+    module.setattr("_limits", wrap_pyfunction!(_limits, module)?)
 }
 
 const SET_LIMIT: &str = "accelerator.memory.set_limit: limit";
@@ -121,4 +123,11 @@ fn set_cache_limit(limit: &Bound<'_, PyAny>, device: Option<&Bound<'_, PyAny>>) 
 #[pyo3(signature = (device=None))]
 fn get_cache_limit(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<Option<u64>> {
     device::query(py, device, "accelerator.memory.get_cache_limit", memory::cache_limit)
+}
+
+/// Return the limits of reserved and of cached memory of each device; nothing before a driver is in use, and for an
+/// invalid configuration.
+#[pyfunction]
+fn _limits(py: Python<'_>) -> Vec<(Option<u64>, Option<u64>)> {
+    detach(py, memory::internal::limits).unwrap_or_default()
 }
