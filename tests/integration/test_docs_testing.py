@@ -26,3 +26,6 @@ def test_fixtures_report_and_end_what_a_test_leaves_behind(tmp_path: Path) -> No
         "scopes that were left open",
         "changed (before, after)",
     ]
+    lines = "entered here was still open at the end of its scope_barrier"
+    assert ("INTERLOCK_DEBUG=1" in errors[1], lines in done.stdout) == (True, False)
+    assert lines in run_command(command, env={"INTERLOCK_DEBUG": "1"}).stdout
