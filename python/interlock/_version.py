@@ -1,3 +1,3 @@
 """The version of the Python files, which must equal the version of the extension module."""
 
-VERSION = "0.1.0"
+VERSION = "0.2.0"

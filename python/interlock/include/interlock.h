@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 /** The version of interlock that this header belongs to. */
-#define INTERLOCK_RELEASE "0.1.0"
+#define INTERLOCK_RELEASE "0.2.0"
 
 /** The version of the table. A table of another version has another layout. */
 #define INTERLOCK_API_VERSION 1
