@@ -99,14 +99,14 @@ fn enqueue<T: Element, A: Element, B: Element>(
 }
 
 /// Returns the message of an error of a kernel without the name of the operation, which the stream reports.
-fn reason(op: &str, error: &Error) -> String {
+pub(crate) fn reason(op: &str, error: &Error) -> String {
     let message = error.to_string();
     let without = message.strip_prefix(op).and_then(|rest| rest.strip_prefix(": "));
     without.map(str::to_owned).unwrap_or(message)
 }
 
 /// Returns a storage as a kernel argument, or `Unsupported` if the CPU cannot access its memory. Adds its owners.
-fn kernel_arg(
+pub(crate) fn kernel_arg(
     op: &'static str,
     storage: &Arc<Storage>,
     stream: &Stream,
@@ -117,19 +117,19 @@ fn kernel_arg(
 }
 
 /// Returns the error for a source that shares memory with the target.
-fn err_aliased(op: &'static str) -> Error {
+pub(crate) fn err_aliased(op: &'static str) -> Error {
     Error::Aliased { op, argument: "the result" }
 }
 
 /// Returns the error for sources that are not on the device of the result.
-fn err_cross_device(op: &'static str, device: Device, sources: &[Option<&Tensor>]) -> Error {
+pub(crate) fn err_cross_device(op: &'static str, device: Device, sources: &[Option<&Tensor>]) -> Error {
     let other = sources.iter().flatten().map(|source| source.device()).find(|other| *other != device);
     Error::Devices { op, left: device, right: other.unwrap_or(device) }
 }
 
 /// Returns the number of threads for a kernel with this amount of work: one if it is less than `least`, and one on
 /// devices, whose streams run on their own threads.
-pub(super) fn threads_on(placement: Placement, work: usize, least: usize) -> usize {
+pub(crate) fn threads_on(placement: Placement, work: usize, least: usize) -> usize {
     match placement {
         Placement::Cpu | Placement::Pinned if work >= least => num_threads().get(),
         _ => 1,
@@ -336,21 +336,8 @@ pub(crate) fn launch_unary<T: Element, A: Element>(
     )
 }
 
-/// Runs a kernel that changes the memory of `target` and reads that of `source`, a different storage. The caller
+/// Runs a kernel that changes the memory of `target` and reads that of two sources, which are different storages. The caller
 /// increments the version counter.
-pub(crate) fn launch_inplace<T: Element, A: Element>(
-    op: &'static str,
-    target: &Tensor,
-    source: &Tensor,
-    kernel: impl Fn(&mut [T], &[A]) -> Result<()> + Send + Sync + 'static,
-) -> Result<()> {
-    check_memory()?;
-    run(op, Target::of(target), [Some(source), None], move |out: &mut [T], a: &[A], _: &[NoInput]| {
-        kernel(out, a)
-    })
-}
-
-/// Like [`launch_inplace`], with two sources.
 pub(crate) fn launch_inplace_from<T: Element, A: Element, B: Element>(
     op: &'static str,
     target: &Tensor,

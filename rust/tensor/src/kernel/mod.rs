@@ -19,7 +19,6 @@ mod reduce;
 mod sample;
 mod strided_iter;
 mod workspace;
-mod zip3;
 mod zip_rows;
 
 pub(crate) use attention::{AttentionHeads, AttentionResults, attention, attention_backward};
@@ -27,19 +26,21 @@ pub use conv::ConvPass;
 pub(crate) use conv::{ConvAlgorithm, ConvGeometry, add_columns, columns, convolve};
 pub(crate) use copy::{bits, copy_as, copy_into, reinterpret};
 pub(crate) use cumulative::{cumulative_products, cumulative_products_backward};
-pub(crate) use elementwise::{add_strided, cast, map, map_as, update, zip};
+pub(crate) use elementwise::{add_strided, cast, map, map_as, update, zip, zip3};
 pub(crate) use flip::flip;
 pub(crate) use foreign::{ForeignLaunch, foreign_tensor};
 pub(crate) use indexed::{
     Combine, IndexBounds, IndexedLayout, check_index, gather_at, index_on_device, scatter_in_any_order,
     scatter_in_order,
 };
-pub(crate) use launch::{launch_nullary, result_placement};
+pub(crate) use launch::{
+    err_aliased, err_cross_device, kernel_arg, launch_nullary, reason, result_placement, threads_on,
+};
 pub(crate) use layer_norm::{NormResults, NormRows, layer_norm, layer_norm_backward};
 pub(crate) use matmul::{MatmulElement, Matrix, MatrixBatch, matmul};
 pub(crate) use nll_loss::{ClassGrid, distribute_gradient, sample_weights, select_scores};
+pub(crate) use parallel::{THREADED_ELEMENTS, TILE, for_each};
 pub(crate) use reduce::{apply_along_last_dim, fold, fold_as, mean, sum};
 pub(crate) use sample::{bernoulli, multinomial};
 pub(crate) use strided_iter::StridedIter;
 pub(crate) use zip_rows::zip_rows;
-pub(crate) use zip3::zip3;

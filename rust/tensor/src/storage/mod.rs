@@ -22,7 +22,7 @@ pub use placement::{Placement, TensorOptions};
 pub(crate) use atomic_slice::AtomicSlice;
 pub(crate) use bytes::Bytes;
 pub(crate) use placement::current_stream_of;
-pub(crate) use raw_slice::{KernelArg, RawSlice};
+pub(crate) use raw_slice::{KernelArg, RawSlice, Span};
 
 use crate::append_vec::AppendVec;
 use crate::drop_queue::Deferred;

@@ -1,4 +1,5 @@
-//! Locked access to the bytes of storages. This is the only file of the crate that makes slices from addresses.
+//! Locked access to the bytes of storages. Inner loops ([`crate::loops`]) get the addresses, and others slices, which only
+//! this file makes.
 //!
 //! Every access acquires the lock of the storage, so that threads that share tensors cannot race. An operation
 //! acquires all the locks that it needs together, in the order of their addresses, and never calls another operation
@@ -28,6 +29,13 @@ pub(crate) struct RawSlice<'a> {
     storage: Option<&'a Storage>,
     /// Whether copies and fills of streams, which do not acquire the lock, may use the bytes as well.
     streamed: bool,
+}
+
+/// Memory whose lock is held.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Span {
+    pub pointer: *mut u8,
+    pub bytes: usize,
 }
 
 impl<'a> RawSlice<'a> {
@@ -173,6 +181,37 @@ impl<'a> RawSlice<'a> {
             // other threads), and the locks are held longer than the slices exist.
             Some(write(unsafe { target.slice_mut() }, unsafe { a.slice() }, unsafe { b.slice() }))
         })
+    }
+
+    /// Calls `access` with the memory of targets and sources while their locks are held, in this order. The thread is
+    /// detached from the interpreter meanwhile if the access `is_long`. Returns false, without a call, if a target shares
+    /// bytes with another slice.
+    pub fn access(
+        targets: &[RawSlice<'_>],
+        sources: &[RawSlice<'_>],
+        is_long: bool,
+        access: &mut dyn FnMut(&[Span]),
+    ) -> bool {
+        let others = |position: usize| targets.iter().skip(position + 1).chain(sources);
+        let mut numbered = targets.iter().enumerate();
+        if numbered.any(|(position, target)| others(position).any(|other| target.overlaps(other))) {
+            return false;
+        }
+        let all = || {
+            targets.iter().map(|target| (target, true)).chain(sources.iter().map(|source| (source, false)))
+        };
+        let mut requests: Vec<_> = all().map(|(slice, is_written)| slice.request(is_written)).collect();
+        with_locks(&mut requests, is_long, || {
+            let located = || all().map(|(slice, is_written)| (slice.located(), is_written));
+            let streamed: Vec<_> =
+                located().filter_map(|(slice, is_written)| slice.range(is_written)).collect();
+            // Acquired together and after the locks: work that holds an access waits for nothing.
+            let _access = (!streamed.is_empty()).then(|| memory::Access::new(&streamed));
+            let spans: Vec<_> =
+                located().map(|(slice, _)| Span { pointer: slice.pointer, bytes: slice.bytes }).collect();
+            access(&spans);
+        });
+        true
     }
 
     /// Like [`write`](RawSlice::write), with several targets and any number of sources. Returns `None` also if two
