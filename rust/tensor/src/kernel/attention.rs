@@ -7,9 +7,10 @@
 
 use std::ops::{Add, Div, Mul, Range, Sub};
 
-use super::launch::{PartedKernel, launch_several, threads_on};
+use crate::iterate::{PartedKernel, launch_several, threads_on};
 use super::matmul::{MatmulElement, Matrix, THREADED_WORK};
-use super::{StridedIter, parallel};
+use super::StridedIter;
+use crate::iterate::parallel;
 use crate::fallible_alloc::{try_from_elem, try_push};
 use crate::storage::Placement;
 use crate::{Result, Tensor};

@@ -1,7 +1,7 @@
 //! Elementwise operations on tensors.
 
 use super::copy::copy_as;
-use super::launch::{launch_nullary, on_device_of, result_placement};
+use crate::iterate::{launch_nullary, on_device_of, result_placement};
 use crate::iterate::{into_target, new_result};
 use crate::loops::{self, ElementLoop};
 use crate::shape::Layout;

@@ -7,8 +7,8 @@
 use std::ops::Range;
 
 use super::attention::{source, take};
-use super::launch::{PartedKernel, launch_several, threads_on};
-use super::parallel::{THREADED_ELEMENTS, for_each};
+use crate::iterate::{PartedKernel, launch_several, threads_on};
+use crate::iterate::{THREADED_ELEMENTS, for_each};
 use crate::fallible_alloc::try_push;
 use crate::{Element, Result, Tensor};
 

@@ -10,11 +10,9 @@ mod foreign;
 mod half_matmul;
 mod indexed;
 mod int_matmul;
-mod launch;
 mod layer_norm;
 mod matmul;
 mod nll_loss;
-mod parallel;
 mod reduce;
 mod sample;
 mod strided_iter;
@@ -33,13 +31,10 @@ pub(crate) use indexed::{
     Combine, IndexBounds, IndexedLayout, check_index, gather_at, index_on_device, scatter_in_any_order,
     scatter_in_order,
 };
-pub(crate) use launch::{
-    err_aliased, err_cross_device, kernel_arg, launch_nullary, reason, result_placement, threads_on,
-};
+pub(crate) use crate::iterate::{launch_nullary, result_placement};
 pub(crate) use layer_norm::{NormResults, NormRows, layer_norm, layer_norm_backward};
 pub(crate) use matmul::{MatmulElement, Matrix, MatrixBatch, matmul};
 pub(crate) use nll_loss::{ClassGrid, distribute_gradient, sample_weights, select_scores};
-pub(crate) use parallel::{THREADED_ELEMENTS, TILE, for_each};
 pub(crate) use reduce::{apply_along_last_dim, fold, fold_as, mean, sum};
 pub(crate) use sample::{bernoulli, multinomial};
 pub(crate) use strided_iter::StridedIter;

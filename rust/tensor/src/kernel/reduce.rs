@@ -1,8 +1,8 @@
 //! Reductions.
 
 use super::StridedIter;
-use super::launch::{launch_unary, threads_on};
-use super::parallel::{THREADED_ELEMENTS, TILE, for_each};
+use crate::iterate::{launch_unary, threads_on};
+use crate::iterate::{THREADED_ELEMENTS, TILE, for_each};
 use crate::fallible_alloc::{try_from_elem, try_with_capacity};
 use crate::{Element, Result, Tensor};
 

@@ -1,6 +1,6 @@
 //! Kernels that draw samples from distributions.
 
-use super::launch::launch_unary;
+use crate::iterate::launch_unary;
 use crate::fallible_alloc::try_collect;
 use crate::{Element, Error, Result, Tensor};
 

@@ -13,7 +13,7 @@ use std::ops::Range;
 pub(crate) use columns::{add_columns, columns};
 
 use super::matmul::{MatmulElement, THREADED_WORK};
-use super::parallel;
+use crate::iterate::parallel;
 use crate::fallible_alloc::try_from_elem;
 use crate::storage::Placement;
 use crate::{Result, Tensor};

@@ -59,7 +59,7 @@ pub(crate) const THREADED_ELEMENTS: usize = 1 << 20;
 pub(crate) const TILE: usize = 1 << 16;
 
 /// Calls `work` with each tile of `out` and the position of its first element.
-pub(super) fn for_each_tile<T: Send>(
+pub(crate) fn for_each_tile<T: Send>(
     threads: usize,
     out: &mut [T],
     work: &(dyn Fn(usize, &mut [T]) + Sync),
