@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use interlock::accelerator::check_interrupts;
 
-use super::launch::{Launch, Target, err_aliased, threads_on};
+use super::launch::{Launch, Target, threads_on};
 use super::parallel::{THREADED_ELEMENTS, TILE, for_each};
 use super::plan::{Plan, PlanOperand};
 use super::run::Elements;
@@ -13,10 +13,10 @@ use crate::fallible_alloc::check_memory;
 use crate::loops::ElementLoop;
 use crate::shape::Layout;
 use crate::storage::{Placement, Span};
-use crate::{DType, Result, Tensor};
+use crate::{DType, Error, Result, Tensor};
 
 /// The number of elements from which on the thread is detached from the interpreter while they are computed.
-const LONG: usize = 1 << 13;
+pub(super) const LONG: usize = 1 << 13;
 
 /// The number of elements of a new result that are computed between two checks for signals.
 const CHUNK: usize = 1 << 24;
@@ -58,24 +58,20 @@ pub(crate) fn into_target(
 }
 
 fn elements_of((layout, dtype): (&Layout, DType), sources: &[&Tensor]) -> Elements {
-    let strides: Vec<_> =
-        sources.iter().map(|source| source.layout().broadcast_strides(&layout.shape)).collect();
+    // Read once: another thread may resize the sources.
+    let layouts: Vec<_> = sources.iter().map(|source| source.layout()).collect();
+    let strides: Vec<_> = layouts.iter().map(|own| own.broadcast_strides(&layout.shape)).collect();
     let target = PlanOperand { strides: &layout.strides, offset: layout.offset, size: dtype.size() };
     let (mut operands, mut dtypes) = (vec![target], vec![dtype]);
-    for (source, strides) in sources.iter().zip(&strides) {
-        operands.push(PlanOperand { strides, offset: source.storage_offset(), size: source.dtype().size() });
+    for (source, (own, strides)) in sources.iter().zip(layouts.iter().zip(&strides)) {
+        operands.push(PlanOperand { strides, offset: own.offset, size: source.dtype().size() });
         dtypes.push(source.dtype());
     }
     Elements::new(Plan::new(layout, &operands), dtypes)
 }
 
 /// Runs a loop over the memory of a target and of sources.
-fn run(
-    launch: Launch<'_>,
-    threads: usize,
-    elements: Elements,
-    element_loop: &dyn ElementLoop,
-) -> Result<()> {
+fn run(launch: Launch<'_>, threads: usize, elements: Elements, element_loop: &dyn ElementLoop) -> Result<()> {
     let op = launch.op;
     let count = elements.plan.numel();
     if let Some(device) = launch.device() {
@@ -121,8 +117,7 @@ fn compute(
     }
 
     if !elements.are_within(spans) {
-        debug_assert!(false, "{op}: elements are beyond their memory");
-        return Err(err_aliased(op));
+        return Err(Error::Resized { op });
     }
     let shared = Shared(spans);
     let run = |range: Range<usize>| {

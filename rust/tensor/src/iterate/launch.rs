@@ -142,7 +142,7 @@ fn kernel_arg(
 }
 
 /// Returns the error for a source that shares memory with the target.
-pub(super) fn err_aliased(op: &'static str) -> Error {
+fn err_aliased(op: &'static str) -> Error {
     Error::Aliased { op, argument: "the result" }
 }
 

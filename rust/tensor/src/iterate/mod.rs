@@ -4,12 +4,14 @@ mod elements;
 mod launch;
 pub(crate) mod parallel;
 mod plan;
+mod reduction;
 mod run;
 mod slices;
 
 pub(crate) use elements::{into_target, new_result};
 pub(crate) use launch::{on_device_of, result_placement, threads_on};
 pub(crate) use parallel::{THREADED_ELEMENTS, TILE, for_each, for_each_tile};
+pub(crate) use reduction::reduce;
 pub(crate) use slices::{
     ChunkedKernel, NoInput, PartedKernel, launch_binary, launch_chunked, launch_inplace_from, launch_nullary,
     launch_several, launch_unary, launch_with_layout,

@@ -93,6 +93,23 @@ impl Plan {
         self.run.steps
     }
 
+    /// Iterates over the size and the steps in bytes of each dimension, from the outermost to the run.
+    pub(super) fn dims(&self) -> impl Iterator<Item = (usize, [usize; MAX_OPERANDS])> {
+        self.outer.iter().chain([&self.run]).map(|dim| (dim.size, dim.steps))
+    }
+
+    /// Returns the plan of a part of dimension `dim`, in which the first operand begins with this part.
+    pub(super) fn part(&self, dim: usize, part: Range<usize>) -> Self {
+        let mut plan = self.clone();
+        let narrowed = plan.outer.get_mut(dim).unwrap_or(&mut plan.run);
+        plan.numel = plan.numel / narrowed.size.max(1) * part.len();
+        narrowed.size = part.len();
+        for (start, step) in plan.starts.iter_mut().zip(narrowed.steps).skip(1) {
+            *start += part.start * step;
+        }
+        plan
+    }
+
     /// Returns the number of bytes that an operand needs from the start of its storage on.
     pub(super) fn required_bytes(&self, operand: usize, size: usize) -> usize {
         if self.numel == 0 {
@@ -208,6 +225,19 @@ mod tests {
         let of_run =
             |([a, b], count): ([usize; 2], usize)| (0..count).map(move |i| [a + i * step, b + i * other]);
         runs(plan, range).into_iter().flat_map(of_run).collect()
+    }
+
+    #[test]
+    fn part_narrows_one_dimension_of_the_sources() {
+        let order = Layout::contiguous(&[4, 3]);
+        let plan = Plan::new(&order, &[operand(&[3, 1], 0), operand(&[1, 8], 5)]);
+        let dims: Vec<_> = plan.dims().map(|(size, [own, other, ..])| (size, own / 4, other / 4)).collect();
+        assert_eq!(dims, [(4, 3, 1), (3, 1, 8)]);
+        let positions = |plan: Plan| -> Vec<[usize; 2]> {
+            elements(&plan, 0..plan.numel()).into_iter().map(|at| at.map(|bytes| bytes / 4)).collect()
+        };
+        assert_eq!(positions(plan.part(0, 3..4)), [[0, 8], [1, 16], [2, 24]]);
+        assert_eq!(positions(plan.part(1, 1..2)), [[0, 13], [3, 14], [6, 15], [9, 16]]);
     }
 
     #[test]

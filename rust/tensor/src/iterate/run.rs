@@ -10,10 +10,21 @@ use crate::loops::{ElementLoop, MAX_OPERANDS, Run, conversion};
 use crate::storage::Span;
 
 /// The number of elements that are converted at once. The blocks of all operands fit the L1 cache.
-const BLOCK: usize = 512;
+pub(super) const BLOCK: usize = 512;
 
-/// A block of elements of any type.
-type Block = [MaybeUninit<u64>; BLOCK];
+/// Memory for a block of elements of any type.
+#[derive(Clone, Copy)]
+pub(super) struct Block([MaybeUninit<u64>; BLOCK]);
+
+impl Block {
+    pub(super) fn uninit() -> Self {
+        Block([MaybeUninit::uninit(); BLOCK])
+    }
+
+    pub(super) fn pointer(&mut self) -> *mut u8 {
+        self.0.as_mut_ptr().cast()
+    }
+}
 
 /// The elements of operands, the first of which is written, for a loop.
 #[derive(Clone)]
@@ -63,7 +74,7 @@ impl Elements {
             });
             return;
         }
-        let mut blocks = [[MaybeUninit::uninit(); BLOCK]; MAX_OPERANDS];
+        let mut blocks = [Block::uninit(); MAX_OPERANDS];
         self.plan.for_each_run(range, &mut |positions, count| {
             // SAFETY: guaranteed by the caller.
             unsafe { self.run_converted(element_loop, &run_of(positions, count), &mut blocks) }
@@ -94,7 +105,7 @@ impl Elements {
                 if is_direct(*pointer, stored, dtype) {
                     continue;
                 }
-                let block: *mut u8 = block.as_mut_ptr().cast();
+                let block = block.pointer();
                 let (source, size) = (std::mem::replace(pointer, block), dtype.size());
                 // One element is repeated.
                 let count = if operand > 0 && *step == 0 { 1 } else { count };
@@ -120,6 +131,6 @@ impl Elements {
 }
 
 /// Returns whether a loop can use an operand where it is.
-fn is_direct(base: *const u8, stored: DType, dtype: DType) -> bool {
+pub(super) fn is_direct(base: *const u8, stored: DType, dtype: DType) -> bool {
     stored == dtype && base.addr().is_multiple_of(dtype.size())
 }

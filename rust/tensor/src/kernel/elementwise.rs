@@ -1,8 +1,8 @@
 //! Elementwise operations on tensors.
 
 use super::copy::copy_as;
-use crate::iterate::{launch_nullary, on_device_of, result_placement};
 use crate::iterate::{into_target, new_result};
+use crate::iterate::{launch_nullary, on_device_of, result_placement};
 use crate::loops::{self, ElementLoop};
 use crate::shape::Layout;
 use crate::storage::Placement;

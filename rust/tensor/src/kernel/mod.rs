@@ -19,6 +19,7 @@ mod strided_iter;
 mod workspace;
 mod zip_rows;
 
+pub(crate) use crate::iterate::{launch_nullary, result_placement};
 pub(crate) use attention::{AttentionHeads, AttentionResults, attention, attention_backward};
 pub use conv::ConvPass;
 pub(crate) use conv::{ConvAlgorithm, ConvGeometry, add_columns, columns, convolve};
@@ -31,11 +32,10 @@ pub(crate) use indexed::{
     Combine, IndexBounds, IndexedLayout, check_index, gather_at, index_on_device, scatter_in_any_order,
     scatter_in_order,
 };
-pub(crate) use crate::iterate::{launch_nullary, result_placement};
 pub(crate) use layer_norm::{NormResults, NormRows, layer_norm, layer_norm_backward};
 pub(crate) use matmul::{MatmulElement, Matrix, MatrixBatch, matmul};
 pub(crate) use nll_loss::{ClassGrid, distribute_gradient, sample_weights, select_scores};
-pub(crate) use reduce::{apply_along_last_dim, fold, fold_as, mean, sum};
+pub(crate) use reduce::{apply_along_last_dim, mean, sum};
 pub(crate) use sample::{bernoulli, multinomial};
 pub(crate) use strided_iter::StridedIter;
 pub(crate) use zip_rows::zip_rows;

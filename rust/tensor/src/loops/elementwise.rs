@@ -11,9 +11,10 @@ use pulp::{Arch, NullaryFnOnce};
 use super::element_loop::{ElementLoop, Run};
 use crate::{DType, Element};
 
-/// Calls a function compiled for the widest vector instructions of the CPU. Arithmetic has the same results in each.
+/// Calls a function compiled for the widest vector instructions of the CPU. Arithmetic has the same results in each. The
+/// function owns what it uses: what it refers to could change with each store, as far as the compiler knows.
 #[inline(always)]
-fn vectorized(body: impl FnOnce()) {
+pub(super) fn vectorized(body: impl FnOnce()) {
     struct Body<F>(F);
 
     impl<F: FnOnce()> NullaryFnOnce for Body<F> {
@@ -33,7 +34,7 @@ fn vectorized(body: impl FnOnce()) {
 /// # Safety
 /// It is an initialized element of the run.
 #[inline(always)]
-unsafe fn load<T: Element>(pointer: *const u8, step: usize, index: usize) -> T {
+pub(super) unsafe fn load<T: Element>(pointer: *const u8, step: usize, index: usize) -> T {
     // SAFETY: guaranteed by the caller.
     unsafe { pointer.add(index * step).cast::<T>().read() }
 }
@@ -43,7 +44,7 @@ unsafe fn load<T: Element>(pointer: *const u8, step: usize, index: usize) -> T {
 /// # Safety
 /// It is a writable element of the run.
 #[inline(always)]
-unsafe fn store<T: Element>(pointer: *mut u8, step: usize, index: usize, value: T) {
+pub(super) unsafe fn store<T: Element>(pointer: *mut u8, step: usize, index: usize, value: T) {
     // SAFETY: guaranteed by the caller.
     unsafe { pointer.add(index * step).cast::<T>().write(value) }
 }
@@ -77,13 +78,13 @@ where
 
     unsafe fn run(&self, run: &Run) {
         let Run { pointers: [out, a, ..], steps: [step, step_a, ..], count } = *run;
-        let f = &self.function;
+        let f = self.function.clone();
         // SAFETY: guaranteed by the caller; steps that are sizes of elements make no gaps.
         unsafe {
             if step == size_of::<U>() && step_a == size_of::<T>() {
                 vectorized(
                     #[inline(always)]
-                    || {
+                    move || {
                         for i in 0..count {
                             store(out, size_of::<U>(), i, f(load(a, size_of::<T>(), i)));
                         }
@@ -124,7 +125,7 @@ where
 
     unsafe fn run(&self, run: &Run) {
         let Run { pointers: [out, a, b, _], steps: [step, step_a, step_b, _], count } = *run;
-        let f = &self.function;
+        let f = self.function.clone();
         let is_dense = |step: usize, size: usize| step == size;
         // SAFETY: guaranteed by the caller; steps that are sizes of elements make no gaps.
         unsafe {
@@ -132,7 +133,7 @@ where
                 if is_dense(step_b, size_of::<B>()) {
                     return vectorized(
                         #[inline(always)]
-                        || {
+                        move || {
                             for i in 0..count {
                                 let (x, y) = (load(a, size_of::<A>(), i), load(b, size_of::<B>(), i));
                                 store(out, size_of::<U>(), i, f(x, y));
@@ -144,7 +145,7 @@ where
                     let y = load(b, 0, 0);
                     return vectorized(
                         #[inline(always)]
-                        || {
+                        move || {
                             for i in 0..count {
                                 store(out, size_of::<U>(), i, f(load(a, size_of::<A>(), i), y));
                             }
@@ -155,7 +156,7 @@ where
                 let x = load(a, 0, 0);
                 return vectorized(
                     #[inline(always)]
-                    || {
+                    move || {
                         for i in 0..count {
                             store(out, size_of::<U>(), i, f(x, load(b, size_of::<B>(), i)));
                         }
@@ -190,13 +191,13 @@ where
 
     unsafe fn run(&self, run: &Run) {
         let Run { pointers: [out, a, b, c], steps: [step, step_a, step_b, step_c], count } = *run;
-        let f = &self.function;
+        let f = self.function.clone();
         // SAFETY: guaranteed by the caller; steps that are sizes of elements make no gaps.
         unsafe {
             if [step, step_a, step_b, step_c] == [size_of::<T>(); 4] {
                 return vectorized(
                     #[inline(always)]
-                    || {
+                    move || {
                         let size = size_of::<T>();
                         for i in 0..count {
                             store(out, size, i, f(load(a, size, i), load(b, size, i), load(c, size, i)));
@@ -240,13 +241,13 @@ where
 
     unsafe fn run(&self, run: &Run) {
         let Run { pointers: [out, b, ..], steps: [step, step_b, ..], count } = *run;
-        let f = &self.0.function;
+        let f = self.0.function.clone();
         // SAFETY: guaranteed by the caller; steps that are sizes of elements make no gaps.
         unsafe {
             if step == size_of::<A>() && step_b == size_of::<B>() {
                 vectorized(
                     #[inline(always)]
-                    || {
+                    move || {
                         for i in 0..count {
                             let value = f(load(out, size_of::<A>(), i), load(b, size_of::<B>(), i));
                             store(out, size_of::<A>(), i, value);
@@ -257,7 +258,7 @@ where
                 let y = load(b, 0, 0);
                 vectorized(
                     #[inline(always)]
-                    || {
+                    move || {
                         for i in 0..count {
                             store(out, size_of::<A>(), i, f(load(out, size_of::<A>(), i), y));
                         }

@@ -6,7 +6,9 @@
 mod convert;
 mod element_loop;
 mod elementwise;
+mod reduction;
 
 pub(crate) use convert::{conversion, convert};
 pub(crate) use element_loop::{ElementLoop, MAX_OPERANDS, Run};
 pub(crate) use elementwise::{map, update, zip, zip3};
+pub(crate) use reduction::{ReduceLoop, fold};

@@ -180,8 +180,7 @@ impl<'a> RawSlice<'a> {
                 located().filter_map(|(slice, is_written)| slice.range(is_written)).collect();
             // Acquired together and after the locks: work that holds an access waits for nothing.
             let _access = (!streamed.is_empty()).then(|| memory::Access::new(&streamed));
-            let spans: Vec<_> =
-                located().map(|(slice, _)| slice.span()).collect();
+            let spans: Vec<_> = located().map(|(slice, _)| slice.span()).collect();
             if is_zeroed {
                 for span in spans.iter().take(targets.len()) {
                     // SAFETY: the bytes are writable, and the lock is held for writing.
