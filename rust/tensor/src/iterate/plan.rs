@@ -168,6 +168,56 @@ impl Plan {
     }
 }
 
+/// The size of a cache line in bytes.
+const LINE: usize = 64;
+
+impl Plan {
+    /// Returns whether each element of a run of an operand is in another cache line, which elements of the next runs share:
+    /// as if it was transposed.
+    fn crosses_lines(&self) -> bool {
+        let Some(outer) = self.outer.last() else { return false };
+        let mut steps = self.run.steps.iter().zip(outer.steps);
+        steps.any(|(&step, next)| step >= LINE && next != 0 && next < LINE)
+    }
+
+    /// Like [`for_each_run`](Plan::for_each_run), in an order in which operands use a cache line several times before they
+    /// leave it: parts of several runs alternate.
+    pub(super) fn for_each_run_in_blocks(
+        &self,
+        elements: Range<usize>,
+        run: &mut dyn FnMut([usize; MAX_OPERANDS], usize),
+    ) {
+        /// As many runs as elements share a line, and so many elements of each that their lines fit the L1 cache.
+        const RUNS: usize = 16;
+        const PART: usize = 128;
+        if !self.crosses_lines() {
+            return self.for_each_run(elements, run);
+        }
+        let steps = self.run.steps;
+        let mut block: Vec<[usize; MAX_OPERANDS]> = Vec::with_capacity(RUNS);
+        let run_block = |block: &mut Vec<[usize; MAX_OPERANDS]>, run: &mut dyn FnMut(_, _)| {
+            for first in (0..self.run.size).step_by(PART) {
+                for start in &*block {
+                    let mut at = *start;
+                    at.iter_mut().zip(steps).for_each(|(position, step)| *position += first * step);
+                    run(at, PART.min(self.run.size - first));
+                }
+            }
+            block.clear();
+        };
+        self.for_each_run(elements, &mut |at, count| {
+            if count < self.run.size {
+                return run(at, count);
+            }
+            block.push(at);
+            if block.len() == RUNS {
+                run_block(&mut block, run);
+            }
+        });
+        run_block(&mut block, run);
+    }
+}
+
 fn advance(positions: &mut [usize; MAX_OPERANDS], dim: &Dim, by: usize) {
     for (position, step) in positions.iter_mut().zip(dim.steps) {
         *position += step * by;
@@ -225,6 +275,21 @@ mod tests {
         let of_run =
             |([a, b], count): ([usize; 2], usize)| (0..count).map(move |i| [a + i * step, b + i * other]);
         runs(plan, range).into_iter().flat_map(of_run).collect()
+    }
+
+    #[test]
+    fn blocks_visit_the_elements_of_each_range_once() {
+        let plan = Plan::new(&Layout::contiguous(&[40, 300]), &[operand(&[300, 1], 0), operand(&[1, 40], 2)]);
+        assert!(plan.crosses_lines());
+        for range in [0..12_000, 7..11_990, 250..900, 299..301, 5..9] {
+            let mut visited = Vec::new();
+            let [step, other, ..] = plan.steps();
+            plan.for_each_run_in_blocks(range.clone(), &mut |[a, b, ..], count| {
+                visited.extend((0..count).map(|i| [a + i * step, b + i * other]));
+            });
+            visited.sort_unstable();
+            assert_eq!(visited, elements(&plan, range));
+        }
     }
 
     #[test]

@@ -68,14 +68,14 @@ impl Elements {
         debug_assert_eq!(dtypes.len(), self.stored.len(), "operands of a loop");
         let mut operands = self.stored.iter().zip(dtypes).zip(bases);
         if operands.all(|((stored, dtype), base)| is_direct(base, *stored, *dtype)) {
-            self.plan.for_each_run(range, &mut |positions, count| {
+            self.plan.for_each_run_in_blocks(range, &mut |positions, count| {
                 // SAFETY: guaranteed by the caller; the elements are aligned, because positions are multiples of their size.
                 unsafe { element_loop.run(&run_of(positions, count)) }
             });
             return;
         }
         let mut blocks = [Block::uninit(); MAX_OPERANDS];
-        self.plan.for_each_run(range, &mut |positions, count| {
+        self.plan.for_each_run_in_blocks(range, &mut |positions, count| {
             // SAFETY: guaranteed by the caller.
             unsafe { self.run_converted(element_loop, &run_of(positions, count), &mut blocks) }
         });

@@ -6,9 +6,13 @@
 mod convert;
 mod element_loop;
 mod elementwise;
+mod halves;
+mod lanes;
 mod reduction;
+mod rows;
 
 pub(crate) use convert::{conversion, convert};
 pub(crate) use element_loop::{ElementLoop, MAX_OPERANDS, Run};
 pub(crate) use elementwise::{map, update, zip, zip3};
 pub(crate) use reduction::{ReduceLoop, fold};
+pub(crate) use rows::{log_softmax, softmax};

@@ -4,12 +4,8 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::elementwise::{load, store, vectorized};
+use super::lanes::{LANES, fold_in_lanes};
 use crate::{DType, Element};
-
-/// The number of states among which floating-point elements of a run are divided, element `i` to state `i % LANES`. It is
-/// the same on every CPU, so that sums have equal bits; as many vector registers hide the latency of an addition. For
-/// integers, whose sums have no order, the compiler chooses the lanes.
-const LANES: usize = 32;
 
 /// A loop that reduces elements. Its clones are the same loop.
 pub(crate) trait ReduceLoop: Send + Sync + 'static {
@@ -81,23 +77,17 @@ where
     Merge: Fn(A, A) -> A + Copy + Send + Sync + 'static,
     Finish: Fn(A) -> U + Copy + Send + Sync + 'static,
 {
+    /// Whether the elements are folded in lanes. For integers, whose sums have no order, the compiler chooses them.
     const HAS_LANES: bool = T::DTYPE.is_floating_point() && size_of::<A>() <= size_of::<f64>();
 
     /// Returns the state of elements without gaps.
     #[inline(always)]
     fn reduced(&self, elements: &[T]) -> A {
-        let (add, mut total) = (self.add, self.start);
-        let chunks = elements.chunks_exact(LANES);
-        let mut rest = elements;
-        if Self::HAS_LANES && elements.len() >= LANES {
-            rest = chunks.remainder();
-            let mut lanes = [self.start; LANES];
-            for chunk in chunks {
-                lanes.iter_mut().zip(chunk).for_each(|(lane, element)| *lane = add(*lane, *element));
-            }
-            total = lanes.into_iter().reduce(&self.merge).unwrap_or(total);
+        if Self::HAS_LANES {
+            fold_in_lanes(elements, self.start, self.add, self.merge)
+        } else {
+            elements.iter().fold(self.start, |total, element| (self.add)(total, *element))
         }
-        rest.iter().fold(total, |total, element| add(total, *element))
     }
 
     /// Returns the state of elements at any distance, with the same bits.

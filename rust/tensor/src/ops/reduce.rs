@@ -91,16 +91,14 @@ fn not_extreme(elements: &Tensor, best: &Tensor) -> Result<Tensor> {
 
 /// Returns the loop that finds the largest elements, or NaN.
 fn largest_of<T: Element>() -> Box<dyn ReduceLoop> {
-    let choose =
-        |best: T, next: T| if !best.is_nan() && (next > best || next.is_nan()) { next } else { best };
+    let choose = |best: T, next: T| if best >= next || best.is_nan() { best } else { next };
     let least = if T::DTYPE == DType::Bool { T::default() } else { T::from_f64(f64::NEG_INFINITY) };
     Box::new(loops::fold(least, choose, choose, |best: T| best))
 }
 
 /// Returns the loop that finds the smallest elements, or NaN.
 fn smallest_of<T: Element>() -> Box<dyn ReduceLoop> {
-    let choose =
-        |best: T, next: T| if !best.is_nan() && (next < best || next.is_nan()) { next } else { best };
+    let choose = |best: T, next: T| if best <= next || best.is_nan() { best } else { next };
     Box::new(loops::fold(T::from_f64(f64::INFINITY), choose, choose, |best: T| best))
 }
 
