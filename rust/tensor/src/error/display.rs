@@ -86,6 +86,9 @@ impl fmt::Display for Error {
                 "{op}: several elements of the target share one memory location; clone() it before changing it in place"
             ),
             Error::Aliased { op, argument } => write!(f, "{op}: {argument} must not share memory with an input, unless it has the same elements; clone() the input"),
+            Error::Resized { op } => {
+                write!(f, "{op}: an operand was resized by another thread during the operation")
+            }
             Error::LeafInPlace { op, view } => write!(
                 f,
                 "{op}: {}a leaf tensor that requires grad cannot be changed in place while gradients are recorded; \

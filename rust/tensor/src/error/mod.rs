@@ -236,6 +236,11 @@ pub enum Error {
         /// The tensor that is written.
         argument: &'static str,
     },
+    /// An operand that another thread has resized during the operation.
+    Resized {
+        /// The name of the operation.
+        op: &'static str,
+    },
     /// An in-place operation on a leaf that requires grad, or on a view of one.
     LeafInPlace {
         /// The name of the operation.
@@ -523,6 +528,7 @@ impl Error {
             | Error::OutOfBounds { op, .. }
             | Error::Overlap { op }
             | Error::Aliased { op, .. }
+            | Error::Resized { op }
             | Error::LeafInPlace { op, .. }
             | Error::NotResizable { op }
             | Error::Devices { op, .. }

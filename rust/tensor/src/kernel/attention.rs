@@ -7,10 +7,11 @@
 
 use std::ops::{Add, Div, Mul, Range, Sub};
 
-use super::launch::{PartedKernel, launch_several, threads_on};
+use super::StridedIter;
 use super::matmul::{MatmulElement, Matrix, THREADED_WORK};
-use super::{StridedIter, parallel};
 use crate::fallible_alloc::{try_from_elem, try_push};
+use crate::iterate::parallel;
+use crate::iterate::{PartedKernel, launch_several, threads_on};
 use crate::storage::Placement;
 use crate::{Result, Tensor};
 

@@ -1,7 +1,8 @@
 //! Copies of elements. They move bits, so one kernel for each size of an element is enough.
 
-use super::elementwise::{map_as, update};
-use crate::dtype::dispatch_size;
+use super::elementwise::update_with;
+use crate::iterate::new_result;
+use crate::loops;
 use crate::shape::Layout;
 use crate::{DType, Result, Tensor};
 
@@ -23,12 +24,12 @@ pub(crate) fn bits(tensor: &Tensor) -> Tensor {
 
 /// Returns a copy of the elements. The result has the given dense layout.
 pub(crate) fn copy_as(op: &'static str, source: &Tensor, layout: Layout) -> Result<Tensor> {
-    let out = dispatch_size!(source.dtype(), T => map_as(op, &bits(source), layout, |value: T| value))?;
-    Ok(reinterpret(&out, source.dtype()))
+    let dtype = source.dtype();
+    new_result(op, source.placement(), (layout, dtype), &[source], &loops::convert(dtype, dtype))
 }
 
 /// Copies the elements of `source`, which is broadcast, to a `target` of the same type. The caller increments the
 /// version counter.
 pub(crate) fn copy_into(op: &'static str, target: &Tensor, source: &Tensor) -> Result<()> {
-    dispatch_size!(target.dtype(), T => update(op, &bits(target), &bits(source), |_: T, value: T| value))
+    update_with(op, target, source, &loops::convert(source.dtype(), target.dtype()))
 }

@@ -7,9 +7,9 @@
 use std::ops::Range;
 
 use super::attention::source;
-use super::launch::{PartedKernel, launch_several, threads_on};
-use super::parallel::{THREADED_ELEMENTS, TILE, for_each};
 use crate::fallible_alloc::try_from_elem;
+use crate::iterate::{PartedKernel, launch_several, threads_on};
+use crate::iterate::{THREADED_ELEMENTS, TILE, for_each};
 use crate::scaled::Scaled;
 use crate::{Element, Result, Tensor};
 

@@ -1,7 +1,7 @@
 //! Copies with dimensions in reverse order.
 
-use super::launch::{NoInput, launch_with_layout, threads_on};
-use super::parallel::{THREADED_ELEMENTS, for_each_tile};
+use crate::iterate::{NoInput, launch_with_layout, threads_on};
+use crate::iterate::{THREADED_ELEMENTS, for_each_tile};
 use crate::{Element, Result, Tensor};
 
 /// A dimension of the source.

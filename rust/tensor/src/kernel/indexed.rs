@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::StridedIter;
-use super::launch::{launch_binary, launch_inplace_from, launch_nullary, threads_on};
-use super::parallel::{THREADED_ELEMENTS, for_each, for_each_tile};
+use crate::iterate::{THREADED_ELEMENTS, for_each, for_each_tile};
+use crate::iterate::{launch_binary, launch_inplace_from, launch_nullary, threads_on};
 use crate::shape::{Layout, contiguous_strides};
 use crate::storage::{AtomicSlice, Placement, TensorOptions};
 use crate::{DType, Element, Error, Result, Tensor};

@@ -7,9 +7,9 @@
 use std::ops::Range;
 
 use super::attention::{source, take};
-use super::launch::{PartedKernel, launch_several, threads_on};
-use super::parallel::{THREADED_ELEMENTS, for_each};
 use crate::fallible_alloc::try_push;
+use crate::iterate::{PartedKernel, launch_several, threads_on};
+use crate::iterate::{THREADED_ELEMENTS, for_each};
 use crate::{Element, Result, Tensor};
 
 /// The number of elements from which on rows are normalized on several threads.

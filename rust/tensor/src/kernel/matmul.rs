@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use gemm::Parallelism;
 use interlock::base::fork::initialize_without_forks;
 
-use super::launch::{ChunkedKernel, launch_chunked, on_device_of, result_placement, threads_on};
-use super::{StridedIter, int_matmul, parallel, workspace};
+use super::{StridedIter, int_matmul, workspace};
 use crate::fallible_alloc::try_push;
+use crate::iterate::parallel;
+use crate::iterate::{ChunkedKernel, launch_chunked, on_device_of, result_placement, threads_on};
 use crate::{Element, Result, Tensor};
 
 /// The offset, sizes and strides of a matrix in memory.

@@ -10,36 +10,32 @@ mod foreign;
 mod half_matmul;
 mod indexed;
 mod int_matmul;
-mod launch;
 mod layer_norm;
 mod matmul;
 mod nll_loss;
-mod parallel;
 mod reduce;
 mod sample;
 mod strided_iter;
 mod workspace;
-mod zip3;
 mod zip_rows;
 
+pub(crate) use crate::iterate::{launch_nullary, result_placement};
 pub(crate) use attention::{AttentionHeads, AttentionResults, attention, attention_backward};
 pub use conv::ConvPass;
 pub(crate) use conv::{ConvAlgorithm, ConvGeometry, add_columns, columns, convolve};
 pub(crate) use copy::{bits, copy_as, copy_into, reinterpret};
 pub(crate) use cumulative::{cumulative_products, cumulative_products_backward};
-pub(crate) use elementwise::{add_strided, cast, map, map_as, update, zip};
+pub(crate) use elementwise::{add_strided, cast, map, map_as, update, zip, zip3};
 pub(crate) use flip::flip;
 pub(crate) use foreign::{ForeignLaunch, foreign_tensor};
 pub(crate) use indexed::{
     Combine, IndexBounds, IndexedLayout, check_index, gather_at, index_on_device, scatter_in_any_order,
     scatter_in_order,
 };
-pub(crate) use launch::{launch_nullary, result_placement};
 pub(crate) use layer_norm::{NormResults, NormRows, layer_norm, layer_norm_backward};
 pub(crate) use matmul::{MatmulElement, Matrix, MatrixBatch, matmul};
 pub(crate) use nll_loss::{ClassGrid, distribute_gradient, sample_weights, select_scores};
-pub(crate) use reduce::{apply_along_last_dim, fold, fold_as, mean, sum};
+pub(crate) use reduce::{apply_along_last_dim, mean, sum};
 pub(crate) use sample::{bernoulli, multinomial};
 pub(crate) use strided_iter::StridedIter;
 pub(crate) use zip_rows::zip_rows;
-pub(crate) use zip3::zip3;

@@ -1,6 +1,6 @@
 //! Kernels of losses for target classes: they select the scores of classes and distribute gradients to them.
 
-use super::launch::launch_binary;
+use crate::iterate::launch_binary;
 use crate::{Element, Error, Result, Tensor};
 
 /// Scores of shape `[outer, classes, inner]` whose samples, of shape `[outer, inner]`, have one class each.

@@ -1,7 +1,7 @@
 //! Kernels that draw samples from distributions.
 
-use super::launch::launch_unary;
 use crate::fallible_alloc::try_collect;
+use crate::iterate::launch_unary;
 use crate::{Element, Error, Result, Tensor};
 
 /// Returns 1 with the probability of each element of a contiguous tensor, else 0.

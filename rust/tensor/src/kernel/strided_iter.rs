@@ -118,26 +118,6 @@ impl<const N: usize> StridedIter<N> {
     }
 }
 
-impl StridedIter<2> {
-    /// Returns the size and strides of each dimension, from the outermost to the row.
-    pub fn dims(&self) -> impl Iterator<Item = (usize, [usize; 2])> {
-        self.outer.iter().copied().chain([(self.row_len, self.row_strides)])
-    }
-
-    /// Returns an iterator over a part of dimension `dim` of a source and of a result that begins with this part.
-    pub fn part(&self, dim: usize, part: Range<usize>) -> Self {
-        let mut iter = self.clone();
-        let (size, strides) = match iter.outer.get_mut(dim) {
-            Some((size, strides)) => (size, *strides),
-            None => (&mut iter.row_len, iter.row_strides),
-        };
-        *size = part.end.min(*size).saturating_sub(part.start);
-        let ([start, _], [step, _]) = (&mut iter.offsets, strides);
-        *start = start.saturating_add(part.start.saturating_mul(step));
-        iter
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -196,16 +176,5 @@ mod tests {
                 assert_eq!(seen, (start..end).map(|element| iter.offsets_at(element)).collect::<Vec<_>>());
             }
         }
-    }
-
-    #[test]
-    fn part_narrows_one_dimension_of_the_source() {
-        let iter = StridedIter::new(&[4, 3], [(&[1, 8], 5), (&[3, 1], 0)]);
-        let offsets = |iter: &StridedIter<2>| -> Vec<[usize; 2]> {
-            (0..iter.numel()).map(|element| iter.offsets_at(element)).collect()
-        };
-        assert_eq!(iter.dims().collect::<Vec<_>>(), [(4, [1, 3]), (3, [8, 1])]);
-        assert_eq!(offsets(&iter.part(0, 3..9)), [[8, 0], [16, 1], [24, 2]]);
-        assert_eq!(offsets(&iter.part(1, 1..2)), [[13, 0], [14, 3], [15, 6], [16, 9]]);
     }
 }

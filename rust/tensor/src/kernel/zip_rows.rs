@@ -1,7 +1,7 @@
 //! A kernel on pairs of rows.
 
-use super::launch::{launch_binary, threads_on};
-use super::parallel::{THREADED_ELEMENTS, TILE, for_each};
+use crate::iterate::{THREADED_ELEMENTS, TILE, for_each};
+use crate::iterate::{launch_binary, threads_on};
 use crate::{Element, Result, Tensor};
 
 /// Applies `f` to each pair of rows of `length` elements of two contiguous tensors of one shape. Each call writes a row

@@ -38,7 +38,7 @@ impl PromotedOperands {
     pub(super) fn zip<T: Element>(
         &self,
         op: &'static str,
-        f: impl Fn(T, T) -> T + Send + Sync + 'static,
+        f: impl Fn(T, T) -> T + Clone + Send + Sync + 'static,
     ) -> Result<Tensor> {
         kernel::zip(op, (self.dtype, &self.shape), &self.a, &self.b, f)
     }

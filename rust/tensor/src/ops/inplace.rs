@@ -3,7 +3,7 @@
 use super::binary::{scale_by_alpha, sub_check};
 use super::operand::{Numbers, Operand, result_type};
 use crate::autograd::{BackwardContext, Gradients, NodeBuilder, check_inplace, rebase_history};
-use crate::dtype::dispatch_compute;
+use crate::dtype::{dispatch_compute, dispatch_float};
 use crate::shape::check_broadcastable_to;
 use crate::{DType, Element, Error, Result, Scalar, Tensor, kernel};
 
@@ -67,17 +67,18 @@ impl Tensor {
     /// Updates the elements with `other`, which was converted as `numbers` requires. The result type is `dtype`.
     fn update(&self, other: &Tensor, dtype: DType, numbers: Numbers, op: Arithmetic) -> Result<()> {
         let other = kernel::cast(other, numbers.dtype_of(other.into(), true, dtype))?;
-        let compute = dtype.compute();
-        let other = kernel::cast(&other, compute)?;
-        // The operation is computed in a wider type and its result converted to this tensor's type.
-        let wide = (compute != self.dtype()).then(|| kernel::cast(self, compute)).transpose()?;
-        let target = wide.as_ref().unwrap_or(self);
-        dispatch_compute!(compute, T => {
-            kernel::update(op.name(), target, &other, move |a: T, b: T| op.apply(a, b))
-        })?;
-        match wide {
-            Some(wide) => overwrite_with(op.name(), self, &kernel::cast(&wide, self.dtype())?),
-            None => Ok(()),
+        let name = op.name();
+        match op {
+            Arithmetic::Add => dispatch_compute!(dtype, T => kernel::update(name, self, &other, T::plus)),
+            Arithmetic::Subtract => {
+                dispatch_compute!(dtype, T => kernel::update(name, self, &other, T::minus))
+            }
+            Arithmetic::Multiply => {
+                dispatch_compute!(dtype, T => kernel::update(name, self, &other, T::times))
+            }
+            Arithmetic::Divide => {
+                dispatch_float!(dtype, T => kernel::update(name, self, &other, |a: T, b: T| a / b))
+            }
         }
     }
 
@@ -243,16 +244,6 @@ impl Arithmetic {
             Arithmetic::Subtract => "sub_",
             Arithmetic::Multiply => "mul_",
             Arithmetic::Divide => "div_",
-        }
-    }
-
-    fn apply<T: Element>(self, a: T, b: T) -> T {
-        match self {
-            Arithmetic::Add => a.plus(b),
-            Arithmetic::Subtract => a.minus(b),
-            Arithmetic::Multiply => a.times(b),
-            // A single-precision quotient equals the rounded double-precision quotient.
-            Arithmetic::Divide => T::from_f64(a.to_f64() / b.to_f64()),
         }
     }
 }

@@ -8,8 +8,10 @@ use super::reduce::reduced_dims;
 use super::scan::{cumprod_backward, widened};
 use crate::autograd::NodeBuilder;
 use crate::dtype::dispatch_float;
+use crate::iterate::reduce;
+use crate::loops;
 use crate::scaled::Scaled;
-use crate::{Element, Result, Tensor, kernel};
+use crate::{Element, Result, Tensor};
 
 impl Tensor {
     /// Returns the product of all elements or along `dim`. Integers and bools are multiplied as `int64`.
@@ -17,20 +19,16 @@ impl Tensor {
         let op = "prod";
         let input = widened(self)?;
         let over = reduced_dims(op, input.shape(), dim.as_ref().map(std::slice::from_ref))?;
-        let elements = kernel::cast(&input, input.dtype().compute())?;
-        let shape = over.shape(keepdim);
-        let out = if over.count == 0 {
-            Tensor::ones(shape, input.options())?
+        let to = (over.shape(keepdim), input.dtype());
+        let out = if input.dtype().is_floating_point() {
+            dispatch_float!(input.dtype(), T => {
+                let multiply = |product: Scaled, value: T| product.mul(Scaled::new(value));
+                let products = loops::fold(Scaled::ONE, multiply, Scaled::mul, Scaled::to_element::<T>);
+                reduce(op, &input, &over.mask, to, &products)
+            })?
         } else {
-            let folded = if input.dtype().is_floating_point() {
-                dispatch_float!(elements.dtype(), T => {
-                    let functions = (Scaled::new::<T>, Scaled::mul, Scaled::to_element::<T>);
-                    kernel::fold_as(op, &elements, &over.mask, shape, functions)
-                })?
-            } else {
-                kernel::fold(op, &elements, &over.mask, shape, i64::times)?
-            };
-            kernel::cast(&folded, input.dtype())?
+            let products = loops::fold(1, i64::times, i64::times, |product: i64| product);
+            reduce(op, &input, &over.mask, to, &products)?
         };
         if let Some(mut builder) = NodeBuilder::new("ProdBackward0", &[&input])? {
             let (saved, ones) = (builder.save(&input)?, over.shape(true).to_vec());

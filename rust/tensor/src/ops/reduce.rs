@@ -3,9 +3,11 @@
 use super::masked::zero_where;
 use super::operand::check_floating_point;
 use crate::autograd::NodeBuilder;
-use crate::dtype::{dispatch_compute, dispatch_float, dispatch_reduced};
+use crate::dtype::{dispatch_compute, dispatch_float};
 use crate::element::Bool8;
 use crate::error::Tuple;
+use crate::iterate::reduce;
+use crate::loops::{self, ReduceLoop};
 use crate::shape::{signed_sizes, wrap_dim};
 use crate::{DType, Element, Error, Result, Tensor, kernel};
 
@@ -87,6 +89,19 @@ fn not_extreme(elements: &Tensor, best: &Tensor) -> Result<Tensor> {
     })
 }
 
+/// Returns the loop that finds the largest elements, or NaN.
+fn largest_of<T: Element>() -> Box<dyn ReduceLoop> {
+    let choose = |best: T, next: T| if best >= next || best.is_nan() { best } else { next };
+    let least = if T::DTYPE == DType::Bool { T::default() } else { T::from_f64(f64::NEG_INFINITY) };
+    Box::new(loops::fold(least, choose, choose, |best: T| best))
+}
+
+/// Returns the loop that finds the smallest elements, or NaN.
+fn smallest_of<T: Element>() -> Box<dyn ReduceLoop> {
+    let choose = |best: T, next: T| if best <= next || best.is_nan() { best } else { next };
+    Box::new(loops::fold(T::from_f64(f64::INFINITY), choose, choose, |best: T| best))
+}
+
 /// Sums over broadcast dimensions so that the result has `shape`: ATen's `sum_to`.
 pub(crate) fn sum_to(tensor: &Tensor, shape: &[usize]) -> Result<Tensor> {
     if tensor.shape() == shape {
@@ -109,9 +124,8 @@ impl Tensor {
     /// Returns the sum of all elements or over `dims`. Integers and bools are summed as `int64`.
     pub fn sum(&self, dims: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
         let over = reduced_dims("sum", self.shape(), dims)?;
-        let elements = kernel::cast(self, self.dtype().reduced())?;
-        let out = dispatch_reduced!(elements.dtype(), T => {
-            kernel::sum::<T>(&elements, &over.mask, over.shape(keepdim))
+        let out = dispatch_compute!(self.dtype(), T => {
+            kernel::sum::<T>(self, &over.mask, over.shape(keepdim))
         })?;
         if let Some(builder) = NodeBuilder::new("SumBackward0", &[self])? {
             let (ones, before) = (over.keepdim_shape, signed_sizes(self.shape()));
@@ -127,12 +141,9 @@ impl Tensor {
         let op = "mean";
         check_floating_point(op, self)?;
         let over = reduced_dims(op, self.shape(), dims)?;
-        // The sum of halves is not rounded: it may be beyond their range.
-        let elements = kernel::cast(self, self.dtype().compute())?;
-        let mean = dispatch_float!(elements.dtype(), T => {
-            kernel::mean::<T>(&elements, &over.mask, over.shape(keepdim), over.count)
+        let total = dispatch_float!(self.dtype(), T => {
+            kernel::mean::<T>(self, &over.mask, over.shape(keepdim), over.count)
         })?;
-        let total = kernel::cast(&mean, self.dtype())?;
         if let Some(builder) = NodeBuilder::new("MeanBackward0", &[self])? {
             // An empty tensor has an empty gradient, which must not become NaN when it is summed.
             let (ones, before, count) =
@@ -178,15 +189,10 @@ impl Tensor {
         if over.count == 0 {
             return Err(err_nothing_to_reduce(op, self.shape(), dims.is_some_and(|dims| !dims.is_empty())));
         }
-        let elements = kernel::cast(self, self.dtype().reduced())?;
-        let out = dispatch_reduced!(elements.dtype(), T => {
-            let choose = move |best: T, next: T| {
-                let better = if largest { next > best } else { next < best };
-                if !best.is_nan() && (better || next.is_nan()) { next } else { best }
-            };
-            kernel::fold(op, &elements, &over.mask, over.shape(keepdim), choose)
+        let out = dispatch_compute!(self.dtype(), T => {
+            let extremes = if largest { largest_of::<T>() } else { smallest_of::<T>() };
+            reduce(op, self, &over.mask, (over.shape(keepdim), self.dtype()), &*extremes)
         })?;
-        let out = kernel::cast(&out, self.dtype())?;
         if let Some(mut builder) = NodeBuilder::new(node, &[self])? {
             let (input, output) = (builder.save(self)?, builder.save_output(&out)?);
             let ones = over.keepdim_shape;

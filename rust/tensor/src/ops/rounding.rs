@@ -3,7 +3,7 @@
 use super::masked::zero_where;
 use super::operand::check_floating_point;
 use super::sign::set_zero_gradient;
-use super::unary::{Saved, UnaryRecord};
+use super::unary::{Saved, UnaryRecord, element_function};
 use crate::autograd::NodeBuilder;
 use crate::dtype::{dispatch_compute, dispatch_float};
 use crate::element::Bool8;
@@ -23,8 +23,7 @@ macro_rules! rounding_functions {
                     return self.copy();
                 }
                 let out = dispatch_float!(self.dtype(), T => {
-                    let f: fn(T) -> T = $f;
-                    kernel::map(op, self, f)
+                    kernel::map(op, self, element_function::<T>($f))
                 })?;
                 set_zero_gradient($node, self, &out)?;
                 Ok(out)

@@ -7,6 +7,7 @@ use super::along_dim::Rows;
 use super::operand::check_floating_point;
 use crate::autograd::{BackwardContext, NodeBuilder, is_recording};
 use crate::dtype::dispatch_float;
+use crate::loops;
 use crate::{Element, Result, Tensor, kernel};
 
 impl Tensor {
@@ -20,14 +21,9 @@ impl Tensor {
     pub(super) fn log_softmax_for(&self, op: &'static str, dim: i64) -> Result<Tensor> {
         check_floating_point(op, self)?;
         let out = apply_along_dim(op, self, dim, |rows, length| {
-            dispatch_float!(rows.dtype(), T => kernel::apply_along_last_dim(op, rows, length, rows.shape(), length, |row: &[T], out: &mut [T]| {
-                let largest = row.iter().copied().fold(T::NEG_INFINITY, T::max);
-                // If all elements are minus infinity the differences are NaN, as in PyTorch.
-                let sum: f64 = row.iter().map(|&value| (value - largest).exp().to_f64()).sum();
-                // The difference is computed first: added to a large maximum the logarithm would be lost in rounding.
-                let logarithm = T::from_f64(sum.ln());
-                out.iter_mut().zip(row).for_each(|(out, &value)| *out = (value - largest) - logarithm);
-            }))
+            dispatch_float!(rows.dtype(), T => {
+                kernel::apply_along_last_dim(op, rows, length, rows.shape(), length, loops::log_softmax::<T>)
+            })
         })?;
         if let Some(mut builder) = NodeBuilder::new("LogSoftmaxBackward0", &[self])? {
             let saved = builder.save_output(&out)?;
@@ -53,15 +49,10 @@ impl Tensor {
     fn softmax_as(&self, op: &'static str, node: &'static str, dim: i64, is_safe: bool) -> Result<Tensor> {
         check_floating_point(op, self)?;
         let out = apply_along_dim(op, self, dim, |rows, length| {
-            dispatch_float!(rows.dtype(), T => kernel::apply_along_last_dim(op, rows, length, rows.shape(), length, move |row: &[T], out: &mut [T]| {
-                let largest = row.iter().copied().fold(T::NEG_INFINITY, T::max);
-                if is_safe && row.iter().all(|&value| value == T::NEG_INFINITY) {
-                    return out.fill(T::default());
-                }
-                out.iter_mut().zip(row).for_each(|(out, &value)| *out = (value - largest).exp());
-                let sum: f64 = out.iter().map(|value| value.to_f64()).sum();
-                out.iter_mut().for_each(|out| *out = T::from_f64(out.to_f64() / sum));
-            }))
+            dispatch_float!(rows.dtype(), T => {
+                let softmax = move |row: &[T], out: &mut [T]| loops::softmax(row, out, is_safe);
+                kernel::apply_along_last_dim(op, rows, length, rows.shape(), length, softmax)
+            })
         })?;
         if let Some(mut builder) = NodeBuilder::new(node, &[self])? {
             let saved = builder.save_output(&out)?;

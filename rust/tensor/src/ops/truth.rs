@@ -2,7 +2,9 @@
 
 use super::reduce::reduced_dims;
 use crate::element::Bool8;
-use crate::{DType, Element, Result, Tensor, kernel};
+use crate::iterate::reduce;
+use crate::loops;
+use crate::{DType, Element, Result, Tensor};
 
 impl Tensor {
     /// Returns whether any element is nonzero, of all elements or over `dims`. Of `uint8` the result is `uint8`, as in
@@ -43,7 +45,8 @@ impl Tensor {
             return Ok(truths.clone());
         }
         let over = reduced_dims(op, self.shape(), dims)?;
-        kernel::fold(op, truths, &over.mask, over.shape(keepdim), Bool8::plus)
+        let any = loops::fold(Bool8::new(false), Bool8::plus, Bool8::plus, |any: Bool8| any);
+        reduce(op, truths, &over.mask, (over.shape(keepdim), DType::Bool), &any)
     }
 }
 

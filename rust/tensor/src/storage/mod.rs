@@ -22,11 +22,10 @@ pub use placement::{Placement, TensorOptions};
 pub(crate) use atomic_slice::AtomicSlice;
 pub(crate) use bytes::Bytes;
 pub(crate) use placement::current_stream_of;
-pub(crate) use raw_slice::{KernelArg, RawSlice};
+pub(crate) use raw_slice::{KernelArg, RawSlice, Span};
 
 use crate::append_vec::AppendVec;
 use crate::drop_queue::Deferred;
-use crate::element::Bool8;
 use crate::fork_rwlock::{LockRequest, RawForkRwLock, with_locks};
 use crate::{Element, Error, Result};
 use bytes::StorageLock;
@@ -84,7 +83,13 @@ impl Storage {
         if let Some(slice) = storage.raw_slice() {
             // SAFETY: the storage is not visible to any other thread yet.
             let slice = unsafe { slice.unlocked() };
-            slice.write(true, [RawSlice::EMPTY; 2], |out, _: &[Bool8], _: &[Bool8]| fill(out));
+            let mut fill = Some(fill);
+            RawSlice::access(&[slice], true, &[], false, &mut |spans| {
+                if let (Some(fill), [span]) = (fill.take(), spans) {
+                    // SAFETY: as above, and the bytes are zeroed.
+                    fill(unsafe { span.slice_mut() });
+                }
+            });
         }
         Ok(storage)
     }
@@ -185,7 +190,11 @@ impl Storage {
         // SAFETY: the memory is on the CPU, and `buffers` owns it before another thread accesses it. `write` zeroes it.
         let target = unsafe { RawSlice::new(buffer.pointer(), buffer.nbytes(), &lock).unlocked() };
         let target = if self.pinned { target.streamed() } else { target };
-        target.write(true, [source, RawSlice::EMPTY], |new: &mut [u8], old: &[u8], _: &[u8]| {
+        let mut buffer = Some(buffer);
+        RawSlice::access(&[target], true, &[source], false, &mut |spans| {
+            let ([new, old], Some(buffer)) = (spans, buffer.take()) else { return };
+            // SAFETY: the memory of both is initialized, and the locks are held.
+            let (new, old): (&mut [u8], &[u8]) = unsafe { (new.slice_mut(), old.slice()) };
             new.iter_mut().zip(old).for_each(|(new, old)| *new = *old);
             // While the lock of the storage is held: a write to the old buffer would be lost.
             buffers.push(buffer);
@@ -359,15 +368,16 @@ mod tests {
     /// Copies one storage to another. Returns false, without copying, if they share bytes.
     fn copies(target: &Storage, source: &Storage) -> bool {
         let (target, source) = (target.raw_slice().unwrap(), source.raw_slice().unwrap());
-        let copy = |out: &mut [i64], a: &[i64], b: &[i64]| {
-            assert_eq!(a.len(), b.len());
+        RawSlice::access(&[target], false, &[source, source], false, &mut |spans| {
+            let [out, a, _] = spans else { panic!("{spans:?}") };
+            // SAFETY: the memory is initialized, and the locks are held.
+            let (out, a): (&mut [i64], &[i64]) = unsafe { (out.slice_mut(), a.slice()) };
             out.iter_mut().zip(a).for_each(|(out, value)| *out = *value);
-        };
-        target.write(false, [source, source], copy).is_some()
+        })
     }
 
     #[test]
-    fn write_with_swapped_source_and_target_does_not_deadlock() {
+    fn access_with_swapped_source_and_target_does_not_deadlock() {
         let (a, b) = (filled(1), filled(2));
         std::thread::scope(|scope| {
             for (target, source) in [(&a, &b), (&b, &a), (&a, &b), (&b, &a)] {
@@ -379,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn write_from_a_storage_over_the_same_bytes_is_refused() {
+    fn access_to_a_storage_over_the_same_bytes_is_refused() {
         let owner = filled(1);
         let part = |first: usize, count: usize| {
             let start = NonNull::new(owner.pointer().wrapping_add(8 * first)).unwrap();
@@ -400,15 +410,19 @@ mod tests {
     }
 
     #[test]
-    fn write_from_the_same_storage_is_refused() {
+    fn access_to_the_same_storage_is_refused() {
         let a = filled(1);
         assert!(!copies(&a, &a));
     }
 
     #[test]
-    fn write_zeroes_fresh_memory_first() {
+    fn access_zeroes_fresh_memory_first() {
         let storage = Storage::new("tensor", Placement::Cpu, 32).unwrap();
-        let seen = |out: &mut [i64], _: &[i64], _: &[i64]| out.to_vec();
-        assert_eq!(storage.raw_slice().unwrap().write(true, [RawSlice::EMPTY; 2], seen), Some(vec![0; 4]));
+        let mut seen = Vec::new();
+        RawSlice::access(&[storage.raw_slice().unwrap()], true, &[], false, &mut |spans| {
+            // SAFETY: the memory is zeroed, and the lock is held.
+            seen = unsafe { spans[0].slice::<i64>() }.to_vec();
+        });
+        assert_eq!(seen, [0; 4]);
     }
 }

@@ -1,4 +1,5 @@
-//! Locked access to the bytes of storages. This is the only file of the crate that makes slices from addresses.
+//! Locked access to the bytes of storages. Inner loops ([`crate::loops`]) get the addresses, and others slices, which only
+//! this file makes.
 //!
 //! Every access acquires the lock of the storage, so that threads that share tensors cannot race. An operation
 //! acquires all the locks that it needs together, in the order of their addresses, and never calls another operation
@@ -13,10 +14,6 @@ use super::Storage;
 use crate::Element;
 use crate::fork_rwlock::{LockRequest, RawForkRwLock, with_locks};
 
-/// The size of a new result, in bytes, from which on the thread is detached from the interpreter while it is computed,
-/// or a chunk of it: few input elements may have many results.
-const LONG_RESULT: usize = 32 << 10;
-
 /// The bytes of a storage and their lock. The constructor requires that the bytes are initialized and can be accessed
 /// by the CPU for as long as the lock is borrowed.
 #[derive(Clone, Copy)]
@@ -28,6 +25,43 @@ pub(crate) struct RawSlice<'a> {
     storage: Option<&'a Storage>,
     /// Whether copies and fills of streams, which do not acquire the lock, may use the bytes as well.
     streamed: bool,
+}
+
+/// Memory whose lock is held.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Span {
+    pub pointer: *mut u8,
+    pub bytes: usize,
+}
+
+impl Span {
+    /// No memory.
+    pub const EMPTY: Span = Span { pointer: NonNull::<u64>::dangling().as_ptr().cast(), bytes: 0 };
+
+    /// Returns the number of elements of type `T`, or 0 if the address is not aligned for them.
+    fn count<T: Element>(&self) -> usize {
+        if self.pointer.cast::<T>().is_aligned() { self.bytes / size_of::<T>() } else { 0 }
+    }
+
+    /// Returns the elements.
+    ///
+    /// # Safety
+    /// The bytes are initialized, and the lock is held for as long as the slice lives.
+    pub unsafe fn slice<'a, T: Element>(self) -> &'a [T] {
+        // SAFETY: the memory has that many elements, aligned for `T`, of which every bit pattern is valid; the lock excludes
+        // writers.
+        unsafe { std::slice::from_raw_parts(self.pointer.cast(), self.count::<T>()) }
+    }
+
+    /// Returns the elements, to write them.
+    ///
+    /// # Safety
+    /// The bytes are initialized, the lock is held for writing for as long as the slice lives, and no other slice of them
+    /// lives.
+    pub unsafe fn slice_mut<'a, T: Element>(self) -> &'a mut [T] {
+        // SAFETY: as in `slice`, and the lock excludes all other accesses.
+        unsafe { std::slice::from_raw_parts_mut(self.pointer.cast(), self.count::<T>()) }
+    }
 }
 
 impl<'a> RawSlice<'a> {
@@ -82,34 +116,12 @@ impl<'a> RawSlice<'a> {
         RawSlice { lock: None, storage: None, ..self }
     }
 
-    /// Returns whether to detach from the interpreter while this target is written. A target without a lock is a new
-    /// result.
-    fn is_long_result(&self) -> bool {
-        self.lock.is_none() && self.bytes >= LONG_RESULT
+    fn span(&self) -> Span {
+        Span { pointer: self.pointer, bytes: self.bytes }
     }
 
     fn request(&self, is_written: bool) -> LockRequest<'a> {
         LockRequest::new(self.lock, is_written)
-    }
-
-    /// Returns the number of elements of type `T`, or 0 if the address is not aligned for them.
-    fn count<T: Element>(&self) -> usize {
-        if self.pointer.cast::<T>().is_aligned() { self.bytes / size_of::<T>() } else { 0 }
-    }
-
-    /// # Safety
-    /// The caller holds the lock for reading for as long as the slice lives.
-    unsafe fn slice<T: Element>(&self) -> &'a [T] {
-        // SAFETY: the slice covers that many initialized bytes, aligned for `T`; every bit pattern is a valid
-        // element; the lock excludes writers.
-        unsafe { std::slice::from_raw_parts(self.pointer.cast(), self.count::<T>()) }
-    }
-
-    /// # Safety
-    /// The caller holds the lock for writing for as long as the slice lives.
-    unsafe fn slice_mut<T: Element>(&self) -> &'a mut [T] {
-        // SAFETY: as in `slice`, and the lock excludes all other accesses.
-        unsafe { std::slice::from_raw_parts_mut(self.pointer.cast(), self.count::<T>()) }
     }
 
     /// Calls `read` with all elements while the lock is held for reading.
@@ -118,7 +130,7 @@ impl<'a> RawSlice<'a> {
             let located = self.located();
             let _access = located.range(false).map(|range| memory::Access::new(&[range]));
             // SAFETY: the lock and the access are held longer than the slice exists.
-            read(unsafe { located.slice() })
+            read(unsafe { located.span().slice() })
         })
     }
 
@@ -143,75 +155,41 @@ impl<'a> RawSlice<'a> {
         start.max(other_start) < end.min(other_end)
     }
 
-    /// Calls `write` with these elements and those of two sources while all locks are held. The sources may be the
-    /// same, and the bytes are `zeroed` first. Returns `None`, without calling `write`, if a source shares bytes
-    /// with this slice.
-    pub fn write<'b, T: Element, A: Element, B: Element, R>(
-        &self,
-        zeroed: bool,
-        [a, b]: [RawSlice<'b>; 2],
-        write: impl FnOnce(&mut [T], &[A], &[B]) -> R,
-    ) -> Option<R> {
-        if !zeroed && (self.overlaps(&a) || self.overlaps(&b)) {
-            return None;
-        }
-        let is_long = self.is_long_result();
-        with_locks(&mut [self.request(true), a.request(false), b.request(false)], is_long, || {
-            let (target, a, b) = (self.located(), a.located(), b.located());
-            // Acquired together and after the locks: work that holds an access waits for nothing.
-            let ranges = [target.range(true), a.range(false), b.range(false)];
-            let _access = ranges.iter().any(Option::is_some).then(|| {
-                let [target, a, b] =
-                    ranges.map(|range| range.unwrap_or(ByteRange::read(std::ptr::null(), 0)));
-                memory::Access::new(&[target, a, b])
-            });
-            if zeroed {
-                // SAFETY: the bytes are writable, and the lock is held for writing.
-                unsafe { target.pointer.write_bytes(0, target.bytes) };
-            }
-            // SAFETY: all slices are locked, the target shares no byte with a source (a zeroed one is not visible to
-            // other threads), and the locks are held longer than the slices exist.
-            Some(write(unsafe { target.slice_mut() }, unsafe { a.slice() }, unsafe { b.slice() }))
-        })
-    }
-
-    /// Like [`write`](RawSlice::write), with several targets and any number of sources. Returns `None` also if two
-    /// targets share bytes.
-    pub fn write_several<T: Element, R, const N: usize>(
-        targets: [RawSlice<'_>; N],
-        zeroed: bool,
+    /// Calls `access` with the memory of targets and sources, in this order, while their locks are held. That of the targets
+    /// is zeroed first if wanted. The thread is detached from the interpreter meanwhile if the access `is_long`. Returns
+    /// false, without a call, if a target shares bytes with another slice.
+    pub fn access(
+        targets: &[RawSlice<'_>],
+        is_zeroed: bool,
         sources: &[RawSlice<'_>],
-        write: impl FnOnce([&mut [T]; N], &[&[T]]) -> R,
-    ) -> Option<R> {
+        is_long: bool,
+        access: &mut dyn FnMut(&[Span]),
+    ) -> bool {
         let others = |position: usize| targets.iter().skip(position + 1).chain(sources);
         let mut numbered = targets.iter().enumerate();
         if numbered.any(|(position, target)| others(position).any(|other| target.overlaps(other))) {
-            return None;
+            return false;
         }
-        let written = targets.iter().map(|target| target.request(true));
-        let mut requests: Vec<_> =
-            written.chain(sources.iter().map(|source| source.request(false))).collect();
-        let is_long = targets.iter().any(RawSlice::is_long_result);
+        let all = || {
+            targets.iter().map(|target| (target, true)).chain(sources.iter().map(|source| (source, false)))
+        };
+        let mut requests: Vec<_> = all().map(|(slice, is_written)| slice.request(is_written)).collect();
         with_locks(&mut requests, is_long, || {
-            let targets = targets.map(RawSlice::located);
-            let sources: Vec<_> = sources.iter().map(|source| source.located()).collect();
-            let written = targets.iter().filter_map(|target| target.range(true));
-            let accessed: Vec<_> =
-                written.chain(sources.iter().filter_map(|source| source.range(false))).collect();
+            let located = || all().map(|(slice, is_written)| (slice.located(), is_written));
+            let streamed: Vec<_> =
+                located().filter_map(|(slice, is_written)| slice.range(is_written)).collect();
             // Acquired together and after the locks: work that holds an access waits for nothing.
-            let _access = (!accessed.is_empty()).then(|| memory::Access::new(&accessed));
-            if zeroed {
-                for target in &targets {
+            let _access = (!streamed.is_empty()).then(|| memory::Access::new(&streamed));
+            let spans: Vec<_> = located().map(|(slice, _)| slice.span()).collect();
+            if is_zeroed {
+                for span in spans.iter().take(targets.len()) {
                     // SAFETY: the bytes are writable, and the lock is held for writing.
-                    unsafe { target.pointer.write_bytes(0, target.bytes) };
+                    unsafe { span.pointer.write_bytes(0, span.bytes) };
                 }
             }
-            // SAFETY: all slices are locked, no target shares a byte with another slice, and the locks are held longer
-            // than the slices exist.
-            let sources: Vec<&[T]> = sources.iter().map(|source| unsafe { source.slice() }).collect();
-            // SAFETY: as for the sources.
-            Some(write(targets.map(|target| unsafe { target.slice_mut() }), &sources))
-        })
+            access(&spans);
+        });
+        true
     }
 }
 

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use super::{ConvGeometry, at, chunk, operand, part};
 use crate::fallible_alloc::try_push;
-use crate::kernel::launch::{PartedKernel, launch_several, threads_on};
-use crate::kernel::parallel::{self, THREADED_ELEMENTS};
+use crate::iterate::parallel::{self, THREADED_ELEMENTS};
+use crate::iterate::{PartedKernel, launch_several, threads_on};
 use crate::{Element, Result, Tensor};
 
 /// Consecutive output positions of a tile for which a tap of the kernel is inside of the image.

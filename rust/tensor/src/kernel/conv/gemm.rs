@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::columns::{add_patches, write_columns};
 use super::{ConvGeometry, area, chunk, for_each_task, operand, part, scratch_shape};
 use crate::fallible_alloc::try_push;
-use crate::kernel::launch::{PartedKernel, launch_several, threads_on};
+use crate::iterate::{PartedKernel, launch_several, threads_on};
 use crate::kernel::matmul::{MatmulElement, Matrix, THREADED_WORK};
 use crate::{Result, Tensor};
 

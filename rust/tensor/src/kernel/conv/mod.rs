@@ -13,8 +13,8 @@ use std::ops::Range;
 pub(crate) use columns::{add_columns, columns};
 
 use super::matmul::{MatmulElement, THREADED_WORK};
-use super::parallel;
 use crate::fallible_alloc::try_from_elem;
+use crate::iterate::parallel;
 use crate::storage::Placement;
 use crate::{Result, Tensor};
 

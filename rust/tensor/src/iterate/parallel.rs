@@ -14,7 +14,7 @@ use crate::Result;
 /// Items must be independent of each other, so that results do not depend on the number of threads. After an error no
 /// further item is taken. `work` is not a type parameter: each operation would get its own copy of the code that starts
 /// threads.
-pub(super) fn for_each<I: Send>(
+pub(crate) fn for_each<I: Send>(
     threads: usize,
     mut items: impl ExactSizeIterator<Item = I> + Send,
     work: &(dyn Fn(I) -> Result<()> + Sync),
@@ -53,13 +53,13 @@ fn run_on(others: usize, run: &(dyn Fn() -> Result<()> + Sync)) -> Result<()> {
 }
 
 /// The number of elements from which on an operation on elements runs on several threads: about 1 ms of an addition.
-pub(super) const THREADED_ELEMENTS: usize = 1 << 20;
+pub(crate) const THREADED_ELEMENTS: usize = 1 << 20;
 
 /// The number of elements of a tile.
-pub(super) const TILE: usize = 1 << 16;
+pub(crate) const TILE: usize = 1 << 16;
 
 /// Calls `work` with each tile of `out` and the position of its first element.
-pub(super) fn for_each_tile<T: Send>(
+pub(crate) fn for_each_tile<T: Send>(
     threads: usize,
     out: &mut [T],
     work: &(dyn Fn(usize, &mut [T]) + Sync),

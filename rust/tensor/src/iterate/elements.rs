@@ -1,0 +1,137 @@
+//! Launches of inner loops: on the threads of the CPU, or queued on the stream of a device.
+
+use std::ops::Range;
+
+use interlock::accelerator::check_interrupts;
+
+use super::launch::{Launch, Target, threads_on};
+use super::parallel::{THREADED_ELEMENTS, TILE, for_each};
+use super::plan::{Plan, PlanOperand};
+use super::run::Elements;
+use super::slices::new_tensor;
+use crate::fallible_alloc::check_memory;
+use crate::loops::ElementLoop;
+use crate::shape::Layout;
+use crate::storage::{Placement, Span};
+use crate::{DType, Error, Result, Tensor};
+
+/// The number of elements from which on the thread is detached from the interpreter while they are computed.
+pub(super) const LONG: usize = 1 << 13;
+
+/// The number of elements of a new result that are computed between two checks for signals.
+const CHUNK: usize = 1 << 24;
+
+/// Returns a new tensor of the given dense layout and type, whose elements a loop computes from those of the sources, which
+/// are broadcast.
+pub(crate) fn new_result(
+    op: &'static str,
+    placement: Placement,
+    (layout, dtype): (Layout, DType),
+    sources: &[&Tensor],
+    element_loop: &dyn ElementLoop,
+) -> Result<Tensor> {
+    let out = new_tensor(op, placement, layout, dtype)?;
+    let threads = threads_on(placement, out.numel(), THREADED_ELEMENTS);
+    let elements = elements_of((out.layout(), dtype), sources);
+    let target = Target::new_result(out.storage_handle());
+    let launch = Launch { op, targets: &[target], is_zeroed: false, sources };
+    run(launch, threads, elements, element_loop)?;
+    Ok(out)
+}
+
+/// Runs a loop over the elements of a target and of sources, which are broadcast and share no memory with it. The caller
+/// increments the version counter.
+pub(crate) fn into_target(
+    op: &'static str,
+    target: &Tensor,
+    sources: &[&Tensor],
+    element_loop: &dyn ElementLoop,
+) -> Result<()> {
+    check_memory()?;
+    let layout = target.layout();
+    // Tiles of other layouts may overlap.
+    let work = if layout.is_contiguous() { target.numel() } else { 0 };
+    let threads = threads_on(target.placement(), work, THREADED_ELEMENTS);
+    let elements = elements_of((layout, target.dtype()), sources);
+    let launch = Launch { op, targets: &[Target::of(target)], is_zeroed: false, sources };
+    run(launch, threads, elements, element_loop)
+}
+
+fn elements_of((layout, dtype): (&Layout, DType), sources: &[&Tensor]) -> Elements {
+    // Read once: another thread may resize the sources.
+    let layouts: Vec<_> = sources.iter().map(|source| source.layout()).collect();
+    let strides: Vec<_> = layouts.iter().map(|own| own.broadcast_strides(&layout.shape)).collect();
+    let target = PlanOperand { strides: &layout.strides, offset: layout.offset, size: dtype.size() };
+    let (mut operands, mut dtypes) = (vec![target], vec![dtype]);
+    for (source, (own, strides)) in sources.iter().zip(layouts.iter().zip(&strides)) {
+        operands.push(PlanOperand { strides, offset: own.offset, size: source.dtype().size() });
+        dtypes.push(source.dtype());
+    }
+    Elements::new(Plan::new(layout, &operands), dtypes)
+}
+
+/// Runs a loop over the memory of a target and of sources.
+fn run(launch: Launch<'_>, threads: usize, elements: Elements, element_loop: &dyn ElementLoop) -> Result<()> {
+    let op = launch.op;
+    let count = elements.plan.numel();
+    if let Some(device) = launch.device() {
+        let element_loop = element_loop.shared();
+        return launch.enqueue(
+            device,
+            Box::new(move |spans| compute(op, 1, &elements, &*element_loop, spans, 0..count)),
+        );
+    }
+    let is_new = launch.targets.iter().all(|target| target.is_new);
+    let (chunk, is_long) = if is_new { (CHUNK, count >= LONG) } else { (count, false) };
+    let mut first = 0usize;
+    // No lock is held between chunks, because a signal handler that runs there may use the same tensors.
+    loop {
+        let part = first..count.min(first.saturating_add(chunk));
+        first = part.end;
+        let work = &mut |spans: &[Span]| compute(op, threads, &elements, element_loop, spans, part.clone());
+        launch.run_on_cpu(is_long, work)?;
+        if first == count {
+            return Ok(());
+        }
+        check_interrupts()?;
+    }
+}
+
+/// Computes elements on several threads. The locks of the memory are held.
+fn compute(
+    op: &'static str,
+    threads: usize,
+    elements: &Elements,
+    element_loop: &dyn ElementLoop,
+    spans: &[Span],
+    part: Range<usize>,
+) -> Result<()> {
+    /// Memory that the threads of an operation use.
+    struct Shared<'a>(&'a [Span]);
+    // SAFETY: the locks are held until all threads have ended, and each writes elements of its own.
+    unsafe impl Sync for Shared<'_> {}
+    impl Shared<'_> {
+        fn spans(&self) -> &[Span] {
+            self.0
+        }
+    }
+
+    if !elements.are_within(spans) {
+        return Err(Error::Resized { op });
+    }
+    let shared = Shared(spans);
+    let run = |range: Range<usize>| {
+        // SAFETY: the elements are within the memory, whose locks are held; a target shares none with a source; and
+        // ranges have different elements.
+        unsafe { elements.run(element_loop, shared.spans(), range) };
+        Ok(())
+    };
+    if threads == 1 {
+        return run(part);
+    }
+    let tile = |number: usize| {
+        let first = part.start + number * TILE;
+        first..part.end.min(first + TILE)
+    };
+    for_each(threads, (0..part.len().div_ceil(TILE)).map(tile), &run)
+}

@@ -1,0 +1,18 @@
+//! Iteration over the elements of operands, and launches: one for all operations and element types.
+
+mod elements;
+mod launch;
+pub(crate) mod parallel;
+mod plan;
+mod reduction;
+mod run;
+mod slices;
+
+pub(crate) use elements::{into_target, new_result};
+pub(crate) use launch::{on_device_of, result_placement, threads_on};
+pub(crate) use parallel::{THREADED_ELEMENTS, TILE, for_each, for_each_tile};
+pub(crate) use reduction::reduce;
+pub(crate) use slices::{
+    ChunkedKernel, NoInput, PartedKernel, launch_binary, launch_chunked, launch_inplace_from, launch_nullary,
+    launch_several, launch_unary, launch_with_layout,
+};

@@ -1,0 +1,315 @@
+//! The order in which an operation visits the elements of its operands, as NumPy's `nditer` and ATen's `TensorIterator`.
+
+use std::ops::Range;
+
+use crate::loops::MAX_OPERANDS;
+use crate::shape::Layout;
+
+/// A dimension that all operands have.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Dim {
+    size: usize,
+    /// The distance in bytes between two elements of each operand.
+    steps: [usize; MAX_OPERANDS],
+}
+
+const ONE: Dim = Dim { size: 1, steps: [0; MAX_OPERANDS] };
+
+/// Operands of one shape, in runs along one dimension.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    /// The dimensions around the runs, the outermost first.
+    outer: Vec<Dim>,
+    run: Dim,
+    /// The position of the first element of each operand, in bytes.
+    starts: [usize; MAX_OPERANDS],
+    numel: usize,
+}
+
+/// An operand: its strides and its offset for the shape of the plan, in elements, and the size of an element in bytes.
+#[derive(Clone, Copy)]
+pub(super) struct PlanOperand<'a> {
+    pub strides: &'a [usize],
+    pub offset: usize,
+    pub size: usize,
+}
+
+impl Plan {
+    /// Returns the plan that visits elements in the memory order of a dense layout, or of its shape.
+    pub(super) fn new(order: &Layout, operands: &[PlanOperand<'_>]) -> Self {
+        debug_assert!(operands.len() <= MAX_OPERANDS, "{} operands", operands.len());
+        let mut starts = [0; MAX_OPERANDS];
+        for (start, operand) in starts.iter_mut().zip(operands) {
+            *start = operand.offset * operand.size;
+        }
+        let numel = order.numel();
+        let mut plan = Plan { outer: Vec::new(), run: ONE, starts, numel };
+        let mut add = |dim: usize| {
+            let size = order.shape.get(dim).copied().unwrap_or(1);
+            if size == 1 {
+                return;
+            }
+            let mut steps = [0; MAX_OPERANDS];
+            for (step, operand) in steps.iter_mut().zip(operands) {
+                *step = operand.strides.get(dim).copied().unwrap_or(0) * operand.size;
+            }
+            plan.push(Dim { size, steps });
+        };
+        match numel {
+            0 => {}
+            _ if order.is_contiguous() => (0..order.shape.len()).for_each(add),
+            _ => order.memory_order().into_iter().for_each(&mut add),
+        }
+        plan
+    }
+
+    /// Adds a dimension inside of the others. Joins it with the previous one if all operands have no gap between them.
+    fn push(&mut self, dim: Dim) {
+        let previous = self.run;
+        if previous == ONE {
+            self.run = dim;
+            return;
+        }
+        let is_joined = previous
+            .steps
+            .iter()
+            .zip(dim.steps)
+            .all(|(&step, inner)| inner.checked_mul(dim.size) == Some(step));
+        if is_joined {
+            self.run = Dim { size: previous.size * dim.size, steps: dim.steps };
+        } else {
+            self.outer.push(previous);
+            self.run = dim;
+        }
+    }
+
+    /// Returns the number of elements.
+    pub(super) fn numel(&self) -> usize {
+        self.numel
+    }
+
+    /// Returns the distance in bytes between two elements of a run, of each operand.
+    pub(super) fn steps(&self) -> [usize; MAX_OPERANDS] {
+        self.run.steps
+    }
+
+    /// Iterates over the size and the steps in bytes of each dimension, from the outermost to the run.
+    pub(super) fn dims(&self) -> impl Iterator<Item = (usize, [usize; MAX_OPERANDS])> {
+        self.outer.iter().chain([&self.run]).map(|dim| (dim.size, dim.steps))
+    }
+
+    /// Returns the plan of a part of dimension `dim`, in which the first operand begins with this part.
+    pub(super) fn part(&self, dim: usize, part: Range<usize>) -> Self {
+        let mut plan = self.clone();
+        let narrowed = plan.outer.get_mut(dim).unwrap_or(&mut plan.run);
+        plan.numel = plan.numel / narrowed.size.max(1) * part.len();
+        narrowed.size = part.len();
+        for (start, step) in plan.starts.iter_mut().zip(narrowed.steps).skip(1) {
+            *start += part.start * step;
+        }
+        plan
+    }
+
+    /// Returns the number of bytes that an operand needs from the start of its storage on.
+    pub(super) fn required_bytes(&self, operand: usize, size: usize) -> usize {
+        if self.numel == 0 {
+            return 0;
+        }
+        let of = |dim: &Dim| dim.steps.get(operand).map_or(0, |step| (dim.size - 1) * step);
+        let start = self.starts.get(operand).copied().unwrap_or(0);
+        start + self.outer.iter().chain([&self.run]).map(of).sum::<usize>() + size
+    }
+
+    /// Calls `run` with the positions in bytes of the first elements of each run of a range of elements, and the number of
+    /// its elements. Elements are numbered in the order of the plan. The first and the last run may be parts.
+    pub(super) fn for_each_run(
+        &self,
+        elements: Range<usize>,
+        run: &mut dyn FnMut([usize; MAX_OPERANDS], usize),
+    ) {
+        debug_assert!(elements.end <= self.numel, "{elements:?} of {}", self.numel);
+        let mut left = elements.len();
+        if left == 0 {
+            return;
+        }
+        let (mut row, column) = (elements.start / self.run.size, elements.start % self.run.size);
+        // The index in each outer dimension, the outermost first.
+        let mut indices = vec![0; self.outer.len()];
+        let mut at = self.starts;
+        for (dim, index) in self.outer.iter().zip(&mut indices).rev() {
+            *index = row % dim.size;
+            row /= dim.size;
+            advance(&mut at, dim, *index);
+        }
+        let mut first = at;
+        advance(&mut first, &self.run, column);
+        let mut count = left.min(self.run.size - column);
+        loop {
+            run(first, count);
+            left -= count;
+            if left == 0 {
+                return;
+            }
+            // An odometer: the innermost dimension that is not at its end advances, and those inside of it begin anew.
+            for (dim, index) in self.outer.iter().zip(&mut indices).rev() {
+                *index += 1;
+                if *index < dim.size {
+                    advance(&mut at, dim, 1);
+                    break;
+                }
+                *index = 0;
+                for (position, step) in at.iter_mut().zip(dim.steps) {
+                    *position -= step * (dim.size - 1);
+                }
+            }
+            first = at;
+            count = left.min(self.run.size);
+        }
+    }
+}
+
+/// The size of a cache line in bytes.
+const LINE: usize = 64;
+
+impl Plan {
+    /// Returns whether each element of a run of an operand is in another cache line, which elements of the next runs share:
+    /// as if it was transposed.
+    fn crosses_lines(&self) -> bool {
+        let Some(outer) = self.outer.last() else { return false };
+        let mut steps = self.run.steps.iter().zip(outer.steps);
+        steps.any(|(&step, next)| step >= LINE && next != 0 && next < LINE)
+    }
+
+    /// Like [`for_each_run`](Plan::for_each_run), in an order in which operands use a cache line several times before they
+    /// leave it: parts of several runs alternate.
+    pub(super) fn for_each_run_in_blocks(
+        &self,
+        elements: Range<usize>,
+        run: &mut dyn FnMut([usize; MAX_OPERANDS], usize),
+    ) {
+        /// As many runs as elements share a line, and so many elements of each that their lines fit the L1 cache.
+        const RUNS: usize = 16;
+        const PART: usize = 128;
+        if !self.crosses_lines() {
+            return self.for_each_run(elements, run);
+        }
+        let steps = self.run.steps;
+        let mut block: Vec<[usize; MAX_OPERANDS]> = Vec::with_capacity(RUNS);
+        let run_block = |block: &mut Vec<[usize; MAX_OPERANDS]>, run: &mut dyn FnMut(_, _)| {
+            for first in (0..self.run.size).step_by(PART) {
+                for start in &*block {
+                    let mut at = *start;
+                    at.iter_mut().zip(steps).for_each(|(position, step)| *position += first * step);
+                    run(at, PART.min(self.run.size - first));
+                }
+            }
+            block.clear();
+        };
+        self.for_each_run(elements, &mut |at, count| {
+            if count < self.run.size {
+                return run(at, count);
+            }
+            block.push(at);
+            if block.len() == RUNS {
+                run_block(&mut block, run);
+            }
+        });
+        run_block(&mut block, run);
+    }
+}
+
+fn advance(positions: &mut [usize; MAX_OPERANDS], dim: &Dim, by: usize) {
+    for (position, step) in positions.iter_mut().zip(dim.steps) {
+        *position += step * by;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn operand(strides: &[usize], offset: usize) -> PlanOperand<'_> {
+        PlanOperand { strides, offset, size: 4 }
+    }
+
+    fn runs(plan: &Plan, elements: Range<usize>) -> Vec<([usize; 2], usize)> {
+        let mut runs = Vec::new();
+        plan.for_each_run(elements, &mut |[a, b, ..], count| runs.push(([a, b], count)));
+        runs
+    }
+
+    #[test]
+    fn dimensions_without_gaps_are_joined() {
+        let order = Layout::contiguous(&[2, 1, 3, 4]);
+        let plan = Plan::new(&order, &[operand(&[12, 12, 4, 1], 0), operand(&[12, 0, 4, 1], 5)]);
+        assert_eq!(runs(&plan, 0..24), [([0, 20], 24)]);
+        assert_eq!((plan.steps()[..2].to_vec(), plan.required_bytes(1, 4)), (vec![4, 4], 116));
+    }
+
+    #[test]
+    fn every_range_visits_its_elements_in_order() {
+        let order = Layout { shape: vec![2, 3, 4], strides: vec![1, 8, 2], offset: 0 };
+        let shapes = [
+            (Layout::contiguous(&[2, 3, 4]), [[12, 4, 1], [1, 8, 2]]),
+            (Layout::contiguous(&[2, 3, 4]), [[12, 4, 1], [0, 5, 1]]),
+            (order, [[1, 8, 2], [0, 5, 1]]),
+        ];
+        for (order, [own, other]) in shapes {
+            let plan = Plan::new(&order, &[operand(&own, 0), operand(&other, 3)]);
+            let all: Vec<[usize; 2]> = elements(&plan, 0..24);
+            // In the order of memory of the first operand.
+            assert_eq!(
+                all.iter().map(|[at, _]| *at).collect::<Vec<_>>(),
+                (0..24).map(|i| 4 * i).collect::<Vec<_>>()
+            );
+            for start in 0..=24 {
+                for end in start..=24 {
+                    assert_eq!(elements(&plan, start..end), all[start..end]);
+                }
+            }
+        }
+    }
+
+    fn elements(plan: &Plan, range: Range<usize>) -> Vec<[usize; 2]> {
+        let [step, other, ..] = plan.steps();
+        let of_run =
+            |([a, b], count): ([usize; 2], usize)| (0..count).map(move |i| [a + i * step, b + i * other]);
+        runs(plan, range).into_iter().flat_map(of_run).collect()
+    }
+
+    #[test]
+    fn blocks_visit_the_elements_of_each_range_once() {
+        let plan = Plan::new(&Layout::contiguous(&[40, 300]), &[operand(&[300, 1], 0), operand(&[1, 40], 2)]);
+        assert!(plan.crosses_lines());
+        for range in [0..12_000, 7..11_990, 250..900, 299..301, 5..9] {
+            let mut visited = Vec::new();
+            let [step, other, ..] = plan.steps();
+            plan.for_each_run_in_blocks(range.clone(), &mut |[a, b, ..], count| {
+                visited.extend((0..count).map(|i| [a + i * step, b + i * other]));
+            });
+            visited.sort_unstable();
+            assert_eq!(visited, elements(&plan, range));
+        }
+    }
+
+    #[test]
+    fn part_narrows_one_dimension_of_the_sources() {
+        let order = Layout::contiguous(&[4, 3]);
+        let plan = Plan::new(&order, &[operand(&[3, 1], 0), operand(&[1, 8], 5)]);
+        let dims: Vec<_> = plan.dims().map(|(size, [own, other, ..])| (size, own / 4, other / 4)).collect();
+        assert_eq!(dims, [(4, 3, 1), (3, 1, 8)]);
+        let positions = |plan: Plan| -> Vec<[usize; 2]> {
+            elements(&plan, 0..plan.numel()).into_iter().map(|at| at.map(|bytes| bytes / 4)).collect()
+        };
+        assert_eq!(positions(plan.part(0, 3..4)), [[0, 8], [1, 16], [2, 24]]);
+        assert_eq!(positions(plan.part(1, 1..2)), [[0, 13], [3, 14], [6, 15], [9, 16]]);
+    }
+
+    #[test]
+    fn shapes_without_dimensions_have_one_element_and_empty_ones_none() {
+        let plan = Plan::new(&Layout::contiguous(&[]), &[operand(&[], 0), operand(&[], 7)]);
+        assert_eq!((plan.numel(), runs(&plan, 0..1)), (1, vec![([0, 28], 1)]));
+        let empty = Plan::new(&Layout::contiguous(&[3, 0]), &[operand(&[1, 1], 0), operand(&[1, 1], 7)]);
+        assert_eq!((empty.numel(), runs(&empty, 0..0), empty.required_bytes(1, 4)), (0, vec![], 0));
+    }
+}

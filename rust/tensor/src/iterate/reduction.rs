@@ -1,0 +1,354 @@
+//! Reductions of dimensions to one element each.
+
+use super::elements::LONG;
+use super::launch::{Launch, Target, threads_on};
+use super::parallel::{THREADED_ELEMENTS, for_each};
+use super::plan::{Plan, PlanOperand};
+use super::run::{BLOCK, Block, is_direct};
+use super::slices::new_tensor;
+use crate::fallible_alloc::try_from_elem;
+use crate::loops::{ReduceLoop, conversion};
+use crate::shape::Layout;
+use crate::storage::Span;
+use crate::{DType, Error, Result, Tensor};
+
+/// Returns the strides of the result for the shape of the source (0 for reduced dimensions), and the number of
+/// elements of the result.
+fn result_strides(shape: &[usize], reduced: &[bool]) -> (Vec<usize>, usize) {
+    let mut strides = vec![0; shape.len()];
+    let mut step = 1usize;
+    let dims = strides.iter_mut().zip(shape.iter().zip(reduced)).rev();
+    for (stride, (&size, &reduced)) in dims {
+        if !reduced {
+            *stride = step;
+            step = step.saturating_mul(size);
+        }
+    }
+    (strides, step)
+}
+
+/// Reduces the dimensions that are marked in `reduced`. `shape` is the shape of the result, whose elements are stored as
+/// `dtype`.
+pub(crate) fn reduce(
+    op: &'static str,
+    source: &Tensor,
+    reduced: &[bool],
+    (shape, dtype): (&[usize], DType),
+    reduce_loop: &dyn ReduceLoop,
+) -> Result<Tensor> {
+    let out = new_tensor(op, source.placement(), Layout::contiguous(shape), dtype)?;
+    let threads = threads_on(source.placement(), source.numel(), THREADED_ELEMENTS);
+    let reduction = Reduction::new(source, reduced, dtype, reduce_loop.state_size());
+    let launch = Launch {
+        op,
+        targets: &[Target::new_result(out.storage_handle())],
+        is_zeroed: false,
+        sources: &[source],
+    };
+    match launch.device() {
+        Some(device) => {
+            let reduce_loop = reduce_loop.shared();
+            launch.enqueue(device, Box::new(move |spans| reduction.run(op, 1, &*reduce_loop, spans)))?;
+        }
+        None => {
+            let is_long = source.numel() >= LONG;
+            launch.run_on_cpu(is_long, &mut |spans| reduction.run(op, threads, reduce_loop, spans))?;
+        }
+    }
+    Ok(out)
+}
+
+/// The states of results, for a loop.
+struct States<'a> {
+    reduce_loop: &'a dyn ReduceLoop,
+    memory: Vec<u64>,
+    /// The number of states.
+    count: usize,
+}
+
+impl<'a> States<'a> {
+    /// Returns states of no elements.
+    fn new(reduce_loop: &'a dyn ReduceLoop, count: usize) -> Result<Self> {
+        let bytes = count.saturating_mul(reduce_loop.state_size());
+        let mut memory = try_from_elem(0u64, bytes.div_ceil(size_of::<u64>()))?;
+        // SAFETY: the memory has room for the states.
+        unsafe { reduce_loop.begin(memory.as_mut_ptr().cast(), count) };
+        Ok(States { reduce_loop, memory, count })
+    }
+
+    fn pointer(&mut self) -> *mut u8 {
+        self.memory.as_mut_ptr().cast()
+    }
+}
+
+/// The elements of a source, and where their results are.
+struct Reduction {
+    /// The first operand are the states, the second one is the source.
+    plan: Plan,
+    stored: DType,
+    /// The type of the results.
+    dtype: DType,
+    /// The number of results.
+    count: usize,
+}
+
+/// The tiles of a large reduction. They depend on the sizes and strides only, so that the order of additions, and
+/// with it each bit of the result, does not depend on the number of threads.
+#[derive(Debug, PartialEq)]
+struct Tiles {
+    /// The dimension that is divided.
+    dim: usize,
+    size: usize,
+    /// Positions of the dimension in a tile.
+    length: usize,
+    /// The bytes of states between two positions; 0 if the dimension is reduced.
+    step: usize,
+}
+
+impl Tiles {
+    /// Returns the tiles of a source with `count` results, or `None` for one tile.
+    fn of(plan: &Plan, count: usize) -> Option<Self> {
+        /// The maximum and the minimum number of tiles.
+        const MOST: usize = 64;
+        const LEAST: usize = 8;
+        /// The minimum length of a part of a row.
+        const ROW: usize = 512;
+        /// The maximum number of results of which each tile has states.
+        const PARTIAL: usize = 4096;
+        if plan.numel() < THREADED_ELEMENTS {
+            return None;
+        }
+        let last = plan.dims().count().saturating_sub(1);
+        let outermost = |is_reduced: bool| {
+            let (dim, (size, [step, ..])) =
+                plan.dims().enumerate().find(|(_, (_, [step, ..]))| (*step == 0) == is_reduced)?;
+            let length = size.div_ceil(MOST).max(if dim == last { ROW } else { 1 });
+            (size.div_ceil(length) >= LEAST).then_some(Tiles { dim, size, length, step })
+        };
+        outermost(false).or_else(|| outermost(true).filter(|_| count <= PARTIAL))
+    }
+
+    fn count(&self) -> usize {
+        self.size.div_ceil(self.length)
+    }
+
+    /// Returns the part of a plan in a tile.
+    fn part(&self, plan: &Plan, number: usize) -> Plan {
+        let start = number * self.length;
+        plan.part(self.dim, start..self.size.min(start + self.length))
+    }
+}
+
+impl Reduction {
+    fn new(source: &Tensor, reduced: &[bool], dtype: DType, state_size: usize) -> Self {
+        // Read once: another thread may resize the source.
+        let Layout { shape, strides, offset } = source.layout();
+        let (own, count) = result_strides(shape, reduced);
+        let states = PlanOperand { strides: &own, offset: 0, size: state_size };
+        let elements = PlanOperand { strides, offset: *offset, size: source.dtype().size() };
+        let plan = Plan::new(&Layout::contiguous(shape), &[states, elements]);
+        Reduction { plan, stored: source.dtype(), dtype, count }
+    }
+
+    /// Computes the results. The locks of the memory are held.
+    fn run(
+        &self,
+        op: &'static str,
+        threads: usize,
+        reduce_loop: &dyn ReduceLoop,
+        spans: &[Span],
+    ) -> Result<()> {
+        let &[target, source] = spans else { return Err(Error::Resized { op }) };
+        let is_within = self.plan.required_bytes(1, self.stored.size()) <= source.bytes
+            && self.count * self.dtype.size() <= target.bytes;
+        if !is_within {
+            return Err(Error::Resized { op });
+        }
+        let mut states = States::new(reduce_loop, self.count)?;
+        match Tiles::of(&self.plan, self.count) {
+            // SAFETY: the elements are within the memory.
+            None => unsafe { self.accumulate(&self.plan, reduce_loop, states.pointer(), source.pointer) },
+            Some(tiles) => self.run_tiles(threads, &tiles, &mut states, source)?,
+        }
+        // SAFETY: the results are within the memory of the target, which this thread alone uses.
+        unsafe { self.finish(reduce_loop, target.pointer, states.pointer()) };
+        Ok(())
+    }
+
+    /// Adds the elements tile by tile.
+    fn run_tiles(&self, threads: usize, tiles: &Tiles, states: &mut States<'_>, source: Span) -> Result<()> {
+        /// An address that the threads of an operation use.
+        #[derive(Clone, Copy)]
+        struct Shared(*mut u8);
+        // SAFETY: the memory lives until all threads have ended; none writes the source, and each writes states of its own.
+        unsafe impl Sync for Shared {}
+        impl Shared {
+            fn at(&self, bytes: usize) -> *mut u8 {
+                self.0.wrapping_add(bytes)
+            }
+        }
+
+        let (reduce_loop, count) = (states.reduce_loop, states.count);
+        let partial_bytes = count * reduce_loop.state_size();
+        let is_partial = tiles.step == 0;
+        let mut partial = if is_partial {
+            Some(States::new(reduce_loop, count.saturating_mul(tiles.count()))?)
+        } else {
+            None
+        };
+        let into = Shared(partial.as_mut().unwrap_or(states).pointer());
+        let stride = if is_partial { partial_bytes } else { tiles.length * tiles.step };
+        let source = Shared(source.pointer);
+        let run = |number: usize| {
+            let part = tiles.part(&self.plan, number);
+            // SAFETY: the elements of a tile are within the memory, and its states are its own.
+            unsafe { self.accumulate(&part, reduce_loop, into.at(number * stride), source.at(0)) };
+            Ok(())
+        };
+        for_each(threads, 0..tiles.count(), &run)?;
+        if let Some(partial) = &mut partial {
+            let others = partial.pointer();
+            for number in 0..tiles.count() {
+                // SAFETY: each tile has as many states.
+                unsafe {
+                    reduce_loop.merge(states.pointer(), others.wrapping_add(number * partial_bytes), count);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the elements of a plan to states.
+    ///
+    /// # Safety
+    /// The elements are within the memory from `source` on, and their states from `states` on.
+    unsafe fn accumulate(
+        &self,
+        plan: &Plan,
+        reduce_loop: &dyn ReduceLoop,
+        states: *mut u8,
+        source: *const u8,
+    ) {
+        let [state_step, step, ..] = plan.steps();
+        let dtype = reduce_loop.source();
+        if is_direct(source, self.stored, dtype) {
+            plan.for_each_run(0..plan.numel(), &mut |[state, at, ..], count| {
+                let (states, source) = (states.wrapping_add(state), source.wrapping_add(at));
+                // SAFETY: guaranteed by the caller; the elements are aligned.
+                unsafe { reduce_loop.accumulate((states, state_step), (source, step), count) };
+            });
+            return;
+        }
+        let mut block = Block::uninit();
+        let convert = conversion(self.stored, dtype);
+        plan.for_each_run(0..plan.numel(), &mut |[state, at, ..], count| {
+            for first in (0..count).step_by(BLOCK) {
+                let part = BLOCK.min(count - first);
+                let source = source.wrapping_add(at + first * step);
+                let states = states.wrapping_add(state + first * state_step);
+                // SAFETY: guaranteed by the caller; the block has room for the elements.
+                unsafe {
+                    convert((block.pointer(), dtype.size()), (source, step), part);
+                    reduce_loop.accumulate((states, state_step), (block.pointer(), dtype.size()), part);
+                }
+            }
+        });
+    }
+
+    /// Writes the results.
+    ///
+    /// # Safety
+    /// There is memory for them from `results` on, and the states are as many.
+    unsafe fn finish(&self, reduce_loop: &dyn ReduceLoop, results: *mut u8, states: *const u8) {
+        let dtype = reduce_loop.result();
+        // SAFETY: guaranteed by the caller; the block has room for the results.
+        unsafe {
+            if is_direct(results, self.dtype, dtype) {
+                return reduce_loop.finish(results, states, self.count);
+            }
+            let mut block = Block::uninit();
+            let convert = conversion(dtype, self.dtype);
+            for first in (0..self.count).step_by(BLOCK) {
+                let part = BLOCK.min(self.count - first);
+                reduce_loop.finish(block.pointer(), states.add(first * reduce_loop.state_size()), part);
+                let size = self.dtype.size();
+                convert((results.add(first * size), size), (block.pointer(), dtype.size()), part);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loops;
+
+    fn of(shape: &[usize], strides: &[usize], reduced: &[bool]) -> (Plan, usize) {
+        let (own, count) = result_strides(shape, reduced);
+        let states = PlanOperand { strides: &own, offset: 0, size: 8 };
+        let elements = PlanOperand { strides, offset: 0, size: 4 };
+        (Plan::new(&Layout::contiguous(shape), &[states, elements]), count)
+    }
+
+    #[test]
+    fn tiles_depend_on_sizes_and_strides() {
+        let tiles = |shape: &[usize], strides: &[usize], reduced: &[bool]| {
+            let (plan, count) = of(shape, strides, reduced);
+            Tiles::of(&plan, count)
+        };
+        assert_eq!(tiles(&[1 << 10, 1 << 9], &[1 << 9, 1], &[true, true]), None, "too small");
+        let whole = tiles(&[1 << 10, 1 << 11], &[1 << 11, 1], &[true, true]);
+        assert_eq!(whole, Some(Tiles { dim: 0, size: 1 << 21, length: 1 << 15, step: 0 }));
+        let of_rows = tiles(&[1000, 2000], &[2000, 1], &[false, true]);
+        assert_eq!(of_rows, Some(Tiles { dim: 0, size: 1000, length: 16, step: 8 }));
+        let of_columns = tiles(&[256, 8192], &[8192, 1], &[true, false]);
+        assert_eq!(of_columns, Some(Tiles { dim: 1, size: 8192, length: 512, step: 8 }));
+        let of_few_columns = tiles(&[1 << 20, 3], &[3, 1], &[true, false]);
+        assert_eq!(of_few_columns, Some(Tiles { dim: 0, size: 1 << 20, length: 1 << 14, step: 0 }));
+        let of_planes = tiles(&[2, 3, 1 << 18], &[3 << 18, 1 << 18, 1], &[true, false, false]);
+        assert_eq!(of_planes.map(|tiles| tiles.dim), Some(1));
+    }
+
+    #[test]
+    fn reduce_has_equal_bits_for_every_number_of_threads() {
+        let mut generator = fastrand::Rng::with_seed(5);
+        let data: Vec<f64> = (0..3 << 19).map(|_| generator.f64() - 0.5).collect();
+        for (shape, reduced) in [
+            (vec![3 << 19], vec![true]),
+            (vec![3, 1 << 19], vec![true, false]),
+            (vec![1 << 10, 3 << 9], vec![false, true]),
+            (vec![1 << 10, 3 << 9], vec![true, false]),
+            (vec![1 << 18, 3, 2], vec![true, false, true]),
+            (vec![2, 1 << 18, 3], vec![false, true, false]),
+        ] {
+            let source = Tensor::from_slice(&data, &shape).unwrap();
+            let sum = loops::fold(0.0, |sum: f64, value: f64| sum + value, |a, b| a + b, |sum: f64| sum);
+            let reduction = Reduction::new(&source, &reduced, DType::Float64, sum.state_size());
+            let (strides, count) = result_strides(&shape, &reduced);
+            let sums = |threads| {
+                let mut sums = vec![0.0f64; count];
+                let target = Span { pointer: sums.as_mut_ptr().cast(), bytes: 8 * count };
+                let elements = Span { pointer: data.as_ptr().cast_mut().cast(), bytes: 8 * data.len() };
+                reduction.run("a test", threads, &sum, &[target, elements]).unwrap();
+                sums
+            };
+            let mut expected = vec![0.0; count];
+            let positions = Layout { shape: shape.clone(), strides, offset: 0 };
+            for (element, value) in data.iter().enumerate() {
+                let mut rest = element;
+                let dims = positions.shape.iter().zip(&positions.strides).rev();
+                let at = dims.fold(0, |at, (size, stride)| {
+                    let index = rest % size;
+                    rest /= size;
+                    at + index * stride
+                });
+                expected[at] += value;
+            }
+            let found = sums(1);
+            assert!(found.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-8), "{shape:?} {reduced:?}");
+            for threads in [2, 3, 8] {
+                assert!(sums(threads) == found, "{shape:?} {reduced:?}, {threads} threads");
+            }
+        }
+    }
+}

@@ -1,0 +1,320 @@
+//! Launches of kernels that work on slices of elements.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use interlock::accelerator::check_interrupts;
+
+use super::launch::{Launch, Target};
+use crate::element::Bool8;
+use crate::fallible_alloc::check_memory;
+use crate::shape::{Layout, checked_ndim, checked_numel};
+use crate::storage::{Placement, Span, Storage, TensorOptions};
+use crate::{DType, Element, Result, Tensor};
+
+/// The element type of a source that a kernel does not have.
+pub(crate) type NoInput = Bool8;
+
+/// Returns a new tensor, whose memory is not initialized.
+pub(crate) fn new_tensor(
+    op: &'static str,
+    placement: Placement,
+    layout: Layout,
+    dtype: DType,
+) -> Result<Tensor> {
+    check_memory()?;
+    checked_ndim(layout.shape.len())?;
+    let count = checked_numel(&layout.shape, dtype.size())?;
+    let storage = Storage::new(op, placement, count.saturating_mul(dtype.size()))?;
+    Ok(Tensor::new(storage, dtype, layout))
+}
+
+/// Returns the elements of a target and of the sources that are present.
+///
+/// # Safety
+/// The memory is that of a [`Launch`] for as long as the slices live, and initialized.
+unsafe fn slices<'a, T: Element, A: Element, B: Element>(
+    spans: &[Span],
+    present: [bool; 2],
+) -> (&'a mut [T], &'a [A], &'a [B]) {
+    let mut spans = spans.iter().copied();
+    let mut next = |is_present: bool| spans.next().filter(|_| is_present).unwrap_or(Span::EMPTY);
+    let (out, [has_a, has_b]) = (next(true), present);
+    let a = if has_a { next(true) } else { Span::EMPTY };
+    let b = if has_b { next(true) } else { Span::EMPTY };
+    // SAFETY: guaranteed by the caller: a launch holds the locks, and its targets share no memory with other operands.
+    unsafe { (out.slice_mut(), a.slice(), b.slice()) }
+}
+
+/// Runs `kernel` on the elements of a target and of two sources, none of which shares memory with the target.
+///
+/// On a device the kernel is queued on the current stream. A graph that captured it can run it several times, so the
+/// kernel owns what it uses and computes the same result each time.
+fn run<T: Element, A: Element, B: Element>(
+    op: &'static str,
+    target: Target<'_>,
+    sources: [Option<&Tensor>; 2],
+    kernel: impl Fn(&mut [T], &[A], &[B]) -> Result<()> + Send + Sync + 'static,
+) -> Result<()> {
+    let present = sources.map(|source| source.is_some());
+    let work = move |spans: &[Span]| {
+        // SAFETY: these are the operands of the launch; a new target is zeroed.
+        let (out, a, b) = unsafe { slices(spans, present) };
+        kernel(out, a, b)
+    };
+    let sources: Vec<_> = sources.into_iter().flatten().collect();
+    let launch = Launch { op, targets: &[target], is_zeroed: target.is_new, sources: &sources };
+    match launch.device() {
+        Some(device) => launch.enqueue(device, Box::new(work)),
+        None => launch.run_on_cpu(target.is_long(), &mut |spans| work(spans)),
+    }
+}
+
+/// Returns a new contiguous tensor that a kernel computes from two sources. Its memory is zeroed before the kernel
+/// runs. Results of operations are placed on the device of the sources.
+pub(crate) fn launch_binary<T: Element, A: Element, B: Element>(
+    op: &'static str,
+    placement: Placement,
+    shape: &[usize],
+    sources: [Option<&Tensor>; 2],
+    kernel: impl Fn(&mut [T], &[A], &[B]) -> Result<()> + Send + Sync + 'static,
+) -> Result<Tensor> {
+    checked_ndim(shape.len())?;
+    launch_with_layout(op, placement, Layout::contiguous(shape), sources, kernel)
+}
+
+/// Like [`launch_binary`], with a dense layout for the result. The kernel writes the elements in memory order.
+pub(crate) fn launch_with_layout<T: Element, A: Element, B: Element>(
+    op: &'static str,
+    placement: Placement,
+    layout: Layout,
+    sources: [Option<&Tensor>; 2],
+    kernel: impl Fn(&mut [T], &[A], &[B]) -> Result<()> + Send + Sync + 'static,
+) -> Result<Tensor> {
+    let out = new_tensor(op, placement, layout, T::DTYPE)?;
+    run(op, Target::new_result(out.storage_handle()), sources, kernel)?;
+    Ok(out)
+}
+
+/// A long-running kernel that is divided into chunks. The host program can interrupt it between two chunks.
+pub(crate) trait ChunkedKernel<T, A, B>: Clone + Send + Sync + 'static {
+    /// Runs the next chunk of about `work` operations. Returns whether it was the last one.
+    fn run_chunk(&mut self, work: usize, out: &mut [T], a: &[A], b: &[B]) -> Result<bool>;
+}
+
+/// Like [`launch_binary`], for kernels that may run for long. On the CPU the kernel runs in chunks of about `work`
+/// operations. No lock is held between chunks, because a signal handler that runs there may use the same tensors.
+pub(crate) fn launch_chunked<T: Element, A: Element, B: Element>(
+    op: &'static str,
+    placement: Placement,
+    shape: &[usize],
+    sources: [Option<&Tensor>; 2],
+    work: usize,
+    mut kernel: impl ChunkedKernel<T, A, B>,
+) -> Result<Tensor> {
+    if let Placement::Device(_) = placement {
+        return launch_binary(op, placement, shape, sources, move |out: &mut [T], a: &[A], b: &[B]| {
+            let mut kernel = kernel.clone();
+            while !kernel.run_chunk(usize::MAX, out, a, b)? {}
+            Ok(())
+        });
+    }
+    let out = new_tensor(op, placement, Layout::contiguous(shape), T::DTYPE)?;
+    let target = Target::new_result(out.storage_handle());
+    let present = sources.map(|source| source.is_some());
+    let sources: Vec<_> = sources.into_iter().flatten().collect();
+    let mut launch = Launch { op, targets: &[target], is_zeroed: true, sources: &sources };
+    loop {
+        let mut is_last = false;
+        launch.run_on_cpu(target.is_long(), &mut |spans| {
+            // SAFETY: these are the operands of the launch, and the target was zeroed.
+            let (out, a, b) = unsafe { slices(spans, present) };
+            is_last = kernel.run_chunk(work, out, a, b)?;
+            Ok(())
+        })?;
+        if is_last {
+            return Ok(out);
+        }
+        launch.is_zeroed = false;
+        check_interrupts()?;
+    }
+}
+
+/// A kernel with several results, which are computed part by part. The parts are numbered.
+pub(crate) trait PartedKernel<T, const N: usize>: Send + Sync + 'static {
+    /// Returns the number of parts.
+    fn parts(&self) -> usize;
+
+    /// Returns the number of parts between two checks for interrupts.
+    fn chunk(&self) -> usize;
+
+    /// Computes some parts of the results.
+    fn run(&self, parts: Range<usize>, out: [&mut [T]; N], sources: &[&[T]]) -> Result<()>;
+}
+
+/// Returns new contiguous tensors that a kernel computes from sources of one element type, like [`launch_chunked`].
+/// Memory that the kernel only works in is a result that the caller drops: on a device it belongs to the stream.
+pub(crate) fn launch_several<T: Element, const N: usize>(
+    op: &'static str,
+    placement: Placement,
+    shapes: [&[usize]; N],
+    sources: &[&Tensor],
+    kernel: impl PartedKernel<T, N>,
+) -> Result<[Tensor; N]> {
+    launch_parts(op, placement, shapes, sources, Arc::new(kernel))
+}
+
+fn launch_parts<T: Element, const N: usize>(
+    op: &'static str,
+    placement: Placement,
+    shapes: [&[usize]; N],
+    sources: &[&Tensor],
+    kernel: Arc<dyn PartedKernel<T, N>>,
+) -> Result<[Tensor; N]> {
+    let mut results = Vec::with_capacity(N);
+    for shape in shapes {
+        results.push(new_tensor(op, placement, Layout::contiguous(shape), T::DTYPE)?);
+    }
+    let Ok(results) = <[Tensor; N]>::try_from(results) else { std::process::abort() };
+    let targets = results.each_ref().map(|result| Target::new_result(result.storage_handle()));
+    let mut launch = Launch { op, targets: &targets, is_zeroed: true, sources };
+    let parts = kernel.parts();
+    let run = move |kernel: &dyn PartedKernel<T, N>, part: Range<usize>, spans: &[Span]| {
+        let (targets, sources) = spans.split_at_checked(N).unwrap_or((&[], spans));
+        let mut targets = targets.iter().copied();
+        // SAFETY: these are the operands of the launch, and the targets were zeroed.
+        let targets = std::array::from_fn(|_| unsafe { targets.next().unwrap_or(Span::EMPTY).slice_mut() });
+        // SAFETY: as for the targets.
+        let sources: Vec<_> = sources.iter().map(|source| unsafe { source.slice() }).collect();
+        kernel.run(part, targets, &sources)
+    };
+    if let Some(device) = launch.device() {
+        launch.enqueue(device, Box::new(move |spans| run(&*kernel, 0..parts, spans)))?;
+        return Ok(results);
+    }
+    let is_long = targets.iter().any(Target::is_long);
+    let mut next = 0usize;
+    loop {
+        let part = next..next.saturating_add(kernel.chunk().max(1)).min(parts);
+        next = part.end;
+        launch.run_on_cpu(is_long, &mut |spans| run(&*kernel, part.clone(), spans))?;
+        if next == parts {
+            return Ok(results);
+        }
+        launch.is_zeroed = false;
+        check_interrupts()?;
+    }
+}
+
+/// Like [`launch_binary`], without sources.
+pub(crate) fn launch_nullary<T: Element>(
+    op: &'static str,
+    options: TensorOptions,
+    shape: &[usize],
+    kernel: impl Fn(&mut [T]) + Send + Sync + 'static,
+) -> Result<Tensor> {
+    launch_binary(
+        op,
+        options.placement,
+        shape,
+        [None; 2],
+        move |out: &mut [T], _: &[NoInput], _: &[NoInput]| {
+            kernel(out);
+            Ok(())
+        },
+    )
+}
+
+/// Like [`launch_binary`], with one source, on whose device the result is.
+pub(crate) fn launch_unary<T: Element, A: Element>(
+    op: &'static str,
+    shape: &[usize],
+    source: &Tensor,
+    kernel: impl Fn(&mut [T], &[A]) -> Result<()> + Send + Sync + 'static,
+) -> Result<Tensor> {
+    launch_binary(
+        op,
+        source.placement(),
+        shape,
+        [Some(source), None],
+        move |out: &mut [T], a: &[A], _: &[NoInput]| kernel(out, a),
+    )
+}
+
+/// Runs a kernel that changes the memory of `target` and reads that of two sources, which are different storages. The caller
+/// increments the version counter.
+pub(crate) fn launch_inplace_from<T: Element, A: Element, B: Element>(
+    op: &'static str,
+    target: &Tensor,
+    [a, b]: [&Tensor; 2],
+    kernel: impl Fn(&mut [T], &[A], &[B]) -> Result<()> + Send + Sync + 'static,
+) -> Result<()> {
+    check_memory()?;
+    run(op, Target::of(target), [Some(a), Some(b)], kernel)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use interlock::base::blocking::{self, Interpreter};
+
+    use super::*;
+
+    thread_local! {
+        static DETACHES: Cell<usize> = const { Cell::new(0) };
+    }
+
+    /// Returns how often `work` detaches from the interpreter.
+    fn detaches(work: impl FnOnce()) -> usize {
+        let interpreter = Interpreter {
+            must_detach: || true,
+            detach: |work| {
+                DETACHES.set(DETACHES.get() + 1);
+                work();
+            },
+        };
+        // SAFETY: `detach` calls its argument once.
+        unsafe { blocking::set_interpreter(interpreter) };
+        DETACHES.set(0);
+        work();
+        DETACHES.get()
+    }
+
+    /// A kernel of three chunks or parts.
+    #[derive(Clone)]
+    struct Three(usize);
+
+    impl ChunkedKernel<f64, NoInput, NoInput> for Three {
+        fn run_chunk(&mut self, _: usize, _: &mut [f64], _: &[NoInput], _: &[NoInput]) -> Result<bool> {
+            self.0 += 1;
+            Ok(self.0 == 3)
+        }
+    }
+
+    impl PartedKernel<f64, 1> for Three {
+        fn parts(&self) -> usize {
+            3
+        }
+
+        fn chunk(&self) -> usize {
+            1
+        }
+
+        fn run(&self, _: Range<usize>, _: [&mut [f64]; 1], _: &[&[f64]]) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn every_chunk_of_a_large_result_detaches() {
+        for (size, expected) in [(100, 0), (10_000, 3)] {
+            let shape = [size];
+            let chunked =
+                || launch_chunked("a test", Placement::Cpu, &shape, [None; 2], 1, Three(0)).map(drop);
+            assert_eq!(detaches(|| chunked().unwrap()), expected);
+            let parted = || launch_several("a test", Placement::Cpu, [&shape], &[], Three(0)).map(drop);
+            assert_eq!(detaches(|| parted().unwrap()), expected);
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Loops that convert elements to another type, from and to memory of any alignment.
+
+use std::sync::Arc;
+
+use super::element_loop::{ElementLoop, Run};
+use super::elementwise::vectorized;
+use super::halves;
+use crate::dtype::{dispatch, dispatch_size};
+use crate::{DType, Element};
+
+/// Converts `count` elements from `source` to `target`, whose elements lie the given steps in bytes apart.
+///
+/// # Safety
+/// The elements are within memory that may be read and written, and none of both overlap. Those of the source are
+/// initialized. They need not be aligned.
+pub(crate) type Conversion = unsafe fn(target: (*mut u8, usize), source: (*const u8, usize), count: usize);
+
+/// Returns the conversion from one type to another; between equal types it copies.
+pub(crate) fn conversion(from: DType, to: DType) -> Conversion {
+    match (from, to) {
+        (DType::Float16, DType::Float32) => |target, source, count| {
+            // SAFETY: guaranteed by the caller.
+            unsafe { convert_with(target, source, count, halves::load_f16) }
+        },
+        (DType::BFloat16, DType::Float32) => |target, source, count| {
+            // SAFETY: guaranteed by the caller.
+            unsafe { convert_with(target, source, count, halves::load_bf16) }
+        },
+        (DType::Float32, DType::Float16) => |target, source, count| {
+            // SAFETY: guaranteed by the caller.
+            unsafe { convert_with(target, source, count, halves::store_f16) }
+        },
+        (DType::Float32, DType::BFloat16) => |target, source, count| {
+            // SAFETY: guaranteed by the caller.
+            unsafe { convert_with(target, source, count, halves::store_bf16) }
+        },
+        (from, to) if from == to => dispatch_size!(from, T => copy::<T>),
+        (from, to) => dispatch!(from, T => dispatch!(to, U => convert_elements::<T, U>)),
+    }
+}
+
+/// A loop of a conversion.
+#[derive(Clone, Copy)]
+struct Convert {
+    dtypes: [DType; 2],
+    conversion: Conversion,
+}
+
+/// Returns the loop that converts elements from one type to another.
+pub(crate) fn convert(from: DType, to: DType) -> impl ElementLoop {
+    Convert { dtypes: [to, from], conversion: conversion(from, to) }
+}
+
+impl ElementLoop for Convert {
+    fn dtypes(&self) -> &[DType] {
+        &self.dtypes
+    }
+
+    unsafe fn run(&self, run: &Run) {
+        let Run { pointers: [target, source, ..], steps: [step, source_step, ..], count } = *run;
+        // SAFETY: guaranteed by the caller.
+        unsafe { (self.conversion)((target, step), (source, source_step), count) }
+    }
+
+    fn shared(&self) -> Arc<dyn ElementLoop> {
+        Arc::new(*self)
+    }
+}
+
+/// Converts elements with a function.
+///
+/// # Safety
+/// As for a [`Conversion`] between elements of these types.
+#[inline(always)]
+unsafe fn convert_with<T: Element, U: Element>(
+    (target, step): (*mut u8, usize),
+    (source, source_step): (*const u8, usize),
+    count: usize,
+    function: impl Fn(T) -> U,
+) {
+    let (size, source_size) = (size_of::<U>(), size_of::<T>());
+    // SAFETY: guaranteed by the caller.
+    unsafe {
+        if (step, source_step) == (size, source_size) {
+            vectorized(
+                #[inline(always)]
+                move || {
+                    for i in 0..count {
+                        let element = source.cast::<T>().add(i).read_unaligned();
+                        target.cast::<U>().add(i).write_unaligned(function(element));
+                    }
+                },
+            );
+        } else {
+            for i in 0..count {
+                let element = source.add(i * source_step).cast::<T>().read_unaligned();
+                target.add(i * step).cast::<U>().write_unaligned(function(element));
+            }
+        }
+    }
+}
+
+unsafe fn copy<T: Element>(target: (*mut u8, usize), source: (*const u8, usize), count: usize) {
+    // SAFETY: guaranteed by the caller.
+    unsafe { convert_with(target, source, count, |element: T| element) }
+}
+
+unsafe fn convert_elements<T: Element, U: Element>(
+    target: (*mut u8, usize),
+    source: (*const u8, usize),
+    count: usize,
+) {
+    // SAFETY: guaranteed by the caller.
+    unsafe { convert_with(target, source, count, |element: T| element.cast::<U>()) }
+}

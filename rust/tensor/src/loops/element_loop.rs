@@ -1,0 +1,39 @@
+//! The interface of inner loops.
+
+use std::sync::Arc;
+
+use crate::DType;
+
+/// The maximum number of operands of a loop.
+pub(crate) const MAX_OPERANDS: usize = 4;
+
+/// A run of elements: operand `i` of the loop has its first element at `pointers[i]`, and each next one `steps[i]` bytes
+/// behind it. The operand that the loop writes is the first one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Run {
+    pub pointers: [*mut u8; MAX_OPERANDS],
+    pub steps: [usize; MAX_OPERANDS],
+    pub count: usize,
+}
+
+/// An inner loop. Its clones are the same loop, so that work that is queued on a device can own one.
+pub(crate) trait ElementLoop: Send + Sync + 'static {
+    /// The element types of the operands: first that of the one that is written, then those of the sources.
+    fn dtypes(&self) -> &[DType];
+
+    /// Whether the written operand is also read: then its elements are those of the target of an in-place operation.
+    fn is_update(&self) -> bool {
+        false
+    }
+
+    /// Computes the elements of a run.
+    ///
+    /// # Safety
+    /// Each element of the run is memory that is aligned for the type of its operand, readable, and for the first operand
+    /// writable. Elements of sources are initialized, and so are those of the first operand if the loop
+    /// [updates](ElementLoop::is_update) them. No element of a source overlaps one of the first operand.
+    unsafe fn run(&self, run: &Run);
+
+    /// Returns a clone.
+    fn shared(&self) -> Arc<dyn ElementLoop>;
+}

@@ -1,0 +1,18 @@
+//! Inner loops: the part of an operation that depends on its element types and on what it computes.
+//!
+//! A loop computes a run of elements, of which each operand is a pointer and a step in bytes. Everything else exists once:
+//! which runs there are ([`crate::iterate`]), locks, threads and queueing on devices. NumPy's ufuncs are made in this way.
+
+mod convert;
+mod element_loop;
+mod elementwise;
+mod halves;
+mod lanes;
+mod reduction;
+mod rows;
+
+pub(crate) use convert::{conversion, convert};
+pub(crate) use element_loop::{ElementLoop, MAX_OPERANDS, Run};
+pub(crate) use elementwise::{map, update, zip, zip3};
+pub(crate) use reduction::{ReduceLoop, fold};
+pub(crate) use rows::{log_softmax, softmax};

@@ -1,0 +1,208 @@
+//! Loops that reduce elements to states, from which results are computed at the end.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use super::elementwise::{load, store, vectorized};
+use super::lanes::{LANES, fold_in_lanes};
+use crate::{DType, Element};
+
+/// A loop that reduces elements. Its clones are the same loop.
+pub(crate) trait ReduceLoop: Send + Sync + 'static {
+    /// The type of the elements.
+    fn source(&self) -> DType;
+
+    /// The type of the results.
+    fn result(&self) -> DType;
+
+    /// The size of a state in bytes. States are aligned to 8 bytes.
+    fn state_size(&self) -> usize;
+
+    /// Writes states of no elements.
+    ///
+    /// # Safety
+    /// There is memory for as many states.
+    unsafe fn begin(&self, states: *mut u8, count: usize);
+
+    /// Adds one element each to states that lie the given number of bytes apart, 0 for one state.
+    ///
+    /// # Safety
+    /// The states were begun, and the elements are initialized, aligned and at least as many.
+    unsafe fn accumulate(&self, states: (*mut u8, usize), source: (*const u8, usize), count: usize);
+
+    /// Adds other states to as many states.
+    ///
+    /// # Safety
+    /// All of them were begun.
+    unsafe fn merge(&self, states: *mut u8, others: *const u8, count: usize);
+
+    /// Computes a result from each state.
+    ///
+    /// # Safety
+    /// The states were begun, and there is aligned memory for the results.
+    unsafe fn finish(&self, results: *mut u8, states: *const u8, count: usize);
+
+    /// Returns a clone.
+    fn shared(&self) -> Arc<dyn ReduceLoop>;
+}
+
+/// A reduction by four functions: a state of no elements, the addition of an element to a state and of two states, and the
+/// result of a state.
+#[derive(Clone)]
+struct Fold<A, Add, Merge, Finish, D> {
+    start: A,
+    add: Add,
+    merge: Merge,
+    finish: Finish,
+    types: PhantomData<fn() -> D>,
+}
+
+/// Returns the loop that folds elements with these functions.
+pub(crate) fn fold<T: Element, A: Copy + Send + Sync + 'static, U: Element>(
+    start: A,
+    add: impl Fn(A, T) -> A + Copy + Send + Sync + 'static,
+    merge: impl Fn(A, A) -> A + Copy + Send + Sync + 'static,
+    finish: impl Fn(A) -> U + Copy + Send + Sync + 'static,
+) -> impl ReduceLoop {
+    const { assert!(align_of::<A>() <= 8, "states are aligned to 8 bytes") };
+    Fold { start, add, merge, finish, types: PhantomData::<fn() -> (T, U)> }
+}
+
+impl<T, A, U, Add, Merge, Finish> Fold<A, Add, Merge, Finish, (T, U)>
+where
+    T: Element,
+    A: Copy + Send + Sync + 'static,
+    U: Element,
+    Add: Fn(A, T) -> A + Copy + Send + Sync + 'static,
+    Merge: Fn(A, A) -> A + Copy + Send + Sync + 'static,
+    Finish: Fn(A) -> U + Copy + Send + Sync + 'static,
+{
+    /// Whether the elements are folded in lanes. For integers, whose sums have no order, the compiler chooses them.
+    const HAS_LANES: bool = T::DTYPE.is_floating_point() && size_of::<A>() <= size_of::<f64>();
+
+    /// Returns the state of elements without gaps.
+    #[inline(always)]
+    fn reduced(&self, elements: &[T]) -> A {
+        if Self::HAS_LANES {
+            fold_in_lanes(elements, self.start, self.add, self.merge)
+        } else {
+            elements.iter().fold(self.start, |total, element| (self.add)(total, *element))
+        }
+    }
+
+    /// Returns the state of elements at any distance, with the same bits.
+    ///
+    /// # Safety
+    /// As for [`ReduceLoop::accumulate`].
+    unsafe fn reduced_at_steps(&self, source: *const u8, step: usize, count: usize) -> A {
+        // SAFETY: guaranteed by the caller.
+        let element = |index: usize| unsafe { load::<T>(source, step, index) };
+        let mut total = self.start;
+        let whole = if Self::HAS_LANES { count - count % LANES } else { 0 };
+        if whole > 0 {
+            let mut lanes = [self.start; LANES];
+            for first in (0..whole).step_by(LANES) {
+                for (index, lane) in (first..).zip(&mut lanes) {
+                    *lane = (self.add)(*lane, element(index));
+                }
+            }
+            total = lanes.into_iter().reduce(&self.merge).unwrap_or(total);
+        }
+        (whole..count).fold(total, |total, index| (self.add)(total, element(index)))
+    }
+}
+
+impl<T, A, U, Add, Merge, Finish> ReduceLoop for Fold<A, Add, Merge, Finish, (T, U)>
+where
+    T: Element,
+    A: Copy + Send + Sync + 'static,
+    U: Element,
+    Add: Fn(A, T) -> A + Copy + Send + Sync + 'static,
+    Merge: Fn(A, A) -> A + Copy + Send + Sync + 'static,
+    Finish: Fn(A) -> U + Copy + Send + Sync + 'static,
+{
+    fn source(&self) -> DType {
+        T::DTYPE
+    }
+
+    fn result(&self) -> DType {
+        U::DTYPE
+    }
+
+    fn state_size(&self) -> usize {
+        size_of::<A>()
+    }
+
+    unsafe fn begin(&self, states: *mut u8, count: usize) {
+        for index in 0..count {
+            // SAFETY: guaranteed by the caller.
+            unsafe { states.cast::<A>().add(index).write(self.start) };
+        }
+    }
+
+    unsafe fn accumulate(
+        &self,
+        (states, state_step): (*mut u8, usize),
+        (source, step): (*const u8, usize),
+        count: usize,
+    ) {
+        let state_at = |index: usize| states.wrapping_add(index * state_step).cast::<A>();
+        // SAFETY: guaranteed by the caller; steps that are sizes of elements make no gaps.
+        unsafe {
+            if state_step == 0 {
+                let mut total = self.start;
+                if step == size_of::<T>() {
+                    let elements = std::slice::from_raw_parts(source.cast(), count);
+                    vectorized(
+                        #[inline(always)]
+                        || total = self.reduced(elements),
+                    );
+                } else {
+                    total = self.reduced_at_steps(source, step, count);
+                }
+                let state = state_at(0);
+                state.write((self.merge)(state.read(), total));
+            } else if state_step == size_of::<A>() && step == size_of::<T>() {
+                let add = self.add;
+                vectorized(
+                    #[inline(always)]
+                    move || {
+                        for index in 0..count {
+                            let state = states.cast::<A>().add(index);
+                            state.write(add(state.read(), load(source, size_of::<T>(), index)));
+                        }
+                    },
+                );
+            } else {
+                for index in 0..count {
+                    let state = state_at(index);
+                    state.write((self.add)(state.read(), load(source, step, index)));
+                }
+            }
+        }
+    }
+
+    unsafe fn merge(&self, states: *mut u8, others: *const u8, count: usize) {
+        for index in 0..count {
+            // SAFETY: guaranteed by the caller.
+            unsafe {
+                let (state, other) = (states.cast::<A>().add(index), others.cast::<A>().add(index));
+                state.write((self.merge)(state.read(), other.read()));
+            }
+        }
+    }
+
+    unsafe fn finish(&self, results: *mut u8, states: *const u8, count: usize) {
+        for index in 0..count {
+            // SAFETY: guaranteed by the caller.
+            unsafe {
+                let state = states.cast::<A>().add(index).read();
+                store(results, size_of::<U>(), index, (self.finish)(state));
+            }
+        }
+    }
+
+    fn shared(&self) -> Arc<dyn ReduceLoop> {
+        Arc::new(Fold { types: PhantomData::<fn() -> (T, U)>, ..*self })
+    }
+}

@@ -1,0 +1,96 @@
+//! Functions of real numbers, for kernels that are generic over `f32` and `f64`.
+
+mod single;
+
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+use crate::Element;
+
+/// A type in which floating-point arithmetic is done: `f32` or `f64`.
+pub(crate) trait Real:
+    Element
+    + Neg<Output = Self>
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+{
+    /// Returns the absolute value.
+    fn abs(self) -> Self;
+    /// Returns e to the power of the number.
+    fn exp(self) -> Self;
+    /// Returns 2 to the power of the number.
+    fn exp2(self) -> Self;
+    /// Returns e to the power of the number, minus 1, which is also accurate near 0.
+    fn exp_m1(self) -> Self;
+    /// Returns the natural logarithm.
+    fn ln(self) -> Self;
+    /// Returns the binary logarithm.
+    fn log2(self) -> Self;
+    /// Returns the decimal logarithm.
+    fn log10(self) -> Self;
+    /// Returns the natural logarithm of 1 plus the number, which is also accurate near 0.
+    fn ln_1p(self) -> Self;
+    /// Returns the hyperbolic tangent.
+    fn tanh(self) -> Self;
+    /// Returns the logistic function.
+    fn sigmoid(self) -> Self;
+    /// Returns the error function.
+    fn erf(self) -> Self;
+    /// Returns 1 minus the error function.
+    fn erfc(self) -> Self;
+}
+
+/// Implements the functions that one module has for the type, and those that others have.
+macro_rules! real {
+    ($float:ident, [$($function:ident = $path:expr),+ $(,)?]) => {
+        impl Real for $float {
+            #[inline(always)]
+            fn abs(self) -> Self {
+                $float::abs(self)
+            }
+            $(#[inline(always)]
+            fn $function(self) -> Self {
+                $path(self)
+            })+
+        }
+    };
+}
+
+real!(
+    f32,
+    [
+        exp = single::exp,
+        exp2 = single::exp2,
+        exp_m1 = single::exp_m1,
+        ln = single::ln,
+        log2 = single::log2,
+        log10 = single::log10,
+        ln_1p = single::ln_1p,
+        tanh = single::tanh,
+        sigmoid = single::sigmoid,
+        erf = libm::erff,
+        erfc = libm::erfcf,
+    ]
+);
+
+real!(
+    f64,
+    [
+        exp = f64::exp,
+        exp2 = f64::exp2,
+        exp_m1 = f64::exp_m1,
+        ln = f64::ln,
+        log2 = f64::log2,
+        log10 = f64::log10,
+        ln_1p = f64::ln_1p,
+        tanh = f64::tanh,
+        sigmoid = sigmoid,
+        erf = libm::erf,
+        erfc = libm::erfc,
+    ]
+);
+
+fn sigmoid(x: f64) -> f64 {
+    1.0 / (1.0 + (-x).exp())
+}
