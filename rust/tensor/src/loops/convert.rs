@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::element_loop::{ElementLoop, Run};
-use super::elementwise::vectorized;
 use super::halves;
+use super::vectorized::vectorized;
 use crate::dtype::{dispatch, dispatch_size};
 use crate::{DType, Element};
 

@@ -6,28 +6,9 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use pulp::{Arch, NullaryFnOnce};
-
 use super::element_loop::{ElementLoop, Run};
+use super::vectorized::vectorized;
 use crate::{DType, Element};
-
-/// Calls a function compiled for the widest vector instructions of the CPU. Arithmetic has the same results in each. The
-/// function owns what it uses: what it refers to could change with each store, as far as the compiler knows.
-#[inline(always)]
-pub(super) fn vectorized(body: impl FnOnce()) {
-    struct Body<F>(F);
-
-    impl<F: FnOnce()> NullaryFnOnce for Body<F> {
-        type Output = ();
-
-        #[inline(always)]
-        fn call(self) {
-            (self.0)();
-        }
-    }
-
-    Arch::new().dispatch(Body(body));
-}
 
 /// Returns element `index` of an operand.
 ///

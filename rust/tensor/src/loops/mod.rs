@@ -10,9 +10,10 @@ mod halves;
 mod lanes;
 mod reduction;
 mod rows;
+mod vectorized;
 
 pub(crate) use convert::{conversion, convert};
 pub(crate) use element_loop::{ElementLoop, MAX_OPERANDS, Run};
 pub(crate) use elementwise::{map, update, zip, zip3};
 pub(crate) use reduction::{ReduceLoop, fold};
-pub(crate) use rows::{log_softmax, softmax};
+pub(crate) use rows::{index_of_extreme, log_softmax, softmax};

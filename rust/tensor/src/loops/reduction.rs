@@ -3,8 +3,9 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use super::elementwise::{load, store, vectorized};
+use super::elementwise::{load, store};
 use super::lanes::{LANES, fold_in_lanes};
+use super::vectorized::vectorized;
 use crate::{DType, Element};
 
 /// A loop that reduces elements. Its clones are the same loop.

@@ -1,7 +1,8 @@
 //! Functions of rows of elements.
 
-use super::elementwise::vectorized;
 use super::lanes::fold_in_lanes;
+use super::vectorized::vectorized;
+use crate::Element;
 use crate::real::Real;
 
 /// Returns the largest element that is not NaN; minus infinity if there is none.
@@ -9,6 +10,32 @@ use crate::real::Real;
 fn largest<T: Real>(row: &[T]) -> T {
     let choose = |best: T, next: T| if next > best { next } else { best };
     fold_in_lanes(row, T::from_f64(f64::NEG_INFINITY), choose, choose)
+}
+
+/// Returns the index of the largest or smallest element of a row: the first of equal ones, or of NaN. 0 for an empty row.
+pub(crate) fn index_of_extreme<T: Element>(row: &[T], is_largest: bool) -> usize {
+    /// Elements that are compared at once, before the first one of them is looked for.
+    const BLOCK: usize = 256;
+    let Some(&first) = row.first() else { return 0 };
+    let mut index = 0;
+    vectorized(
+        #[inline(always)]
+        || {
+            let larger = |best: T, next: T| if best >= next || best.is_nan() { best } else { next };
+            let smaller = |best: T, next: T| if best <= next || best.is_nan() { best } else { next };
+            let best = if is_largest {
+                fold_in_lanes(row, first, larger, larger)
+            } else {
+                fold_in_lanes(row, first, smaller, smaller)
+            };
+            let is_it = |element: &T| *element == best || (element.is_nan() && best.is_nan());
+            let has_it = |block: &&[T]| block.iter().fold(false, |found, element| found | is_it(element));
+            let number = row.chunks(BLOCK).position(|block| has_it(&block)).unwrap_or(0);
+            let begin = number * BLOCK;
+            index = begin + row.iter().skip(begin).position(is_it).unwrap_or(0);
+        },
+    );
+    index
 }
 
 /// Writes the exponentials of a row, normalized to a sum of 1. Where all elements are minus infinity they are NaN, as in

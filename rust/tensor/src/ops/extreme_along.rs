@@ -3,6 +3,7 @@
 use super::along_dim::{RowIndices, gather_along, indices_along, scatter_along};
 use super::reduce::{Extreme, err_nothing_to_reduce, reduced_dims};
 use crate::autograd::NodeBuilder;
+use crate::loops;
 use crate::shape::Layout;
 use crate::{DType, Element, Error, Result, Tensor};
 
@@ -13,17 +14,7 @@ struct ExtremeIndex {
 
 impl RowIndices for ExtremeIndex {
     fn write<T: Element>(&self, row: &[T], out: &mut [i64]) {
-        let mut best: Option<(i64, T)> = None;
-        for (at, &value) in (0i64..).zip(row) {
-            let better = |so_far: T| {
-                let beats = if self.largest { value > so_far } else { value < so_far };
-                !so_far.is_nan() && (beats || value.is_nan())
-            };
-            if best.is_none_or(|(_, so_far)| better(so_far)) {
-                best = Some((at, value));
-            }
-        }
-        out.fill(best.map_or(0, |(at, _)| at));
+        out.fill(loops::index_of_extreme(row, self.largest) as i64);
     }
 }
 

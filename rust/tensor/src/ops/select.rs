@@ -108,8 +108,12 @@ fn limited(op: &'static str, input: &Tensor, limit: &Tensor, is_lower: bool) -> 
     let shape = broadcast(op, input.shape(), limit.shape())?;
     let (dtype, limit) = (input.dtype(), kernel::cast(&limit.detach(), input.dtype())?);
     dispatch_compute!(dtype, T => {
-        let choose: fn(T, T) -> T = if is_lower { largest } else { smallest };
-        kernel::zip(op, (dtype, &shape), input, &limit, choose)
+        let to = (dtype, shape.as_slice());
+        if is_lower {
+            kernel::zip(op, to, input, &limit, largest::<T>)
+        } else {
+            kernel::zip(op, to, input, &limit, smallest::<T>)
+        }
     })
 }
 

@@ -1,0 +1,113 @@
+//! Functions for each instruction set of the CPU.
+
+use pulp::{Arch, NullaryFnOnce};
+
+/// Calls a function compiled for the widest vector instructions of the CPU. Arithmetic has the same results in each: the
+/// compiler fuses no operations. The function owns what it uses: what it refers to could change with each store, as far as
+/// the compiler knows.
+#[inline(always)]
+pub(super) fn vectorized(body: impl FnOnce()) {
+    struct Body<F>(F);
+
+    impl<F: FnOnce()> NullaryFnOnce for Body<F> {
+        type Output = ();
+
+        #[inline(always)]
+        fn call(self) {
+            (self.0)();
+        }
+    }
+
+    arch().dispatch(Body(body));
+}
+
+#[cfg(not(test))]
+#[inline(always)]
+fn arch() -> Arch {
+    Arch::new()
+}
+
+#[cfg(test)]
+fn arch() -> Arch {
+    FORCED.get().unwrap_or_default()
+}
+
+#[cfg(test)]
+thread_local!(static FORCED: std::cell::Cell<Option<Arch>> = const { std::cell::Cell::new(None) });
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{DType, Result, Tensor};
+
+    /// Returns the instruction sets of this CPU.
+    fn all() -> Vec<Arch> {
+        let mut all = vec![Arch::Scalar, Arch::new()];
+        #[cfg(target_arch = "x86_64")]
+        all.extend(pulp::x86::V3::try_new().map(Arch::V3));
+        all
+    }
+
+    /// Returns the bytes of the results of operations on tensors of a type.
+    fn results(dtype: DType) -> Result<Vec<String>> {
+        let mut generator = fastrand::Rng::with_seed(7);
+        let numbers: Vec<f64> = (0..3 * 511).map(|_| generator.f64() * 6.0 - 3.0).collect();
+        let x = Tensor::from_slice(&numbers, &[3, 511])?.cast(dtype)?;
+        let y = x.flip(&[1])?;
+        let mut all = vec![
+            x.add(&y)?,
+            x.mul(1.7)?,
+            x.div(&y)?,
+            x.t()?.sub(&y.t()?)?,
+            x.equal(&y)?,
+            x.sum(None, false)?,
+            x.sum(Some(&[0]), false)?,
+            x.sum(Some(&[1]), false)?,
+            x.amax(Some(&[1]), false)?,
+            x.argmax(Some(1), false)?,
+        ];
+        let functions: [fn(&Tensor) -> Result<Tensor>; 9] = [
+            Tensor::exp,
+            Tensor::expm1,
+            Tensor::log,
+            Tensor::log1p,
+            Tensor::tanh,
+            Tensor::sigmoid,
+            Tensor::sqrt,
+            Tensor::floor,
+            |x| x.softmax(1)?.add(&x.log_softmax(1)?),
+        ];
+        for function in functions {
+            all.push(function(&x)?);
+        }
+        // Bits, because NaN differs from itself.
+        let bits = |tensor: Tensor| -> Result<String> {
+            Ok(format!(
+                "{:?}",
+                tensor
+                    .cast(DType::Float64)?
+                    .to_vec::<f64>()?
+                    .iter()
+                    .map(|value| value.to_bits())
+                    .collect::<Vec<_>>()
+            ))
+        };
+        all.into_iter().map(bits).collect()
+    }
+
+    #[test]
+    fn results_have_the_same_bits_with_every_instruction_set() {
+        for dtype in [DType::Float32, DType::Float64, DType::Float16, DType::BFloat16] {
+            let with = |arch: Arch| {
+                FORCED.set(Some(arch));
+                let results = results(dtype).unwrap();
+                FORCED.set(None);
+                results
+            };
+            let expected = with(Arch::Scalar);
+            for arch in all() {
+                assert!(with(arch) == expected, "{dtype} with {arch:?}");
+            }
+        }
+    }
+}
