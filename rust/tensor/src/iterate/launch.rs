@@ -46,6 +46,9 @@ impl<'a> Target<'a> {
     }
 }
 
+/// Work that is queued: it gets the memory of targets and sources.
+type QueuedWork = dyn Fn(&[Span]) -> Result<()> + Send + Sync;
+
 /// Work that writes the memory of targets and reads that of sources, none of which shares memory with a target.
 #[derive(Clone, Copy)]
 pub(super) struct Launch<'a> {
@@ -84,11 +87,7 @@ impl Launch<'_> {
 
     /// Queues `work`, which gets the memory that [`run_on_cpu`](Launch::run_on_cpu) describes. A graph that captured it can
     /// run it several times, so the work owns what it uses and computes the same result each time.
-    pub(super) fn enqueue(
-        &self,
-        device: Device,
-        work: Box<dyn Fn(&[Span]) -> Result<()> + Send + Sync>,
-    ) -> Result<()> {
+    pub(super) fn enqueue(&self, device: Device, work: Box<QueuedWork>) -> Result<()> {
         if self.targets.iter().all(|target| target.storage.nbytes() == 0) {
             return Ok(());
         }
