@@ -7,6 +7,8 @@ mod plan;
 mod reduction;
 mod run;
 mod slices;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use elements::{into_target, new_result};
 pub(crate) use launch::{on_device_of, result_placement, threads_on};
