@@ -38,11 +38,14 @@ impl Plan {
     /// Returns the plan that visits elements in the memory order of a dense layout, or of its shape.
     pub(super) fn new(order: &Layout, operands: &[PlanOperand<'_>]) -> Self {
         debug_assert!(operands.len() <= MAX_OPERANDS, "{} operands", operands.len());
-        let mut starts = [0; MAX_OPERANDS];
-        for (start, operand) in starts.iter_mut().zip(operands) {
-            *start = operand.offset * operand.size;
-        }
         let numel = order.numel();
+        let mut starts = [0; MAX_OPERANDS];
+        // Without elements the offset is arbitrary, and may be beyond the memory.
+        if numel > 0 {
+            for (start, operand) in starts.iter_mut().zip(operands) {
+                *start = operand.offset * operand.size;
+            }
+        }
         let mut plan = Plan { outer: Vec::new(), run: ONE, starts, numel };
         let mut add = |dim: usize| {
             let size = order.shape.get(dim).copied().unwrap_or(1);
@@ -309,7 +312,8 @@ mod tests {
     fn shapes_without_dimensions_have_one_element_and_empty_ones_none() {
         let plan = Plan::new(&Layout::contiguous(&[]), &[operand(&[], 0), operand(&[], 7)]);
         assert_eq!((plan.numel(), runs(&plan, 0..1)), (1, vec![([0, 28], 1)]));
-        let empty = Plan::new(&Layout::contiguous(&[3, 0]), &[operand(&[1, 1], 0), operand(&[1, 1], 7)]);
+        let empty =
+            Plan::new(&Layout::contiguous(&[3, 0]), &[operand(&[1, 1], 0), operand(&[1, 1], usize::MAX)]);
         assert_eq!((empty.numel(), runs(&empty, 0..0), empty.required_bytes(1, 4)), (0, vec![], 0));
     }
 }
