@@ -43,11 +43,19 @@ class HostDevices:
         devices: The number of devices of the process.
         memory: The bytes of memory of each device.
 
+    Raises:
+        TypeError: An argument is no int.
+        ValueError: There cannot be so many devices, or the memory is negative.
+
     """
 
     def __init__(self, devices: int = _NUMBER, memory: int = _BYTES) -> None:
         self._injector = FaultInjector()
-        accelerator.use("host", devices=devices, memory=memory, faults=self._injector)
+        try:
+            accelerator.use("host", devices=devices, memory=memory, faults=self._injector)
+        except (TypeError, ValueError, OverflowError) as error:
+            # The arguments are the same.
+            raise type(error)(str(error).replace("accelerator.use", "HostDevices", 1)) from None
         self._all, self._bytes = devices, memory
         # The devices of the present test.
         self._number = devices
