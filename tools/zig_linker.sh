@@ -9,6 +9,8 @@ for argument do
     shift
     case $argument in
         -lgcc_s) set -- "$@" "$LIBGCC_S" ;;
+        # zig ignores it with a message, which Rust 1.97 shows as a warning.
+        -Wl,-O1) ;;
         *) set -- "$@" "$argument" ;;
     esac
 done

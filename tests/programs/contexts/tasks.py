@@ -83,11 +83,12 @@ def callbacks_of_the_loop(subject: Subject) -> None:
         done = loop.create_future()
         with scope(3):
             loop.call_soon(lambda: show("soon", get()))
-            loop.call_later(0.005, lambda: show("later", get()))
+            # Long enough for the done callback to run first on a slow machine.
+            loop.call_later(0.1, lambda: show("later", get()))
             task = asyncio.create_task(asyncio.sleep(0))
             task.add_done_callback(lambda _: show("done", get()))
         with scope(2):
-            loop.call_later(0.02, done.set_result, None)
+            loop.call_later(0.12, done.set_result, None)
             await done
         show("main", get())
 
