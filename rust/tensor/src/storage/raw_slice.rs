@@ -155,8 +155,8 @@ impl<'a> RawSlice<'a> {
         start.max(other_start) < end.min(other_end)
     }
 
-    /// Calls `access` with the memory of targets and sources, in this order, while their locks are held. That of the targets
-    /// is zeroed first if wanted. The thread is detached from the interpreter meanwhile if the access `is_long`. Returns
+    /// Calls `access` with the memory of targets and sources, in this order, while their locks are held. The bytes of the
+    /// targets are zeroed first if `is_zeroed`. The thread is detached from the interpreter meanwhile if the access `is_long`. Returns
     /// false, without a call, if a target shares bytes with another slice.
     pub fn access(
         targets: &[RawSlice<'_>],
