@@ -4,7 +4,7 @@ mod carrier;
 mod contexts;
 mod devices;
 mod failing_stores;
-#[cfg(not(loom))]
 mod mode_hooks;
+#[cfg(not(loom))]
 mod model;
 mod trace;
