@@ -1,4 +1,4 @@
-"""Time operations on two million elements, of interlock or of PyTorch, in this process and print nanoseconds as JSON.
+"""Time operations on two million elements, of interlock or of PyTorch, and print nanoseconds as JSON.
 
 run.py runs it with both interpreters, so it uses only the standard library.
 """
@@ -86,7 +86,8 @@ def main() -> None:
                     begin = time.perf_counter_ns()
                     operation()
                     least[name] = min(least[name], float(time.perf_counter_ns() - begin))
-            measured |= {f"{name}, {threads} thread{'s'[: threads - 1]}": value for name, value in least.items()}
+            unit = "thread" if threads == 1 else "threads"
+            measured |= {f"{name}, {threads} {unit}": value for name, value in least.items()}
     print(json.dumps(measured))
 
 

@@ -29,10 +29,20 @@ PROCESSES = 5
 PYTORCH_STARTUPS = 3
 # The least speed of a convolution, relative to PyTorch's.
 CONVOLUTION_SPEED = 0.5
-# PyTorch's time of operations on elements, relative to interlock's, and the operations for which it is only stated.
+# PyTorch's time of operations on elements, relative to interlock's, and those for which it is only stated.
 ELEMENT_SPEED = 0.87
 WITHOUT_ELEMENT_TARGET = frozenset(
-    ("add, float16", "multiply, bfloat16", "exp, float16", "to float16", "log", "sin", "erf", "argmax of rows", "cumsum")
+    (
+        "add, float16",
+        "multiply, bfloat16",
+        "exp, float16",
+        "to float16",
+        "log",
+        "sin",
+        "erf",
+        "argmax of rows",
+        "cumsum",
+    )
 )
 # The nanoseconds of a read from Python above an attribute in C: a call, and a look at the context.
 READ_MORE = 40
