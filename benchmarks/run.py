@@ -29,6 +29,21 @@ PROCESSES = 5
 PYTORCH_STARTUPS = 3
 # The least speed of a convolution, relative to PyTorch's.
 CONVOLUTION_SPEED = 0.5
+# PyTorch's time of operations on elements, relative to interlock's, and those for which it is only stated.
+ELEMENT_SPEED = 0.87
+WITHOUT_ELEMENT_TARGET = frozenset(
+    (
+        "add, float16",
+        "multiply, bfloat16",
+        "exp, float16",
+        "to float16",
+        "log",
+        "sin",
+        "erf",
+        "argmax of rows",
+        "cumsum",
+    )
+)
 # The nanoseconds of a read from Python above an attribute in C: a call, and a look at the context.
 READ_MORE = 40
 # What else follows contexts.
@@ -272,6 +287,20 @@ def tensor_rows(bench_python: str | None) -> list[Row]:
     ]
 
 
+def element_rows(bench_python: str | None) -> list[Row]:
+    """Return the rows of operations on two million elements, on one thread and on two, beside a copy."""
+    ours, theirs = in_turns(bench_python, "elements.py")
+    rows = []
+    for name in ours[0]:
+        operation, _, threads = name.rpartition(", ")
+        least = None if operation in WITHOUT_ELEMENT_TARGET else ELEMENT_SPEED
+        ratio = middle(theirs, name) / middle(ours, name) if theirs else None
+        microseconds = (middle(ours, name) / 1e3, middle(ours, f"copy, {threads}") / 1e3)
+        what = f"{name} (baseline: copy)"
+        rows.append(Row(what, *microseconds, unit="us", pytorch=PyTorch(ratio, least)))
+    return rows
+
+
 def memory_rows(program: dict[str, float], cell: float) -> list[Row]:
     """Return the rows of allocations from the cache of the host driver."""
     hot = "cached allocate + free of 4096 bytes, Rust"
@@ -459,6 +488,7 @@ GROUPS: dict[str, Callable[[str | None], list[Row]]] = {
     "contexts": context_rows,
     "tasks": lambda _: task_rows(),
     "tensors": tensor_rows,
+    "elements": element_rows,
     "torch": torch_rows,
     "threads": lambda _: thread_rows(),
     "startup": startup_rows,

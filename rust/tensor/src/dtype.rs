@@ -397,6 +397,17 @@ macro_rules! dispatch_compute {
     };
 }
 
+/// Like `dispatch_compute`, with narrow integers as they are: for sums, differences and products, whose lower bits do not
+/// depend on the others.
+macro_rules! dispatch_wrapping {
+    ($dtype:expr, $element:ident => $body:expr) => {
+        match $dtype {
+            dtype if dtype.is_narrow_integer() => $crate::dtype::dispatch_narrow!(dtype, $element => $body),
+            dtype => $crate::dtype::dispatch_compute!(dtype, $element => $body),
+        }
+    };
+}
+
 /// Like `dispatch_compute`, for floating-point types. Other types take the `f64` branch.
 macro_rules! dispatch_float {
     ($dtype:expr, $element:ident => $body:expr) => {
@@ -415,6 +426,7 @@ macro_rules! dispatch_float {
 
 pub(crate) use {
     dispatch, dispatch_compute, dispatch_float, dispatch_narrow, dispatch_reduced, dispatch_size,
+    dispatch_wrapping,
 };
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::operand::{Numbers, Operand, result_type};
 use crate::autograd::NodeBuilder;
-use crate::dtype::{dispatch_compute, dispatch_float};
+use crate::dtype::{dispatch_float, dispatch_wrapping};
 use crate::shape::broadcast;
 use crate::{DType, Element, Error, Result, Scalar, Tensor, kernel};
 
@@ -55,7 +55,7 @@ pub(super) fn add_products(left: &Tensor, right: &Tensor, dtype: DType) -> Resul
 }
 
 fn add_operands(operands: PromotedOperands) -> Result<Tensor> {
-    let out = dispatch_compute!(operands.dtype, T => operands.zip("add", T::plus))?;
+    let out = dispatch_wrapping!(operands.dtype, T => operands.zip("add", T::plus))?;
     if let Some(builder) = NodeBuilder::new("AddBackward0", &[&operands.left, &operands.right])? {
         // The engine sums over broadcast dimensions.
         builder.set_history(&out, |_, gradient| Ok(vec![Some(gradient.clone()), Some(gradient.clone())]))?;
@@ -77,7 +77,7 @@ pub fn subtract<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>)
 }
 
 fn subtract_operands(operands: PromotedOperands) -> Result<Tensor> {
-    let out = dispatch_compute!(operands.dtype, T => operands.zip("sub", T::minus))?;
+    let out = dispatch_wrapping!(operands.dtype, T => operands.zip("sub", T::minus))?;
     if let Some(builder) = NodeBuilder::new("SubBackward0", &[&operands.left, &operands.right])? {
         builder.set_history(&out, |ctx, gradient| {
             Ok(vec![Some(gradient.clone()), ctx.gradient(1, || gradient.neg())?])
@@ -89,7 +89,7 @@ fn subtract_operands(operands: PromotedOperands) -> Result<Tensor> {
 /// Returns `left * right`; of bools, the logical and.
 pub fn multiply<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -> Result<Tensor> {
     let operands = promote("mul", (left.into(), right.into()), Numbers::Exact, |dtype| dtype)?;
-    let out = dispatch_compute!(operands.dtype, T => operands.zip("mul", T::times))?;
+    let out = dispatch_wrapping!(operands.dtype, T => operands.zip("mul", T::times))?;
     if let Some(mut builder) = NodeBuilder::new("MulBackward0", &[&operands.left, &operands.right])? {
         let (right, left) = (builder.save_for(0, &operands.right)?, builder.save_for(1, &operands.left)?);
         builder.set_history(&out, move |ctx, gradient| {

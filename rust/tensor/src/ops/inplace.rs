@@ -3,7 +3,7 @@
 use super::binary::{scale_by_alpha, sub_check};
 use super::operand::{Numbers, Operand, result_type};
 use crate::autograd::{BackwardContext, Gradients, NodeBuilder, check_inplace, rebase_history};
-use crate::dtype::{dispatch_compute, dispatch_float};
+use crate::dtype::{dispatch_float, dispatch_wrapping};
 use crate::shape::check_broadcastable_to;
 use crate::{DType, Element, Error, Result, Scalar, Tensor, kernel};
 
@@ -69,12 +69,12 @@ impl Tensor {
         let other = kernel::cast(other, numbers.dtype_of(other.into(), true, dtype))?;
         let name = op.name();
         match op {
-            Arithmetic::Add => dispatch_compute!(dtype, T => kernel::update(name, self, &other, T::plus)),
+            Arithmetic::Add => dispatch_wrapping!(dtype, T => kernel::update(name, self, &other, T::plus)),
             Arithmetic::Subtract => {
-                dispatch_compute!(dtype, T => kernel::update(name, self, &other, T::minus))
+                dispatch_wrapping!(dtype, T => kernel::update(name, self, &other, T::minus))
             }
             Arithmetic::Multiply => {
-                dispatch_compute!(dtype, T => kernel::update(name, self, &other, T::times))
+                dispatch_wrapping!(dtype, T => kernel::update(name, self, &other, T::times))
             }
             Arithmetic::Divide => {
                 dispatch_float!(dtype, T => kernel::update(name, self, &other, |a: T, b: T| a / b))
