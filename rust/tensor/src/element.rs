@@ -76,6 +76,18 @@ pub trait Element: sealed::Sealed + Copy + Default + PartialOrd + Send + Sync + 
     }
 }
 
+/// Returns the larger element, the left one if both are equal, or NaN.
+#[inline(always)]
+pub(crate) fn larger<T: Element>(left: T, right: T) -> T {
+    if left >= right || left.is_nan() { left } else { right }
+}
+
+/// Returns the smaller element, the left one if both are equal, or NaN.
+#[inline(always)]
+pub(crate) fn smaller<T: Element>(left: T, right: T) -> T {
+    if left <= right || left.is_nan() { left } else { right }
+}
+
 impl Element for Bool8 {
     const DTYPE: DType = DType::Bool;
     type Acc = i64;

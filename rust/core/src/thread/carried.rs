@@ -449,7 +449,7 @@ mod tests {
         assert_eq!(register_carried("declared", Declared("B", 3)).err(), Some(name()));
         assert_eq!(register_carried("declared", Number).err(), Some(name()));
         let again = register_carried("declared", Declared("A", 4)).unwrap();
-        assert_eq!(saved(), [4, 2], "the position is that of the earlier one");
+        assert_eq!(saved(), [4, 2], "it is saved in the place of the earlier one");
         drop(first);
         assert_eq!(saved(), [4, 2]);
         drop(again);

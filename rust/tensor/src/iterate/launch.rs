@@ -12,11 +12,11 @@ use crate::{Error, Result, Tensor};
 
 /// The size of a new result, in bytes, from which on the thread is detached from the interpreter while it is computed, or a
 /// chunk of it.
-const LONG: usize = 32 << 10;
+const LONG_RESULT: usize = 32 << 10;
 
 /// The storage that work writes.
 #[derive(Clone, Copy)]
-pub(crate) struct Target<'a> {
+pub(super) struct Target<'a> {
     pub(super) storage: &'a Arc<Storage>,
     /// The storage is not visible to other threads, and not initialized.
     pub(super) is_new: bool,
@@ -42,14 +42,14 @@ impl<'a> Target<'a> {
     /// Returns whether to detach from the interpreter while a kernel computes the target: few input elements may have many
     /// results.
     pub(super) fn is_long(&self) -> bool {
-        self.is_new && self.storage.nbytes() >= LONG
+        self.is_new && self.storage.nbytes() >= LONG_RESULT
     }
 }
 
 /// Work that is queued: it gets the memory of targets and sources.
 type QueuedWork = dyn Fn(&[Span]) -> Result<()> + Send + Sync;
 
-/// Work that writes the memory of targets and reads that of sources, none of which shares memory with a target.
+/// Work that writes the memory of targets and reads the memory of sources. No source shares memory with a target.
 #[derive(Clone, Copy)]
 pub(super) struct Launch<'a> {
     /// The operation that errors name.

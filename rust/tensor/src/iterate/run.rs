@@ -1,4 +1,4 @@
-//! An inner loop over the memory of operands. Elements that are stored in another type than that of the loop, or that are not
+//! An inner loop over the memory of operands. Elements whose stored type is not the type of the loop, or which are not
 //! aligned, are converted block by block.
 
 use std::mem::MaybeUninit;
@@ -50,9 +50,9 @@ impl Elements {
     /// Computes a range of elements, numbered in the order of the plan.
     ///
     /// # Safety
-    /// The elements [are within](Elements::are_within) the memory, which may be read, and the first operand's written, by
-    /// this thread alone in this range. It is initialized, the first operand's only if the loop updates it, and the
-    /// memory of no source overlaps that of the first operand.
+    /// The elements [are within](Elements::are_within) the memory. All of it may be read, and the first operand's elements
+    /// in this range are written by this thread alone. The memory of sources is initialized and does not overlap the
+    /// memory of the first operand, which is initialized if the loop updates it.
     pub(super) unsafe fn run(&self, element_loop: &dyn ElementLoop, spans: &[Span], range: Range<usize>) {
         let mut bases = [std::ptr::null_mut(); MAX_OPERANDS];
         bases.iter_mut().zip(spans).for_each(|(base, span)| *base = span.pointer);

@@ -32,16 +32,14 @@ pub(crate) fn new_tensor(
 /// Returns the elements of a target and of the sources that are present.
 ///
 /// # Safety
-/// The memory is that of a [`Launch`] for as long as the slices live, and initialized.
+/// The memory is initialized, and a [`Launch`] passed it to the work that uses the slices.
 unsafe fn slices<'a, T: Element, A: Element, B: Element>(
     spans: &[Span],
     present: [bool; 2],
 ) -> (&'a mut [T], &'a [A], &'a [B]) {
     let mut spans = spans.iter().copied();
-    let mut next = |is_present: bool| spans.next().filter(|_| is_present).unwrap_or(Span::EMPTY);
-    let (out, [has_a, has_b]) = (next(true), present);
-    let a = if has_a { next(true) } else { Span::EMPTY };
-    let b = if has_b { next(true) } else { Span::EMPTY };
+    let mut next = |is_present| if is_present { spans.next() } else { None }.unwrap_or(Span::EMPTY);
+    let (out, [a, b]) = (next(true), present.map(&mut next));
     // SAFETY: guaranteed by the caller: a launch holds the locks, and its targets share no memory with other operands.
     unsafe { (out.slice_mut(), a.slice(), b.slice()) }
 }
@@ -79,7 +77,6 @@ pub(crate) fn launch_binary<T: Element, A: Element, B: Element>(
     sources: [Option<&Tensor>; 2],
     kernel: impl Fn(&mut [T], &[A], &[B]) -> Result<()> + Send + Sync + 'static,
 ) -> Result<Tensor> {
-    checked_ndim(shape.len())?;
     launch_with_layout(op, placement, Layout::contiguous(shape), sources, kernel)
 }
 
@@ -241,8 +238,8 @@ pub(crate) fn launch_unary<T: Element, A: Element>(
     )
 }
 
-/// Runs a kernel that changes the memory of `target` and reads that of two sources, which are different storages. The caller
-/// increments the version counter.
+/// Runs a kernel that changes the memory of `target` and reads the memory of two sources, whose storages are different ones.
+/// The caller increments the version counter.
 pub(crate) fn launch_inplace_from<T: Element, A: Element, B: Element>(
     op: &'static str,
     target: &Tensor,

@@ -28,7 +28,7 @@ pub(crate) fn copy_as(op: &'static str, source: &Tensor, layout: Layout) -> Resu
     new_result(op, source.placement(), (layout, dtype), &[source], &loops::convert(dtype, dtype))
 }
 
-/// Copies the elements of `source`, which is broadcast, to a `target` of the same type. The caller increments the
+/// Copies the elements of `source`, which is broadcast and converted, to those of `target`. The caller increments the
 /// version counter.
 pub(crate) fn copy_into(op: &'static str, target: &Tensor, source: &Tensor) -> Result<()> {
     update_with(op, target, source, &loops::convert(source.dtype(), target.dtype()))

@@ -1,8 +1,7 @@
 //! Elementwise operations on tensors.
 
 use super::copy::copy_as;
-use crate::iterate::{into_target, new_result};
-use crate::iterate::{launch_nullary, on_device_of, result_placement};
+use crate::iterate::{into_target, launch_nullary, new_result, on_device_of, result_placement};
 use crate::loops::{self, ElementLoop};
 use crate::shape::Layout;
 use crate::storage::Placement;
@@ -20,16 +19,6 @@ pub(crate) fn map<T: Element, U: Element>(
     new_result(op, source.placement(), (layout, stored), &[source], &loops::map(f))
 }
 
-/// Applies `f` to each element. The result has the given dense layout.
-pub(crate) fn map_as<T: Element, U: Element>(
-    op: &'static str,
-    source: &Tensor,
-    layout: Layout,
-    f: impl Fn(T) -> U + Clone + Send + Sync + 'static,
-) -> Result<Tensor> {
-    new_result(op, source.placement(), (layout, U::DTYPE), &[source], &loops::map(f))
-}
-
 /// Applies `f` to each pair of elements of two operands that are broadcast to `shape`, in the types in which
 /// arithmetic is done. The result is stored as `dtype`, in the memory order of the operands.
 pub(crate) fn zip<A: Element, B: Element, U: Element>(
@@ -42,6 +31,7 @@ pub(crate) fn zip<A: Element, B: Element, U: Element>(
     zip_with(op, (dtype, shape), a, b, &loops::zip(f))
 }
 
+/// Like [`zip`]. Not generic: it exists once.
 fn zip_with(
     op: &'static str,
     (dtype, shape): (DType, &[usize]),
@@ -81,6 +71,7 @@ pub(crate) fn update<A: Element, B: Element>(
     update_with(op, target, source, &loops::update(f))
 }
 
+/// Like [`update`]. Not generic: it exists once.
 pub(super) fn update_with(
     op: &'static str,
     target: &Tensor,

@@ -18,7 +18,7 @@ pub(crate) struct Run {
 
 /// An inner loop. Its clones are the same loop, so that work that is queued on a device can own one.
 pub(crate) trait ElementLoop: Send + Sync + 'static {
-    /// The element types of the operands: first that of the one that is written, then those of the sources.
+    /// The element types of the operands: of the written one first, then of the sources.
     fn dtypes(&self) -> &[DType];
 
     /// Whether the written operand is also read: then its elements are those of the target of an in-place operation.

@@ -107,11 +107,10 @@ where
     unsafe fn run(&self, run: &Run) {
         let Run { pointers: [out, a, b, _], steps: [step, step_a, step_b, _], count } = *run;
         let f = self.function.clone();
-        let is_dense = |step: usize, size: usize| step == size;
         // SAFETY: guaranteed by the caller; steps that are sizes of elements make no gaps.
         unsafe {
-            if is_dense(step, size_of::<U>()) && is_dense(step_a, size_of::<A>()) {
-                if is_dense(step_b, size_of::<B>()) {
+            if step == size_of::<U>() && step_a == size_of::<A>() {
+                if step_b == size_of::<B>() {
                     return vectorized(
                         #[inline(always)]
                         move || {
@@ -133,7 +132,7 @@ where
                         },
                     );
                 }
-            } else if is_dense(step, size_of::<U>()) && step_a == 0 && is_dense(step_b, size_of::<B>()) {
+            } else if step == size_of::<U>() && step_a == 0 && step_b == size_of::<B>() {
                 let x = load(a, 0, 0);
                 return vectorized(
                     #[inline(always)]
@@ -198,7 +197,6 @@ where
 }
 
 /// A loop that changes elements.
-#[derive(Clone)]
 struct Update<F, D>(Function<F, D>);
 
 /// Returns the loop that replaces each element by a function of it and of another one.

@@ -26,7 +26,8 @@ pub(super) fn store_f16(single: f32) -> f16 {
     const TOO_LARGE: u32 = (127 + 16) << 23;
     /// The smallest number with a leading 1.
     const NORMAL: u32 = (127 - 14) << 23;
-    /// A number whose last place is that of the smallest half: adding it rounds there.
+    /// A number in whose binary representation the last digit has the value of the smallest half: a sum with it is rounded
+    /// to that digit.
     const SMALLEST: f32 = f32::from_bits((127 - 15 + 13 + 1) << 23);
     let bits = single.to_bits();
     let size = bits & 0x7fff_ffff;

@@ -49,7 +49,6 @@ pub(crate) trait ReduceLoop: Send + Sync + 'static {
 
 /// A reduction by four functions: a state of no elements, the addition of an element to a state and of two states, and the
 /// result of a state.
-#[derive(Clone)]
 struct Fold<A, Add, Merge, Finish, D> {
     start: A,
     add: Add,

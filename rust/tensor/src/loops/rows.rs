@@ -3,6 +3,7 @@
 use super::lanes::fold_in_lanes;
 use super::vectorized::vectorized;
 use crate::Element;
+use crate::element::{larger, smaller};
 use crate::real::Real;
 
 /// Returns the largest element that is not NaN; minus infinity if there is none.
@@ -21,12 +22,10 @@ pub(crate) fn index_of_extreme<T: Element>(row: &[T], is_largest: bool) -> usize
     vectorized(
         #[inline(always)]
         || {
-            let larger = |best: T, next: T| if best >= next || best.is_nan() { best } else { next };
-            let smaller = |best: T, next: T| if best <= next || best.is_nan() { best } else { next };
             let best = if is_largest {
-                fold_in_lanes(row, first, larger, larger)
+                fold_in_lanes(row, first, larger::<T>, larger::<T>)
             } else {
-                fold_in_lanes(row, first, smaller, smaller)
+                fold_in_lanes(row, first, smaller::<T>, smaller::<T>)
             };
             let is_it = |element: &T| *element == best || (element.is_nan() && best.is_nan());
             let has_it = |block: &&[T]| block.iter().fold(false, |found, element| found | is_it(element));

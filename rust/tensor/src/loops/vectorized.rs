@@ -48,8 +48,8 @@ mod tests {
         all
     }
 
-    /// Returns the bytes of the results of operations on tensors of a type.
-    fn results(dtype: DType) -> Result<Vec<String>> {
+    /// Returns the bits of the results of operations on tensors of a type.
+    fn results(dtype: DType) -> Result<Vec<Vec<u64>>> {
         let mut generator = fastrand::Rng::with_seed(7);
         let numbers: Vec<f64> = (0..3 * 511).map(|_| generator.f64() * 6.0 - 3.0).collect();
         let x = Tensor::from_slice(&numbers, &[3, 511])?.cast(dtype)?;
@@ -81,16 +81,9 @@ mod tests {
             all.push(function(&x)?);
         }
         // Bits, because NaN differs from itself.
-        let bits = |tensor: Tensor| -> Result<String> {
-            Ok(format!(
-                "{:?}",
-                tensor
-                    .cast(DType::Float64)?
-                    .to_vec::<f64>()?
-                    .iter()
-                    .map(|value| value.to_bits())
-                    .collect::<Vec<_>>()
-            ))
+        let bits = |tensor: Tensor| -> Result<Vec<u64>> {
+            let values = tensor.cast(DType::Float64)?.to_vec::<f64>()?;
+            Ok(values.into_iter().map(f64::to_bits).collect())
         };
         all.into_iter().map(bits).collect()
     }

@@ -8,6 +8,7 @@ use super::select::where_cond;
 use super::sign::set_zero_gradients;
 use crate::autograd::NodeBuilder;
 use crate::dtype::{dispatch_compute, dispatch_float};
+use crate::element::{larger, smaller};
 use crate::{DType, Element, Error, Result, Tensor};
 
 /// Computes the gradient of one operand.
@@ -102,11 +103,11 @@ pair_operations! {
         copysign_gradient(g, x, y), alone Tensor::zeros(g.shape(), g.options())
     );
     /// Returns the larger of two elements, or NaN if one of them is NaN.
-    maximum, promoting, "MaximumBackward0", largest, |g, x, y| (
+    maximum, promoting, "MaximumBackward0", larger, |g, x, y| (
         maximum_gradient(g, x, y), maximum_gradient(g, y, x)
     );
     /// Returns the smaller of two elements, or NaN if one of them is NaN.
-    minimum, promoting, "MinimumBackward0", smallest, |g, x, y| (
+    minimum, promoting, "MinimumBackward0", smaller, |g, x, y| (
         minimum_gradient(g, x, y), minimum_gradient(g, y, x)
     );
     /// Returns the larger of two elements, or the other one if one of them is NaN.
@@ -119,16 +120,6 @@ pair_operations! {
         zero_where(&passes_left(x, y, |x, y| x.less_equal(y))?.logical_not()?, &shared_if_equal(g, x, y)?),
         zero_where(&passes_left(x, y, |x, y| x.less(y))?, &shared_if_equal(g, x, y)?)
     );
-}
-
-/// Returns the larger element, the left one if both are equal, or NaN.
-pub(super) fn largest<T: Element>(x: T, y: T) -> T {
-    if x >= y || x.is_nan() { x } else { y }
-}
-
-/// Returns the smaller element, the left one if both are equal, or NaN.
-pub(super) fn smallest<T: Element>(x: T, y: T) -> T {
-    if x <= y || x.is_nan() { x } else { y }
 }
 
 /// Returns `g * numerator / (x^2 + y^2)`, and 0 where both are 0.

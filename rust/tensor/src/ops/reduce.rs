@@ -4,7 +4,7 @@ use super::masked::zero_where;
 use super::operand::check_floating_point;
 use crate::autograd::NodeBuilder;
 use crate::dtype::{dispatch_compute, dispatch_float};
-use crate::element::Bool8;
+use crate::element::{Bool8, larger, smaller};
 use crate::error::Tuple;
 use crate::iterate::reduce;
 use crate::loops::{self, ReduceLoop};
@@ -91,15 +91,13 @@ fn not_extreme(elements: &Tensor, best: &Tensor) -> Result<Tensor> {
 
 /// Returns the loop that finds the largest elements, or NaN.
 fn largest_of<T: Element>() -> Box<dyn ReduceLoop> {
-    let choose = |best: T, next: T| if best >= next || best.is_nan() { best } else { next };
     let least = if T::DTYPE == DType::Bool { T::default() } else { T::from_f64(f64::NEG_INFINITY) };
-    Box::new(loops::fold(least, choose, choose, |best: T| best))
+    Box::new(loops::fold(least, larger::<T>, larger::<T>, |best: T| best))
 }
 
 /// Returns the loop that finds the smallest elements, or NaN.
 fn smallest_of<T: Element>() -> Box<dyn ReduceLoop> {
-    let choose = |best: T, next: T| if best <= next || best.is_nan() { best } else { next };
-    Box::new(loops::fold(T::from_f64(f64::INFINITY), choose, choose, |best: T| best))
+    Box::new(loops::fold(T::from_f64(f64::INFINITY), smaller::<T>, smaller::<T>, |best: T| best))
 }
 
 /// Sums over broadcast dimensions so that the result has `shape`: ATen's `sum_to`.

@@ -1,7 +1,6 @@
 //! Copies that contain elements several times.
 
 use crate::autograd::NodeBuilder;
-use crate::dtype::dispatch;
 use crate::error::Tuple;
 use crate::fallible_alloc::try_with_capacity;
 use crate::shape::{Layout, checked_ndim, checked_numel, signed_sizes, sizes_and_strides, wrap_dim};
@@ -72,7 +71,7 @@ impl Tensor {
             let source =
                 self.alias(Layout { shape: interleaved.clone(), strides, offset: self.storage_offset() });
             let dense = Layout::contiguous(&interleaved);
-            let copy = dispatch!(self.dtype(), T => kernel::map_as(op, &source, dense, |value: T| value))?;
+            let copy = kernel::copy_as(op, &source, dense)?;
             copy.alias(Layout::contiguous(&shape))
         };
         if let Some(builder) = NodeBuilder::new("RepeatBackward0", &[self])? {

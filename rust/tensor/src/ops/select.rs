@@ -3,9 +3,10 @@
 use super::binary::promote;
 use super::masked::zero_where;
 use super::operand::{Numbers, Operand, result_type};
-use super::pairs::{largest, maximum_gradient, minimum_gradient, smallest};
+use super::pairs::{maximum_gradient, minimum_gradient};
 use crate::autograd::{BackwardContext, Gradients, NodeBuilder};
 use crate::dtype::dispatch_compute;
+use crate::element::{larger, smaller};
 use crate::shape::broadcast;
 use crate::{DType, Error, Result, Tensor, kernel};
 
@@ -110,9 +111,9 @@ fn limited(op: &'static str, input: &Tensor, limit: &Tensor, is_lower: bool) -> 
     dispatch_compute!(dtype, T => {
         let to = (dtype, shape.as_slice());
         if is_lower {
-            kernel::zip(op, to, input, &limit, largest::<T>)
+            kernel::zip(op, to, input, &limit, larger::<T>)
         } else {
-            kernel::zip(op, to, input, &limit, smallest::<T>)
+            kernel::zip(op, to, input, &limit, smaller::<T>)
         }
     })
 }
