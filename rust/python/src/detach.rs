@@ -7,9 +7,9 @@ use interlock::accelerator::memory::with_stack;
 use interlock::base::blocking::{self, Interpreter};
 use interlock::base::env::EnvSnapshot;
 use interlock::base::sync::RelaxedU64;
-use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PyString, PyTuple};
+use pyo3::{BoundObject, IntoPyObjectExt, ffi};
 
 use crate::attached::is_attached;
 use crate::context::{self, sync};
@@ -126,15 +126,25 @@ pub(crate) fn call<'py>(
     function: &Bound<'py, PyAny>,
     argument: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    call_with(function, &PyTuple::new(function.py(), [argument])?)
+    call_with(function, (argument,))
 }
 
 /// Like [`call`], with any number of arguments.
 pub(crate) fn call_with<'py>(
     function: &Bound<'py, PyAny>,
-    arguments: &Bound<'py, PyTuple>,
+    arguments: impl IntoPyObject<'py, Target = PyTuple>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    call_with_keywords(function, arguments, None)
+    let arguments = arguments.into_pyobject_or_pyerr(function.py())?.into_bound();
+    call_with_keywords(function, &arguments, None)
+}
+
+/// Calls a method as [`call`] does.
+pub(crate) fn call_method<'py>(
+    object: &Bound<'py, PyAny>,
+    name: &Bound<'py, PyString>,
+    arguments: impl IntoPyObject<'py, Target = PyTuple>,
+) -> PyResult<Bound<'py, PyAny>> {
+    call_with(&object.getattr(name)?, arguments)
 }
 
 /// Like [`call_with`], with keyword arguments.

@@ -2,9 +2,12 @@
 
 use interlock::base::mutex::Mutex;
 use interlock::state::internal::{self, Position};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use pyo3::{PyTraverseError, PyVisit};
+
+use crate::detach::{call_method, call_with};
 
 /// Enters the scope of a decorated generator around each resume: above all scopes but the generator's own.
 ///
@@ -39,7 +42,7 @@ impl Resumes {
     }
 
     fn __enter__(&self, py: Python<'_>) -> PyResult<()> {
-        let scope = self.new_scope.bind(py).call0()?;
+        let scope = call_with(self.new_scope.bind(py), ())?;
         let start = internal::new_position();
         let position = {
             let mut places = self.places.lock();
@@ -52,7 +55,7 @@ impl Resumes {
             places.start = start;
             places.position
         };
-        internal::enter_at(position, || scope.call_method0("__enter__"))?;
+        internal::enter_at(position, || call_method(&scope, intern!(py, "__enter__"), ()))?;
         let replaced = self.places.lock().scope.replace(scope.unbind());
         drop(replaced);
         Ok(())
@@ -62,7 +65,8 @@ impl Resumes {
     fn __exit__<'py>(&self, error: &Bound<'py, PyTuple>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let py = error.py();
         let scope = self.places.lock().scope.take();
-        let result = scope.map(|scope| scope.bind(py).call_method1("__exit__", error)).transpose();
+        let exit = |scope: Py<PyAny>| call_method(scope.bind(py), intern!(py, "__exit__"), error);
+        let result = scope.map(exit).transpose();
         let mut places = self.places.lock();
         // Scopes that the consumer enters from now on have higher positions.
         internal::new_position();

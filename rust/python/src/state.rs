@@ -17,6 +17,7 @@ use pyo3::{PyTraverseError, PyVisit};
 use crate::accelerator::{optional_device, parse_index};
 use crate::args::extract_dict;
 use crate::autograd::decorated;
+use crate::detach::call_with;
 use crate::errors::IntoPyResult;
 use crate::resumes::Resumes;
 use crate::scope_warning::{file_and_line, warn};
@@ -180,7 +181,7 @@ impl ThreadState {
     fn restored<'py>(cls: &Bound<'py, PyType>, plain: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
         let state = state_pickle::restored("ThreadState", plain)?;
         // The state that it captures is this one.
-        state.run(|| cls.call0())
+        state.run(|| call_with(cls.as_any(), ()))
     }
 
     /// Modes, flags and devices as plain data. TypeError if a stream, hook or recording is active in the state.

@@ -48,6 +48,11 @@ AT_WORK = {
     "wrap": "interlock.capture().wrap(work)()",
     "a decorated function": "interlock.no_grad()(work)()",
     "a task": "aio.run(task())",
+    "a scope of a decorated generator": "next(Scope('__enter__')(numbers)())",
+    "the end of that scope": "next(Scope('__exit__')(numbers)())",
+    "an annotation": "interlock.accelerator.memory.annotate(Foreign(), 'x')",
+    "an exporter": "interlock.from_dlpack(Foreign())",
+    "an attribute of a copied tensor": "copy.deepcopy(tensor_with(Foreign()))",
 }
 
 

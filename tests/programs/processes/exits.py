@@ -1,10 +1,14 @@
 """Exits with open scopes and running threads."""
 
+from __future__ import annotations
+
 import builtins
+import copy
 import os
 import sys
 import threading
 import time
+from collections.abc import Iterator
 
 import interlock
 from interlock import aio, backends
@@ -32,8 +36,31 @@ def exit_ends_a_daemon_thread_during_its_work(at_work):
     async def task() -> None:
         work()
 
+    @staticmethod
+    def call(*arguments: object, **named: object) -> None:
+        work()
+
+    def numbers() -> Iterator[int]:
+        yield 1
+
+    class Scope(interlock.no_grad):
+        def __init__(self, method: str) -> None:
+            super().__init__()
+            setattr(Scope, method, call)
+
+        def clone(self) -> Scope:
+            return self
+
+    class Foreign:
+        _annotate = __dlpack_device__ = __dlpack__ = __deepcopy__ = call
+
+    def tensor_with(attribute: object) -> interlock.nn.Parameter:
+        tensor = interlock.nn.Parameter(interlock.ones(1))
+        tensor.attribute = attribute
+        return tensor
+
     entered = threading.Event()
-    scope = globals() | {"work": work, "task": task}
+    scope = globals() | locals()
     threading.Thread(target=eval, args=(at_work, scope), daemon=True).start()
     entered.wait()
     time.sleep(0.05)

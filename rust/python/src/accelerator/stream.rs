@@ -16,7 +16,7 @@ use super::event::{self, Event};
 use crate::args;
 use crate::context::traverse_scope;
 use crate::deferred_drop::DeferredDrop;
-use crate::detach::{detach, wait};
+use crate::detach::{call_with, detach, wait};
 use crate::errors::{IntoPyResult, new_type_error, shown};
 use crate::py_int;
 use crate::scope_debug;
@@ -294,7 +294,7 @@ pub(crate) fn extract(given: &Bound<'_, PyAny>, operation: &str) -> PyResult<Cor
         return Err(new_type_error(&name, "a Stream or an object with __cuda_stream__", given));
     };
     // A few libraries have it as an attribute, from before the protocol was final.
-    let answer = if protocol.is_callable() { protocol.call0()? } else { protocol };
+    let answer = if protocol.is_callable() { call_with(&protocol, ())? } else { protocol };
     let Some(handle) = handle_of(&answer)? else {
         let message = format!(
             "{operation}: __cuda_stream__ must return version 0 and a handle, got {}",

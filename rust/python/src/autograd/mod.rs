@@ -6,6 +6,7 @@ mod modes;
 use interlock::autograd::Mode;
 use pyo3::prelude::*;
 
+use crate::detach::call_with;
 use crate::scope_debug;
 use crate::submodule::submodule;
 
@@ -25,7 +26,8 @@ pub(crate) fn decorated<'py>(
     scope: &Bound<'py, PyAny>,
     function: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    scope.py().import("interlock._scope_decorator")?.getattr("decorate")?.call1((scope, function))
+    let decorate = scope.py().import("interlock._scope_decorator")?.getattr("decorate")?;
+    call_with(&decorate, (scope, function))
 }
 
 /// Return whether operations record the autograd graph in the current context.

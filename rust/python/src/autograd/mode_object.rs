@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
 
 use super::decorated;
+use crate::detach::call_with;
 use crate::errors::{IntoPyResult, exception, new_type_error, type_name};
 use crate::raw_types::{Header, HeapType, Method, ObjectMemory, catch_panic, ffi_ptr};
 use crate::scope_debug;
@@ -174,7 +175,11 @@ unsafe extern "C" fn clone(object: *mut ffi::PyObject, _: *mut ffi::PyObject) ->
         // SAFETY: a method of these classes, called with one of their objects.
         let (object, context) = unsafe { (Bound::from_borrowed_ptr(py, object), context(object)) };
         let class = object.get_type();
-        let made = if context.kind().accepts_mode() { class.call1((context.mode(),)) } else { class.call0() };
+        let made = if context.kind().accepts_mode() {
+            call_with(class.as_any(), (context.mode(),))
+        } else {
+            call_with(class.as_any(), ())
+        };
         Ok(made?.into_ptr())
     })
 }

@@ -11,6 +11,7 @@ use pyo3::types::{PyBool, PyDict, PyTuple, PyType};
 
 use super::decorated;
 use super::mode_object;
+use crate::detach::call_with;
 use crate::errors::{IntoPyResult, new_type_error};
 use crate::raw_types::{ffi_ptr, ffi_status};
 use crate::scope_debug;
@@ -252,7 +253,7 @@ unsafe extern "C" fn new<C: ModeClass>(
             )
         };
         match bare_function::<C>(&arguments, named.as_ref())? {
-            Some(function) => Ok(decorated(&type_object.call0()?, &function)?.into_ptr()),
+            Some(function) => Ok(decorated(&call_with(type_object.as_any(), ())?, &function)?.into_ptr()),
             None => {
                 // SAFETY: `class` is one of these classes or a subclass.
                 let made = unsafe { mode_object::allocate(class, C::KIND) };

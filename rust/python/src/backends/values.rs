@@ -12,6 +12,7 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
 use super::python_parts;
 use crate::call_site;
+use crate::detach::call_with;
 use crate::errors::IntoPyResult;
 use crate::py_int;
 use crate::raw_types::{catch_panic_status, ffi_ptr};
@@ -86,7 +87,7 @@ fn path(value: &Bound<'_, PyAny>) -> PyResult<Option<InputValue<'static>>> {
     if !class.hasattr("__fspath__")? {
         return Ok(None);
     }
-    let path = class.getattr("__fspath__")?.call1((value,))?;
+    let path = call_with(&class.getattr("__fspath__")?, (value,))?;
     let text = path.cast::<PyString>().ok().and_then(|path| path.to_str().ok().map(str::to_owned));
     Ok(text.map(|text| InputValue::Path(text.into())))
 }

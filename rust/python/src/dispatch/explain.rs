@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyString, PyTuple};
 
 use super::Call;
+use crate::detach::call_with_keywords;
 use crate::errors::{new_exception, new_type_error};
 
 /// An operation that `explain` accepts. The module of the operation declares it.
@@ -70,7 +71,8 @@ pub(super) fn explain<'py>(
     let operations = OPERATIONS.get().copied().unwrap_or_default();
     let names = || operations.iter().map(|operation| operation.name);
     if let Some(found) = operations.iter().find(|found| found.name == operation) {
-        return Ok((found.function)(tensors.py())?.call(tensors, options)?.cast_into::<Call>()?);
+        return Ok(call_with_keywords((found.function)(tensors.py())?.as_any(), tensors, options)?
+            .cast_into::<Call>()?);
     }
     let hint = suggest(operation, names()).map(|name| format!("; did you mean {name:?}?"));
     let message = format!(

@@ -6,7 +6,6 @@ use interlock::base::mutex::Mutex;
 use interlock::base::quote::quoted;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
 
 use crate::args::extract_str;
 use crate::deferred_drop::DeferredDrop;
@@ -51,11 +50,8 @@ fn forget() {
 /// Calls `remove` of the handle of an implementation that is not active any more. If it raises, the implementation stays
 /// active, unless another one is.
 fn remove(py: Python<'_>, active: Active) -> PyResult<()> {
-    let removed = active
-        .handle
-        .bind(py)
-        .getattr("remove")
-        .and_then(|remove| call_with(&remove, &PyTuple::empty(py)).map(drop));
+    let removed =
+        active.handle.bind(py).getattr("remove").and_then(|remove| call_with(&remove, ()).map(drop));
     if removed.is_err() {
         let mut all = IMPLEMENTATIONS.lock();
         if all.active.is_none() {
@@ -128,7 +124,7 @@ fn activate_flash_attention_impl(py: Python<'_>, r#impl: &Bound<'_, PyAny>) -> P
         )));
     };
     restore(py)?;
-    let handle = call_with(&function, &PyTuple::empty(py))?;
+    let handle = call_with(&function, ())?;
     if handle.is_none() {
         return Ok(());
     }

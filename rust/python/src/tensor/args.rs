@@ -6,12 +6,14 @@ use interlock_tensor::{
     DType as CoreDType, Error, MAX_DIMENSIONS, Operand, Placement, Scalar, Tensor as CoreTensor,
 };
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyIterator, PyList, PyTuple};
 
 use super::dtype::{DType, NAMES};
 use super::{Tensor, fallible_alloc, numpy};
 use crate::accelerator;
+use crate::detach::call_method;
 use crate::errors::{exception, new_exception, new_type_error, shown};
 use crate::py_int;
 
@@ -98,7 +100,7 @@ impl<'py> PyNumber<'py> {
     pub fn from_scalar(given: &Bound<'py, PyAny>) -> PyResult<Option<Self>> {
         match Self::from_builtin(given) {
             Some(plain) => Ok(Some(plain)),
-            None => Ok(Self::from_builtin(&given.call_method0("item")?)),
+            None => Ok(Self::from_builtin(&call_method(given, intern!(given.py(), "item"), ())?)),
         }
     }
 
@@ -114,7 +116,7 @@ impl<'py> PyNumber<'py> {
             let ndim = given.getattr_opt("ndim")?.and_then(|ndim| ndim.cast_into::<PyInt>().ok());
             let is_scalar = ndim.and_then(|ndim| py_int::int64(&ndim)) == Some(0);
             if is_scalar && !given.is_instance_of::<Tensor>() {
-                return Ok(Self::from_builtin(&given.call_method0("item")?));
+                return Ok(Self::from_builtin(&call_method(given, intern!(given.py(), "item"), ())?));
             }
         }
         Ok(None)

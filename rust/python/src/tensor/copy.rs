@@ -10,6 +10,7 @@ use pyo3::types::{PyDict, PyString};
 
 use super::pickling::{new_leaf, state, whole_storage};
 use super::{Tensor, maybe_detach, work_size};
+use crate::detach::call_with;
 use crate::errors::{IntoPyResult, new_type_error};
 
 #[pymethods]
@@ -46,11 +47,11 @@ impl Tensor {
         let deepcopy = py.import("copy")?.getattr("deepcopy")?;
         if let Some(grad) = source.grad() {
             let grad = Bound::new(py, Tensor(grad))?;
-            let grad = deepcopy.call1((grad, memo))?.cast_into::<Self>()?;
+            let grad = call_with(&deepcopy, (grad, memo))?.cast_into::<Self>()?;
             copy.get().0.set_grad(Some(grad.get().0.clone())).into_py_result(py)?;
         }
         if let Some(state) = state(slf)? {
-            set_state(&copy, &deepcopy.call1((state, memo))?)?;
+            set_state(&copy, &call_with(&deepcopy, (state, memo))?)?;
         }
         Ok(copy)
     }
@@ -59,7 +60,7 @@ impl Tensor {
 /// Sets the attributes of a copy, as `copy` and `pickle` do: by `__setstate__` if the class has it.
 fn set_state(copy: &Bound<'_, Tensor>, state: &Bound<'_, PyAny>) -> PyResult<()> {
     if let Some(set) = copy.getattr_opt("__setstate__")? {
-        return set.call1((state,)).map(drop);
+        return call_with(&set, (state,)).map(drop);
     }
     // The values of `__slots__` follow those of `__dict__`.
     let parts = state.extract::<(Bound<'_, PyAny>, Bound<'_, PyDict>)>();

@@ -7,7 +7,7 @@ use interlock::sys::{InterlockDType, InterlockTensorDevice};
 use interlock_tensor::{DType as CoreDType, Placement, Tensor as CoreTensor};
 use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyDict};
+use pyo3::types::{PyCapsule, PyDict, PyTuple};
 
 use super::args::{OptionalArg, placement};
 use super::dtype::NAMES;
@@ -17,7 +17,7 @@ use super::{Tensor, run_op, work_size};
 use crate::accelerator::memory::interop;
 use crate::accelerator::stream;
 use crate::args::{extract_optional_int, extract_str};
-use crate::detach::detach;
+use crate::detach::{call_with, call_with_keywords, detach};
 use crate::dlpack::{self, Export, Imported};
 use crate::errors::{IntoPyResult, new_type_error, shown};
 use crate::switches;
@@ -232,7 +232,7 @@ fn import(
         let wanted = "an object with __dlpack__ and __dlpack_device__, or a DLPack capsule";
         return Err(new_type_error("from_dlpack: ext_tensor", wanted, given));
     };
-    let own_device = own_device.call0()?;
+    let own_device = call_with(&own_device, ())?;
     let Ok((device_type, device_id)) = own_device.extract() else {
         return Err(PyBufferError::new_err(format!(
             "from_dlpack: __dlpack_device__ must return a device type and an index, got {}",
@@ -255,9 +255,9 @@ fn import(
     }
     let needs_arguments = !arguments.is_empty();
     arguments.set_item("max_version", VERSION)?;
-    let capsule = match export.call((), Some(&arguments)) {
+    let capsule = match call_with_keywords(&export, &PyTuple::empty(py), Some(&arguments)) {
         // Producers from before version 1 do not know the arguments.
-        Err(error) if error.is_instance_of::<PyTypeError>(py) && !needs_arguments => export.call0()?,
+        Err(error) if error.is_instance_of::<PyTypeError>(py) && !needs_arguments => call_with(&export, ())?,
         capsule => capsule?,
     };
     tensor_of_capsule(&capsule, copy)

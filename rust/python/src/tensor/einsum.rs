@@ -8,7 +8,7 @@ use pyo3::types::{PyDict, PyEllipsis, PyList, PyString, PyTuple};
 
 use super::args::{extract_tensor, try_iter_arg};
 use super::{Tensor, run_op};
-use crate::detach::attach;
+use crate::detach::{attach, call_with, call_with_keywords};
 use crate::dispatch::Call;
 use crate::dispatch::explain::Explained;
 use crate::errors::{IntoPyResult, new_exception, new_type_error};
@@ -39,12 +39,14 @@ impl PathOptimizer for OptEinsum {
 
 /// Returns the path that opt_einsum finds, or `None` if it is not installed.
 fn contract_path(py: Python<'_>, request: &PathRequest<'_>) -> PyResult<Option<Vec<Vec<usize>>>> {
-    let package = py.import("interlock.backends.opt_einsum")?.call_method0("get_opt_einsum")?;
+    let package = py.import("interlock.backends.opt_einsum")?.getattr("get_opt_einsum")?;
+    let package = call_with(&package, ())?;
     if package.is_none() {
         return Ok(None);
     }
     let symbols = |labels: &[usize]| -> PyResult<String> {
-        labels.iter().map(|label| package.call_method1("get_symbol", (label,))?.extract::<String>()).collect()
+        let symbol = package.getattr("get_symbol")?;
+        labels.iter().map(|label| call_with(&symbol, (label,))?.extract::<String>()).collect()
     };
     let inputs = request.inputs.iter().map(|labels| symbols(labels)).collect::<PyResult<Vec<_>>>()?;
     let equation = format!("{}->{}", inputs.join(","), symbols(request.output)?);
@@ -55,7 +57,11 @@ fn contract_path(py: Python<'_>, request: &PathRequest<'_>) -> PyResult<Option<V
     let options = PyDict::new(py);
     options.set_item("shapes", true)?;
     options.set_item("optimize", request.strategy.name())?;
-    let found = package.call_method("contract_path", PyTuple::new(py, arguments)?, Some(&options))?;
+    let found = call_with_keywords(
+        &package.getattr("contract_path")?,
+        &PyTuple::new(py, arguments)?,
+        Some(&options),
+    )?;
     found.get_item(0)?.extract().map(Some)
 }
 

@@ -168,7 +168,7 @@ fn queue_callback(callback: &Bound<'_, PyAny>) -> PyResult<()> {
         return Err(new_type_error("queue_callback: callback", "callable", callback));
     }
     let function = DeferredDrop::new(callback.clone());
-    let run = move || call_program(|py| call_with(function.bind(py), &PyTuple::empty(py)).map(drop));
+    let run = move || call_program(|py| call_with(function.bind(py), ()).map(drop));
     core::queue_callback(Box::new(run)).into_py_result(callback.py())
 }
 

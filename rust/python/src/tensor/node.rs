@@ -15,6 +15,7 @@ use super::hooks::{self, PyHook, RemovableHandle};
 use super::identity::{metadata, node_object, tensor_object};
 use super::{Tensor, fallible_alloc};
 use crate::call_site;
+use crate::detach::call_with;
 use crate::errors::{IntoPyResult, new_exception, new_type_error};
 
 /// A node of the autograd graph: an operation, or the accumulation of gradients in a leaf.
@@ -285,6 +286,6 @@ pub(super) fn install_forward_stack_provider() {
 
 fn forward_stack(py: Python<'_>) -> PyResult<ForwardStack> {
     let location = call_site::current(py).to_string();
-    let lines: Vec<String> = py.import("traceback")?.call_method0("format_stack")?.extract()?;
+    let lines: Vec<String> = call_with(&py.import("traceback")?.getattr("format_stack")?, ())?.extract()?;
     Ok(ForwardStack::new(location, lines.concat()))
 }

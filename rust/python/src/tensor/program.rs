@@ -10,7 +10,7 @@ use pyo3::types::{PyString, PyTuple};
 
 use super::Tensor;
 use crate::deferred_drop::DeferredDrop;
-use crate::detach::attach;
+use crate::detach::{attach, call_with};
 use crate::errors::new_type_error;
 
 /// Calls `work` attached to the interpreter, inside an operation that may be detached. An exception becomes an error
@@ -101,7 +101,7 @@ pub(super) fn anomaly_exception(
     let warned = py
         .import("warnings")
         .and_then(|warnings| warnings.getattr("warn"))
-        .and_then(|warn| warn.call1((PyString::new(py, &text), warning)));
+        .and_then(|warn| call_with(&warn, (PyString::new(py, &text), warning)));
     match warned {
         Ok(_) => original,
         // A filter turned the warning into an exception.

@@ -369,7 +369,7 @@ impl PythonKernel {
     ) -> std::result::Result<(), Reason> {
         let call = |py: Python<'_>| -> PyResult<std::result::Result<(), Reason>> {
             let call = Bound::new(py, KernelCall::new(py, operation, facts)?)?;
-            call_with(condition.bind(py), &PyTuple::new(py, [call])?).and_then(|given| verdict(&given))
+            call_with(condition.bind(py), (call,)).and_then(|given| verdict(&given))
         };
         let refused = |py: Python<'_>, error: PyErr| {
             if error.is_instance_of::<PyKeyboardInterrupt>(py) {

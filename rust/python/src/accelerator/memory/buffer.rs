@@ -12,7 +12,7 @@ use super::copies;
 use crate::accelerator::device::{self, Device};
 use crate::accelerator::stream::{self, Stream};
 use crate::args::{extract_int, extract_optional_int, extract_str};
-use crate::detach::detach;
+use crate::detach::{call_with, detach};
 use crate::errors::{IntoPyResult, exception, new_exception, new_type_error};
 use crate::switches;
 
@@ -54,7 +54,7 @@ fn annotate(memory: &Bound<'_, PyAny>, annotation: &Bound<'_, PyAny>) -> PyResul
     }
     // A tensor knows its memory. Nothing here depends on the tensor runtime, which a build may lack.
     match memory.getattr_opt("_annotate")? {
-        Some(annotate) => annotate.call1((annotation,)).map(drop),
+        Some(annotate) => call_with(&annotate, (annotation,)).map(drop),
         None => Err(new_type_error("accelerator.memory.annotate: memory", "a Buffer or a Tensor", memory)),
     }
 }
