@@ -4,10 +4,10 @@ use super::elements::LONG;
 use super::launch::{Launch, Target, threads_on};
 use super::parallel::{THREADED_ELEMENTS, for_each};
 use super::plan::{Plan, PlanOperand};
-use super::run::{BLOCK, Block, is_direct};
+use super::run::{BLOCK, Block, is_stored_as};
 use super::slices::new_tensor;
 use crate::fallible_alloc::try_from_elem;
-use crate::loops::{ReduceLoop, conversion};
+use crate::loops::{ROWS, ReduceLoop, conversion};
 use crate::shape::Layout;
 use crate::storage::Span;
 use crate::{DType, Error, Result, Tensor};
@@ -165,7 +165,9 @@ impl Reduction {
             return Err(Error::Resized { op });
         }
         let mut states = States::new(reduce_loop, self.count)?;
-        match Tiles::of(&self.plan, self.count) {
+        // Tiles of other results need no order, and on one thread are only slower.
+        let tiles = Tiles::of(&self.plan, self.count).filter(|tiles| threads > 1 || tiles.step == 0);
+        match tiles {
             // SAFETY: the elements are within the memory.
             None => unsafe { self.accumulate(&self.plan, reduce_loop, states.pointer(), source.pointer) },
             Some(tiles) => self.run_tiles(threads, &tiles, &mut states, source)?,
@@ -231,7 +233,12 @@ impl Reduction {
     ) {
         let [state_step, step, ..] = plan.steps();
         let dtype = reduce_loop.source();
-        if is_direct(source, self.stored, dtype) {
+        if is_stored_as(source, self.stored, dtype) {
+            if (state_step, step) == (reduce_loop.state_size(), dtype.size()) {
+                // SAFETY: guaranteed by the caller; the elements are aligned and have no gaps.
+                unsafe { accumulate_dense(plan, reduce_loop, states, source) };
+                return;
+            }
             plan.for_each_run(0..plan.numel(), &mut |[state, at, ..], count| {
                 let (states, source) = (states.wrapping_add(state), source.wrapping_add(at));
                 // SAFETY: guaranteed by the caller; the elements are aligned.
@@ -263,7 +270,7 @@ impl Reduction {
         let dtype = reduce_loop.result();
         // SAFETY: guaranteed by the caller; the block has room for the results.
         unsafe {
-            if is_direct(results, self.dtype, dtype) {
+            if is_stored_as(results, self.dtype, dtype) {
                 return reduce_loop.finish(results, states, self.count);
             }
             let mut block = Block::uninit();
@@ -276,6 +283,48 @@ impl Reduction {
             }
         }
     }
+}
+
+/// Adds the elements of runs without gaps to states without gaps, several runs with the same states at once.
+///
+/// # Safety
+/// The elements are within the memory from `source` on, and their states from `states` on.
+unsafe fn accumulate_dense(plan: &Plan, reduce_loop: &dyn ReduceLoop, states: *mut u8, source: *const u8) {
+    /// Runs with the same states.
+    struct Rows {
+        states: *mut u8,
+        sources: [*const u8; ROWS],
+        /// The number of runs.
+        rows: usize,
+        count: usize,
+    }
+    let (state_step, step) = (reduce_loop.state_size(), reduce_loop.source().size());
+    let add = |rows: &mut Rows| {
+        // SAFETY: guaranteed by the caller.
+        unsafe {
+            if rows.rows == ROWS {
+                reduce_loop.accumulate_rows(rows.states, rows.sources, rows.count);
+            } else {
+                for source in rows.sources.iter().take(rows.rows) {
+                    reduce_loop.accumulate((rows.states, state_step), (*source, step), rows.count);
+                }
+            }
+        }
+        rows.rows = 0;
+    };
+    let mut rows = Rows { states, sources: [source; ROWS], rows: 0, count: 0 };
+    plan.for_each_run(0..plan.numel(), &mut |[state, at, ..], count| {
+        let (states, source) = (states.wrapping_add(state), source.wrapping_add(at));
+        if rows.rows == ROWS || (rows.states, rows.count) != (states, count) {
+            add(&mut rows);
+        }
+        (rows.states, rows.count) = (states, count);
+        if let Some(place) = rows.sources.get_mut(rows.rows) {
+            *place = source;
+        }
+        rows.rows += 1;
+    });
+    add(&mut rows);
 }
 
 #[cfg(test)]

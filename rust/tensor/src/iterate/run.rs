@@ -56,18 +56,15 @@ impl Elements {
     pub(super) unsafe fn run(&self, element_loop: &dyn ElementLoop, spans: &[Span], range: Range<usize>) {
         let mut bases = [std::ptr::null_mut(); MAX_OPERANDS];
         bases.iter_mut().zip(spans).for_each(|(base, span)| *base = span.pointer);
-        let steps = self.plan.steps();
+        let access = Access::new(self, element_loop, &bases);
         let run_of = |positions: [usize; MAX_OPERANDS], count| {
             let mut pointers = bases;
             for (pointer, position) in pointers.iter_mut().zip(positions) {
                 *pointer = pointer.wrapping_add(position);
             }
-            Run { pointers, steps, count }
+            Run { pointers, steps: access.steps, count }
         };
-        let dtypes = element_loop.dtypes();
-        debug_assert_eq!(dtypes.len(), self.stored.len(), "operands of a loop");
-        let mut operands = self.stored.iter().zip(dtypes).zip(bases);
-        if operands.all(|((stored, dtype), base)| is_direct(base, *stored, *dtype)) {
+        if access.is_direct == [true; MAX_OPERANDS] {
             self.plan.for_each_run_in_blocks(range, &mut |positions, count| {
                 // SAFETY: guaranteed by the caller; the elements are aligned, because positions are multiples of their size.
                 unsafe { element_loop.run(&run_of(positions, count)) }
@@ -77,20 +74,22 @@ impl Elements {
         let mut blocks = [Block::uninit(); MAX_OPERANDS];
         self.plan.for_each_run_in_blocks(range, &mut |positions, count| {
             // SAFETY: guaranteed by the caller.
-            unsafe { self.run_converted(element_loop, &run_of(positions, count), &mut blocks) }
+            unsafe { self.run_in_blocks(element_loop, &run_of(positions, count), &access, &mut blocks) }
         });
     }
 
-    /// Computes a run by way of blocks.
+    /// Computes a run with blocks for the operands that are not direct.
     ///
     /// # Safety
     /// As for [`run`](Elements::run).
-    unsafe fn run_converted(
+    unsafe fn run_in_blocks(
         &self,
         element_loop: &dyn ElementLoop,
         run: &Run,
+        access: &Access,
         blocks: &mut [Block; MAX_OPERANDS],
     ) {
+        let dtypes = element_loop.dtypes();
         for first in (0..run.count).step_by(BLOCK) {
             let count = BLOCK.min(run.count - first);
             let (mut pointers, mut steps) = (run.pointers, run.steps);
@@ -99,28 +98,29 @@ impl Elements {
                 .zip(steps)
                 .for_each(|(pointer, step)| *pointer = pointer.wrapping_add(first * step));
             let [target, ..] = pointers;
-            let operands = self.stored.iter().zip(element_loop.dtypes());
+            let operands =
+                self.stored.iter().zip(dtypes).zip(access.is_direct.iter().zip(access.is_repeated));
             let places = pointers.iter_mut().zip(&mut steps).zip(blocks.iter_mut());
-            for (operand, ((&stored, &dtype), ((pointer, step), block))) in operands.zip(places).enumerate() {
-                if is_direct(*pointer, stored, dtype) {
+            for (operand, (types, ((pointer, step), block))) in operands.zip(places).enumerate() {
+                let ((&stored, &dtype), (&is_direct, is_repeated)) = types;
+                if is_direct {
                     continue;
                 }
                 let block = block.pointer();
                 let (source, size) = (std::mem::replace(pointer, block), dtype.size());
-                // One element is repeated.
-                let count = if operand > 0 && *step == 0 { 1 } else { count };
                 if operand > 0 || element_loop.is_update() {
+                    let count = if is_repeated { 1 } else { count };
                     // SAFETY: the elements are within the memory, and the block has room for them.
                     unsafe { conversion(stored, dtype)((block, size), (source, *step), count) };
                 }
-                if count > 1 || operand == 0 {
+                if !is_repeated {
                     *step = size;
                 }
             }
             // SAFETY: guaranteed by the caller; blocks are aligned for every type.
             unsafe { element_loop.run(&Run { pointers, steps, count }) };
             let ([written, ..], [step, ..]) = (pointers, run.steps);
-            if let (Some(&stored), Some(&dtype)) = (self.stored.first(), element_loop.dtypes().first())
+            if let (Some(&stored), Some(&dtype)) = (self.stored.first(), dtypes.first())
                 && written != target
             {
                 // SAFETY: the loop has written the block; the elements are within the memory.
@@ -130,7 +130,43 @@ impl Elements {
     }
 }
 
-/// Returns whether a loop can use an operand where it is.
-pub(super) fn is_direct(base: *const u8, stored: DType, dtype: DType) -> bool {
+/// How a loop uses the operands.
+struct Access {
+    /// The distances between elements of a run.
+    steps: [usize; MAX_OPERANDS],
+    /// The operands that the loop uses where they are. The others are copied to blocks: those of another type, which are not
+    /// aligned, or with steps that the loop does not take.
+    is_direct: [bool; MAX_OPERANDS],
+    /// The sources that are one element for the loop.
+    is_repeated: [bool; MAX_OPERANDS],
+}
+
+impl Access {
+    fn new(elements: &Elements, element_loop: &dyn ElementLoop, bases: &[*mut u8; MAX_OPERANDS]) -> Self {
+        let dtypes = element_loop.dtypes();
+        debug_assert_eq!(dtypes.len(), elements.stored.len(), "operands of a loop");
+        let mut steps = elements.plan.steps();
+        if elements.plan.numel() == 1 {
+            steps.iter_mut().zip(&elements.stored).for_each(|(step, stored)| *step = stored.size());
+        }
+        let mut is_repeated = [false; MAX_OPERANDS];
+        let sources = is_repeated.iter_mut().zip(steps).take(dtypes.len()).skip(1);
+        sources.for_each(|(mark, step)| *mark = step == 0);
+        let takes_gaps = element_loop.takes_gaps();
+        if !takes_gaps && !element_loop.accepts_constant(is_repeated) {
+            is_repeated = [false; MAX_OPERANDS];
+        }
+        let mut is_direct = [true; MAX_OPERANDS];
+        let operands = elements.stored.iter().zip(dtypes).zip(bases).zip(steps.iter().zip(is_repeated));
+        for (mark, (((&stored, &dtype), &base), (&step, is_repeated))) in is_direct.iter_mut().zip(operands) {
+            let takes_step = takes_gaps || is_repeated || step == stored.size();
+            *mark = takes_step && is_stored_as(base, stored, dtype);
+        }
+        Access { steps, is_direct, is_repeated }
+    }
+}
+
+/// Returns whether elements have the type of a loop and are aligned.
+pub(super) fn is_stored_as(base: *const u8, stored: DType, dtype: DType) -> bool {
     stored == dtype && base.addr().is_multiple_of(dtype.size())
 }

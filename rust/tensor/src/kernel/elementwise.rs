@@ -14,9 +14,19 @@ pub(crate) fn map<T: Element, U: Element>(
     source: &Tensor,
     f: impl Fn(T) -> U + Clone + Send + Sync + 'static,
 ) -> Result<Tensor> {
+    let result = if U::DTYPE == T::DTYPE { source.dtype() } else { U::DTYPE };
+    map_with(op, source, result, &loops::map(f))
+}
+
+/// Like [`map`]. Not generic: it exists once. The result is stored as `dtype`.
+pub(crate) fn map_with(
+    op: &'static str,
+    source: &Tensor,
+    dtype: DType,
+    element_loop: &dyn ElementLoop,
+) -> Result<Tensor> {
     let layout = Layout::of_elementwise_result(source.shape(), &[source.layout()]);
-    let stored = if U::DTYPE == T::DTYPE { source.dtype() } else { U::DTYPE };
-    new_result(op, source.placement(), (layout, stored), &[source], &loops::map(f))
+    new_result(op, source.placement(), (layout, dtype), &[source], element_loop)
 }
 
 /// Applies `f` to each pair of elements of two operands that are broadcast to `shape`, in the types in which

@@ -25,7 +25,7 @@ pub use conv::ConvPass;
 pub(crate) use conv::{ConvAlgorithm, ConvGeometry, add_columns, columns, convolve};
 pub(crate) use copy::{bits, copy_as, copy_into, reinterpret};
 pub(crate) use cumulative::{cumulative_products, cumulative_products_backward};
-pub(crate) use elementwise::{add_strided, cast, map, update, zip, zip3};
+pub(crate) use elementwise::{add_strided, cast, map, map_with, update, zip, zip3};
 pub(crate) use flip::flip;
 pub(crate) use foreign::{ForeignLaunch, foreign_tensor};
 pub(crate) use indexed::{

@@ -56,6 +56,10 @@ impl ElementLoop for Convert {
         &self.dtypes
     }
 
+    fn takes_gaps(&self) -> bool {
+        true
+    }
+
     unsafe fn run(&self, run: &Run) {
         let Run { pointers: [target, source, ..], steps: [step, source_step, ..], count } = *run;
         // SAFETY: guaranteed by the caller.

@@ -1,33 +1,51 @@
 //! Loops that compute each element with a function of one, two or three others.
 //!
-//! Each has a body for elements without gaps, which the compiler vectorizes for each instruction set, one for a second
-//! operand that is the same element everywhere, and one for elements at any distance.
+//! Each has bodies for elements without gaps, and for sources that are the same element everywhere, which the compiler
+//! vectorizes for each instruction set. Elements at other distances are copied to blocks first, so a function has one
+//! implementation, and its results do not depend on the layout.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use super::element_loop::{ElementLoop, Run};
+use super::element_loop::{ElementLoop, MAX_OPERANDS, Run};
 use super::vectorized::vectorized;
 use crate::{DType, Element};
 
-/// Returns element `index` of an operand.
+/// Returns element `index` of an operand without gaps.
 ///
 /// # Safety
 /// It is an initialized element of the run.
 #[inline(always)]
-pub(super) unsafe fn load<T: Element>(pointer: *const u8, step: usize, index: usize) -> T {
+pub(super) unsafe fn load<T: Element>(pointer: *const u8, index: usize) -> T {
     // SAFETY: guaranteed by the caller.
-    unsafe { pointer.add(index * step).cast::<T>().read() }
+    unsafe { pointer.cast::<T>().add(index).read() }
 }
 
-/// Stores element `index` of an operand.
+/// Stores element `index` of an operand without gaps.
 ///
 /// # Safety
 /// It is a writable element of the run.
 #[inline(always)]
-pub(super) unsafe fn store<T: Element>(pointer: *mut u8, step: usize, index: usize, value: T) {
+pub(super) unsafe fn store<T: Element>(pointer: *mut u8, index: usize, value: T) {
     // SAFETY: guaranteed by the caller.
-    unsafe { pointer.add(index * step).cast::<T>().write(value) }
+    unsafe { pointer.cast::<T>().add(index).write(value) }
+}
+
+/// Stores the values of a function of the index as the elements of an operand without gaps.
+///
+/// # Safety
+/// They are writable elements of the run.
+#[inline(always)]
+unsafe fn store_each<T: Element>(out: *mut u8, count: usize, value: impl Fn(usize) -> T) {
+    vectorized(
+        #[inline(always)]
+        move || {
+            for index in 0..count {
+                // SAFETY: guaranteed by the caller.
+                unsafe { store(out, index, value(index)) };
+            }
+        },
+    );
 }
 
 /// A loop over a function. `D` lists the types of its elements.
@@ -58,34 +76,90 @@ where
     }
 
     unsafe fn run(&self, run: &Run) {
-        let Run { pointers: [out, a, ..], steps: [step, step_a, ..], count } = *run;
+        let Run { pointers: [out, a, ..], count, .. } = *run;
         let f = self.function.clone();
-        // SAFETY: guaranteed by the caller; steps that are sizes of elements make no gaps.
+        // SAFETY: guaranteed by the caller.
         unsafe {
-            if step == size_of::<U>() && step_a == size_of::<T>() {
+            store_each(
+                out,
+                count,
+                #[inline(always)]
+                move |i| f(load(a, i)),
+            );
+        }
+    }
+
+    fn shared(&self) -> Arc<dyn ElementLoop> {
+        Arc::new(self.clone())
+    }
+}
+
+/// A loop over a function that is wrong for some elements, and over one without this limit.
+#[derive(Clone)]
+struct Limited<F, G, E, T> {
+    function: F,
+    is_within: G,
+    exact: E,
+    types: PhantomData<fn() -> T>,
+}
+
+/// Returns the loop that applies a function to each element within its limits, and a slower one to the others. The first
+/// one is also called for others, and its result is dropped: so the compiler can vectorize it.
+pub(crate) fn map_within<T: Element>(
+    function: impl Fn(T) -> T + Copy + Send + Sync + 'static,
+    is_within: impl Fn(T) -> bool + Copy + Send + Sync + 'static,
+    exact: impl Fn(T) -> T + Copy + Send + Sync + 'static,
+) -> impl ElementLoop {
+    Limited { function, is_within, exact, types: PhantomData::<fn() -> T> }
+}
+
+impl<T: Element, F, G, E> ElementLoop for Limited<F, G, E, T>
+where
+    F: Fn(T) -> T + Copy + Send + Sync + 'static,
+    G: Fn(T) -> bool + Copy + Send + Sync + 'static,
+    E: Fn(T) -> T + Copy + Send + Sync + 'static,
+{
+    fn dtypes(&self) -> &[DType] {
+        const { &[T::DTYPE; 2] }
+    }
+
+    unsafe fn run(&self, run: &Run) {
+        /// The elements among which others are looked for at once.
+        const BLOCK: usize = 512;
+        let (f, is_within) = (self.function, self.is_within);
+        for first in (0..run.count).step_by(BLOCK) {
+            let count = BLOCK.min(run.count - first);
+            let [out, a, ..] = run.pointers.map(|pointer| pointer.wrapping_add(first * size_of::<T>()));
+            let mut are_within = true;
+            // SAFETY: guaranteed by the caller.
+            unsafe {
+                store_each(
+                    out,
+                    count,
+                    #[inline(always)]
+                    move |i| f(load(a, i)),
+                );
                 vectorized(
                     #[inline(always)]
-                    move || {
-                        for i in 0..count {
-                            store(out, size_of::<U>(), i, f(load(a, size_of::<T>(), i)));
-                        }
-                    },
+                    || are_within = (0..count).fold(true, |all, i| all & is_within(load(a, i))),
                 );
-            } else if step_a == 0 {
-                let value = f(load(a, 0, 0));
+            }
+            if !are_within {
                 for i in 0..count {
-                    store(out, step, i, value);
-                }
-            } else {
-                for i in 0..count {
-                    store(out, step, i, f(load(a, step_a, i)));
+                    // SAFETY: guaranteed by the caller.
+                    unsafe {
+                        let element = load(a, i);
+                        if !is_within(element) {
+                            store(out, i, (self.exact)(element));
+                        }
+                    }
                 }
             }
         }
     }
 
     fn shared(&self) -> Arc<dyn ElementLoop> {
-        Arc::new(self.clone())
+        Arc::new(Limited { types: PhantomData::<fn() -> T>, ..*self })
     }
 }
 
@@ -104,47 +178,38 @@ where
         const { &[U::DTYPE, A::DTYPE, B::DTYPE] }
     }
 
+    fn accepts_constant(&self, sources: [bool; MAX_OPERANDS]) -> bool {
+        matches!(sources, [_, true, false, _] | [_, false, true, _])
+    }
+
     unsafe fn run(&self, run: &Run) {
-        let Run { pointers: [out, a, b, _], steps: [step, step_a, step_b, _], count } = *run;
+        let Run { pointers: [out, a, b, _], steps: [_, step_a, step_b, _], count } = *run;
         let f = self.function.clone();
-        // SAFETY: guaranteed by the caller; steps that are sizes of elements make no gaps.
+        // SAFETY: guaranteed by the caller.
         unsafe {
-            if step == size_of::<U>() && step_a == size_of::<A>() {
-                if step_b == size_of::<B>() {
-                    return vectorized(
-                        #[inline(always)]
-                        move || {
-                            for i in 0..count {
-                                let (x, y) = (load(a, size_of::<A>(), i), load(b, size_of::<B>(), i));
-                                store(out, size_of::<U>(), i, f(x, y));
-                            }
-                        },
-                    );
-                }
-                if step_b == 0 {
-                    let y = load(b, 0, 0);
-                    return vectorized(
-                        #[inline(always)]
-                        move || {
-                            for i in 0..count {
-                                store(out, size_of::<U>(), i, f(load(a, size_of::<A>(), i), y));
-                            }
-                        },
-                    );
-                }
-            } else if step == size_of::<U>() && step_a == 0 && step_b == size_of::<B>() {
-                let x = load(a, 0, 0);
-                return vectorized(
+            if step_a == 0 {
+                let x = load(a, 0);
+                store_each(
+                    out,
+                    count,
                     #[inline(always)]
-                    move || {
-                        for i in 0..count {
-                            store(out, size_of::<U>(), i, f(x, load(b, size_of::<B>(), i)));
-                        }
-                    },
+                    move |i| f(x, load(b, i)),
                 );
-            }
-            for i in 0..count {
-                store(out, step, i, f(load(a, step_a, i), load(b, step_b, i)));
+            } else if step_b == 0 {
+                let y = load(b, 0);
+                store_each(
+                    out,
+                    count,
+                    #[inline(always)]
+                    move |i| f(load(a, i), y),
+                );
+            } else {
+                store_each(
+                    out,
+                    count,
+                    #[inline(always)]
+                    move |i| f(load(a, i), load(b, i)),
+                );
             }
         }
     }
@@ -169,24 +234,30 @@ where
         const { &[T::DTYPE; 4] }
     }
 
+    fn accepts_constant(&self, sources: [bool; MAX_OPERANDS]) -> bool {
+        matches!(sources, [_, false, true, true])
+    }
+
     unsafe fn run(&self, run: &Run) {
-        let Run { pointers: [out, a, b, c], steps: [step, step_a, step_b, step_c], count } = *run;
+        let Run { pointers: [out, a, b, c], steps: [.., step_b, _], count } = *run;
         let f = self.function.clone();
-        // SAFETY: guaranteed by the caller; steps that are sizes of elements make no gaps.
+        // SAFETY: guaranteed by the caller.
         unsafe {
-            if [step, step_a, step_b, step_c] == [size_of::<T>(); 4] {
-                return vectorized(
+            if step_b == 0 {
+                let (y, z) = (load(b, 0), load(c, 0));
+                store_each(
+                    out,
+                    count,
                     #[inline(always)]
-                    move || {
-                        let size = size_of::<T>();
-                        for i in 0..count {
-                            store(out, size, i, f(load(a, size, i), load(b, size, i), load(c, size, i)));
-                        }
-                    },
+                    move |i| f(load(a, i), y, z),
                 );
-            }
-            for i in 0..count {
-                store(out, step, i, f(load(a, step_a, i), load(b, step_b, i), load(c, step_c, i)));
+            } else {
+                store_each(
+                    out,
+                    count,
+                    #[inline(always)]
+                    move |i| f(load(a, i), load(b, i), load(c, i)),
+                );
             }
         }
     }
@@ -218,35 +289,30 @@ where
         true
     }
 
+    fn accepts_constant(&self, _sources: [bool; MAX_OPERANDS]) -> bool {
+        true
+    }
+
     unsafe fn run(&self, run: &Run) {
-        let Run { pointers: [out, b, ..], steps: [step, step_b, ..], count } = *run;
+        let Run { pointers: [out, b, ..], steps: [_, step_b, ..], count } = *run;
         let f = self.0.function.clone();
-        // SAFETY: guaranteed by the caller; steps that are sizes of elements make no gaps.
+        // SAFETY: guaranteed by the caller.
         unsafe {
-            if step == size_of::<A>() && step_b == size_of::<B>() {
-                vectorized(
+            if step_b == 0 {
+                let y = load(b, 0);
+                store_each(
+                    out,
+                    count,
                     #[inline(always)]
-                    move || {
-                        for i in 0..count {
-                            let value = f(load(out, size_of::<A>(), i), load(b, size_of::<B>(), i));
-                            store(out, size_of::<A>(), i, value);
-                        }
-                    },
-                );
-            } else if step == size_of::<A>() && step_b == 0 {
-                let y = load(b, 0, 0);
-                vectorized(
-                    #[inline(always)]
-                    move || {
-                        for i in 0..count {
-                            store(out, size_of::<A>(), i, f(load(out, size_of::<A>(), i), y));
-                        }
-                    },
+                    move |i| f(load(out, i), y),
                 );
             } else {
-                for i in 0..count {
-                    store(out, step, i, f(load(out, step, i), load(b, step_b, i)));
-                }
+                store_each(
+                    out,
+                    count,
+                    #[inline(always)]
+                    move |i| f(load(out, i), load(b, i)),
+                );
             }
         }
     }

@@ -4,7 +4,7 @@
 /// that sums have equal bits; as many vector registers hide the latency of an addition.
 pub(super) const LANES: usize = 32;
 
-/// Adds elements to states in lanes, and the states to one. Fewer elements than lanes are added in their order.
+/// Adds elements to states in lanes, and the states to one another. Fewer elements than lanes are added in their order.
 #[inline(always)]
 pub(super) fn fold_in_lanes<T: Copy, A: Copy>(
     elements: &[T],
@@ -20,7 +20,20 @@ pub(super) fn fold_in_lanes<T: Copy, A: Copy>(
         for chunk in chunks {
             lanes.iter_mut().zip(chunk).for_each(|(lane, element)| *lane = add(*lane, *element));
         }
-        total = lanes.into_iter().reduce(merge).unwrap_or(total);
+        total = merged(lanes, merge);
     }
     rest.iter().fold(total, |total, element| add(total, *element))
+}
+
+/// Adds the states of lanes in pairs, and these again until one is left.
+#[inline(always)]
+pub(super) fn merged<A: Copy>(mut lanes: [A; LANES], merge: impl Fn(A, A) -> A) -> A {
+    let mut count = LANES;
+    while count > 1 {
+        count /= 2;
+        let (left, right) = lanes.split_at_mut(count);
+        left.iter_mut().zip(right).for_each(|(left, right)| *left = merge(*left, *right));
+    }
+    let [total, ..] = lanes;
+    total
 }

@@ -14,6 +14,6 @@ mod vectorized;
 
 pub(crate) use convert::{conversion, convert};
 pub(crate) use element_loop::{ElementLoop, MAX_OPERANDS, Run};
-pub(crate) use elementwise::{map, update, zip, zip3};
-pub(crate) use reduction::{ReduceLoop, fold};
+pub(crate) use elementwise::{map, map_within, update, zip, zip3};
+pub(crate) use reduction::{ROWS, ReduceLoop, fold};
 pub(crate) use rows::{index_of_extreme, log_softmax, softmax};

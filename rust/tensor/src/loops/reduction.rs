@@ -4,9 +4,12 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::elementwise::{load, store};
-use super::lanes::{LANES, fold_in_lanes};
+use super::lanes::{LANES, fold_in_lanes, merged};
 use super::vectorized::vectorized;
 use crate::{DType, Element};
+
+/// The number of rows that are added to states at once, so that a state is read and written less often.
+pub(crate) const ROWS: usize = 4;
 
 /// A loop that reduces elements. Its clones are the same loop.
 pub(crate) trait ReduceLoop: Send + Sync + 'static {
@@ -30,6 +33,12 @@ pub(crate) trait ReduceLoop: Send + Sync + 'static {
     /// # Safety
     /// The states were begun, and the elements are initialized, aligned and at least as many.
     unsafe fn accumulate(&self, states: (*mut u8, usize), source: (*const u8, usize), count: usize);
+
+    /// Adds one element of each source to each state, in the order of the sources. Neither states nor elements have gaps.
+    ///
+    /// # Safety
+    /// As for [`accumulate`](ReduceLoop::accumulate).
+    unsafe fn accumulate_rows(&self, states: *mut u8, sources: [*const u8; ROWS], count: usize);
 
     /// Adds other states to as many states.
     ///
@@ -96,7 +105,7 @@ where
     /// As for [`ReduceLoop::accumulate`].
     unsafe fn reduced_at_steps(&self, source: *const u8, step: usize, count: usize) -> A {
         // SAFETY: guaranteed by the caller.
-        let element = |index: usize| unsafe { load::<T>(source, step, index) };
+        let element = |index: usize| unsafe { load::<T>(source.add(index * step), 0) };
         let mut total = self.start;
         let whole = if Self::HAS_LANES { count - count % LANES } else { 0 };
         if whole > 0 {
@@ -106,7 +115,7 @@ where
                     *lane = (self.add)(*lane, element(index));
                 }
             }
-            total = lanes.into_iter().reduce(&self.merge).unwrap_or(total);
+            total = merged(lanes, self.merge);
         }
         (whole..count).fold(total, |total, index| (self.add)(total, element(index)))
     }
@@ -169,17 +178,38 @@ where
                     move || {
                         for index in 0..count {
                             let state = states.cast::<A>().add(index);
-                            state.write(add(state.read(), load(source, size_of::<T>(), index)));
+                            state.write(add(state.read(), load(source, index)));
                         }
                     },
                 );
             } else {
                 for index in 0..count {
                     let state = state_at(index);
-                    state.write((self.add)(state.read(), load(source, step, index)));
+                    state.write((self.add)(state.read(), load(source.add(index * step), 0)));
                 }
             }
         }
+    }
+
+    unsafe fn accumulate_rows(&self, states: *mut u8, sources: [*const u8; ROWS], count: usize) {
+        let add = self.add;
+        vectorized(
+            #[inline(always)]
+            move || {
+                for index in 0..count {
+                    // SAFETY: guaranteed by the caller.
+                    unsafe {
+                        let state = states.cast::<A>().add(index);
+                        let total = sources.iter().fold(
+                            state.read(),
+                            #[inline(always)]
+                            |total, source| add(total, load(*source, index)),
+                        );
+                        state.write(total);
+                    }
+                }
+            },
+        );
     }
 
     unsafe fn merge(&self, states: *mut u8, others: *const u8, count: usize) {
@@ -197,7 +227,7 @@ where
             // SAFETY: guaranteed by the caller.
             unsafe {
                 let state = states.cast::<A>().add(index).read();
-                store(results, size_of::<U>(), index, (self.finish)(state));
+                store(results, index, (self.finish)(state));
             }
         }
     }

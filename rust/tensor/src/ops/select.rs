@@ -55,13 +55,7 @@ pub fn clamp(input: &Tensor, min: Option<Operand<'_>>, max: Option<Operand<'_>>)
         return Err(Error::not_numeric(op, "the promoted dtype", "; long() converts it"));
     }
     let (min, max) = (limit_of("min", min, dtype, true)?, limit_of("max", max, dtype, false)?);
-    let mut out = kernel::cast(&input.detach(), dtype)?;
-    if let Some(min) = &min {
-        out = limited(op, &out, min, true)?;
-    }
-    if let Some(max) = &max {
-        out = limited(op, &out, max, false)?;
-    }
+    let out = limited(op, &kernel::cast(&input.detach(), dtype)?, min.as_ref(), max.as_ref())?;
     let has_tensor_limit = operands.iter().skip(1).any(|limit| matches!(limit, Operand::Tensor(_)));
     let node = if has_tensor_limit { "ClampBackward0" } else { "ClampBackward1" };
     let limits: Vec<&Tensor> = min.iter().chain(&max).collect();
@@ -104,16 +98,24 @@ fn limit_of(
     given.tensor(dtype).map(Some)
 }
 
-/// Returns the larger (for a lower limit) or the smaller of each element and the limit. Nothing is recorded.
-fn limited(op: &'static str, input: &Tensor, limit: &Tensor, is_lower: bool) -> Result<Tensor> {
-    let shape = broadcast(op, input.shape(), limit.shape())?;
-    let (dtype, limit) = (input.dtype(), kernel::cast(&limit.detach(), input.dtype())?);
+/// Returns the elements within the limits that are given. Nothing is recorded.
+fn limited(op: &'static str, input: &Tensor, min: Option<&Tensor>, max: Option<&Tensor>) -> Result<Tensor> {
+    let dtype = input.dtype();
+    let mut shape = input.shape().to_vec();
+    for limit in min.iter().chain(&max) {
+        shape = broadcast(op, &shape, limit.shape())?;
+    }
+    let plain = |limit: &Tensor| kernel::cast(&limit.detach(), dtype);
+    let (min, max) = (min.map(plain).transpose()?, max.map(plain).transpose()?);
     dispatch_compute!(dtype, T => {
         let to = (dtype, shape.as_slice());
-        if is_lower {
-            kernel::zip(op, to, input, &limit, larger::<T>)
-        } else {
-            kernel::zip(op, to, input, &limit, smaller::<T>)
+        match (&min, &max) {
+            (None, None) => Ok(input.clone()),
+            (Some(min), None) => kernel::zip(op, to, input, min, larger::<T>),
+            (None, Some(max)) => kernel::zip(op, to, input, max, smaller::<T>),
+            (Some(min), Some(max)) => {
+                kernel::zip3(op, to, [input, min, max], |x: T, min, max| smaller(larger(x, min), max))
+            }
         }
     })
 }

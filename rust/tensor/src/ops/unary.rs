@@ -6,6 +6,7 @@ use super::binary::subtract;
 use super::pairs::hypot;
 use crate::autograd::NodeBuilder;
 use crate::dtype::dispatch_float;
+use crate::loops;
 use crate::real::Real;
 use crate::{Result, Tensor, kernel};
 
@@ -40,16 +41,20 @@ impl UnaryRecord {
 }
 
 /// Defines functions that return floating-point tensors, also for integers: the name, the node, what the gradient uses
-/// (`Input` or `Output`), the formula, and the gradient as an expression of that of the result (`g`) and of the input
-/// (`x`) or the result (`y`).
+/// (`Input` or `Output`), the formula, after a semicolon the formula for numbers that are not moderate, and the gradient as an
+/// expression of that of the result (`g`) and of the input (`x`) or the result (`y`).
 macro_rules! floating_functions {
-    ($($(#[$doc:meta])* $method:ident, $node:literal, $saved:ident, $f:expr, |$g:ident, $value:ident| $gradient:expr;)+) => {
+    (@loop $f:expr) => { loops::map(element_function::<T>($f)) };
+    (@loop $f:expr, $exact:expr) => {
+        loops::map_within(element_function::<T>($f), T::is_moderate, element_function::<T>($exact))
+    };
+    ($($(#[$doc:meta])* $method:ident, $node:literal, $saved:ident, $f:expr $(; $exact:expr)?, |$g:ident, $value:ident| $gradient:expr;)+) => {
         impl Tensor {
             $($(#[$doc])*
             pub fn $method(&self) -> Result<Tensor> {
                 let source = kernel::cast(self, self.dtype().to_floating_point())?;
                 let out = dispatch_float!(source.dtype(), T => {
-                    kernel::map(stringify!($method), &source, element_function::<T>($f))
+                    kernel::map_with(stringify!($method), &source, source.dtype(), &floating_functions!(@loop $f $(, $exact)?))
                 })?;
                 let record = UnaryRecord { node: $node, saved: Saved::$saved, gradient: |$g, $value| $gradient };
                 record.set_history(self, &out)?;
@@ -91,9 +96,9 @@ floating_functions! {
     /// Returns the reciprocal of each element.
     reciprocal, "ReciprocalBackward0", Output, |v| v.recip(), |g, y| g.mul(&y.mul(y)?.neg()?);
     /// Returns the sine of each element.
-    sin, "SinBackward0", Input, |v| v.sin(), |g, x| g.mul(&x.cos()?);
+    sin, "SinBackward0", Input, Real::sin; |v| v.sin(), |g, x| g.mul(&x.cos()?);
     /// Returns the cosine of each element.
-    cos, "CosBackward0", Input, |v| v.cos(), |g, x| g.mul(&x.sin()?.neg()?);
+    cos, "CosBackward0", Input, Real::cos; |v| v.cos(), |g, x| g.mul(&x.sin()?.neg()?);
     /// Returns the tangent of each element.
     tan, "TanBackward0", Output, |v| v.tan(), |g, y| g.mul(&y.mul(y)?.add(1.0)?);
     /// Returns the arc sine of each element.

@@ -17,6 +17,8 @@ pub(crate) trait Real:
 {
     /// Returns the absolute value.
     fn abs(self) -> Self;
+    /// Returns the product with a number plus another number, rounded once.
+    fn mul_add(self, factor: Self, term: Self) -> Self;
     /// Returns e to the power of the number.
     fn exp(self) -> Self;
     /// Returns 2 to the power of the number.
@@ -35,6 +37,12 @@ pub(crate) trait Real:
     fn tanh(self) -> Self;
     /// Returns the logistic function.
     fn sigmoid(self) -> Self;
+    /// Returns the sine, if [`is_moderate`](Real::is_moderate).
+    fn sin(self) -> Self;
+    /// Returns the cosine, if [`is_moderate`](Real::is_moderate).
+    fn cos(self) -> Self;
+    /// Returns whether the number is an angle whose sine and cosine are precise.
+    fn is_moderate(self) -> bool;
     /// Returns the error function.
     fn erf(self) -> Self;
     /// Returns 1 minus the error function.
@@ -43,11 +51,19 @@ pub(crate) trait Real:
 
 /// Implements the functions that one module has for the type, and those that others have.
 macro_rules! real {
-    ($float:ident, [$($function:ident = $path:expr),+ $(,)?]) => {
+    ($float:ident, $largest_angle:expr, [$($function:ident = $path:expr),+ $(,)?]) => {
         impl Real for $float {
+            #[inline(always)]
+            fn is_moderate(self) -> bool {
+                !($float::abs(self) > $largest_angle)
+            }
             #[inline(always)]
             fn abs(self) -> Self {
                 $float::abs(self)
+            }
+            #[inline(always)]
+            fn mul_add(self, factor: Self, term: Self) -> Self {
+                $float::mul_add(self, factor, term)
             }
             $(#[inline(always)]
             fn $function(self) -> Self {
@@ -59,6 +75,7 @@ macro_rules! real {
 
 real!(
     f32,
+    single::LARGEST_ANGLE,
     [
         exp = single::exp,
         exp2 = single::exp2,
@@ -69,13 +86,16 @@ real!(
         ln_1p = single::ln_1p,
         tanh = single::tanh,
         sigmoid = single::sigmoid,
-        erf = libm::erff,
+        sin = single::sin,
+        cos = single::cos,
+        erf = single::erf,
         erfc = libm::erfcf,
     ]
 );
 
 real!(
     f64,
+    f64::INFINITY,
     [
         exp = f64::exp,
         exp2 = f64::exp2,
@@ -86,6 +106,8 @@ real!(
         ln_1p = f64::ln_1p,
         tanh = f64::tanh,
         sigmoid = sigmoid,
+        sin = f64::sin,
+        cos = f64::cos,
         erf = libm::erf,
         erfc = libm::erfc,
     ]
