@@ -1,9 +1,11 @@
 //! Vector norms.
 
 use super::masked::zero_where;
-use super::reduce::{err_nothing_to_reduce, reduced_dims};
+use super::reduce::{ReducedDims, err_nothing_to_reduce, reduced_dims};
 use crate::autograd::NodeBuilder;
 use crate::dtype::dispatch_float;
+use crate::iterate::reduce;
+use crate::loops;
 use crate::{DType, Element, Error, Result, Tensor, kernel};
 
 impl Tensor {
@@ -47,6 +49,8 @@ impl Tensor {
             count
         } else if order == 1.0 {
             x.abs()?.sum(dims, keepdim)?
+        } else if order == 2.0 && x.dtype() == DType::Float32 {
+            euclidean(&x, &over, keepdim)?
         } else {
             let scale = scale(&x, order, dims, over.count)?;
             let x = x.div(&scale)?;
@@ -57,6 +61,23 @@ impl Tensor {
         };
         norm.cast(dtype)
     }
+}
+
+/// Returns the root of the sum of squares, which neither overflow nor underflow in `f64`. Its gradient is 0 where it is 0.
+fn euclidean(x: &Tensor, over: &ReducedDims, keepdim: bool) -> Result<Tensor> {
+    let add = |sum: f64, value: f32| sum + f64::from(value) * f64::from(value);
+    let squares = loops::fold(0.0, add, |a: f64, b| a + b, |sum: f64| sum.sqrt() as f32);
+    let out = reduce("norm", x, &over.mask, (over.shape(keepdim), x.dtype()), &squares)?;
+    if let Some(mut builder) = NodeBuilder::new("LinalgVectorNormBackward0", &[x])? {
+        let (input, output) = (builder.save(x)?, builder.save_output(&out)?);
+        let ones = over.shape(true).to_vec();
+        builder.set_history(&out, move |ctx, gradient| {
+            let norm = ctx.saved(output)?.reshaped(&ones)?;
+            let inverse = zero_where(&norm.detach().equal(0i64)?, &norm.reciprocal()?)?;
+            Ok(vec![Some(gradient.reshaped(&ones)?.mul(&ctx.saved(input)?.mul(&inverse)?)?)])
+        })?;
+    }
+    Ok(out)
 }
 
 /// Returns the number by which the elements of each group are divided, so that the powers of the largest ones neither
@@ -100,6 +121,7 @@ fn nonzero_power(base: &Tensor, exponent: f64) -> Result<Tensor> {
 #[cfg(test)]
 mod tests {
     use crate::testing::{assert_close, doubles, gradcheck};
+    use crate::{DType, Tensor};
 
     #[test]
     fn norms_of_all_orders() {
@@ -121,6 +143,23 @@ mod tests {
         let x = [doubles(&[0.5, -1.5, 2.0, 0.25, 0.75, -3.0], &[2, 3])];
         for order in [1.0, 2.0, 3.0, 0.5, f64::INFINITY] {
             gradcheck(|x| x[0].norm(order, Some(&[1]), false, None)?.pow(2.0), &x);
+        }
+    }
+
+    #[test]
+    fn norm_of_float32_has_the_gradients_of_float64() {
+        let x = doubles(&[0.5, -1.5, 2.0, 0.25, 1e30, -3e30], &[3, 2]);
+        let gradients = |x: &Tensor| {
+            let x = x.detach();
+            x.set_requires_grad(true).unwrap();
+            let norm = x.norm(2.0, Some(&[1]), false, None).unwrap();
+            norm.sum(None, false).unwrap().backward().unwrap();
+            [norm.detach(), x.grad().unwrap()].map(|tensor| tensor.cast(DType::Float64).unwrap())
+        };
+        let expected = gradients(&x);
+        for (found, expected) in gradients(&x.cast(DType::Float32).unwrap()).iter().zip(&expected) {
+            let (found, expected) = (found.to_vec::<f64>().unwrap(), expected.to_vec::<f64>().unwrap());
+            assert!(found.iter().zip(&expected).all(|(a, b)| (a - b).abs() <= 1e-6 * b.abs()), "{found:?}");
         }
     }
 

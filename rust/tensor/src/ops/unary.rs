@@ -106,7 +106,7 @@ floating_functions! {
     /// Returns the arc cosine of each element.
     acos, "AcosBackward0", Input, |v| v.acos(), |g, x| g.mul(&subtract(1.0, &x.mul(x)?)?.rsqrt()?.neg()?);
     /// Returns the arc tangent of each element.
-    atan, "AtanBackward0", Input, |v| v.atan(), |g, x| g.div(&x.mul(x)?.add(1.0)?);
+    atan, "AtanBackward0", Input, Real::atan, |g, x| g.div(&x.mul(x)?.add(1.0)?);
     /// Returns the hyperbolic sine of each element.
     sinh, "SinhBackward0", Input, |v| v.sinh(), |g, x| g.mul(&x.cosh()?);
     /// Returns the hyperbolic cosine of each element.

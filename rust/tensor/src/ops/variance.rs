@@ -4,7 +4,10 @@ use super::masked::zero_where;
 use super::operand::check_floating_point;
 use super::reduce::reduced_dims;
 use crate::autograd::NodeBuilder;
-use crate::{DType, Result, Scalar, Tensor, kernel};
+use crate::dtype::dispatch_float;
+use crate::iterate::reduce;
+use crate::loops::squared_deviations;
+use crate::{Element, Result, Scalar, Tensor};
 
 impl Tensor {
     /// Returns the degrees of freedom of the variance over `dims`: the number of reduced elements less the correction.
@@ -19,11 +22,10 @@ impl Tensor {
         check_floating_point(op, self)?;
         let over = reduced_dims(op, self.shape(), dims)?;
         let divisor = (over.count as f64 - correction.cast::<f64>()).max(0.0);
-        // As in PyTorch, squares do not overflow and the mean is not rounded.
-        let elements = kernel::cast(&self.detach(), DType::Float64)?;
-        let deviations = elements.sub(&elements.mean(dims, true)?)?;
-        let out = deviations.mul(&deviations)?.sum(dims, keepdim)?.div(divisor)?;
-        let out = kernel::cast(&out, self.dtype())?;
+        let out = dispatch_float!(self.dtype(), T => {
+            let finish = move |squares: f64| T::from_f64(squares / divisor);
+            reduce(op, self, &over.mask, (over.shape(keepdim), self.dtype()), &squared_deviations(finish))
+        })?;
         if let Some(mut builder) = NodeBuilder::new("VarBackward0", &[self])? {
             let (saved, ones) = (builder.save(self)?, over.shape(true).to_vec());
             let dims = dims.map(<[i64]>::to_vec);
@@ -45,8 +47,10 @@ impl Tensor {
         check_floating_point(op, self)?;
         let over = reduced_dims(op, self.shape(), dims)?;
         let divisor = (over.count as f64 - correction.cast::<f64>()).max(0.0);
-        let elements = kernel::cast(&self.detach(), DType::Float64)?;
-        let out = kernel::cast(&elements.var(dims, correction, keepdim)?.sqrt()?, self.dtype())?;
+        let out = dispatch_float!(self.dtype(), T => {
+            let finish = move |squares: f64| T::from_f64((squares / divisor).sqrt());
+            reduce(op, self, &over.mask, (over.shape(keepdim), self.dtype()), &squared_deviations(finish))
+        })?;
         if let Some(mut builder) = NodeBuilder::new("StdBackward0", &[self])? {
             let (input, output) = (builder.save(self)?, builder.save_output(&out)?);
             let (ones, dims) = (over.shape(true).to_vec(), dims.map(<[i64]>::to_vec));
@@ -79,6 +83,21 @@ mod tests {
         assert_close(&x.var(None, 0.5.into(), true).unwrap(), &[4.0]);
         let of_one = doubles(&[1.0], &[1]).var(None, 1i64.into(), false).unwrap();
         assert!(of_one.to_vec::<f64>().unwrap()[0].is_nan());
+    }
+
+    #[test]
+    fn variance_is_precise_where_the_mean_is_large() {
+        let numbers: Vec<f64> = (0..3 * 2_000).map(|i| 1e8 + f64::from(i % 7)).collect();
+        let expected = |numbers: &[f64]| {
+            let mean = numbers.iter().sum::<f64>() / numbers.len() as f64;
+            numbers.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / numbers.len() as f64
+        };
+        let x = doubles(&numbers, &[3, 2_000]);
+        let rows: Vec<f64> = numbers.chunks(2_000).map(expected).collect();
+        assert_close(&x.var(Some(&[1]), 0i64.into(), false).unwrap(), &rows);
+        let columns = x.t().unwrap().contiguous().unwrap();
+        assert_close(&columns.var(Some(&[0]), 0i64.into(), false).unwrap(), &rows);
+        assert_close(&x.var(None, 0i64.into(), false).unwrap(), &[expected(&numbers)]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Functions of real numbers, for kernels that are generic over `f32` and `f64`.
 
+mod double;
 mod single;
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
@@ -43,6 +44,8 @@ pub(crate) trait Real:
     fn cos(self) -> Self;
     /// Returns whether the number is an angle whose sine and cosine are precise.
     fn is_moderate(self) -> bool;
+    /// Returns the arc tangent.
+    fn atan(self) -> Self;
     /// Returns the error function.
     fn erf(self) -> Self;
     /// Returns 1 minus the error function.
@@ -88,8 +91,9 @@ real!(
         sigmoid = single::sigmoid,
         sin = single::sin,
         cos = single::cos,
+        atan = single::atan,
         erf = single::erf,
-        erfc = libm::erfcf,
+        erfc = single::erfc,
     ]
 );
 
@@ -97,22 +101,19 @@ real!(
     f64,
     f64::INFINITY,
     [
-        exp = f64::exp,
+        exp = double::exp,
         exp2 = f64::exp2,
-        exp_m1 = f64::exp_m1,
-        ln = f64::ln,
+        exp_m1 = double::exp_m1,
+        ln = double::ln,
         log2 = f64::log2,
         log10 = f64::log10,
         ln_1p = f64::ln_1p,
-        tanh = f64::tanh,
-        sigmoid = sigmoid,
+        tanh = double::tanh,
+        sigmoid = double::sigmoid,
         sin = f64::sin,
         cos = f64::cos,
+        atan = f64::atan,
         erf = libm::erf,
         erfc = libm::erfc,
     ]
 );
-
-fn sigmoid(x: f64) -> f64 {
-    1.0 / (1.0 + (-x).exp())
-}

@@ -1,4 +1,4 @@
-//! The sine and the cosine, in quarters of a turn.
+//! The sine and the cosine, in quarters of a turn, and the arc tangent.
 
 use std::f32::consts::{FRAC_2_PI, FRAC_PI_2};
 
@@ -48,4 +48,29 @@ pub(in super::super) fn sin(x: f32) -> f32 {
 #[inline(always)]
 pub(in super::super) fn cos(x: f32) -> f32 {
     sine_after(x, 1)
+}
+
+/// Returns the arc tangent.
+#[inline(always)]
+pub(in super::super) fn atan(x: f32) -> f32 {
+    /// `(atan(x) / x - 1) / x ** 2` in `x ** 2`, for up to 1, with an error of 2 ** -28 of the arc tangent.
+    const ARC_TANGENT: [f32; 9] = [
+        -0.333_332_98,
+        0.199_985_34,
+        -0.142_641,
+        0.109_514_72,
+        -0.084_014_26,
+        0.057_923_626,
+        -0.031_144_435,
+        0.010_896_8,
+        -0.001_789_653_2,
+    ];
+    let size = x.abs();
+    let is_steep = size > 1.0;
+    // The angle between the other two sides.
+    let slope = if is_steep { 1.0 / size } else { size };
+    let square = slope * slope;
+    let angle = fused(slope * square, polynomial(square, &ARC_TANGENT), slope);
+    let [quarter, rest, _] = QUARTER;
+    (if is_steep { quarter - (angle - rest) } else { angle }).copysign(x)
 }

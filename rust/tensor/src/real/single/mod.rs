@@ -12,8 +12,8 @@ mod exponential;
 mod logarithm;
 mod polynomial;
 
-pub(super) use circular::{LARGEST_ANGLE, cos, sin};
-pub(super) use error_function::erf;
+pub(super) use circular::{LARGEST_ANGLE, atan, cos, sin};
+pub(super) use error_function::{erf, erfc};
 pub(super) use exponential::{exp, exp_m1, exp2, sigmoid, tanh};
 pub(super) use logarithm::{ln, ln_1p, log2, log10};
 
@@ -51,7 +51,7 @@ mod tests {
     #[test]
     fn results_are_near_the_exact_ones() {
         type Case = (&'static str, fn(f32) -> f32, fn(f64) -> f64, f64);
-        let cases: [Case; 10] = [
+        let cases: [Case; 12] = [
             ("exp", exp, f64::exp, 1.1),
             ("exp2", exp2, f64::exp2, 0.9),
             ("exp_m1", exp_m1, f64::exp_m1, 1.5),
@@ -62,6 +62,8 @@ mod tests {
             ("tanh", tanh, f64::tanh, 1.4),
             ("sigmoid", sigmoid, |x| 1.0 / (1.0 + (-x).exp()), 2.4),
             ("erf", erf, libm::erf, 1.2),
+            ("erfc", erfc, libm::erfc, 4.2),
+            ("atan", atan, f64::atan, 1.4),
         ];
         for (name, function, exact, allowed) in cases {
             for_each_number(|x| {
