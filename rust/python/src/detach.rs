@@ -114,11 +114,19 @@ pub(crate) fn detach_with_env<T: Send>(py: Python<'_>, work: impl Send + FnOnce(
 
 /// Calls `work` attached; returns `None` if there is no interpreter any more. If this attaches the thread, the end of the
 /// interpreter waits a moment for `work`. Code of the program may take longer, so `work` runs it with [`call`].
+#[inline]
 pub(crate) fn attach<T>(work: impl FnOnce(Python<'_>) -> T) -> Option<T> {
-    attach_unsynced(|py| {
+    let (mut work, mut result) = (Some(work), None);
+    run_synced(&mut |py| result = work.take().map(|work| work(py)));
+    result
+}
+
+/// Calls `work` once, as [`attach`] does, unless there is no interpreter any more.
+fn run_synced(work: &mut dyn FnMut(Python<'_>)) {
+    run_attached(&mut |py| {
         sync(py);
-        work(py)
-    })
+        work(py);
+    });
 }
 
 /// Calls `work` as [`attach`] does, without a look at the state of the context: for code that runs while the values of a

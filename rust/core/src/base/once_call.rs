@@ -23,7 +23,7 @@ pub struct OnceCall<F, T> {
     result: Option<T>,
 }
 
-impl<T, F: FnOnce() -> T> OnceCall<F, T> {
+impl<F, T> OnceCall<F, T> {
     /// Creates a call that has not run yet.
     #[inline]
     pub const fn new(function: F) -> Self {
@@ -32,14 +32,32 @@ impl<T, F: FnOnce() -> T> OnceCall<F, T> {
 
     /// Calls the function. Later calls have no effect.
     #[inline]
-    pub fn run(&mut self) {
+    pub fn run(&mut self)
+    where
+        F: FnOnce() -> T,
+    {
         if let Some(function) = self.function.take() {
             self.result = Some(function());
         }
     }
 
-    /// Returns the result. Aborts the process if the function was not called, or if it has panicked and its caller has
-    /// caught the panic.
+    /// Calls a function that may fail. Later calls have no effect.
+    ///
+    /// # Errors
+    /// Returns the error of the function. There is no result then.
+    #[inline]
+    pub fn try_run<E>(&mut self) -> Result<(), E>
+    where
+        F: FnOnce() -> Result<T, E>,
+    {
+        if let Some(function) = self.function.take() {
+            self.result = Some(function()?);
+        }
+        Ok(())
+    }
+
+    /// Returns the result. Aborts the process if there is none: if the function was not called, or if it has failed, or
+    /// panicked and its caller has caught the panic.
     #[inline]
     pub fn into_result(self) -> T {
         match self.result {

@@ -77,7 +77,7 @@ use pyo3::prelude::*;
 
 use crate::context::sync;
 use crate::deferred_drop;
-use crate::detach::run_detached;
+use crate::detach::detach;
 use crate::dispatch::explain::{self, Explained};
 use crate::errors::{IntoPyResult, ToPyErr};
 use crate::scope_debug;
@@ -214,33 +214,32 @@ fn maybe_detach<T: Send>(
     operation: impl FnOnce() -> interlock_tensor::Result<T> + Send,
 ) -> PyResult<T> {
     let mut call = OnceCall::new(operation);
-    let raised = run_and_drain(py, work_size, &mut || call.run())?;
-    match (call.into_result(), raised) {
-        (Ok(value), None) => Ok(value),
-        (Ok(_), Some(raised)) => Err(raised),
-        (Err(error), raised) => Err(to_pyerr(py, op, error, raised)),
-    }
+    run_and_drain(py, op, work_size, &mut || call.try_run())?;
+    Ok(call.into_result())
 }
 
-/// Calls `operation` once, detached if it is long. Returns the exception that a kernel of an extension has left set.
+/// Calls `operation` once, as [`maybe_detach`] does.
 fn run_and_drain(
     py: Python<'_>,
+    op: &'static str,
     work_size: usize,
-    operation: &mut (dyn FnMut() + Send),
-) -> PyResult<Option<PyErr>> {
+    operation: &mut (dyn FnMut() -> interlock_tensor::Result<()> + Send),
+) -> PyResult<()> {
     sync(py);
     check_memory().into_py_result(py)?;
-    let raised = if work_size < DETACH_THRESHOLD {
-        operation();
-        None
+    let (result, raised) = if work_size < DETACH_THRESHOLD {
+        (operation(), None)
     } else {
-        run_detached(py, operation);
-        // Operations with kernels of extensions are long.
-        PyErr::take(py)
+        // Operations with kernels of extensions are long, and a kernel may have left an exception set.
+        (detach(py, operation), PyErr::take(py))
     };
     drain_deferred(py);
     op_warnings::issue(py)?;
-    Ok(raised)
+    match (result, raised) {
+        (Ok(()), None) => Ok(()),
+        (Ok(()), Some(raised)) => Err(raised),
+        (Err(error), raised) => Err(to_pyerr(py, op, error, raised)),
+    }
 }
 
 /// Returns the exception for an error of an operation. The one that a kernel of an extension has left set is its context.
