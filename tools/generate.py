@@ -101,6 +101,7 @@ def typed_dict() -> Iterator[str]:
     yield "    },"
     yield "    total=False,"
     yield ")"
+    yield 'Flags.__module__ = "interlock.backends"'
 
 
 def contracts() -> Iterator[str]:

@@ -54,7 +54,7 @@ from interlock._core.backends import (
     set_float32_matmul_precision,
     set_num_threads,
 )
-from interlock._features import HAS_TENSORS, attribute_error, remove_missing
+from interlock._features import HAS_TENSORS, import_lazily, remove_missing
 from interlock.autograd.grad_mode import (
     _enter_inference_mode as _enter_inference_mode,
     _exit_inference_mode as _exit_inference_mode,
@@ -77,11 +77,7 @@ from interlock.backends._determinism import (
 from interlock.errors import AcceleratorError, OutOfMemoryError
 from interlock.state import ThreadState, capture
 
-if TYPE_CHECKING:
-    from interlock._executor import Executor as Executor
-
 if TYPE_CHECKING or HAS_TENSORS:
-    from interlock import nn, return_types
     from interlock._core.tensor import (
         Tensor,
         abs,
@@ -400,9 +396,8 @@ if TYPE_CHECKING or HAS_TENSORS:
     }
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
-    from interlock import aio, integrations, settings, testing, threads
+    from interlock import aio, integrations, nn, return_types, settings, testing, threads
+    from interlock._executor import Executor as Executor
 
 __all__ = [
     "AcceleratorError",
@@ -800,20 +795,9 @@ def get_include() -> str:
     return os.path.join(os.path.dirname(os.path.abspath(__file__)), "include")
 
 
-def __getattr__(name: str) -> ModuleType | type[Executor]:
-    """Import a module on its first use, so that `import interlock` does not import asyncio, for example."""
-    if name == "Executor":
-        return state.Executor
-    if name not in _LAZY:
-        raise attribute_error(__name__, name)
-    from importlib import import_module
-
-    return import_module(f"{__name__}.{name}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY})
-
-
-_LAZY = frozenset({"Executor", "aio", "integrations", "settings", "testing", "threads"})
-remove_missing(globals(), _LAZY)
+_LAZY = {name: name for name in ("aio", "integrations", "settings", "testing", "threads")}
+_LAZY["Executor"] = "_executor"
+if HAS_TENSORS:
+    _LAZY |= {"nn": "nn", "return_types": "return_types"}
+import_lazily(globals(), _LAZY)
+remove_missing(globals(), frozenset(_LAZY))

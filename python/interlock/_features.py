@@ -1,8 +1,9 @@
-"""The optional parts of this build, and the errors for names that it lacks."""
+"""The names that a module lacks: of optional parts of the build, and those imported at their first use."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from interlock._core import __features__
@@ -49,10 +50,42 @@ def remove_missing(module: dict[str, Any], lazy: frozenset[str] = frozenset()) -
     module.setdefault("__getattr__", __getattr__)
 
 
+def import_lazily(module: dict[str, Any], names: Mapping[str, str]) -> None:
+    """Import names of a module at their first use, because `import interlock` should be fast.
+
+    The source of the module imports them for type checkers. They are in `dir` of the module.
+
+    CPython caches no attribute of a module with `__getattr__`, and each access takes 40 ns more. So a module
+    of fast functions, such as `accelerator`, imports all its names. The attributes of `backends`, which is
+    not a plain module, are never cached.
+
+    Args:
+        module: The namespace of the module.
+        names: For each name, the submodule that defines it. A submodule itself has its own name.
+
+    """
+
+    def __getattr__(name: str) -> Any:
+        if name not in names:
+            raise attribute_error(module["__name__"], name)
+        from importlib import import_module
+
+        value: Any = import_module(f"{module['__name__']}.{names[name]}")
+        if name != names[name]:
+            value = getattr(value, name)
+        module[name] = value
+        return value
+
+    module["__getattr__"] = __getattr__
+    module["__dir__"] = lambda: sorted({*module, *names})
+
+
 def attribute_error(module: str, name: str) -> AttributeError | ImportError:
     """Return the error of `__getattr__`, which calls this, for a name that a module does not have."""
     if name not in MISSING.get(module, ()):
-        return AttributeError(f"module {module!r} has no attribute {shown(name)}", name=name)
+        return AttributeError(
+            f"module {module!r} has no attribute {shown(name)}", name=name, obj=sys.modules.get(module)
+        )
     text = f"{module}.{name} is missing: {NO_TENSORS}"
     # `from interlock import ones` would discard the text of an AttributeError. It queries a package first.
     if sys._getframe(2).f_code.co_name == "_handle_fromlist":

@@ -28,7 +28,6 @@ ALLOWED = """
     functools
     gc
     importlib
-    importlib.util
     os
     sys
     types
@@ -39,7 +38,7 @@ if sys.version_info >= (3, 14):
     # `typing` imports it to create a NamedTuple, whose annotations are strings or evaluated lazily (PEP 649).
     ALLOWED += "    annotationlib\n"
 
-# Modules of interlock that are loaded only by an explicit import.
+# Modules of interlock that are loaded only by an explicit import or at their first use.
 NOT_OF_INTERLOCK = (
     "interlock.__main__",
     "interlock._cli",
@@ -47,8 +46,14 @@ NOT_OF_INTERLOCK = (
     "interlock._launcher",
     "interlock._suggest",
     "interlock.aio",
+    "interlock.backends._introspection",
+    "interlock.backends.cuda",
+    "interlock.backends.cudnn",
+    "interlock.backends.libraries",
     "interlock.backends.xeon",
     "interlock.integrations",
+    "interlock.nn",
+    "interlock.return_types",
     "interlock.settings",
     "interlock.testing",
     "interlock.utils.checkpoint",
@@ -103,11 +108,12 @@ def test_import_leaves_out_the_report_and_other_explicit_modules() -> None:
     assert {name for name in loaded if name.startswith(NOT_OF_INTERLOCK)} == set()
 
 
-@pytest.mark.parametrize("name", ["aio", "integrations", "settings", "testing"])
-def test_modules_imported_on_first_use_need_no_import_statement(name: str) -> None:
-    loaded = modules_after(f"import interlock; assert interlock.{name}.__all__", ())
-    assert f"interlock.{name}" in loaded
-    listed = eval_python(f"import interlock\nresult = {name!r} in dir(interlock)")
+@pytest.mark.parametrize("path", ["aio", "integrations", "settings", "testing", "backends.cudnn"])
+def test_modules_imported_on_first_use_need_no_import_statement(path: str) -> None:
+    loaded = modules_after(f"import interlock; assert interlock.{path}.__all__", ())
+    assert f"interlock.{path}" in loaded
+    parent, _, name = f"interlock.{path}".rpartition(".")
+    listed = eval_python(f"import interlock\nresult = {name!r} in dir({parent})")
     assert listed
 
 

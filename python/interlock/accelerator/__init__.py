@@ -41,15 +41,13 @@ from interlock._core.accelerator import (
 from interlock._features import HAS_TENSORS, remove_missing
 from interlock.accelerator import memory
 from interlock.accelerator._device import (
-    DeviceProperties,
     current_device_idx,
-    device_properties,
     get_device_capability,
     get_device_name,
-    get_device_properties,
     launch,
     set_device_idx,
 )
+from interlock.accelerator._properties import DeviceProperties, device_properties, get_device_properties
 from interlock.accelerator.graphs import Graph
 from interlock.accelerator.memory import memory_stats
 from interlock.errors import AcceleratorError, NoAcceleratorError

@@ -1,4 +1,4 @@
-"""Device properties, host functions on streams (`launch`), and deprecated names."""
+"""Capabilities of devices, host functions on streams (`launch`), and deprecated names."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import _thread
 import contextlib
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 from interlock._core import accelerator as _native
 from interlock._core.accelerator import current_device_index, device as _device, set_device_index
@@ -19,39 +19,6 @@ if TYPE_CHECKING:
     from interlock._core.accelerator import _CudaStream
 
 _DTYPES = frozenset({_bool, float32, float64, int64} if HAS_TENSORS else ())
-
-
-class DeviceProperties(NamedTuple):
-    """The properties of a device."""
-
-    name: str
-    """The name that the driver reports."""
-    total_memory: int
-    """The memory of the device in bytes."""
-    multi_processor_count: int
-    """The number of multiprocessors."""
-    extra: dict[str, str]
-    """Further properties that the driver reports, by name."""
-
-
-def device_properties(device: _device | str | int | None = None, /) -> DeviceProperties:
-    """Return the properties of a device.
-
-    Args:
-        device: The device; None, or a device without an index, means the current device.
-
-    Raises:
-        NoAcceleratorError: No accelerator is available.
-        DeviceError: The accelerator does not have the device.
-
-    Example:
-        >>> from interlock import accelerator
-        >>> accelerator.use("host", memory=1 << 30)
-        >>> accelerator.device_properties().total_memory
-        1073741824
-
-    """
-    return DeviceProperties(**_native.properties(device))
 
 
 def get_device_capability(device: _device | str | int | None = None, /) -> dict[str, Any]:
@@ -71,9 +38,8 @@ def get_device_capability(device: _device | str | int | None = None, /) -> dict[
     return {"supported_dtypes": set(_DTYPES)}
 
 
-# The names that are proposed for PyTorch.
+# The name that is proposed for PyTorch.
 get_device_name = _native.device_name
-get_device_properties = device_properties
 
 
 P = ParamSpec("P")

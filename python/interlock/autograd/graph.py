@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, overload
 
 import interlock._requires_tensors  # noqa: F401 (raises ImportError in a build without tensors)
 from interlock._core.accelerator import device
@@ -26,6 +26,7 @@ from interlock._core.tensor import (
     set_warn_on_accumulate_grad_stream_mismatch,
 )
 from interlock._scope_decorator import decorate
+from interlock.autograd._gradient_edge import GradientEdge
 from interlock.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -50,20 +51,7 @@ __all__ = [
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-
-class GradientEdge(NamedTuple):
-    """The place in the autograd graph where the gradient of a tensor is computed; see `get_gradient_edge`.
-
-    `autograd.grad` and `autograd.backward` accept it instead of the tensor. It keeps the graph alive, but not
-    the elements of the tensor.
-    """
-
-    node: Node
-    """The node that receives the gradient: the `grad_fn` of the tensor, or `AccumulateGrad` for a leaf."""
-    output_nr: int
-    """The position of the tensor among the results of the node."""
-    ownership_token: Node | None = None
-    """A node that keeps the graph of an `autograd.Function` alive, whose own node does not; else None."""
+GradientEdge.__module__ = __name__
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:

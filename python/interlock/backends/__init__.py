@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Mapping
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from interlock._core import backends as _native
 from interlock._core.backends import (
@@ -23,40 +23,8 @@ from interlock._core.backends import (
     flags_frozen,
     on_change,
 )
+from interlock._features import import_lazily
 from interlock._quote import shown
-from interlock.backends import (
-    cpu,
-    cuda,
-    cudnn,
-    cusparselt,
-    kleidiai,
-    libraries,
-    mha,
-    miopen,
-    mkl,
-    mkldnn,
-    mps,
-    nnpack,
-    openmp,
-    opt_einsum,
-    python_native,
-    quantized,
-    xnnpack,
-)
-from interlock.backends._describe import Description, describe
-from interlock.backends._flag_types import Flags
-from interlock.backends._introspection import (
-    Explanation,
-    Level,
-    Snapshot,
-    SnapshotEntry,
-    Write,
-    explain,
-    reset,
-    restore,
-    snapshot,
-    writes,
-)
 from interlock.backends._module import (
     UNCHANGED,
     _FP32Precision as _FP32Precision,
@@ -64,6 +32,41 @@ from interlock.backends._module import (
 )
 from interlock.backends._register import Flag, check_variables, register, unregister
 from interlock.errors import FlagEnvironmentWarning, FlagTypeError
+
+if TYPE_CHECKING:
+    from interlock.backends import (
+        cpu,
+        cuda,
+        cudnn,
+        cusparselt,
+        kleidiai,
+        libraries,
+        mha,
+        miopen,
+        mkl,
+        mkldnn,
+        mps,
+        nnpack,
+        openmp,
+        opt_einsum,
+        python_native,
+        quantized,
+        xnnpack,
+    )
+    from interlock.backends._describe import Description, describe
+    from interlock.backends._flag_types import Flags
+    from interlock.backends._introspection import (
+        Explanation,
+        Level,
+        Snapshot,
+        SnapshotEntry,
+        Write,
+        explain,
+        reset,
+        restore,
+        snapshot,
+        writes,
+    )
 
 __all__ = [
     "Description",
@@ -238,8 +241,14 @@ def _warn_importer(message: str) -> None:
 for _variable, _problem in _native.environment_problems():
     _warn_importer(f"{_variable} is ignored: {_problem}")
 
-for _type in (Description, Explanation, Flag, Flags, Level, Snapshot, SnapshotEntry, Write):
-    _type.__module__ = __name__
+Flag.__module__ = __name__
+
+# What is not defined above, by default a submodule.
+_LAZY = {name: name for name in __all__ if name not in globals()}
+_LAZY |= {"Description": "_describe", "Flags": "_flag_types", "describe": "_describe"}
+_LAZY |= dict.fromkeys(("Explanation", "Level", "Snapshot", "SnapshotEntry", "Write"), "_introspection")
+_LAZY |= dict.fromkeys(("explain", "reset", "restore", "snapshot", "writes"), "_introspection")
+import_lazily(globals(), _LAZY)
 
 GenericModule = _native.BackendsModule
 sys.modules[__name__].__class__ = GenericModule

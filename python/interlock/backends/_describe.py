@@ -117,3 +117,6 @@ def _described(row: _native.Flag) -> Description:
         documentation=" ".join(row["doc"].split()),
         is_registered=row["is_registered"],
     )
+
+
+Description.__module__ = "interlock.backends"

@@ -68,3 +68,4 @@ Flags = TypedDict(
     },
     total=False,
 )
+Flags.__module__ = "interlock.backends"

@@ -197,3 +197,7 @@ def writes() -> list[Write]:
 
     """
     return [Write(*write) for write in _native.write_log()]
+
+
+for _type in (Explanation, Level, Snapshot, SnapshotEntry, Write):
+    _type.__module__ = "interlock.backends"

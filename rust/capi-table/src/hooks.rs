@@ -1,5 +1,6 @@
 //! The functions of other crates that the table needs. Without them, the process has no interpreter and no tensors.
 
+use interlock::base::once_call::OnceCall;
 use interlock_sys::InterlockKernel;
 use once_cell::race::OnceBox;
 
@@ -40,15 +41,18 @@ pub fn set_hooks(hooks: Hooks) {
 
 /// Calls `work`, which may block, detached from the interpreter.
 pub(crate) fn detached<T: Send>(work: impl FnOnce() -> T + Send) -> T {
-    let Some(hooks) = HOOKS.get() else { return work() };
-    let (mut work, mut result) = (Some(work), None);
-    (hooks.detach)(&mut || result = work.take().map(|work| work()));
-    match (result, work) {
-        (Some(result), _) => result,
-        // A hook that calls nothing violates its contract. The work must be done all the same.
-        (None, Some(work)) => work(),
-        (None, None) => std::process::abort(),
+    let mut call = OnceCall::new(work);
+    run_detached(&mut || call.run());
+    call.into_result()
+}
+
+/// Calls `work`, whose second call has no effect.
+fn run_detached(work: &mut (dyn FnMut() + Send)) {
+    if let Some(hooks) = HOOKS.get() {
+        (hooks.detach)(work);
     }
+    // A hook that calls nothing violates its contract. The work is done all the same.
+    work();
 }
 
 /// Raises the exception for an error.

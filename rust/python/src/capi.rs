@@ -30,7 +30,7 @@ fn detach_if_attached(work: &mut (dyn FnMut() + Send)) {
     }
     // SAFETY: this thread is attached, by whichever module.
     let py = unsafe { Python::assume_attached() };
-    detach::detach(py, work);
+    detach::run_detached(py, work);
 }
 
 /// Sets the Python exception of an error of the table.

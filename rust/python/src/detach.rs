@@ -6,6 +6,7 @@ use interlock::accelerator::Wait;
 use interlock::accelerator::memory::with_stack;
 use interlock::base::blocking::{self, Interpreter};
 use interlock::base::env::EnvSnapshot;
+use interlock::base::once_call::OnceCall;
 use interlock::base::sync::RelaxedU64;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
@@ -32,13 +33,13 @@ pub(crate) fn install_wait_hooks() {
     // A collector must not detach. The locks that it waits for are held for a few loads and stores.
     let must_detach = || !is_traversing() && is_attached();
     // SAFETY: the function calls its argument once, on its thread.
-    unsafe { blocking::set_interpreter(Interpreter { must_detach, detach: wait_detached }) };
+    unsafe { blocking::set_interpreter(Interpreter { must_detach, detach: wait_for_lock }) };
 }
 
 /// Calls `work`, which waits for other threads, detached. This thread is attached. Unlike [`detach`] it runs no Python
 /// code afterwards, because the thread may hold locks.
 #[expect(clippy::disallowed_methods, reason = "one of three places that detach")]
-fn wait_detached(work: &mut dyn FnMut()) {
+fn wait_for_lock(work: &mut dyn FnMut()) {
     struct OnThisThread<'a>(&'a mut dyn FnMut());
     // SAFETY: `Python::detach` calls its argument on the same thread. It requires `Send` of functions that use no Python
     // object, as the contract of `blocking::detached` says.
@@ -61,32 +62,48 @@ fn wait_detached(work: &mut dyn FnMut()) {
 }
 
 /// Calls `work` detached from the interpreter.
-#[expect(clippy::disallowed_methods, reason = "one of three places that detach")]
+#[inline]
 pub(crate) fn detach<T: Send>(py: Python<'_>, work: impl Send + FnOnce() -> T) -> T {
+    let mut call = OnceCall::new(work);
+    run_detached(py, &mut || call.run());
+    call.into_result()
+}
+
+/// Calls `work` once, as [`detach`] does.
+#[expect(clippy::disallowed_methods, reason = "one of three places that detach")]
+pub(crate) fn run_detached(py: Python<'_>, work: &mut (dyn FnMut() + Send)) {
     close_if_finalizing(py);
     // `work` reads the state of the context as of now.
     sync(py);
     let stack = py_stack::capture_if_enabled(py);
     DETACHES.add(1);
     let _held = CollectionBarrier::new();
-    let (result, _guard) = py.detach(|| {
-        let result = with_stack(stack, work);
-        (result, ReattachGuard::new())
+    let _guard = py.detach(|| {
+        with_stack(stack, work);
+        ReattachGuard::new()
     });
     deferred_drop::drain(py);
-    result
 }
 
 /// Calls `wait` detached. Unlike [`detach`] it does not keep a garbage collector from visiting objects, because threads
 /// of a program may wait all the time. `wait` clones no tensor and nothing else that [`traverse`](crate::traverse) visits: an object that
 /// is only released meanwhile is visited in fewer traversals, or in later ones, and so appears to be reachable.
-#[expect(clippy::disallowed_methods, reason = "one of three places that detach")]
+#[inline]
 pub(crate) fn detach_to_wait<T: Send>(py: Python<'_>, wait: impl Send + FnOnce() -> T) -> T {
+    let mut call = OnceCall::new(wait);
+    wait_detached(py, &mut || call.run());
+    call.into_result()
+}
+
+#[expect(clippy::disallowed_methods, reason = "one of three places that detach")]
+fn wait_detached(py: Python<'_>, wait: &mut (dyn FnMut() + Send)) {
     close_if_finalizing(py);
     DETACHES.add(1);
-    let (result, _guard) = py.detach(|| (wait(), ReattachGuard::new()));
+    let _guard = py.detach(|| {
+        wait();
+        ReattachGuard::new()
+    });
     deferred_drop::drain(py);
-    result
 }
 
 /// Calls `work` detached, with a copy of the environment variables: another thread may change them meanwhile.
@@ -97,27 +114,43 @@ pub(crate) fn detach_with_env<T: Send>(py: Python<'_>, work: impl Send + FnOnce(
 
 /// Calls `work` attached; returns `None` if there is no interpreter any more. If this attaches the thread, the end of the
 /// interpreter waits a moment for `work`. Code of the program may take longer, so `work` runs it with [`call`].
+#[inline]
 pub(crate) fn attach<T>(work: impl FnOnce(Python<'_>) -> T) -> Option<T> {
-    attach_unsynced(|py| {
+    let (mut work, mut result) = (Some(work), None);
+    run_synced(&mut |py| result = work.take().map(|work| work(py)));
+    result
+}
+
+/// Calls `work` once, as [`attach`] does, unless there is no interpreter any more.
+fn run_synced(work: &mut dyn FnMut(Python<'_>)) {
+    run_attached(&mut |py| {
         sync(py);
-        work(py)
-    })
+        work(py);
+    });
 }
 
 /// Calls `work` as [`attach`] does, without a look at the state of the context: for code that runs while the values of a
 /// context replace those of another, when hooks must not be called yet.
-#[expect(clippy::disallowed_methods, reason = "the one place that attaches")]
+#[inline]
 pub(crate) fn attach_unsynced<T>(work: impl FnOnce(Python<'_>) -> T) -> Option<T> {
+    let (mut work, mut result) = (Some(work), None);
+    run_attached(&mut |py| result = work.take().map(|work| work(py)));
+    result
+}
+
+/// Calls `work` once, as [`attach_unsynced`] does, unless there is no interpreter any more.
+#[expect(clippy::disallowed_methods, reason = "the one place that attaches")]
+fn run_attached(work: &mut dyn FnMut(Python<'_>)) {
     let was_attached = is_attached();
     let _guard = (!was_attached).then(|| {
         blocking::assert_may_wait();
         ReattachGuard::new()
     });
-    let result = Python::try_attach(work);
+    // `None`: there is no interpreter.
+    let _ = Python::try_attach(work);
     if !was_attached {
         context::leave_if_foreign();
     }
-    result
 }
 
 /// Calls a Python function that may still run when the interpreter finalizes. The interpreter then stops the thread,

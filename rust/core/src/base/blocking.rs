@@ -7,6 +7,8 @@
 
 use once_cell::race::OnceBox;
 
+use super::once_call::OnceCall;
+
 /// The functions of the binding of an interpreter.
 #[derive(Clone, Copy)]
 pub struct Interpreter {
@@ -41,16 +43,20 @@ pub fn must_detach() -> bool {
 ///
 /// # Safety
 /// `work` uses no object of an interpreter that it has not attached to itself.
-#[cold]
+#[inline]
 pub unsafe fn detached<T>(work: impl FnOnce() -> T) -> T {
+    let mut call = OnceCall::new(work);
+    run_detached(&mut || call.run());
+    call.into_result()
+}
+
+#[cold]
+#[inline(never)]
+fn run_detached(work: &mut dyn FnMut()) {
     assert_may_wait();
-    let Some(interpreter) = to_detach_from() else { return work() };
-    let (mut work, mut result) = (Some(work), None);
-    (interpreter.detach)(&mut || result = work.take().map(|work| work()));
-    match result {
-        Some(result) => result,
-        // A violation of the contract of `set_interpreter`.
-        None => std::process::abort(),
+    match to_detach_from() {
+        Some(interpreter) => (interpreter.detach)(work),
+        None => work(),
     }
 }
 

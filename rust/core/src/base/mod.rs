@@ -19,6 +19,7 @@ pub mod location;
 mod messages;
 pub mod mutex;
 mod named_enum;
+pub mod once_call;
 pub mod parker;
 pub mod quote;
 pub mod raw_array;

@@ -13,6 +13,7 @@
 //! be removed.
 
 mod autotuner;
+mod decisions;
 mod dyn_kernel;
 mod flag_requirement;
 mod foreign;

@@ -4,9 +4,10 @@ use std::fmt;
 use std::hash::Hash;
 
 use super::Numerics;
+use super::decisions::Decisions;
 use super::kernel::{Kernel, KernelError};
 use super::kernel_list::KernelList;
-use super::record::{self, Call, Considered, Outcome, Reason};
+use super::record::{self, Call, Considered, Reason};
 use crate::base::sync::RelaxedBool;
 use crate::flags::{Consumer, Flag, FlagValue, FlagWord, IsActive};
 
@@ -225,7 +226,7 @@ impl<O: Operation> Op<O> {
 
     /// Returns whether the operation has a kernel of this name now.
     pub fn has_kernel(&'static self, name: &str) -> bool {
-        self.listed().any(|kernel| kernel.name == name)
+        self.listed().any(|(kernel, _)| kernel.name == name)
     }
 
     /// Adds the operation to the list from which `explain` names the operations that obey a flag. The first call does
@@ -240,34 +241,36 @@ impl<O: Operation> Op<O> {
         Consumer::announce(O::NAME, words, self.own.iter().filter_map(|kernel| kernel.node).collect());
     }
 
-    /// Iterates over the kernels that are registered now.
+    /// Iterates over the kernels, each with whether it was registered: the registered ones, then those of the operation.
     #[inline]
-    fn registered(&'static self) -> impl Iterator<Item = &'static Kernel<O>> + Clone {
-        self.registered.iter().filter(|kernel| kernel.is_listed())
+    fn listed(&'static self) -> impl Iterator<Item = (&'static Kernel<O>, bool)> {
+        let registered = self.registered.iter().filter(|kernel| kernel.is_listed());
+        registered.map(|kernel| (kernel, true)).chain(self.own.iter().map(|kernel| (kernel, false)))
     }
 
-    /// Iterates over the kernels: the registered ones, then those of the operation.
+    /// Iterates over the kernels in the order in which a call tries them.
     #[inline]
-    fn listed(&'static self) -> impl Iterator<Item = &'static Kernel<O>> {
-        self.registered().chain(self.own)
+    fn ordered(&'static self, call: &O::Call) -> impl Iterator<Item = &'static Kernel<O>> {
+        let preferred = self.order.as_ref().map_or_else(Preferred::default, |order| (order.preferred)(call));
+        // The kernels of each preference, then those of none.
+        let groups = preferred.into_iter().flatten().map(Some).chain([None]);
+        let kernels = groups.flat_map(move |group| {
+            self.listed().filter(move |&listed| match group {
+                Some(preference) => preference.is_for(listed),
+                None => !preferred.iter().flatten().any(|preference| preference.is_for(listed)),
+            })
+        });
+        kernels.map(|(kernel, _)| kernel)
     }
 
-    /// Returns the kernels that are tried first for a call, if there are any.
+    /// Iterates over the kernels that accept a call.
     #[inline]
-    fn preferred(&self, call: &O::Call) -> Option<Preferred> {
-        let preferred = (self.order.as_ref()?.preferred)(call);
-        preferred.iter().any(Option::is_some).then_some(preferred)
-    }
-
-    /// Iterates over the kernels in the order in which they are tried.
-    fn ordered(&'static self, preferred: Preferred) -> impl Iterator<Item = &'static Kernel<O>> {
-        let registered = self.registered().map(|kernel| (kernel, true));
-        let all = registered.chain(self.own.iter().map(|kernel| (kernel, false)));
-        let others =
-            all.clone().filter(move |&listed| !preferred.iter().flatten().any(|it| it.is_for(listed)));
-        let first = preferred.into_iter().flatten();
-        let first = first.flat_map(move |it| all.clone().filter(move |&listed| it.is_for(listed)));
-        first.chain(others).map(|(kernel, _)| kernel)
+    fn decisions<'a>(
+        &'static self,
+        call: &'a O::Call,
+        lists_refusals: bool,
+    ) -> Decisions<'a, O, impl Iterator<Item = &'static Kernel<O>>> {
+        Decisions::new(call, self.ordered(call), lists_refusals)
     }
 
     /// Runs the first kernel that accepts the call. `composite` is the operation that the call is part of.
@@ -281,74 +284,31 @@ impl<O: Operation> Op<O> {
         args: &O::Args<'_>,
     ) -> Result<O::Out, O::Error> {
         self.announce();
-        match self.preferred(call) {
-            None => self.call_first(self.listed(), call, composite, args),
-            Some(preferred) => self.call_first(self.ordered(preferred), call, composite, args),
-        }
-    }
-
-    /// Runs the first of some kernels that accepts the call.
-    #[inline]
-    fn call_first(
-        &'static self,
-        kernels: impl Iterator<Item = &'static Kernel<O>>,
-        call: &O::Call,
-        composite: Option<Composite>,
-        args: &O::Args<'_>,
-    ) -> Result<O::Out, O::Error> {
-        if record::is_active() {
-            return Self::call_recorded(kernels, call, composite, args);
-        }
-        // Only the kernels that refuse when they run, so it is rarely allocated.
-        let mut noted = Vec::new();
-        for kernel in kernels {
-            if !kernel.accepts(call) {
-                continue;
-            }
-            match kernel.run(call, Self::numerics(kernel, call, composite), args) {
-                Ok(out) => return Ok(out),
-                Err(KernelError::Failed(error)) => return Err(error),
-                Err(KernelError::Declined(reason)) => noted.push(kernel.refused(reason)),
-            }
-        }
-        Err(self.err_no_kernel(call, composite, &noted).into())
-    }
-
-    /// Runs the first of some kernels that accepts the call, and records the choice.
-    #[inline(never)]
-    fn call_recorded(
-        mut kernels: impl Iterator<Item = &'static Kernel<O>>,
-        call: &O::Call,
-        composite: Option<Composite>,
-        args: &O::Args<'_>,
-    ) -> Result<O::Out, O::Error> {
-        let mut considered = Vec::new();
-        while let Some(kernel) = kernels.next() {
-            if let Some(reason) = kernel.refusal(call) {
-                considered.push(kernel.refused(reason));
-                continue;
-            }
+        let is_recorded = record::is_active();
+        // A call that is not recorded lists only the kernels that refuse when they run, so the list is rarely allocated.
+        let mut decisions = self.decisions(call, is_recorded);
+        while let Some(kernel) = decisions.next() {
             let numerics = Self::numerics(kernel, call, composite);
-            let (result, notes) = record::with_notes(|| kernel.run(call, numerics, args));
+            let notes = is_recorded.then(record::Notes::begin);
+            let result = kernel.run(call, numerics, args);
+            let notes = notes.map(record::Notes::end);
             let result = match result {
                 Ok(out) => Ok(out),
                 Err(KernelError::Failed(error)) => Err(error),
                 Err(KernelError::Declined(reason)) => {
-                    considered.push(kernel.refused(reason));
+                    decisions.refuse(kernel, reason);
                     continue;
                 }
             };
-            considered.push(Considered { kernel: kernel.name, outcome: Outcome::Chosen });
-            considered.extend(kernels.map(|other| other.not_reached(kernel.name, call)));
-            record::record_call(Call {
-                notes,
-                ..Self::record(call, composite, Some((kernel, numerics)), considered)
-            });
+            if let Some(notes) = notes {
+                let considered = decisions.finish(Some(kernel));
+                let call = Self::record(call, composite, Some((kernel, numerics)), considered);
+                record::record_call(Call { notes, ..call });
+            }
             return result;
         }
-        let call = Self::record(call, composite, None, considered);
-        record::record_call(call.clone());
-        Err(NoKernel { call }.into())
+        let considered = decisions.finish(None);
+        Err(self.err_no_kernel(call, composite, considered, is_recorded).into())
     }
 
     /// Returns the arithmetic of a kernel, or of the composite, if its node controls it.
@@ -357,39 +317,47 @@ impl<O: Operation> Op<O> {
         composite.and_then(|composite| composite.numerics).unwrap_or_else(|| kernel.numerics(call))
     }
 
-    /// Returns the error that names the reason of each kernel. `noted` are those that refused when they ran.
+    /// Returns the error that names the reason of each kernel. `considered` lists those that refused when they ran, and
+    /// if the call is recorded, all.
     #[cold]
     fn err_no_kernel(
         &'static self,
         call: &O::Call,
         composite: Option<Composite>,
-        noted: &[Considered],
+        mut considered: Vec<Considered>,
+        is_recorded: bool,
     ) -> NoKernel {
-        let again = |kernel: &Kernel<O>| noted.iter().find(|noted| noted.kernel == kernel.name).cloned();
-        // A flag that another thread has changed since may accept the kernel now.
-        let changed = || Reason::from("refused when the call was made");
-        let considered = |kernel: &Kernel<O>| {
-            let refused = || kernel.refused(kernel.refusal(call).unwrap_or_else(changed));
-            again(kernel).unwrap_or_else(refused)
-        };
-        let considered = self.ordered(self.preferred(call).unwrap_or_default()).map(considered).collect();
-        NoKernel { call: Self::record(call, composite, None, considered) }
+        if !is_recorded {
+            let ran = std::mem::replace(&mut considered, self.refusals(call));
+            for refused in &mut considered {
+                if let Some(ran) = ran.iter().find(|ran| ran.kernel == refused.kernel) {
+                    refused.clone_from(ran);
+                }
+            }
+        }
+        let call = Self::record(call, composite, None, considered);
+        if is_recorded {
+            record::record_call(call.clone());
+        }
+        NoKernel { call }
+    }
+
+    /// Returns the reason of each kernel against a call that none has accepted.
+    fn refusals(&'static self, call: &O::Call) -> Vec<Considered> {
+        let mut decisions = self.decisions(call, true);
+        while let Some(kernel) = decisions.next() {
+            // A flag that another thread has changed since accepts the kernel now.
+            decisions.refuse(kernel, Reason::from("refused when the call was made"));
+        }
+        decisions.finish(None)
     }
 
     /// Returns the choice for a call on this thread now, without running it. The kernel may still refuse when it runs.
     pub fn explain(&'static self, call: &O::Call) -> Call {
-        let mut chosen: Option<(&Kernel<O>, Numerics)> = None;
-        let kernels = self.ordered(self.preferred(call).unwrap_or_default());
-        let considered = kernels.map(|kernel| match (chosen, kernel.refusal(call)) {
-            (_, Some(reason)) => kernel.refused(reason),
-            (Some((first, _)), None) => kernel.not_reached(first.name, call),
-            (None, None) => {
-                chosen = Some((kernel, kernel.numerics(call)));
-                Considered { kernel: kernel.name, outcome: Outcome::Chosen }
-            }
-        });
-        let considered = considered.collect();
-        Self::record(call, None, chosen, considered)
+        let mut decisions = self.decisions(call, true);
+        let chosen = decisions.next();
+        let numerics = chosen.map(|kernel| (kernel, kernel.numerics(call)));
+        Self::record(call, None, numerics, decisions.finish(chosen))
     }
 
     fn record(

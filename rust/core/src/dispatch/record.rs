@@ -292,12 +292,19 @@ pub fn annotate(note: impl FnOnce() -> String) {
     }
 }
 
-/// Runs a kernel whose call is recorded, and returns its notes.
-pub(super) fn with_notes<R>(run: impl FnOnce() -> R) -> (R, Vec<String>) {
-    let outer = NOTES.try_with(|cell| cell.replace(Some(Vec::new()))).ok().flatten();
-    let result = run();
-    let notes = NOTES.try_with(|cell| cell.replace(outer)).ok().flatten();
-    (result, notes.unwrap_or_default())
+/// The notes of the kernel that ran before, while another one runs whose call is recorded.
+pub(super) struct Notes(Option<Vec<String>>);
+
+impl Notes {
+    /// Begins a list of notes.
+    pub(super) fn begin() -> Self {
+        Notes(NOTES.try_with(|cell| cell.replace(Some(Vec::new()))).ok().flatten())
+    }
+
+    /// Returns the list, and continues the one before.
+    pub(super) fn end(self) -> Vec<String> {
+        NOTES.try_with(|cell| cell.replace(self.0)).ok().flatten().unwrap_or_default()
+    }
 }
 
 /// Returns a name that lives until the process exits.

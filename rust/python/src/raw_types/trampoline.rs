@@ -18,16 +18,21 @@ pub(crate) fn catch_panic(action: impl FnOnce() -> *mut ffi::PyObject) -> *mut f
 }
 
 /// Runs `action` and returns its object. Returns null with an exception set if it fails or panics.
+#[inline]
 pub(crate) fn ffi_ptr(action: impl FnOnce(Python<'_>) -> PyResult<*mut ffi::PyObject>) -> *mut ffi::PyObject {
-    run(action).unwrap_or(std::ptr::null_mut())
+    let (mut action, mut object) = (Some(action), std::ptr::null_mut());
+    run(&mut |py| {
+        object = action.take().map_or(Ok(object), |action| action(py))?;
+        Ok(())
+    });
+    object
 }
 
 /// Runs `action` and returns 0. Returns -1 with an exception set if it fails or panics.
+#[inline]
 pub(crate) fn ffi_status(action: impl FnOnce(Python<'_>) -> PyResult<()>) -> c_int {
-    match run(action) {
-        Some(()) => 0,
-        None => -1,
-    }
+    let mut action = Some(action);
+    if run(&mut |py| action.take().map_or(Ok(()), |action| action(py))) { 0 } else { -1 }
 }
 
 /// Runs `action` without the cost of a `Python` token and returns 0 if it returns true. Otherwise runs `fallback` with
@@ -44,19 +49,18 @@ pub(crate) fn catch_panic_status(
     }
 }
 
+/// Calls `action` once and returns true. Returns false with an exception set if it fails or panics.
 #[expect(clippy::disallowed_methods, reason = "the interpreter has attached the thread")]
-fn run<R>(action: impl FnOnce(Python<'_>) -> PyResult<R>) -> Option<R> {
-    let mut action = Some(action);
+fn run(action: &mut dyn FnMut(Python<'_>) -> PyResult<()>) -> bool {
     // `AssertUnwindSafe`: a panic is a bug that is reported, and no state is used that it could leave inconsistent.
     let mut guarded = |py: Python<'_>| {
-        let action = action.take()?;
         let result = catch_unwind(AssertUnwindSafe(|| action(py)));
-        result.unwrap_or_else(|panic| Err(bug(panic))).map_err(|error| error.restore(py)).ok()
+        result.unwrap_or_else(|panic| Err(bug(panic))).map_err(|error| error.restore(py)).is_ok()
     };
     // While the interpreter finalizes, PyO3 refuses to attach, although destructors of Python objects still call this
     // function on the attached thread.
     match Python::try_attach(&mut guarded) {
-        Some(result) => result,
+        Some(is_ok) => is_ok,
         // SAFETY: the interpreter called this function, so this thread is attached to it.
         None => guarded(unsafe { Python::assume_attached() }),
     }

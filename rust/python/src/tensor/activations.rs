@@ -101,7 +101,7 @@ fn silu<'py>(
 ) -> PySelf<'py> {
     let object = extract_tensor_object("silu: input", input)?;
     if inplace {
-        return run_inplace("silu", object, |target| target.silu_().map(drop));
+        return run_inplace("silu", object, &|target| target.silu_().map(drop));
     }
     let tensor: &CoreTensor = &object.get().0;
     Bound::new(input.py(), run_op(input.py(), "silu", work_size(tensor), || tensor.silu())?)
@@ -178,5 +178,5 @@ fn logsigmoid(input: &Bound<'_, PyAny>) -> PyResult<Tensor> {
 ///     tensor([0, 2])
 #[pyfunction]
 fn relu_<'py>(input: &Bound<'py, PyAny>) -> PySelf<'py> {
-    run_inplace("relu_", extract_tensor_object("relu_: input", input)?, |target| target.relu_().map(drop))
+    run_inplace("relu_", extract_tensor_object("relu_: input", input)?, &|target| target.relu_().map(drop))
 }

@@ -15,7 +15,7 @@ fn binary_operator(
     what: &'static str,
     tensor: &Tensor,
     other: &Bound<'_, PyAny>,
-    operation: impl FnOnce(&CoreTensor, &TensorOrScalar) -> Result<CoreTensor> + Send,
+    operation: &(dyn Fn(&CoreTensor, &TensorOrScalar) -> Result<CoreTensor> + Sync),
 ) -> OperatorResult {
     let py = other.py();
     let Some(other) = TensorOrScalar::from_operand(what, other)? else { return Ok(py.NotImplemented()) };
@@ -31,10 +31,10 @@ fn reflected_operator(
     what: &'static str,
     tensor: &Tensor,
     other: &Bound<'_, PyAny>,
-    of_scalar: impl FnOnce(&CoreTensor, Scalar) -> Result<CoreTensor> + Send,
-    of_array: impl FnOnce(&CoreTensor, &CoreTensor) -> Result<CoreTensor> + Send,
+    of_scalar: fn(&CoreTensor, Scalar) -> Result<CoreTensor>,
+    of_array: fn(&CoreTensor, &CoreTensor) -> Result<CoreTensor>,
 ) -> OperatorResult {
-    binary_operator(what, tensor, other, |tensor, other| match other {
+    binary_operator(what, tensor, other, &|tensor, other| match other {
         TensorOrScalar::Scalar(value) => of_scalar(tensor, *value),
         TensorOrScalar::Tensor(array) => of_array(array, tensor),
     })
@@ -43,7 +43,7 @@ fn reflected_operator(
 /// Runs the operator `@` with a tensor or an array, or returns NotImplemented.
 fn matmul_operator(
     other: &Bound<'_, PyAny>,
-    operation: impl FnOnce(&CoreTensor) -> Result<CoreTensor> + Send,
+    operation: &(dyn Fn(&CoreTensor) -> Result<CoreTensor> + Sync),
 ) -> OperatorResult {
     let py = other.py();
     let other = match other.cast::<Tensor>() {
@@ -64,15 +64,15 @@ pub(super) fn factor(what: &str, given: Option<&Bound<'_, PyAny>>) -> PyResult<S
 #[pymethods]
 impl Tensor {
     fn __add__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
-        binary_operator("add: other", self, other, |a, b| a.add(b.operand()))
+        binary_operator("add: other", self, other, &|a, b| a.add(b.operand()))
     }
 
     fn __radd__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
-        binary_operator("add: other", self, other, |a, b| a.add(b.operand()))
+        binary_operator("add: other", self, other, &|a, b| a.add(b.operand()))
     }
 
     fn __sub__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
-        binary_operator("sub: other", self, other, |a, b| a.sub(b.operand()))
+        binary_operator("sub: other", self, other, &|a, b| a.sub(b.operand()))
     }
 
     fn __rsub__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
@@ -86,15 +86,15 @@ impl Tensor {
     }
 
     fn __mul__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
-        binary_operator("mul: other", self, other, |a, b| a.mul(b.operand()))
+        binary_operator("mul: other", self, other, &|a, b| a.mul(b.operand()))
     }
 
     fn __rmul__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
-        binary_operator("mul: other", self, other, |a, b| a.mul(b.operand()))
+        binary_operator("mul: other", self, other, &|a, b| a.mul(b.operand()))
     }
 
     fn __truediv__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
-        binary_operator("div: other", self, other, |a, b| a.div(b.operand()))
+        binary_operator("div: other", self, other, &|a, b| a.div(b.operand()))
     }
 
     fn __rtruediv__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
@@ -108,39 +108,39 @@ impl Tensor {
     }
 
     fn __floordiv__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
-        binary_operator("floor_divide: other", self, other, |a, b| elementwise::floor_divide(a, b.operand()))
+        binary_operator("floor_divide: other", self, other, &|a, b| elementwise::floor_divide(a, b.operand()))
     }
 
     fn __rfloordiv__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
-        binary_operator("floor_divide: input", self, other, |a, b| elementwise::floor_divide(b.operand(), a))
+        binary_operator("floor_divide: input", self, other, &|a, b| elementwise::floor_divide(b.operand(), a))
     }
 
     fn __and__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
-        binary_operator("bitwise_and: other", self, other, |a, b| elementwise::bitwise_and(a, b.operand()))
+        binary_operator("bitwise_and: other", self, other, &|a, b| elementwise::bitwise_and(a, b.operand()))
     }
 
     fn __rand__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
-        binary_operator("bitwise_and: input", self, other, |a, b| elementwise::bitwise_and(b.operand(), a))
+        binary_operator("bitwise_and: input", self, other, &|a, b| elementwise::bitwise_and(b.operand(), a))
     }
 
     fn __or__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
-        binary_operator("bitwise_or: other", self, other, |a, b| elementwise::bitwise_or(a, b.operand()))
+        binary_operator("bitwise_or: other", self, other, &|a, b| elementwise::bitwise_or(a, b.operand()))
     }
 
     fn __ror__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
-        binary_operator("bitwise_or: input", self, other, |a, b| elementwise::bitwise_or(b.operand(), a))
+        binary_operator("bitwise_or: input", self, other, &|a, b| elementwise::bitwise_or(b.operand(), a))
     }
 
     fn __xor__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
-        binary_operator("bitwise_xor: other", self, other, |a, b| elementwise::bitwise_xor(a, b.operand()))
+        binary_operator("bitwise_xor: other", self, other, &|a, b| elementwise::bitwise_xor(a, b.operand()))
     }
 
     fn __rxor__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
-        binary_operator("bitwise_xor: input", self, other, |a, b| elementwise::bitwise_xor(b.operand(), a))
+        binary_operator("bitwise_xor: input", self, other, &|a, b| elementwise::bitwise_xor(b.operand(), a))
     }
 
     fn __mod__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
-        binary_operator("remainder: other", self, other, |a, b| a.remainder(b.operand()))
+        binary_operator("remainder: other", self, other, &|a, b| a.remainder(b.operand()))
     }
 
     fn __rmod__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
@@ -157,7 +157,7 @@ impl Tensor {
         if modulo.is_some() {
             return Ok(exponent.py().NotImplemented());
         }
-        binary_operator("pow: exponent", self, exponent, |a, b| a.pow(b.operand()))
+        binary_operator("pow: exponent", self, exponent, &|a, b| a.pow(b.operand()))
     }
 
     fn __rpow__(&self, base: &Bound<'_, PyAny>, modulo: Option<&Bound<'_, PyAny>>) -> OperatorResult {
@@ -174,11 +174,11 @@ impl Tensor {
     }
 
     fn __matmul__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
-        matmul_operator(other, |other| self.0.matmul(other))
+        matmul_operator(other, &|other| self.0.matmul(other))
     }
 
     fn __rmatmul__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
-        matmul_operator(other, |other| other.matmul(&self.0))
+        matmul_operator(other, &|other| other.matmul(&self.0))
     }
 
     fn __neg__(&self, py: Python<'_>) -> PyResult<Tensor> {
@@ -203,7 +203,7 @@ impl Tensor {
             CompareOp::Gt => "gt: other",
             CompareOp::Ge => "ge: other",
         };
-        binary_operator(what, self, other, |a, b| match op {
+        binary_operator(what, self, other, &|a, b| match op {
             CompareOp::Eq => a.equal(b.operand()),
             CompareOp::Ne => a.not_equal(b.operand()),
             CompareOp::Lt => a.less(b.operand()),

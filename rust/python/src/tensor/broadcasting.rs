@@ -29,7 +29,7 @@ fn at_least<'py>(
     if tensors.len() == 1 {
         let first = tensors.get_item(0)?;
         if first.is_instance_of::<Tensor>() {
-            return Ok(run_or_self(op, first.cast_into()?, 0, |x| x.at_least(ndim))?.into_any());
+            return Ok(run_or_self(op, first.cast_into()?, 0, &|x| x.at_least(ndim))?.into_any());
         }
         let (what, item) = (format!("{op}: tensors"), format!("{op}: each item of tensors"));
         let parts = extract_tensors(&what, &item, &first)?;

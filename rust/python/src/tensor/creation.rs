@@ -34,7 +34,10 @@ pub(super) fn build(
     requires_grad: bool,
     make: impl FnOnce() -> Result<CoreTensor> + Send,
 ) -> PyResult<Py<Tensor>> {
-    let tensor = detach(py, make).into_py_result(py)?;
+    into_object(py, requires_grad, detach(py, make).into_py_result(py)?)
+}
+
+fn into_object(py: Python<'_>, requires_grad: bool, tensor: CoreTensor) -> PyResult<Py<Tensor>> {
     if requires_grad {
         tensor.set_requires_grad(true).into_py_result(py)?;
     }

@@ -39,7 +39,7 @@ impl Tensor {
         #[pyo3(from_py_with = ints::flatten::start_dim)] start_dim: i64,
         #[pyo3(from_py_with = ints::flatten::end_dim)] end_dim: i64,
     ) -> PyResult<Bound<'_, Self>> {
-        run_or_self("flatten", slf, 0, |x| x.flatten_dims(start_dim, end_dim))
+        run_or_self("flatten", slf, 0, &|x| x.flatten_dims(start_dim, end_dim))
     }
 
     /// Return a view with a dimension divided into several.
@@ -130,7 +130,7 @@ fn flatten<'py>(
     #[pyo3(from_py_with = ints::flatten::start_dim)] start_dim: i64,
     #[pyo3(from_py_with = ints::flatten::end_dim)] end_dim: i64,
 ) -> PyResult<Bound<'py, Tensor>> {
-    run_or_self("flatten", extract_object("flatten: input", input)?, 0, |x| {
+    run_or_self("flatten", extract_object("flatten: input", input)?, 0, &|x| {
         x.flatten_dims(start_dim, end_dim)
     })
 }

@@ -68,7 +68,7 @@ fn zero_<'py>(input: &Bound<'py, PyAny>) -> PySelf<'py> {
 pub(super) fn run_inplace<'py>(
     op: &'static str,
     tensor: Bound<'py, Tensor>,
-    operation: impl FnOnce(&CoreTensor) -> Result<()> + Send,
+    operation: &(dyn Fn(&CoreTensor) -> Result<()> + Sync),
 ) -> PySelf<'py> {
     let target = &tensor.get().0;
     maybe_detach(tensor.py(), op, work_size(target), || operation(target))?;
@@ -80,10 +80,10 @@ fn with_other<'py>(
     what: &'static str,
     tensor: Bound<'py, Tensor>,
     other: &Bound<'py, PyAny>,
-    operation: impl FnOnce(&CoreTensor, &TensorOrScalar) -> Result<()> + Send,
+    operation: &(dyn Fn(&CoreTensor, &TensorOrScalar) -> Result<()> + Sync),
 ) -> PySelf<'py> {
     let other = TensorOrScalar::extract(what, other)?;
-    run_inplace(function_of(what), tensor, |target| operation(target, &other))
+    run_inplace(function_of(what), tensor, &|target| operation(target, &other))
 }
 
 /// The other operand of an in-place operator. The extraction of an object that is no operand fails: the operator then
@@ -118,10 +118,10 @@ fn with_operator<'py>(
     what: &'static str,
     tensor: Bound<'py, Tensor>,
     other: &Other<'py>,
-    operation: impl FnOnce(&CoreTensor, &TensorOrScalar) -> Result<()> + Send,
+    operation: fn(&CoreTensor, &TensorOrScalar) -> Result<()>,
 ) -> PyResult<()> {
     let other = other.get(what)?;
-    run_inplace(function_of(what), tensor, |target| operation(target, &other)).map(drop)
+    run_inplace(function_of(what), tensor, &|target| operation(target, &other)).map(drop)
 }
 
 /// Runs an operator that computes a new tensor and copies its elements into the target.
@@ -129,11 +129,11 @@ fn replace_by_operator<'py>(
     what: &'static str,
     tensor: Bound<'py, Tensor>,
     other: &Other<'py>,
-    operation: impl FnOnce(&CoreTensor, &TensorOrScalar) -> Result<CoreTensor> + Send,
+    operation: fn(&CoreTensor, &TensorOrScalar) -> Result<CoreTensor>,
 ) -> PyResult<()> {
     let other = other.get(what)?;
     let inputs = elementwise::tensors([&other]);
-    elementwise::replace(function_of(what), tensor, &inputs, |target| operation(target, &other)).map(drop)
+    elementwise::replace(function_of(what), tensor, &inputs, &|target| operation(target, &other)).map(drop)
 }
 
 /// Defines the in-place method of a subtraction, under each of its names.
@@ -163,7 +163,7 @@ macro_rules! inplace_subtractions {
                 alpha: Option<&Bound<'py, PyAny>>,
             ) -> PySelf<'py> {
                 let alpha = factor(concat!(stringify!($inplace), ": alpha"), alpha)?;
-                with_other(concat!(stringify!($inplace), ": other"), slf, other, |a, b| a.sub_scaled_(b.operand(), alpha).map(drop))
+                with_other(concat!(stringify!($inplace), ": other"), slf, other, &|a, b| a.sub_scaled_(b.operand(), alpha).map(drop))
             })+
         }
     };
@@ -188,7 +188,7 @@ macro_rules! inplace_multiplications {
             ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements
             ///         overlap.
             fn $inplace<'py>(slf: Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PySelf<'py> {
-                with_other(concat!(stringify!($inplace), ": other"), slf, other, |a, b| a.mul_(b.operand()).map(drop))
+                with_other(concat!(stringify!($inplace), ": other"), slf, other, &|a, b| a.mul_(b.operand()).map(drop))
             })+
         }
     };
@@ -224,10 +224,10 @@ macro_rules! inplace_divisions {
                 let op = stringify!($inplace);
                 let rounding = elementwise::rounding_mode(op, rounding_mode)?;
                 if rounding.is_none() {
-                    return with_other(concat!(stringify!($inplace), ": other"), slf, other, |a, b| a.div_(b.operand()).map(drop));
+                    return with_other(concat!(stringify!($inplace), ": other"), slf, other, &|a, b| a.div_(b.operand()).map(drop));
                 }
                 let other = TensorOrScalar::extract(concat!(stringify!($inplace), ": other"), other)?;
-                elementwise::replace(op, slf, &elementwise::tensors([&other]), |target| {
+                elementwise::replace(op, slf, &elementwise::tensors([&other]), &|target| {
                     divide_with(target, other.operand(), rounding)
                 })
             })+
@@ -271,7 +271,7 @@ impl Tensor {
         alpha: Option<&Bound<'py, PyAny>>,
     ) -> PySelf<'py> {
         let alpha = factor("add_: alpha", alpha)?;
-        with_other("add_: other", slf, other, |a, b| a.add_scaled_(b.operand(), alpha).map(drop))
+        with_other("add_: other", slf, other, &|a, b| a.add_scaled_(b.operand(), alpha).map(drop))
     }
 
     /// Set all elements to 0.
@@ -282,7 +282,7 @@ impl Tensor {
     /// Raises:
     ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled.
     fn zero_(slf: Bound<'_, Self>) -> PySelf<'_> {
-        run_inplace("zero_", slf, |target| target.zero_().map(drop))
+        run_inplace("zero_", slf, &|target| target.zero_().map(drop))
     }
 
     /// Set all elements to `value`. A number also fills an expanded tensor.

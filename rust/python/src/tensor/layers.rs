@@ -127,7 +127,7 @@ fn dropout<'py>(
         return Ok(object.clone());
     }
     if inplace {
-        return run_inplace("dropout", object.clone(), |target| target.dropout_(p).map(drop));
+        return run_inplace("dropout", object.clone(), &|target| target.dropout_(p).map(drop));
     }
     let tensor: &CoreTensor = &object.get().0;
     Bound::new(input.py(), run_op(input.py(), "dropout", work_size(tensor), || tensor.dropout(p))?)

@@ -71,6 +71,7 @@ mod truth;
 mod view_functions;
 mod views;
 
+use interlock::base::once_call::OnceCall;
 use interlock_tensor::{Tensor as CoreTensor, check_memory};
 use pyo3::prelude::*;
 
@@ -78,7 +79,7 @@ use crate::context::sync;
 use crate::deferred_drop;
 use crate::detach::detach;
 use crate::dispatch::explain::{self, Explained};
-use crate::errors::IntoPyResult;
+use crate::errors::{IntoPyResult, ToPyErr};
 use crate::scope_debug;
 use crate::submodule::submodule;
 pub(crate) use saved_tensors_hooks::traverse_hooks;
@@ -205,40 +206,56 @@ fn work_size_of(tensors: &[&CoreTensor]) -> usize {
 
 /// Calls an operation on `work_size` elements. Detaches from the interpreter if the operation is long. Errors name `op`,
 /// the function that the program called, rather than an operation that it uses.
+#[inline]
 fn maybe_detach<T: Send>(
     py: Python<'_>,
     op: &'static str,
     work_size: usize,
     operation: impl FnOnce() -> interlock_tensor::Result<T> + Send,
 ) -> PyResult<T> {
-    sync(py);
-    check_memory().into_py_result(py)?;
-    if work_size < DETACH_THRESHOLD {
-        let result = operation();
-        drain_deferred(py);
-        op_warnings::issue(py)?;
-        return result.map_err(|error| error.during(op)).into_py_result(py);
-    }
-    let result = detach(py, operation);
-    // Operations with kernels of extensions are long.
-    let raised = PyErr::take(py);
-    drain_deferred(py);
-    op_warnings::issue(py)?;
-    or_raised(py, result.map_err(|error| error.during(op)).into_py_result(py), raised)
+    let mut call = OnceCall::new(operation);
+    run_and_drain(py, op, work_size, &mut || call.try_run())?;
+    Ok(call.into_result())
 }
 
-/// Returns the result of an operation, or the exception that a kernel of an extension has left set. An error of the
-/// operation stays, and has the exception as its context.
-fn or_raised<T>(py: Python<'_>, result: PyResult<T>, raised: Option<PyErr>) -> PyResult<T> {
+/// Calls `operation` once, as [`maybe_detach`] does.
+fn run_and_drain(
+    py: Python<'_>,
+    op: &'static str,
+    work_size: usize,
+    operation: &mut (dyn FnMut() -> interlock_tensor::Result<()> + Send),
+) -> PyResult<()> {
+    sync(py);
+    check_memory().into_py_result(py)?;
+    let (result, raised) = if work_size < DETACH_THRESHOLD {
+        (operation(), None)
+    } else {
+        // Operations with kernels of extensions are long, and a kernel may have left an exception set.
+        (detach(py, operation), PyErr::take(py))
+    };
+    drain_deferred(py);
+    op_warnings::issue(py)?;
     match (result, raised) {
-        (result, None) => result,
-        (Ok(_), Some(raised)) => Err(raised),
-        (Err(error), Some(raised)) => {
-            // Without the attribute, the error still has its class and message.
-            let _ = error.value(py).setattr("__context__", raised.into_value(py));
-            Err(error)
-        }
+        (Ok(()), None) => Ok(()),
+        (Ok(()), Some(raised)) => Err(raised),
+        (Err(error), raised) => Err(to_pyerr(py, op, error, raised)),
     }
+}
+
+/// Returns the exception for an error of an operation. The one that a kernel of an extension has left set is its context.
+#[cold]
+fn to_pyerr(
+    py: Python<'_>,
+    op: &'static str,
+    error: interlock_tensor::Error,
+    raised: Option<PyErr>,
+) -> PyErr {
+    let error = error.during(op).to_pyerr(py);
+    if let Some(raised) = raised {
+        // Without the attribute, the error still has its class and message.
+        let _ = error.value(py).setattr("__context__", raised.into_value(py));
+    }
+    error
 }
 
 /// Releases the Python objects, such as hooks, that dropped tensors have owned.
@@ -247,11 +264,21 @@ fn drain_deferred(py: Python<'_>) {
 }
 
 /// Runs an operation that returns a tensor, like [`maybe_detach`].
+#[inline]
 fn run_op(
     py: Python<'_>,
     op: &'static str,
     work_size: usize,
-    operation: impl FnOnce() -> interlock_tensor::Result<CoreTensor> + Send,
+    mut operation: impl FnMut() -> interlock_tensor::Result<CoreTensor> + Send,
+) -> PyResult<Tensor> {
+    run_dyn_op(py, op, work_size, &mut operation)
+}
+
+fn run_dyn_op(
+    py: Python<'_>,
+    op: &'static str,
+    work_size: usize,
+    operation: &mut (dyn FnMut() -> interlock_tensor::Result<CoreTensor> + Send),
 ) -> PyResult<Tensor> {
     scope_debug::warn_suspended_scopes(py)?;
     maybe_detach(py, op, work_size, operation).map(Tensor)

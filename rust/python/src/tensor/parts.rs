@@ -26,7 +26,10 @@ pub(super) fn run_views<'py>(
     operation: impl FnOnce() -> Result<Vec<CoreTensor>> + Send,
 ) -> PyResult<Bound<'py, PyTuple>> {
     scope_debug::warn_suspended_scopes(py)?;
-    let views = maybe_detach(py, op, 0, operation)?;
+    tuple_of(py, maybe_detach(py, op, 0, operation)?)
+}
+
+fn tuple_of(py: Python<'_>, views: Vec<CoreTensor>) -> PyResult<Bound<'_, PyTuple>> {
     try_tuple(py, views.into_iter().map(|view| Bound::new(py, Tensor(view)).map(Bound::into_any)))
 }
 

@@ -125,7 +125,7 @@ impl Tensor {
         #[pyo3(from_py_with = floats::normal_::mean)] mean: f64,
         #[pyo3(from_py_with = floats::normal_::std)] std: f64,
     ) -> PySelf<'py> {
-        run_inplace("normal_", slf, |x| x.normal_(mean, std).map(drop))
+        run_inplace("normal_", slf, &|x| x.normal_(mean, std).map(drop))
     }
 
     /// Overwrite the elements with uniformly distributed random numbers.
@@ -152,7 +152,7 @@ impl Tensor {
         #[pyo3(from_py_with = floats::uniform_::from_)] from_: f64,
         #[pyo3(from_py_with = floats::uniform_::to)] to: f64,
     ) -> PySelf<'py> {
-        run_inplace("uniform_", slf, |x| x.uniform_(from_, to).map(drop))
+        run_inplace("uniform_", slf, &|x| x.uniform_(from_, to).map(drop))
     }
 
     /// Overwrite the elements with 1 with a probability, else 0.
@@ -177,7 +177,7 @@ impl Tensor {
     fn bernoulli_<'py>(slf: Bound<'py, Self>, p: OptionalArg<'_, '_>) -> PySelf<'py> {
         let p = p.map(|p| TensorOrScalar::extract("bernoulli_: p", p)).transpose()?;
         let p = p.unwrap_or(TensorOrScalar::Scalar(Scalar::Float(0.5)));
-        run_inplace("bernoulli_", slf, |x| x.bernoulli_(p.operand()).map(drop))
+        run_inplace("bernoulli_", slf, &|x| x.bernoulli_(p.operand()).map(drop))
     }
 }
 

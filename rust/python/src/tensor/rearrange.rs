@@ -213,7 +213,7 @@ impl Tensor {
         slf: Bound<'py, Self>,
         #[pyo3(from_py_with = ints::tril_::diagonal)] diagonal: i64,
     ) -> PySelf<'py> {
-        run_inplace("tril_", slf, |x| x.tril_(diagonal).map(drop))
+        run_inplace("tril_", slf, &|x| x.tril_(diagonal).map(drop))
     }
 
     /// Return the upper triangle of a matrix, or of each matrix of a batch: a copy with zeros below a diagonal.
@@ -255,7 +255,7 @@ impl Tensor {
         slf: Bound<'py, Self>,
         #[pyo3(from_py_with = ints::triu_::diagonal)] diagonal: i64,
     ) -> PySelf<'py> {
-        run_inplace("triu_", slf, |x| x.triu_(diagonal).map(drop))
+        run_inplace("triu_", slf, &|x| x.triu_(diagonal).map(drop))
     }
 
     /// Return the sum of the diagonal of a matrix.

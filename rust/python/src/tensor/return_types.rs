@@ -14,7 +14,14 @@ pub(super) fn pair<'py>(
     operation: impl FnOnce() -> Result<(CoreTensor, CoreTensor)> + Send,
 ) -> PyResult<Bound<'py, PyAny>> {
     scope_debug::warn_suspended_scopes(py)?;
-    let (first, second) = maybe_detach(py, name, work_size, operation)?;
+    named_tuple(py, name, maybe_detach(py, name, work_size, operation)?)
+}
+
+fn named_tuple<'py>(
+    py: Python<'py>,
+    name: &'static str,
+    (first, second): (CoreTensor, CoreTensor),
+) -> PyResult<Bound<'py, PyAny>> {
     let class = py.import("interlock.return_types")?.getattr(name)?;
     class.call1((Tensor(first), Tensor(second)))
 }

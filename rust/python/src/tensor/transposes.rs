@@ -119,7 +119,7 @@ impl Tensor {
     ///     ShapeError: The tensor has one dimension.
     #[getter(mT)]
     fn matrix_transposed(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
-        run_or_self("mT", slf, 0, |x| x.matrix_transpose("mT"))
+        run_or_self("mT", slf, 0, &|x| x.matrix_transpose("mT"))
     }
 
     /// The conjugate transpose of a matrix, or of each matrix of a batch: that of real numbers is `mT`.
@@ -128,7 +128,7 @@ impl Tensor {
     ///     ShapeError: The tensor has one dimension.
     #[getter(mH)]
     fn matrix_adjoint(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
-        run_or_self("mH", slf, 0, |x| x.matrix_transpose("mH"))
+        run_or_self("mH", slf, 0, &|x| x.matrix_transpose("mH"))
     }
 
     /// The conjugate transpose of a matrix: that of real numbers is `mT`.
@@ -143,7 +143,7 @@ impl Tensor {
             let message = format!("H: the tensor must be a matrix (mH accepts batches), got shape {given}");
             return Err(new_exception(py, "ShapeError", message));
         }
-        run_or_self("H", slf, 0, |x| x.matrix_transpose("H"))
+        run_or_self("H", slf, 0, &|x| x.matrix_transpose("H"))
     }
 
     /// Return the conjugate transpose of a matrix, or of each matrix of a batch: that of real numbers is `mT`.
@@ -156,7 +156,7 @@ impl Tensor {
     ///     >>> interlock.zeros(2, 3).adjoint().shape
     ///     (3, 2)
     fn adjoint(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
-        run_or_self("adjoint", slf, 0, |x| x.matrix_transpose("adjoint"))
+        run_or_self("adjoint", slf, 0, &|x| x.matrix_transpose("adjoint"))
     }
 }
 
@@ -277,5 +277,5 @@ fn swapdims(
 #[pyfunction]
 fn adjoint<'py>(input: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Tensor>> {
     extract_tensor("adjoint: input", input)?;
-    run_or_self("adjoint", input.cast::<Tensor>()?.clone(), 0, |x| x.matrix_transpose("adjoint"))
+    run_or_self("adjoint", input.cast::<Tensor>()?.clone(), 0, &|x| x.matrix_transpose("adjoint"))
 }

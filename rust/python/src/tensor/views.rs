@@ -317,7 +317,7 @@ impl Tensor {
         device: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, Self>> {
         device.map(|device| parse(device, "pin_memory", "device")).transpose()?;
-        run_or_self("pin_memory", slf, super::DETACH_THRESHOLD, |tensor| tensor.pin_memory())
+        run_or_self("pin_memory", slf, super::DETACH_THRESHOLD, &|tensor| tensor.pin_memory())
     }
 
     /// Convert to float16. Returns the tensor itself if it is a float16 tensor.
@@ -412,7 +412,7 @@ fn cast_to<'py>(
     tensor: Bound<'py, Tensor>,
     dtype: CoreDType,
 ) -> PyResult<Bound<'py, Tensor>> {
-    run_or_self(op, tensor, 0, |tensor| tensor.cast(dtype))
+    run_or_self(op, tensor, 0, &|tensor| tensor.cast(dtype))
 }
 
 fn to_options<'py>(
@@ -423,7 +423,7 @@ fn to_options<'py>(
     copy: bool,
 ) -> PyResult<Bound<'py, Tensor>> {
     let least = if matches!(options.placement, Placement::Cpu) { 0 } else { super::DETACH_THRESHOLD };
-    run_or_self(op, tensor, least, |tensor| {
+    run_or_self(op, tensor, least, &|tensor| {
         let moved = tensor.to(options, non_blocking)?;
         if copy && moved.is(tensor) { tensor.copy() } else { Ok(moved) }
     })
@@ -468,7 +468,7 @@ pub(super) fn run_or_self<'py>(
     op: &'static str,
     tensor: Bound<'py, Tensor>,
     least: usize,
-    operation: impl FnOnce(&CoreTensor) -> Result<CoreTensor> + Send,
+    operation: &(dyn Fn(&CoreTensor) -> Result<CoreTensor> + Sync),
 ) -> PyResult<Bound<'py, Tensor>> {
     let source = &tensor.get().0;
     let result = run_op(tensor.py(), op, work_size(source).max(least), || operation(source))?;

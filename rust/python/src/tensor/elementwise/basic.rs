@@ -30,7 +30,7 @@ fn function<'py>(
     [op, left_name, right_name]: [&'static str; 3],
     (left, right): (&Bound<'py, PyAny>, &Bound<'py, PyAny>),
     out: OptionalArg<'_, 'py>,
-    operation: impl for<'a> FnOnce(Operand<'a>, Operand<'a>) -> Result<CoreTensor> + Send,
+    operation: &(dyn for<'a> Fn(Operand<'a>, Operand<'a>) -> Result<CoreTensor> + Sync),
 ) -> NewTensor<'py> {
     let py = left.py();
     let (left, right) =
@@ -43,7 +43,7 @@ fn method<'py>(
     [op, name]: [&'static str; 2],
     tensor: &CoreTensor,
     other: &Bound<'py, PyAny>,
-    operation: impl for<'a> FnOnce(Operand<'a>, Operand<'a>) -> Result<CoreTensor> + Send,
+    operation: &(dyn for<'a> Fn(Operand<'a>, Operand<'a>) -> Result<CoreTensor> + Sync),
 ) -> NewTensor<'py> {
     let right = TensorOrScalar::extract(name, other)?;
     let inputs: Vec<_> = std::iter::once(tensor).chain(tensors([&right])).collect();
@@ -98,7 +98,7 @@ fn add<'py>(
 ) -> NewTensor<'py> {
     let alpha = factor("add: alpha", alpha)?;
     let names = ["add", "add: input", "add: other"];
-    function(names, (input, other), out, |a, b| elementwise::add_scaled(a, b, alpha))
+    function(names, (input, other), out, &|a, b| elementwise::add_scaled(a, b, alpha))
 }
 
 /// The name of a function, and of it and each of its operands in errors.
@@ -147,7 +147,7 @@ macro_rules! subtractions {
         ) -> NewTensor<'py> {
             let alpha = factor(concat!(stringify!($name), ": alpha"), alpha)?;
             let names = names!($name);
-            function(names, (input, other), out, |a, b| elementwise::sub_scaled(a, b, alpha))
+            function(names, (input, other), out, &|a, b| elementwise::sub_scaled(a, b, alpha))
         })+
 
         #[pymethods]
@@ -162,7 +162,7 @@ macro_rules! subtractions {
             #[pyo3(signature = (other, *, alpha = None))]
             fn $name<'py>(&self, other: &Bound<'py, PyAny>, alpha: OptionalArg<'_, 'py>) -> NewTensor<'py> {
                 let alpha = factor(concat!(stringify!($name), ": alpha"), alpha)?;
-                method(method_names!($name), &self.0, other, |a, b| elementwise::sub_scaled(a, b, alpha))
+                method(method_names!($name), &self.0, other, &|a, b| elementwise::sub_scaled(a, b, alpha))
             })+
         }
     };
@@ -194,7 +194,7 @@ macro_rules! multiplications {
             out: OptionalArg<'_, 'py>,
         ) -> NewTensor<'py> {
             let names = names!($name);
-            function(names, (input, other), out, |a, b| elementwise::multiply(a, b))
+            function(names, (input, other), out, &|a, b| elementwise::multiply(a, b))
         })+
 
         #[pymethods]
@@ -206,7 +206,7 @@ macro_rules! multiplications {
             /// Args:
             ///     other: A tensor or a number. Shapes are broadcast and dtypes promoted.
             fn $name<'py>(&self, other: &Bound<'py, PyAny>) -> NewTensor<'py> {
-                method(method_names!($name), &self.0, other, |a, b| elementwise::multiply(a, b))
+                method(method_names!($name), &self.0, other, &|a, b| elementwise::multiply(a, b))
             })+
         }
     };
@@ -244,7 +244,7 @@ macro_rules! divisions {
         ) -> NewTensor<'py> {
             let rounding = self::rounding_mode(stringify!($name), rounding_mode)?;
             let names = names!($name);
-            function(names, (input, other), out, |a, b| elementwise::divide_with(a, b, rounding))
+            function(names, (input, other), out, &|a, b| elementwise::divide_with(a, b, rounding))
         })+
 
         #[pymethods]
@@ -259,7 +259,7 @@ macro_rules! divisions {
             #[pyo3(signature = (other, *, rounding_mode = None))]
             fn $name<'py>(&self, other: &Bound<'py, PyAny>, rounding_mode: OptionalArg<'_, 'py>) -> NewTensor<'py> {
                 let rounding = self::rounding_mode(stringify!($name), rounding_mode)?;
-                method(method_names!($name), &self.0, other, |a, b| elementwise::divide_with(a, b, rounding))
+                method(method_names!($name), &self.0, other, &|a, b| elementwise::divide_with(a, b, rounding))
             })+
         }
     };
@@ -294,7 +294,7 @@ fn pow<'py>(
     out: OptionalArg<'_, 'py>,
 ) -> NewTensor<'py> {
     let names = ["pow", "pow: input", "pow: exponent"];
-    function(names, (input, exponent), out, |a, b| elementwise::power(a, b))
+    function(names, (input, exponent), out, &|a, b| elementwise::power(a, b))
 }
 
 #[pymethods]
@@ -309,7 +309,7 @@ impl Tensor {
     #[pyo3(signature = (other, *, alpha = None))]
     fn add<'py>(&self, other: &Bound<'py, PyAny>, alpha: OptionalArg<'_, 'py>) -> NewTensor<'py> {
         let alpha = factor("add: alpha", alpha)?;
-        method(["add", "add: other"], &self.0, other, |a, b| elementwise::add_scaled(a, b, alpha))
+        method(["add", "add: other"], &self.0, other, &|a, b| elementwise::add_scaled(a, b, alpha))
     }
 
     /// Return `self ** exponent`, elementwise.
@@ -319,7 +319,7 @@ impl Tensor {
     /// Args:
     ///     exponent: A tensor or a number. Shapes are broadcast and dtypes promoted.
     fn pow<'py>(&self, exponent: &Bound<'py, PyAny>) -> NewTensor<'py> {
-        method(["pow", "pow: exponent"], &self.0, exponent, |a, b| elementwise::power(a, b))
+        method(["pow", "pow: exponent"], &self.0, exponent, &|a, b| elementwise::power(a, b))
     }
 
     /// In-place version of `pow`.
@@ -336,6 +336,6 @@ impl Tensor {
     ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
     fn pow_<'py>(slf: Bound<'py, Self>, exponent: &Bound<'py, PyAny>) -> NewTensor<'py> {
         let exponent = TensorOrScalar::extract("pow_: exponent", exponent)?;
-        replace("pow_", slf, &tensors([&exponent]), |target| elementwise::power(target, exponent.operand()))
+        replace("pow_", slf, &tensors([&exponent]), &|target| elementwise::power(target, exponent.operand()))
     }
 }

@@ -61,7 +61,7 @@ fn inplace<'py>(
     operation: Operation,
 ) -> NewTensor<'py> {
     let right = (extract.right)(name, other)?;
-    replace(op, tensor, &tensors([&right]), |target| operation(target.into(), right.operand()))
+    replace(op, tensor, &tensors([&right]), &|target| operation(target.into(), right.operand()))
 }
 
 macro_rules! operands {

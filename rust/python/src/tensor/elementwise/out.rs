@@ -14,9 +14,9 @@ pub(in crate::tensor) fn compute<'py>(
     op: &'static str,
     inputs: &[&CoreTensor],
     out: OptionalArg<'_, 'py>,
-    operation: impl FnOnce() -> Result<CoreTensor> + Send,
+    mut operation: impl FnMut() -> Result<CoreTensor> + Send,
 ) -> NewTensor<'py> {
-    compute_sized(py, op, (inputs, work_size_of(inputs)), out, operation)
+    compute_sized(py, op, (inputs, work_size_of(inputs)), out, &mut operation)
 }
 
 /// Like [`compute`], for an operation that does not convert its result to another dtype of `out`.
@@ -25,7 +25,7 @@ pub(in crate::tensor) fn compute_exact<'py>(
     op: &'static str,
     inputs: &[&CoreTensor],
     out: OptionalArg<'_, 'py>,
-    operation: impl FnOnce() -> Result<CoreTensor> + Send,
+    mut operation: impl FnMut() -> Result<CoreTensor> + Send,
 ) -> NewTensor<'py> {
     let target = dtype_of(out);
     compute(py, op, inputs, out, || with_dtype(op, operation()?, target))
@@ -37,10 +37,10 @@ pub(in crate::tensor) fn compute_long<'py>(
     op: &'static str,
     inputs: &[&CoreTensor],
     out: OptionalArg<'_, 'py>,
-    operation: impl FnOnce() -> Result<CoreTensor> + Send,
+    mut operation: impl FnMut() -> Result<CoreTensor> + Send,
 ) -> NewTensor<'py> {
     let target = dtype_of(out);
-    compute_sized(py, op, (inputs, DETACH_THRESHOLD), out, || with_dtype(op, operation()?, target))
+    compute_sized(py, op, (inputs, DETACH_THRESHOLD), out, &mut || with_dtype(op, operation()?, target))
 }
 
 fn dtype_of(out: OptionalArg<'_, '_>) -> Option<DType> {
@@ -63,7 +63,7 @@ fn compute_sized<'py>(
     op: &'static str,
     (inputs, size): (&[&CoreTensor], usize),
     out: OptionalArg<'_, 'py>,
-    operation: impl FnOnce() -> Result<CoreTensor> + Send,
+    operation: &mut (dyn FnMut() -> Result<CoreTensor> + Send),
 ) -> NewTensor<'py> {
     let Some(out) = out else { return Bound::new(py, run_op(py, op, size, operation)?) };
     let Ok(out) = out.cast::<Tensor>() else {
@@ -82,7 +82,7 @@ pub(in crate::tensor) fn replace<'py>(
     op: &'static str,
     tensor: Bound<'py, Tensor>,
     inputs: &[&CoreTensor],
-    operation: impl FnOnce(&CoreTensor) -> Result<CoreTensor> + Send,
+    operation: &(dyn Fn(&CoreTensor) -> Result<CoreTensor> + Sync),
 ) -> NewTensor<'py> {
     let target = &tensor.get().0;
     maybe_detach(tensor.py(), op, work_size(target), || {

@@ -142,7 +142,7 @@ macro_rules! scaled_operations {
             ) -> NewTensor<'py> {
                 let op = stringify!($inplace);
                 let Scaled { first, second, value } = Scaled::extract(op, tensor1, tensor2, value)?;
-                replace(op, slf, &[&first, &second], |target| elementwise::$name(target, &first, &second, value))
+                replace(op, slf, &[&first, &second], &|target| elementwise::$name(target, &first, &second, value))
             })+
         }
     };
@@ -191,6 +191,6 @@ impl Tensor {
     ) -> NewTensor<'py> {
         let (end, weight) = lerp_operands("lerp_", end, weight)?;
         let inputs: Vec<_> = std::iter::once(&end).chain(tensors([&weight])).collect();
-        replace("lerp_", slf, &inputs, |target| elementwise::lerp(target, &end, weight.operand()))
+        replace("lerp_", slf, &inputs, &|target| elementwise::lerp(target, &end, weight.operand()))
     }
 }

@@ -187,7 +187,7 @@ impl Tensor {
     #[pyo3(signature = (*, decimals = None))]
     fn round_<'py>(slf: Bound<'py, Self>, decimals: OptionalArg<'_, 'py>) -> NewTensor<'py> {
         let decimals = decimal_places("round_: decimals", decimals)?;
-        replace("round_", slf, &[], |target| target.round_to(decimals))
+        replace("round_", slf, &[], &|target| target.round_to(decimals))
     }
 
     /// Replace NaN and infinities by numbers. Integers and bools are unchanged.
@@ -230,6 +230,6 @@ impl Tensor {
         neginf: OptionalArg<'_, 'py>,
     ) -> NewTensor<'py> {
         let replacements = Replacements::extract("nan_to_num_", nan, posinf, neginf)?;
-        replace("nan_to_num_", slf, &[], |target| replacements.apply(target))
+        replace("nan_to_num_", slf, &[], &|target| replacements.apply(target))
     }
 }

@@ -418,5 +418,5 @@ impl Tensor {
 
 fn limit_inplace<'py>(op: &'static str, tensor: Bound<'py, Tensor>, limits: Limits) -> NewTensor<'py> {
     let inputs: Vec<_> = limits.tensors().collect();
-    replace(op, tensor, &inputs, |target| limits.apply(target))
+    replace(op, tensor, &inputs, &|target| limits.apply(target))
 }

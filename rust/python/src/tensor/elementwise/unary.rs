@@ -140,7 +140,7 @@ macro_rules! unary_operations {
                 "    RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.",
             )]
             fn $inplace(slf: Bound<'_, Self>) -> NewTensor<'_> {
-                replace(stringify!($inplace), slf, &[], computed_by!($name $($first)?))
+                replace(stringify!($inplace), slf, &[], &computed_by!($name $($first)?))
             })+
         }
 
