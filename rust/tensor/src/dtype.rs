@@ -240,7 +240,12 @@ impl Scalar {
 
     /// Returns the value that a tensor of a half-precision `dtype` holds; other types do not change it.
     pub(crate) fn rounded(self, dtype: DType) -> Self {
-        if dtype.is_half() { dispatch!(dtype, T => self.cast::<T>().to_scalar()) } else { self }
+        if dtype.is_half() { self.stored(dtype) } else { self }
+    }
+
+    /// Returns the value that a tensor of `dtype` holds.
+    pub(crate) fn stored(self, dtype: DType) -> Self {
+        dispatch!(dtype, T => self.cast::<T>().to_scalar())
     }
 
     /// Converts the value to an element.

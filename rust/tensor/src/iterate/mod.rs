@@ -5,6 +5,7 @@ mod launch;
 pub(crate) mod parallel;
 mod plan;
 mod reduction;
+mod rows;
 mod run;
 mod slices;
 #[cfg(test)]
@@ -14,7 +15,8 @@ pub(crate) use elements::{into_target, new_result};
 pub(crate) use launch::{on_device_of, result_placement, threads_on};
 pub(crate) use parallel::{THREADED_ELEMENTS, TILE, for_each, for_each_tile};
 pub(crate) use reduction::reduce;
+pub(crate) use rows::{apply_along_last_dim, zip_rows};
 pub(crate) use slices::{
     ChunkedKernel, NoInput, PartedKernel, launch_binary, launch_chunked, launch_inplace_from, launch_nullary,
-    launch_several, launch_unary, launch_with_layout,
+    launch_several, launch_unary, launch_with_layout, launch_zeros,
 };

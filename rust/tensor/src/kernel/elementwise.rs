@@ -1,11 +1,11 @@
 //! Elementwise operations on tensors.
 
 use super::copy::copy_as;
-use crate::iterate::{into_target, launch_nullary, new_result, on_device_of, result_placement};
+use crate::iterate::{into_target, launch_zeros, new_result, on_device_of, result_placement};
 use crate::loops::{self, ElementLoop};
 use crate::shape::Layout;
-use crate::storage::Placement;
-use crate::{DType, Element, Result, Tensor};
+use crate::storage::{Placement, TensorOptions};
+use crate::{DType, Element, Result, Scalar, Tensor};
 
 /// Applies `f` to each element, in the type in which arithmetic is done. A result of that type is stored as the
 /// source is. The result preserves the source's order of dimensions in memory.
@@ -87,6 +87,17 @@ pub(super) fn update_with(
     into_target(op, target, &[&copy], element_loop)
 }
 
+/// Returns a new contiguous tensor of one number, which is converted to an element.
+pub(crate) fn filled(
+    op: &'static str,
+    options: TensorOptions,
+    shape: &[usize],
+    value: Scalar,
+) -> Result<Tensor> {
+    let (dtype, layout) = (options.dtype, Layout::contiguous(shape));
+    new_result(op, options.placement, (layout, dtype), &[], &loops::fill(value, dtype))
+}
+
 /// Converts the elements to another type. Returns the same tensor if it has that type already.
 pub(crate) fn cast(source: &Tensor, dtype: DType) -> Result<Tensor> {
     if source.dtype() == dtype {
@@ -101,7 +112,7 @@ pub(crate) fn cast(source: &Tensor, dtype: DType) -> Result<Tensor> {
 /// `layout`.
 pub(crate) fn add_strided<T: Element>(capacity: usize, layout: &Layout, source: &Tensor) -> Result<Tensor> {
     let op = "as_strided";
-    let out = launch_nullary(op, source.options(), &[capacity], |_: &mut [T]| ())?;
+    let out = launch_zeros(op, source.options(), &[capacity])?;
     into_target(op, &out.alias(layout.clone()), &[source], &loops::update(T::plus))?;
     Ok(out)
 }

@@ -1,20 +1,21 @@
 //! Kernels that draw samples from distributions.
 
+use crate::element::Bool8;
 use crate::fallible_alloc::try_collect;
 use crate::iterate::launch_unary;
 use crate::{Element, Error, Result, Tensor};
 
-/// Returns 1 with the probability of each element of a contiguous tensor, else 0.
+/// Returns true with the probability of each element of a contiguous tensor.
 pub(crate) fn bernoulli<T: Element>(op: &'static str, probabilities: &Tensor, seed: u64) -> Result<Tensor> {
     let offset = probabilities.storage_offset();
-    launch_unary(op, probabilities.shape(), probabilities, move |out: &mut [T], data: &[T]| {
+    launch_unary(op, probabilities.shape(), probabilities, move |out: &mut [Bool8], data: &[T]| {
         let mut generator = fastrand::Rng::with_seed(seed);
         for (out, probability) in out.iter_mut().zip(data.get(offset..).unwrap_or_default()) {
             let probability = probability.to_f64();
             if !(0.0..=1.0).contains(&probability) {
                 return Err(Error::value(op, "each probability", "be from 0 to 1", probability));
             }
-            *out = T::from_i64(i64::from(generator.f64() < probability));
+            *out = Bool8::new(generator.f64() < probability);
         }
         Ok(())
     })

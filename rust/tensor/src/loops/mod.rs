@@ -6,6 +6,7 @@
 mod convert;
 mod element_loop;
 mod elementwise;
+mod fill;
 mod halves;
 mod lanes;
 mod reduction;
@@ -15,5 +16,6 @@ mod vectorized;
 pub(crate) use convert::{conversion, convert};
 pub(crate) use element_loop::{ElementLoop, MAX_OPERANDS, Run};
 pub(crate) use elementwise::{map, update, zip, zip3};
+pub(crate) use fill::{element_bytes, fill, scalar_of};
 pub(crate) use reduction::{ReduceLoop, fold};
 pub(crate) use rows::{index_of_extreme, log_softmax, softmax};

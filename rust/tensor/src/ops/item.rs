@@ -1,10 +1,11 @@
 //! Conversion of elements to scalars and vectors. Device tensors are copied to the CPU, which synchronizes with their
 //! stream.
 
-use crate::dtype::dispatch;
+use crate::element::Bool8;
 use crate::fallible_alloc::{try_collect, try_with_capacity};
+use crate::loops::scalar_of;
 use crate::storage::RawSlice;
-use crate::{Element, Error, Result, Scalar, Tensor};
+use crate::{DType, Element, Error, Result, Scalar, Tensor};
 
 impl Tensor {
     /// Returns the only element of the tensor. For a device tensor this waits for the queued work.
@@ -21,9 +22,9 @@ impl Tensor {
         if self.is_on_device() {
             return self.to_cpu().map_err(|error| error.during(op))?.item_for(op);
         }
-        let position = self.storage_offset();
-        dispatch!(self.dtype(), T => self.read(|data: &[T]| data.get(position).map(|v| v.to_scalar())))
-            .ok_or_else(err_shape)
+        let start = self.storage_offset().saturating_mul(self.dtype().size());
+        let number = self.read(|bytes: &[u8]| scalar_of(self.dtype(), bytes.get(start..)?));
+        number.ok_or_else(err_shape)
     }
 
     /// Returns all elements in row-major order.
@@ -42,8 +43,14 @@ impl Tensor {
 
     /// Returns all elements in row-major order as scalars.
     pub fn to_scalars(&self) -> Result<Vec<Scalar>> {
-        dispatch!(self.dtype(), T => {
-            self.to_vec::<T>().and_then(|values| try_collect(values.len(), values.into_iter().map(T::to_scalar)))
-        })
+        fn scalars<T: Element>(tensor: &Tensor) -> Result<Vec<Scalar>> {
+            let values = tensor.to_vec::<T>()?;
+            try_collect(values.len(), values.into_iter().map(T::to_scalar))
+        }
+        match self.dtype() {
+            DType::Bool => scalars::<Bool8>(self),
+            dtype if dtype.is_floating_point() => scalars::<f64>(self),
+            _ => scalars::<i64>(self),
+        }
     }
 }
