@@ -17,7 +17,7 @@ const ONE: Dim = Dim { size: 1, steps: [0; MAX_OPERANDS] };
 
 /// Operands of one shape, in runs along one dimension.
 #[derive(Clone, Debug)]
-pub(super) struct Plan {
+pub(crate) struct Plan {
     /// The dimensions around the runs, the outermost first.
     outer: Vec<Dim>,
     run: Dim,
@@ -26,9 +26,10 @@ pub(super) struct Plan {
     numel: usize,
 }
 
-/// An operand: its strides and its offset for the shape of the plan, in elements, and the size of an element in bytes.
+/// An operand: its strides and its offset for the shape of the plan, in elements, and the size of an element in bytes; 1 for
+/// positions that count elements.
 #[derive(Clone, Copy)]
-pub(super) struct PlanOperand<'a> {
+pub(crate) struct PlanOperand<'a> {
     pub strides: &'a [usize],
     pub offset: usize,
     pub size: usize,
@@ -36,7 +37,7 @@ pub(super) struct PlanOperand<'a> {
 
 impl Plan {
     /// Returns the plan that visits elements in the memory order of a dense layout, or of its shape.
-    pub(super) fn new(order: &Layout, operands: &[PlanOperand<'_>]) -> Self {
+    pub(crate) fn new(order: &Layout, operands: &[PlanOperand<'_>]) -> Self {
         debug_assert!(operands.len() <= MAX_OPERANDS, "{} operands", operands.len());
         let numel = order.numel();
         let mut starts = [0; MAX_OPERANDS];
@@ -87,12 +88,12 @@ impl Plan {
     }
 
     /// Returns the number of elements.
-    pub(super) fn numel(&self) -> usize {
+    pub(crate) fn numel(&self) -> usize {
         self.numel
     }
 
     /// Returns the distance in bytes between two elements of a run, of each operand.
-    pub(super) fn steps(&self) -> [usize; MAX_OPERANDS] {
+    pub(crate) fn steps(&self) -> [usize; MAX_OPERANDS] {
         self.run.steps
     }
 
@@ -123,9 +124,20 @@ impl Plan {
         start + self.outer.iter().chain([&self.run]).map(of).sum::<usize>() + size
     }
 
+    /// Returns the positions of an element, which is numbered in the order of the plan.
+    pub(crate) fn positions(&self, element: usize) -> [usize; MAX_OPERANDS] {
+        debug_assert!(element < self.numel, "element {element} of {}", self.numel);
+        let (mut at, mut rest) = (self.starts, element);
+        for dim in std::iter::once(&self.run).chain(self.outer.iter().rev()) {
+            advance(&mut at, dim, rest % dim.size);
+            rest /= dim.size;
+        }
+        at
+    }
+
     /// Calls `run` with the positions in bytes of the first elements of each run of a range of elements, and the number of
     /// its elements. Elements are numbered in the order of the plan. The first and the last run may be parts.
-    pub(super) fn for_each_run(
+    pub(crate) fn for_each_run(
         &self,
         elements: Range<usize>,
         run: &mut dyn FnMut([usize; MAX_OPERANDS], usize),
@@ -270,6 +282,9 @@ mod tests {
                     assert_eq!(elements(&plan, start..end), all[start..end]);
                 }
             }
+            let single =
+                |element| -> [usize; 2] { std::array::from_fn(|operand| plan.positions(element)[operand]) };
+            assert_eq!((0..24).map(single).collect::<Vec<_>>(), all);
         }
     }
 

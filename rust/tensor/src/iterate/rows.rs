@@ -116,13 +116,27 @@ pub(crate) fn apply_along_last_dim<T: Element, U: Element>(
     width: usize,
     f: impl Fn(&[T], &mut [U]) + Send + Sync + 'static,
 ) -> Result<Tensor> {
+    try_along_last_dim(op, source, length, shape, width, move |row: &[T], out: &mut [U]| {
+        f(row, out);
+        Ok(())
+    })
+}
+
+/// Like [`apply_along_last_dim`], with a function that may fail.
+pub(crate) fn try_along_last_dim<T: Element, U: Element>(
+    op: &'static str,
+    source: &Tensor,
+    length: usize,
+    shape: &[usize],
+    width: usize,
+    f: impl Fn(&[T], &mut [U]) -> Result<()> + Send + Sync + 'static,
+) -> Result<Tensor> {
     debug_assert_eq!(source.dtype(), T::DTYPE);
     let source = &*aligned(source)?;
     launch::<U>(op, [Some(source), None], length, shape, width, move |out, [row, _]| {
         // SAFETY: `Rows` checked that the rows are within the memory, whose locks are held; the result is zeroed, and no
         // other row shares its memory.
-        unsafe { f(slice(row, length), slice_mut(out, width)) };
-        Ok(())
+        unsafe { f(slice(row, length), slice_mut(out, width)) }
     })
 }
 

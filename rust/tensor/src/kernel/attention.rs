@@ -7,7 +7,7 @@
 
 use std::ops::{Add, Div, Mul, Range, Sub};
 
-use super::StridedIter;
+use super::Plan;
 use super::matmul::{MatmulElement, Matrix, THREADED_WORK};
 use crate::fallible_alloc::{try_from_elem, try_push};
 use crate::iterate::parallel;
@@ -59,7 +59,7 @@ attention_element!(f32, f64);
 #[derive(Clone)]
 pub(crate) struct AttentionHeads {
     /// Has an element for each matrix of queries. The offsets are those of its queries, keys, values and mask.
-    pub iter: StridedIter<4>,
+    pub plan: Plan,
     /// The number of consecutive matrices of queries that share their keys and values.
     pub group: usize,
     pub query: Matrix,
@@ -98,7 +98,7 @@ impl AttentionHeads {
 
     /// Returns the number of threads on which all rows are computed.
     fn threads(&self, placement: Placement) -> usize {
-        let rows = self.iter.numel().saturating_mul(self.query.rows);
+        let rows = self.plan.numel().saturating_mul(self.query.rows);
         threads_on(placement, rows.saturating_mul(self.row_work()), THREADED_WORK)
     }
 
@@ -209,7 +209,7 @@ impl Forward {
 
 impl<T: AttentionElement> PartedKernel<T, 3> for Forward {
     fn parts(&self) -> usize {
-        self.heads.iter.numel().saturating_mul(self.heads.tiles())
+        self.heads.plan.numel().saturating_mul(self.heads.tiles())
     }
 
     fn chunk(&self) -> usize {
@@ -238,7 +238,7 @@ impl<T: AttentionElement> PartedKernel<T, 3> for Forward {
         for part in parts {
             let (head, rows) = position(part);
             let tile = RowTile {
-                offsets: heads.iter.offsets_at(head),
+                offsets: heads.plan.positions(head),
                 rows,
                 out: take(&mut out, rows.1.saturating_mul(heads.value.columns)),
                 normalizers: take(&mut normalizers, rows.1.saturating_mul(NORMALIZERS)),
@@ -297,7 +297,7 @@ impl Backward {
     ) -> Result<()> {
         let heads = &self.heads;
         let (depth, columns) = (heads.key.columns, heads.value.columns);
-        let offsets = heads.iter.offsets_at(head);
+        let offsets = heads.plan.positions(head);
         let [start_query, start_key, start_value, _] = offsets;
         let first_row = head * heads.query.rows + rows.0;
         let queries = heads.query.at(start_query).rows_from(rows);
@@ -364,7 +364,7 @@ impl Backward {
 
 impl<T: AttentionElement> PartedKernel<T, 4> for Backward {
     fn parts(&self) -> usize {
-        self.heads.iter.numel() / self.heads.group.max(1)
+        self.heads.plan.numel() / self.heads.group.max(1)
     }
 
     fn chunk(&self) -> usize {

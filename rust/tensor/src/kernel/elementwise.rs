@@ -47,11 +47,11 @@ fn zip_with(
 
 /// Applies `f` to the elements of three operands that are broadcast to `shape`, in the type in which arithmetic is done.
 /// The result is stored as `dtype`, in the memory order of the operands.
-pub(crate) fn zip3<T: Element>(
+pub(crate) fn zip3<A: Element, T: Element>(
     op: &'static str,
     (dtype, shape): (DType, &[usize]),
     operands: [&Tensor; 3],
-    f: impl Fn(T, T, T) -> T + Clone + Send + Sync + 'static,
+    f: impl Fn(A, T, T) -> T + Clone + Send + Sync + 'static,
 ) -> Result<Tensor> {
     let on_device = operands.iter().find(|operand| operand.is_on_device());
     let placement = on_device.map_or(Placement::Cpu, |operand| operand.placement());

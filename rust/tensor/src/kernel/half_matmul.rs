@@ -8,6 +8,8 @@ use crate::Result;
 use crate::fallible_alloc::try_from_elem;
 
 impl MatmulElement for f16 {
+    type Total = f32;
+
     const CHUNK_WORK: usize = 1 << 26;
 
     fn tile(rows: usize, columns: usize, depth: usize) -> [usize; 3] {

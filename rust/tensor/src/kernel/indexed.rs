@@ -3,8 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::StridedIter;
-use crate::iterate::{THREADED_ELEMENTS, for_each, for_each_tile};
+use crate::iterate::{Plan, PlanOperand, THREADED_ELEMENTS, for_each, for_each_tile};
 use crate::iterate::{launch_binary, launch_inplace_from, launch_nullary, threads_on};
 use crate::shape::{Layout, contiguous_strides};
 use crate::storage::{AtomicSlice, Placement, TensorOptions};
@@ -39,6 +38,20 @@ impl IndexBounds {
     }
 }
 
+/// Returns the order in which the elements of a shape are visited, of operands with these strides and offsets. Positions
+/// count elements.
+fn plan_of(shape: &[usize], operands: &[(&[usize], usize)]) -> Plan {
+    let operands: Vec<_> =
+        operands.iter().map(|&(strides, offset)| PlanOperand { strides, offset, size: 1 }).collect();
+    Plan::new(&Layout::contiguous(shape), &operands)
+}
+
+/// Returns an element of an index; [`SKIPPED`] if another thread made the tensor smaller.
+fn element(index: &[i64], at: usize) -> i64 {
+    debug_assert!(at < index.len(), "element {at} of {}", index.len());
+    index.get(at).copied().unwrap_or(SKIPPED)
+}
+
 /// Returns the elements of an index tensor, which is broadcast to `shape`, as they count from the front. With the
 /// indices of the dimensions before, which have that shape, it counts over all these dimensions in row-major order.
 ///
@@ -50,26 +63,20 @@ pub(crate) fn check_index(
     bounds: IndexBounds,
 ) -> Result<Tensor> {
     let strides = index.layout().broadcast_strides(shape);
-    let iter = StridedIter::new(shape, [(&strides, index.storage_offset()), (&contiguous_strides(shape), 0)]);
+    let plan = plan_of(shape, &[(&strides, index.storage_offset())]);
     let has_before = before.is_some();
     let size = i64::try_from(bounds.size).unwrap_or(i64::MAX);
     let kernel = move |out: &mut [i64], data: &[i64], before: &[i64]| {
-        let mut result = Ok(());
-        let [step, _] = iter.row_strides;
-        iter.for_each_row(|[start, first]| {
-            let given = data.get(start..).unwrap_or_default().iter();
-            let row = out.iter_mut().enumerate().skip(first).take(iter.row_len);
-            // A stride of 0 repeats one index.
-            let repeated = given.clone().next().copied().unwrap_or(0);
-            let mut given = given.step_by(step.max(1)).copied();
-            for (at, out) in row {
-                let given = if step == 0 { repeated } else { given.next().unwrap_or(0) };
+        let (mut result, [step, ..], mut out) = (Ok(()), plan.steps(), out.iter_mut().enumerate());
+        plan.for_each_run(0..plan.numel(), &mut |[start, ..], length| {
+            for (number, (at, out)) in out.by_ref().take(length).enumerate() {
+                let given = element(data, start.saturating_add(number.saturating_mul(step)));
                 *out = match bounds.check(given) {
                     Ok(index) if bounds.skipped == Some(index) => SKIPPED,
                     Ok(index) if !has_before => index,
-                    Ok(index) => match before.get(at) {
-                        Some(&outer) if outer != SKIPPED => outer.saturating_mul(size).saturating_add(index),
-                        _ => SKIPPED,
+                    Ok(index) => match element(before, at) {
+                        SKIPPED => SKIPPED,
+                        outer => outer.saturating_mul(size).saturating_add(index),
                     },
                     Err(error) => {
                         if result.is_ok() {
@@ -123,17 +130,17 @@ pub(crate) fn gather_at<T: Element>(
     index: &Tensor,
 ) -> Result<Tensor> {
     let operands = [(layout.base.as_slice(), layout.offset), (&layout.index, index.storage_offset())];
-    let (iter, step) = (StridedIter::new(&layout.shape, operands), layout.step);
-    let threads = threads_on(source.placement(), iter.numel(), THREADED_ELEMENTS);
+    let (plan, step) = (plan_of(&layout.shape, &operands), layout.step);
+    let threads = threads_on(source.placement(), plan.numel(), THREADED_ELEMENTS);
     let kernel = move |out: &mut [T], data: &[T], index: &[i64]| {
-        let [base_step, index_step] = iter.row_strides;
+        let [base_step, index_step, ..] = plan.steps();
         for_each_tile(threads, out, &|first, mut rest| {
             let elements = first..first.saturating_add(rest.len());
-            iter.for_each_row_in(elements, |[base, at], length| {
+            plan.for_each_run(elements, &mut |[base, at, ..], length| {
                 let row = rest.split_off_mut(..length).unwrap_or_default();
                 if index_step == 0 {
                     // Skipped elements have no values: they remain 0.
-                    let start = position(base, index.get(at).copied().unwrap_or(SKIPPED), step);
+                    let start = position(base, element(index, at), step);
                     let values = start.and_then(|start| data.get(start..)).unwrap_or_default();
                     return read_row(row, values, base_step);
                 }
@@ -181,7 +188,7 @@ impl Combine {
 
 /// The iteration over the elements that are written, the indices, and the values.
 struct Writes {
-    iter: StridedIter<3>,
+    plan: Plan,
     step: usize,
 }
 
@@ -193,7 +200,7 @@ impl Writes {
             (&layout.index, index.storage_offset()),
             (&strides, values.storage_offset()),
         ];
-        Writes { iter: StridedIter::new(&layout.shape, operands), step: layout.step }
+        Writes { plan: plan_of(&layout.shape, &operands), step: layout.step }
     }
 
     /// Calls `write` with the position and the value of each of some elements, in row-major order.
@@ -204,8 +211,8 @@ impl Writes {
         values: &[T],
         mut write: impl FnMut(usize, T),
     ) {
-        let [base_step, index_step, value_step] = self.iter.row_strides;
-        self.iter.for_each_row_in(elements, |[base, at, from], length| {
+        let [base_step, index_step, value_step, _] = self.plan.steps();
+        self.plan.for_each_run(elements, &mut |[base, at, from, _], length| {
             for number in 0..length {
                 let index = index.get(at.saturating_add(number.saturating_mul(index_step)));
                 let base = base.saturating_add(number.saturating_mul(base_step));
@@ -221,9 +228,9 @@ impl Writes {
 
     /// Calls `write` with the position and the values of each row, if rows are contiguous and have one index each.
     fn for_each_slice<'a, T>(&self, index: &[i64], values: &'a [T], mut write: impl FnMut(usize, &'a [T])) {
-        self.iter.for_each_row(|[base, at, from]| {
-            let start = index.get(at).and_then(|&index| position(base, index, self.step));
-            let values = values.get(from..from.saturating_add(self.iter.row_len));
+        self.plan.for_each_run(0..self.plan.numel(), &mut |[base, at, from, _], length| {
+            let start = position(base, element(index, at), self.step);
+            let values = values.get(from..from.saturating_add(length));
             if let (Some(start), Some(values)) = (start, values) {
                 write(start, values);
             }
@@ -244,7 +251,7 @@ pub(crate) fn scatter_in_order<T: Element>(
 ) -> Result<()> {
     let writes = Writes::new(layout, index, values);
     launch_inplace_from(op, target, [values, index], move |data: &mut [T], values: &[T], index: &[i64]| {
-        if writes.iter.row_strides == [1, 0, 1] {
+        if matches!(writes.plan.steps(), [1, 0, 1, _]) {
             writes.for_each_slice(index, values, |at, values| {
                 let row = data.get_mut(at..).unwrap_or_default();
                 match (combine, row.get_mut(..values.len())) {
@@ -256,7 +263,7 @@ pub(crate) fn scatter_in_order<T: Element>(
             });
             return Ok(());
         }
-        writes.for_each(0..writes.iter.numel(), index, values, |at, value| {
+        writes.for_each(0..writes.plan.numel(), index, values, |at, value| {
             if let Some(element) = data.get_mut(at) {
                 *element = combine.apply(*element, value);
             }
@@ -279,7 +286,7 @@ pub(crate) fn scatter_in_any_order<T: Element>(
     /// The number of elements that a thread takes at once.
     const PART: usize = 1 << 14;
     let writes = Writes::new(layout, index, values);
-    let count = writes.iter.numel();
+    let count = writes.plan.numel();
     let threads = threads_on(target.placement(), count, THREADED);
     launch_inplace_from(op, target, [values, index], move |data: &mut [T], values: &[T], index: &[i64]| {
         let shared = AtomicSlice::new(data);

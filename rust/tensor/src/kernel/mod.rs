@@ -15,11 +15,13 @@ mod matmul;
 mod nll_loss;
 mod reduce;
 mod sample;
-mod strided_iter;
+mod scan;
+mod sort;
 mod workspace;
 
 pub(crate) use crate::iterate::{
-    apply_along_last_dim, launch_nullary, launch_zeros, result_placement, zip_rows,
+    Plan, PlanOperand, apply_along_last_dim, launch_nullary, launch_zeros, result_placement,
+    try_along_last_dim, zip_rows,
 };
 pub(crate) use attention::{AttentionHeads, AttentionResults, attention, attention_backward};
 pub use conv::ConvPass;
@@ -38,4 +40,5 @@ pub(crate) use matmul::{MatmulElement, Matrix, MatrixBatch, matmul};
 pub(crate) use nll_loss::{ClassGrid, distribute_gradient, sample_weights, select_scores};
 pub(crate) use reduce::{mean, sum};
 pub(crate) use sample::{bernoulli, multinomial};
-pub(crate) use strided_iter::StridedIter;
+pub(crate) use scan::scan;
+pub(crate) use sort::{numbered, position_of, sort};

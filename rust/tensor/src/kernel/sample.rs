@@ -1,5 +1,6 @@
 //! Kernels that draw samples from distributions.
 
+use super::sort::{numbered, position_of, sort};
 use crate::element::Bool8;
 use crate::fallible_alloc::try_collect;
 use crate::iterate::launch_unary;
@@ -82,16 +83,11 @@ fn draw_with_replacement(out: &mut [i64], weights: &[f64], generator: &mut fastr
 /// Draws distinct indices: those of the least of exponentially distributed numbers, whose rates are the weights, in
 /// their order. Indices of weight 0 come last.
 fn draw_without_replacement(out: &mut [i64], weights: &[f64], generator: &mut fastrand::Rng) -> Result<()> {
-    // 0 / 0 is NaN: the index has weight 0.
-    let arrival = |weight: f64, drawn: f64| {
-        let time = -(1.0 - drawn).ln() / weight;
-        if time.is_nan() { f64::INFINITY } else { time }
-    };
-    let arrivals = weights.iter().zip(0..).map(|(&weight, index)| (arrival(weight, generator.f64()), index));
-    let mut arrivals: Vec<(f64, i64)> = try_collect(weights.len(), arrivals)?;
-    arrivals.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    for (out, (_, index)) in out.iter_mut().zip(arrivals) {
-        *out = index;
-    }
+    // 0 / 0 is NaN: the index has weight 0, and comes last.
+    let arrivals = weights.iter().map(|weight| -(1.0 - generator.f64()).ln() / weight);
+    let arrivals: Vec<f64> = try_collect(weights.len(), arrivals)?;
+    let mut arrivals = numbered(&arrivals, false)?;
+    sort(&mut arrivals, out.len());
+    out.iter_mut().zip(arrivals).for_each(|(out, arrival)| *out = position_of(arrival));
     Ok(())
 }

@@ -154,19 +154,19 @@ where
     }
 }
 
-/// Returns the loop that applies a function to three elements of one type.
-pub(crate) fn zip3<T: Element>(
-    function: impl Fn(T, T, T) -> T + Clone + Send + Sync + 'static,
+/// Returns the loop that applies a function to three elements, the last two of which have the type of the result.
+pub(crate) fn zip3<A: Element, T: Element>(
+    function: impl Fn(A, T, T) -> T + Clone + Send + Sync + 'static,
 ) -> impl ElementLoop {
-    Function { function, types: PhantomData::<fn() -> (T, T, T, T)> }
+    Function { function, types: PhantomData::<fn() -> (T, A, T, T)> }
 }
 
-impl<T: Element, F> ElementLoop for Function<F, (T, T, T, T)>
+impl<A: Element, T: Element, F> ElementLoop for Function<F, (T, A, T, T)>
 where
-    F: Fn(T, T, T) -> T + Clone + Send + Sync + 'static,
+    F: Fn(A, T, T) -> T + Clone + Send + Sync + 'static,
 {
     fn dtypes(&self) -> &[DType] {
-        const { &[T::DTYPE; 4] }
+        const { &[T::DTYPE, A::DTYPE, T::DTYPE, T::DTYPE] }
     }
 
     unsafe fn run(&self, run: &Run) {
@@ -174,13 +174,14 @@ where
         let f = self.function.clone();
         // SAFETY: guaranteed by the caller; steps that are sizes of elements make no gaps.
         unsafe {
-            if [step, step_a, step_b, step_c] == [size_of::<T>(); 4] {
+            let size = size_of::<T>();
+            if [step, step_b, step_c] == [size; 3] && step_a == size_of::<A>() {
                 return vectorized(
                     #[inline(always)]
                     move || {
-                        let size = size_of::<T>();
                         for i in 0..count {
-                            store(out, size, i, f(load(a, size, i), load(b, size, i), load(c, size, i)));
+                            let x = load(a, size_of::<A>(), i);
+                            store(out, size, i, f(x, load(b, size, i), load(c, size, i)));
                         }
                     },
                 );

@@ -3,7 +3,9 @@
 
 use std::ops::Range;
 
+use super::super::copy::{bits, reinterpret};
 use super::{ConvGeometry, at, chunk, operand, part};
+use crate::dtype::dispatch_size;
 use crate::fallible_alloc::try_push;
 use crate::iterate::parallel::{self, THREADED_ELEMENTS};
 use crate::iterate::{PartedKernel, launch_several, threads_on};
@@ -157,31 +159,21 @@ pub(super) fn add_patches<T: Element>(
     }
 }
 
-/// The direction of a conversion between images and matrices of patches.
-#[derive(Clone, Copy)]
-enum Direction {
-    ToColumns,
-    ToImages,
-}
+/// A function that converts a group of an image to a matrix of patches, or back: the geometry, the elements, the output
+/// positions, and the result, which is zeroed.
+type Conversion<T> = fn(&ConvGeometry, &[T], &Range<usize>, &mut [T]);
 
 /// Converts the groups of images. A part is a group of an image.
-struct Convert {
+struct Convert<T> {
     geometry: ConvGeometry,
-    direction: Direction,
+    convert: Conversion<T>,
+    /// The elements of a part, before and after the conversion.
+    sizes: [usize; 2],
     start: usize,
     threads: usize,
 }
 
-impl Convert {
-    /// Returns the elements of a group of an image, and those of its matrix.
-    fn sizes(&self) -> [usize; 2] {
-        let ConvGeometry { channels, .. } = self.geometry;
-        let matrix = self.geometry.depth().saturating_mul(self.geometry.positions());
-        [channels.saturating_mul(self.geometry.plane()), matrix]
-    }
-}
-
-impl<T: Element> PartedKernel<T, 1> for Convert {
+impl<T: Element> PartedKernel<T, 1> for Convert<T> {
     fn parts(&self) -> usize {
         self.geometry.batch.saturating_mul(self.geometry.groups)
     }
@@ -191,22 +183,15 @@ impl<T: Element> PartedKernel<T, 1> for Convert {
     }
 
     fn run(&self, parts: Range<usize>, [out]: [&mut [T]; 1], sources: &[&[T]]) -> Result<()> {
-        let ([image, matrix], all) = (self.sizes(), 0..self.geometry.positions());
+        let (positions, [from, to]) = (0..self.geometry.positions(), self.sizes);
         let source = operand(sources, 0, self.start);
-        let (to, from) = match self.direction {
-            Direction::ToColumns => (matrix, image),
-            Direction::ToImages => (image, matrix),
-        };
         let mut tasks = Vec::new();
         let outs = out.chunks_exact_mut(to.max(1)).enumerate();
         for (number, out) in outs.skip(parts.start).take(parts.len()) {
             try_push(&mut tasks, (part(source, number.saturating_mul(from), from), out))?;
         }
         parallel::for_each(self.threads, tasks.into_iter(), &|(source, out)| {
-            match self.direction {
-                Direction::ToColumns => write_columns(&self.geometry, source, &all, out),
-                Direction::ToImages => add_patches(&self.geometry, source, &all, out),
-            }
+            (self.convert)(&self.geometry, source, &positions, out);
             Ok(())
         })
     }
@@ -216,33 +201,39 @@ fn convert<T: Element>(
     op: &'static str,
     geometry: ConvGeometry,
     source: &Tensor,
-    direction: Direction,
+    (convert, sizes): (Conversion<T>, [usize; 2]),
     shape: &[usize],
 ) -> Result<Tensor> {
     let placement = source.placement();
     let work = geometry.work() / geometry.filters.max(1);
     let threads = threads_on(placement, work, THREADED_ELEMENTS);
-    let kernel = Convert { geometry, direction, start: source.storage_offset(), threads };
+    let kernel = Convert { geometry, convert, sizes, start: source.storage_offset(), threads };
     let [out] = launch_several::<T, 1>(op, placement, [shape], &[source], kernel)?;
     Ok(out)
 }
 
-/// Returns the matrices of patches of contiguous images, of shape (batch, groups, depth, positions).
-pub(crate) fn columns<T: Element>(
-    op: &'static str,
-    geometry: ConvGeometry,
-    images: &Tensor,
-) -> Result<Tensor> {
-    let ConvGeometry { batch, groups, .. } = geometry;
-    let shape = [batch, groups, geometry.depth(), geometry.positions()];
-    convert::<T>(op, geometry, images, Direction::ToColumns, &shape)
+/// Returns the elements of a group of an image, and of its matrix.
+fn sizes(geometry: &ConvGeometry) -> [usize; 2] {
+    let matrix = geometry.depth().saturating_mul(geometry.positions());
+    [geometry.channels.saturating_mul(geometry.plane()), matrix]
 }
 
-/// Returns images to which the elements of contiguous matrices of patches are added.
+/// Returns the matrices of patches of contiguous images, of shape (batch, groups, depth, positions).
+pub(crate) fn columns(op: &'static str, geometry: ConvGeometry, images: &Tensor) -> Result<Tensor> {
+    let ConvGeometry { batch, groups, .. } = geometry;
+    let (shape, bits) = ([batch, groups, geometry.depth(), geometry.positions()], bits(images));
+    let out = dispatch_size!(bits.dtype(), T => {
+        convert::<T>(op, geometry, &bits, (write_columns, sizes(&geometry)), &shape)
+    })?;
+    Ok(reinterpret(&out, images.dtype()))
+}
+
+/// Returns images to which the elements of contiguous matrices of patches are added. Their type is one of arithmetic.
 pub(crate) fn add_columns<T: Element>(
     op: &'static str,
     geometry: ConvGeometry,
     matrices: &Tensor,
 ) -> Result<Tensor> {
-    convert::<T>(op, geometry, matrices, Direction::ToImages, &geometry.input_shape())
+    let [image, matrix] = sizes(&geometry);
+    convert::<T>(op, geometry, matrices, (add_patches, [matrix, image]), &geometry.input_shape())
 }

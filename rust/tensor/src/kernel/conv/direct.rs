@@ -129,13 +129,18 @@ impl Direct {
     }
 
     /// Computes the gradient of a filter.
-    fn weight_gradient<T: Element>(&self, filter: usize, out: &mut [T], [gradient, input, _]: [&[T]; 3]) {
+    fn weight_gradient<T: MatmulElement>(
+        &self,
+        filter: usize,
+        out: &mut [T],
+        [gradient, input, _]: [&[T]; 3],
+    ) {
         let g = &self.geometry;
         let (group, step) = (filter / g.filters.max(1), g.stride[1].max(1));
         let of_channels = out.chunks_mut(area(g.kernel).max(1)).enumerate();
         for (channel, out) in of_channels {
             for (tap, out) in g.taps().zip(out) {
-                let mut sum = T::Acc::default();
+                let mut sum = T::Total::default();
                 for image in 0..g.batch {
                     let of_output = (image * g.groups * g.filters + filter) * g.positions();
                     let of_output = part(gradient, of_output, g.positions());
