@@ -56,8 +56,7 @@ impl Elements {
     pub(super) unsafe fn run(&self, element_loop: &dyn ElementLoop, spans: &[Span], range: Range<usize>) {
         let mut bases = [std::ptr::null_mut(); MAX_OPERANDS];
         bases.iter_mut().zip(spans).for_each(|(base, span)| *base = span.pointer);
-        let steps = self.plan.steps();
-        let run_of = |positions: [usize; MAX_OPERANDS], count| {
+        let run_of = |positions: [usize; MAX_OPERANDS], steps, count| {
             let mut pointers = bases;
             for (pointer, position) in pointers.iter_mut().zip(positions) {
                 *pointer = pointer.wrapping_add(position);
@@ -68,16 +67,16 @@ impl Elements {
         debug_assert_eq!(dtypes.len(), self.stored.len(), "operands of a loop");
         let mut operands = self.stored.iter().zip(dtypes).zip(bases);
         if operands.all(|((stored, dtype), base)| is_direct(base, *stored, *dtype)) {
-            self.plan.for_each_run_in_blocks(range, &mut |positions, count| {
+            self.plan.for_each_run_in_blocks(range, &mut |positions, steps, count| {
                 // SAFETY: guaranteed by the caller; the elements are aligned, because positions are multiples of their size.
-                unsafe { element_loop.run(&run_of(positions, count)) }
+                unsafe { element_loop.run(&run_of(positions, steps, count)) }
             });
             return;
         }
         let mut blocks = [Block::uninit(); MAX_OPERANDS];
-        self.plan.for_each_run_in_blocks(range, &mut |positions, count| {
+        self.plan.for_each_run_in_blocks(range, &mut |positions, steps, count| {
             // SAFETY: guaranteed by the caller.
-            unsafe { self.run_converted(element_loop, &run_of(positions, count), &mut blocks) }
+            unsafe { self.run_converted(element_loop, &run_of(positions, steps, count), &mut blocks) }
         });
     }
 

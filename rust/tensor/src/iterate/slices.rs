@@ -69,8 +69,10 @@ impl<F: Fn(&[Span]) -> Result<()> + Send + Sync + 'static> Work for Ready<F> {
 
     fn queued(&mut self) -> Box<QueuedWork> {
         debug_assert!(self.0.is_some(), "the work was moved to a queue");
-        let work = self.0.take();
-        Box::new(move |spans| work.as_ref().map_or(Ok(()), |work| work(spans)))
+        match self.0.take() {
+            Some(work) => Box::new(work),
+            None => Box::new(|_| Ok(())),
+        }
     }
 }
 

@@ -14,9 +14,19 @@ pub(crate) fn map<T: Element, U: Element>(
     source: &Tensor,
     f: impl Fn(T) -> U + Clone + Send + Sync + 'static,
 ) -> Result<Tensor> {
-    let layout = Layout::of_elementwise_result(source.shape(), &[source.layout()]);
     let stored = if U::DTYPE == T::DTYPE { source.dtype() } else { U::DTYPE };
-    new_result(op, source.placement(), (layout, stored), &[source], &loops::map(f))
+    map_with(op, source, stored, &loops::map(f))
+}
+
+/// Like [`map`]. Not generic: it exists once.
+fn map_with(
+    op: &'static str,
+    source: &Tensor,
+    stored: DType,
+    element_loop: &dyn ElementLoop,
+) -> Result<Tensor> {
+    let layout = Layout::of_elementwise_result(source.shape(), &[source.layout()]);
+    new_result(op, source.placement(), (layout, stored), &[source], element_loop)
 }
 
 /// Applies `f` to each pair of elements of two operands that are broadcast to `shape`, in the types in which
@@ -53,11 +63,21 @@ pub(crate) fn zip3<A: Element, T: Element>(
     operands: [&Tensor; 3],
     f: impl Fn(A, T, T) -> T + Clone + Send + Sync + 'static,
 ) -> Result<Tensor> {
+    zip3_with(op, (dtype, shape), operands, &loops::zip3(f))
+}
+
+/// Like [`zip3`]. Not generic: it exists once.
+fn zip3_with(
+    op: &'static str,
+    (dtype, shape): (DType, &[usize]),
+    operands: [&Tensor; 3],
+    element_loop: &dyn ElementLoop,
+) -> Result<Tensor> {
     let on_device = operands.iter().find(|operand| operand.is_on_device());
     let placement = on_device.map_or(Placement::Cpu, |operand| operand.placement());
     let [a, b, c] = operands.map(|operand| on_device_of(op, placement, operand));
     let layout = Layout::of_elementwise_result(shape, &operands.map(Tensor::layout));
-    new_result(op, placement, (layout, dtype), &[&*a?, &*b?, &*c?], &loops::zip3(f))
+    new_result(op, placement, (layout, dtype), &[&*a?, &*b?, &*c?], element_loop)
 }
 
 /// Replaces each element of `target` by `f` of it and the element of `source`, which is broadcast, in the types in which

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::parts::{part, part_mut, take};
 use crate::iterate::{Plan, PlanOperand, THREADED_ELEMENTS, for_each, for_each_tile};
 use crate::iterate::{launch_binary, launch_inplace_from, launch_nullary, threads_on};
 use crate::shape::{Layout, contiguous_strides};
@@ -36,6 +37,28 @@ impl IndexBounds {
         let counted = if self.wraps && index < 0 { index.saturating_add(size) } else { index };
         if (0..size).contains(&counted) { Ok(counted) } else { Err((self.error)(self, index)) }
     }
+
+    /// Writes indices as they count from the front, and with those of the dimensions before over all dimensions. Returns
+    /// false unless all of them are there, in bounds, and not skipped.
+    fn check_all(self, given: &[i64], before: Option<&[i64]>, out: &mut [i64]) -> bool {
+        let size = i64::try_from(self.size).unwrap_or(i64::MAX);
+        let wraps = if self.wraps { size } else { 0 };
+        let mut is_checked = self.skipped.is_none() && given.len() == out.len();
+        for (out, &index) in out.iter_mut().zip(given) {
+            // Without branches, so that the compiler vectorizes it.
+            let counted = index.wrapping_add(if index < 0 { wraps } else { 0 });
+            is_checked &= (0..size).contains(&counted);
+            *out = counted;
+        }
+        if let Some(before) = before {
+            is_checked &= before.len() == out.len();
+            for (out, &outer) in out.iter_mut().zip(before) {
+                is_checked &= outer >= 0;
+                *out = outer.wrapping_mul(size).wrapping_add(*out);
+            }
+        }
+        is_checked
+    }
 }
 
 /// Returns the order in which the elements of a shape are visited, of operands with these strides and offsets. Positions
@@ -67,14 +90,22 @@ pub(crate) fn check_index(
     let has_before = before.is_some();
     let size = i64::try_from(bounds.size).unwrap_or(i64::MAX);
     let kernel = move |out: &mut [i64], data: &[i64], before: &[i64]| {
-        let (mut result, [step, ..], mut out) = (Ok(()), plan.steps(), out.iter_mut().enumerate());
+        let (mut result, [step, ..], mut first) = (Ok(()), plan.steps(), 0usize);
         plan.for_each_run(0..plan.numel(), &mut |[start, ..], length| {
-            for (number, (at, out)) in out.by_ref().take(length).enumerate() {
+            let elements = first..first.saturating_add(length);
+            first = elements.end;
+            let row = part_mut(out, elements.start, length);
+            let outer = if has_before { part(before, elements.start, length) } else { &[] };
+            let given = if step == 1 { part(data, start, length) } else { &[] };
+            if step == 1 && bounds.check_all(given, has_before.then_some(outer), row) {
+                return;
+            }
+            for (number, out) in row.iter_mut().enumerate() {
                 let given = element(data, start.saturating_add(number.saturating_mul(step)));
                 *out = match bounds.check(given) {
                     Ok(index) if bounds.skipped == Some(index) => SKIPPED,
                     Ok(index) if !has_before => index,
-                    Ok(index) => match element(before, at) {
+                    Ok(index) => match element(outer, number) {
                         SKIPPED => SKIPPED,
                         outer => outer.saturating_mul(size).saturating_add(index),
                     },
@@ -137,7 +168,7 @@ pub(crate) fn gather_at<T: Element>(
         for_each_tile(threads, out, &|first, mut rest| {
             let elements = first..first.saturating_add(rest.len());
             plan.for_each_run(elements, &mut |[base, at, ..], length| {
-                let row = rest.split_off_mut(..length).unwrap_or_default();
+                let row = take(&mut rest, length);
                 if index_step == 0 {
                     // Skipped elements have no values: they remain 0.
                     let start = position(base, element(index, at), step);
@@ -213,15 +244,16 @@ impl Writes {
     ) {
         let [base_step, index_step, value_step, _] = self.plan.steps();
         self.plan.for_each_run(elements, &mut |[base, at, from, _], length| {
-            for number in 0..length {
-                let index = index.get(at.saturating_add(number.saturating_mul(index_step)));
-                let base = base.saturating_add(number.saturating_mul(base_step));
-                let value = values.get(from.saturating_add(number.saturating_mul(value_step)));
-                if let (Some(&index), Some(&value)) = (index, value)
-                    && let Some(position) = position(base, index, self.step)
+            let (mut base, mut at, mut from) = (base, at, from);
+            for _ in 0..length {
+                if let (Some(position), Some(&value)) =
+                    (position(base, element(index, at), self.step), values.get(from))
                 {
                     write(position, value);
                 }
+                base = base.saturating_add(base_step);
+                at = at.saturating_add(index_step);
+                from = from.saturating_add(value_step);
             }
         });
     }
@@ -288,11 +320,13 @@ pub(crate) fn scatter_in_any_order<T: Element>(
     let writes = Writes::new(layout, index, values);
     let count = writes.plan.numel();
     let threads = threads_on(target.placement(), count, THREADED);
+    if threads == 1 {
+        return scatter_in_order::<T>(op, target, layout, index, values, combine);
+    }
     launch_inplace_from(op, target, [values, index], move |data: &mut [T], values: &[T], index: &[i64]| {
         let shared = AtomicSlice::new(data);
-        let part = if threads == 1 { count.max(1) } else { PART };
-        for_each(threads, (0..count).step_by(part), &|first| {
-            let elements = first..first.saturating_add(part).min(count);
+        for_each(threads, (0..count).step_by(PART), &|first| {
+            let elements = first..first.saturating_add(PART).min(count);
             writes.for_each(elements, index, values, |at, value| {
                 shared.update(at, |old| combine.apply(old, value));
             });

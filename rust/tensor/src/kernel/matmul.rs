@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use gemm::Parallelism;
 use interlock::base::fork::initialize_without_forks;
 
+use super::parts::{item, rest_mut, split_mut};
 use super::{Plan, int_matmul, workspace};
 use crate::fallible_alloc::try_push;
 use crate::iterate::parallel;
@@ -22,12 +23,12 @@ pub(crate) struct Matrix {
 }
 
 impl Matrix {
-    /// Returns an element, or the default if it is beyond the memory.
+    /// Returns an element.
     #[inline]
     pub fn element<T: Element>(&self, memory: &[T], row: usize, column: usize) -> T {
         let offset =
             row.saturating_mul(self.row_stride).saturating_add(column.saturating_mul(self.column_stride));
-        memory.get(self.start.saturating_add(offset)).copied().unwrap_or_default()
+        item(memory, self.start.saturating_add(offset))
     }
 
     /// Returns whether every element is inside a memory of `length` elements.
@@ -304,7 +305,7 @@ impl TiledMatmul {
         }
         let mut rest = out;
         for (out, tile) in tiles.iter_mut().rev() {
-            (rest, *out) = rest.split_at_mut_checked(tile.first).unwrap_or_default();
+            (rest, *out) = split_mut(rest, tile.first);
         }
         parallel::for_each(self.threads, tiles.into_iter(), &|(out, tile)| {
             T::add_product(out, self.batch.right.columns, (a, tile.left), (b, tile.right))
@@ -325,7 +326,7 @@ impl<T: MatmulElement> ChunkedKernel<T, T, T> for TiledMatmul {
                 continue;
             }
             let Some(tile) = self.next_tile::<T>() else { return Ok(true) };
-            let rows = out.get_mut(tile.first..).unwrap_or_default();
+            let rows = rest_mut(out, tile.first);
             T::add_product(rows, self.batch.right.columns, (a, tile.left), (b, tile.right))?;
             self.advance(&tile);
             done = done.saturating_add(tile.work());

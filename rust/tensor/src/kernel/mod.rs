@@ -13,6 +13,7 @@ mod int_matmul;
 mod layer_norm;
 mod matmul;
 mod nll_loss;
+mod parts;
 mod reduce;
 mod sample;
 mod scan;

@@ -1,5 +1,6 @@
 //! Kernels that draw samples from distributions.
 
+use super::parts::rest;
 use super::sort::{numbered, position_of, sort};
 use crate::element::Bool8;
 use crate::fallible_alloc::try_collect;
@@ -11,7 +12,7 @@ pub(crate) fn bernoulli<T: Element>(op: &'static str, probabilities: &Tensor, se
     let offset = probabilities.storage_offset();
     launch_unary(op, probabilities.shape(), probabilities, move |out: &mut [Bool8], data: &[T]| {
         let mut generator = fastrand::Rng::with_seed(seed);
-        for (out, probability) in out.iter_mut().zip(data.get(offset..).unwrap_or_default()) {
+        for (out, probability) in out.iter_mut().zip(rest(data, offset)) {
             let probability = probability.to_f64();
             if !(0.0..=1.0).contains(&probability) {
                 return Err(Error::value(op, "each probability", "be from 0 to 1", probability));
@@ -35,7 +36,7 @@ pub(crate) fn multinomial<T: Element>(
     let categories = weights.shape().last().copied().unwrap_or(0);
     launch_unary(op, shape, weights, move |out: &mut [i64], data: &[T]| {
         let mut generator = fastrand::Rng::with_seed(seed);
-        let rows = data.get(offset..).unwrap_or_default().chunks_exact(categories.max(1));
+        let rows = rest(data, offset).chunks_exact(categories.max(1));
         for (out, row) in out.chunks_exact_mut(samples.max(1)).zip(rows) {
             let row = checked_weights(op, row)?;
             if replacement {

@@ -16,11 +16,7 @@ impl Tensor {
         values: impl ExactSizeIterator<Item = T>,
         shape: &[usize],
     ) -> Result<Self> {
-        let given = values.len();
-        if checked_numel(shape, size_of::<T>())? != given {
-            let expected = format!("be as many as the elements of shape {}", Tuple(shape));
-            return Err(Error::value("from_values", "values", expected, given));
-        }
+        check_count(shape, T::DTYPE, values.len())?;
         Tensor::build(shape, |out: &mut [T]| out.iter_mut().zip(values).for_each(|(out, value)| *out = value))
     }
 
@@ -128,6 +124,15 @@ impl Tensor {
         })?;
         kernel::cast(&numbers, options.dtype)
     }
+}
+
+/// Returns an error unless a shape has as many elements as there are values.
+fn check_count(shape: &[usize], dtype: DType, given: usize) -> Result<()> {
+    if checked_numel(shape, dtype.size())? == given {
+        return Ok(());
+    }
+    let expected = format!("be as many as the elements of shape {}", Tuple(shape));
+    Err(Error::value("from_values", "values", expected, given))
 }
 
 #[cfg(test)]

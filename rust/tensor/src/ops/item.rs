@@ -29,11 +29,16 @@ impl Tensor {
 
     /// Returns all elements in row-major order.
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
-        let plain = self.to_cpu().map_err(|error| error.during("tolist"))?.cast(T::DTYPE)?.contiguous()?;
+        let plain = self.plain(T::DTYPE)?;
         let (start, end) = (plain.storage_offset(), plain.storage_offset().saturating_add(plain.numel()));
         let mut values = try_with_capacity(plain.numel())?;
         plain.read(|data: &[T]| values.extend_from_slice(data.get(start..end).unwrap_or_default()));
         Ok(values)
+    }
+
+    /// Returns a contiguous tensor of a type on the CPU with the elements.
+    fn plain(&self, dtype: DType) -> Result<Tensor> {
+        self.to_cpu().map_err(|error| error.during("tolist"))?.cast(dtype)?.contiguous()
     }
 
     /// Calls `read` with all elements of the storage, which is on the CPU.

@@ -3,12 +3,13 @@
 
 use std::ops::Range;
 
-use super::super::copy::{bits, reinterpret};
 use super::{ConvGeometry, at, chunk, operand, part};
 use crate::dtype::dispatch_size;
 use crate::fallible_alloc::try_push;
 use crate::iterate::parallel::{self, THREADED_ELEMENTS};
 use crate::iterate::{PartedKernel, launch_several, threads_on};
+use crate::kernel::copy::{bits, reinterpret};
+use crate::kernel::parts::{part_mut, rest, rest_mut, split_mut};
 use crate::{Element, Result, Tensor};
 
 /// Consecutive output positions of a tile for which a tap of the kernel is inside of the image.
@@ -67,12 +68,12 @@ pub(super) fn write_columns<T: Element>(
         }
         for Run { start, source, length } in runs(geometry, tap, positions) {
             for (plane, row) in image.chunks_exact(plane).zip(rows_mut(matrix, count, of_tap)) {
-                let Some(out) = row.get_mut(start..start.saturating_add(length)) else { continue };
+                let out = part_mut(row, start, length);
                 if step == 1 {
                     let source = part(plane, source, length);
                     out.iter_mut().zip(source).for_each(|(out, value)| *out = *value);
                 } else {
-                    let source = plane.get(source..).unwrap_or_default().iter().step_by(step);
+                    let source = rest(plane, source).iter().step_by(step);
                     out.iter_mut().zip(source).for_each(|(out, value)| *out = *value);
                 }
             }
@@ -110,9 +111,8 @@ fn write_shifted<T: Element>(
     let end = end.clamp(first, positions.end);
     let (source, length) = (first.saturating_add(ahead).saturating_sub(behind), end - first);
     for (plane, row) in image.chunks_exact(plane).zip(rows_mut(matrix, count, of_tap)) {
-        let (before, rest) =
-            row.split_at_mut_checked(first.saturating_sub(positions.start)).unwrap_or_default();
-        let (middle, after) = rest.split_at_mut_checked(length).unwrap_or_default();
+        let (before, rest) = split_mut(row, first.saturating_sub(positions.start));
+        let (middle, after) = split_mut(rest, length);
         before.fill(T::default());
         after.fill(T::default());
         if let Some(source) = plane.get(source..source.saturating_add(length)) {
@@ -144,7 +144,7 @@ pub(super) fn add_patches<T: Element>(
             let rows = matrix.chunks_exact(count).skip(first).step_by(distance);
             for (plane, row) in image.chunks_exact_mut(plane).zip(rows) {
                 let values = part(row, start, length);
-                let out = plane.get_mut(source..).unwrap_or_default();
+                let out = rest_mut(plane, source);
                 match out.get_mut(..length) {
                     Some(out) if step == 1 => {
                         out.iter_mut().zip(values).for_each(|(out, value)| *out = out.plus(*value));

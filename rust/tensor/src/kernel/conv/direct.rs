@@ -7,6 +7,7 @@ use crate::fallible_alloc::try_push;
 use crate::iterate::parallel;
 use crate::iterate::{PartedKernel, launch_several, threads_on};
 use crate::kernel::matmul::{MatmulElement, THREADED_WORK};
+use crate::kernel::parts::{rest, rest_mut};
 use crate::{Element, Result, Tensor};
 
 /// Computes a pass. A part is a channel of an image, or a filter of the gradient of the weight.
@@ -44,7 +45,7 @@ fn lines(geometry: &ConvGeometry, [row, column]: [usize; 2]) -> impl Iterator<It
 
 /// Returns `length` elements of every `step`-th position from `start` on.
 fn strided<T>(data: &[T], start: usize, step: usize, length: usize) -> impl Iterator<Item = &T> {
-    data.get(start..).unwrap_or_default().iter().step_by(step).take(length)
+    rest(data, start).iter().step_by(step).take(length)
 }
 
 /// Adds the products of a factor and a line to another line. One of them may have gaps.
@@ -54,7 +55,7 @@ fn add_scaled<T: Element>(
     length: usize,
     factor: T,
 ) {
-    let out = out.get_mut(to..).unwrap_or_default();
+    let out = rest_mut(out, to);
     match (out.get_mut(..length), part(data, from, length)) {
         (Some(out), data) if (to_step, from_step) == (1, 1) => {
             out.iter_mut().zip(data).for_each(|(out, value)| *out = out.plus(factor.times(*value)));
