@@ -174,4 +174,24 @@ mod tests {
         assert!(stack(&[a, doubles(&[0.0; 3], &[1, 3])], 0).is_err());
         gradcheck(|x| cat(&[x[0].clone(), x[0].mul(2.0)?], 1)?.pow(2.0), &[b]);
     }
+
+    #[test]
+    fn cat_and_stack_convert_tensors_of_any_layout() {
+        let ints = Tensor::from_slice(&[1i32, 2, 3, 4], &[2, 2]).unwrap().t().unwrap();
+        let floats = doubles(&[0.5, 9.0, 1.5, 9.0], &[2, 2]).slice(1, None, Some(1), 1).unwrap();
+        let joined = cat(&[ints.clone(), floats.clone()], 1).unwrap();
+        assert_eq!((joined.shape(), joined.version()), (&[2, 3][..], Ok(0)));
+        assert_close(&joined, &[1.0, 3.0, 0.5, 2.0, 4.0, 1.5]);
+        let stacked = stack(&[ints, floats.expand(&[2, 2]).unwrap()], 1).unwrap();
+        assert_close(&stacked, &[1.0, 3.0, 0.5, 0.5, 2.0, 4.0, 1.5, 1.5]);
+    }
+
+    #[test]
+    fn cat_of_many_tensors_copies_each() {
+        let numbers: Vec<i64> = (0..5000).collect();
+        let parts: Vec<_> =
+            numbers.iter().map(|&number| Tensor::from_slice(&[number], &[1]).unwrap()).collect();
+        assert_eq!(cat(&parts, 0).unwrap().to_vec::<i64>().unwrap(), numbers);
+        assert_eq!(stack(&parts, 1).unwrap().to_vec::<i64>().unwrap(), numbers);
+    }
 }

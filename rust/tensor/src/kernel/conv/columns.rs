@@ -21,30 +21,28 @@ struct Run {
     length: usize,
 }
 
-/// Iterates over the runs of a tap: at most one for each output row.
-fn runs(
-    geometry: &ConvGeometry,
+/// Calls `work` with the runs of a tap: at most one for each output row.
+fn for_each_run(
+    g: &ConvGeometry,
     [tap_row, tap_column]: [usize; 2],
     positions: &Range<usize>,
-) -> impl Iterator<Item = Run> + use<> {
-    let (g, positions) = (*geometry, positions.clone());
+    work: &mut dyn FnMut(Run),
+) {
     let ([_, width], [_, output_width]) = (g.input, g.output);
     let (lines, inside) = (g.inside(0, tap_row), g.inside(1, tap_column));
     let first = (positions.start / output_width.max(1)).max(lines.start);
     let end = positions.end.div_ceil(output_width.max(1)).min(lines.end);
-    (first..end.max(first)).filter_map(move |line| {
+    for line in first..end {
         let begin = line.saturating_mul(output_width);
         let start = begin.saturating_add(inside.start).max(positions.start);
         let end = begin.saturating_add(inside.end).min(positions.end);
-        let source = g.source(0, tap_row, line).saturating_mul(width);
-        let column = g.source(1, tap_column, start - begin);
-        let run = Run {
-            start: start - positions.start,
-            source: source.saturating_add(column),
-            length: end.saturating_sub(start),
-        };
-        (run.length > 0).then_some(run)
-    })
+        if start < end {
+            let source = g.source(0, tap_row, line).saturating_mul(width);
+            let column = g.source(1, tap_column, start - begin);
+            let source = source.saturating_add(column);
+            work(Run { start: start - positions.start, source, length: end - start });
+        }
+    }
 }
 
 /// Writes the patches of some output positions, in rows of as many elements as positions. `image` has the channels of a
@@ -62,22 +60,23 @@ pub(super) fn write_columns<T: Element>(
             write_shifted(geometry, tap, (image, plane), positions, (matrix, of_tap));
             continue;
         }
-        if runs(geometry, tap, positions).map(|run| run.length).sum::<usize>() < count {
+        let mut written = 0;
+        for_each_run(geometry, tap, positions, &mut |run| written += run.length);
+        if written < count {
             let rows = rows_mut(matrix, count, of_tap).take(geometry.channels);
             rows.for_each(|row| row.fill(T::default()));
         }
-        for Run { start, source, length } in runs(geometry, tap, positions) {
+        for_each_run(geometry, tap, positions, &mut |Run { start, source, length }| {
             for (plane, row) in image.chunks_exact(plane).zip(rows_mut(matrix, count, of_tap)) {
-                let out = part_mut(row, start, length);
+                let out = part_mut(row, start, length).iter_mut();
                 if step == 1 {
-                    let source = part(plane, source, length);
-                    out.iter_mut().zip(source).for_each(|(out, value)| *out = *value);
+                    out.zip(part(plane, source, length)).for_each(|(out, value)| *out = *value);
                 } else {
-                    let source = rest(plane, source).iter().step_by(step);
-                    out.iter_mut().zip(source).for_each(|(out, value)| *out = *value);
+                    let values = rest(plane, source).iter().step_by(step);
+                    out.zip(values).for_each(|(out, value)| *out = *value);
                 }
             }
-        }
+        });
     }
 }
 
@@ -140,7 +139,7 @@ pub(super) fn add_patches<T: Element>(
     let channels = image.len() / plane;
     for (number, tap) in geometry.taps().enumerate() {
         let (first, distance) = geometry.rows_of_tap(number, channels);
-        for Run { start, source, length } in runs(geometry, tap, positions) {
+        for_each_run(geometry, tap, positions, &mut |Run { start, source, length }| {
             let rows = matrix.chunks_exact(count).skip(first).step_by(distance);
             for (plane, row) in image.chunks_exact_mut(plane).zip(rows) {
                 let values = part(row, start, length);
@@ -155,7 +154,7 @@ pub(super) fn add_patches<T: Element>(
                     }
                 }
             }
-        }
+        });
     }
 }
 

@@ -28,19 +28,20 @@ struct Line {
     length: usize,
 }
 
-/// Iterates over the lines that a tap of the kernel connects.
-fn lines(geometry: &ConvGeometry, [row, column]: [usize; 2]) -> impl Iterator<Item = Line> + use<> {
-    let g = *geometry;
+/// Calls `work` with the lines that a tap of the kernel connects.
+fn for_each_line(g: &ConvGeometry, [row, column]: [usize; 2], work: &mut dyn FnMut(Line)) {
     let ([_, width], [_, output_width], inside) = (g.input, g.output, g.inside(1, column));
-    g.inside(0, row).filter(move |_| !inside.is_empty()).map(move |line| {
-        let inside = g.inside(1, column);
+    if inside.is_empty() {
+        return;
+    }
+    for line in g.inside(0, row) {
         let input = g.source(0, row, line).saturating_mul(width);
-        Line {
+        work(Line {
             input: input.saturating_add(g.source(1, column, inside.start)),
             output: line.saturating_mul(output_width).saturating_add(inside.start),
             length: inside.len(),
-        }
-    })
+        });
+    }
 }
 
 /// Returns `length` elements of every `step`-th position from `start` on.
@@ -101,9 +102,9 @@ impl Direct {
             let plane = part(input, plane, g.plane());
             let taps = part(weight, (filter * g.channels + channel) * area(g.kernel), area(g.kernel));
             for (tap, factor) in g.taps().zip(taps) {
-                for line in lines(g, tap) {
+                for_each_line(g, tap, &mut |line| {
                     add_scaled((out, line.output, 1), (plane, line.input, step), line.length, *factor);
-                }
+                });
             }
         }
         if let Some(bias) = bias.get(filter) {
@@ -122,9 +123,9 @@ impl Direct {
             let plane = part(gradient, plane, g.positions());
             let taps = part(weight, (filter * g.channels + channel) * area(g.kernel), area(g.kernel));
             for (tap, factor) in g.taps().zip(taps) {
-                for line in lines(g, tap) {
+                for_each_line(g, tap, &mut |line| {
                     add_scaled((out, line.input, step), (plane, line.output, 1), line.length, *factor);
-                }
+                });
             }
         }
     }
@@ -147,12 +148,12 @@ impl Direct {
                     let of_output = part(gradient, of_output, g.positions());
                     let plane = ((image * g.groups + group) * g.channels + channel) * g.plane();
                     let plane = part(input, plane, g.plane());
-                    for line in lines(g, tap) {
+                    for_each_line(g, tap, &mut |line| {
                         let values = strided(plane, line.input, step, line.length);
                         let factors = part(of_output, line.output, line.length);
                         let products = factors.iter().zip(values).map(|(a, b)| a.times(*b));
                         sum = sum.plus(products.fold(T::default(), T::plus).cast());
-                    }
+                    });
                 }
                 *out = sum.cast();
             }
