@@ -127,7 +127,7 @@ impl Tensor {
 }
 
 /// Returns an error unless a shape has as many elements as there are values.
-fn check_count(shape: &[usize], dtype: DType, given: usize) -> Result<()> {
+pub(super) fn check_count(shape: &[usize], dtype: DType, given: usize) -> Result<()> {
     if checked_numel(shape, dtype.size())? == given {
         return Ok(());
     }
