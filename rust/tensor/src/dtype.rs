@@ -136,12 +136,6 @@ impl DType {
         }
     }
 
-    /// Returns the type in which elements are reduced: `int64` for narrow integers. Halves are reduced as they are,
-    /// with totals in `float32`.
-    pub(crate) const fn reduced(self) -> DType {
-        if self.is_narrow_integer() { DType::Int64 } else { self }
-    }
-
     /// Returns this type if it is floating point, else [`DType::DEFAULT_FLOAT`].
     pub const fn to_floating_point(self) -> DType {
         if self.is_floating_point() { self } else { DType::DEFAULT_FLOAT }
@@ -240,7 +234,12 @@ impl Scalar {
 
     /// Returns the value that a tensor of a half-precision `dtype` holds; other types do not change it.
     pub(crate) fn rounded(self, dtype: DType) -> Self {
-        if dtype.is_half() { dispatch!(dtype, T => self.cast::<T>().to_scalar()) } else { self }
+        if dtype.is_half() { self.stored(dtype) } else { self }
+    }
+
+    /// Returns the value that a tensor of `dtype` holds.
+    pub(crate) fn stored(self, dtype: DType) -> Self {
+        dispatch!(dtype, T => self.cast::<T>().to_scalar())
     }
 
     /// Converts the value to an element.
@@ -294,7 +293,15 @@ macro_rules! dispatch {
     ($dtype:expr, $element:ident => $body:expr) => {
         match $dtype {
             dtype if dtype.is_narrow_integer() => $crate::dtype::dispatch_narrow!(dtype, $element => $body),
-            dtype => $crate::dtype::dispatch_reduced!(dtype, $element => $body),
+            $crate::DType::Float16 => {
+                type $element = half::f16;
+                $body
+            }
+            $crate::DType::BFloat16 => {
+                type $element = half::bf16;
+                $body
+            }
+            dtype => $crate::dtype::dispatch_compute!(dtype, $element => $body),
         }
     };
 }
@@ -337,38 +344,6 @@ macro_rules! dispatch_size {
             }
             4 => {
                 type $element = i32;
-                $body
-            }
-            _ => {
-                type $element = i64;
-                $body
-            }
-        }
-    };
-}
-
-/// Like `dispatch`, with the type in which elements are reduced ([`DType::reduced`]).
-macro_rules! dispatch_reduced {
-    ($dtype:expr, $element:ident => $body:expr) => {
-        match $crate::DType::reduced($dtype) {
-            $crate::DType::Bool => {
-                type $element = $crate::element::Bool8;
-                $body
-            }
-            $crate::DType::Float16 => {
-                type $element = half::f16;
-                $body
-            }
-            $crate::DType::BFloat16 => {
-                type $element = half::bf16;
-                $body
-            }
-            $crate::DType::Float32 => {
-                type $element = f32;
-                $body
-            }
-            $crate::DType::Float64 => {
-                type $element = f64;
                 $body
             }
             _ => {
@@ -425,8 +400,7 @@ macro_rules! dispatch_float {
 }
 
 pub(crate) use {
-    dispatch, dispatch_compute, dispatch_float, dispatch_narrow, dispatch_reduced, dispatch_size,
-    dispatch_wrapping,
+    dispatch, dispatch_compute, dispatch_float, dispatch_narrow, dispatch_size, dispatch_wrapping,
 };
 
 #[cfg(test)]

@@ -51,8 +51,6 @@ mod sealed {
 pub trait Element: sealed::Sealed + Copy + Default + PartialOrd + Send + Sync + 'static {
     /// The dtype of tensors of these elements.
     const DTYPE: DType;
-    /// The accumulation type of sums, as ATen's `acc_type`.
-    type Acc: Element;
 
     /// Converts from `f64` to the nearest element.
     fn from_f64(value: f64) -> Self;
@@ -90,7 +88,6 @@ pub(crate) fn smaller<T: Element>(left: T, right: T) -> T {
 
 impl Element for Bool8 {
     const DTYPE: DType = DType::Bool;
-    type Acc = i64;
 
     fn from_f64(value: f64) -> Self {
         Bool8::new(value != 0.0)
@@ -123,7 +120,6 @@ macro_rules! integer {
     ($($integer:ident = $dtype:ident),*) => {
         $(impl Element for $integer {
             const DTYPE: DType = DType::$dtype;
-            type Acc = i64;
 
             fn from_f64(value: f64) -> Self {
                 value as i64 as $integer
@@ -159,7 +155,6 @@ macro_rules! floating_point {
     ($($float:ident = $dtype:ident),*) => {
         $(impl Element for $float {
             const DTYPE: DType = DType::$dtype;
-            type Acc = f64;
 
             fn from_f64(value: f64) -> Self {
                 value as $float
@@ -200,7 +195,6 @@ macro_rules! half_precision {
     ($($half:ident = $dtype:ident),*) => {
         $(impl Element for $half {
             const DTYPE: DType = DType::$dtype;
-            type Acc = f32;
 
             fn from_f64(value: f64) -> Self {
                 $half::from_f32(value as f32)

@@ -15,9 +15,10 @@ use crate::drop_queue::Deferred;
 use crate::error::Tuple;
 use crate::fallible_alloc::check_memory;
 use crate::fork_rwlock::{ForkRwLock, ReadGuard, WriteGuard};
+use crate::loops::element_bytes;
 use crate::shape::{Layout, checked_numel, err_stride_count};
 use crate::storage::{Placement, Storage, TensorOptions};
-use crate::{DType, Element, Error, Result};
+use crate::{DType, Element, Error, Result, Scalar};
 
 /// A multi-dimensional array with a single dtype. Clones of the handle refer to the same tensor.
 #[derive(Clone)]
@@ -76,6 +77,14 @@ impl Tensor {
         check_memory()?;
         let count = checked_numel(shape, size_of::<T>())?;
         Ok(Tensor::new(Storage::build(count, fill)?, T::DTYPE, Layout::contiguous(shape)))
+    }
+
+    /// Returns a 0-d tensor on the CPU with a number, which is converted to an element.
+    pub(crate) fn of_scalar(value: Scalar, dtype: DType) -> Result<Self> {
+        check_memory()?;
+        let bytes = element_bytes(value, dtype);
+        let copy = |out: &mut [u8]| out.iter_mut().zip(bytes).for_each(|(out, byte)| *out = byte);
+        Ok(Tensor::new(Storage::build(dtype.size(), copy)?, dtype, Layout::contiguous(&[])))
     }
 
     /// Returns a tensor over an existing storage. `strides` and `offset` count elements.

@@ -1,8 +1,6 @@
 //! Creation of tensors from numbers, nested sequences and arrays.
 
-use interlock_tensor::{
-    DType as CoreDType, Element, Error, Placement, Result, Scalar, Tensor as CoreTensor, bf16, f16,
-};
+use interlock_tensor::{DType as CoreDType, Element, Error, Placement, Result, Scalar, Tensor as CoreTensor};
 use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 
@@ -222,18 +220,14 @@ impl NestedSequence {
         fn cast<T: Element>(values: &[Scalar], shape: &[usize]) -> Result<CoreTensor> {
             CoreTensor::from_values(values.iter().map(|value| value.cast::<T>()), shape)
         }
-        match dtype {
-            CoreDType::Float16 => cast::<f16>(&self.values, &self.shape),
-            CoreDType::BFloat16 => cast::<bf16>(&self.values, &self.shape),
-            CoreDType::Float32 => cast::<f32>(&self.values, &self.shape),
+        let numbers = match dtype {
             CoreDType::Float64 => cast::<f64>(&self.values, &self.shape),
-            CoreDType::UInt8 => cast::<u8>(&self.values, &self.shape),
-            CoreDType::Int8 => cast::<i8>(&self.values, &self.shape),
-            CoreDType::Int16 => cast::<i16>(&self.values, &self.shape),
-            CoreDType::Int32 => cast::<i32>(&self.values, &self.shape),
-            CoreDType::Int64 => cast::<i64>(&self.values, &self.shape),
-            CoreDType::Bool => cast::<f64>(&self.values, &self.shape)?.not_equal(0i64),
-        }
+            CoreDType::Bool => return cast::<f64>(&self.values, &self.shape)?.not_equal(0i64),
+            // Halves are rounded by way of float32.
+            dtype if dtype.is_floating_point() => cast::<f32>(&self.values, &self.shape),
+            _ => cast::<i64>(&self.values, &self.shape),
+        };
+        numbers?.cast(dtype)
     }
 }
 
@@ -287,50 +281,9 @@ fn numpy_dtype(number: &Bound<'_, PyAny>) -> PyResult<Option<CoreDType>> {
 
 /// Returns the elements in row-major order as little-endian bytes.
 pub(super) fn bytes<'py>(py: Python<'py>, tensor: &CoreTensor) -> PyResult<Bound<'py, PyBytes>> {
-    fn bytes_of<'py, T: Element, const SIZE: usize>(
-        py: Python<'py>,
-        tensor: &CoreTensor,
-        bytes: impl Fn(T) -> [u8; SIZE],
-    ) -> PyResult<Bound<'py, PyBytes>> {
-        let values = maybe_detach(py, "__reduce__", work_size(tensor), || tensor.to_vec::<T>())?;
-        PyBytes::new_with(py, values.len().saturating_mul(SIZE), |out| {
-            let chunks = out.as_chunks_mut::<SIZE>().0;
-            chunks.iter_mut().zip(values).for_each(|(out, value)| *out = bytes(value));
-            Ok(())
-        })
-    }
-    match tensor.dtype() {
-        CoreDType::Bool => bytes_of(py, tensor, |value: i64| [u8::from(value != 0)]),
-        CoreDType::UInt8 => bytes_of(py, tensor, u8::to_le_bytes),
-        CoreDType::Int8 => bytes_of(py, tensor, i8::to_le_bytes),
-        CoreDType::Int16 => bytes_of(py, tensor, i16::to_le_bytes),
-        CoreDType::Int32 => bytes_of(py, tensor, i32::to_le_bytes),
-        CoreDType::Int64 => bytes_of(py, tensor, i64::to_le_bytes),
-        CoreDType::Float16 => bytes_of(py, tensor, f16::to_le_bytes),
-        CoreDType::BFloat16 => bytes_of(py, tensor, bf16::to_le_bytes),
-        CoreDType::Float32 => bytes_of(py, tensor, f32::to_le_bytes),
-        CoreDType::Float64 => bytes_of(py, tensor, f64::to_le_bytes),
-    }
-}
-
-/// Creates a tensor from the result of [`bytes`].
-pub(super) fn from_bytes(bytes: &[u8], dtype: CoreDType, shape: &[usize]) -> Result<CoreTensor> {
-    let (halves, singles, doubles) =
-        (bytes.as_chunks::<2>().0, bytes.as_chunks::<4>().0, bytes.as_chunks::<8>().0);
-    match dtype {
-        CoreDType::Bool => {
-            CoreTensor::from_values(bytes.iter().map(|&byte| i64::from(byte)), shape)?.not_equal(0i64)
-        }
-        CoreDType::UInt8 => CoreTensor::from_values(bytes.iter().copied(), shape),
-        CoreDType::Int8 => {
-            CoreTensor::from_values(bytes.iter().map(|&byte| i8::from_le_bytes([byte])), shape)
-        }
-        CoreDType::Int16 => CoreTensor::from_values(halves.iter().map(|&b| i16::from_le_bytes(b)), shape),
-        CoreDType::Int32 => CoreTensor::from_values(singles.iter().map(|&b| i32::from_le_bytes(b)), shape),
-        CoreDType::Int64 => CoreTensor::from_values(doubles.iter().map(|&b| i64::from_le_bytes(b)), shape),
-        CoreDType::Float16 => CoreTensor::from_values(halves.iter().map(|&b| f16::from_le_bytes(b)), shape),
-        CoreDType::BFloat16 => CoreTensor::from_values(halves.iter().map(|&b| bf16::from_le_bytes(b)), shape),
-        CoreDType::Float32 => CoreTensor::from_values(singles.iter().map(|&b| f32::from_le_bytes(b)), shape),
-        CoreDType::Float64 => CoreTensor::from_values(doubles.iter().map(|&b| f64::from_le_bytes(b)), shape),
-    }
+    let bytes = maybe_detach(py, "__reduce__", work_size(tensor), || tensor.to_le_bytes())?;
+    PyBytes::new_with(py, bytes.len(), |out| {
+        out.iter_mut().zip(bytes).for_each(|(out, byte)| *out = byte);
+        Ok(())
+    })
 }

@@ -10,7 +10,7 @@ use super::plan::{Plan, PlanOperand};
 use super::run::Elements;
 use super::slices::new_tensor;
 use crate::fallible_alloc::check_memory;
-use crate::loops::ElementLoop;
+use crate::loops::{ElementLoop, convert};
 use crate::shape::Layout;
 use crate::storage::{Placement, Span};
 use crate::{DType, Error, Result, Tensor};
@@ -55,6 +55,52 @@ pub(crate) fn into_target(
     let elements = elements_of((layout, target.dtype()), sources);
     let launch = Launch { op, targets: &[Target::of(target)], is_zeroed: false, sources };
     run(launch, threads, elements, element_loop)
+}
+
+/// Returns a new contiguous CPU tensor that consists of copies of tensors, which are converted. Each has the position of
+/// its first element in the result, in whose dimensions its elements have these strides.
+pub(crate) fn new_of_parts(
+    op: &'static str,
+    (shape, dtype): (&[usize], DType),
+    strides: &[usize],
+    parts: &[(usize, &Tensor)],
+) -> Result<Tensor> {
+    /// The number of tensors whose locks are held at once.
+    const GROUP: usize = 1 << 10;
+    let out = new_tensor(op, Placement::Cpu, Layout::contiguous(shape), dtype)?;
+    let target = Target::new_result(out.storage_handle());
+    for parts in parts.chunks(GROUP) {
+        let sources: Vec<&Tensor> = parts.iter().map(|(_, source)| *source).collect();
+        let launch = Launch { op, targets: &[target], is_zeroed: false, sources: &sources };
+        launch.run_on_cpu(target.is_long(), &mut |spans| {
+            let Some((&target, spans)) = spans.split_first() else { return Ok(()) };
+            parts.iter().zip(spans).try_for_each(|(&(offset, source), &span)| {
+                let target_part = PlanOperand { strides, offset, size: dtype.size() };
+                copy_part(op, (target_part, dtype), source, &[target, span])
+            })
+        })?;
+        check_interrupts()?;
+    }
+    Ok(out)
+}
+
+/// Copies the elements of a tensor to a part of a target. The locks of both are held.
+fn copy_part(
+    op: &'static str,
+    (target, dtype): (PlanOperand<'_>, DType),
+    source: &Tensor,
+    spans: &[Span; 2],
+) -> Result<()> {
+    let (layout, from) = (source.layout(), source.dtype());
+    let operands =
+        [target, PlanOperand { strides: &layout.strides, offset: layout.offset, size: from.size() }];
+    let plan = match layout.is_contiguous() {
+        true => Plan::new(layout, &operands),
+        false => Plan::new(&Layout::contiguous(&layout.shape), &operands),
+    };
+    let count = plan.numel();
+    let threads = threads_on(Placement::Cpu, count, THREADED_ELEMENTS);
+    compute(op, threads, &Elements::new(plan, vec![dtype, from]), &convert(from, dtype), spans, 0..count)
 }
 
 fn elements_of((layout, dtype): (&Layout, DType), sources: &[&Tensor]) -> Elements {

@@ -47,7 +47,7 @@ impl<'a> Target<'a> {
 }
 
 /// Work that is queued: it gets the memory of targets and sources.
-type QueuedWork = dyn Fn(&[Span]) -> Result<()> + Send + Sync;
+pub(super) type QueuedWork = dyn Fn(&[Span]) -> Result<()> + Send + Sync;
 
 /// Work that writes the memory of targets and reads the memory of sources. No source shares memory with a target.
 #[derive(Clone, Copy)]

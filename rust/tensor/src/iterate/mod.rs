@@ -5,16 +5,19 @@ mod launch;
 pub(crate) mod parallel;
 mod plan;
 mod reduction;
+mod rows;
 mod run;
 mod slices;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use elements::{into_target, new_result};
+pub(crate) use elements::{into_target, new_of_parts, new_result};
 pub(crate) use launch::{on_device_of, result_placement, threads_on};
 pub(crate) use parallel::{THREADED_ELEMENTS, TILE, for_each, for_each_tile};
+pub(crate) use plan::{Plan, PlanOperand};
 pub(crate) use reduction::reduce;
+pub(crate) use rows::{apply_along_last_dim, try_along_last_dim, zip_rows};
 pub(crate) use slices::{
     ChunkedKernel, NoInput, PartedKernel, launch_binary, launch_chunked, launch_inplace_from, launch_nullary,
-    launch_several, launch_unary, launch_with_layout,
+    launch_several, launch_unary, launch_with_layout, launch_zeros,
 };

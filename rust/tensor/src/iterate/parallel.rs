@@ -2,6 +2,7 @@
 //! lacks no thread that it needs.
 
 use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, scope};
 
 use interlock::base::mutex::Mutex;
@@ -23,14 +24,22 @@ pub(crate) fn for_each<I: Send>(
     if others == 0 {
         return items.try_for_each(work);
     }
-    let items = Mutex::new(Some(items));
-    run_on(others, &|| {
+    let items = Mutex::new(items);
+    run_until_error(others, &|| {
         // The guard is dropped before the item is worked on.
-        while let Some(item) = (|| items.lock().as_mut()?.next())() {
-            if let Err(error) = work(item) {
-                *items.lock() = None;
-                return Err(error);
-            }
+        let item = items.lock().next();
+        item.map(work)
+    })
+}
+
+/// Calls `step` on the calling thread and on `others` threads until it returns `None`, or an error.
+fn run_until_error(others: usize, step: &(dyn Fn() -> Option<Result<()>> + Sync)) -> Result<()> {
+    let has_failed = AtomicBool::new(false);
+    run_on(others, &|| {
+        while !has_failed.load(Ordering::Relaxed)
+            && let Some(result) = step()
+        {
+            result.inspect_err(|_| has_failed.store(true, Ordering::Relaxed))?;
         }
         Ok(())
     })
@@ -78,7 +87,7 @@ pub(crate) fn for_each_tile<T: Send>(
 mod tests {
     use std::collections::HashSet;
     use std::sync::Barrier;
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::atomic::AtomicUsize;
 
     use super::*;
     use crate::Error;

@@ -17,7 +17,7 @@ const ONE: Dim = Dim { size: 1, steps: [0; MAX_OPERANDS] };
 
 /// Operands of one shape, in runs along one dimension.
 #[derive(Clone, Debug)]
-pub(super) struct Plan {
+pub(crate) struct Plan {
     /// The dimensions around the runs, the outermost first.
     outer: Vec<Dim>,
     run: Dim,
@@ -26,9 +26,10 @@ pub(super) struct Plan {
     numel: usize,
 }
 
-/// An operand: its strides and its offset for the shape of the plan, in elements, and the size of an element in bytes.
+/// An operand: its strides and its offset for the shape of the plan, in elements, and the size of an element in bytes; 1 for
+/// positions that count elements.
 #[derive(Clone, Copy)]
-pub(super) struct PlanOperand<'a> {
+pub(crate) struct PlanOperand<'a> {
     pub strides: &'a [usize],
     pub offset: usize,
     pub size: usize,
@@ -36,7 +37,7 @@ pub(super) struct PlanOperand<'a> {
 
 impl Plan {
     /// Returns the plan that visits elements in the memory order of a dense layout, or of its shape.
-    pub(super) fn new(order: &Layout, operands: &[PlanOperand<'_>]) -> Self {
+    pub(crate) fn new(order: &Layout, operands: &[PlanOperand<'_>]) -> Self {
         debug_assert!(operands.len() <= MAX_OPERANDS, "{} operands", operands.len());
         let numel = order.numel();
         let mut starts = [0; MAX_OPERANDS];
@@ -87,12 +88,12 @@ impl Plan {
     }
 
     /// Returns the number of elements.
-    pub(super) fn numel(&self) -> usize {
+    pub(crate) fn numel(&self) -> usize {
         self.numel
     }
 
     /// Returns the distance in bytes between two elements of a run, of each operand.
-    pub(super) fn steps(&self) -> [usize; MAX_OPERANDS] {
+    pub(crate) fn steps(&self) -> [usize; MAX_OPERANDS] {
         self.run.steps
     }
 
@@ -123,9 +124,20 @@ impl Plan {
         start + self.outer.iter().chain([&self.run]).map(of).sum::<usize>() + size
     }
 
+    /// Returns the positions of an element, which is numbered in the order of the plan.
+    pub(crate) fn positions(&self, element: usize) -> [usize; MAX_OPERANDS] {
+        debug_assert!(element < self.numel, "element {element} of {}", self.numel);
+        let (mut at, mut rest) = (self.starts, element);
+        for dim in std::iter::once(&self.run).chain(self.outer.iter().rev()) {
+            advance(&mut at, dim, rest % dim.size);
+            rest /= dim.size;
+        }
+        at
+    }
+
     /// Calls `run` with the positions in bytes of the first elements of each run of a range of elements, and the number of
     /// its elements. Elements are numbered in the order of the plan. The first and the last run may be parts.
-    pub(super) fn for_each_run(
+    pub(crate) fn for_each_run(
         &self,
         elements: Range<usize>,
         run: &mut dyn FnMut([usize; MAX_OPERANDS], usize),
@@ -183,34 +195,45 @@ impl Plan {
         steps.any(|(&step, next)| step >= LINE && next != 0 && next < LINE)
     }
 
-    /// Like [`for_each_run`](Plan::for_each_run), in an order in which operands use a cache line several times before they
-    /// leave it: parts of several runs alternate.
+    /// Returns whether runs are so short that calls for each would take most of the time, and there are many.
+    fn has_short_runs(&self) -> bool {
+        const SHORT: usize = 8;
+        self.run.size <= SHORT && self.outer.last().is_some_and(|outer| outer.size >= 4 * SHORT)
+    }
+
+    /// Calls `run` with the positions of the first elements, the steps and the number of elements of runs that make up a
+    /// range of elements, like [`for_each_run`](Plan::for_each_run), but in an order that uses the caches well: parts of
+    /// several runs alternate if operands use a cache line several times, and of short runs the elements with the same
+    /// index are a run.
     pub(super) fn for_each_run_in_blocks(
         &self,
         elements: Range<usize>,
-        run: &mut dyn FnMut([usize; MAX_OPERANDS], usize),
+        run: &mut dyn FnMut([usize; MAX_OPERANDS], [usize; MAX_OPERANDS], usize),
     ) {
         /// As many runs as elements share a line, and so many elements of each that their lines fit the L1 cache.
         const RUNS: usize = 16;
         const PART: usize = 128;
-        if !self.crosses_lines() {
-            return self.for_each_run(elements, run);
-        }
         let steps = self.run.steps;
+        if self.has_short_runs() {
+            return self.for_each_run_across(elements, run);
+        }
+        if !self.crosses_lines() {
+            return self.for_each_run(elements, &mut |at, count| run(at, steps, count));
+        }
         let mut block: Vec<[usize; MAX_OPERANDS]> = Vec::with_capacity(RUNS);
-        let run_block = |block: &mut Vec<[usize; MAX_OPERANDS]>, run: &mut dyn FnMut(_, _)| {
+        let run_block = |block: &mut Vec<[usize; MAX_OPERANDS]>, run: &mut dyn FnMut(_, _, _)| {
             for first in (0..self.run.size).step_by(PART) {
                 for start in &*block {
                     let mut at = *start;
                     at.iter_mut().zip(steps).for_each(|(position, step)| *position += first * step);
-                    run(at, PART.min(self.run.size - first));
+                    run(at, steps, PART.min(self.run.size - first));
                 }
             }
             block.clear();
         };
         self.for_each_run(elements, &mut |at, count| {
             if count < self.run.size {
-                return run(at, count);
+                return run(at, steps, count);
             }
             block.push(at);
             if block.len() == RUNS {
@@ -218,6 +241,38 @@ impl Plan {
             }
         });
         run_block(&mut block, run);
+    }
+
+    /// Visits the elements of short runs along the dimension around them: those with the same index in their runs are one
+    /// run.
+    fn for_each_run_across(
+        &self,
+        elements: Range<usize>,
+        run: &mut dyn FnMut([usize; MAX_OPERANDS], [usize; MAX_OPERANDS], usize),
+    ) {
+        /// The number of short runs whose elements fit the L1 cache.
+        const RUNS: usize = 512;
+        let (size, steps) = (self.run.size, self.run.steps);
+        let Some(around) = self.outer.last() else {
+            return self.for_each_run(elements, &mut |at, count| run(at, steps, count));
+        };
+        // The runs that are whole.
+        let whole = elements.start.div_ceil(size)..elements.end / size;
+        if whole.is_empty() {
+            return self.for_each_run(elements, &mut |at, count| run(at, steps, count));
+        }
+        self.for_each_run(elements.start..whole.start * size, &mut |at, count| run(at, steps, count));
+        let mut number = whole.start;
+        while number < whole.end {
+            let count = (around.size - number % around.size).min(RUNS).min(whole.end - number);
+            let mut at = self.positions(number * size);
+            for _ in 0..size {
+                run(at, around.steps, count);
+                advance(&mut at, &self.run, 1);
+            }
+            number += count;
+        }
+        self.for_each_run(whole.end * size..elements.end, &mut |at, count| run(at, steps, count));
     }
 }
 
@@ -270,6 +325,9 @@ mod tests {
                     assert_eq!(elements(&plan, start..end), all[start..end]);
                 }
             }
+            let single =
+                |element| -> [usize; 2] { std::array::from_fn(|operand| plan.positions(element)[operand]) };
+            assert_eq!((0..24).map(single).collect::<Vec<_>>(), all);
         }
     }
 
@@ -282,16 +340,24 @@ mod tests {
 
     #[test]
     fn blocks_visit_the_elements_of_each_range_once() {
-        let plan = Plan::new(&Layout::contiguous(&[40, 300]), &[operand(&[300, 1], 0), operand(&[1, 40], 2)]);
-        assert!(plan.crosses_lines());
-        for range in [0..12_000, 7..11_990, 250..900, 299..301, 5..9] {
-            let mut visited = Vec::new();
-            let [step, other, ..] = plan.steps();
-            plan.for_each_run_in_blocks(range.clone(), &mut |[a, b, ..], count| {
-                visited.extend((0..count).map(|i| [a + i * step, b + i * other]));
-            });
-            visited.sort_unstable();
-            assert_eq!(visited, elements(&plan, range));
+        let transposed =
+            Plan::new(&Layout::contiguous(&[40, 300]), &[operand(&[300, 1], 0), operand(&[1, 40], 2)]);
+        let short = Plan::new(
+            &Layout::contiguous(&[4, 1000, 3]),
+            &[operand(&[3000, 3, 1], 0), operand(&[0, 0, 1], 2)],
+        );
+        assert!(transposed.crosses_lines() && short.has_short_runs());
+        for plan in [transposed, short] {
+            for range in [0..12_000, 7..11_990, 250..900, 299..301, 5..9, 3..6, 4..5] {
+                let mut visited = Vec::new();
+                plan.for_each_run_in_blocks(range.clone(), &mut |[a, b, ..], [step, other, ..], count| {
+                    visited.extend((0..count).map(|i| [a + i * step, b + i * other]));
+                });
+                visited.sort_unstable();
+                let mut expected = elements(&plan, range);
+                expected.sort_unstable();
+                assert_eq!(visited, expected);
+            }
         }
     }
 

@@ -56,25 +56,26 @@ impl Elements {
     pub(super) unsafe fn run(&self, element_loop: &dyn ElementLoop, spans: &[Span], range: Range<usize>) {
         let mut bases = [std::ptr::null_mut(); MAX_OPERANDS];
         bases.iter_mut().zip(spans).for_each(|(base, span)| *base = span.pointer);
-        let access = Access::new(self, element_loop, &bases);
-        let run_of = |positions: [usize; MAX_OPERANDS], count| {
+        let mut access = Access::new(self, element_loop, &bases, self.plan.steps());
+        let mut blocks = [Block::uninit(); MAX_OPERANDS];
+        self.plan.for_each_run_in_blocks(range, &mut |positions, steps, count| {
+            if steps != access.given {
+                access = Access::new(self, element_loop, &bases, steps);
+            }
             let mut pointers = bases;
             for (pointer, position) in pointers.iter_mut().zip(positions) {
                 *pointer = pointer.wrapping_add(position);
             }
-            Run { pointers, steps: access.steps, count }
-        };
-        if access.is_direct == [true; MAX_OPERANDS] {
-            self.plan.for_each_run_in_blocks(range, &mut |positions, count| {
-                // SAFETY: guaranteed by the caller; the elements are aligned, because positions are multiples of their size.
-                unsafe { element_loop.run(&run_of(positions, count)) }
-            });
-            return;
-        }
-        let mut blocks = [Block::uninit(); MAX_OPERANDS];
-        self.plan.for_each_run_in_blocks(range, &mut |positions, count| {
-            // SAFETY: guaranteed by the caller.
-            unsafe { self.run_in_blocks(element_loop, &run_of(positions, count), &access, &mut blocks) }
+            let run = Run { pointers, steps: access.steps, count };
+            // SAFETY: guaranteed by the caller; elements that are used directly are aligned, because positions are multiples
+            // of their size.
+            unsafe {
+                if access.is_direct == [true; MAX_OPERANDS] {
+                    element_loop.run(&run);
+                } else {
+                    self.run_in_blocks(element_loop, &run, &access, &mut blocks);
+                }
+            }
         });
     }
 
@@ -132,7 +133,9 @@ impl Elements {
 
 /// How a loop uses the operands.
 struct Access {
-    /// The distances between elements of a run.
+    /// The distances between elements of a run, of which there may be one.
+    given: [usize; MAX_OPERANDS],
+    /// The same; those of one element have no gaps.
     steps: [usize; MAX_OPERANDS],
     /// The operands that the loop uses where they are. The others are copied to blocks: those of another type, which are not
     /// aligned, or with steps that the loop does not take.
@@ -142,10 +145,15 @@ struct Access {
 }
 
 impl Access {
-    fn new(elements: &Elements, element_loop: &dyn ElementLoop, bases: &[*mut u8; MAX_OPERANDS]) -> Self {
+    fn new(
+        elements: &Elements,
+        element_loop: &dyn ElementLoop,
+        bases: &[*mut u8; MAX_OPERANDS],
+        given: [usize; MAX_OPERANDS],
+    ) -> Self {
         let dtypes = element_loop.dtypes();
         debug_assert_eq!(dtypes.len(), elements.stored.len(), "operands of a loop");
-        let mut steps = elements.plan.steps();
+        let mut steps = given;
         if elements.plan.numel() == 1 {
             steps.iter_mut().zip(&elements.stored).for_each(|(step, stored)| *step = stored.size());
         }
@@ -162,7 +170,7 @@ impl Access {
             let takes_step = takes_gaps || is_repeated || step == stored.size();
             *mark = takes_step && is_stored_as(base, stored, dtype);
         }
-        Access { steps, is_direct, is_repeated }
+        Access { given, steps, is_direct, is_repeated }
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use interlock::accelerator::check_interrupts;
 
-use super::launch::{Launch, Target};
+use super::launch::{Launch, QueuedWork, Target};
 use crate::element::Bool8;
 use crate::fallible_alloc::check_memory;
 use crate::shape::{Layout, checked_ndim, checked_numel};
@@ -44,28 +44,85 @@ unsafe fn slices<'a, T: Element, A: Element, B: Element>(
     unsafe { (out.slice_mut(), a.slice(), b.slice()) }
 }
 
-/// Runs `kernel` on the elements of a target and of two sources, none of which shares memory with the target.
-///
-/// On a device the kernel is queued on the current stream. A graph that captured it can run it several times, so the
-/// kernel owns what it uses and computes the same result each time.
-fn run<T: Element, A: Element, B: Element>(
-    op: &'static str,
-    target: Target<'_>,
-    sources: [Option<&Tensor>; 2],
+/// Work that is called at once, or moved to the queue of a device. Everything around it exists once.
+pub(super) trait Work {
+    fn run(&self, spans: &[Span]) -> Result<()>;
+
+    /// Moves the work out.
+    fn queued(&mut self) -> Box<QueuedWork>;
+}
+
+/// Work that was not moved to a queue yet.
+pub(super) struct Ready<F>(Option<F>);
+
+impl<F: Fn(&[Span]) -> Result<()> + Send + Sync + 'static> Ready<F> {
+    pub(super) fn new(work: F) -> Self {
+        Ready(Some(work))
+    }
+}
+
+impl<F: Fn(&[Span]) -> Result<()> + Send + Sync + 'static> Work for Ready<F> {
+    fn run(&self, spans: &[Span]) -> Result<()> {
+        debug_assert!(self.0.is_some(), "the work was moved to a queue");
+        self.0.as_ref().map_or(Ok(()), |work| work(spans))
+    }
+
+    fn queued(&mut self) -> Box<QueuedWork> {
+        debug_assert!(self.0.is_some(), "the work was moved to a queue");
+        match self.0.take() {
+            Some(work) => Box::new(work),
+            None => Box::new(|_| Ok(())),
+        }
+    }
+}
+
+/// Returns work that runs `kernel` on the elements of a target and of the sources that are present.
+fn work_of<T: Element, A: Element, B: Element>(
+    present: [bool; 2],
     kernel: impl Fn(&mut [T], &[A], &[B]) -> Result<()> + Send + Sync + 'static,
-) -> Result<()> {
-    let present = sources.map(|source| source.is_some());
-    let work = move |spans: &[Span]| {
+) -> impl Work {
+    Ready::new(move |spans: &[Span]| {
         // SAFETY: these are the operands of the launch; a new target is zeroed.
         let (out, a, b) = unsafe { slices(spans, present) };
         kernel(out, a, b)
-    };
+    })
+}
+
+/// Runs work on the memory of a target and of sources, none of which shares memory with the target.
+///
+/// On a device the work is queued on the current stream. A graph that captured it can run it several times, so it owns
+/// what it uses and computes the same result each time.
+fn run(
+    op: &'static str,
+    target: Target<'_>,
+    sources: [Option<&Tensor>; 2],
+    work: &mut dyn Work,
+) -> Result<()> {
     let sources: Vec<_> = sources.into_iter().flatten().collect();
     let launch = Launch { op, targets: &[target], is_zeroed: target.is_new, sources: &sources };
     match launch.device() {
-        Some(device) => launch.enqueue(device, Box::new(work)),
-        None => launch.run_on_cpu(target.is_long(), &mut |spans| work(spans)),
+        Some(device) => launch.enqueue(device, work.queued()),
+        None => launch.run_on_cpu(target.is_long(), &mut |spans| work.run(spans)),
     }
+}
+
+/// Returns a new tensor, whose memory is zeroed before the work runs.
+pub(super) fn new_result_of(
+    op: &'static str,
+    placement: Placement,
+    (layout, dtype): (Layout, DType),
+    sources: [Option<&Tensor>; 2],
+    work: &mut dyn Work,
+) -> Result<Tensor> {
+    let out = new_tensor(op, placement, layout, dtype)?;
+    run(op, Target::new_result(out.storage_handle()), sources, work)?;
+    Ok(out)
+}
+
+/// Returns a new contiguous tensor of zeros.
+pub(crate) fn launch_zeros(op: &'static str, options: TensorOptions, shape: &[usize]) -> Result<Tensor> {
+    let result = (Layout::contiguous(shape), options.dtype);
+    new_result_of(op, options.placement, result, [None; 2], &mut Ready::new(|_: &[Span]| Ok(())))
 }
 
 /// Returns a new contiguous tensor that a kernel computes from two sources. Its memory is zeroed before the kernel
@@ -88,9 +145,8 @@ pub(crate) fn launch_with_layout<T: Element, A: Element, B: Element>(
     sources: [Option<&Tensor>; 2],
     kernel: impl Fn(&mut [T], &[A], &[B]) -> Result<()> + Send + Sync + 'static,
 ) -> Result<Tensor> {
-    let out = new_tensor(op, placement, layout, T::DTYPE)?;
-    run(op, Target::new_result(out.storage_handle()), sources, kernel)?;
-    Ok(out)
+    let mut work = work_of(sources.map(|source| source.is_some()), kernel);
+    new_result_of(op, placement, (layout, T::DTYPE), sources, &mut work)
 }
 
 /// A long-running kernel that is divided into chunks. The host program can interrupt it between two chunks.
@@ -247,7 +303,7 @@ pub(crate) fn launch_inplace_from<T: Element, A: Element, B: Element>(
     kernel: impl Fn(&mut [T], &[A], &[B]) -> Result<()> + Send + Sync + 'static,
 ) -> Result<()> {
     check_memory()?;
-    run(op, Target::of(target), [Some(a), Some(b)], kernel)
+    run(op, Target::of(target), [Some(a), Some(b)], &mut work_of([true; 2], kernel))
 }
 
 #[cfg(test)]

@@ -7,8 +7,9 @@
 
 use std::ops::{Add, Div, Mul, Range, Sub};
 
-use super::StridedIter;
+use super::Plan;
 use super::matmul::{MatmulElement, Matrix, THREADED_WORK};
+use super::parts::{item, part_mut, rest, rest_mut, take};
 use crate::fallible_alloc::{try_from_elem, try_push};
 use crate::iterate::parallel;
 use crate::iterate::{PartedKernel, launch_several, threads_on};
@@ -59,7 +60,7 @@ attention_element!(f32, f64);
 #[derive(Clone)]
 pub(crate) struct AttentionHeads {
     /// Has an element for each matrix of queries. The offsets are those of its queries, keys, values and mask.
-    pub iter: StridedIter<4>,
+    pub plan: Plan,
     /// The number of consecutive matrices of queries that share their keys and values.
     pub group: usize,
     pub query: Matrix,
@@ -98,7 +99,7 @@ impl AttentionHeads {
 
     /// Returns the number of threads on which all rows are computed.
     fn threads(&self, placement: Placement) -> usize {
-        let rows = self.iter.numel().saturating_mul(self.query.rows);
+        let rows = self.plan.numel().saturating_mul(self.query.rows);
         threads_on(placement, rows.saturating_mul(self.row_work()), THREADED_WORK)
     }
 
@@ -121,7 +122,7 @@ impl AttentionHeads {
         mask: &[T],
         out: &mut [T],
     ) -> Result<()> {
-        let scores = out.get_mut(..rows.1.saturating_mul(KEYS)).unwrap_or_default();
+        let scores = part_mut(out, 0, rows.1.saturating_mul(KEYS));
         scores.fill(T::default());
         let queries = self.query.at(start_q).rows_from(rows);
         let transposed = self.key.at(start_k).rows_from(keys).transposed();
@@ -133,7 +134,7 @@ impl AttentionHeads {
                 *score = *score * scale;
                 if let Some([row_stride, column_stride]) = self.mask {
                     let at = start_mask + row * row_stride + column * column_stride;
-                    *score = *score + mask.get(at).copied().unwrap_or_default();
+                    *score = *score + item(mask, at);
                 }
                 if self.is_causal && column > row {
                     *score = minus_infinity;
@@ -176,7 +177,7 @@ impl Forward {
             heads.write_scores(offsets, rows, keys, [query, key], mask, scratch)?;
             let lines = scratch.chunks_mut(KEYS).zip(out.chunks_mut(columns.max(1)));
             for ((scores, out), (largest, sum)) in lines.zip(&mut rows_so_far) {
-                let scores = scores.get_mut(..keys.1).unwrap_or_default();
+                let scores = part_mut(scores, 0, keys.1);
                 let new = scores.iter().copied().fold(*largest, T::max);
                 // A row that sees no key yet has no largest score.
                 let base = if new == minus_infinity { T::default() } else { new };
@@ -209,7 +210,7 @@ impl Forward {
 
 impl<T: AttentionElement> PartedKernel<T, 3> for Forward {
     fn parts(&self) -> usize {
-        self.heads.iter.numel().saturating_mul(self.heads.tiles())
+        self.heads.plan.numel().saturating_mul(self.heads.tiles())
     }
 
     fn chunk(&self) -> usize {
@@ -230,15 +231,13 @@ impl<T: AttentionElement> PartedKernel<T, 3> for Forward {
             let (head, (first, _)) = position(part);
             head.saturating_mul(heads.query.rows).saturating_add(first)
         };
-        let mut out =
-            out.get_mut(first_row(parts.start).saturating_mul(heads.value.columns)..).unwrap_or_default();
-        let mut normalizers =
-            normalizers.get_mut(first_row(parts.start).saturating_mul(NORMALIZERS)..).unwrap_or_default();
+        let mut out = rest_mut(out, first_row(parts.start).saturating_mul(heads.value.columns));
+        let mut normalizers = rest_mut(normalizers, first_row(parts.start).saturating_mul(NORMALIZERS));
         let mut tiles = Vec::new();
         for part in parts {
             let (head, rows) = position(part);
             let tile = RowTile {
-                offsets: heads.iter.offsets_at(head),
+                offsets: heads.plan.positions(head),
                 rows,
                 out: take(&mut out, rows.1.saturating_mul(heads.value.columns)),
                 normalizers: take(&mut normalizers, rows.1.saturating_mul(NORMALIZERS)),
@@ -252,7 +251,7 @@ impl<T: AttentionElement> PartedKernel<T, 3> for Forward {
             });
         }
         tiles.into_iter().try_for_each(|tile| {
-            let part = scratch.get_mut(tile.rows.0.saturating_mul(KEYS)..).unwrap_or_default();
+            let part = rest_mut(scratch, tile.rows.0.saturating_mul(KEYS));
             self.run_tile(tile, sources, part)
         })
     }
@@ -297,20 +296,20 @@ impl Backward {
     ) -> Result<()> {
         let heads = &self.heads;
         let (depth, columns) = (heads.key.columns, heads.value.columns);
-        let offsets = heads.iter.offsets_at(head);
+        let offsets = heads.plan.positions(head);
         let [start_query, start_key, start_value, _] = offsets;
         let first_row = head * heads.query.rows + rows.0;
         let queries = heads.query.at(start_query).rows_from(rows);
         let out_gradient = Matrix::from_rows(rows.1, columns, columns).at(first_row * columns);
         // The gradient of a score is its share times the difference of its own gradient from this weighted mean.
         let mut means = [T::default(); ROWS];
-        let [outs, out_gradients] = [saved.out, saved.gradient]
-            .map(|data| data.get(first_row * columns..).unwrap_or_default().chunks(columns.max(1)));
+        let [outs, out_gradients] =
+            [saved.out, saved.gradient].map(|data| rest(data, first_row * columns).chunks(columns.max(1)));
         for ((mean, out), gradient) in means.iter_mut().zip(outs).zip(out_gradients) {
             let products = out.iter().zip(gradient).map(|(out, gradient)| out.to_f64() * gradient.to_f64());
             *mean = T::from_f64(products.sum());
         }
-        let normalizers = saved.normalizers.get(first_row * NORMALIZERS..).unwrap_or_default();
+        let normalizers = rest(saved.normalizers, first_row * NORMALIZERS);
         let (normalizers, _) = normalizers.as_chunks::<NORMALIZERS>();
         let scale = T::from_f64(heads.scale);
         let first_query = (head % heads.group.max(1) * heads.query.rows + rows.0) * depth;
@@ -318,7 +317,7 @@ impl Backward {
             heads.write_scores(offsets, rows, keys, [saved.query, saved.key], saved.mask, shares)?;
             let key = heads.key.at(start_key).rows_from(keys);
             let value = heads.value.at(start_value).rows_from(keys);
-            let slopes = slopes.get_mut(..rows.1 * KEYS).unwrap_or_default();
+            let slopes = part_mut(slopes, 0, rows.1 * KEYS);
             slopes.fill(T::default());
             T::add_product(slopes, KEYS, (saved.gradient, out_gradient), (saved.value, value.transposed()))?;
             let lines = shares.chunks_mut(KEYS).zip(slopes.chunks_mut(KEYS));
@@ -329,11 +328,11 @@ impl Backward {
                 }
             }
             let block = Matrix::from_rows(rows.1, keys.1, KEYS);
-            let of_value = gradients.value.get_mut(keys.0 * columns..).unwrap_or_default();
+            let of_value = rest_mut(gradients.value, keys.0 * columns);
             T::add_product(of_value, columns, (shares, block.transposed()), (saved.gradient, out_gradient))?;
-            let of_query = gradients.query.get_mut(first_query..).unwrap_or_default();
+            let of_query = rest_mut(gradients.query, first_query);
             T::add_product(of_query, depth, (slopes, block), (saved.key, key))?;
-            let of_key = gradients.key.get_mut(keys.0 * depth..).unwrap_or_default();
+            let of_key = rest_mut(gradients.key, keys.0 * depth);
             T::add_product(of_key, depth, (slopes, block.transposed()), (saved.query, queries))?;
         }
         Ok(())
@@ -354,7 +353,7 @@ impl Backward {
         for head in first..first.saturating_add(heads.group) {
             for rows in (0..heads.tiles()).map(|tile| heads.rows(tile)) {
                 let start = if has_all_rows { rows.0 * KEYS } else { 0 };
-                let part = [&mut *shares, &mut *slopes].map(|all| all.get_mut(start..).unwrap_or_default());
+                let part = [&mut *shares, &mut *slopes].map(|all| rest_mut(all, start));
                 self.run_tile(head, rows, saved, &mut gradients, part)?;
             }
         }
@@ -364,7 +363,7 @@ impl Backward {
 
 impl<T: AttentionElement> PartedKernel<T, 4> for Backward {
     fn parts(&self) -> usize {
-        self.heads.iter.numel() / self.heads.group.max(1)
+        self.heads.plan.numel() / self.heads.group.max(1)
     }
 
     fn chunk(&self) -> usize {
@@ -379,7 +378,7 @@ impl<T: AttentionElement> PartedKernel<T, 4> for Backward {
         let size = |matrix: Matrix| matrix.rows.saturating_mul(matrix.columns);
         let sizes = [size(heads.query).saturating_mul(heads.group), size(heads.key), size(heads.value)];
         let [mut query, mut key, mut value] = [(query, sizes[0]), (key, sizes[1]), (value, sizes[2])]
-            .map(|(out, size)| out.get_mut(parts.start.saturating_mul(size)..).unwrap_or_default());
+            .map(|(out, size)| rest_mut(out, parts.start.saturating_mul(size)));
         let saved = Saved {
             query: source(sources, 0),
             key: source(sources, 1),
@@ -412,13 +411,6 @@ impl<T: AttentionElement> PartedKernel<T, 4> for Backward {
 /// Returns a source, or an empty slice if there are fewer.
 pub(super) fn source<'a, T>(sources: &[&'a [T]], index: usize) -> &'a [T] {
     sources.get(index).copied().unwrap_or_default()
-}
-
-/// Removes the first `count` elements from a slice and returns them.
-pub(super) fn take<'a, T>(rest: &mut &'a mut [T], count: usize) -> &'a mut [T] {
-    let (first, others) = std::mem::take(rest).split_at_mut_checked(count).unwrap_or_default();
-    *rest = others;
-    first
 }
 
 /// Returns the attention of `query`, `key` and `value` with the shape `batch` and two more dimensions, and the

@@ -7,6 +7,7 @@
 use std::ops::Range;
 
 use super::attention::source;
+use super::parts::{item, part, part_mut};
 use crate::fallible_alloc::try_from_elem;
 use crate::iterate::{PartedKernel, launch_several, threads_on};
 use crate::iterate::{THREADED_ELEMENTS, TILE, for_each};
@@ -28,7 +29,7 @@ impl<T: Element> Row<'_, T> {
     /// Multiplies a derivative by the factor at a position. The derivative has a part for each set of directions, which
     /// the bits of its index are.
     fn multiply(&self, parts: &mut [Scaled], position: usize) {
-        let at = |values: &[T]| Scaled::new(values.get(position).copied().unwrap_or_default());
+        let at = |values: &[T]| Scaled::new(item(values, position));
         let factor = at(self.factors);
         // Each part depends on those of smaller sets.
         for set in (0..parts.len()).rev() {
@@ -68,7 +69,7 @@ impl<T: Element> Row<'_, T> {
         parts.fill(Scaled::ZERO);
         let products = before.chunks_exact(count).enumerate();
         for (out, (position, before)) in out.iter_mut().zip(products).rev() {
-            let gradient = self.gradients.get(position).copied().unwrap_or_default();
+            let gradient = item(self.gradients, position);
             parts.first_mut().into_iter().for_each(|part| *part = *part + Scaled::new(gradient));
             let pairs = before.iter().zip(parts.iter().rev());
             let total = pairs.fold(Scaled::ZERO, |sum, (&before, &after)| sum + before * after);
@@ -103,15 +104,15 @@ impl<T: Element> PartedKernel<T, 1> for Products {
             let position = |row: usize| start.saturating_add(row.saturating_mul(self.length));
             position(rows.start)..position(rows.end)
         };
-        let out = out.get_mut(elements(&rows, 0)).unwrap_or_default();
+        let elements_of_rows = elements(&rows, 0);
+        let out = part_mut(out, elements_of_rows.start, elements_of_rows.len());
         let tile = (TILE / self.length).max(1).saturating_mul(self.length);
         for_each(self.threads, out.chunks_mut(tile).enumerate(), &|(number, out)| {
             let first = rows.start.saturating_add(number.saturating_mul(tile / self.length));
             for (row, out) in (first..).zip(out.chunks_exact_mut(self.length)) {
                 let operand = |index: usize| {
-                    let start = self.starts.get(index).copied().unwrap_or_default();
-                    let range = elements(&(row..row.saturating_add(1)), start);
-                    source(sources, index).get(range).unwrap_or_default()
+                    let start = item(&self.starts, index);
+                    part(source(sources, index), elements(&(row..row), start).start, self.length)
                 };
                 let fixed = if self.has_gradients { 2 } else { 1 };
                 let directions = (fixed..self.starts.len()).map(operand).collect();

@@ -1,11 +1,11 @@
 //! Elementwise operations on tensors.
 
 use super::copy::copy_as;
-use crate::iterate::{into_target, launch_nullary, new_result, on_device_of, result_placement};
+use crate::iterate::{into_target, launch_zeros, new_result, on_device_of, result_placement};
 use crate::loops::{self, ElementLoop};
 use crate::shape::Layout;
-use crate::storage::Placement;
-use crate::{DType, Element, Result, Tensor};
+use crate::storage::{Placement, TensorOptions};
+use crate::{DType, Element, Result, Scalar, Tensor};
 
 /// Applies `f` to each element, in the type in which arithmetic is done. A result of that type is stored as the
 /// source is. The result preserves the source's order of dimensions in memory.
@@ -57,17 +57,27 @@ fn zip_with(
 
 /// Applies `f` to the elements of three operands that are broadcast to `shape`, in the type in which arithmetic is done.
 /// The result is stored as `dtype`, in the memory order of the operands.
-pub(crate) fn zip3<T: Element>(
+pub(crate) fn zip3<A: Element, T: Element>(
     op: &'static str,
     (dtype, shape): (DType, &[usize]),
     operands: [&Tensor; 3],
-    f: impl Fn(T, T, T) -> T + Clone + Send + Sync + 'static,
+    f: impl Fn(A, T, T) -> T + Clone + Send + Sync + 'static,
+) -> Result<Tensor> {
+    zip3_with(op, (dtype, shape), operands, &loops::zip3(f))
+}
+
+/// Like [`zip3`]. Not generic: it exists once.
+fn zip3_with(
+    op: &'static str,
+    (dtype, shape): (DType, &[usize]),
+    operands: [&Tensor; 3],
+    element_loop: &dyn ElementLoop,
 ) -> Result<Tensor> {
     let on_device = operands.iter().find(|operand| operand.is_on_device());
     let placement = on_device.map_or(Placement::Cpu, |operand| operand.placement());
     let [a, b, c] = operands.map(|operand| on_device_of(op, placement, operand));
     let layout = Layout::of_elementwise_result(shape, &operands.map(Tensor::layout));
-    new_result(op, placement, (layout, dtype), &[&*a?, &*b?, &*c?], &loops::zip3(f))
+    new_result(op, placement, (layout, dtype), &[&*a?, &*b?, &*c?], element_loop)
 }
 
 /// Replaces each element of `target` by `f` of it and the element of `source`, which is broadcast, in the types in which
@@ -97,6 +107,17 @@ pub(super) fn update_with(
     into_target(op, target, &[&copy], element_loop)
 }
 
+/// Returns a new contiguous tensor of one number, which is converted to an element.
+pub(crate) fn filled(
+    op: &'static str,
+    options: TensorOptions,
+    shape: &[usize],
+    value: Scalar,
+) -> Result<Tensor> {
+    let (dtype, layout) = (options.dtype, Layout::contiguous(shape));
+    new_result(op, options.placement, (layout, dtype), &[], &loops::fill(value, dtype))
+}
+
 /// Converts the elements to another type. Returns the same tensor if it has that type already.
 pub(crate) fn cast(source: &Tensor, dtype: DType) -> Result<Tensor> {
     if source.dtype() == dtype {
@@ -111,7 +132,7 @@ pub(crate) fn cast(source: &Tensor, dtype: DType) -> Result<Tensor> {
 /// `layout`.
 pub(crate) fn add_strided<T: Element>(capacity: usize, layout: &Layout, source: &Tensor) -> Result<Tensor> {
     let op = "as_strided";
-    let out = launch_nullary(op, source.options(), &[capacity], |_: &mut [T]| ())?;
+    let out = launch_zeros(op, source.options(), &[capacity])?;
     into_target(op, &out.alias(layout.clone()), &[source], &loops::update(T::plus))?;
     Ok(out)
 }

@@ -1,5 +1,6 @@
 //! Copies with dimensions in reverse order.
 
+use super::parts::{item, part, take};
 use crate::iterate::{NoInput, launch_with_layout, threads_on};
 use crate::iterate::{THREADED_ELEMENTS, for_each_tile};
 use crate::{Element, Result, Tensor};
@@ -43,12 +44,23 @@ pub(crate) fn flip<T: Element>(source: &Tensor, flipped: &[bool]) -> Result<Tens
                 let mut element = first;
                 while !tile.is_empty() {
                     let (number, column) = (element / row.size.max(1), element % row.size.max(1));
-                    let part = tile.split_off_mut(..tile.len().min(row.size - column)).unwrap_or_default();
-                    element += part.len();
+                    let length = tile.len().min(row.size - column);
+                    let out = take(&mut tile, length);
+                    element += length;
                     let begin = start.saturating_add(row_distance(&outer, number));
-                    for (index, out) in (column..).zip(part) {
-                        let value = data.get(begin.saturating_add(row.distance(index)));
-                        *out = value.copied().unwrap_or_default();
+                    if row.stride != 1 {
+                        for (index, out) in (column..).zip(out) {
+                            *out = item(data, begin.saturating_add(row.distance(index)));
+                        }
+                    } else if row.is_flipped {
+                        let first =
+                            begin.saturating_add(row.size.saturating_sub(column.saturating_add(length)));
+                        out.iter_mut()
+                            .zip(part(data, first, length).iter().rev())
+                            .for_each(|(out, value)| *out = *value);
+                    } else {
+                        let values = part(data, begin.saturating_add(column), length);
+                        out.iter_mut().zip(values).for_each(|(out, value)| *out = *value);
                     }
                 }
             })

@@ -4,10 +4,13 @@ use half::f16;
 use half::slice::HalfFloatSliceExt;
 
 use super::matmul::{MatmulElement, Matrix};
+use super::parts::part_mut;
 use crate::Result;
 use crate::fallible_alloc::try_from_elem;
 
 impl MatmulElement for f16 {
+    type Total = f32;
+
     const CHUNK_WORK: usize = 1 << 26;
 
     fn tile(rows: usize, columns: usize, depth: usize) -> [usize; 3] {
@@ -21,7 +24,7 @@ impl MatmulElement for f16 {
         let ((a, left), (b, right)) = (a, b);
         let mut sums = try_from_elem(0f32, right.columns)?;
         for (row, out) in out.chunks_mut(step.max(1)).take(left.rows).enumerate() {
-            let Some(out) = out.get_mut(..right.columns) else { continue };
+            let out = part_mut(out, 0, right.columns);
             out.convert_to_f32_slice(&mut sums);
             for k in 0..left.columns {
                 let factor = left.element(a, row, k).to_f32();

@@ -3,8 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::StridedIter;
-use crate::iterate::{THREADED_ELEMENTS, for_each, for_each_tile};
+use super::parts::{part, part_mut, take};
+use crate::iterate::{Plan, PlanOperand, THREADED_ELEMENTS, for_each, for_each_tile};
 use crate::iterate::{launch_binary, launch_inplace_from, launch_nullary, threads_on};
 use crate::shape::{Layout, contiguous_strides};
 use crate::storage::{AtomicSlice, Placement, TensorOptions};
@@ -37,6 +37,42 @@ impl IndexBounds {
         let counted = if self.wraps && index < 0 { index.saturating_add(size) } else { index };
         if (0..size).contains(&counted) { Ok(counted) } else { Err((self.error)(self, index)) }
     }
+
+    /// Writes indices as they count from the front, and with those of the dimensions before over all dimensions. Returns
+    /// false unless all of them are there, in bounds, and not skipped.
+    fn check_all(self, given: &[i64], before: Option<&[i64]>, out: &mut [i64]) -> bool {
+        let size = i64::try_from(self.size).unwrap_or(i64::MAX);
+        let wraps = if self.wraps { size } else { 0 };
+        let mut is_checked = self.skipped.is_none() && given.len() == out.len();
+        for (out, &index) in out.iter_mut().zip(given) {
+            // Without branches, so that the compiler vectorizes it.
+            let counted = index.wrapping_add(if index < 0 { wraps } else { 0 });
+            is_checked &= (0..size).contains(&counted);
+            *out = counted;
+        }
+        if let Some(before) = before {
+            is_checked &= before.len() == out.len();
+            for (out, &outer) in out.iter_mut().zip(before) {
+                is_checked &= outer >= 0;
+                *out = outer.wrapping_mul(size).wrapping_add(*out);
+            }
+        }
+        is_checked
+    }
+}
+
+/// Returns the order in which the elements of a shape are visited, of operands with these strides and offsets. Positions
+/// count elements.
+fn plan_of(shape: &[usize], operands: &[(&[usize], usize)]) -> Plan {
+    let operands: Vec<_> =
+        operands.iter().map(|&(strides, offset)| PlanOperand { strides, offset, size: 1 }).collect();
+    Plan::new(&Layout::contiguous(shape), &operands)
+}
+
+/// Returns an element of an index; [`SKIPPED`] if another thread made the tensor smaller.
+fn element(index: &[i64], at: usize) -> i64 {
+    debug_assert!(at < index.len(), "element {at} of {}", index.len());
+    index.get(at).copied().unwrap_or(SKIPPED)
 }
 
 /// Returns the elements of an index tensor, which is broadcast to `shape`, as they count from the front. With the
@@ -50,26 +86,28 @@ pub(crate) fn check_index(
     bounds: IndexBounds,
 ) -> Result<Tensor> {
     let strides = index.layout().broadcast_strides(shape);
-    let iter = StridedIter::new(shape, [(&strides, index.storage_offset()), (&contiguous_strides(shape), 0)]);
+    let plan = plan_of(shape, &[(&strides, index.storage_offset())]);
     let has_before = before.is_some();
     let size = i64::try_from(bounds.size).unwrap_or(i64::MAX);
     let kernel = move |out: &mut [i64], data: &[i64], before: &[i64]| {
-        let mut result = Ok(());
-        let [step, _] = iter.row_strides;
-        iter.for_each_row(|[start, first]| {
-            let given = data.get(start..).unwrap_or_default().iter();
-            let row = out.iter_mut().enumerate().skip(first).take(iter.row_len);
-            // A stride of 0 repeats one index.
-            let repeated = given.clone().next().copied().unwrap_or(0);
-            let mut given = given.step_by(step.max(1)).copied();
-            for (at, out) in row {
-                let given = if step == 0 { repeated } else { given.next().unwrap_or(0) };
+        let (mut result, [step, ..], mut first) = (Ok(()), plan.steps(), 0usize);
+        plan.for_each_run(0..plan.numel(), &mut |[start, ..], length| {
+            let elements = first..first.saturating_add(length);
+            first = elements.end;
+            let row = part_mut(out, elements.start, length);
+            let outer = if has_before { part(before, elements.start, length) } else { &[] };
+            let given = if step == 1 { part(data, start, length) } else { &[] };
+            if step == 1 && bounds.check_all(given, has_before.then_some(outer), row) {
+                return;
+            }
+            for (number, out) in row.iter_mut().enumerate() {
+                let given = element(data, start.saturating_add(number.saturating_mul(step)));
                 *out = match bounds.check(given) {
                     Ok(index) if bounds.skipped == Some(index) => SKIPPED,
                     Ok(index) if !has_before => index,
-                    Ok(index) => match before.get(at) {
-                        Some(&outer) if outer != SKIPPED => outer.saturating_mul(size).saturating_add(index),
-                        _ => SKIPPED,
+                    Ok(index) => match element(outer, number) {
+                        SKIPPED => SKIPPED,
+                        outer => outer.saturating_mul(size).saturating_add(index),
                     },
                     Err(error) => {
                         if result.is_ok() {
@@ -123,17 +161,17 @@ pub(crate) fn gather_at<T: Element>(
     index: &Tensor,
 ) -> Result<Tensor> {
     let operands = [(layout.base.as_slice(), layout.offset), (&layout.index, index.storage_offset())];
-    let (iter, step) = (StridedIter::new(&layout.shape, operands), layout.step);
-    let threads = threads_on(source.placement(), iter.numel(), THREADED_ELEMENTS);
+    let (plan, step) = (plan_of(&layout.shape, &operands), layout.step);
+    let threads = threads_on(source.placement(), plan.numel(), THREADED_ELEMENTS);
     let kernel = move |out: &mut [T], data: &[T], index: &[i64]| {
-        let [base_step, index_step] = iter.row_strides;
+        let [base_step, index_step, ..] = plan.steps();
         for_each_tile(threads, out, &|first, mut rest| {
             let elements = first..first.saturating_add(rest.len());
-            iter.for_each_row_in(elements, |[base, at], length| {
-                let row = rest.split_off_mut(..length).unwrap_or_default();
+            plan.for_each_run(elements, &mut |[base, at, ..], length| {
+                let row = take(&mut rest, length);
                 if index_step == 0 {
                     // Skipped elements have no values: they remain 0.
-                    let start = position(base, index.get(at).copied().unwrap_or(SKIPPED), step);
+                    let start = position(base, element(index, at), step);
                     let values = start.and_then(|start| data.get(start..)).unwrap_or_default();
                     return read_row(row, values, base_step);
                 }
@@ -181,7 +219,7 @@ impl Combine {
 
 /// The iteration over the elements that are written, the indices, and the values.
 struct Writes {
-    iter: StridedIter<3>,
+    plan: Plan,
     step: usize,
 }
 
@@ -193,7 +231,7 @@ impl Writes {
             (&layout.index, index.storage_offset()),
             (&strides, values.storage_offset()),
         ];
-        Writes { iter: StridedIter::new(&layout.shape, operands), step: layout.step }
+        Writes { plan: plan_of(&layout.shape, &operands), step: layout.step }
     }
 
     /// Calls `write` with the position and the value of each of some elements, in row-major order.
@@ -204,26 +242,27 @@ impl Writes {
         values: &[T],
         mut write: impl FnMut(usize, T),
     ) {
-        let [base_step, index_step, value_step] = self.iter.row_strides;
-        self.iter.for_each_row_in(elements, |[base, at, from], length| {
-            for number in 0..length {
-                let index = index.get(at.saturating_add(number.saturating_mul(index_step)));
-                let base = base.saturating_add(number.saturating_mul(base_step));
-                let value = values.get(from.saturating_add(number.saturating_mul(value_step)));
-                if let (Some(&index), Some(&value)) = (index, value)
-                    && let Some(position) = position(base, index, self.step)
+        let [base_step, index_step, value_step, _] = self.plan.steps();
+        self.plan.for_each_run(elements, &mut |[base, at, from, _], length| {
+            let (mut base, mut at, mut from) = (base, at, from);
+            for _ in 0..length {
+                if let (Some(position), Some(&value)) =
+                    (position(base, element(index, at), self.step), values.get(from))
                 {
                     write(position, value);
                 }
+                base = base.saturating_add(base_step);
+                at = at.saturating_add(index_step);
+                from = from.saturating_add(value_step);
             }
         });
     }
 
     /// Calls `write` with the position and the values of each row, if rows are contiguous and have one index each.
     fn for_each_slice<'a, T>(&self, index: &[i64], values: &'a [T], mut write: impl FnMut(usize, &'a [T])) {
-        self.iter.for_each_row(|[base, at, from]| {
-            let start = index.get(at).and_then(|&index| position(base, index, self.step));
-            let values = values.get(from..from.saturating_add(self.iter.row_len));
+        self.plan.for_each_run(0..self.plan.numel(), &mut |[base, at, from, _], length| {
+            let start = position(base, element(index, at), self.step);
+            let values = values.get(from..from.saturating_add(length));
             if let (Some(start), Some(values)) = (start, values) {
                 write(start, values);
             }
@@ -244,7 +283,7 @@ pub(crate) fn scatter_in_order<T: Element>(
 ) -> Result<()> {
     let writes = Writes::new(layout, index, values);
     launch_inplace_from(op, target, [values, index], move |data: &mut [T], values: &[T], index: &[i64]| {
-        if writes.iter.row_strides == [1, 0, 1] {
+        if matches!(writes.plan.steps(), [1, 0, 1, _]) {
             writes.for_each_slice(index, values, |at, values| {
                 let row = data.get_mut(at..).unwrap_or_default();
                 match (combine, row.get_mut(..values.len())) {
@@ -256,7 +295,7 @@ pub(crate) fn scatter_in_order<T: Element>(
             });
             return Ok(());
         }
-        writes.for_each(0..writes.iter.numel(), index, values, |at, value| {
+        writes.for_each(0..writes.plan.numel(), index, values, |at, value| {
             if let Some(element) = data.get_mut(at) {
                 *element = combine.apply(*element, value);
             }
@@ -279,13 +318,15 @@ pub(crate) fn scatter_in_any_order<T: Element>(
     /// The number of elements that a thread takes at once.
     const PART: usize = 1 << 14;
     let writes = Writes::new(layout, index, values);
-    let count = writes.iter.numel();
+    let count = writes.plan.numel();
     let threads = threads_on(target.placement(), count, THREADED);
+    if threads == 1 {
+        return scatter_in_order::<T>(op, target, layout, index, values, combine);
+    }
     launch_inplace_from(op, target, [values, index], move |data: &mut [T], values: &[T], index: &[i64]| {
         let shared = AtomicSlice::new(data);
-        let part = if threads == 1 { count.max(1) } else { PART };
-        for_each(threads, (0..count).step_by(part), &|first| {
-            let elements = first..first.saturating_add(part).min(count);
+        for_each(threads, (0..count).step_by(PART), &|first| {
+            let elements = first..first.saturating_add(PART).min(count);
             writes.for_each(elements, index, values, |at, value| {
                 shared.update(at, |old| combine.apply(old, value));
             });

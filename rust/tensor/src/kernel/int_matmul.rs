@@ -3,6 +3,7 @@
 use pulp::{Arch, NullaryFnOnce};
 
 use super::Matrix;
+use super::parts::{item, part, part_mut, rest};
 use crate::Result;
 use crate::fallible_alloc::try_with_capacity;
 
@@ -18,15 +19,7 @@ pub(super) fn add(
     (b, right): (&[i64], Matrix),
 ) -> Result<()> {
     if right.column_stride == 1 {
-        multiply(Tile {
-            out,
-            step,
-            a,
-            left,
-            b: b.get(right.start..).unwrap_or_default(),
-            right,
-            b_step: right.row_stride,
-        });
+        multiply(Tile { out, step, a, left, b: rest(b, right.start), right, b_step: right.row_stride });
         return Ok(());
     }
     // Packs `b`: its rows are read many times, which is fast only if they are contiguous.
@@ -34,9 +27,7 @@ pub(super) fn add(
     for k in 0..right.rows {
         let row = right.start.saturating_add(k.saturating_mul(right.row_stride));
         packed.extend(
-            (0..right.columns).map(|j| {
-                b.get(row.saturating_add(j.saturating_mul(right.column_stride))).copied().unwrap_or(0)
-            }),
+            (0..right.columns).map(|j| item(b, row.saturating_add(j.saturating_mul(right.column_stride)))),
         );
     }
     multiply(Tile { out, step, a, left, b: &packed, right, b_step: right.columns });
@@ -71,15 +62,13 @@ impl NullaryFnOnce for Tile<'_> {
         let columns = right.columns;
         let row = |k: usize| {
             let start = k.saturating_mul(b_step);
-            b.get(start..start.saturating_add(columns)).unwrap_or_default()
+            part(b, start, columns)
         };
         for i in 0..left.rows {
             let start = i.saturating_mul(step);
-            let Some(out) = out.get_mut(start..start.saturating_add(columns)) else { return };
+            let out = part_mut(out, start, columns);
             let first = left.start.saturating_add(i.saturating_mul(left.row_stride));
-            let value = |k: usize| {
-                a.get(first.saturating_add(k.saturating_mul(left.column_stride))).copied().unwrap_or(0)
-            };
+            let value = |k: usize| item(a, first.saturating_add(k.saturating_mul(left.column_stride)));
             let mut k = 0;
             while k + ROWS <= left.columns {
                 let [a0, a1, a2, a3] = [value(k), value(k + 1), value(k + 2), value(k + 3)];

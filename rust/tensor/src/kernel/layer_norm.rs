@@ -6,7 +6,8 @@
 
 use std::ops::Range;
 
-use super::attention::{source, take};
+use super::attention::source;
+use super::parts::{part, rest, rest_mut, take};
 use crate::fallible_alloc::try_push;
 use crate::iterate::{PartedKernel, launch_several, threads_on};
 use crate::iterate::{THREADED_ELEMENTS, for_each};
@@ -54,7 +55,7 @@ impl NormRows {
     /// Returns the elements of some rows of a tensor that begins at `start`.
     fn slice<T>(self, data: &[T], start: usize, (first, count): (usize, usize)) -> &[T] {
         let start = start.saturating_add(first.saturating_mul(self.length));
-        data.get(start..start.saturating_add(count.saturating_mul(self.length))).unwrap_or_default()
+        part(data, start, count.saturating_mul(self.length))
     }
 }
 
@@ -132,8 +133,8 @@ impl<T: Element> PartedKernel<T, 3> for Forward {
         let bias_at = 1 + usize::from(self.affine.weight.is_some());
         let bias = parameter(source(sources, bias_at), self.affine.bias);
         let first = self.rows.rows_of(parts.start).0;
-        let mut out = out.get_mut(first.saturating_mul(self.rows.length)..).unwrap_or_default();
-        let [mut mean, mut rstd] = [mean, rstd].map(|rows| rows.get_mut(first..).unwrap_or_default());
+        let mut out = rest_mut(out, first.saturating_mul(self.rows.length));
+        let [mut mean, mut rstd] = [mean, rstd].map(|rows| rest_mut(rows, first));
         let mut tiles = Vec::new();
         for part in parts {
             let rows = self.rows.rows_of(part);
@@ -200,7 +201,7 @@ impl Backward {
         let gradients = self.rows.slice(source(sources, 1), from, tile.rows).chunks_exact(length);
         let one = |data: usize, start: usize| {
             let start = start.saturating_add(tile.rows.0);
-            source(sources, data).get(start..).unwrap_or_default().iter()
+            rest(source(sources, data), start).iter()
         };
         let weight = parameter(source(sources, 4), self.weight);
         let weight_at = |at: usize| weight.get(at).map_or(1.0, |value| value.to_f64());
@@ -243,7 +244,7 @@ impl<T: Element> PartedKernel<T, 3> for Backward {
     fn run(&self, parts: Range<usize>, [input, weight, bias]: [&mut [T]; 3], sources: &[&[T]]) -> Result<()> {
         let length = self.rows.length;
         let first = self.rows.rows_of(parts.start).0;
-        let mut input = input.get_mut(first.saturating_mul(length)..).unwrap_or_default();
+        let mut input = rest_mut(input, first.saturating_mul(length));
         let [mut weight, mut bias] =
             [weight, bias].map(|sums| sums.get_mut(parts.start.saturating_mul(length)..).unwrap_or_default());
         let mut tiles = Vec::new();

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use gemm::Parallelism;
 use interlock::base::fork::initialize_without_forks;
 
-use super::{StridedIter, int_matmul, workspace};
+use super::parts::{item, rest_mut, split_mut};
+use super::{Plan, int_matmul, workspace};
 use crate::fallible_alloc::try_push;
 use crate::iterate::parallel;
 use crate::iterate::{ChunkedKernel, launch_chunked, on_device_of, result_placement, threads_on};
@@ -22,12 +23,12 @@ pub(crate) struct Matrix {
 }
 
 impl Matrix {
-    /// Returns an element, or the default if it is beyond the memory.
+    /// Returns an element.
     #[inline]
     pub fn element<T: Element>(&self, memory: &[T], row: usize, column: usize) -> T {
         let offset =
             row.saturating_mul(self.row_stride).saturating_add(column.saturating_mul(self.column_stride));
-        memory.get(self.start.saturating_add(offset)).copied().unwrap_or_default()
+        item(memory, self.start.saturating_add(offset))
     }
 
     /// Returns whether every element is inside a memory of `length` elements.
@@ -76,6 +77,9 @@ impl Matrix {
 
 /// An element type with matrix multiplication.
 pub(crate) trait MatmulElement: Element {
+    /// The type in which sums of products are added, as ATen's `acc_type`.
+    type Total: Element;
+
     /// The number of multiplications between two checks for interrupts.
     const CHUNK_WORK: usize;
 
@@ -87,6 +91,8 @@ pub(crate) trait MatmulElement: Element {
 }
 
 impl MatmulElement for i64 {
+    type Total = i64;
+
     const CHUNK_WORK: usize = 1 << 26;
 
     fn tile(rows: usize, columns: usize, depth: usize) -> [usize; 3] {
@@ -138,6 +144,8 @@ fn read_caches() {
 macro_rules! matmul_with_gemm {
     ($($float:ident),*) => {
         $(impl MatmulElement for $float {
+            type Total = f64;
+
             const CHUNK_WORK: usize = 1 << 31;
 
             fn tile(rows: usize, columns: usize, depth: usize) -> [usize; 3] {
@@ -185,10 +193,10 @@ macro_rules! matmul_with_gemm {
 
 matmul_with_gemm!(f32, f64);
 
-/// A batch of pairs of matrices, all of the same sizes. The iterator returns the offsets of each pair.
+/// A batch of pairs of matrices, all of the same sizes. The plan has the positions of each pair.
 #[derive(Clone)]
 pub(crate) struct MatrixBatch {
-    pub iter: StridedIter<2>,
+    pub pairs: Plan,
     pub left: Matrix,
     pub right: Matrix,
 }
@@ -201,7 +209,7 @@ impl MatrixBatch {
         let (rows, depth, columns) = (left.rows, left.columns, right.columns);
         let middle = depth / 2;
         [(0, middle), (middle, depth - middle)].map(|part| MatrixBatch {
-            iter: self.iter.clone(),
+            pairs: self.pairs.clone(),
             left: left.submatrix((0, rows), part),
             right: right.submatrix(part, (0, columns)),
         })
@@ -209,8 +217,8 @@ impl MatrixBatch {
 
     /// Returns the number of multiplications.
     fn work(&self) -> usize {
-        let MatrixBatch { iter, left, right } = self;
-        [left.rows, left.columns, right.columns].into_iter().fold(iter.numel(), usize::saturating_mul)
+        let MatrixBatch { pairs, left, right } = self;
+        [left.rows, left.columns, right.columns].into_iter().fold(pairs.numel(), usize::saturating_mul)
     }
 }
 
@@ -243,13 +251,13 @@ impl Tile {
 impl TiledMatmul {
     /// Returns the next tile, or `None` after the last one.
     fn next_tile<T: MatmulElement>(&self) -> Option<Tile> {
-        let MatrixBatch { iter, left, right } = &self.batch;
+        let MatrixBatch { pairs, left, right } = &self.batch;
         let (rows, columns, depth) = (left.rows, right.columns, left.columns);
         let size = rows.saturating_mul(columns);
-        if size == 0 || depth == 0 || self.index >= iter.numel() {
+        if size == 0 || depth == 0 || self.index >= pairs.numel() {
             return None;
         }
-        let [start_a, start_b] = iter.offsets_at(self.index);
+        let [start_a, start_b, ..] = pairs.positions(self.index);
         let tile = T::tile(rows, columns, depth);
         let part = |from: usize, count: usize, most: usize| (from, most.clamp(1, count - from));
         let [row_part, column_part, depth_part] = [
@@ -297,7 +305,7 @@ impl TiledMatmul {
         }
         let mut rest = out;
         for (out, tile) in tiles.iter_mut().rev() {
-            (rest, *out) = rest.split_at_mut_checked(tile.first).unwrap_or_default();
+            (rest, *out) = split_mut(rest, tile.first);
         }
         parallel::for_each(self.threads, tiles.into_iter(), &|(out, tile)| {
             T::add_product(out, self.batch.right.columns, (a, tile.left), (b, tile.right))
@@ -318,7 +326,7 @@ impl<T: MatmulElement> ChunkedKernel<T, T, T> for TiledMatmul {
                 continue;
             }
             let Some(tile) = self.next_tile::<T>() else { return Ok(true) };
-            let rows = out.get_mut(tile.first..).unwrap_or_default();
+            let rows = rest_mut(out, tile.first);
             T::add_product(rows, self.batch.right.columns, (a, tile.left), (b, tile.right))?;
             self.advance(&tile);
             done = done.saturating_add(tile.work());
@@ -345,6 +353,8 @@ pub(crate) fn matmul<T: MatmulElement>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::iterate::PlanOperand;
+    use crate::shape::Layout;
 
     /// Multiplies batches of contiguous matrices, the second of which is transposed in memory.
     fn product<T: MatmulElement>(
@@ -354,11 +364,13 @@ mod tests {
         a: &[T],
         b: &[T],
     ) -> Vec<T> {
-        let iter = StridedIter::new(&[batch], [(&[rows * depth], 0), (&[depth * columns], 0)]);
+        let strides = [[rows * depth], [depth * columns]];
+        let operands = strides.each_ref().map(|strides| PlanOperand { strides, offset: 0, size: 1 });
+        let pairs = Plan::new(&Layout::contiguous(&[batch]), &operands);
         let left = Matrix { start: 0, rows, columns: depth, row_stride: depth, column_stride: 1 };
         let right = Matrix { start: 0, rows: depth, columns, row_stride: 1, column_stride: depth };
         let mut out = vec![T::default(); batch * rows * columns];
-        let batch = MatrixBatch { iter, left, right };
+        let batch = MatrixBatch { pairs, left, right };
         let mut kernel = TiledMatmul { batch, threads, index: 0, row: 0, column: 0, depth: 0 };
         while !kernel.run_chunk(1 << 16, &mut out, a, b).unwrap() {}
         out

@@ -13,19 +13,23 @@ mod int_matmul;
 mod layer_norm;
 mod matmul;
 mod nll_loss;
+mod parts;
 mod reduce;
 mod sample;
-mod strided_iter;
+mod scan;
+mod sort;
 mod workspace;
-mod zip_rows;
 
-pub(crate) use crate::iterate::{launch_nullary, result_placement};
+pub(crate) use crate::iterate::{
+    Plan, PlanOperand, apply_along_last_dim, launch_nullary, launch_zeros, result_placement,
+    try_along_last_dim, zip_rows,
+};
 pub(crate) use attention::{AttentionHeads, AttentionResults, attention, attention_backward};
 pub use conv::ConvPass;
 pub(crate) use conv::{ConvAlgorithm, ConvGeometry, add_columns, columns, convolve};
 pub(crate) use copy::{bits, copy_as, copy_into, reinterpret};
 pub(crate) use cumulative::{cumulative_products, cumulative_products_backward};
-pub(crate) use elementwise::{add_strided, cast, map, map_with, update, zip, zip3};
+pub(crate) use elementwise::{add_strided, cast, filled, map, map_with, update, zip, zip3};
 pub(crate) use flip::flip;
 pub(crate) use foreign::{ForeignLaunch, foreign_tensor};
 pub(crate) use indexed::{
@@ -35,7 +39,7 @@ pub(crate) use indexed::{
 pub(crate) use layer_norm::{NormResults, NormRows, layer_norm, layer_norm_backward};
 pub(crate) use matmul::{MatmulElement, Matrix, MatrixBatch, matmul};
 pub(crate) use nll_loss::{ClassGrid, distribute_gradient, sample_weights, select_scores};
-pub(crate) use reduce::{apply_along_last_dim, mean, sum};
+pub(crate) use reduce::{mean, sum};
 pub(crate) use sample::{bernoulli, multinomial};
-pub(crate) use strided_iter::StridedIter;
-pub(crate) use zip_rows::zip_rows;
+pub(crate) use scan::scan;
+pub(crate) use sort::{numbered, position_of, sort};

@@ -1,5 +1,6 @@
 //! Kernels of losses for target classes: they select the scores of classes and distribute gradients to them.
 
+use super::parts::{item, rest};
 use crate::iterate::launch_binary;
 use crate::{Element, Error, Result, Tensor};
 
@@ -32,7 +33,7 @@ impl ClassGrid {
 
 /// Returns the elements from the offset of a contiguous tensor on.
 fn elements<T>(data: &[T], start: usize) -> &[T] {
-    data.get(start..).unwrap_or_default()
+    rest(data, start)
 }
 
 /// Returns the negated score of the target of each sample, and 0 for ignored samples. Both tensors are contiguous.
@@ -49,7 +50,7 @@ pub(crate) fn select_scores<T: Element>(
         let scores = elements(scores, start);
         for ((sample, out), &target) in out.iter_mut().enumerate().zip(elements(targets, from)) {
             if let Some(class) = grid.class(op, target)? {
-                let score = scores.get(grid.position(sample, class)).copied().unwrap_or_default();
+                let score = item(scores, grid.position(sample, class));
                 *out = T::from_i64(-1).times(score);
             }
         }
@@ -95,7 +96,7 @@ pub(crate) fn sample_weights<T: Element>(
         for (out, &target) in out.iter_mut().zip(elements(targets, from)) {
             if let Some(class) = grid.class(op, target)? {
                 *out = match start {
-                    Some(start) => elements(weights, start).get(class).copied().unwrap_or_default(),
+                    Some(start) => item(elements(weights, start), class),
                     None => T::from_i64(1),
                 };
             }

@@ -1,6 +1,6 @@
 //! Reductions of tensors.
 
-use crate::iterate::{THREADED_ELEMENTS, TILE, for_each, launch_unary, reduce, threads_on};
+use crate::iterate::reduce;
 use crate::loops;
 use crate::{DType, Element, Result, Tensor};
 
@@ -34,32 +34,4 @@ fn summation<T: Element, A: Element, U: Element>(
     finish: impl Fn(A) -> U + Copy + Send + Sync + 'static,
 ) -> impl loops::ReduceLoop {
     loops::fold(A::default(), |sum: A, value: T| sum.plus(value.cast()), A::plus, finish)
-}
-
-/// Applies `f` to each row of `length` elements of a contiguous tensor. Each call writes `width` elements of the
-/// result.
-pub(crate) fn apply_along_last_dim<T: Element, U: Element>(
-    op: &'static str,
-    source: &Tensor,
-    length: usize,
-    shape: &[usize],
-    width: usize,
-    f: impl Fn(&[T], &mut [U]) + Send + Sync + 'static,
-) -> Result<Tensor> {
-    let (start, count) = (source.storage_offset(), source.numel());
-    let (length, width) = (length.max(1), width.max(1));
-    let threads = threads_on(source.placement(), count, THREADED_ELEMENTS);
-    launch_unary(op, shape, source, move |out: &mut [U], data: &[T]| {
-        let values = data.get(start..start.saturating_add(count)).unwrap_or_default();
-        let rows = if threads == 1 { usize::MAX } else { (TILE / length).max(1) };
-        let tiles = values.chunks(rows.saturating_mul(length));
-        for_each(threads, tiles.zip(out.chunks_mut(rows.saturating_mul(width))), &|(values, out): (
-            &[T],
-            &mut [U],
-        )| {
-            let rows = values.chunks_exact(length);
-            rows.zip(out.chunks_exact_mut(width)).for_each(|(row, out)| f(row, out));
-            Ok(())
-        })
-    })
 }

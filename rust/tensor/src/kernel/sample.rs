@@ -1,20 +1,23 @@
 //! Kernels that draw samples from distributions.
 
+use super::parts::rest;
+use super::sort::{numbered, position_of, sort};
+use crate::element::Bool8;
 use crate::fallible_alloc::try_collect;
 use crate::iterate::launch_unary;
 use crate::{Element, Error, Result, Tensor};
 
-/// Returns 1 with the probability of each element of a contiguous tensor, else 0.
+/// Returns true with the probability of each element of a contiguous tensor.
 pub(crate) fn bernoulli<T: Element>(op: &'static str, probabilities: &Tensor, seed: u64) -> Result<Tensor> {
     let offset = probabilities.storage_offset();
-    launch_unary(op, probabilities.shape(), probabilities, move |out: &mut [T], data: &[T]| {
+    launch_unary(op, probabilities.shape(), probabilities, move |out: &mut [Bool8], data: &[T]| {
         let mut generator = fastrand::Rng::with_seed(seed);
-        for (out, probability) in out.iter_mut().zip(data.get(offset..).unwrap_or_default()) {
+        for (out, probability) in out.iter_mut().zip(rest(data, offset)) {
             let probability = probability.to_f64();
             if !(0.0..=1.0).contains(&probability) {
                 return Err(Error::value(op, "each probability", "be from 0 to 1", probability));
             }
-            *out = T::from_i64(i64::from(generator.f64() < probability));
+            *out = Bool8::new(generator.f64() < probability);
         }
         Ok(())
     })
@@ -33,7 +36,7 @@ pub(crate) fn multinomial<T: Element>(
     let categories = weights.shape().last().copied().unwrap_or(0);
     launch_unary(op, shape, weights, move |out: &mut [i64], data: &[T]| {
         let mut generator = fastrand::Rng::with_seed(seed);
-        let rows = data.get(offset..).unwrap_or_default().chunks_exact(categories.max(1));
+        let rows = rest(data, offset).chunks_exact(categories.max(1));
         for (out, row) in out.chunks_exact_mut(samples.max(1)).zip(rows) {
             let row = checked_weights(op, row)?;
             if replacement {
@@ -81,16 +84,11 @@ fn draw_with_replacement(out: &mut [i64], weights: &[f64], generator: &mut fastr
 /// Draws distinct indices: those of the least of exponentially distributed numbers, whose rates are the weights, in
 /// their order. Indices of weight 0 come last.
 fn draw_without_replacement(out: &mut [i64], weights: &[f64], generator: &mut fastrand::Rng) -> Result<()> {
-    // 0 / 0 is NaN: the index has weight 0.
-    let arrival = |weight: f64, drawn: f64| {
-        let time = -(1.0 - drawn).ln() / weight;
-        if time.is_nan() { f64::INFINITY } else { time }
-    };
-    let arrivals = weights.iter().zip(0..).map(|(&weight, index)| (arrival(weight, generator.f64()), index));
-    let mut arrivals: Vec<(f64, i64)> = try_collect(weights.len(), arrivals)?;
-    arrivals.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    for (out, (_, index)) in out.iter_mut().zip(arrivals) {
-        *out = index;
-    }
+    // 0 / 0 is NaN: the index has weight 0, and comes last.
+    let arrivals = weights.iter().map(|weight| -(1.0 - generator.f64()).ln() / weight);
+    let arrivals: Vec<f64> = try_collect(weights.len(), arrivals)?;
+    let mut arrivals = numbered(&arrivals, false)?;
+    sort(&mut arrivals, out.len());
+    out.iter_mut().zip(arrivals).for_each(|(out, arrival)| *out = position_of(arrival));
     Ok(())
 }

@@ -219,19 +219,19 @@ where
     }
 }
 
-/// Returns the loop that applies a function to three elements of one type.
-pub(crate) fn zip3<T: Element>(
-    function: impl Fn(T, T, T) -> T + Clone + Send + Sync + 'static,
+/// Returns the loop that applies a function to three elements, the last two of which have the type of the result.
+pub(crate) fn zip3<A: Element, T: Element>(
+    function: impl Fn(A, T, T) -> T + Clone + Send + Sync + 'static,
 ) -> impl ElementLoop {
-    Function { function, types: PhantomData::<fn() -> (T, T, T, T)> }
+    Function { function, types: PhantomData::<fn() -> (T, A, T, T)> }
 }
 
-impl<T: Element, F> ElementLoop for Function<F, (T, T, T, T)>
+impl<A: Element, T: Element, F> ElementLoop for Function<F, (T, A, T, T)>
 where
-    F: Fn(T, T, T) -> T + Clone + Send + Sync + 'static,
+    F: Fn(A, T, T) -> T + Clone + Send + Sync + 'static,
 {
     fn dtypes(&self) -> &[DType] {
-        const { &[T::DTYPE; 4] }
+        const { &[T::DTYPE, A::DTYPE, T::DTYPE, T::DTYPE] }
     }
 
     fn accepts_constant(&self, sources: [bool; MAX_OPERANDS]) -> bool {

@@ -6,6 +6,7 @@
 mod convert;
 mod element_loop;
 mod elementwise;
+mod fill;
 mod halves;
 mod lanes;
 mod moments;
@@ -16,6 +17,7 @@ mod vectorized;
 pub(crate) use convert::{conversion, convert};
 pub(crate) use element_loop::{ElementLoop, MAX_OPERANDS, Run};
 pub(crate) use elementwise::{map, map_within, update, zip, zip3};
+pub(crate) use fill::{element_bytes, fill, scalar_of};
 pub(crate) use moments::squared_deviations;
 pub(crate) use reduction::{ROWS, ReduceLoop, fold};
 pub(crate) use rows::{index_of_extreme, log_softmax, softmax};

@@ -115,8 +115,8 @@ where
     let width = width(rows.length);
     let shape = rows.shape(width);
     let found = dispatch_compute!(rows.rows.dtype(), T => {
-        kernel::apply_along_last_dim(op, &rows.rows, rows.length, &shape, width, move |row: &[T], out: &mut [i64]| {
-            f.write(row, out);
+        kernel::try_along_last_dim(op, &rows.rows, rows.length, &shape, width, move |row: &[T], out: &mut [i64]| {
+            f.write(row, out)
         })
     })?;
     debug_assert_eq!(found.dtype(), DType::Int64);
@@ -126,5 +126,5 @@ where
 /// A function from a row to indices, for each element type.
 pub(super) trait RowIndices: Send + Sync + 'static {
     /// Writes the indices of a row.
-    fn write<T: crate::Element>(&self, row: &[T], out: &mut [i64]);
+    fn write<T: crate::Element>(&self, row: &[T], out: &mut [i64]) -> Result<()>;
 }

@@ -7,7 +7,7 @@ use interlock::dispatch::{KernelError, Numerics};
 use super::attention::{OP, heads};
 use super::attention_kernels::{AttentionArgs, AttentionCall, AttentionOut};
 use super::masked::zero_where;
-use crate::dtype::dispatch;
+use crate::dtype::dispatch_float;
 use crate::shape::signed_sizes;
 use crate::{DType, Element, Error, Result, Tensor, TensorOptions, kernel};
 
@@ -59,13 +59,15 @@ fn repeat_heads(tensor: &Tensor, count: usize) -> Result<Tensor> {
 
 /// Returns a matrix of 0, and minus infinity above the diagonal.
 fn causal_mask(rows: usize, columns: usize, options: TensorOptions) -> Result<Tensor> {
-    dispatch!(options.dtype, T => {
-        kernel::launch_nullary(OP, options, &[rows, columns], move |out: &mut [T]| {
+    let computed = TensorOptions { dtype: options.dtype.compute(), ..options };
+    let mask = dispatch_float!(options.dtype, T => {
+        kernel::launch_nullary(OP, computed, &[rows, columns], move |out: &mut [T]| {
             for (row, line) in out.chunks_mut(columns.max(1)).enumerate() {
                 line.iter_mut().skip(row.saturating_add(1)).for_each(|out| *out = T::from_f64(f64::NEG_INFINITY));
             }
         })
-    })
+    })?;
+    kernel::cast(&mask, options.dtype)
 }
 
 /// Returns the mask that is added to scores: that of bools is 0 where they are true, else minus infinity.

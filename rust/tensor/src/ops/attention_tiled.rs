@@ -6,7 +6,8 @@ use super::attention::OP;
 use super::attention_kernels::{AttentionArgs, AttentionCall, AttentionOut};
 use super::attention_math::additive_mask;
 use crate::autograd::{NodeBuilder, is_recording};
-use crate::kernel::{AttentionHeads, AttentionResults, Matrix, StridedIter};
+use crate::kernel::{AttentionHeads, AttentionResults, Matrix, Plan, PlanOperand};
+use crate::shape::Layout;
 use crate::{DType, Error, Result, Tensor, kernel};
 
 type KernelResult = Result<AttentionOut, KernelError<Error>>;
@@ -85,17 +86,16 @@ impl Operands {
         let operands = [of_queries(strides(query)), of_keys(strides(key)), of_keys(strides(value))];
         let [query_steps, key_steps, value_steps] = &operands;
         let mask_steps = of_queries(mask_strides.unwrap_or_default());
-        let iter = StridedIter::new(
-            &[batch, shared, group],
-            [
-                (query_steps, query.storage_offset()),
-                (key_steps, key.storage_offset()),
-                (value_steps, value.storage_offset()),
-                (&mask_steps, mask_start),
-            ],
-        );
+        let operands = [
+            (query_steps, query.storage_offset()),
+            (key_steps, key.storage_offset()),
+            (value_steps, value.storage_offset()),
+            (&mask_steps, mask_start),
+        ];
+        let operands = operands.map(|(strides, offset)| PlanOperand { strides, offset, size: 1 });
+        let plan = Plan::new(&Layout::contiguous(&[batch, shared, group]), &operands);
         let heads_of = AttentionHeads {
-            iter,
+            plan,
             group,
             query: matrix(query),
             key: matrix(key),

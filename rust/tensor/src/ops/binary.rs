@@ -25,7 +25,16 @@ pub(super) fn promote(
     numbers: Numbers,
     dtype: impl FnOnce(DType) -> DType,
 ) -> Result<PromotedOperands> {
-    let dtype = dtype(result_type(&[left, right]));
+    promote_to(op, (left, right), numbers, dtype(result_type(&[left, right])))
+}
+
+/// Like [`promote`], to this type.
+fn promote_to(
+    op: &'static str,
+    (left, right): (Operand<'_>, Operand<'_>),
+    numbers: Numbers,
+    dtype: DType,
+) -> Result<PromotedOperands> {
     let (own, other) = (numbers.dtype_of(left, false, dtype), numbers.dtype_of(right, true, dtype));
     let (left, right) = (left.tensor(own)?, right.tensor(other)?);
     let shape = broadcast(op, left.shape(), right.shape())?;

@@ -1,8 +1,8 @@
 //! Creation of tensors.
 
-use crate::dtype::dispatch;
+use crate::dtype::dispatch_compute;
 use crate::error::Tuple;
-use crate::shape::checked_numel;
+use crate::shape::{Layout, checked_numel};
 use crate::{DType, Element, Error, Result, Scalar, Tensor, TensorOptions, kernel};
 
 impl Tensor {
@@ -16,18 +16,14 @@ impl Tensor {
         values: impl ExactSizeIterator<Item = T>,
         shape: &[usize],
     ) -> Result<Self> {
-        let given = values.len();
-        if checked_numel(shape, size_of::<T>())? != given {
-            let expected = format!("be as many as the elements of shape {}", Tuple(shape));
-            return Err(Error::value("from_values", "values", expected, given));
-        }
+        check_count(shape, T::DTYPE, values.len())?;
         Tensor::build(shape, |out: &mut [T]| out.iter_mut().zip(values).for_each(|(out, value)| *out = value))
     }
 
     /// Returns a tensor of zeros.
     pub fn zeros(shape: &[usize], options: impl Into<TensorOptions>) -> Result<Self> {
         let options = options.into();
-        dispatch!(options.dtype, T => kernel::launch_nullary("zeros", options, shape, |_: &mut [T]| ()))
+        kernel::launch_zeros("zeros", options, shape)
     }
 
     /// Returns zeros of the shape of this tensor, with the memory order of its dimensions.
@@ -45,12 +41,12 @@ impl Tensor {
     /// Returns a matrix with ones on the diagonal and zeros elsewhere.
     pub fn eye(rows: usize, columns: usize, options: impl Into<TensorOptions>) -> Result<Self> {
         let options = options.into();
-        dispatch!(options.dtype, T => {
-            kernel::launch_nullary("eye", options, &[rows, columns], move |out: &mut [T]| {
-                let diagonal = out.iter_mut().step_by(columns.saturating_add(1));
-                diagonal.take(rows.min(columns)).for_each(|out| *out = T::from_i64(1));
-            })
-        })
+        let eye = kernel::launch_zeros("eye", options, &[rows, columns])?;
+        let step = columns.saturating_add(1);
+        let diagonal = Layout { shape: vec![rows.min(columns)], strides: vec![step], offset: 0 };
+        let one = Tensor::of_scalar(Scalar::Int(1), options.dtype)?;
+        kernel::copy_into("eye", &eye.alias(diagonal), &one)?;
+        Ok(eye)
     }
 
     /// Returns ones, like [`zeros_like`](Tensor::zeros_like).
@@ -68,9 +64,7 @@ impl Tensor {
     pub fn full(shape: &[usize], value: Scalar, options: impl Into<TensorOptions>) -> Result<Self> {
         let (op, options) = ("full", options.into());
         let value = value.check_fits(options.dtype, op, "fill_value")?;
-        dispatch!(options.dtype, T => {
-            kernel::launch_nullary(op, options, shape, move |out: &mut [T]| out.fill(value.cast()))
-        })
+        kernel::filled(op, options, shape, value)
     }
 
     /// Returns the numbers from `start` to `end` (exclusive) in steps of `step`. For integer types each argument is
@@ -112,17 +106,33 @@ impl Tensor {
             }
             _ => ((last - first) / stride).ceil() as usize,
         };
-        dispatch!(options.dtype, T => kernel::launch_nullary(op, options, &[count], move |out: &mut [T]| match (start, step) {
-            (Scalar::Int(start), Scalar::Int(step)) => {
-                let mut next = start;
-                for out in out {
-                    *out = T::from_i64(next);
-                    next = next.wrapping_add(step);
+        let computed = TensorOptions { dtype: options.dtype.compute(), ..options };
+        let numbers = dispatch_compute!(options.dtype, T => {
+            kernel::launch_nullary(op, computed, &[count], move |out: &mut [T]| match (start, step) {
+                (Scalar::Int(start), Scalar::Int(step)) => {
+                    let mut next = start;
+                    for out in out {
+                        *out = T::from_i64(next);
+                        next = next.wrapping_add(step);
+                    }
                 }
-            }
-            _ => out.iter_mut().enumerate().for_each(|(i, out)| *out = T::from_f64(first + i as f64 * stride)),
-        }))
+                _ => {
+                    let numbers = out.iter_mut().enumerate();
+                    numbers.for_each(|(i, out)| *out = T::from_f64(first + i as f64 * stride));
+                }
+            })
+        })?;
+        kernel::cast(&numbers, options.dtype)
     }
+}
+
+/// Returns an error unless a shape has as many elements as there are values.
+pub(super) fn check_count(shape: &[usize], dtype: DType, given: usize) -> Result<()> {
+    if checked_numel(shape, dtype.size())? == given {
+        return Ok(());
+    }
+    let expected = format!("be as many as the elements of shape {}", Tuple(shape));
+    Err(Error::value("from_values", "values", expected, given))
 }
 
 #[cfg(test)]

@@ -13,8 +13,9 @@ struct ExtremeIndex {
 }
 
 impl RowIndices for ExtremeIndex {
-    fn write<T: Element>(&self, row: &[T], out: &mut [i64]) {
+    fn write<T: Element>(&self, row: &[T], out: &mut [i64]) -> Result<()> {
         out.fill(loops::index_of_extreme(row, self.largest) as i64);
+        Ok(())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::view::distinct_dims;
 use crate::autograd::NodeBuilder;
-use crate::dtype::dispatch;
+use crate::dtype::dispatch_size;
 use crate::error::Tuple;
 use crate::shape::{Layout, wrap_dim};
 use crate::{Error, Result, Tensor, kernel};
@@ -11,7 +11,9 @@ impl Tensor {
     /// Returns a copy with the indices of these dimensions in reverse order, in the memory order of this tensor.
     pub fn flip(&self, dims: &[i64]) -> Result<Tensor> {
         let flipped = distinct_dims("flip", dims, self.ndim())?;
-        let out = dispatch!(self.dtype(), T => kernel::flip::<T>(self, &flipped))?;
+        let bits = kernel::bits(self);
+        let out = dispatch_size!(bits.dtype(), T => kernel::flip::<T>(&bits, &flipped))?;
+        let out = kernel::reinterpret(&out, self.dtype());
         if let Some(builder) = NodeBuilder::new("FlipBackward0", &[self])? {
             let dims = dims.to_vec();
             builder.set_history(&out, move |_, gradient| Ok(vec![Some(gradient.flip(&dims)?)]))?;

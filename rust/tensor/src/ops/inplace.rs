@@ -1,8 +1,10 @@
 //! In-place operations.
 
+use std::sync::Arc;
+
 use super::binary::{scale_by_alpha, sub_check};
 use super::operand::{Numbers, Operand, result_type};
-use crate::autograd::{BackwardContext, Gradients, NodeBuilder, check_inplace, rebase_history};
+use crate::autograd::{BackwardContext, Gradients, Node, NodeBuilder, check_inplace, rebase_history};
 use crate::dtype::{dispatch_float, dispatch_wrapping};
 use crate::shape::check_broadcastable_to;
 use crate::{DType, Element, Error, Result, Scalar, Tensor, kernel};
@@ -35,15 +37,33 @@ impl Tensor {
         work: impl FnOnce(Option<&mut NodeBuilder>) -> Result<()>,
         backward: impl Fn(&BackwardContext<'_>, &Tensor) -> Result<Gradients> + Send + Sync + 'static,
     ) -> Result<&Tensor> {
-        let differentiable = self.dtype().is_floating_point();
-        check_inplace(op, self, if differentiable { inputs } else { &[] })?;
-        let all: Vec<&Tensor> = std::iter::once(self).chain(inputs.iter().copied()).collect();
-        let mut builder = if differentiable { NodeBuilder::new(node, &all)? } else { None };
+        let mut builder = self.before_change(op, node, inputs)?;
         work(builder.as_mut())?;
         self.storage_handle().bump_version();
-        if let Some(builder) = builder {
-            rebase_history(self, builder.build(self, backward))?;
+        match builder {
+            Some(builder) => self.with_new_history(builder.build(self, backward)),
+            None => Ok(self),
         }
+    }
+
+    /// Checks the target of an in-place operation. Returns a builder if the operation is recorded.
+    fn before_change(
+        &self,
+        op: &'static str,
+        node: &'static str,
+        inputs: &[&Tensor],
+    ) -> Result<Option<NodeBuilder>> {
+        let differentiable = self.dtype().is_floating_point();
+        check_inplace(op, self, if differentiable { inputs } else { &[] })?;
+        if !differentiable {
+            return Ok(None);
+        }
+        let all: Vec<&Tensor> = std::iter::once(self).chain(inputs.iter().copied()).collect();
+        NodeBuilder::new(node, &all)
+    }
+
+    fn with_new_history(&self, node: Arc<Node>) -> Result<&Tensor> {
+        rebase_history(self, node)?;
         Ok(self)
     }
 

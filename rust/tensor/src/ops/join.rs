@@ -3,8 +3,9 @@
 use interlock::accelerator::Device;
 
 use crate::autograd::NodeBuilder;
-use crate::fallible_alloc::try_with_capacity;
-use crate::shape::{checked_ndim, wrap_dim};
+use crate::fallible_alloc::{try_collect, try_with_capacity};
+use crate::iterate::new_of_parts;
+use crate::shape::{checked_ndim, contiguous_strides, wrap_dim};
 use crate::{DType, Error, Result, Tensor};
 
 /// Concatenates tensors along `dim`: `torch.cat`. Their other sizes must be equal.
@@ -20,9 +21,9 @@ pub fn cat(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
     let first = shaped.or(tensors.first()).ok_or_else(none)?;
     let at = if shaped.is_some() { wrap_dim(op, dim, first.ndim())? } else { 0 };
     let dim = i64::try_from(at).unwrap_or(0);
-    let other = |tensor: &Tensor| {
-        let mut shape = tensor.shape().to_vec();
-        shape.get_mut(at).map(std::mem::take).map(|size| (shape, size))
+    let is_like_first = |tensor: &Tensor| -> bool {
+        let sizes = || tensor.shape().iter().zip(first.shape()).enumerate();
+        tensor.ndim() == first.ndim() && sizes().all(|(dim, (own, expected))| dim == at || own == expected)
     };
     let mut shape = first.shape().to_vec();
     let mut dtype = first.dtype();
@@ -33,10 +34,7 @@ pub fn cat(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
         dtype = dtype.promote(tensor.dtype());
         let is_skipped = is_legacy_empty(&tensor) && first.ndim() != 1;
         if !is_skipped {
-            let (Some((own, length)), Some((expected, _))) = (other(tensor), other(first)) else {
-                return Err(none());
-            };
-            if own != expected {
+            if !is_like_first(tensor) {
                 return Err(Error::Shapes {
                     op,
                     problem: format!("sizes outside of dimension {at} differ"),
@@ -44,6 +42,7 @@ pub fn cat(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
                     right: tensor.shape().to_vec(),
                 });
             }
+            let length = tensor.shape().get(at).copied().unwrap_or(0);
             total = total.saturating_add(i64::try_from(length).unwrap_or(i64::MAX));
         }
         ends.push(total);
@@ -52,16 +51,10 @@ pub fn cat(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
     if let Some(size) = shape.get_mut(at) {
         *size = usize::try_from(total).unwrap_or(usize::MAX);
     }
-    let out = allocate_result(op, tensors, dtype, &shape)?;
-    let mut start = 0;
-    for (tensor, &end) in tensors.iter().zip(&ends) {
-        if tensor.numel() > 0 {
-            out.slice(dim, Some(start), Some(end), 1)?.detach().copy_(&tensor.detach())?;
-        }
-        start = end;
-    }
-    // The result is not visible to the program yet, so its version stays 0.
-    out.storage_handle().set_version(0);
+    let starts = std::iter::once(0).chain(ends.iter().copied());
+    let starts =
+        try_collect(tensors.len(), starts.map(|start| usize::try_from(start).unwrap_or(usize::MAX)))?;
+    let out = joined(op, tensors, (&shape, dtype), at, &starts, false)?;
     if let Some(builder) = NodeBuilder::for_inputs("CatBackward0", tensors.iter())? {
         builder.set_history_per_input(&out, move |_, gradient, input| {
             if skipped.get(input).copied().unwrap_or_default() {
@@ -93,13 +86,8 @@ pub fn stack(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
     let mut shape = first.shape().to_vec();
     shape.insert(at, tensors.len());
     let dtype = tensors.iter().map(Tensor::dtype).fold(first.dtype(), DType::promote);
-    let out = allocate_result(op, tensors, dtype, &shape)?;
-    if first.numel() > 0 {
-        for (index, tensor) in (0i64..).zip(tensors) {
-            out.select(dim, index)?.detach().copy_(&tensor.detach())?;
-        }
-    }
-    out.storage_handle().set_version(0);
+    let starts = try_collect(tensors.len(), 0..)?;
+    let out = joined(op, tensors, (&shape, dtype), at, &starts, true)?;
     if let Some(builder) = NodeBuilder::for_inputs("StackBackward0", tensors.iter())? {
         builder.set_history_per_input(&out, move |_, gradient, input| {
             gradient.select(dim, i64::try_from(input).unwrap_or(i64::MAX))
@@ -128,13 +116,42 @@ fn at_least(op: &'static str, tensors: &[Tensor], ndim: usize) -> Result<Vec<Ten
     tensors.iter().map(|tensor| tensor.at_least(ndim)).collect()
 }
 
-/// Allocates the result of a concatenation of tensors, which must be on one device.
-fn allocate_result(op: &'static str, tensors: &[Tensor], dtype: DType, shape: &[usize]) -> Result<Tensor> {
+/// Copies tensors, which must be on one device, to a new tensor of this shape and type: each from its index of dimension
+/// `at` on, which the tensors do not have if it is new.
+fn joined(
+    op: &'static str,
+    tensors: &[Tensor],
+    (shape, dtype): (&[usize], DType),
+    at: usize,
+    starts: &[usize],
+    is_new_dim: bool,
+) -> Result<Tensor> {
     let device = tensors.first().map_or(Device::CPU, Tensor::device);
     if let Some(other) = tensors.iter().find(|tensor| tensor.device() != device) {
         return Err(Error::Devices { op, left: device, right: other.device() });
     }
-    Tensor::zeros(shape, (dtype, device))
+    let parts = starts.iter().copied().zip(tensors).filter(|(_, tensor)| tensor.numel() > 0);
+    if device == Device::CPU {
+        let mut strides = contiguous_strides(shape);
+        let step = if is_new_dim { strides.remove(at) } else { strides.get(at).copied().unwrap_or(0) };
+        let parts = parts.map(|(start, tensor)| (start.saturating_mul(step), tensor));
+        let parts = try_collect(tensors.len(), parts)?;
+        return new_of_parts(op, (shape, dtype), &strides, &parts);
+    }
+    let out = Tensor::zeros(shape, (dtype, device))?;
+    let dim = i64::try_from(at).unwrap_or(0);
+    for (start, tensor) in parts {
+        let start = i64::try_from(start).unwrap_or(i64::MAX);
+        let length = tensor.shape().get(at).map_or(0, |&length| i64::try_from(length).unwrap_or(i64::MAX));
+        let part = match is_new_dim {
+            true => out.select(dim, start)?,
+            false => out.slice(dim, Some(start), Some(start.saturating_add(length)), 1)?,
+        };
+        part.detach().copy_(&tensor.detach())?;
+    }
+    // The result is not visible to the program yet, so its version stays 0.
+    out.storage_handle().set_version(0);
+    Ok(out)
 }
 
 #[cfg(test)]
@@ -156,5 +173,25 @@ mod tests {
         assert!(cat(&[a.clone(), doubles(&[0.0; 3], &[1, 3])], 0).is_err());
         assert!(stack(&[a, doubles(&[0.0; 3], &[1, 3])], 0).is_err());
         gradcheck(|x| cat(&[x[0].clone(), x[0].mul(2.0)?], 1)?.pow(2.0), &[b]);
+    }
+
+    #[test]
+    fn cat_and_stack_convert_tensors_of_any_layout() {
+        let ints = Tensor::from_slice(&[1i32, 2, 3, 4], &[2, 2]).unwrap().t().unwrap();
+        let floats = doubles(&[0.5, 9.0, 1.5, 9.0], &[2, 2]).slice(1, None, Some(1), 1).unwrap();
+        let joined = cat(&[ints.clone(), floats.clone()], 1).unwrap();
+        assert_eq!((joined.shape(), joined.version()), (&[2, 3][..], Ok(0)));
+        assert_close(&joined, &[1.0, 3.0, 0.5, 2.0, 4.0, 1.5]);
+        let stacked = stack(&[ints, floats.expand(&[2, 2]).unwrap()], 1).unwrap();
+        assert_close(&stacked, &[1.0, 3.0, 0.5, 0.5, 2.0, 4.0, 1.5, 1.5]);
+    }
+
+    #[test]
+    fn cat_of_many_tensors_copies_each() {
+        let numbers: Vec<i64> = (0..5000).collect();
+        let parts: Vec<_> =
+            numbers.iter().map(|&number| Tensor::from_slice(&[number], &[1]).unwrap()).collect();
+        assert_eq!(cat(&parts, 0).unwrap().to_vec::<i64>().unwrap(), numbers);
+        assert_eq!(stack(&parts, 1).unwrap().to_vec::<i64>().unwrap(), numbers);
     }
 }

@@ -1,6 +1,6 @@
 //! Numbers at equal distances.
 
-use crate::dtype::dispatch;
+use crate::dtype::dispatch_compute;
 use crate::{DType, Element, Error, Result, Scalar, Tensor, TensorOptions, kernel};
 
 /// Equally distant numbers between two bounds.
@@ -41,14 +41,16 @@ fn spaced(
     }
     let count = usize::try_from(steps).map_err(|_| Error::value(op, "steps", "not be negative", steps))?;
     let (start, end) = (start.check_fits(dtype, op, "start")?, end.check_fits(dtype, op, "end")?);
-    dispatch!(dtype, T => {
-        // For integers the bounds are truncated first.
-        let [start, end] = [start, end].map(|bound| bound.cast::<T>().to_f64());
-        let range = Range { start, end, steps: count };
-        kernel::launch_nullary(op, options, &[count], move |out: &mut [T]| {
+    // For integers the bounds are truncated first.
+    let [start, end] = [start, end].map(|bound| bound.stored(dtype).cast());
+    let range = Range { start, end, steps: count };
+    let computed = TensorOptions { dtype: dtype.compute(), ..options };
+    let numbers = dispatch_compute!(dtype, T => {
+        kernel::launch_nullary(op, computed, &[count], move |out: &mut [T]| {
             out.iter_mut().enumerate().for_each(|(index, out)| *out = T::from_f64(f(range.at(index))));
         })
-    })
+    })?;
+    kernel::cast(&numbers, dtype)
 }
 
 impl Tensor {

@@ -6,7 +6,7 @@ use super::indexed::{WriteTo, name_of};
 use super::nonzero::nonzero_coordinates;
 use super::operand::{Operand, check_same_dtype};
 use crate::autograd::{BackwardContext, Gradients, NodeBuilder};
-use crate::dtype::{dispatch, dispatch_float};
+use crate::dtype::{dispatch_float, dispatch_size};
 use crate::element::Bool8;
 use crate::shape::{broadcast, check_broadcastable_to, signed_sizes};
 use crate::{DType, Element, Error, Result, Tensor, kernel};
@@ -61,8 +61,10 @@ impl Tensor {
                 ctx.gradient(1, || zero_where(&mask.logical_not()?, gradient)?.sum(None, false))?;
             Ok(vec![ctx.gradient(0, || zero_where(&mask, gradient))?, of_value])
         };
-        let fill =
-            |target: &Tensor| dispatch!(target.dtype(), T => fill_where::<T>(op, target, mask, &value));
+        let fill = |target: &Tensor| {
+            let (target, value) = (kernel::bits(target), kernel::bits(&value));
+            dispatch_size!(target.dtype(), T => fill_where::<T>(op, &target, mask, &value))
+        };
         if to == WriteTo::InPlace {
             check_broadcastable_to(self.shape(), op, "mask", mask.shape())?;
             let work = |builder: Option<&mut NodeBuilder>| {
@@ -125,7 +127,7 @@ impl Tensor {
     }
 }
 
-/// Writes a 0-d value where `mask` is true. It does not wait for a value on a device.
+/// Writes the bits of a 0-d value where `mask` is true. It does not wait for a value on a device.
 fn fill_where<T: Element>(op: &'static str, target: &Tensor, mask: &Tensor, value: &Tensor) -> Result<()> {
     let number = if value.is_on_device() { T::default() } else { value.item()?.cast() };
     let choose = move |old: T, mask: Bool8| if mask.get() { number } else { old };

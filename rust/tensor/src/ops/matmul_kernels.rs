@@ -15,7 +15,7 @@ use interlock::dispatch::{
     Preferred, Reason, Rounding, Sums,
 };
 
-use crate::kernel::{self, Matrix, MatrixBatch, StridedIter};
+use crate::kernel::{self, Matrix, MatrixBatch, Plan, PlanOperand};
 use crate::shape::{Layout, sizes_and_strides};
 use crate::{DType, Error, Result, Tensor, f16};
 
@@ -294,8 +294,11 @@ fn multiply_parts(args: &MatmulArgs<'_>) -> Result<Tensor> {
 /// Returns the pairs of matrices of two operands.
 fn batch(a: &Tensor, b: &Tensor, sizes: &[usize]) -> MatrixBatch {
     let [(left, strides_a), (right, strides_b)] = [a, b].map(|operand| split(operand, sizes.len()));
-    let operands = [(strides_a.as_slice(), a.storage_offset()), (strides_b.as_slice(), b.storage_offset())];
-    MatrixBatch { iter: StridedIter::new(sizes, operands), left, right }
+    let operands = [
+        PlanOperand { strides: &strides_a, offset: a.storage_offset(), size: 1 },
+        PlanOperand { strides: &strides_b, offset: b.storage_offset(), size: 1 },
+    ];
+    MatrixBatch { pairs: Plan::new(&Layout::contiguous(sizes), &operands), left, right }
 }
 
 /// Multiplies operands in the type of arithmetic.

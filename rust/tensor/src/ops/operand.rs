@@ -1,7 +1,6 @@
 //! Operands and type promotion.
 
 use crate::autograd::is_recording;
-use crate::dtype::dispatch;
 use crate::{DType, Error, Result, Scalar, Tensor};
 
 /// An operand of an operation: a tensor or a scalar.
@@ -38,9 +37,7 @@ impl Operand<'_> {
         match self {
             Operand::Tensor(tensor) => Ok(tensor.clone()),
             Operand::Scalar(scalar) => {
-                let tensor = dispatch!(dtype, T => Tensor::build(&[], |out: &mut [T]| {
-                    out.fill(scalar.cast());
-                }))?;
+                let tensor = Tensor::of_scalar(scalar, dtype)?;
                 tensor.meta_mut().is_number = true;
                 Ok(tensor)
             }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::operand::check_device;
-use crate::dtype::{dispatch_compute, dispatch_size};
+use crate::dtype::{dispatch_float, dispatch_size};
+use crate::element::Bool8;
 use crate::error::Tuple;
 use crate::fallible_alloc::try_collect;
 use crate::kernel::{self, Combine, IndexBounds, IndexedLayout};
@@ -331,8 +332,8 @@ impl Positions {
     ) -> Result<()> {
         check_device(op, target, values)?;
         let (dtype, compute) = match combine {
-            Combine::Replace => (target.dtype(), target.dtype()),
-            Combine::Add | Combine::Multiply => (target.dtype(), target.dtype().compute()),
+            Combine::Add | Combine::Multiply if target.dtype().is_half() => (target.dtype(), DType::Float32),
+            _ => (target.dtype(), target.dtype()),
         };
         let layout = if dtype == compute { self.layout(target.layout()) } else { None };
         let Some(layout) = layout else {
@@ -373,25 +374,21 @@ impl Positions {
         let overlaps = target.storage_handle().overlaps(values.storage_handle());
         let values = if overlaps { values.detach().contiguous_copy()? } else { values.detach() };
         let index = &self.index;
-        if combine == Combine::Replace {
+        // The bits of integers are added and multiplied: their sign makes no difference.
+        if combine == Combine::Replace || target.dtype().is_integer() {
             let (target, values) = (&kernel::bits(target), &kernel::bits(&values));
-            return match order {
-                Order::RowMajor => dispatch_size!(target.dtype(), T => {
-                    kernel::scatter_in_order::<T>(op, target, layout, index, values, combine)
-                }),
-                Order::Any => dispatch_size!(target.dtype(), T => {
-                    kernel::scatter_in_any_order::<T>(op, target, layout, index, values, combine)
-                }),
-            };
+            return dispatch_size!(target.dtype(), T => match order {
+                Order::RowMajor => kernel::scatter_in_order::<T>(op, target, layout, index, values, combine),
+                Order::Any => kernel::scatter_in_any_order::<T>(op, target, layout, index, values, combine),
+            });
         }
-        match order {
-            Order::RowMajor => dispatch_compute!(target.dtype(), T => {
-                kernel::scatter_in_order::<T>(op, target, layout, index, &values, combine)
-            }),
-            Order::Any => dispatch_compute!(target.dtype(), T => {
-                kernel::scatter_in_any_order::<T>(op, target, layout, index, &values, combine)
-            }),
+        if target.dtype() == DType::Bool {
+            return kernel::scatter_in_order::<Bool8>(op, target, layout, index, &values, combine);
         }
+        dispatch_float!(target.dtype(), T => match order {
+            Order::RowMajor => kernel::scatter_in_order::<T>(op, target, layout, index, &values, combine),
+            Order::Any => kernel::scatter_in_any_order::<T>(op, target, layout, index, &values, combine),
+        })
     }
 }
 

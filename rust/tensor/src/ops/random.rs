@@ -2,7 +2,7 @@
 
 use std::f64::consts::TAU;
 
-use crate::dtype::{dispatch, dispatch_float};
+use crate::dtype::dispatch_float;
 use crate::{DType, Element, Error, Generator, Result, Scalar, Tensor, TensorOptions, kernel};
 
 /// Returns a tensor of numbers that `f` draws.
@@ -106,7 +106,7 @@ impl Tensor {
         // A floating-point type that holds both of two neighbours holds all smaller integers.
         let is_exact = [last, (last - 1).max(0)]
             .into_iter()
-            .all(|number| dispatch!(dtype, T => T::from_i64(number).cast::<i64>() == number));
+            .all(|number| Scalar::Int(number).stored(dtype).cast::<i64>() == number);
         if !is_exact {
             return Err(Error::OutOfBounds { op, argument: "n", value: Scalar::Int(last), dtype });
         }
@@ -134,10 +134,12 @@ fn draw_integers(
     check_bound(op, "low", low, options.dtype)?;
     check_bound(op, "high - 1", high - 1, options.dtype)?;
     let seed = Generator::of(options.placement).next_seed();
-    dispatch!(options.dtype, T => kernel::launch_nullary(op, options, shape, move |out: &mut [T]| {
+    let integers = TensorOptions { dtype: DType::Int64, ..options };
+    let drawn = kernel::launch_nullary(op, integers, shape, move |out: &mut [i64]| {
         let mut generator = fastrand::Rng::with_seed(seed);
-        out.iter_mut().for_each(|out| *out = T::from_i64(generator.i64(low..high)));
-    }))
+        out.iter_mut().for_each(|out| *out = generator.i64(low..high));
+    })?;
+    kernel::cast(&drawn, options.dtype)
 }
 
 #[cfg(test)]

@@ -4,9 +4,9 @@ use super::inplace::{overwrite_with, overwritten};
 use super::operand::Operand;
 use super::random::{draw, normal, uniform};
 use crate::autograd::NodeBuilder;
-use crate::dtype::dispatch;
+use crate::element::Bool8;
 use crate::shape::check_broadcastable_to;
-use crate::{Element, Error, Generator, Result, Scalar, Tensor, kernel};
+use crate::{DType, Error, Generator, Result, Scalar, Tensor, TensorOptions, kernel};
 
 impl Tensor {
     /// Overwrites the elements with those of a tensor of the same shape and type that `drawn` returns.
@@ -45,10 +45,9 @@ impl Tensor {
             return Err(Error::value(op, "to", expected, Scalar::Float(high)));
         }
         let unit = uniform(dtype);
-        let rounded: fn(f64) -> f64 = dispatch!(dtype, T => |number: f64| T::from_f64(number).to_f64());
         self.overwrite_drawn(op, "UniformBackward0", || {
             draw(op, self.shape(), self.options(), move |generator| {
-                let number = rounded(low + unit(generator) * (high - low));
+                let number: f64 = Scalar::Float(low + unit(generator) * (high - low)).stored(dtype).cast();
                 // Rounding may return the bound, which the range excludes.
                 if number < high { number } else { low }
             })
@@ -67,11 +66,13 @@ impl Tensor {
                 let options = self.options();
                 let seed = Generator::of(options.placement).next_seed();
                 self.overwrite_drawn(op, "BernoulliBackward2", || {
-                    dispatch!(options.dtype, T => kernel::launch_nullary(op, options, self.shape(), move |out: &mut [T]| {
-                        let mut generator = fastrand::Rng::with_seed(seed);
-                        let mut draw = || i64::from(generator.f64() < probability);
-                        out.iter_mut().for_each(|out| *out = T::from_i64(draw()));
-                    }))
+                    let bools = TensorOptions { dtype: DType::Bool, ..options };
+                    let drawn =
+                        kernel::launch_nullary(op, bools, self.shape(), move |out: &mut [Bool8]| {
+                            let mut generator = fastrand::Rng::with_seed(seed);
+                            out.iter_mut().for_each(|out| *out = Bool8::new(generator.f64() < probability));
+                        })?;
+                    kernel::cast(&drawn, options.dtype)
                 })
             }
             Operand::Tensor(p) => {

@@ -38,6 +38,13 @@ impl Tensor {
         inputs: &[&Tensor],
         operation: impl FnOnce(&Tensor) -> Result<Tensor>,
     ) -> Result<&Tensor> {
+        let (old, is_recorded) = self.before_replacement(op, inputs)?;
+        let result = operation(&old)?;
+        self.replace_elements(op, inputs, &result, is_recorded)
+    }
+
+    /// Checks the target of a replacement. Returns the old elements, and whether the replacement is recorded.
+    fn before_replacement(&self, op: &'static str, inputs: &[&Tensor]) -> Result<(Tensor, bool)> {
         if self.layout().has_internal_overlap() {
             return Err(Error::Overlap { op });
         }
@@ -45,8 +52,17 @@ impl Tensor {
         check_inplace(op, self, if differentiable { inputs } else { &[] })?;
         let requires_grad = self.requires_grad() || inputs.iter().any(|input| input.requires_grad());
         let is_recorded = differentiable && is_recording() && requires_grad;
-        let old = if is_recorded { self.with_old_elements()? } else { self.detach() };
-        let result = operation(&old)?;
+        Ok((if is_recorded { self.with_old_elements()? } else { self.detach() }, is_recorded))
+    }
+
+    /// Copies the result of an operation on the old elements to this tensor, and takes its history over.
+    fn replace_elements(
+        &self,
+        op: &'static str,
+        inputs: &[&Tensor],
+        result: &Tensor,
+        is_recorded: bool,
+    ) -> Result<&Tensor> {
         if result.shape() != self.shape() {
             let expected = format!("be of shape {}", Tuple(self.shape()));
             return Err(Error::shape(op, "the result", expected, result.shape()));
@@ -67,7 +83,7 @@ impl Tensor {
                 std::iter::once(overwritten(ctx, gradient)).chain(of_others).collect()
             });
         }
-        let copy = if is_recorded { NodeBuilder::new("CopyBackwards", &[self, &result])? } else { None };
+        let copy = if is_recorded { NodeBuilder::new("CopyBackwards", &[self, result])? } else { None };
         super::transfer::copy_into(self, &result.detach(), false)?;
         self.storage_handle().bump_version();
         let Some(copy) = copy else { return Ok(self) };
@@ -103,6 +119,12 @@ impl Tensor {
         inputs: &[&Tensor],
         operation: impl FnOnce() -> Result<Tensor>,
     ) -> Result<&Tensor> {
+        self.before_result(op, inputs)?;
+        self.store_result(op, inputs, &operation()?)
+    }
+
+    /// Checks the target of a result.
+    fn before_result(&self, op: &'static str, inputs: &[&Tensor]) -> Result<()> {
         if is_recording() && inputs.iter().chain(&[self]).any(|tensor| tensor.requires_grad()) {
             let expected =
                 "not be passed if a tensor requires grad while gradients are recorded; use no_grad()";
@@ -115,14 +137,18 @@ impl Tensor {
         if inputs.iter().any(|input| self.partially_overlaps(input)) {
             return Err(Error::Aliased { op, argument: "out" });
         }
-        let result = operation()?;
-        check_device(op, &result, self)?;
+        Ok(())
+    }
+
+    /// Copies the result of an operation to this tensor, which gets its shape.
+    fn store_result(&self, op: &'static str, inputs: &[&Tensor], result: &Tensor) -> Result<&Tensor> {
+        check_device(op, result, self)?;
         if !result.dtype().can_cast_to(self.dtype()) {
             let (argument, result, target) = ("out", result.dtype(), self.dtype());
             return Err(Error::ResultType { op, argument, result, target });
         }
         if result.shape() != self.shape() {
-            self.resize_for_result(op, inputs, &result)?;
+            self.resize_for_result(op, inputs, result)?;
         }
         super::transfer::copy_into(self, &result.detach(), false)?;
         self.storage_handle().bump_version();

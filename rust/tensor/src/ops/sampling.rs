@@ -2,7 +2,7 @@
 
 use super::operand::check_floating_point;
 use crate::autograd::NodeBuilder;
-use crate::dtype::dispatch;
+use crate::dtype::dispatch_float;
 use crate::{Error, Generator, Result, Tensor, kernel};
 
 impl Tensor {
@@ -13,7 +13,9 @@ impl Tensor {
         check_floating_point(op, self)?;
         let (probabilities, seed) =
             (self.detach().contiguous()?, Generator::of(self.placement()).next_seed());
-        let out = dispatch!(self.dtype(), T => kernel::bernoulli::<T>(op, &probabilities, seed))?;
+        let probabilities = kernel::cast(&probabilities, self.dtype().compute())?;
+        let drawn = dispatch_float!(self.dtype(), T => kernel::bernoulli::<T>(op, &probabilities, seed))?;
+        let out = kernel::cast(&drawn, self.dtype())?;
         if let Some(builder) = NodeBuilder::new("BernoulliBackward0", &[self])? {
             builder.set_history(&out, |_, gradient| {
                 Ok(vec![Some(Tensor::zeros(gradient.shape(), gradient.options())?)])
@@ -54,7 +56,8 @@ impl Tensor {
         }
         let shape: Vec<usize> = rows.iter().copied().chain([samples]).collect();
         let (weights, seed) = (self.detach().contiguous()?, Generator::of(self.placement()).next_seed());
-        dispatch!(self.dtype(), T => kernel::multinomial::<T>(op, &weights, &shape, replacement, seed))
+        let weights = kernel::cast(&weights, self.dtype().compute())?;
+        dispatch_float!(self.dtype(), T => kernel::multinomial::<T>(op, &weights, &shape, replacement, seed))
     }
 }
 

@@ -2,57 +2,22 @@
 
 use super::along_dim::Rows;
 use crate::autograd::NodeBuilder;
-use crate::dtype::{dispatch_float, dispatch_reduced};
+use crate::dtype::dispatch_float;
 use crate::{DType, Element, Result, Tensor, kernel};
 
-/// Accumulates each row along `dim` with `f`, from the end if `reverse` is set. Halves and `float32` are accumulated in
-/// the wider type of their sums.
-fn accumulate<F: Accumulate>(
-    op: &'static str,
-    tensor: &Tensor,
-    dim: i64,
-    f: F,
-    reverse: bool,
-) -> Result<Tensor> {
-    let elements = kernel::cast(&tensor.detach(), tensor.dtype().reduced())?;
-    let rows = Rows::of(op, &elements, dim)?;
-    let shape = rows.rows.shape().to_vec();
-    let out = dispatch_reduced!(elements.dtype(), T => {
-        kernel::apply_along_last_dim(op, &rows.rows, rows.length, &shape, rows.length, move |row: &[T], out: &mut [T]| {
-            let mut total = None;
-            let step = |(out, &value): (&mut T, &T)| {
-                let value = value.cast::<<T as Element>::Acc>();
-                let next = total.map_or(value, |total| f.apply(total, value));
-                (total, *out) = (Some(next), next.cast());
-            };
-            let items = out.iter_mut().zip(row);
-            if reverse { items.rev().for_each(step) } else { items.for_each(step) }
-        })
-    })?;
-    rows.restore(&out)
-}
-
-/// A function that combines the total of a row with the next element.
-trait Accumulate: Send + Sync + Copy + 'static {
-    fn apply<T: Element>(self, total: T, value: T) -> T;
-}
-
-#[derive(Clone, Copy)]
-struct Sum;
-
-impl Accumulate for Sum {
-    fn apply<T: Element>(self, total: T, value: T) -> T {
-        total.plus(value)
-    }
-}
-
-#[derive(Clone, Copy)]
-struct Product;
-
-impl Accumulate for Product {
-    fn apply<T: Element>(self, total: T, value: T) -> T {
-        total.times(value)
-    }
+/// Returns the sums of the elements along `dim` up to each, or from each on if `is_reverse`. Halves and `float32` are
+/// summed in the next wider type.
+fn sums(tensor: &Tensor, dim: i64, is_reverse: bool) -> Result<Tensor> {
+    let op = "cumsum";
+    let rows = Rows::in_compute_type(op, tensor, dim)?;
+    let (source, length) = (&rows.rows, rows.length);
+    let out = match tensor.dtype() {
+        DType::Float64 => kernel::scan::<f64, f64>(op, source, length, f64::plus, is_reverse),
+        DType::Float32 => kernel::scan::<f32, f64>(op, source, length, f64::plus, is_reverse),
+        dtype if dtype.is_half() => kernel::scan::<f32, f32>(op, source, length, f32::plus, is_reverse),
+        _ => kernel::scan::<i64, i64>(op, source, length, i64::plus, is_reverse),
+    };
+    rows.restore(&kernel::cast(&out?, tensor.dtype())?)
 }
 
 /// Returns the elements in the type of their totals: bools and integers are accumulated as `int64`.
@@ -62,7 +27,7 @@ pub(super) fn widened(tensor: &Tensor) -> Result<Tensor> {
 
 /// Returns the sums of the elements up to each, or from each on if `reverse` is set.
 fn cumulative_sum(tensor: &Tensor, dim: i64, reverse: bool) -> Result<Tensor> {
-    let out = accumulate("cumsum", tensor, dim, Sum, reverse)?;
+    let out = sums(tensor, dim, reverse)?;
     if let Some(builder) = NodeBuilder::new("CumsumBackward0", &[tensor])? {
         builder
             .set_history(&out, move |_, gradient| Ok(vec![Some(cumulative_sum(gradient, dim, !reverse)?)]))?;
@@ -154,7 +119,8 @@ impl Tensor {
         if self.dtype().is_floating_point() {
             return cumulative_products(self, &[], dim);
         }
-        accumulate("cumprod", &widened(self)?, dim, Product, false)
+        let rows = Rows::of("cumprod", &widened(self)?, dim)?;
+        rows.restore(&kernel::scan::<i64, i64>("cumprod", &rows.rows, rows.length, i64::times, false)?)
     }
 }
 

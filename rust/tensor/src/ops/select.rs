@@ -5,8 +5,8 @@ use super::masked::zero_where;
 use super::operand::{Numbers, Operand, result_type};
 use super::pairs::{maximum_gradient, minimum_gradient};
 use crate::autograd::{BackwardContext, Gradients, NodeBuilder};
-use crate::dtype::dispatch_compute;
-use crate::element::{larger, smaller};
+use crate::dtype::{dispatch_compute, dispatch_size};
+use crate::element::{Bool8, larger, smaller};
 use crate::shape::broadcast;
 use crate::{DType, Error, Result, Tensor, kernel};
 
@@ -20,11 +20,12 @@ pub fn where_cond<'a>(
     check_bool(op, "condition", condition)?;
     let operands = promote(op, (x.into(), y.into()), Numbers::Rounded, |dtype| dtype)?;
     let shape = broadcast(op, condition.shape(), &operands.shape)?;
-    let sources = [&condition.detach(), &operands.a, &operands.b];
-    let out = dispatch_compute!(operands.dtype, T => {
-        let zero = T::default();
-        kernel::zip3(op, (operands.dtype, &shape), sources, move |chosen: T, x, y| if chosen != zero { x } else { y })
+    let (x, y) = (kernel::bits(&operands.a), kernel::bits(&operands.b));
+    let sources = [&condition.detach(), &x, &y];
+    let out = dispatch_size!(operands.dtype, T => {
+        kernel::zip3(op, (x.dtype(), &shape), sources, |chosen: Bool8, x: T, y: T| if chosen.get() { x } else { y })
     })?;
+    let out = kernel::reinterpret(&out, operands.dtype);
     let inputs = [condition, &operands.left, &operands.right];
     if let Some(mut builder) = NodeBuilder::new("WhereBackward0", &inputs)? {
         let saved = builder.save(condition)?;

@@ -1,9 +1,7 @@
 //! Sorted elements along one dimension, and the largest or smallest of them.
 
-use std::cmp::Ordering;
-
 use super::along_dim::{RowIndices, indices_along, select_along, size_of_dim, with_layout};
-use crate::{DType, Element, Error, Result, Tensor};
+use crate::{DType, Element, Error, Result, Tensor, kernel};
 
 /// Writes the indices of a row in the order of its elements, of which at least the first `count` are sorted. Equal
 /// elements keep their order. NaN is larger than all numbers.
@@ -12,30 +10,12 @@ struct SortedIndices {
     count: usize,
 }
 
-impl SortedIndices {
-    fn compare<T: Element>(&self, a: T, b: T) -> Ordering {
-        let order = match (a.is_nan(), b.is_nan()) {
-            (false, false) => a.partial_cmp(&b).unwrap_or(Ordering::Equal),
-            (a, b) => a.cmp(&b),
-        };
-        if self.descending { order.reverse() } else { order }
-    }
-}
-
 impl RowIndices for SortedIndices {
-    fn write<T: Element>(&self, row: &[T], out: &mut [i64]) {
-        out.iter_mut().zip(0..).for_each(|(out, index)| *out = index);
-        let value =
-            |index: i64| usize::try_from(index).ok().and_then(|at| row.get(at)).copied().unwrap_or_default();
-        // The index decides between equal elements, so that the order does not depend on the algorithm. A stable
-        // sort would allocate.
-        let compare = |a: &i64, b: &i64| self.compare(value(*a), value(*b)).then(a.cmp(b));
-        if self.count > 0 && self.count < out.len() {
-            out.select_nth_unstable_by(self.count - 1, compare);
-        }
-        if let Some(first) = out.get_mut(..self.count) {
-            first.sort_unstable_by(compare);
-        }
+    fn write<T: Element>(&self, row: &[T], out: &mut [i64]) -> Result<()> {
+        let mut numbers = kernel::numbered(row, self.descending)?;
+        kernel::sort(&mut numbers, self.count);
+        out.iter_mut().zip(numbers).for_each(|(out, number)| *out = kernel::position_of(number));
+        Ok(())
     }
 }
 

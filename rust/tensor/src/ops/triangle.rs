@@ -1,7 +1,7 @@
 //! Triangles and traces of matrices.
 
 use crate::autograd::NodeBuilder;
-use crate::dtype::dispatch;
+use crate::dtype::dispatch_size;
 use crate::element::Bool8;
 use crate::{DType, Error, Result, Tensor, TensorOptions, kernel};
 
@@ -59,7 +59,8 @@ impl Triangle {
 
     /// Sets the elements of `target` where `mask` is false to 0. Does not increment the version.
     fn clear_outside(self, target: &Tensor, mask: &Tensor) -> Result<()> {
-        dispatch!(target.dtype(), T => kernel::update(self.name(), target, mask, |value: T, inside: Bool8| {
+        let bits = kernel::bits(target);
+        dispatch_size!(bits.dtype(), T => kernel::update(self.name(), &bits, mask, |value: T, inside: Bool8| {
             if inside.get() { value } else { T::default() }
         }))
     }

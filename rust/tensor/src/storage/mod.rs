@@ -79,16 +79,21 @@ impl Storage {
 
     /// Allocates `count` zeroed elements on the CPU, which `fill` then writes.
     pub(crate) fn build<T: Element>(count: usize, fill: impl FnOnce(&mut [T])) -> Result<Arc<Self>> {
-        let storage = Self::new("tensor", Placement::Cpu, count.saturating_mul(size_of::<T>()))?;
+        let mut fill = Some(fill);
+        Self::build_bytes(count.saturating_mul(size_of::<T>()), &mut |span| {
+            // SAFETY: the bytes are zeroed, and not visible to any other thread.
+            fill.take().into_iter().for_each(|fill| fill(unsafe { span.slice_mut() }));
+        })
+    }
+
+    /// Like [`build`](Storage::build), for elements of any type.
+    fn build_bytes(nbytes: usize, fill: &mut dyn FnMut(Span)) -> Result<Arc<Self>> {
+        let storage = Self::new("tensor", Placement::Cpu, nbytes)?;
         if let Some(slice) = storage.raw_slice() {
             // SAFETY: the storage is not visible to any other thread yet.
             let slice = unsafe { slice.unlocked() };
-            let mut fill = Some(fill);
             RawSlice::access(&[slice], true, &[], false, &mut |spans| {
-                if let (Some(fill), [span]) = (fill.take(), spans) {
-                    // SAFETY: as above, and the bytes are zeroed.
-                    fill(unsafe { span.slice_mut() });
-                }
+                spans.iter().copied().for_each(&mut *fill);
             });
         }
         Ok(storage)

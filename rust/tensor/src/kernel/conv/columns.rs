@@ -4,9 +4,12 @@
 use std::ops::Range;
 
 use super::{ConvGeometry, at, chunk, operand, part};
+use crate::dtype::dispatch_size;
 use crate::fallible_alloc::try_push;
 use crate::iterate::parallel::{self, THREADED_ELEMENTS};
 use crate::iterate::{PartedKernel, launch_several, threads_on};
+use crate::kernel::copy::{bits, reinterpret};
+use crate::kernel::parts::{part_mut, rest, rest_mut, split_mut};
 use crate::{Element, Result, Tensor};
 
 /// Consecutive output positions of a tile for which a tap of the kernel is inside of the image.
@@ -18,30 +21,28 @@ struct Run {
     length: usize,
 }
 
-/// Iterates over the runs of a tap: at most one for each output row.
-fn runs(
-    geometry: &ConvGeometry,
+/// Calls `work` with the runs of a tap: at most one for each output row.
+fn for_each_run(
+    g: &ConvGeometry,
     [tap_row, tap_column]: [usize; 2],
     positions: &Range<usize>,
-) -> impl Iterator<Item = Run> + use<> {
-    let (g, positions) = (*geometry, positions.clone());
+    work: &mut dyn FnMut(Run),
+) {
     let ([_, width], [_, output_width]) = (g.input, g.output);
     let (lines, inside) = (g.inside(0, tap_row), g.inside(1, tap_column));
     let first = (positions.start / output_width.max(1)).max(lines.start);
     let end = positions.end.div_ceil(output_width.max(1)).min(lines.end);
-    (first..end.max(first)).filter_map(move |line| {
+    for line in first..end {
         let begin = line.saturating_mul(output_width);
         let start = begin.saturating_add(inside.start).max(positions.start);
         let end = begin.saturating_add(inside.end).min(positions.end);
-        let source = g.source(0, tap_row, line).saturating_mul(width);
-        let column = g.source(1, tap_column, start - begin);
-        let run = Run {
-            start: start - positions.start,
-            source: source.saturating_add(column),
-            length: end.saturating_sub(start),
-        };
-        (run.length > 0).then_some(run)
-    })
+        if start < end {
+            let source = g.source(0, tap_row, line).saturating_mul(width);
+            let column = g.source(1, tap_column, start - begin);
+            let source = source.saturating_add(column);
+            work(Run { start: start - positions.start, source, length: end - start });
+        }
+    }
 }
 
 /// Writes the patches of some output positions, in rows of as many elements as positions. `image` has the channels of a
@@ -59,22 +60,23 @@ pub(super) fn write_columns<T: Element>(
             write_shifted(geometry, tap, (image, plane), positions, (matrix, of_tap));
             continue;
         }
-        if runs(geometry, tap, positions).map(|run| run.length).sum::<usize>() < count {
+        let mut written = 0;
+        for_each_run(geometry, tap, positions, &mut |run| written += run.length);
+        if written < count {
             let rows = rows_mut(matrix, count, of_tap).take(geometry.channels);
             rows.for_each(|row| row.fill(T::default()));
         }
-        for Run { start, source, length } in runs(geometry, tap, positions) {
+        for_each_run(geometry, tap, positions, &mut |Run { start, source, length }| {
             for (plane, row) in image.chunks_exact(plane).zip(rows_mut(matrix, count, of_tap)) {
-                let Some(out) = row.get_mut(start..start.saturating_add(length)) else { continue };
+                let out = part_mut(row, start, length).iter_mut();
                 if step == 1 {
-                    let source = part(plane, source, length);
-                    out.iter_mut().zip(source).for_each(|(out, value)| *out = *value);
+                    out.zip(part(plane, source, length)).for_each(|(out, value)| *out = *value);
                 } else {
-                    let source = plane.get(source..).unwrap_or_default().iter().step_by(step);
-                    out.iter_mut().zip(source).for_each(|(out, value)| *out = *value);
+                    let values = rest(plane, source).iter().step_by(step);
+                    out.zip(values).for_each(|(out, value)| *out = *value);
                 }
             }
-        }
+        });
     }
 }
 
@@ -108,9 +110,8 @@ fn write_shifted<T: Element>(
     let end = end.clamp(first, positions.end);
     let (source, length) = (first.saturating_add(ahead).saturating_sub(behind), end - first);
     for (plane, row) in image.chunks_exact(plane).zip(rows_mut(matrix, count, of_tap)) {
-        let (before, rest) =
-            row.split_at_mut_checked(first.saturating_sub(positions.start)).unwrap_or_default();
-        let (middle, after) = rest.split_at_mut_checked(length).unwrap_or_default();
+        let (before, rest) = split_mut(row, first.saturating_sub(positions.start));
+        let (middle, after) = split_mut(rest, length);
         before.fill(T::default());
         after.fill(T::default());
         if let Some(source) = plane.get(source..source.saturating_add(length)) {
@@ -138,11 +139,11 @@ pub(super) fn add_patches<T: Element>(
     let channels = image.len() / plane;
     for (number, tap) in geometry.taps().enumerate() {
         let (first, distance) = geometry.rows_of_tap(number, channels);
-        for Run { start, source, length } in runs(geometry, tap, positions) {
+        for_each_run(geometry, tap, positions, &mut |Run { start, source, length }| {
             let rows = matrix.chunks_exact(count).skip(first).step_by(distance);
             for (plane, row) in image.chunks_exact_mut(plane).zip(rows) {
                 let values = part(row, start, length);
-                let out = plane.get_mut(source..).unwrap_or_default();
+                let out = rest_mut(plane, source);
                 match out.get_mut(..length) {
                     Some(out) if step == 1 => {
                         out.iter_mut().zip(values).for_each(|(out, value)| *out = out.plus(*value));
@@ -153,35 +154,25 @@ pub(super) fn add_patches<T: Element>(
                     }
                 }
             }
-        }
+        });
     }
 }
 
-/// The direction of a conversion between images and matrices of patches.
-#[derive(Clone, Copy)]
-enum Direction {
-    ToColumns,
-    ToImages,
-}
+/// A function that converts a group of an image to a matrix of patches, or back: the geometry, the elements, the output
+/// positions, and the result, which is zeroed.
+type Conversion<T> = fn(&ConvGeometry, &[T], &Range<usize>, &mut [T]);
 
 /// Converts the groups of images. A part is a group of an image.
-struct Convert {
+struct Convert<T> {
     geometry: ConvGeometry,
-    direction: Direction,
+    convert: Conversion<T>,
+    /// The elements of a part, before and after the conversion.
+    sizes: [usize; 2],
     start: usize,
     threads: usize,
 }
 
-impl Convert {
-    /// Returns the elements of a group of an image, and those of its matrix.
-    fn sizes(&self) -> [usize; 2] {
-        let ConvGeometry { channels, .. } = self.geometry;
-        let matrix = self.geometry.depth().saturating_mul(self.geometry.positions());
-        [channels.saturating_mul(self.geometry.plane()), matrix]
-    }
-}
-
-impl<T: Element> PartedKernel<T, 1> for Convert {
+impl<T: Element> PartedKernel<T, 1> for Convert<T> {
     fn parts(&self) -> usize {
         self.geometry.batch.saturating_mul(self.geometry.groups)
     }
@@ -191,22 +182,15 @@ impl<T: Element> PartedKernel<T, 1> for Convert {
     }
 
     fn run(&self, parts: Range<usize>, [out]: [&mut [T]; 1], sources: &[&[T]]) -> Result<()> {
-        let ([image, matrix], all) = (self.sizes(), 0..self.geometry.positions());
+        let (positions, [from, to]) = (0..self.geometry.positions(), self.sizes);
         let source = operand(sources, 0, self.start);
-        let (to, from) = match self.direction {
-            Direction::ToColumns => (matrix, image),
-            Direction::ToImages => (image, matrix),
-        };
         let mut tasks = Vec::new();
         let outs = out.chunks_exact_mut(to.max(1)).enumerate();
         for (number, out) in outs.skip(parts.start).take(parts.len()) {
             try_push(&mut tasks, (part(source, number.saturating_mul(from), from), out))?;
         }
         parallel::for_each(self.threads, tasks.into_iter(), &|(source, out)| {
-            match self.direction {
-                Direction::ToColumns => write_columns(&self.geometry, source, &all, out),
-                Direction::ToImages => add_patches(&self.geometry, source, &all, out),
-            }
+            (self.convert)(&self.geometry, source, &positions, out);
             Ok(())
         })
     }
@@ -216,33 +200,39 @@ fn convert<T: Element>(
     op: &'static str,
     geometry: ConvGeometry,
     source: &Tensor,
-    direction: Direction,
+    (convert, sizes): (Conversion<T>, [usize; 2]),
     shape: &[usize],
 ) -> Result<Tensor> {
     let placement = source.placement();
     let work = geometry.work() / geometry.filters.max(1);
     let threads = threads_on(placement, work, THREADED_ELEMENTS);
-    let kernel = Convert { geometry, direction, start: source.storage_offset(), threads };
+    let kernel = Convert { geometry, convert, sizes, start: source.storage_offset(), threads };
     let [out] = launch_several::<T, 1>(op, placement, [shape], &[source], kernel)?;
     Ok(out)
 }
 
-/// Returns the matrices of patches of contiguous images, of shape (batch, groups, depth, positions).
-pub(crate) fn columns<T: Element>(
-    op: &'static str,
-    geometry: ConvGeometry,
-    images: &Tensor,
-) -> Result<Tensor> {
-    let ConvGeometry { batch, groups, .. } = geometry;
-    let shape = [batch, groups, geometry.depth(), geometry.positions()];
-    convert::<T>(op, geometry, images, Direction::ToColumns, &shape)
+/// Returns the elements of a group of an image, and of its matrix.
+fn sizes(geometry: &ConvGeometry) -> [usize; 2] {
+    let matrix = geometry.depth().saturating_mul(geometry.positions());
+    [geometry.channels.saturating_mul(geometry.plane()), matrix]
 }
 
-/// Returns images to which the elements of contiguous matrices of patches are added.
+/// Returns the matrices of patches of contiguous images, of shape (batch, groups, depth, positions).
+pub(crate) fn columns(op: &'static str, geometry: ConvGeometry, images: &Tensor) -> Result<Tensor> {
+    let ConvGeometry { batch, groups, .. } = geometry;
+    let (shape, bits) = ([batch, groups, geometry.depth(), geometry.positions()], bits(images));
+    let out = dispatch_size!(bits.dtype(), T => {
+        convert::<T>(op, geometry, &bits, (write_columns, sizes(&geometry)), &shape)
+    })?;
+    Ok(reinterpret(&out, images.dtype()))
+}
+
+/// Returns images to which the elements of contiguous matrices of patches are added. Their type is one of arithmetic.
 pub(crate) fn add_columns<T: Element>(
     op: &'static str,
     geometry: ConvGeometry,
     matrices: &Tensor,
 ) -> Result<Tensor> {
-    convert::<T>(op, geometry, matrices, Direction::ToImages, &geometry.input_shape())
+    let [image, matrix] = sizes(&geometry);
+    convert::<T>(op, geometry, matrices, (add_patches, [matrix, image]), &geometry.input_shape())
 }

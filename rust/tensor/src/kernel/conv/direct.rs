@@ -7,6 +7,7 @@ use crate::fallible_alloc::try_push;
 use crate::iterate::parallel;
 use crate::iterate::{PartedKernel, launch_several, threads_on};
 use crate::kernel::matmul::{MatmulElement, THREADED_WORK};
+use crate::kernel::parts::{rest, rest_mut};
 use crate::{Element, Result, Tensor};
 
 /// Computes a pass. A part is a channel of an image, or a filter of the gradient of the weight.
@@ -27,24 +28,25 @@ struct Line {
     length: usize,
 }
 
-/// Iterates over the lines that a tap of the kernel connects.
-fn lines(geometry: &ConvGeometry, [row, column]: [usize; 2]) -> impl Iterator<Item = Line> + use<> {
-    let g = *geometry;
+/// Calls `work` with the lines that a tap of the kernel connects.
+fn for_each_line(g: &ConvGeometry, [row, column]: [usize; 2], work: &mut dyn FnMut(Line)) {
     let ([_, width], [_, output_width], inside) = (g.input, g.output, g.inside(1, column));
-    g.inside(0, row).filter(move |_| !inside.is_empty()).map(move |line| {
-        let inside = g.inside(1, column);
+    if inside.is_empty() {
+        return;
+    }
+    for line in g.inside(0, row) {
         let input = g.source(0, row, line).saturating_mul(width);
-        Line {
+        work(Line {
             input: input.saturating_add(g.source(1, column, inside.start)),
             output: line.saturating_mul(output_width).saturating_add(inside.start),
             length: inside.len(),
-        }
-    })
+        });
+    }
 }
 
 /// Returns `length` elements of every `step`-th position from `start` on.
 fn strided<T>(data: &[T], start: usize, step: usize, length: usize) -> impl Iterator<Item = &T> {
-    data.get(start..).unwrap_or_default().iter().step_by(step).take(length)
+    rest(data, start).iter().step_by(step).take(length)
 }
 
 /// Adds the products of a factor and a line to another line. One of them may have gaps.
@@ -54,7 +56,7 @@ fn add_scaled<T: Element>(
     length: usize,
     factor: T,
 ) {
-    let out = out.get_mut(to..).unwrap_or_default();
+    let out = rest_mut(out, to);
     match (out.get_mut(..length), part(data, from, length)) {
         (Some(out), data) if (to_step, from_step) == (1, 1) => {
             out.iter_mut().zip(data).for_each(|(out, value)| *out = out.plus(factor.times(*value)));
@@ -100,9 +102,9 @@ impl Direct {
             let plane = part(input, plane, g.plane());
             let taps = part(weight, (filter * g.channels + channel) * area(g.kernel), area(g.kernel));
             for (tap, factor) in g.taps().zip(taps) {
-                for line in lines(g, tap) {
+                for_each_line(g, tap, &mut |line| {
                     add_scaled((out, line.output, 1), (plane, line.input, step), line.length, *factor);
-                }
+                });
             }
         }
         if let Some(bias) = bias.get(filter) {
@@ -121,32 +123,37 @@ impl Direct {
             let plane = part(gradient, plane, g.positions());
             let taps = part(weight, (filter * g.channels + channel) * area(g.kernel), area(g.kernel));
             for (tap, factor) in g.taps().zip(taps) {
-                for line in lines(g, tap) {
+                for_each_line(g, tap, &mut |line| {
                     add_scaled((out, line.input, step), (plane, line.output, 1), line.length, *factor);
-                }
+                });
             }
         }
     }
 
     /// Computes the gradient of a filter.
-    fn weight_gradient<T: Element>(&self, filter: usize, out: &mut [T], [gradient, input, _]: [&[T]; 3]) {
+    fn weight_gradient<T: MatmulElement>(
+        &self,
+        filter: usize,
+        out: &mut [T],
+        [gradient, input, _]: [&[T]; 3],
+    ) {
         let g = &self.geometry;
         let (group, step) = (filter / g.filters.max(1), g.stride[1].max(1));
         let of_channels = out.chunks_mut(area(g.kernel).max(1)).enumerate();
         for (channel, out) in of_channels {
             for (tap, out) in g.taps().zip(out) {
-                let mut sum = T::Acc::default();
+                let mut sum = T::Total::default();
                 for image in 0..g.batch {
                     let of_output = (image * g.groups * g.filters + filter) * g.positions();
                     let of_output = part(gradient, of_output, g.positions());
                     let plane = ((image * g.groups + group) * g.channels + channel) * g.plane();
                     let plane = part(input, plane, g.plane());
-                    for line in lines(g, tap) {
+                    for_each_line(g, tap, &mut |line| {
                         let values = strided(plane, line.input, step, line.length);
                         let factors = part(of_output, line.output, line.length);
                         let products = factors.iter().zip(values).map(|(a, b)| a.times(*b));
                         sum = sum.plus(products.fold(T::default(), T::plus).cast());
-                    }
+                    });
                 }
                 *out = sum.cast();
             }

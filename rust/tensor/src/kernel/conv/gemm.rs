@@ -7,6 +7,7 @@ use super::{ConvGeometry, area, chunk, for_each_task, operand, part, scratch_sha
 use crate::fallible_alloc::try_push;
 use crate::iterate::{PartedKernel, launch_several, threads_on};
 use crate::kernel::matmul::{MatmulElement, Matrix, THREADED_WORK};
+use crate::kernel::parts::{part_mut, rest_mut};
 use crate::{Result, Tensor};
 
 /// A block of channels of the result of a group of an image.
@@ -93,7 +94,7 @@ impl Forward {
             for tile in g.tiles() {
                 write_columns(g, image, &tile, scratch);
                 let patches = Matrix::from_rows(depth, tile.len(), tile.len());
-                let out = block.out.get_mut(tile.start..).unwrap_or_default();
+                let out = rest_mut(block.out, tile.start);
                 T::add_product(out, positions, (weight, rows), (&*scratch, patches))?;
             }
         }
@@ -164,7 +165,7 @@ impl InputGradient {
             return T::add_product(block.out, positions, factors(0), (gradient, gradients(&(0..positions))));
         }
         for tile in g.tiles() {
-            let Some(patches) = scratch.get_mut(..taps * channels * tile.len()) else { continue };
+            let patches = part_mut(scratch, 0, taps * channels * tile.len());
             patches.fill(T::default());
             for (product, patches) in patches.chunks_mut(rows * tile.len()).take(products).enumerate() {
                 T::add_product(patches, tile.len(), factors(product), (gradient, gradients(&tile)))?;

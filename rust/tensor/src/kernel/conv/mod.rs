@@ -13,6 +13,7 @@ use std::ops::Range;
 pub(crate) use columns::{add_columns, columns};
 
 use super::matmul::{MatmulElement, THREADED_WORK};
+use super::parts::part;
 use crate::fallible_alloc::try_from_elem;
 use crate::iterate::parallel;
 use crate::storage::Placement;
@@ -231,11 +232,6 @@ fn chunk(geometry: &ConvGeometry, parts: usize, threads: usize) -> usize {
 /// Returns the contiguous elements of an operand, which begin at `start`.
 fn operand<'a, T>(sources: &[&'a [T]], index: usize, start: usize) -> &'a [T] {
     sources.get(index).and_then(|source| source.get(start..)).unwrap_or_default()
-}
-
-/// Returns `length` elements from `start` on, or nothing if they are not all there.
-fn part<T>(data: &[T], start: usize, length: usize) -> &[T] {
-    data.get(start..).and_then(|rest| rest.get(..length)).unwrap_or_default()
 }
 
 /// Returns the shape of scratch memory of a device, which its allocator provides. On the CPU each thread allocates its

@@ -12,6 +12,7 @@ use crate::fallible_alloc::{try_from_elem, try_push};
 use crate::iterate::parallel;
 use crate::iterate::{PartedKernel, launch_several, threads_on};
 use crate::kernel::matmul::{MatmulElement, Matrix, THREADED_WORK};
+use crate::kernel::parts::{part_mut, split_mut};
 use crate::kernel::reduce;
 use crate::storage::Placement;
 use crate::{Result, Tensor};
@@ -134,11 +135,11 @@ impl<T: MatmulElement> PartedKernel<T, 2> for Unordered {
             scratch
         };
         for group in parts {
-            let Some(out) = out.chunks_mut(size.max(1)).nth(group) else { continue };
+            let out = part_mut(out, group.saturating_mul(size), size);
             let total = Mutex::new(out);
             let lanes = scratch.chunks_mut(self.lane_size().max(1)).take(self.0.count).enumerate();
             parallel::for_each(self.0.threads, lanes, &|(lane, scratch)| {
-                let Some((sums, patches)) = scratch.split_at_mut_checked(size) else { return Ok(()) };
+                let (sums, patches) = split_mut(scratch, size);
                 sums.fill(T::default());
                 self.0.add_lane((lane, group), sums, sources, patches)?;
                 let mut total = total.lock();

@@ -5,7 +5,7 @@ use interlock::dispatch::{Composite, KernelError, Numerics};
 
 use super::OP;
 use super::call::{ConvArgs, ConvCall};
-use crate::dtype::dispatch;
+use crate::dtype::dispatch_float;
 use crate::kernel::{self, ConvGeometry, ConvPass};
 use crate::ops::matmul_kernels::{MATMUL, MatmulArgs, MatmulCall};
 use crate::{DType, Error, Result, Tensor, cat};
@@ -75,7 +75,7 @@ fn multiply(g: ConvGeometry, a: &Tensor, b: &Tensor, shape: &[usize], dtype: DTy
 
 /// Returns the matrices of patches of images.
 fn columns(geometry: ConvGeometry, images: &Tensor) -> Result<Tensor> {
-    dispatch!(images.dtype(), T => kernel::columns::<T>(OP, geometry, images))
+    kernel::columns(OP, geometry, images)
 }
 
 /// Returns the filters of each group as rows.
@@ -97,7 +97,10 @@ fn input_gradient(g: ConvGeometry, gradient: &Tensor, weight: &Tensor, dtype: DT
     let shape = [g.batch, g.groups, g.depth(), g.positions()];
     let weight = rows(g, weight)?.transpose(-1, -2)?;
     let patches = multiply(g, &weight, &rows_of_output(g, gradient)?, &shape, dtype)?;
-    dispatch!(patches.dtype(), T => kernel::add_columns::<T>(OP, g, &patches))
+    match patches.dtype() {
+        DType::Int64 => kernel::add_columns::<i64>(OP, g, &patches),
+        dtype => dispatch_float!(dtype, T => kernel::add_columns::<T>(OP, g, &patches)),
+    }
 }
 
 fn weight_gradient(g: ConvGeometry, gradient: &Tensor, input: &Tensor, dtype: DType) -> Result<Tensor> {
