@@ -5,7 +5,7 @@
 //! blocks and the backward pass that recomputes them; Milakov and Gimelshein, "Online normalizer calculation for
 //! softmax" (2018), for the softmax of a row that arrives in blocks.
 
-use std::ops::{Add, Div, Mul, Range, Sub};
+use std::ops::Range;
 
 use super::Plan;
 use super::matmul::{MatmulElement, Matrix, THREADED_WORK};
@@ -13,6 +13,8 @@ use super::parts::{item, part_mut, rest, rest_mut, take};
 use crate::fallible_alloc::{try_from_elem, try_push};
 use crate::iterate::parallel;
 use crate::iterate::{PartedKernel, launch_several, threads_on};
+use crate::loops;
+use crate::real::Real;
 use crate::storage::Placement;
 use crate::{Result, Tensor};
 
@@ -31,11 +33,8 @@ const NORMALIZERS: usize = 2;
 const CHUNK_WORK: usize = 1 << 28;
 
 /// An element type of attention.
-pub(crate) trait AttentionElement:
-    MatmulElement + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>
-{
+pub(crate) trait AttentionElement: MatmulElement + Real {
     const INFINITY: Self;
-    fn exp(self) -> Self;
     /// Returns the larger number, or the other one if one is NaN.
     fn max(self, other: Self) -> Self;
 }
@@ -44,9 +43,6 @@ macro_rules! attention_element {
     ($($float:ident),*) => {
         $(impl AttentionElement for $float {
             const INFINITY: Self = $float::INFINITY;
-            fn exp(self) -> Self {
-                $float::exp(self)
-            }
             fn max(self, other: Self) -> Self {
                 $float::max(self, other)
             }
@@ -178,15 +174,11 @@ impl Forward {
             let lines = scratch.chunks_mut(KEYS).zip(out.chunks_mut(columns.max(1)));
             for ((scores, out), (largest, sum)) in lines.zip(&mut rows_so_far) {
                 let scores = part_mut(scores, 0, keys.1);
-                let new = scores.iter().copied().fold(*largest, T::max);
+                let new = T::max(*largest, loops::largest_in(scores));
                 // A row that sees no key yet has no largest score.
                 let base = if new == minus_infinity { T::default() } else { new };
-                let correction = (*largest - base).exp();
-                let mut block_sum = 0.0;
-                for score in scores {
-                    *score = (*score - base).exp();
-                    block_sum += score.to_f64();
-                }
+                let correction = T::from_f64((*largest - base).to_f64().exp());
+                let block_sum = loops::exponentials(scores, base);
                 *sum = *sum * correction.to_f64() + block_sum;
                 *largest = new;
                 out.iter_mut().for_each(|out| *out = *out * correction);
@@ -322,8 +314,10 @@ impl Backward {
             T::add_product(slopes, KEYS, (saved.gradient, out_gradient), (saved.value, value.transposed()))?;
             let lines = shares.chunks_mut(KEYS).zip(slopes.chunks_mut(KEYS));
             for (((shares, slopes), &[base, divisor]), &mean) in lines.zip(normalizers).zip(&means) {
-                for (share, slope) in shares.iter_mut().zip(slopes).take(keys.1) {
-                    *share = (*share - base).exp() / divisor;
+                let shares = part_mut(shares, 0, keys.1);
+                loops::exponentials(shares, base);
+                for (share, slope) in shares.iter_mut().zip(slopes) {
+                    *share = *share / divisor;
                     *slope = *share * (*slope - mean) * scale;
                 }
             }

@@ -20,4 +20,7 @@ pub(crate) use elementwise::{map, map_within, update, zip, zip3};
 pub(crate) use fill::{element_bytes, fill, scalar_of};
 pub(crate) use moments::squared_deviations;
 pub(crate) use reduction::{ROWS, ReduceLoop, fold};
-pub(crate) use rows::{index_of_extreme, log_softmax, softmax};
+pub(crate) use rows::{
+    exponentials, index_of_extreme, largest_in, log_softmax, log_softmax_backward, softmax, softmax_backward,
+};
+pub(crate) use vectorized::vectorized;

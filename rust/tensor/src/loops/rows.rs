@@ -80,3 +80,53 @@ pub(crate) fn log_softmax<T: Real>(row: &[T], out: &mut [T]) {
         },
     );
 }
+
+/// Writes the gradient of the input of [`softmax`], `(g - sum(g * y)) * y` for the gradient g of the result y.
+pub(crate) fn softmax_backward<T: Real>(gradient: &[T], result: &[T], out: &mut [T]) {
+    vectorized(
+        #[inline(always)]
+        move || {
+            out.iter_mut().zip(gradient.iter().zip(result)).for_each(|(out, (&g, &y))| *out = g * y);
+            let total = T::from_f64(sum(out));
+            out.iter_mut()
+                .zip(gradient.iter().zip(result))
+                .for_each(|(out, (&g, &y))| *out = (g - total) * y);
+        },
+    );
+}
+
+/// Writes the gradient of the input of [`log_softmax`], `g - exp(y) * sum(g)` for the gradient g of the result y.
+pub(crate) fn log_softmax_backward<T: Real>(gradient: &[T], result: &[T], out: &mut [T]) {
+    vectorized(
+        #[inline(always)]
+        move || {
+            let total = T::from_f64(sum(gradient));
+            out.iter_mut()
+                .zip(gradient.iter().zip(result))
+                .for_each(|(out, (&g, &y))| *out = g - y.exp() * total);
+        },
+    );
+}
+
+/// Returns the largest element that is not NaN; minus infinity if there is none.
+pub(crate) fn largest_in<T: Real>(row: &[T]) -> T {
+    let mut found = T::from_f64(f64::NEG_INFINITY);
+    vectorized(
+        #[inline(always)]
+        || found = largest(row),
+    );
+    found
+}
+
+/// Replaces the elements by the exponentials of their differences from a number, and returns their sum.
+pub(crate) fn exponentials<T: Real>(row: &mut [T], from: T) -> f64 {
+    let mut total = 0.0;
+    vectorized(
+        #[inline(always)]
+        || {
+            row.iter_mut().for_each(|value| *value = (*value - from).exp());
+            total = sum(row);
+        },
+    );
+    total
+}

@@ -6,7 +6,7 @@ use pulp::{Arch, NullaryFnOnce};
 /// compiler fuses no operations. The function owns what it uses: what it refers to could change with each store, as far as
 /// the compiler knows.
 #[inline(always)]
-pub(super) fn vectorized(body: impl FnOnce()) {
+pub(crate) fn vectorized(body: impl FnOnce()) {
     struct Body<F>(F);
 
     impl<F: FnOnce()> NullaryFnOnce for Body<F> {

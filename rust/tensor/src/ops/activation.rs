@@ -16,7 +16,8 @@ use crate::dtype::dispatch_float;
 use crate::real::Real;
 use crate::{DType, Error, Result, Tensor, kernel};
 
-/// A function of each element with its first two derivatives.
+/// A function of each element with its first two derivatives. The first two functions are inlined, so that the loop around them
+/// has the instructions that they need.
 trait Activation: Copy + Send + Sync + 'static {
     const OP: &'static str;
     const NODE: &'static str;
@@ -31,6 +32,7 @@ trait Activation: Copy + Send + Sync + 'static {
 }
 
 /// Returns `1 / (1 + exp(-x))`.
+#[inline(always)]
 fn logistic<T: Real>(x: T) -> T {
     T::from_i64(1) / (T::from_i64(1) + (-x).exp())
 }
@@ -59,10 +61,12 @@ impl Activation for Gelu {
     const NODE: &'static str = "GeluBackward0";
     const BACKWARD_NODE: &'static str = "GeluBackwardBackward0";
 
+    #[inline(always)]
     fn value<T: Real>(self, x: T) -> T {
         x * normal_distribution(x)
     }
 
+    #[inline(always)]
     fn derivative<T: Real>(self, x: T) -> T {
         let half = T::from_f64(0.5);
         normal_distribution(x) + x * (T::from_f64(NORMAL_DENSITY_AT_0) * (-half * x * x).exp())
@@ -88,6 +92,7 @@ fn limited(x: &Tensor) -> Result<Tensor> {
 }
 
 /// Returns the probability that a standard normal variable is at most `x`.
+#[inline(always)]
 fn normal_distribution<T: Real>(x: T) -> T {
     T::from_f64(0.5) * (-x * T::from_f64(FRAC_1_SQRT_2)).erfc()
 }
@@ -101,6 +106,7 @@ impl TanhGelu {
     const CUBIC: f64 = 0.044715;
 
     /// Returns `tanh(u)` and the derivative of u.
+    #[inline(always)]
     fn inner<T: Real>(x: T) -> (T, T) {
         let (factor, cubic) = (T::from_f64(Self::FACTOR), T::from_f64(Self::CUBIC));
         let limit = T::from_f64(LARGEST_DEVIATION);
@@ -123,10 +129,12 @@ impl Activation for TanhGelu {
     const NODE: &'static str = "GeluBackward0";
     const BACKWARD_NODE: &'static str = "GeluBackwardBackward0";
 
+    #[inline(always)]
     fn value<T: Real>(self, x: T) -> T {
         T::from_f64(0.5) * x * (T::from_i64(1) + Self::inner(x).0)
     }
 
+    #[inline(always)]
     fn derivative<T: Real>(self, x: T) -> T {
         let (one, (tangent, slope)) = (T::from_i64(1), Self::inner(x));
         T::from_f64(0.5) * (one + tangent + x * ((one - tangent * tangent) * slope))
@@ -154,10 +162,12 @@ impl Activation for Silu {
     const NODE: &'static str = "SiluBackward0";
     const BACKWARD_NODE: &'static str = "SiluBackwardBackward0";
 
+    #[inline(always)]
     fn value<T: Real>(self, x: T) -> T {
         x / (T::from_i64(1) + (-x).exp())
     }
 
+    #[inline(always)]
     fn derivative<T: Real>(self, x: T) -> T {
         let (one, logistic) = (T::from_i64(1), logistic(x));
         logistic * (one + x * (one - logistic))
@@ -182,6 +192,7 @@ struct Softplus {
 
 impl Softplus {
     /// Returns `beta * x`. In double precision a large beta remains finite, so that its product with 0 is 0.
+    #[inline(always)]
     fn scaled<T: Real>(self, x: T) -> f64 {
         self.beta * x.to_f64()
     }
@@ -192,6 +203,7 @@ impl Activation for Softplus {
     const NODE: &'static str = "SoftplusBackward0";
     const BACKWARD_NODE: &'static str = "SoftplusBackwardBackward0";
 
+    #[inline(always)]
     fn value<T: Real>(self, x: T) -> T {
         let scaled = self.scaled(x);
         if scaled > self.threshold {
@@ -202,6 +214,7 @@ impl Activation for Softplus {
         linear + T::from_f64(rest.to_f64() / self.beta)
     }
 
+    #[inline(always)]
     fn derivative<T: Real>(self, x: T) -> T {
         let scaled = self.scaled(x);
         if scaled > self.threshold { T::from_i64(1) } else { logistic(T::from_f64(scaled)) }
@@ -225,12 +238,14 @@ impl Activation for LogSigmoid {
     const BACKWARD_NODE: &'static str = "LogSigmoidBackwardBackward0";
     const IS_CONTIGUOUS: bool = true;
 
+    #[inline(always)]
     fn value<T: Real>(self, x: T) -> T {
         let zero = T::default();
         let least = if x < zero { x } else { zero };
         least - (-x.abs()).exp().ln_1p()
     }
 
+    #[inline(always)]
     fn derivative<T: Real>(self, x: T) -> T {
         logistic(-x)
     }

@@ -6,6 +6,7 @@ use super::operand::{check_device, check_floating_point, check_no_gradient, chec
 use crate::autograd::NodeBuilder;
 use crate::dtype::dispatch_float;
 use crate::error::Tuple;
+use crate::loops;
 use crate::real::Real;
 use crate::shape::broadcast;
 use crate::{DType, Element, Error, Result, Tensor, kernel};
@@ -48,6 +49,7 @@ fn at_least(values: &Tensor, least: f64) -> Result<Tensor> {
 }
 
 /// Returns the loss of a probability. It is larger than 100 for none.
+#[inline(always)]
 fn loss_of<T: Real>(probability: T, target: T) -> T {
     let least = T::from_f64(LEAST_LOGARITHM);
     let clamped = |logarithm: T| if logarithm < least { least } else { logarithm };
@@ -62,14 +64,15 @@ fn losses(op: &'static str, input: &Tensor, target: &Tensor) -> Result<Tensor> {
     let (probabilities, targets) = (load(input)?, load(target)?);
     let length = probabilities.shape().last().copied().unwrap_or(1);
     dispatch_float!(compute, T => kernel::zip_rows(op, &probabilities, &targets, length, move |x: &[T], t: &[T], out: &mut [T]| {
-        for (out, (&x, &t)) in out.iter_mut().zip(x.iter().zip(t)) {
-            for (argument, value) in [("input", x), ("target", t)] {
-                if !(0.0..=1.0).contains(&value) {
-                    return Err(Error::value(op, argument, "have elements from 0 to 1", value.to_scalar()));
-                }
+        for (argument, values) in [("input", x), ("target", t)] {
+            if let Some(value) = values.iter().find(|value| !(0.0..=1.0).contains(*value)) {
+                return Err(Error::value(op, argument, "have elements from 0 to 1", value.to_scalar()));
             }
-            *out = loss_of(x, t);
         }
+        loops::vectorized(
+            #[inline(always)]
+            move || out.iter_mut().zip(x.iter().zip(t)).for_each(|(out, (&x, &t))| *out = loss_of(x, t)),
+        );
         Ok(())
     }))
 }

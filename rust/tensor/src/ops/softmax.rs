@@ -8,7 +8,7 @@ use super::operand::check_floating_point;
 use crate::autograd::{BackwardContext, NodeBuilder, is_recording};
 use crate::dtype::dispatch_float;
 use crate::loops;
-use crate::{Element, Result, Tensor, kernel};
+use crate::{Result, Tensor, kernel};
 
 impl Tensor {
     /// Returns the logarithm of the [`softmax`](Tensor::softmax) along `dim`, which is also accurate where the
@@ -77,9 +77,8 @@ fn log_softmax_backward(
         return gradient.sub(&output.exp()?.mul(&total)?);
     }
     zip_along_dim("log_softmax", gradient, &output, dim, |gradients, outputs, length| {
-        dispatch_float!(gradients.dtype(), T => kernel::zip_rows("log_softmax", gradients, outputs, length, |g: &[T], y: &[T], out: &mut [T]| {
-            let total = T::from_f64(g.iter().map(|g| g.to_f64()).sum());
-            out.iter_mut().zip(g.iter().zip(y)).for_each(|(out, (&g, &y))| *out = g - y.exp() * total);
+        dispatch_float!(gradients.dtype(), T => kernel::zip_rows("log_softmax", gradients, outputs, length, |g, y, out| {
+            loops::log_softmax_backward::<T>(g, y, out);
             Ok(())
         }))
     })
@@ -93,9 +92,8 @@ fn softmax_backward(ctx: &BackwardContext<'_>, gradient: &Tensor, saved: usize, 
         return gradient.sub(&total)?.mul(&output);
     }
     zip_along_dim("softmax", gradient, &output, dim, |gradients, outputs, length| {
-        dispatch_float!(gradients.dtype(), T => kernel::zip_rows("softmax", gradients, outputs, length, |g: &[T], y: &[T], out: &mut [T]| {
-            let total = T::from_f64(g.iter().zip(y).map(|(g, y)| g.to_f64() * y.to_f64()).sum());
-            out.iter_mut().zip(g.iter().zip(y)).for_each(|(out, (&g, &y))| *out = (g - total) * y);
+        dispatch_float!(gradients.dtype(), T => kernel::zip_rows("softmax", gradients, outputs, length, |g, y, out| {
+            loops::softmax_backward::<T>(g, y, out);
             Ok(())
         }))
     })
