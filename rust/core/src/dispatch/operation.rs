@@ -248,16 +248,26 @@ impl<O: Operation> Op<O> {
         registered.map(|kernel| (kernel, true)).chain(self.own.iter().map(|kernel| (kernel, false)))
     }
 
+    /// Returns the kernels that are tried first for a call, if there are any.
+    #[inline]
+    fn preferred(&self, call: &O::Call) -> Option<Preferred> {
+        let preferred = (self.order.as_ref()?.preferred)(call);
+        preferred.iter().any(Option::is_some).then_some(preferred)
+    }
+
     /// Iterates over the kernels in the order in which a call tries them.
     #[inline]
     fn ordered(&'static self, call: &O::Call) -> impl Iterator<Item = &'static Kernel<O>> {
-        let preferred = self.order.as_ref().map_or_else(Preferred::default, |order| (order.preferred)(call));
+        let preferred = self.preferred(call);
+        let is_preferred = move |listed| {
+            preferred.as_ref().is_some_and(|preferred| preferred.iter().flatten().any(|it| it.is_for(listed)))
+        };
         // The kernels of each preference, then those of none.
-        let groups = preferred.into_iter().flatten().map(Some).chain([None]);
+        let groups = preferred.into_iter().flatten().flatten().map(Some).chain([None]);
         let kernels = groups.flat_map(move |group| {
             self.listed().filter(move |&listed| match group {
                 Some(preference) => preference.is_for(listed),
-                None => !preferred.iter().flatten().any(|preference| preference.is_for(listed)),
+                None => !is_preferred(listed),
             })
         });
         kernels.map(|(kernel, _)| kernel)

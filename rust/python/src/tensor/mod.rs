@@ -227,12 +227,25 @@ fn run_and_drain(
 ) -> PyResult<()> {
     sync(py);
     check_memory().into_py_result(py)?;
-    let (result, raised) = if work_size < DETACH_THRESHOLD {
-        (operation(), None)
-    } else {
-        // Operations with kernels of extensions are long, and a kernel may have left an exception set.
-        (detach(py, operation), PyErr::take(py))
-    };
+    if work_size >= DETACH_THRESHOLD {
+        return run_long(py, op, operation);
+    }
+    let result = operation();
+    drain_deferred(py);
+    op_warnings::issue(py)?;
+    result.map_err(|error| to_pyerr(py, op, error, None))
+}
+
+/// Calls `operation` once, detached. Operations with kernels of extensions are long, and a kernel may have left an
+/// exception set.
+#[inline(never)]
+fn run_long(
+    py: Python<'_>,
+    op: &'static str,
+    operation: &mut (dyn FnMut() -> interlock_tensor::Result<()> + Send),
+) -> PyResult<()> {
+    let result = detach(py, operation);
+    let raised = PyErr::take(py);
     drain_deferred(py);
     op_warnings::issue(py)?;
     match (result, raised) {
