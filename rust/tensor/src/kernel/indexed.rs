@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::parts::{part, part_mut, take};
+use super::parts::{part, part_mut, rest, take};
 use crate::iterate::{Plan, PlanOperand, THREADED_ELEMENTS, for_each, for_each_tile};
 use crate::iterate::{launch_binary, launch_inplace_from, launch_nullary, threads_on};
 use crate::shape::{Layout, contiguous_strides};
@@ -150,7 +150,8 @@ pub(crate) struct IndexedLayout {
 
 /// Returns the position that an index selects, or `None` if it is [`SKIPPED`].
 fn position(base: usize, index: i64, step: usize) -> Option<usize> {
-    usize::try_from(index).ok().map(|index| base.saturating_add(index.saturating_mul(step)))
+    // The index is in bounds. If it were not, the position would be checked yet.
+    usize::try_from(index).ok().map(|index| base.wrapping_add(index.wrapping_mul(step)))
 }
 
 /// Returns the addressed elements in a new contiguous tensor, as `torch.gather`. Skipped elements are 0.
@@ -165,21 +166,25 @@ pub(crate) fn gather_at<T: Element>(
     let threads = threads_on(source.placement(), plan.numel(), THREADED_ELEMENTS);
     let kernel = move |out: &mut [T], data: &[T], index: &[i64]| {
         let [base_step, index_step, ..] = plan.steps();
-        for_each_tile(threads, out, &|first, mut rest| {
-            let elements = first..first.saturating_add(rest.len());
+        for_each_tile(threads, out, &|first, mut tile| {
+            let elements = first..first.saturating_add(tile.len());
             plan.for_each_run(elements, &mut |[base, at, ..], length| {
-                let row = take(&mut rest, length);
+                let row = take(&mut tile, length);
                 if index_step == 0 {
                     // Skipped elements have no values: they remain 0.
                     let start = position(base, element(index, at), step);
                     let values = start.and_then(|start| data.get(start..)).unwrap_or_default();
                     return read_row(row, values, base_step);
                 }
-                let indices = index.get(at..).unwrap_or_default().iter().step_by(index_step);
-                for (number, (&index, out)) in indices.zip(row).enumerate() {
-                    let base = base.saturating_add(number.saturating_mul(base_step));
+                let read = |(number, (&index, out)): (usize, (&i64, &mut T))| {
+                    let base = base.wrapping_add(number.wrapping_mul(base_step));
                     let found = position(base, index, step).and_then(|at| data.get(at));
                     *out = found.copied().unwrap_or_default();
+                };
+                if index_step == 1 {
+                    part(index, at, length).iter().zip(row).enumerate().for_each(read);
+                } else {
+                    rest(index, at).iter().step_by(index_step).zip(row).enumerate().for_each(read);
                 }
             });
         })
@@ -244,6 +249,17 @@ impl Writes {
     ) {
         let [base_step, index_step, value_step, _] = self.plan.steps();
         self.plan.for_each_run(elements, &mut |[base, at, from, _], length| {
+            if (index_step, value_step) == (1, 1) {
+                let pairs = part(index, at, length).iter().zip(part(values, from, length));
+                for (number, (&index, &value)) in pairs.enumerate() {
+                    if let Some(at) =
+                        position(base.wrapping_add(number.wrapping_mul(base_step)), index, self.step)
+                    {
+                        write(at, value);
+                    }
+                }
+                return;
+            }
             let (mut base, mut at, mut from) = (base, at, from);
             for _ in 0..length {
                 if let (Some(position), Some(&value)) =
