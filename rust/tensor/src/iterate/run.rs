@@ -91,8 +91,11 @@ impl Elements {
         blocks: &mut [Block; MAX_OPERANDS],
     ) {
         let dtypes = element_loop.dtypes();
-        for first in (0..run.count).step_by(BLOCK) {
-            let count = BLOCK.min(run.count - first);
+        // What is added to one element again and again must not be added to copies of it.
+        let [target_step, ..] = run.steps;
+        let block = if target_step == 0 && element_loop.is_update() { 1 } else { BLOCK };
+        for first in (0..run.count).step_by(block) {
+            let count = block.min(run.count - first);
             let (mut pointers, mut steps) = (run.pointers, run.steps);
             pointers
                 .iter_mut()

@@ -24,9 +24,14 @@ struct Memory {
 }
 
 impl Memory {
-    /// Returns memory for a layout, with random elements.
+    /// Returns memory for a layout and a random type, with random elements.
     fn random(generator: &mut Rng, layout: Layout) -> Self {
         let dtype = DType::ALL[generator.usize(..DType::ALL.len())];
+        Memory::of(generator, dtype, layout)
+    }
+
+    /// Returns memory for a layout and a type, with random elements.
+    fn of(generator: &mut Rng, dtype: DType, layout: Layout) -> Self {
         let count = layout.required_len().unwrap();
         let shift = if generator.bool() { 0 } else { generator.usize(..dtype.size()) };
         // The allocation itself may have any alignment.
@@ -100,14 +105,28 @@ fn for_each_index(shape: &[usize], visit: &mut dyn FnMut(&[usize])) {
     }
 }
 
-/// Compares a loop over random operands with a naive one. `expected` gets the element of the target and the sources.
-fn compare(generator: &mut Rng, element_loop: &dyn ElementLoop, expected: fn(f64, &[f64]) -> f64) {
+/// Compares a loop over random operands with a naive one. `expected` gets the element of the target and the sources. Elements
+/// of the target may share memory if the target `overlaps`.
+fn compare(
+    generator: &mut Rng,
+    element_loop: &dyn ElementLoop,
+    overlaps: bool,
+    expected: fn(f64, &[f64]) -> f64,
+) {
     let sizes = if generator.bool() { 1..5 } else { 1..40 };
     let shape: Vec<usize> = (0..generator.usize(0..4)).map(|_| generator.usize(sizes.clone())).collect();
-    let is_dense = generator.bool();
-    let strides = distinct_strides(generator, &shape, !is_dense);
+    let is_dense = !overlaps && generator.bool();
+    let mut strides = distinct_strides(generator, &shape, !is_dense);
+    if overlaps {
+        strides.iter_mut().for_each(|stride| *stride *= generator.usize(..2));
+    }
     let target = Layout { shape: shape.clone(), strides, offset: generator.usize(..5) };
-    let mut memory = vec![Memory::random(generator, target)];
+    // Sums of float64 do not depend on the order.
+    let mut memory = vec![if overlaps {
+        Memory::of(generator, DType::Float64, target)
+    } else {
+        Memory::random(generator, target)
+    }];
     for _ in 1..element_loop.dtypes().len() {
         let strides = match generator.usize(..3) {
             0 => distinct_strides(generator, &shape, true),
@@ -155,9 +174,14 @@ fn loops_over_random_operands_agree_with_naive_ones() {
     let mut generator = Rng::with_seed(11);
     for _ in 0..if cfg!(debug_assertions) { 300 } else { 20_000 } {
         let g = &mut generator;
-        compare(g, &loops::map(|x: f64| x + 1.0), |_, x| x[0] + 1.0);
-        compare(g, &loops::zip(|x: f64, y: f64| x - 2.0 * y), |_, x| x[0] - 2.0 * x[1]);
-        compare(g, &loops::zip3(|x: f64, y: f64, z: f64| x + y - z), |_, x| x[0] + x[1] - x[2]);
-        compare(g, &loops::update(|before: f64, x: f64| before * 2.0 - x), |before, x| before * 2.0 - x[0]);
+        compare(g, &loops::map(|x: f64| x + 1.0), false, |_, x| x[0] + 1.0);
+        compare(g, &loops::zip(|x: f64, y: f64| x - 2.0 * y), false, |_, x| x[0] - 2.0 * x[1]);
+        compare(g, &loops::zip3(|x: f64, y: f64, z: f64| x + y - z), false, |_, x| x[0] + x[1] - x[2]);
+        compare(g, &loops::update(|before: f64, x: f64| before * 2.0 - x), false, |before, x| {
+            before * 2.0 - x[0]
+        });
+        let within = loops::map_within(|x: f64| x + 1.0, |x| x < 20.0, |x| x - 1.0);
+        compare(g, &within, false, |_, x| if x[0] < 20.0 { x[0] + 1.0 } else { x[0] - 1.0 });
+        compare(g, &loops::update(|before: f64, x: f64| before + x), true, |before, x| before + x[0]);
     }
 }

@@ -73,7 +73,8 @@ fn euclidean(x: &Tensor, over: &ReducedDims, keepdim: bool) -> Result<Tensor> {
         let ones = over.shape(true).to_vec();
         builder.set_history(&out, move |ctx, gradient| {
             let norm = ctx.saved(output)?.reshaped(&ones)?;
-            let inverse = zero_where(&norm.detach().equal(0i64)?, &norm.reciprocal()?)?;
+            let zero = norm.detach().equal(0i64)?;
+            let inverse = zero_where(&zero, &norm.add(&kernel::cast(&zero, norm.dtype())?)?.reciprocal()?)?;
             Ok(vec![Some(gradient.reshaped(&ones)?.mul(&ctx.saved(input)?.mul(&inverse)?)?)])
         })?;
     }
@@ -171,5 +172,9 @@ mod tests {
             x.norm(order, None, false, None).unwrap().backward().unwrap();
             assert_close(&x.grad().unwrap(), &[0.0, 0.0]);
         }
+        let x = Tensor::zeros(&[2], DType::Float32).unwrap();
+        x.set_requires_grad(true).unwrap();
+        x.norm(2.0, None, false, None).unwrap().backward().unwrap();
+        assert_eq!(x.grad().unwrap().to_vec::<f32>().unwrap(), [0.0, 0.0]);
     }
 }
