@@ -48,6 +48,24 @@ unsafe fn store_each<T: Element>(out: *mut u8, count: usize, value: impl Fn(usiz
     );
 }
 
+/// Replaces the elements of an operand without gaps by values of a function of them and the index. The function does not read
+/// the operand itself: to the compiler its pointer would be another one, whose elements may change with each store.
+///
+/// # Safety
+/// They are initialized, writable elements of the run.
+#[inline(always)]
+unsafe fn update_each<T: Element>(out: *mut u8, count: usize, value: impl Fn(T, usize) -> T) {
+    vectorized(
+        #[inline(always)]
+        move || {
+            for index in 0..count {
+                // SAFETY: guaranteed by the caller.
+                unsafe { store(out, index, value(load(out, index), index)) };
+            }
+        },
+    );
+}
+
 /// A loop over a function. `D` lists the types of its elements.
 struct Function<F, D> {
     function: F,
@@ -300,18 +318,18 @@ where
         unsafe {
             if step_b == 0 {
                 let y = load(b, 0);
-                store_each(
+                update_each(
                     out,
                     count,
                     #[inline(always)]
-                    move |i| f(load(out, i), y),
+                    move |element, _| f(element, y),
                 );
             } else {
-                store_each(
+                update_each(
                     out,
                     count,
                     #[inline(always)]
-                    move |i| f(load(out, i), load(b, i)),
+                    move |element, i| f(element, load(b, i)),
                 );
             }
         }
