@@ -58,7 +58,7 @@ macro_rules! real {
         impl Real for $float {
             #[inline(always)]
             fn is_moderate(self) -> bool {
-                !($float::abs(self) > $largest_angle)
+                self.is_nan() || $float::abs(self) <= $largest_angle
             }
             #[inline(always)]
             fn abs(self) -> Self {

@@ -55,7 +55,7 @@ pub(in super::super) fn cos(x: f32) -> f32 {
 pub(in super::super) fn atan(x: f32) -> f32 {
     /// `(atan(x) / x - 1) / x ** 2` in `x ** 2`, for up to 1, with an error of 2 ** -28 of the arc tangent.
     const ARC_TANGENT: [f32; 9] = [
-        -0.333_332_98,
+        -0.333_333,
         0.199_985_34,
         -0.142_641,
         0.109_514_72,

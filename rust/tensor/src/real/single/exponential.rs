@@ -18,7 +18,7 @@ const EXPONENTIAL: [f32; 5] = [0.499_999_9, 0.166_665_18, 0.041_668_583, 0.008_3
 
 /// `(2 ** x - 1) / x` for `abs(x) <= 1/2`, with an error of 2 ** -27 of the power.
 const POWER_OF_TWO: [f32; 6] =
-    [0.693_147_2, 0.240_226_5, 0.055_503_58, 0.009_618_076, 0.001_339_164_9, 0.000_154_571_96];
+    [std::f32::consts::LN_2, 0.240_226_5, 0.055_503_58, 0.009_618_076, 0.001_339_164_9, 0.000_154_571_96];
 
 /// Limits a number to a range. NaN remains.
 #[inline(always)]
@@ -96,7 +96,7 @@ pub(in super::super) fn exp_m1(x: f32) -> f32 {
 #[inline(always)]
 pub(in super::super) fn tanh(x: f32) -> f32 {
     /// `(tanh(x) / x - 1) / x ** 2` in `x ** 2`, for `x < 0.6`, with an error of 2 ** -28 of the tangent.
-    const NEAR_0: [f32; 5] = [-0.333_332_98, 0.133_319_36, -0.053_784_717, 0.020_798_625, -0.005_897_967];
+    const NEAR_0: [f32; 5] = [-0.333_333, 0.133_319_36, -0.053_784_717, 0.020_798_625, -0.005_897_967];
     let size = x.abs();
     // Beyond the limit the result is 1.
     let size = if size > 10.0 { 10.0 } else { size };
