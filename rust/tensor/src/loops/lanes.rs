@@ -2,9 +2,15 @@
 
 /// The number of states among which elements are divided, element `i` to state `i % LANES`. It is the same on every CPU, so
 /// that sums have equal bits; as many vector registers hide the latency of an addition.
-pub(super) const LANES: usize = 32;
+const LANES: usize = 32;
 
-/// Adds elements to states in lanes, and the states to one another. Fewer elements than lanes are added in their order.
+/// The number of states for many elements. The compiler writes out loops over fewer states, and then uses small vectors.
+const MANY_LANES: usize = 256;
+
+/// The number of elements from which on [`MANY_LANES`] take less time.
+const MANY: usize = 4 * MANY_LANES;
+
+/// Adds elements to states in lanes, and the states to one another.
 #[inline(always)]
 pub(super) fn fold_in_lanes<T: Copy, A: Copy>(
     elements: &[T],
@@ -12,28 +18,61 @@ pub(super) fn fold_in_lanes<T: Copy, A: Copy>(
     add: impl Fn(A, T) -> A,
     merge: impl Fn(A, A) -> A,
 ) -> A {
-    let chunks = elements.chunks_exact(LANES);
-    let rest = chunks.remainder();
-    let mut total = start;
-    if elements.len() >= LANES {
-        let mut lanes = [start; LANES];
-        for chunk in chunks {
-            lanes.iter_mut().zip(chunk).for_each(|(lane, element)| *lane = add(*lane, *element));
-        }
-        total = merged(lanes, merge);
-    }
-    rest.iter().fold(total, |total, element| add(total, *element))
+    fold_indexed(
+        elements.len(),
+        // SAFETY: the fold asks for elements of the slice.
+        #[inline(always)]
+        |index| unsafe { *elements.get_unchecked(index) },
+        start,
+        add,
+        merge,
+    )
 }
 
-/// Adds the states of lanes in pairs, and these again until one is left.
+/// Like [`fold_in_lanes`], of elements that a function returns for their index. Fewer elements than lanes are added in their
+/// order. The result depends on the elements alone, not on where they lie.
 #[inline(always)]
-pub(super) fn merged<A: Copy>(mut lanes: [A; LANES], merge: impl Fn(A, A) -> A) -> A {
-    let mut count = LANES;
-    while count > 1 {
-        count /= 2;
-        let (left, right) = lanes.split_at_mut(count);
+pub(super) fn fold_indexed<T: Copy, A: Copy>(
+    count: usize,
+    element: impl Fn(usize) -> T,
+    start: A,
+    add: impl Fn(A, T) -> A,
+    merge: impl Fn(A, A) -> A,
+) -> A {
+    let (mut total, mut first) = (start, 0);
+    if count >= MANY {
+        total = in_lanes::<MANY_LANES, _, _>(count, &mut first, &element, start, &add, &merge);
+    }
+    if count - first >= LANES {
+        let rest = in_lanes::<LANES, _, _>(count, &mut first, &element, start, &add, &merge);
+        total = merge(total, rest);
+    }
+    (first..count).fold(total, |total, index| add(total, element(index)))
+}
+
+/// Adds as many elements from index `first` on as `N` lanes divide.
+#[inline(always)]
+fn in_lanes<const N: usize, T: Copy, A: Copy>(
+    count: usize,
+    first: &mut usize,
+    element: &impl Fn(usize) -> T,
+    start: A,
+    add: &impl Fn(A, T) -> A,
+    merge: &impl Fn(A, A) -> A,
+) -> A {
+    let mut lanes = [start; N];
+    while count - *first >= N {
+        for (lane, index) in lanes.iter_mut().zip(*first..) {
+            *lane = add(*lane, element(index));
+        }
+        *first += N;
+    }
+    // Pairs of lanes become one, until one is left.
+    let mut width = N;
+    while width > 1 {
+        width /= 2;
+        let (left, right) = lanes.split_at_mut(width);
         left.iter_mut().zip(right).for_each(|(left, right)| *left = merge(*left, *right));
     }
-    let [total, ..] = lanes;
-    total
+    lanes.first().copied().unwrap_or(start)
 }

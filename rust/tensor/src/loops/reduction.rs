@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::elementwise::{load, store};
-use super::lanes::{LANES, fold_in_lanes, merged};
+use super::lanes::fold_indexed;
 use super::vectorized::vectorized;
 use crate::{DType, Element};
 
@@ -89,35 +89,14 @@ where
     /// Whether the elements are folded in lanes. For integers, whose sums have no order, the compiler chooses them.
     const HAS_LANES: bool = T::DTYPE.is_floating_point() && size_of::<A>() <= size_of::<f64>();
 
-    /// Returns the state of elements without gaps.
+    /// Returns the state of elements, which a function returns for their index.
     #[inline(always)]
-    fn reduced(&self, elements: &[T]) -> A {
+    fn reduced(&self, count: usize, element: impl Fn(usize) -> T) -> A {
         if Self::HAS_LANES {
-            fold_in_lanes(elements, self.start, self.add, self.merge)
+            fold_indexed(count, element, self.start, self.add, self.merge)
         } else {
-            elements.iter().fold(self.start, |total, element| (self.add)(total, *element))
+            (0..count).fold(self.start, |total, index| (self.add)(total, element(index)))
         }
-    }
-
-    /// Returns the state of elements at any distance, with the same bits.
-    ///
-    /// # Safety
-    /// As for [`ReduceLoop::accumulate`].
-    unsafe fn reduced_at_steps(&self, source: *const u8, step: usize, count: usize) -> A {
-        // SAFETY: guaranteed by the caller.
-        let element = |index: usize| unsafe { load::<T>(source.add(index * step), 0) };
-        let mut total = self.start;
-        let whole = if Self::HAS_LANES { count - count % LANES } else { 0 };
-        if whole > 0 {
-            let mut lanes = [self.start; LANES];
-            for first in (0..whole).step_by(LANES) {
-                for (index, lane) in (first..).zip(&mut lanes) {
-                    *lane = (self.add)(*lane, element(index));
-                }
-            }
-            total = merged(lanes, self.merge);
-        }
-        (whole..count).fold(total, |total, index| (self.add)(total, element(index)))
     }
 }
 
@@ -161,13 +140,18 @@ where
             if state_step == 0 {
                 let mut total = self.start;
                 if step == size_of::<T>() {
-                    let elements = std::slice::from_raw_parts(source.cast(), count);
                     vectorized(
                         #[inline(always)]
-                        || total = self.reduced(elements),
+                        || {
+                            total = self.reduced(
+                                count,
+                                #[inline(always)]
+                                |index| load(source, index),
+                            );
+                        },
                     );
                 } else {
-                    total = self.reduced_at_steps(source, step, count);
+                    total = self.reduced(count, |index| load(source.add(index * step), 0));
                 }
                 let state = state_at(0);
                 state.write((self.merge)(state.read(), total));
