@@ -1,7 +1,6 @@
 """Edges of the autograd graph.
 
-Annotations are evaluated here: the first one in quotes of which `typing` makes a class takes a millisecond of
-`import interlock`.
+Annotations are evaluated at import, for the reason that `interlock.accelerator._properties` states.
 """
 
 from typing import NamedTuple

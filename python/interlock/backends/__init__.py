@@ -243,7 +243,7 @@ for _variable, _problem in _native.environment_problems():
 
 Flag.__module__ = __name__
 
-# What is not defined above, by default a submodule.
+# The names that are not defined above: submodules, and names of submodules.
 _LAZY = {name: name for name in __all__ if name not in globals()}
 _LAZY |= {"Description": "_describe", "Flags": "_flag_types", "describe": "_describe"}
 _LAZY |= dict.fromkeys(("Explanation", "Level", "Snapshot", "SnapshotEntry", "Write"), "_introspection")

@@ -46,7 +46,7 @@ pub(crate) fn detached<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     call.into_result()
 }
 
-/// Calls `work`, whose second call has no effect.
+/// Calls `work` as [`detached`] does. The second call of `work` has no effect.
 fn run_detached(work: &mut (dyn FnMut() + Send)) {
     if let Some(hooks) = HOOKS.get() {
         (hooks.detach)(work);

@@ -95,6 +95,7 @@ pub(crate) fn detach_to_wait<T: Send>(py: Python<'_>, wait: impl Send + FnOnce()
     call.into_result()
 }
 
+/// Calls `wait` once, as [`detach_to_wait`] does.
 #[expect(clippy::disallowed_methods, reason = "one of three places that detach")]
 fn wait_detached(py: Python<'_>, wait: &mut (dyn FnMut() + Send)) {
     close_if_finalizing(py);

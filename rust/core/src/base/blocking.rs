@@ -50,6 +50,7 @@ pub unsafe fn detached<T>(work: impl FnOnce() -> T) -> T {
     call.into_result()
 }
 
+/// Calls `work` once, as [`detached`] does.
 #[cold]
 #[inline(never)]
 fn run_detached(work: &mut dyn FnMut()) {

@@ -15,6 +15,7 @@ pub(super) struct Decisions<'a, O: Operation, I> {
 }
 
 impl<'a, O: Operation, I: Iterator<Item = &'static Kernel<O>>> Decisions<'a, O, I> {
+    /// Creates an iterator over those of `kernels` that accept the call.
     #[inline]
     pub(super) fn new(call: &'a O::Call, kernels: I, lists_refusals: bool) -> Self {
         Decisions { call, kernels, lists_refusals, considered: Vec::new() }

@@ -327,8 +327,8 @@ impl<O: Operation> Op<O> {
         composite.and_then(|composite| composite.numerics).unwrap_or_else(|| kernel.numerics(call))
     }
 
-    /// Returns the error that names the reason of each kernel. `considered` lists those that refused when they ran, and
-    /// if the call is recorded, all.
+    /// Returns the error that names the reason of each kernel, and records the call if `is_recorded`. `considered` then
+    /// lists all kernels, and otherwise those that refused when they ran.
     #[cold]
     fn err_no_kernel(
         &'static self,
@@ -365,9 +365,9 @@ impl<O: Operation> Op<O> {
     /// Returns the choice for a call on this thread now, without running it. The kernel may still refuse when it runs.
     pub fn explain(&'static self, call: &O::Call) -> Call {
         let mut decisions = self.decisions(call, true);
-        let chosen = decisions.next();
-        let numerics = chosen.map(|kernel| (kernel, kernel.numerics(call)));
-        Self::record(call, None, numerics, decisions.finish(chosen))
+        let kernel = decisions.next();
+        let chosen = kernel.map(|kernel| (kernel, kernel.numerics(call)));
+        Self::record(call, None, chosen, decisions.finish(kernel))
     }
 
     fn record(

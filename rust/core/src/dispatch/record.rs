@@ -292,16 +292,16 @@ pub fn annotate(note: impl FnOnce() -> String) {
     }
 }
 
-/// The notes of the kernel that ran before, while another one runs whose call is recorded.
+/// The notes of an outer kernel, saved while a kernel runs whose call is recorded.
 pub(super) struct Notes(Option<Vec<String>>);
 
 impl Notes {
-    /// Begins a list of notes.
+    /// Saves the notes of the outer kernel, and begins an empty list.
     pub(super) fn begin() -> Self {
         Notes(NOTES.try_with(|cell| cell.replace(Some(Vec::new()))).ok().flatten())
     }
 
-    /// Returns the list, and continues the one before.
+    /// Returns the list, and restores the notes of the outer kernel.
     pub(super) fn end(self) -> Vec<String> {
         NOTES.try_with(|cell| cell.replace(self.0)).ok().flatten().unwrap_or_default()
     }

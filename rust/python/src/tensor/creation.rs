@@ -37,6 +37,7 @@ pub(super) fn build(
     into_object(py, requires_grad, detach(py, make).into_py_result(py)?)
 }
 
+/// Returns the Python object of a new tensor, which requires grad if `requires_grad`.
 fn into_object(py: Python<'_>, requires_grad: bool, tensor: CoreTensor) -> PyResult<Py<Tensor>> {
     if requires_grad {
         tensor.set_requires_grad(true).into_py_result(py)?;

@@ -223,7 +223,7 @@ impl NestedSequence {
         let numbers = match dtype {
             CoreDType::Float64 => cast::<f64>(&self.values, &self.shape),
             CoreDType::Bool => return cast::<f64>(&self.values, &self.shape)?.not_equal(0i64),
-            // Halves are rounded by way of float32.
+            // 16-bit floats are rounded by way of float32.
             dtype if dtype.is_floating_point() => cast::<f32>(&self.values, &self.shape),
             _ => cast::<i64>(&self.values, &self.shape),
         };

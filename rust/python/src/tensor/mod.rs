@@ -287,6 +287,7 @@ fn run_op(
     run_dyn_op(py, op, work_size, &mut operation)
 }
 
+/// Calls `operation` once, as [`run_op`] does.
 fn run_dyn_op(
     py: Python<'_>,
     op: &'static str,

@@ -29,6 +29,7 @@ pub(super) fn run_views<'py>(
     tuple_of(py, maybe_detach(py, op, 0, operation)?)
 }
 
+/// Returns a tuple of tensors.
 fn tuple_of(py: Python<'_>, views: Vec<CoreTensor>) -> PyResult<Bound<'_, PyTuple>> {
     try_tuple(py, views.into_iter().map(|view| Bound::new(py, Tensor(view)).map(Bound::into_any)))
 }

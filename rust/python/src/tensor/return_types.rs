@@ -17,6 +17,7 @@ pub(super) fn pair<'py>(
     named_tuple(py, name, maybe_detach(py, name, work_size, operation)?)
 }
 
+/// Returns the named tuple of an operation with two results.
 fn named_tuple<'py>(
     py: Python<'py>,
     name: &'static str,

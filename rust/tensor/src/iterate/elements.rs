@@ -57,8 +57,8 @@ pub(crate) fn into_target(
     run(launch, threads, elements, element_loop)
 }
 
-/// Returns a new contiguous CPU tensor that consists of copies of tensors, which are converted. Each has the position of
-/// its first element in the result, in whose dimensions its elements have these strides.
+/// Returns a new contiguous CPU tensor that consists of converted copies of tensors. Each part is a tensor with the position
+/// of its first element in the result. The elements of all parts have these strides in the result.
 pub(crate) fn new_of_parts(
     op: &'static str,
     (shape, dtype): (&[usize], DType),

@@ -319,8 +319,8 @@ unsafe fn accumulate_dense(plan: &Plan, reduce_loop: &dyn ReduceLoop, states: *m
             add(&mut rows);
         }
         (rows.states, rows.count) = (states, count);
-        if let Some(place) = rows.sources.get_mut(rows.rows) {
-            *place = source;
+        if let Some(slot) = rows.sources.get_mut(rows.rows) {
+            *slot = source;
         }
         rows.rows += 1;
     });

@@ -10,7 +10,7 @@ use crate::shape::Layout;
 use crate::storage::{Placement, Span};
 use crate::{Element, Error, Result, Tensor};
 
-/// Computes a row of the result from the rows of the sources, whose addresses these are.
+/// Computes a row of the result at an address from the rows of the sources at other addresses.
 type RowFunction<'a> = dyn Fn(*mut u8, [*const u8; 2]) -> Result<()> + Sync + 'a;
 
 /// The rows of a result and of its sources. Sizes are in bytes.
@@ -29,6 +29,7 @@ struct Rows {
 }
 
 impl Rows {
+    /// Describes rows of `length` elements of the sources, and of `out` bytes of the result.
     fn new(op: &'static str, sources: [Option<&Tensor>; 2], length: usize, out: usize) -> Self {
         let (mut starts, mut elements, mut size, mut placement) = ([0; 2], 0, 0, Placement::Cpu);
         for (start, source) in starts.iter_mut().zip(sources.into_iter().flatten()) {
@@ -160,7 +161,7 @@ pub(crate) fn zip_rows<T: Element>(
 /// Returns the elements of a row.
 ///
 /// # Safety
-/// They are initialized, and no one writes them.
+/// They are initialized, and no other code writes them.
 unsafe fn slice<'a, T: Element>(row: *const u8, length: usize) -> &'a [T] {
     debug_assert!(row.cast::<T>().is_aligned(), "an unaligned row");
     // SAFETY: guaranteed by the caller.
@@ -170,7 +171,7 @@ unsafe fn slice<'a, T: Element>(row: *const u8, length: usize) -> &'a [T] {
 /// Returns the elements of a row, to write them.
 ///
 /// # Safety
-/// They are initialized, and no one else uses them.
+/// They are initialized, and no other code uses them.
 unsafe fn slice_mut<'a, T: Element>(row: *mut u8, length: usize) -> &'a mut [T] {
     debug_assert!(row.cast::<T>().is_aligned(), "an unaligned row");
     // SAFETY: guaranteed by the caller.

@@ -91,7 +91,7 @@ impl Elements {
         blocks: &mut [Block; MAX_OPERANDS],
     ) {
         let dtypes = element_loop.dtypes();
-        // What is added to one element again and again must not be added to copies of it.
+        // Repeated updates of one element would be lost in copies of it.
         let [target_step, ..] = run.steps;
         let block = if target_step == 0 && element_loop.is_update() { 1 } else { BLOCK };
         for first in (0..run.count).step_by(block) {
@@ -136,18 +136,19 @@ impl Elements {
 
 /// How a loop uses the operands.
 struct Access {
-    /// The distances between elements of a run, of which there may be one.
+    /// The distances between the elements of a run in the plan.
     given: [usize; MAX_OPERANDS],
-    /// The same; those of one element have no gaps.
+    /// The distances that the loop gets. They have no gaps if the plan has one element.
     steps: [usize; MAX_OPERANDS],
-    /// The operands that the loop uses where they are. The others are copied to blocks: those of another type, which are not
-    /// aligned, or with steps that the loop does not take.
+    /// The operands that the loop uses where they are. The others are copied to blocks: those of another type, those that
+    /// are not aligned, and those with steps that the loop does not accept.
     is_direct: [bool; MAX_OPERANDS],
     /// The sources that are one element for the loop.
     is_repeated: [bool; MAX_OPERANDS],
 }
 
 impl Access {
+    /// Returns how a loop uses operands at these addresses, with these steps.
     fn new(
         elements: &Elements,
         element_loop: &dyn ElementLoop,
@@ -163,15 +164,15 @@ impl Access {
         let mut is_repeated = [false; MAX_OPERANDS];
         let sources = is_repeated.iter_mut().zip(steps).take(dtypes.len()).skip(1);
         sources.for_each(|(mark, step)| *mark = step == 0);
-        let takes_gaps = element_loop.takes_gaps();
-        if !takes_gaps && !element_loop.accepts_constant(is_repeated) {
+        let accepts_gaps = element_loop.accepts_gaps();
+        if !accepts_gaps && !element_loop.accepts_constant(is_repeated) {
             is_repeated = [false; MAX_OPERANDS];
         }
         let mut is_direct = [true; MAX_OPERANDS];
         let operands = elements.stored.iter().zip(dtypes).zip(bases).zip(steps.iter().zip(is_repeated));
         for (mark, (((&stored, &dtype), &base), (&step, is_repeated))) in is_direct.iter_mut().zip(operands) {
-            let takes_step = takes_gaps || is_repeated || step == stored.size();
-            *mark = takes_step && is_stored_as(base, stored, dtype);
+            let accepts_step = accepts_gaps || is_repeated || step == stored.size();
+            *mark = accepts_step && is_stored_as(base, stored, dtype);
         }
         Access { given, steps, is_direct, is_repeated }
     }

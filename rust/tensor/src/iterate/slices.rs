@@ -44,18 +44,20 @@ unsafe fn slices<'a, T: Element, A: Element, B: Element>(
     unsafe { (out.slice_mut(), a.slice(), b.slice()) }
 }
 
-/// Work that is called at once, or moved to the queue of a device. Everything around it exists once.
+/// Work that is called at once, or moved to the queue of a device. The code around it is compiled once.
 pub(super) trait Work {
+    /// Runs the work on the memory of its operands.
     fn run(&self, spans: &[Span]) -> Result<()>;
 
     /// Moves the work out.
     fn queued(&mut self) -> Box<QueuedWork>;
 }
 
-/// Work that was not moved to a queue yet.
+/// Work until it is moved to a queue.
 pub(super) struct Ready<F>(Option<F>);
 
 impl<F: Fn(&[Span]) -> Result<()> + Send + Sync + 'static> Ready<F> {
+    /// Creates work that can be run or moved.
     pub(super) fn new(work: F) -> Self {
         Ready(Some(work))
     }

@@ -55,7 +55,7 @@ attention_element!(f32, f64);
 /// The matrices of queries, keys and values, and the options of an attention.
 #[derive(Clone)]
 pub(crate) struct AttentionHeads {
-    /// Has an element for each matrix of queries. The offsets are those of its queries, keys, values and mask.
+    /// Has an element for each matrix of queries. The positions are those of its queries, keys, values and mask.
     pub plan: Plan,
     /// The number of consecutive matrices of queries that share their keys and values.
     pub group: usize,

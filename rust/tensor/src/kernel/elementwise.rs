@@ -18,7 +18,7 @@ pub(crate) fn map<T: Element, U: Element>(
     map_with(op, source, result, &loops::map(f))
 }
 
-/// Like [`map`]. Not generic: it exists once. The result is stored as `dtype`.
+/// Like [`map`], with a loop and the type of the result. It is not generic, so it is compiled once.
 pub(crate) fn map_with(
     op: &'static str,
     source: &Tensor,
@@ -66,7 +66,7 @@ pub(crate) fn zip3<A: Element, T: Element>(
     zip3_with(op, (dtype, shape), operands, &loops::zip3(f))
 }
 
-/// Like [`zip3`]. Not generic: it exists once.
+/// Like [`zip3`], with a loop. It is not generic, so it is compiled once.
 fn zip3_with(
     op: &'static str,
     (dtype, shape): (DType, &[usize]),

@@ -38,8 +38,8 @@ impl IndexBounds {
         if (0..size).contains(&counted) { Ok(counted) } else { Err((self.error)(self, index)) }
     }
 
-    /// Writes indices as they count from the front, and with those of the dimensions before over all dimensions. Returns
-    /// false unless all of them are there, in bounds, and not skipped.
+    /// Writes indices as they count from the front, combined with those of the dimensions `before` if there are any. Returns
+    /// false if some are missing or out of bounds, or if indices may be skipped.
     fn check_all(self, given: &[i64], before: Option<&[i64]>, out: &mut [i64]) -> bool {
         let size = i64::try_from(self.size).unwrap_or(i64::MAX);
         let wraps = if self.wraps { size } else { 0 };
@@ -69,7 +69,7 @@ fn plan_of(shape: &[usize], operands: &[(&[usize], usize)]) -> Plan {
     Plan::new(&Layout::contiguous(shape), &operands)
 }
 
-/// Returns an element of an index; [`SKIPPED`] if another thread made the tensor smaller.
+/// Returns an element of an index, as [`item`](super::parts::item) does; beyond the memory it is [`SKIPPED`].
 fn element(index: &[i64], at: usize) -> i64 {
     debug_assert!(at < index.len(), "element {at} of {}", index.len());
     index.get(at).copied().unwrap_or(SKIPPED)
@@ -150,7 +150,7 @@ pub(crate) struct IndexedLayout {
 
 /// Returns the position that an index selects, or `None` if it is [`SKIPPED`].
 fn position(base: usize, index: i64, step: usize) -> Option<usize> {
-    // The index is in bounds. If it were not, the position would be checked yet.
+    // The index was checked, so nothing wraps. The caller checks the position.
     usize::try_from(index).ok().map(|index| base.wrapping_add(index.wrapping_mul(step)))
 }
 

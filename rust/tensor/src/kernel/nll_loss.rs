@@ -31,11 +31,6 @@ impl ClassGrid {
     }
 }
 
-/// Returns the elements from the offset of a contiguous tensor on.
-fn elements<T>(data: &[T], start: usize) -> &[T] {
-    rest(data, start)
-}
-
 /// Returns the negated score of the target of each sample, and 0 for ignored samples. Both tensors are contiguous.
 /// Returns an error for a target that is not a class.
 pub(crate) fn select_scores<T: Element>(
@@ -47,8 +42,8 @@ pub(crate) fn select_scores<T: Element>(
     let (start, from) = (scores.storage_offset(), targets.storage_offset());
     let sources = [Some(scores), Some(targets)];
     let kernel = move |out: &mut [T], scores: &[T], targets: &[i64]| {
-        let scores = elements(scores, start);
-        for ((sample, out), &target) in out.iter_mut().enumerate().zip(elements(targets, from)) {
+        let scores = rest(scores, start);
+        for ((sample, out), &target) in out.iter_mut().enumerate().zip(rest(targets, from)) {
             if let Some(class) = grid.class(op, target)? {
                 let score = item(scores, grid.position(sample, class));
                 *out = T::from_i64(-1).times(score);
@@ -70,7 +65,7 @@ pub(crate) fn distribute_gradient<T: Element>(
     let (start, from) = (gradient.storage_offset(), targets.storage_offset());
     let sources = [Some(gradient), Some(targets)];
     let kernel = move |out: &mut [T], gradients: &[T], targets: &[i64]| {
-        let samples = elements(gradients, start).iter().zip(elements(targets, from)).enumerate();
+        let samples = rest(gradients, start).iter().zip(rest(targets, from)).enumerate();
         let count = out.len().checked_div(grid.classes).unwrap_or(0);
         for (sample, (&gradient, &target)) in samples.take(count) {
             if let Some(class) = grid.class(op, target)?
@@ -93,10 +88,10 @@ pub(crate) fn sample_weights<T: Element>(
 ) -> Result<Tensor> {
     let (start, from) = (weight.map(Tensor::storage_offset), targets.storage_offset());
     let kernel = move |out: &mut [T], weights: &[T], targets: &[i64]| {
-        for (out, &target) in out.iter_mut().zip(elements(targets, from)) {
+        for (out, &target) in out.iter_mut().zip(rest(targets, from)) {
             if let Some(class) = grid.class(op, target)? {
                 *out = match start {
-                    Some(start) => item(elements(weights, start), class),
+                    Some(start) => item(rest(weights, start), class),
                     None => T::from_i64(1),
                 };
             }

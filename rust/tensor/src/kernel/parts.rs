@@ -1,5 +1,5 @@
-//! Parts of memory that a kernel expects there. Without them something is wrong in this crate: test builds panic, and
-//! others use nothing, or zeros.
+//! Parts of slices whose bounds an operation has checked. A part beyond the slice is a bug of this crate, or a tensor that
+//! another thread resized: test builds panic, others use an empty slice or zeros.
 
 /// Returns the elements from a position on.
 #[inline]
@@ -45,7 +45,8 @@ pub(super) fn item<T: Copy + Default>(data: &[T], at: usize) -> T {
     data.get(at).copied().unwrap_or_default()
 }
 
-/// Removes the first `count` elements from a slice and returns them.
+/// Removes the first `count` elements from a slice and returns them; all of it is dropped if it has fewer. The results that
+/// a call does not want have none.
 pub(super) fn take<'a, T>(rest: &mut &'a mut [T], count: usize) -> &'a mut [T] {
     let (first, others) = std::mem::take(rest).split_at_mut_checked(count).unwrap_or_default();
     *rest = others;

@@ -56,7 +56,7 @@ impl ElementLoop for Convert {
         &self.dtypes
     }
 
-    fn takes_gaps(&self) -> bool {
+    fn accepts_gaps(&self) -> bool {
         true
     }
 

@@ -26,9 +26,9 @@ pub(crate) trait ElementLoop: Send + Sync + 'static {
         false
     }
 
-    /// Whether the loop takes elements at any distance. Otherwise its operands have no gaps, but for the sources that it
+    /// Whether the loop accepts elements at any distance. Otherwise its operands have no gaps, but for the sources that it
     /// [accepts](ElementLoop::accepts_constant) as constant.
-    fn takes_gaps(&self) -> bool {
+    fn accepts_gaps(&self) -> bool {
         false
     }
 
@@ -43,7 +43,7 @@ pub(crate) trait ElementLoop: Send + Sync + 'static {
     /// Each element of the run is memory that is aligned for the type of its operand, readable, and for the first operand
     /// writable. Elements of sources are initialized, and so are those of the first operand if the loop
     /// [updates](ElementLoop::is_update) them. No element of a source overlaps one of the first operand. The steps are
-    /// among those that the loop takes.
+    /// among those that the loop accepts.
     unsafe fn run(&self, run: &Run);
 
     /// Returns a clone.

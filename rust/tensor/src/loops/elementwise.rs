@@ -113,7 +113,6 @@ where
 }
 
 /// A loop over a function that is wrong for some elements, and over one without this limit.
-#[derive(Clone)]
 struct Limited<F, G, E, T> {
     function: F,
     is_within: G,

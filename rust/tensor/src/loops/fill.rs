@@ -24,7 +24,7 @@ pub(crate) fn element_bytes(value: Scalar, dtype: DType) -> [u8; LARGEST] {
     bytes
 }
 
-/// Returns the number whose bytes come first.
+/// Returns the element whose bytes come first as a number, or `None` if there are too few bytes.
 pub(crate) fn scalar_of(dtype: DType, bytes: &[u8]) -> Option<Scalar> {
     bytes.get(..dtype.size())?;
     let to = match dtype {
@@ -42,7 +42,7 @@ pub(crate) fn scalar_of(dtype: DType, bytes: &[u8]) -> Option<Scalar> {
     })
 }
 
-/// A loop without sources.
+/// A loop that writes the bytes of an element everywhere.
 #[derive(Clone, Copy)]
 struct Fill {
     dtype: [DType; 1],
@@ -59,7 +59,7 @@ impl ElementLoop for Fill {
         &self.dtype
     }
 
-    fn takes_gaps(&self) -> bool {
+    fn accepts_gaps(&self) -> bool {
         true
     }
 

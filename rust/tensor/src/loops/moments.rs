@@ -1,8 +1,8 @@
 //! The loop of the variance: means and sums of squared deviations.
 //!
 //! Blocks of elements get their mean first, and then the squares of the deviations from it; blocks are joined by the formula of
-//! Chan, Golub and LeVeque, "Updating Formulae and a Pairwise Algorithm for Computing Sample Variances" (1979). Nothing is
-//! lost if the mean is far from 0.
+//! Chan, Golub and LeVeque, "Updating Formulae and a Pairwise Algorithm for Computing Sample Variances" (1979). No
+//! precision is lost if the mean is far from 0.
 
 use std::marker::PhantomData;
 use std::sync::Arc;

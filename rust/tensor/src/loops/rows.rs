@@ -44,7 +44,7 @@ fn sum<T: Real>(elements: &[T]) -> f64 {
 }
 
 /// Writes the exponentials of a row, normalized to a sum of 1. Where all elements are minus infinity they are NaN, as in
-/// PyTorch, or 0 if the result is to be `safe`.
+/// PyTorch, or 0 if `is_safe`.
 pub(crate) fn softmax<T: Real>(row: &[T], out: &mut [T], is_safe: bool) {
     vectorized(
         #[inline(always)]
@@ -57,7 +57,7 @@ pub(crate) fn softmax<T: Real>(row: &[T], out: &mut [T], is_safe: bool) {
             out.iter_mut().zip(row).for_each(|(out, value)| *out = (*value - largest).exp());
             let sum = T::from_f64(sum(out));
             let reciprocal = T::from_f64(1.0) / sum;
-            // A quotient with its error, which rounds as a division does and takes less time.
+            // A quotient corrected by its error: it is rounded like that of a division, and takes less time.
             out.iter_mut().for_each(|out| {
                 let quotient = *out * reciprocal;
                 *out = (-quotient).mul_add(sum, *out).mul_add(reciprocal, quotient);

@@ -62,6 +62,7 @@ impl Tensor {
         NodeBuilder::new(node, &all)
     }
 
+    /// Sets the node of an in-place operation as the history of the target.
     fn with_new_history(&self, node: Arc<Node>) -> Result<&Tensor> {
         rebase_history(self, node)?;
         Ok(self)

@@ -116,8 +116,8 @@ fn at_least(op: &'static str, tensors: &[Tensor], ndim: usize) -> Result<Vec<Ten
     tensors.iter().map(|tensor| tensor.at_least(ndim)).collect()
 }
 
-/// Copies tensors, which must be on one device, to a new tensor of this shape and type: each from its index of dimension
-/// `at` on, which the tensors do not have if it is new.
+/// Copies tensors, which must be on one device, to a new tensor of this shape and type. Each begins at its index of `starts`
+/// in dimension `at`. The tensors lack this dimension if `is_new_dim`.
 fn joined(
     op: &'static str,
     tensors: &[Tensor],

@@ -5,8 +5,8 @@ use crate::autograd::NodeBuilder;
 use crate::dtype::dispatch_float;
 use crate::{DType, Element, Result, Tensor, kernel};
 
-/// Returns the sums of the elements along `dim` up to each, or from each on if `is_reverse`. Halves and `float32` are
-/// summed in the next wider type.
+/// Returns the sums of the elements along `dim` up to each, or from each on if `is_reverse`. 16-bit floats and `float32`
+/// are summed in the next wider type.
 fn sums(tensor: &Tensor, dim: i64, is_reverse: bool) -> Result<Tensor> {
     let op = "cumsum";
     let rows = Rows::in_compute_type(op, tensor, dim)?;

@@ -1,5 +1,5 @@
-//! Functions of `f64` that loops need often. They have no branches, so that the compiler vectorizes loops over them, and the
-//! same bits with each instruction set, as those of [`single`](super::single), whose methods they use.
+//! Functions of `f64` that loops need often. Their methods are those of [`single`](super::single): they have no branches, so
+//! that the compiler vectorizes loops over them, and results have the same bits with each instruction set.
 
 use std::f64::consts::LOG2_E;
 
@@ -34,8 +34,10 @@ const LOGARITHM: [f64; 7] = [
     1.462_347_445_427_386e-1,
 ];
 
+/// Returns the value of a polynomial with these coefficients, the constant one first.
 #[inline(always)]
 fn polynomial<const N: usize>(x: f64, coefficients: &[f64; N]) -> f64 {
+    const { assert!(N > 0, "a polynomial has a coefficient") };
     let mut coefficients = coefficients.iter().rev();
     let highest = coefficients.next().copied().unwrap_or_default();
     coefficients.fold(highest, |value, coefficient| value.mul_add(x, *coefficient))

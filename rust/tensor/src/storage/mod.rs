@@ -86,7 +86,7 @@ impl Storage {
         })
     }
 
-    /// Like [`build`](Storage::build), for elements of any type.
+    /// Like [`build`](Storage::build), with a size in bytes. It is not generic, so it is compiled once.
     fn build_bytes(nbytes: usize, fill: &mut dyn FnMut(Span)) -> Result<Arc<Self>> {
         let storage = Self::new("tensor", Placement::Cpu, nbytes)?;
         if let Some(slice) = storage.raw_slice() {

@@ -227,7 +227,7 @@ pub(crate) fn columns(op: &'static str, geometry: ConvGeometry, images: &Tensor)
     Ok(reinterpret(&out, images.dtype()))
 }
 
-/// Returns images to which the elements of contiguous matrices of patches are added. Their type is one of arithmetic.
+/// Returns images to which the elements of contiguous matrices of patches are added, in a type of arithmetic.
 pub(crate) fn add_columns<T: Element>(
     op: &'static str,
     geometry: ConvGeometry,

@@ -12,7 +12,7 @@ pub(in super::super) const LARGEST_ANGLE: f32 = 1e5;
 const QUARTER: [f32; 3] = [
     FRAC_PI_2,
     (std::f64::consts::FRAC_PI_2 - FRAC_PI_2 as f64) as f32,
-    // What is left of the quarter after both parts.
+    // The rest of the quarter after both parts.
     -1.715_124_5e-15,
 ];
 
@@ -22,7 +22,7 @@ const SINE: [f32; 3] = [-0.166_666_55, 0.008_332_188, -0.000_195_180_58];
 /// `(cos(x) - 1 + x ** 2 / 2) / x ** 4` in `x ** 2`, for up to an eighth of a turn, with an error of 2 ** -32 of the cosine.
 const COSINE: [f32; 3] = [0.041_666_646, -0.001_388_731, 2.443_233e-5];
 
-/// Returns the sine of an angle, to which so many quarters are added.
+/// Returns the sine of the sum of an angle and a number of quarter turns.
 #[inline(always)]
 fn sine_after(x: f32, quarters: u32) -> f32 {
     let rounded = fused(x, FRAC_2_PI, ROUND);

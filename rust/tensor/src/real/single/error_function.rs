@@ -60,7 +60,7 @@ pub(in super::super) fn erfc(x: f32) -> f32 {
     // Beyond the limit the result is 0 or 2.
     let size = if size > 11.0 { 11.0 } else { size };
     let square = size * size;
-    // What the square has lost by rounding.
+    // The rounding error of the square.
     let lost = fused(size, size, -square);
     let scaled = polynomial((size - 2.0) / (size + 2.0), &SCALED) / fused(2.0, size, 1.0);
     let result = scaled * exp(-square);

@@ -1,7 +1,7 @@
-//! Powers of e and 2, and what is computed from them.
+//! Powers of e and 2, and functions that are computed from them.
 //!
-//! A power is the product of a power of two, which is made of the bits of its exponent, and of a polynomial of what remains of
-//! the exponent.
+//! A power is a product of two factors: a power of two, which is made of the bits of an integer exponent, and a polynomial of
+//! the rest of the exponent.
 
 use std::f32::consts::LOG2_E;
 

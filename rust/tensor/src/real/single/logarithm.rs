@@ -1,4 +1,4 @@
-//! Logarithms: of the exponent, and a polynomial of the mantissa.
+//! Logarithms: sums of a multiple of the exponent and a polynomial of the mantissa.
 
 use std::f32::consts::{LOG2_E, LOG10_E};
 
@@ -24,7 +24,7 @@ const LEAST: u32 = 0x3f35_04f3;
 /// The bits that are the exponent.
 const EXPONENT: u32 = 0xff80_0000;
 
-/// Returns the value of the exponent that these bits are.
+/// Returns the exponent that these bits encode.
 #[inline(always)]
 fn exponent_of(bits: u32) -> f32 {
     (bits as i32 >> 23) as f32
@@ -68,7 +68,7 @@ pub(in super::super) fn ln(number: f32) -> f32 {
 /// Returns the binary logarithm.
 #[inline(always)]
 pub(in super::super) fn log2(number: f32) -> f32 {
-    /// What `LOG2_E` lacks.
+    /// The rounding error of `LOG2_E`.
     const LOW: f32 = (std::f64::consts::LOG2_E - LOG2_E as f64) as f32;
     let (e, x) = split(number);
     let rest = x * x * polynomial(x, &LOGARITHM);
@@ -78,7 +78,7 @@ pub(in super::super) fn log2(number: f32) -> f32 {
 /// Returns the decimal logarithm.
 #[inline(always)]
 pub(in super::super) fn log10(number: f32) -> f32 {
-    /// What `LOG10_E` lacks.
+    /// The rounding error of `LOG10_E`.
     const LOW: f32 = (std::f64::consts::LOG10_E - LOG10_E as f64) as f32;
     /// The decimal logarithm of 2 in two parts, as [`LN_2`].
     const LOG10_2: [f32; 2] = [0.301_025_4, (std::f64::consts::LOG10_2 - 0.301_025_4_f32 as f64) as f32];
