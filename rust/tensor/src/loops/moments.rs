@@ -46,11 +46,11 @@ impl Moments {
         // The mean of no elements has no weight.
         let share = if count == 0.0 { 0.0 } else { other.count / count };
         let difference = other.mean - self.mean;
-        Moments {
-            count,
-            mean: self.mean + difference * share,
-            squares: self.squares + other.squares + difference * difference * self.count * share,
-        }
+        let mean = self.mean + difference * share;
+        // The deviation of an infinite element from its mean is NaN, and so are the squares.
+        let squares =
+            if mean.is_infinite() { f64::NAN } else { difference * difference * self.count * share };
+        Moments { count, mean, squares: self.squares + other.squares + squares }
     }
 }
 

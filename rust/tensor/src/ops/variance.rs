@@ -101,6 +101,15 @@ mod tests {
     }
 
     #[test]
+    fn variance_with_an_infinite_element_is_nan() {
+        let x = doubles(&[1.0, f64::INFINITY, f64::NEG_INFINITY, 2.0], &[2, 2]);
+        for (dims, reduced) in [(None, 1), (Some(&[0][..]), 2), (Some(&[1][..]), 2)] {
+            let variance = x.var(dims, 0i64.into(), false).unwrap().to_vec::<f64>().unwrap();
+            assert!(variance.len() == reduced && variance.iter().all(|v| v.is_nan()), "{variance:?}");
+        }
+    }
+
+    #[test]
     fn squares_of_large_floats_do_not_overflow() {
         let x = Tensor::from_slice(&[1e30f32, -1e30], &[2]).unwrap();
         let root = x.std(None, 0i64.into(), false).unwrap().to_vec::<f32>().unwrap()[0];
