@@ -77,12 +77,13 @@ def operands_of(argument: Any) -> set[int]:
 def dtype_of_roundings(step: Step, tensors: list[Any]) -> str | None:
     """Return the narrowest dtype to which intermediate results are rounded, or None for the result's dtype.
 
-    A loss computes with the dtypes of its operands, and a gradient with those of all tensors.
+    A loss and a function with `out` compute with the dtypes of their operands, and a gradient with those of
+    all tensors.
     """
     operands = [tensors[number] for number in operands_of(step.arguments) if number < len(tensors)]
     if step.name in GRADIENTS:
         operands = tensors
-    elif step.name != "cross_entropy":
+    elif step.name not in ("cross_entropy", "expression in place"):
         return None
     names = {dtype_of(each) for each in operands if each is not None}
     return next((name for name in (*HALVES, "float32") if name in names), None)
