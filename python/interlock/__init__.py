@@ -54,7 +54,7 @@ from interlock._core.backends import (
     set_float32_matmul_precision,
     set_num_threads,
 )
-from interlock._features import HAS_TENSORS, import_lazily, remove_missing
+from interlock._features import HAS_TENSORS, import_lazily as _import_lazily, remove_missing
 from interlock.autograd.grad_mode import (
     _enter_inference_mode as _enter_inference_mode,
     _exit_inference_mode as _exit_inference_mode,
@@ -799,5 +799,5 @@ _LAZY = {name: name for name in ("aio", "integrations", "settings", "testing", "
 _LAZY["Executor"] = "_executor"
 if HAS_TENSORS:
     _LAZY |= {"nn": "nn", "return_types": "return_types"}
-import_lazily(globals(), _LAZY)
+_import_lazily(globals(), _LAZY)
 remove_missing(globals(), frozenset(_LAZY))

@@ -23,7 +23,7 @@ from interlock._core.backends import (
     flags_frozen,
     on_change,
 )
-from interlock._features import import_lazily
+from interlock._features import import_lazily as _import_lazily
 from interlock._quote import shown
 from interlock.backends._module import (
     UNCHANGED,
@@ -248,7 +248,7 @@ _LAZY = {name: name for name in __all__ if name not in globals()}
 _LAZY |= {"Description": "_describe", "Flags": "_flag_types", "describe": "_describe"}
 _LAZY |= dict.fromkeys(("Explanation", "Level", "Snapshot", "SnapshotEntry", "Write"), "_introspection")
 _LAZY |= dict.fromkeys(("explain", "reset", "restore", "snapshot", "writes"), "_introspection")
-import_lazily(globals(), _LAZY)
+_import_lazily(globals(), _LAZY)
 
 GenericModule = _native.BackendsModule
 sys.modules[__name__].__class__ = GenericModule

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from interlock._features import HAS_TENSORS, import_lazily, remove_missing
+from interlock._features import HAS_TENSORS, import_lazily as _import_lazily, remove_missing
 from interlock.utils import deterministic
 
 if TYPE_CHECKING:
@@ -13,5 +13,5 @@ if TYPE_CHECKING:
 __all__ = ["checkpoint", "deterministic", "hooks"]
 
 _LAZY = {"checkpoint": "checkpoint", "hooks": "hooks"} if HAS_TENSORS else {}
-import_lazily(globals(), _LAZY)
+_import_lazily(globals(), _LAZY)
 remove_missing(globals(), frozenset(_LAZY))
