@@ -12,7 +12,7 @@ import pytest
 from interlock._features import HAS_TENSORS
 
 ROOT = Path(__file__).resolve().parents[2]
-# The sizes of a release; a build without optimization is up to three times as large.
+# The sizes of a release; a build without optimization is up to four times as large.
 SIZES = re.findall(
     r"^\| (wheel|extension module), at most \| (\d+) MB \| ([\d.]+) MB \|$",
     (ROOT / "docs" / "install.md").read_text(encoding="utf-8"),
@@ -127,7 +127,7 @@ def test_wheel_and_extension_are_as_small_as_the_page_says(wheel: Path, unpacked
     for name, complete, light in SIZES:
         budget = float(complete if HAS_TENSORS else light) * 1e6
         # `--full` tests a release.
-        assert files[name].stat().st_size < budget * (1 if full else 3), name
+        assert files[name].stat().st_size < budget * (1 if full else 4), name
 
 
 @pytest.mark.parametrize("path", OF_TENSORS)
