@@ -54,7 +54,8 @@ from interlock._core.backends import (
     set_float32_matmul_precision,
     set_num_threads,
 )
-from interlock._features import HAS_TENSORS, import_lazily as _import_lazily, remove_missing
+from interlock._features import HAS_TENSORS, remove_missing
+from interlock._lazy import import_lazily as _import_lazily
 from interlock.autograd.grad_mode import (
     _enter_inference_mode as _enter_inference_mode,
     _exit_inference_mode as _exit_inference_mode,

@@ -1,9 +1,8 @@
-"""The names that a module lacks: of optional parts of the build, and those imported at their first use."""
+"""The optional parts of the build, and the names that modules lack without them."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from interlock._core import __features__
@@ -48,36 +47,6 @@ def remove_missing(module: dict[str, Any], lazy: frozenset[str] = frozenset()) -
         raise attribute_error(module["__name__"], name)
 
     module.setdefault("__getattr__", __getattr__)
-
-
-def import_lazily(module: dict[str, Any], names: Mapping[str, str]) -> None:
-    """Import names of a module at their first use, because `import interlock` should be fast.
-
-    The source of the module imports them for type checkers. They are in `dir` of the module.
-
-    CPython caches no attribute of a module with `__getattr__`, and each access takes 40 ns more. So a module
-    of fast functions, such as `accelerator`, imports all its names. The attributes of `backends`, which is
-    not a plain module, are never cached.
-
-    Args:
-        module: The namespace of the module.
-        names: For each name, the submodule that defines it. A submodule itself has its own name.
-
-    """
-
-    def __getattr__(name: str) -> Any:
-        if name not in names:
-            raise attribute_error(module["__name__"], name)
-        from importlib import import_module
-
-        value: Any = import_module(f"{module['__name__']}.{names[name]}")
-        if name != names[name]:
-            value = getattr(value, name)
-        module[name] = value
-        return value
-
-    module["__getattr__"] = __getattr__
-    module["__dir__"] = lambda: sorted({*module, *names})
 
 
 def attribute_error(module: str, name: str) -> AttributeError | ImportError:

@@ -23,7 +23,7 @@ from interlock._core.backends import (
     flags_frozen,
     on_change,
 )
-from interlock._features import import_lazily as _import_lazily
+from interlock._lazy import import_lazily as _import_lazily
 from interlock._quote import shown
 from interlock.backends._module import (
     UNCHANGED,

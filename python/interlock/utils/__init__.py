@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from interlock._features import HAS_TENSORS, import_lazily as _import_lazily, remove_missing
+from interlock._features import HAS_TENSORS, remove_missing
+from interlock._lazy import import_lazily as _import_lazily
 from interlock.utils import deterministic
 
 if TYPE_CHECKING:

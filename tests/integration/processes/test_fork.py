@@ -13,3 +13,8 @@ def test_fork_during_scopes_and_writes_leaves_a_working_child() -> None:
 def test_fork_in_a_task_keeps_its_state_and_the_other_tasks() -> None:
     done = run_program("processes.forks.fork_in_a_task_keeps_its_state_and_the_other_tasks")
     assert (done.code, done.stdout) == (0, "0 True False\n"), done.stderr
+
+
+def test_fork_during_the_first_use_of_a_module_leaves_a_working_child() -> None:
+    done = run_program("processes.forks.fork_during_the_first_use_of_a_module_leaves_a_working_child")
+    assert (done.code, done.stdout) == (0, "0 True\n"), done.stderr

@@ -2,7 +2,9 @@
 
 import os
 import signal
+import sys
 import threading
+import time
 
 import interlock
 from interlock import aio, backends
@@ -38,6 +40,30 @@ def fork_during_scopes_and_writes_leaves_a_working_child():
     for thread in threads:
         thread.join()
     print(set(codes), interlock.is_grad_enabled(), backends.cudnn.benchmark)
+
+
+def fork_during_the_first_use_of_a_module_leaves_a_working_child():
+    begun = threading.Event()
+
+    class Slow:
+        """Finds no module, and takes long for one of them."""
+
+        @staticmethod
+        def find_spec(name: str, path: object, target: object = None) -> None:
+            if name == "interlock.backends.cudnn":
+                begun.set()
+                time.sleep(0.3)
+
+    sys.meta_path.insert(0, Slow)
+    thread = threading.Thread(target=lambda: backends.cudnn)
+    thread.start()
+    begun.wait()
+    pid = os.fork()
+    if pid == 0:
+        signal.alarm(20)
+        os._exit(0 if backends.cudnn.enabled else 1)
+    thread.join()
+    print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), backends.cudnn.enabled)
 
 
 def fork_in_a_task_keeps_its_state_and_the_other_tasks():

@@ -1,0 +1,70 @@
+"""Imports of modules at their first use, which a fork does not interrupt."""
+
+from __future__ import annotations
+
+import os
+import time
+from _thread import get_ident
+from collections.abc import Mapping
+from typing import Any, Final
+
+from interlock._features import attribute_error
+
+_TIMEOUT: Final = 1.0
+"""The longest time in seconds that a fork waits: an import may itself wait for the thread that forks."""
+
+_importing: list[int] = []
+"""The threads that import a module, each as often as its imports are nested."""
+
+
+def import_name(package: str, name: str, module: str) -> Any:
+    """Import a submodule of a package, and return it, or what it defines as `name`."""
+    from importlib import import_module
+
+    _importing.append(get_ident())
+    try:
+        value: Any = import_module(f"{package}.{module}")
+    finally:
+        _importing.remove(get_ident())
+    return value if name == module else getattr(value, name)
+
+
+def import_lazily(module: dict[str, Any], names: Mapping[str, str]) -> None:
+    """Import names of a module at their first use, because `import interlock` should be fast.
+
+    The source of the module imports them for type checkers. They are in `dir` of the module.
+
+    CPython caches no attribute of a module with `__getattr__`, and each access takes 40 ns more. So a module
+    of fast functions, such as `accelerator`, imports all its names. The attributes of `backends`, which is
+    not a plain module, are never cached.
+
+    Args:
+        module: The namespace of the module.
+        names: For each name, the submodule that defines it. A submodule itself has its own name.
+
+    """
+
+    def __getattr__(name: str) -> Any:
+        if name not in names:
+            raise attribute_error(module["__name__"], name)
+        value = import_name(module["__name__"], name, names[name])
+        module[name] = value
+        return value
+
+    module["__getattr__"] = __getattr__
+    module["__dir__"] = lambda: sorted({*module, *names})
+
+
+def _wait_for_other_threads() -> None:
+    """Wait until no other thread imports: a forked child would wait for such an import forever."""
+    own, end = get_ident(), time.monotonic() + _TIMEOUT
+    while any(thread != own for thread in _importing) and time.monotonic() < end:
+        time.sleep(0.001)
+
+
+def _forget_other_threads() -> None:
+    own = get_ident()
+    _importing[:] = [thread for thread in _importing if thread == own]
+
+
+os.register_at_fork(before=_wait_for_other_threads, after_in_child=_forget_other_threads)
