@@ -65,6 +65,7 @@ WRITERS = (
     "cublas",
     "copy",
     "deepcopy",
+    "end_open_scopes",
     "install",
     "pickle",
     "register",
