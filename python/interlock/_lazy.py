@@ -17,18 +17,6 @@ _importing: list[int] = []
 """The threads that import a module, each as often as its imports are nested."""
 
 
-def import_name(package: str, name: str, module: str) -> Any:
-    """Import a submodule of a package, and return it, or what it defines as `name`."""
-    from importlib import import_module
-
-    _importing.append(get_ident())
-    try:
-        value: Any = import_module(f"{package}.{module}")
-    finally:
-        _importing.remove(get_ident())
-    return value if name == module else getattr(value, name)
-
-
 def import_lazily(module: dict[str, Any], names: Mapping[str, str]) -> None:
     """Import names of a module at their first use, because `import interlock` should be fast.
 
@@ -47,7 +35,15 @@ def import_lazily(module: dict[str, Any], names: Mapping[str, str]) -> None:
     def __getattr__(name: str) -> Any:
         if name not in names:
             raise attribute_error(module["__name__"], name)
-        value = import_name(module["__name__"], name, names[name])
+        from importlib import import_module
+
+        _importing.append(get_ident())
+        try:
+            value: Any = import_module(f"{module['__name__']}.{names[name]}")
+        finally:
+            _importing.remove(get_ident())
+        if name != names[name]:
+            value = getattr(value, name)
         module[name] = value
         return value
 

@@ -230,7 +230,7 @@ fn new_object(value: Value) -> *mut ffi::PyObject {
             Value::Name(name) | Value::Text(name) => {
                 ffi::PyUnicode_FromStringAndSize(name.as_ptr().cast(), name.len() as ffi::Py_ssize_t)
             }
-            Value::Path(path) => ffi_ptr(|py| Ok(path_class(py)?.call1((path,))?.into_ptr())),
+            Value::Path(path) => ffi_ptr(|py| Ok(call_with(path_class(py)?, (path,))?.into_ptr())),
             Value::List(items) => ffi_ptr(|py| {
                 let items = items.iter().map(|item| object(py, *item)).collect::<PyResult<Vec<_>>>()?;
                 Ok(PyTuple::new(py, items)?.into_any().into_ptr())

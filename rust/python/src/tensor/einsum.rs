@@ -44,8 +44,8 @@ fn contract_path(py: Python<'_>, request: &PathRequest<'_>) -> PyResult<Option<V
     if package.is_none() {
         return Ok(None);
     }
+    let symbol = package.getattr("get_symbol")?;
     let symbols = |labels: &[usize]| -> PyResult<String> {
-        let symbol = package.getattr("get_symbol")?;
         labels.iter().map(|label| call_with(&symbol, (label,))?.extract::<String>()).collect()
     };
     let inputs = request.inputs.iter().map(|labels| symbols(labels)).collect::<PyResult<Vec<_>>>()?;

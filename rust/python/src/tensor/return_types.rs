@@ -4,6 +4,7 @@ use interlock_tensor::{Result, Tensor as CoreTensor};
 use pyo3::prelude::*;
 
 use super::{Tensor, maybe_detach};
+use crate::detach::call_with;
 use crate::scope_debug;
 
 /// Runs an operation with two results, and returns them as the named tuple `name` of `interlock.return_types`.
@@ -24,5 +25,5 @@ fn named_tuple<'py>(
     (first, second): (CoreTensor, CoreTensor),
 ) -> PyResult<Bound<'py, PyAny>> {
     let class = py.import("interlock.return_types")?.getattr(name)?;
-    class.call1((Tensor(first), Tensor(second)))
+    call_with(&class, (Tensor(first), Tensor(second)))
 }

@@ -7,7 +7,7 @@ use crate::{DType, Element, Result};
 /// equal.
 pub(crate) type Numbered = u128;
 
-/// Returns an integer that is greater for a greater number, and the same for equal ones. NaN is greater than all others.
+/// Maps a number to an integer, in the order of the numbers: equal numbers have equal integers, and NaN has the greatest.
 fn order_of<T: Element>(number: T) -> u64 {
     const SIGN: u64 = 1 << (u64::BITS - 1);
     match T::DTYPE {

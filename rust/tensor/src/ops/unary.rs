@@ -41,8 +41,8 @@ impl UnaryRecord {
 }
 
 /// Defines functions that return floating-point tensors, also for integers: the name, the node, what the gradient uses
-/// (`Input` or `Output`), the formula, after a semicolon the formula for numbers that are not moderate, and the gradient as an
-/// expression of that of the result (`g`) and of the input (`x`) or the result (`y`).
+/// (`Input` or `Output`), the formula, after a semicolon the formula for numbers that are not moderate, and the gradient of the
+/// input. That is an expression of the result's gradient (`g`) and of the input (`x`) or the result (`y`).
 macro_rules! floating_functions {
     (@loop $f:expr) => { loops::map(element_function::<T>($f)) };
     (@loop $f:expr, $exact:expr) => {

@@ -38,7 +38,7 @@ pub(in super::super) fn erf(x: f32) -> f32 {
 
 /// Returns 1 minus the error function.
 ///
-/// The method is that of Shepherd and Laframboise, "Chebyshev Approximation of (1 + 2x) exp(x ** 2) erfc x in
+/// Source: Shepherd and Laframboise, "Chebyshev Approximation of (1 + 2x) exp(x ** 2) erfc x in
 /// 0 <= x < infinity" (1981).
 #[inline(always)]
 pub(in super::super) fn erfc(x: f32) -> f32 {
