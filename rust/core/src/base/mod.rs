@@ -6,6 +6,7 @@ compile_error!(
      docs/platforms.md in the repository lists what a port needs"
 );
 
+pub mod background_thread;
 pub mod backoff;
 pub mod blocking;
 pub mod catch;
@@ -26,6 +27,8 @@ pub mod raw_array;
 pub mod stack;
 pub mod suggest;
 pub mod sync;
+#[cfg(not(loom))]
+pub mod worker_threads;
 
 #[doc(hidden)]
 pub use named_enum::named_enum;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::thread;
 
+use interlock_core::base::background_thread;
 use interlock_core::base::mutex::{Condvar, Mutex};
 use interlock_driver::WaitPolicy;
 
@@ -54,7 +55,8 @@ impl DeviceSync {
         if !tickets.has_thread {
             let shared = self.0.clone();
             let run = move || run(&shared, context);
-            tickets.has_thread = thread::Builder::new().name("cuda waits".into()).spawn(run).is_ok();
+            let builder = thread::Builder::new().name("cuda waits".into());
+            tickets.has_thread = background_thread::spawn(builder, run).is_ok();
         }
         let ticket = tickets.requested;
         if !tickets.has_thread {

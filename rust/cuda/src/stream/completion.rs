@@ -7,7 +7,7 @@ use std::time::Duration;
 use interlock_core::base::mutex::{Condvar, Mutex};
 
 use super::event_pool::PooledEvent;
-use super::workers;
+use super::workers::WORKERS;
 use crate::sys::context_guard::{Context, ContextGuard, RelaxedCapture};
 
 /// Whether a worker thread has waited for an event.
@@ -32,7 +32,7 @@ impl Completion {
             drop(event);
             shared.end();
         };
-        if workers::dispatch(Box::new(wait)).is_err() {
+        if WORKERS.dispatch(Box::new(wait)).is_err() {
             completion.end();
         }
         completion

@@ -18,7 +18,7 @@ use interlock_driver::{Error, HostFn};
 use super::progress::{AsyncError, Progress};
 use super::replay_tracker::ReplayTracker;
 use super::stream_semaphore::Semaphore;
-use super::workers;
+use super::workers::WORKERS;
 use crate::sys::api;
 use crate::sys::error::check;
 
@@ -178,7 +178,7 @@ impl Job {
 
 /// Runs a job on a thread that may call the driver.
 fn dispatch(job: Job) {
-    if let Err(job) = workers::dispatch(Box::new(move || job.run())) {
+    if let Err(job) = WORKERS.dispatch(Box::new(move || job.run())) {
         // The thread could not be created: the job runs here, where the function must not call the driver.
         job();
     }

@@ -1,20 +1,19 @@
-//! Work on several threads, which are started for one operation and end with it. There is no pool, so a forked child
-//! lacks no thread that it needs.
+//! Work on several threads, which wait for the next operation when they have completed their part.
 
-use std::panic::resume_unwind;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{Builder, scope};
-
+use interlock::base::fork::rank;
 use interlock::base::mutex::Mutex;
+use interlock::base::worker_threads::WorkerThreads;
 
 use crate::Result;
+
+static THREADS: WorkerThreads = WorkerThreads::new(rank::KERNEL_THREADS, "interlock", false);
 
 /// Calls `work` with each item on at most `threads` threads, one of which is the calling thread. Each thread takes the
 /// next item when it has completed one.
 ///
 /// Items must be independent of each other, so that results do not depend on the number of threads. After an error no
-/// further item is taken. `work` is not a type parameter: each operation would get its own copy of the code that starts
-/// threads.
+/// further item is taken. `work` is not a type parameter: each operation would get its own copy of the code that shares
+/// the items.
 pub(crate) fn for_each<I: Send>(
     threads: usize,
     mut items: impl ExactSizeIterator<Item = I> + Send,
@@ -34,38 +33,25 @@ pub(crate) fn for_each<I: Send>(
 
 /// Calls `step` on the calling thread and on `others` threads until it returns `None`, or an error.
 fn run_until_error(others: usize, step: &(dyn Fn() -> Option<Result<()>> + Sync)) -> Result<()> {
-    let has_failed = AtomicBool::new(false);
-    run_on(others, &|| {
-        while !has_failed.load(Ordering::Relaxed)
+    let error = Mutex::new(None);
+    THREADS.run_on_each(others, &|| {
+        while error.lock().is_none()
             && let Some(result) = step()
         {
-            result.inspect_err(|_| has_failed.store(true, Ordering::Relaxed))?;
+            if let Err(of_step) = result {
+                *error.lock() = Some(of_step);
+            }
         }
-        Ok(())
-    })
+    });
+    error.lock().take().map_or(Ok(()), Err)
 }
 
-/// Calls `run` on the calling thread and on `others` threads, or on as many as can be started.
-#[expect(clippy::disallowed_methods, reason = "kernels of this crate use no interpreter")]
-fn run_on(others: usize, run: &(dyn Fn() -> Result<()> + Sync)) -> Result<()> {
-    /// The size of a stack. It is specified because the standard library reads its default from the environment, which
-    /// another thread may change at that time.
-    const STACK: usize = 2 << 20;
-    scope(|threads| {
-        let start = || Builder::new().name("interlock".into()).stack_size(STACK).spawn_scoped(threads, run);
-        let started: Vec<_> = (0..others).map_while(|_| start().ok()).collect();
-        let own = run();
-        let joined =
-            started.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
-        joined.fold(own, Result::and)
-    })
-}
-
-/// The number of elements from which on an operation on elements runs on several threads: about 1 ms of an addition.
-pub(crate) const THREADED_ELEMENTS: usize = 1 << 20;
+/// The number of elements from which on an operation on elements runs on several threads: about 20 us of an addition, twice
+/// what it takes to hand over a part.
+pub(crate) const THREADED_ELEMENTS: usize = 1 << 17;
 
 /// The number of elements of a tile.
-pub(crate) const TILE: usize = 1 << 16;
+pub(crate) const TILE: usize = 1 << 14;
 
 /// Calls `work` with each tile of `out` and the position of its first element.
 pub(crate) fn for_each_tile<T: Send>(
@@ -87,7 +73,7 @@ pub(crate) fn for_each_tile<T: Send>(
 mod tests {
     use std::collections::HashSet;
     use std::sync::Barrier;
-    use std::sync::atomic::AtomicUsize;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
     use crate::Error;

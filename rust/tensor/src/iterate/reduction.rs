@@ -345,7 +345,7 @@ mod tests {
             let (plan, count) = of(shape, strides, reduced);
             Tiles::of(&plan, count)
         };
-        assert_eq!(tiles(&[1 << 10, 1 << 9], &[1 << 9, 1], &[true, true]), None, "too small");
+        assert_eq!(tiles(&[1 << 7, 1 << 9], &[1 << 9, 1], &[true, true]), None, "too small");
         let whole = tiles(&[1 << 10, 1 << 11], &[1 << 11, 1], &[true, true]);
         assert_eq!(whole, Some(Tiles { dim: 0, size: 1 << 21, length: 1 << 15, step: 0 }));
         let of_rows = tiles(&[1000, 2000], &[2000, 1], &[false, true]);

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::launch::threads_on;
+use super::launch::{Target, threads_on};
 use super::parallel::{THREADED_ELEMENTS, TILE, for_each};
-use super::slices::{Ready, new_result_of};
+use super::slices::{Ready, new_tensor, run};
 use crate::shape::Layout;
 use crate::storage::{Placement, Span};
 use crate::{Element, Error, Result, Tensor};
@@ -66,11 +66,15 @@ impl Rows {
             }
             *pointer = source.pointer.wrapping_add(start).cast_const();
         }
-        debug_assert!(self.count.saturating_mul(self.out) <= out.bytes, "a result of {} bytes", out.bytes);
+        let written = self.count.saturating_mul(self.out);
+        debug_assert!(self.count == 0 || written == out.bytes, "rows of {written} of {} bytes", out.bytes);
         let shared = Shared(out.pointer, pointers);
         let run = |rows: Range<usize>| {
             rows.into_iter().try_for_each(|number| {
                 let (out, sources) = shared.row(self, number);
+                // Here and not all at once: it stays in the cache.
+                // SAFETY: the row is within the memory of the result, and no other thread uses it.
+                unsafe { std::ptr::write_bytes(out, 0, self.out) };
                 row(out, sources)
             })
         };
@@ -93,9 +97,12 @@ fn launch<U: Element>(
     row: impl Fn(*mut u8, [*const u8; 2]) -> Result<()> + Send + Sync + 'static,
 ) -> Result<Tensor> {
     let rows = Rows::new(op, sources, length, width.saturating_mul(size_of::<U>()));
-    let result = (Layout::contiguous(shape), U::DTYPE);
+    let out = new_tensor(op, rows.placement, Layout::contiguous(shape), U::DTYPE)?;
+    // Without rows, results such as a sum of no elements are zeros.
+    let is_zeroed = rows.count == 0;
     let mut work = Ready::new(move |spans: &[Span]| rows.run(spans, &row));
-    new_result_of(op, rows.placement, result, sources, &mut work)
+    run(op, Target::new_result(out.storage_handle()), is_zeroed, sources, &mut work)?;
+    Ok(out)
 }
 
 /// Returns a tensor whose elements are aligned in memory: memory of other libraries may begin anywhere.

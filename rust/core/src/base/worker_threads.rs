@@ -1,0 +1,317 @@
+//! Threads that run jobs, and that wait for the next job when they have none.
+
+use std::any::Any;
+use std::hint::spin_loop;
+use std::mem::take;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvError, SendError, SyncSender, TryRecvError, sync_channel};
+use std::thread::{self, Builder, JoinHandle, Thread};
+use std::time::{Duration, Instant};
+
+use once_cell::race::OnceBox;
+
+use super::background_thread;
+use super::blocking;
+use super::fork::{self, ForkAware};
+use super::fork_local::ForkLocal;
+use super::mutex::Mutex;
+
+/// A function that runs on a worker thread.
+pub type Job = Box<dyn FnOnce() + Send>;
+
+/// How long a thread that waits polls before it lets the system put it to sleep, from which it wakes up in about as much
+/// time.
+const SPIN_FOR: Duration = Duration::from_micros(50);
+
+/// The size of a stack. It is specified because the standard library reads its default from the environment, which another
+/// thread may change at that time.
+const STACK: usize = 2 << 20;
+
+/// Threads that run jobs. An idle one is reused, and a new one is started when none is idle, so no job waits for another.
+///
+/// A fork ends the idle threads first: the child lacks them, and a process with one thread stays one for those who fork. The
+/// child begins without threads.
+pub struct WorkerThreads {
+    /// The name of the threads.
+    name: &'static str,
+    /// The rank of the handler of forks. It is below the ranks of all locks, none of which is held while threads end.
+    rank: u8,
+    /// Whether jobs call code of the program.
+    runs_user_code: bool,
+    idle: OnceBox<ForkLocal<Mutex<Vec<Worker>>>>,
+}
+
+/// A thread that is idle, or that has got a job.
+struct Worker {
+    jobs: SyncSender<Task>,
+    thread: JoinHandle<()>,
+}
+
+/// A job and the worker that runs it, which is idle again after it.
+struct Task(Job, Worker);
+
+impl WorkerThreads {
+    /// Creates threads that are started when they are needed. `rank` is one of [`rank`](super::fork::rank). Unless jobs call
+    /// code of the program, the threads are [in the background](background_thread).
+    pub const fn new(rank: u8, name: &'static str, runs_user_code: bool) -> Self {
+        WorkerThreads { name, rank, runs_user_code, idle: OnceBox::new() }
+    }
+
+    /// Runs a job on a thread.
+    ///
+    /// # Errors
+    /// Returns the job if the system creates no thread.
+    pub fn dispatch(&'static self, job: Job) -> Result<(), Job> {
+        let idle = self.idle().lock().pop();
+        let Some(worker) = idle.or_else(|| self.start()) else { return Err(job) };
+        let jobs = worker.jobs.clone();
+        jobs.send(Task(job, worker)).map_err(|SendError(Task(job, _))| job)
+    }
+
+    /// Calls `work` on the calling thread and on `others` threads, or on as many as the system creates. Returns when all calls
+    /// have returned. A panic of one of them is passed on.
+    pub fn run_on_each(&'static self, others: usize, work: &(dyn Fn() + Sync)) {
+        let calls =
+            Calls { running: AtomicUsize::new(0), caller: thread::current(), panic: Mutex::default() };
+        let calls = Arc::new(calls);
+        let others_end = WaitForCalls(&calls);
+        // SAFETY: the lifetime is extended until the last call has returned, which `others_end` waits for, also if this
+        // thread unwinds.
+        let shared = unsafe { std::mem::transmute::<&(dyn Fn() + Sync), &'static (dyn Fn() + Sync)>(work) };
+        for _ in 0..others {
+            let call = Call::new(&calls);
+            if self.dispatch(Box::new(move || call.run(shared))).is_err() {
+                break;
+            }
+        }
+        work();
+        drop(others_end);
+        if let Some(panic) = calls.panic.lock().take() {
+            resume_unwind(panic);
+        }
+    }
+
+    fn start(&'static self) -> Option<Worker> {
+        let (jobs, received) = sync_channel(1);
+        let builder = Builder::new().name(self.name.into()).stack_size(STACK);
+        let work = move || self.work(&received);
+        let thread =
+            if self.runs_user_code { builder.spawn(work) } else { background_thread::spawn(builder, work) };
+        thread.ok().map(|thread| Worker { jobs, thread })
+    }
+
+    fn work(&'static self, received: &Receiver<Task>) {
+        while let Ok(Task(job, worker)) = receive(received) {
+            job();
+            self.idle().lock().push(worker);
+        }
+    }
+
+    fn idle(&'static self) -> &'static Mutex<Vec<Worker>> {
+        let create = || {
+            fork::register(self.rank, self);
+            Box::default()
+        };
+        self.idle.get_or_init(create).get()
+    }
+}
+
+impl ForkAware for WorkerThreads {
+    /// Ends the threads that are idle, and waits until the system has removed them. If another thread uses the list, the
+    /// process has several threads anyway.
+    #[expect(clippy::disallowed_methods, reason = "threads that end use no interpreter")]
+    fn prepare(&self) {
+        let Some(idle) =
+            self.idle.get().and_then(|idle| idle.get().try_lock().map(|mut idle| take(&mut *idle)))
+        else {
+            return;
+        };
+        let (jobs, threads): (Vec<_>, Vec<_>) =
+            idle.into_iter().map(|worker| (worker.jobs, worker.thread)).unzip();
+        drop(jobs);
+        for thread in threads {
+            let ended = thread.join();
+            debug_assert!(ended.is_ok(), "an idle thread must not panic");
+        }
+    }
+
+    fn release(&self) {}
+
+    fn after_fork_in_child(&self) {}
+}
+
+/// Returns the next task; polls for it at first.
+#[expect(clippy::disallowed_methods, reason = "the thread is not attached to an interpreter")]
+fn receive(received: &Receiver<Task>) -> Result<Task, RecvError> {
+    let mut task = Err(TryRecvError::Empty);
+    spin_until(|| {
+        task = received.try_recv();
+        !matches!(task, Err(TryRecvError::Empty))
+    });
+    match task {
+        Err(TryRecvError::Empty) => received.recv(),
+        Err(TryRecvError::Disconnected) => Err(RecvError),
+        Ok(task) => Ok(task),
+    }
+}
+
+/// Polls until the condition is true, or for [`SPIN_FOR`].
+fn spin_until(mut condition: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !condition() && began.elapsed() < SPIN_FOR {
+        spin_loop();
+    }
+}
+
+/// The calls of one function on several threads.
+struct Calls {
+    /// The number of calls that have not returned.
+    running: AtomicUsize,
+    /// The thread that waits for them.
+    caller: Thread,
+    /// What a call panicked with.
+    panic: Mutex<Option<Box<dyn Any + Send>>>,
+}
+
+impl Calls {
+    fn wait(&self) {
+        let have_returned = || self.running.load(Ordering::Acquire) == 0;
+        spin_until(have_returned);
+        if !have_returned() {
+            let wait = || {
+                while !have_returned() {
+                    thread::park();
+                }
+            };
+            // SAFETY: the function only waits.
+            unsafe { blocking::detached(wait) };
+        }
+    }
+}
+
+/// Waits for all calls when it is dropped.
+struct WaitForCalls<'a>(&'a Calls);
+
+impl Drop for WaitForCalls<'_> {
+    fn drop(&mut self) {
+        self.0.wait();
+    }
+}
+
+/// One of the calls. It has returned when this is dropped, also without a call.
+struct Call(Arc<Calls>);
+
+impl Call {
+    fn new(calls: &Arc<Calls>) -> Self {
+        calls.running.fetch_add(1, Ordering::Relaxed);
+        Call(calls.clone())
+    }
+
+    fn run(self, work: &(dyn Fn() + Sync)) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(work)) {
+            *self.0.panic.lock() = Some(panic);
+        }
+    }
+}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        // What the call has written happens before the waiting thread reads that it has returned.
+        if self.0.running.fetch_sub(1, Ordering::Release) == 1 {
+            self.0.caller.unpark();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::sync::Barrier;
+    use std::thread::ThreadId;
+
+    use super::*;
+    use crate::base::fork::rank;
+
+    static THREADS: WorkerThreads = WorkerThreads::new(rank::KERNEL_THREADS, "test", false);
+
+    /// Returns the threads on which two calls of a function ran at the same time.
+    fn threads_of_two_calls() -> HashSet<ThreadId> {
+        let (both, ids) = (Barrier::new(2), Mutex::new(HashSet::new()));
+        THREADS.run_on_each(1, &|| {
+            both.wait();
+            ids.lock().insert(thread::current().id());
+        });
+        std::mem::take(&mut *ids.lock())
+    }
+
+    #[test]
+    fn idle_thread_is_reused() {
+        let own = thread::current().id();
+        let first = threads_of_two_calls();
+        assert!(first.len() == 2 && first.contains(&own));
+        // The worker is idle a moment after its call has returned.
+        while THREADS.idle().lock().is_empty() {
+            thread::yield_now();
+        }
+        assert_eq!(threads_of_two_calls(), first);
+    }
+
+    #[test]
+    fn fork_ends_idle_threads_and_both_processes_start_new_ones() {
+        threads_of_two_calls();
+        while THREADS.idle().lock().is_empty() {
+            thread::yield_now();
+        }
+        // SAFETY: the child only calls a function on threads of its own, and exits.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            // SAFETY: an alarm kills the child if it hangs, and it exits without handlers of the parent.
+            unsafe {
+                libc::alarm(10);
+                libc::_exit(if threads_of_two_calls().len() == 2 { 0 } else { 1 });
+            }
+        }
+        assert!(THREADS.idle().lock().is_empty());
+        assert_eq!(threads_of_two_calls().len(), 2);
+        let mut status = 1;
+        // SAFETY: waits for the child just created, into a local.
+        unsafe { libc::waitpid(child, &raw mut status, 0) };
+        assert_eq!(status, 0);
+    }
+
+    #[test]
+    fn panic_of_a_call_is_passed_on_after_all_have_returned() {
+        for panics_here in [true, false] {
+            let (own, returned) = (thread::current().id(), AtomicUsize::new(0));
+            let both = Barrier::new(2);
+            let call = AssertUnwindSafe(|| {
+                THREADS.run_on_each(1, &|| {
+                    both.wait();
+                    if (thread::current().id() == own) == panics_here {
+                        panic!("in a call");
+                    }
+                    thread::sleep(Duration::from_millis(2));
+                    returned.fetch_add(1, Ordering::Relaxed);
+                });
+            });
+            let panic = catch_unwind(call).unwrap_err();
+            assert_eq!(panic.downcast_ref(), Some(&"in a call"));
+            assert_eq!(returned.into_inner(), 1);
+        }
+    }
+
+    #[test]
+    fn jobs_of_many_threads_run_beside_each_other() {
+        thread::scope(|callers| {
+            for _ in 0..4 {
+                callers.spawn(|| {
+                    for _ in 0..100 {
+                        assert_eq!(threads_of_two_calls().len(), 2);
+                    }
+                });
+            }
+        });
+    }
+}
