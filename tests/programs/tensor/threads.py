@@ -65,6 +65,35 @@ def fork_during_product_on_threads():
     return result
 
 
+def fork_after_operations_on_threads():
+    """Print the numbers of threads of the system before and after a fork, and the status of the child."""
+    # Since 3.12 a fork of a process with several threads warns.
+    warnings.simplefilter("error", DeprecationWarning)
+    interlock.set_num_threads(3)
+    x = interlock.ones(1 << 20)
+    counts = []
+    for _ in range(20):
+        assert (x + x)[-1].item() == 2.0
+        counts.append(len(os.listdir("/proc/self/task")))
+        pid = os.fork()
+        counts.append(len(os.listdir("/proc/self/task")))
+        if pid == 0:
+            signal.alarm(20)
+            os._exit(0 if (x + x)[-1].item() == 2.0 else 1)
+        counts.append(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+    print(*sorted(set(zip(counts[::3], counts[1::3], counts[2::3], strict=True))))
+
+
+def signal_after_operations_on_threads():
+    """Wait for a signal that the one thread of the program blocks."""
+    interlock.set_num_threads(3)
+    x = interlock.ones(1 << 20)
+    x + x
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+    os.kill(os.getpid(), signal.SIGTERM)
+    print(signal.sigwait([signal.SIGTERM]).name)
+
+
 def fork_while_threads_use_tensors():
     warnings.simplefilter("ignore", DeprecationWarning)  # "multi-threaded, use of fork() may lead to ..."
 

@@ -117,6 +117,17 @@ def test_product_works_in_a_child_forked_during_a_product_on_two_threads() -> No
     assert eval_program("tensor.threads.fork_during_product_on_threads") == [0] * 10
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="counts the entries of /proc/self/task")
+def test_fork_ends_the_threads_that_wait_for_the_next_operation() -> None:
+    done = run_program("tensor.threads.fork_after_operations_on_threads")
+    assert done == Result(0, "(3, 1, 0)\n", "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no masks of signals")
+def test_threads_that_wait_for_the_next_operation_take_no_signal() -> None:
+    assert run_program("tensor.threads.signal_after_operations_on_threads") == Result(0, "SIGTERM\n", "")
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a limit of the address space")
 def test_product_runs_on_its_own_thread_if_no_thread_can_be_started() -> None:
     done = run_program("tensor.memory.product_without_room_for_a_thread")

@@ -25,6 +25,9 @@ pub type Job = Box<dyn FnOnce() + Send>;
 /// time.
 const SPIN_FOR: Duration = Duration::from_micros(50);
 
+/// The number of idle threads that are kept although no function runs on as many.
+const KEPT: usize = 64;
+
 /// The size of a stack. It is specified because the standard library reads its default from the environment, which another
 /// thread may change at that time.
 const STACK: usize = 2 << 20;
@@ -49,8 +52,8 @@ struct Worker {
     thread: JoinHandle<()>,
 }
 
-/// A job and the worker that runs it, which is idle again after it.
-struct Task(Job, Worker);
+/// A job, and the worker that runs it if that is idle again after it.
+struct Task(Job, Option<Worker>);
 
 impl WorkerThreads {
     /// Creates threads that are started when they are needed. `rank` is one of [`rank`](super::fork::rank). Unless jobs call
@@ -64,10 +67,9 @@ impl WorkerThreads {
     /// # Errors
     /// Returns the job if the system creates no thread.
     pub fn dispatch(&'static self, job: Job) -> Result<(), Job> {
-        let idle = self.idle().lock().pop();
-        let Some(worker) = idle.or_else(|| self.start()) else { return Err(job) };
+        let Some(worker) = self.worker() else { return Err(job) };
         let jobs = worker.jobs.clone();
-        jobs.send(Task(job, worker)).map_err(|SendError(Task(job, _))| job)
+        jobs.send(Task(job, Some(worker))).map_err(|SendError(Task(job, _))| job)
     }
 
     /// Calls `work` on the calling thread and on `others` threads, or on as many as the system creates. Returns when all calls
@@ -80,17 +82,30 @@ impl WorkerThreads {
         // SAFETY: the lifetime is extended until the last call has returned, which `others_end` waits for, also if this
         // thread unwinds.
         let shared = unsafe { std::mem::transmute::<&(dyn Fn() + Sync), &'static (dyn Fn() + Sync)>(work) };
-        for _ in 0..others {
+        let mut workers = Vec::with_capacity(others);
+        while workers.len() < others
+            && let Some(worker) = self.worker()
+        {
             let call = Call::new(&calls);
-            if self.dispatch(Box::new(move || call.run(shared))).is_err() {
-                break;
-            }
+            // A call that is not sent is dropped, which ends it.
+            let _ = worker.jobs.send(Task(Box::new(move || call.run(shared)), None));
+            workers.push(worker);
         }
         work();
         drop(others_end);
+        // Only now, and not by themselves: the next operation finds them, and so does a fork.
+        let mut idle = self.idle().lock();
+        idle.append(&mut workers);
+        idle.truncate(others.max(KEPT));
         if let Some(panic) = calls.panic.lock().take() {
             resume_unwind(panic);
         }
+    }
+
+    /// Returns an idle worker, or a new one.
+    fn worker(&'static self) -> Option<Worker> {
+        let idle = self.idle().lock().pop();
+        idle.or_else(|| self.start())
     }
 
     fn start(&'static self) -> Option<Worker> {
@@ -105,7 +120,7 @@ impl WorkerThreads {
     fn work(&'static self, received: &Receiver<Task>) {
         while let Ok(Task(job, worker)) = receive(received) {
             job();
-            self.idle().lock().push(worker);
+            self.idle().lock().extend(worker);
         }
     }
 
@@ -251,19 +266,12 @@ mod tests {
         let own = thread::current().id();
         let first = threads_of_two_calls();
         assert!(first.len() == 2 && first.contains(&own));
-        // The worker is idle a moment after its call has returned.
-        while THREADS.idle().lock().is_empty() {
-            thread::yield_now();
-        }
         assert_eq!(threads_of_two_calls(), first);
     }
 
     #[test]
     fn fork_ends_idle_threads_and_both_processes_start_new_ones() {
         threads_of_two_calls();
-        while THREADS.idle().lock().is_empty() {
-            thread::yield_now();
-        }
         // SAFETY: the child only calls a function on threads of its own, and exits.
         let child = unsafe { libc::fork() };
         if child == 0 {
@@ -300,6 +308,18 @@ mod tests {
             assert_eq!(panic.downcast_ref(), Some(&"in a call"));
             assert_eq!(returned.into_inner(), 1);
         }
+    }
+
+    #[test]
+    fn thread_of_a_job_is_idle_after_it() {
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let job: Job = Box::new(move || sender.send(thread::current().id()).unwrap());
+        assert!(THREADS.dispatch(job).is_ok());
+        let id = receiver.recv().unwrap();
+        while THREADS.idle().lock().is_empty() {
+            thread::yield_now();
+        }
+        assert!(threads_of_two_calls().contains(&id));
     }
 
     #[test]
