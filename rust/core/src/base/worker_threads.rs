@@ -39,7 +39,7 @@ const STACK: usize = 2 << 20;
 pub struct WorkerThreads {
     /// The name of the threads.
     name: &'static str,
-    /// The rank of the handler of forks. It is below the ranks of all locks, none of which is held while threads end.
+    /// The rank of the handler of forks. It is below those of all locks, so that a fork holds none while threads end.
     rank: u8,
     /// Whether jobs call code of the program.
     runs_user_code: bool,
@@ -94,12 +94,17 @@ impl WorkerThreads {
         work();
         drop(others_end);
         // Only now, and not by themselves: the next operation finds them, and so does a fork.
-        let mut idle = self.idle().lock();
-        idle.append(&mut workers);
-        idle.truncate(others.max(KEPT));
+        self.add_idle(workers);
         if let Some(panic) = calls.panic.lock().take() {
             resume_unwind(panic);
         }
+    }
+
+    fn add_idle(&'static self, mut workers: Vec<Worker>) {
+        let mut idle = self.idle().lock();
+        let kept = workers.len().max(KEPT);
+        idle.append(&mut workers);
+        idle.truncate(kept);
     }
 
     /// Returns an idle worker, or a new one.
@@ -120,7 +125,7 @@ impl WorkerThreads {
     fn work(&'static self, received: &Receiver<Task>) {
         while let Ok(Task(job, worker)) = receive(received) {
             job();
-            self.idle().lock().extend(worker);
+            self.add_idle(worker.into_iter().collect());
         }
     }
 
