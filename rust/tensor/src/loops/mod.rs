@@ -14,7 +14,7 @@ mod reduction;
 mod rows;
 mod vectorized;
 
-pub(crate) use convert::{conversion, convert};
+pub(crate) use convert::{Conversion, conversion, convert};
 pub(crate) use element_loop::{ElementLoop, MAX_OPERANDS, Run};
 pub(crate) use elementwise::{map, map_within, update, zip, zip3};
 pub(crate) use fill::{element_bytes, fill, scalar_of};
