@@ -28,8 +28,64 @@ impl Scaled {
     pub const ONE: Scaled = Scaled { mantissa: 1.0, exponent: 0 };
 
     /// Returns an element. The conversion is exact.
+    #[inline(always)]
     pub fn new<T: Element>(element: T) -> Self {
-        Scaled { mantissa: element.to_f64(), exponent: 0 }.normalized()
+        // The smallest numbers need two steps.
+        Scaled { mantissa: element.to_f64(), exponent: 0 }.normalized().normalized()
+    }
+
+    /// Returns the product of elements, which are multiplied in lanes. The compiler vectorizes it for the instructions of
+    /// the caller.
+    #[inline(always)]
+    pub fn product<T: Element>(elements: &[T]) -> Self {
+        /// As many registers hide the latency of a multiplication.
+        const LANES: usize = 64;
+        // Mantissas of single precision are within the limits. Products of three mantissas need one step.
+        let factor = |element: T| match size_of::<T>() {
+            ..=4 => Scaled { mantissa: element.to_f64(), exponent: 0 },
+            _ => Self::new(element),
+        };
+        let times = |lane: (&mut f64, &mut i64), factor: Scaled| {
+            let product =
+                Scaled { mantissa: *lane.0, exponent: *lane.1 }.unlimited_product(factor).normalized();
+            (*lane.0, *lane.1) = (product.mantissa, product.exponent);
+        };
+        let pairs = elements.chunks_exact(2 * LANES);
+        let rest = pairs.remainder().iter().fold(Self::ONE, |product, element| product * Self::new(*element));
+        if pairs.len() == 0 {
+            return rest;
+        }
+        let (mut mantissas, mut exponents) = ([1.0; LANES], [0; LANES]);
+        for pair in pairs {
+            let (left, right) = pair.split_at(LANES);
+            let factors = left.iter().zip(right).map(|(a, b)| factor(*a).unlimited_product(factor(*b)));
+            mantissas
+                .iter_mut()
+                .zip(&mut exponents)
+                .zip(factors)
+                .for_each(|(lane, factor)| times(lane, factor));
+        }
+        // Pairs of lanes become one, until one is left.
+        let mut width = LANES;
+        while width > 1 {
+            width /= 2;
+            let ((left, right), (own, other)) =
+                (mantissas.split_at_mut(width), exponents.split_at_mut(width));
+            let factors =
+                right.iter().zip(&*other).map(|(&mantissa, &exponent)| Scaled { mantissa, exponent });
+            left.iter_mut().zip(own).zip(factors).for_each(|(lane, factor)| times(lane, factor));
+        }
+        let lanes = mantissas.iter().zip(&exponents).take(1);
+        lanes.fold(rest, |product, (&mantissa, &exponent)| product * Scaled { mantissa, exponent })
+    }
+
+    /// Returns the product with a mantissa that may be beyond the limits.
+    #[inline(always)]
+    fn unlimited_product(self, other: Self) -> Self {
+        Scaled {
+            mantissa: self.mantissa * other.mantissa,
+            exponent: self.exponent.wrapping_add(other.exponent),
+        }
     }
 
     /// Returns the nearest element.
@@ -40,27 +96,32 @@ impl Scaled {
         T::from_f64(self.mantissa * power_of_two(half) * power_of_two(exponent - half))
     }
 
+    /// Brings a mantissa nearer to the limits by one step, which is enough after a product or a sum.
+    #[inline(always)]
     fn normalized(self) -> Self {
+        /// 2 to a power at which it is a normal number.
+        const fn power(exponent: i64) -> f64 {
+            f64::from_bits(((exponent + 1023) as u64) << 52)
+        }
         const STEP: i64 = 2 * LIMIT;
-        let mut number = self;
-        while number.mantissa.is_finite() && number.mantissa.abs() > power_of_two(LIMIT) {
-            number =
-                Scaled { mantissa: number.mantissa * power_of_two(-STEP), exponent: number.exponent + STEP };
-        }
-        while number.mantissa != 0.0 && number.mantissa.abs() < power_of_two(-LIMIT) {
-            number =
-                Scaled { mantissa: number.mantissa * power_of_two(STEP), exponent: number.exponent - STEP };
-        }
-        number
+        let size = self.mantissa.abs();
+        let is_large = size > power(LIMIT) && size < f64::INFINITY;
+        let is_small = size < power(-LIMIT) && size > 0.0;
+        // Without branches, so that the compiler vectorizes it.
+        let factor = if is_large { power(-STEP) } else { 1.0 };
+        let factor = if is_small { power(STEP) } else { factor };
+        let shift = if is_large { STEP } else { 0 };
+        let shift = if is_small { -STEP } else { shift };
+        Scaled { mantissa: self.mantissa * factor, exponent: self.exponent.wrapping_add(shift) }
     }
 }
 
 impl Mul for Scaled {
     type Output = Self;
 
+    #[inline(always)]
     fn mul(self, other: Self) -> Self {
-        let exponent = self.exponent.saturating_add(other.exponent);
-        Scaled { mantissa: self.mantissa * other.mantissa, exponent }.normalized()
+        self.unlimited_product(other).normalized()
     }
 }
 

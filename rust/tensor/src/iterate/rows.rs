@@ -1,108 +1,188 @@
 //! Functions of rows of contiguous tensors.
 
 use std::borrow::Cow;
+use std::mem::MaybeUninit;
 use std::ops::Range;
 
-use super::launch::{Target, threads_on};
+use interlock::accelerator::check_interrupts;
+
+use super::launch::{Launch, Target, threads_on};
 use super::parallel::{THREADED_ELEMENTS, TILE, for_each};
-use super::slices::{Ready, new_tensor, run};
+use super::slices::new_tensor;
 use crate::shape::Layout;
 use crate::storage::{Placement, Span};
-use crate::{Element, Error, Result, Tensor};
+use crate::{DType, Element, Error, Result, Tensor};
 
-/// Computes a row of the result at an address from the rows of the sources at other addresses.
-type RowFunction<'a> = dyn Fn(*mut u8, [*const u8; 2]) -> Result<()> + Sync + 'a;
+/// The maximum number of results, and of sources.
+const MOST: usize = 3;
 
-/// The rows of a result and of its sources. Sizes are in bytes.
+/// The number of elements of the first source between two checks for signals.
+const CHUNK: usize = 1 << 24;
+
+/// Computes a row of each result from a row of each source, at these addresses. Those of absent operands are null.
+type RowFunction = dyn Fn([*mut u8; MOST], [*const u8; MOST]) -> Result<()> + Send + Sync;
+
+/// The rows of an operand. Sizes are in bytes.
+#[derive(Clone, Copy, Default)]
+struct Operand {
+    start: usize,
+    size: usize,
+    /// The distance between two rows; 0 if the operand has one, which belongs to all.
+    step: usize,
+}
+
+impl Operand {
+    /// Returns the number of bytes that some rows need.
+    fn required_bytes(&self, count: usize) -> usize {
+        let before = count.saturating_sub(1).saturating_mul(self.step);
+        if count == 0 { 0 } else { self.start.saturating_add(before).saturating_add(self.size) }
+    }
+}
+
+/// The rows of results and of their sources.
 #[derive(Clone, Copy)]
 struct Rows {
     op: &'static str,
     placement: Placement,
     count: usize,
-    /// The position of the first row of each source.
-    starts: [usize; 2],
-    source: usize,
-    out: usize,
+    results: [Option<Operand>; MOST],
+    sources: [Option<Operand>; MOST],
     threads: usize,
+    /// The results are zeroed before their functions are called.
+    is_zeroed: bool,
     /// The number of rows that a thread takes at once.
     tile: usize,
+    /// The number of rows between two checks for signals.
+    chunk: usize,
 }
 
 impl Rows {
-    /// Describes rows of `length` elements of the sources, and of `out` bytes of the result.
-    fn new(op: &'static str, sources: [Option<&Tensor>; 2], length: usize, out: usize) -> Self {
-        let (mut starts, mut elements, mut size, mut placement) = ([0; 2], 0, 0, Placement::Cpu);
-        for (start, source) in starts.iter_mut().zip(sources.into_iter().flatten()) {
+    /// Describes rows of `length` elements of the sources, and of these numbers of bytes of the results. Other sources than the
+    /// first one may have one row for all. There are several threads if it has as many elements as `threaded`.
+    fn new(
+        op: &'static str,
+        sources: [Option<&Tensor>; MOST],
+        length: usize,
+        results: [Option<usize>; MOST],
+        threaded: usize,
+    ) -> Self {
+        let [first, ..] = sources;
+        let (elements, placement) =
+            first.map_or((0, Placement::Cpu), |first| (first.numel(), first.placement()));
+        let count = elements.checked_div(length).unwrap_or(0);
+        let of_source = |source: &Tensor| {
             debug_assert!(source.is_contiguous(), "rows of strides {:?}", source.strides());
-            (elements, size, placement) = (source.numel(), source.dtype().size(), source.placement());
-            *start = source.storage_offset().saturating_mul(size);
+            let size = source.dtype().size().saturating_mul(length);
+            let start = source.storage_offset().saturating_mul(source.dtype().size());
+            Operand { start, size, step: if source.numel() == elements { size } else { 0 } }
+        };
+        let of_result = |size: usize| Operand { start: 0, size, step: size };
+        Rows {
+            op,
+            placement,
+            count,
+            results: results.map(|result| result.map(of_result)),
+            sources: sources.map(|source| source.map(of_source)),
+            threads: threads_on(placement, elements, threaded),
+            is_zeroed: true,
+            tile: (TILE / length.max(1)).max(1),
+            chunk: (CHUNK / length.max(1)).max(1),
         }
-        let threads = threads_on(placement, elements, THREADED_ELEMENTS);
-        let (count, tile) = (elements.checked_div(length).unwrap_or(0), (TILE / length.max(1)).max(1));
-        Rows { op, placement, count, starts, source: length.saturating_mul(size), out, threads, tile }
     }
 
-    /// Calls `row` with each row. The locks of the memory are held.
-    fn run(&self, spans: &[Span], row: &RowFunction<'_>) -> Result<()> {
+    /// Calls `row` with some rows. The locks of the memory are held.
+    fn run(&self, part: Range<usize>, spans: &[Span], row: &RowFunction) -> Result<()> {
         /// Addresses that the threads of an operation use.
-        struct Shared(*mut u8, [*const u8; 2]);
+        struct Shared([*mut u8; MOST], [*mut u8; MOST]);
         // SAFETY: the locks are held until all threads have ended, and each writes rows of its own.
         unsafe impl Sync for Shared {}
         impl Shared {
-            fn row(&self, rows: &Rows, number: usize) -> (*mut u8, [*const u8; 2]) {
-                let step = number * rows.source;
-                (self.0.wrapping_add(number * rows.out), self.1.map(|source| source.wrapping_add(step)))
+            fn row(&self, rows: &Rows, number: usize) -> ([*mut u8; MOST], [*const u8; MOST]) {
+                let at = |(pointer, operand): (*mut u8, Option<Operand>)| {
+                    pointer.wrapping_add(number * operand.map_or(0, |operand| operand.step))
+                };
+                let all = |pointers: [*mut u8; MOST], operands: [Option<Operand>; MOST]| {
+                    let mut pointers = pointers.into_iter().zip(operands).map(at);
+                    [(); MOST].map(|()| pointers.next().unwrap_or(std::ptr::null_mut()))
+                };
+                (all(self.0, rows.results), all(self.1, rows.sources).map(<*mut u8>::cast_const))
             }
         }
 
-        let Some((out, sources)) = spans.split_first() else {
-            debug_assert!(false, "a launch without a target");
-            return Ok(());
-        };
-        let (needed, mut pointers) = (self.count.saturating_mul(self.source), [std::ptr::null(); 2]);
-        for ((pointer, source), start) in pointers.iter_mut().zip(sources).zip(self.starts) {
-            if self.count > 0 && start.saturating_add(needed) > source.bytes {
-                return Err(Error::Resized { op: self.op });
+        let mut spans = spans.iter();
+        let mut locate = |operands: [Option<Operand>; MOST]| {
+            let mut pointers = [std::ptr::null_mut(); MOST];
+            for (pointer, operand) in pointers.iter_mut().zip(operands) {
+                let Some(operand) = operand else { continue };
+                let span = spans.next().filter(|span| operand.required_bytes(self.count) <= span.bytes);
+                *pointer = span.ok_or(Error::Resized { op: self.op })?.pointer.wrapping_add(operand.start);
             }
-            *pointer = source.pointer.wrapping_add(start).cast_const();
-        }
-        let written = self.count.saturating_mul(self.out);
-        debug_assert!(self.count == 0 || written == out.bytes, "rows of {written} of {} bytes", out.bytes);
-        let shared = Shared(out.pointer, pointers);
+            Ok::<_, Error>(pointers)
+        };
+        let shared = Shared(locate(self.results)?, locate(self.sources)?);
         let run = |rows: Range<usize>| {
             rows.into_iter().try_for_each(|number| {
-                let (out, sources) = shared.row(self, number);
-                // Here and not all at once: it stays in the cache.
-                // SAFETY: the row is within the memory of the result, and no other thread uses it.
-                unsafe { std::ptr::write_bytes(out, 0, self.out) };
-                row(out, sources)
+                let (results, sources) = shared.row(self, number);
+                for (pointer, operand) in results.into_iter().zip(self.results) {
+                    if let Some(operand) = operand.filter(|_| self.is_zeroed) {
+                        // SAFETY: the row is within the memory. It is zeroed here, so that the function finds it in the cache.
+                        unsafe { pointer.write_bytes(0, operand.size) };
+                    }
+                }
+                row(results, sources)
             })
         };
         if self.threads == 1 {
-            return run(0..self.count);
+            return run(part);
         }
-        let tile = |number: usize| number * self.tile..self.count.min((number + 1) * self.tile);
-        for_each(self.threads, (0..self.count.div_ceil(self.tile)).map(tile), &run)
+        let (start, end) = (part.start, part.end);
+        let tile = |number: usize| start + number * self.tile..end.min(start + (number + 1) * self.tile);
+        for_each(self.threads, (0..part.len().div_ceil(self.tile)).map(tile), &run)
     }
-}
 
-/// Returns a new contiguous tensor whose rows of `width` elements a function computes from those of `length` elements of
-/// contiguous sources of one type.
-fn launch<U: Element>(
-    op: &'static str,
-    sources: [Option<&Tensor>; 2],
-    length: usize,
-    shape: &[usize],
-    width: usize,
-    row: impl Fn(*mut u8, [*const u8; 2]) -> Result<()> + Send + Sync + 'static,
-) -> Result<Tensor> {
-    let rows = Rows::new(op, sources, length, width.saturating_mul(size_of::<U>()));
-    let out = new_tensor(op, rows.placement, Layout::contiguous(shape), U::DTYPE)?;
-    // Without rows, results such as a sum of no elements are zeros.
-    let is_zeroed = rows.count == 0;
-    let mut work = Ready::new(move |spans: &[Span]| rows.run(spans, &row));
-    run(op, Target::new_result(out.storage_handle()), is_zeroed, sources, &mut work)?;
-    Ok(out)
+    /// Returns new contiguous tensors whose rows a function computes. Rows of no elements have results of 0.
+    fn launch<const N: usize>(
+        self,
+        results: [(&[usize], DType); N],
+        sources: [Option<&Tensor>; MOST],
+        row: Box<RowFunction>,
+    ) -> Result<[Tensor; N]> {
+        let mut tensors = Vec::with_capacity(N);
+        for (shape, dtype) in results {
+            tensors.push(new_tensor(self.op, self.placement, Layout::contiguous(shape), dtype)?);
+        }
+        let targets: Vec<_> =
+            tensors.iter().map(|tensor| Target::new_result(tensor.storage_handle())).collect();
+        self.launch_into(&targets, sources, row)?;
+        drop(targets);
+        let Ok(tensors) = <[Tensor; N]>::try_from(tensors) else { std::process::abort() };
+        Ok(tensors)
+    }
+
+    fn launch_into(
+        self,
+        targets: &[Target<'_>],
+        sources: [Option<&Tensor>; MOST],
+        row: Box<RowFunction>,
+    ) -> Result<()> {
+        let sources: Vec<_> = sources.into_iter().flatten().collect();
+        let launch = Launch { op: self.op, targets, is_zeroed: self.count == 0, sources: &sources };
+        if let Some(device) = launch.device() {
+            return launch.enqueue(device, Box::new(move |spans| self.run(0..self.count, spans, &*row)));
+        }
+        let is_long = targets.iter().any(Target::is_long);
+        let mut first = 0usize;
+        // No lock is held between chunks, because a signal handler that runs there may use the same tensors.
+        loop {
+            let part = first..self.count.min(first.saturating_add(self.chunk));
+            first = part.end;
+            launch.run_on_cpu(is_long, &mut |spans| self.run(part.clone(), spans, &*row))?;
+            if first == self.count {
+                return Ok(());
+            }
+            check_interrupts()?;
+        }
+    }
 }
 
 /// Returns a tensor whose elements are aligned in memory: memory of other libraries may begin anywhere.
@@ -141,11 +221,38 @@ pub(crate) fn try_along_last_dim<T: Element, U: Element>(
 ) -> Result<Tensor> {
     debug_assert_eq!(source.dtype(), T::DTYPE);
     let source = &*aligned(source)?;
-    launch::<U>(op, [Some(source), None], length, shape, width, move |out, [row, _]| {
+    let sources = [Some(source), None, None];
+    let size = width.saturating_mul(size_of::<U>());
+    let rows = Rows::new(op, sources, length, [Some(size), None, None], THREADED_ELEMENTS);
+    let row: Box<RowFunction> = Box::new(move |[out, ..], [row, ..]| {
         // SAFETY: `Rows` checked that the rows are within the memory, whose locks are held; the result is zeroed, and no
         // other row shares its memory.
         unsafe { f(slice(row, length), slice_mut(out, width)) }
-    })
+    });
+    let [out] = rows.launch([(shape, U::DTYPE)], sources, row)?;
+    Ok(out)
+}
+
+/// Applies `f` to each row of `length` elements of a contiguous tensor. It writes a row of the result, of the same shape, and
+/// returns it.
+pub(crate) fn map_rows<T: Element>(
+    op: &'static str,
+    source: &Tensor,
+    length: usize,
+    f: impl for<'a> Fn(&[T], &'a mut [MaybeUninit<T>]) -> &'a mut [T] + Send + Sync + 'static,
+) -> Result<Tensor> {
+    let source = &*aligned(source)?;
+    let sources = [Some(source), None, None];
+    let size = length.saturating_mul(size_of::<T>());
+    let rows = Rows::new(op, sources, length, [Some(size), None, None], THREADED_ELEMENTS);
+    let row: Box<RowFunction> = Box::new(move |[out, ..], [row, ..]| {
+        // SAFETY: as in `try_along_last_dim`; the function returns what it initialized.
+        let written = unsafe { f(slice(row, length), slice_mut(out, length)) };
+        debug_assert_eq!(written.as_ptr().cast(), out.cast_const(), "the row of the result");
+        Ok(())
+    });
+    let [out] = Rows { is_zeroed: false, ..rows }.launch([(source.shape(), T::DTYPE)], sources, row)?;
+    Ok(out)
 }
 
 /// Applies `f` to each pair of rows of `length` elements of two contiguous tensors of one shape. Each call writes a row
@@ -159,10 +266,49 @@ pub(crate) fn zip_rows<T: Element>(
 ) -> Result<Tensor> {
     debug_assert_eq!((a.dtype(), b.dtype(), a.shape()), (T::DTYPE, T::DTYPE, b.shape()));
     let (a, b) = (&*aligned(a)?, &*aligned(b)?);
-    launch::<T>(op, [Some(a), Some(b)], length, a.shape(), length, move |out, [a, b]| {
-        // SAFETY: as in `apply_along_last_dim`.
+    let sources = [Some(a), Some(b), None];
+    let size = length.saturating_mul(size_of::<T>());
+    let rows = Rows::new(op, sources, length, [Some(size), None, None], THREADED_ELEMENTS);
+    let row: Box<RowFunction> = Box::new(move |[out, ..], [a, b, _]| {
+        // SAFETY: as in `try_along_last_dim`.
         unsafe { f(slice(a, length), slice(b, length), slice_mut(out, length)) }
-    })
+    });
+    let [out] = rows.launch([(a.shape(), T::DTYPE)], sources, row)?;
+    Ok(out)
+}
+
+/// Applies `f` to each row of `length` elements of a contiguous tensor, and to parameters of one row each. Each call writes a row
+/// of the first result, which has the shape of the tensor, and returns it with an element of each other result.
+pub(crate) fn rows_with_statistics<T: Element>(
+    op: &'static str,
+    source: &Tensor,
+    parameters: [Option<&Tensor>; 2],
+    length: usize,
+    f: impl for<'a> Fn(&[T], [Option<&[T]>; 2], &'a mut [MaybeUninit<T>]) -> (&'a mut [T], [T; 2])
+    + Send
+    + Sync
+    + 'static,
+) -> Result<[Tensor; 3]> {
+    let source = &*aligned(source)?;
+    let [a, b] = parameters.map(|parameter| parameter.map(aligned).transpose());
+    let (a, b) = (a?, b?);
+    let sources = [Some(source), a.as_deref(), b.as_deref()];
+    let sizes = [length, 1, 1].map(|count| Some(count.saturating_mul(size_of::<T>())));
+    let rows = Rows::new(op, sources, length, sizes, THREADED_ELEMENTS / 4);
+    let row: Box<RowFunction> = Box::new(move |[out, mean, deviation], [row, a, b]| {
+        // SAFETY: as in `map_rows`.
+        unsafe {
+            let parameters = [a, b].map(|pointer| (!pointer.is_null()).then(|| slice(pointer, length)));
+            let (written, [first, second]) = f(slice(row, length), parameters, slice_mut(out, length));
+            debug_assert_eq!(written.as_ptr().cast(), out.cast_const(), "the row of the result");
+            mean.cast::<T>().write(first);
+            deviation.cast::<T>().write(second);
+        }
+        Ok(())
+    });
+    let count: &[usize] = &[rows.count];
+    let rows = Rows { is_zeroed: false, ..rows };
+    rows.launch([(source.shape(), T::DTYPE), (count, T::DTYPE), (count, T::DTYPE)], sources, row)
 }
 
 /// Returns the elements of a row.
@@ -178,8 +324,8 @@ unsafe fn slice<'a, T: Element>(row: *const u8, length: usize) -> &'a [T] {
 /// Returns the elements of a row, to write them.
 ///
 /// # Safety
-/// They are initialized, and no other code uses them.
-unsafe fn slice_mut<'a, T: Element>(row: *mut u8, length: usize) -> &'a mut [T] {
+/// They are values of the type, and no other code uses them.
+unsafe fn slice_mut<'a, T>(row: *mut u8, length: usize) -> &'a mut [T] {
     debug_assert!(row.cast::<T>().is_aligned(), "an unaligned row");
     // SAFETY: guaranteed by the caller.
     unsafe { std::slice::from_raw_parts_mut(row.cast(), length) }

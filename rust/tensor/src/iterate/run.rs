@@ -6,10 +6,10 @@ use std::ops::Range;
 
 use super::plan::Plan;
 use crate::DType;
-use crate::loops::{ElementLoop, MAX_OPERANDS, Run, conversion};
+use crate::loops::{Conversion, ElementLoop, MAX_OPERANDS, Run, conversion};
 use crate::storage::Span;
 
-/// The number of elements that are converted at once. The blocks of all operands fit the L1 cache.
+/// The number of elements of every type that fit a block. The blocks of all operands fit the L1 cache.
 pub(super) const BLOCK: usize = 512;
 
 /// Memory for a block of elements of any type.
@@ -70,68 +70,71 @@ impl Elements {
             // SAFETY: guaranteed by the caller; elements that are used directly are aligned, because positions are multiples
             // of their size.
             unsafe {
-                if access.is_direct == [true; MAX_OPERANDS] {
+                if access.is_direct() {
                     element_loop.run(&run);
                 } else {
-                    self.run_in_blocks(element_loop, &run, &access, &mut blocks);
+                    run_in_blocks(element_loop, &run, &access, &mut blocks);
                 }
             }
         });
     }
+}
 
-    /// Computes a run with blocks for the operands that are not direct.
-    ///
-    /// # Safety
-    /// As for [`run`](Elements::run).
-    unsafe fn run_in_blocks(
-        &self,
-        element_loop: &dyn ElementLoop,
-        run: &Run,
-        access: &Access,
-        blocks: &mut [Block; MAX_OPERANDS],
-    ) {
-        let dtypes = element_loop.dtypes();
-        // Repeated updates of one element would be lost in copies of it.
-        let [target_step, ..] = run.steps;
-        let block = if target_step == 0 && element_loop.is_update() { 1 } else { BLOCK };
-        for first in (0..run.count).step_by(block) {
-            let count = block.min(run.count - first);
-            let (mut pointers, mut steps) = (run.pointers, run.steps);
-            pointers
-                .iter_mut()
-                .zip(steps)
-                .for_each(|(pointer, step)| *pointer = pointer.wrapping_add(first * step));
-            let [target, ..] = pointers;
-            let operands =
-                self.stored.iter().zip(dtypes).zip(access.is_direct.iter().zip(access.is_repeated));
-            let places = pointers.iter_mut().zip(&mut steps).zip(blocks.iter_mut());
-            for (operand, (types, ((pointer, step), block))) in operands.zip(places).enumerate() {
-                let ((&stored, &dtype), (&is_direct, is_repeated)) = types;
-                if is_direct {
-                    continue;
-                }
-                let block = block.pointer();
-                let (source, size) = (std::mem::replace(pointer, block), dtype.size());
-                if operand > 0 || element_loop.is_update() {
-                    let count = if is_repeated { 1 } else { count };
-                    // SAFETY: the elements are within the memory, and the block has room for them.
-                    unsafe { conversion(stored, dtype)((block, size), (source, *step), count) };
-                }
-                if !is_repeated {
-                    *step = size;
-                }
+/// Computes a run with blocks for the operands that are not direct.
+///
+/// # Safety
+/// As for [`run`](Elements::run).
+unsafe fn run_in_blocks(
+    element_loop: &dyn ElementLoop,
+    run: &Run,
+    access: &Access,
+    blocks: &mut [Block; MAX_OPERANDS],
+) {
+    let dtypes = element_loop.dtypes();
+    // Repeated updates of one element would be lost in copies of it.
+    let [target_step, ..] = run.steps;
+    let is_update = element_loop.is_update();
+    let block = if target_step == 0 && is_update { 1 } else { access.block };
+    for first in (0..run.count).step_by(block) {
+        let count = block.min(run.count - first);
+        let (mut pointers, mut steps) = (run.pointers, run.steps);
+        pointers
+            .iter_mut()
+            .zip(steps)
+            .for_each(|(pointer, step)| *pointer = pointer.wrapping_add(first * step));
+        let [target, ..] = pointers;
+        let operands = dtypes.iter().zip(access.copies.iter().zip(access.is_repeated));
+        let places = pointers.iter_mut().zip(&mut steps).zip(blocks.iter_mut());
+        for (operand, ((dtype, (copy, is_repeated)), ((pointer, step), block))) in
+            operands.zip(places).enumerate()
+        {
+            let Some(Copies { load, .. }) = copy else { continue };
+            let block = block.pointer();
+            let (source, size) = (std::mem::replace(pointer, block), dtype.size());
+            if operand > 0 || is_update {
+                let count = if is_repeated { 1 } else { count };
+                // SAFETY: the elements are within the memory, and the block has room for them.
+                unsafe { load((block, size), (source, *step), count) };
             }
-            // SAFETY: guaranteed by the caller; blocks are aligned for every type.
-            unsafe { element_loop.run(&Run { pointers, steps, count }) };
-            let ([written, ..], [step, ..]) = (pointers, run.steps);
-            if let (Some(&stored), Some(&dtype)) = (self.stored.first(), dtypes.first())
-                && written != target
-            {
-                // SAFETY: the loop has written the block; the elements are within the memory.
-                unsafe { conversion(dtype, stored)((target, step), (written, dtype.size()), count) };
+            if !is_repeated {
+                *step = size;
             }
         }
+        // SAFETY: guaranteed by the caller; blocks are aligned for every type.
+        unsafe { element_loop.run(&Run { pointers, steps, count }) };
+        let ([written, ..], [size, ..]) = (pointers, steps);
+        if let [Some(Copies { store, .. }), ..] = access.copies {
+            // SAFETY: the loop has written the block; the elements are within the memory.
+            unsafe { store((target, target_step), (written, size), count) };
+        }
     }
+}
+
+/// The conversions of an operand to a block and back.
+#[derive(Clone, Copy)]
+struct Copies {
+    load: Conversion,
+    store: Conversion,
 }
 
 /// How a loop uses the operands.
@@ -140,14 +143,21 @@ struct Access {
     given: [usize; MAX_OPERANDS],
     /// The distances that the loop gets. They have no gaps if the plan has one element.
     steps: [usize; MAX_OPERANDS],
-    /// The operands that the loop uses where they are. The others are copied to blocks: those of another type, those that
-    /// are not aligned, and those with steps that the loop does not accept.
-    is_direct: [bool; MAX_OPERANDS],
+    /// The conversions of operands that are copied to blocks: those of another type, those that are not aligned, and those
+    /// with steps that the loop does not accept. The loop uses the others where they are.
+    copies: [Option<Copies>; MAX_OPERANDS],
+    /// The number of elements that fit a block.
+    block: usize,
     /// The sources that are one element for the loop.
     is_repeated: [bool; MAX_OPERANDS],
 }
 
 impl Access {
+    /// Returns whether the loop uses all operands where they are.
+    fn is_direct(&self) -> bool {
+        self.copies.iter().all(Option::is_none)
+    }
+
     /// Returns how a loop uses operands at these addresses, with these steps.
     fn new(
         elements: &Elements,
@@ -168,13 +178,16 @@ impl Access {
         if !accepts_gaps && !element_loop.accepts_constant(is_repeated) {
             is_repeated = [false; MAX_OPERANDS];
         }
-        let mut is_direct = [true; MAX_OPERANDS];
+        let mut copies = [None; MAX_OPERANDS];
         let operands = elements.stored.iter().zip(dtypes).zip(bases).zip(steps.iter().zip(is_repeated));
-        for (mark, (((&stored, &dtype), &base), (&step, is_repeated))) in is_direct.iter_mut().zip(operands) {
+        for (copy, (((&stored, &dtype), &base), (&step, is_repeated))) in copies.iter_mut().zip(operands) {
             let accepts_step = accepts_gaps || is_repeated || step == stored.size();
-            *mark = accepts_step && is_stored_as(base, stored, dtype);
+            if !accepts_step || !is_stored_as(base, stored, dtype) {
+                *copy = Some(Copies { load: conversion(stored, dtype), store: conversion(dtype, stored) });
+            }
         }
-        Access { given, steps, is_direct, is_repeated }
+        let largest = dtypes.iter().map(|dtype| dtype.size()).max().unwrap_or(1);
+        Access { given, steps, copies, block: size_of::<Block>() / largest, is_repeated }
     }
 }
 

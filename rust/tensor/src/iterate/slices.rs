@@ -90,20 +90,18 @@ fn work_of<T: Element, A: Element, B: Element>(
     })
 }
 
-/// Runs work on the memory of a target, which is zeroed first if `is_zeroed`, and of sources, none of which shares memory with
-/// the target.
+/// Runs work on the memory of a target and of sources, none of which shares memory with the target.
 ///
 /// On a device the work is queued on the current stream. A graph that captured it can run it several times, so it owns
 /// what it uses and computes the same result each time.
-pub(super) fn run(
+fn run(
     op: &'static str,
     target: Target<'_>,
-    is_zeroed: bool,
     sources: [Option<&Tensor>; 2],
     work: &mut dyn Work,
 ) -> Result<()> {
     let sources: Vec<_> = sources.into_iter().flatten().collect();
-    let launch = Launch { op, targets: &[target], is_zeroed, sources: &sources };
+    let launch = Launch { op, targets: &[target], is_zeroed: target.is_new, sources: &sources };
     match launch.device() {
         Some(device) => launch.enqueue(device, work.queued()),
         None => launch.run_on_cpu(target.is_long(), &mut |spans| work.run(spans)),
@@ -111,7 +109,7 @@ pub(super) fn run(
 }
 
 /// Returns a new tensor, whose memory is zeroed before the work runs.
-fn new_result_of(
+pub(super) fn new_result_of(
     op: &'static str,
     placement: Placement,
     (layout, dtype): (Layout, DType),
@@ -119,7 +117,7 @@ fn new_result_of(
     work: &mut dyn Work,
 ) -> Result<Tensor> {
     let out = new_tensor(op, placement, layout, dtype)?;
-    run(op, Target::new_result(out.storage_handle()), true, sources, work)?;
+    run(op, Target::new_result(out.storage_handle()), sources, work)?;
     Ok(out)
 }
 
@@ -307,7 +305,7 @@ pub(crate) fn launch_inplace_from<T: Element, A: Element, B: Element>(
     kernel: impl Fn(&mut [T], &[A], &[B]) -> Result<()> + Send + Sync + 'static,
 ) -> Result<()> {
     check_memory()?;
-    run(op, Target::of(target), false, [Some(a), Some(b)], &mut work_of([true; 2], kernel))
+    run(op, Target::of(target), [Some(a), Some(b)], &mut work_of([true; 2], kernel))
 }
 
 #[cfg(test)]

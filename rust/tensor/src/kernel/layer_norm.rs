@@ -1,4 +1,4 @@
-//! Kernels of layer normalization: one pass over the rows forward, and one backward.
+//! Kernels of layer normalization.
 //!
 //! Source: Ba, Kiros and Hinton, "Layer Normalization" (2016). A row x of n elements with the mean m and the biased
 //! variance v becomes y = (x - m) r w + b with r = 1 / sqrt(v + eps). For the gradient g of y, with h = (x - m) r, the
@@ -9,9 +9,11 @@ use std::ops::Range;
 use super::attention::source;
 use super::parts::{part, rest, rest_mut, take};
 use crate::fallible_alloc::try_push;
-use crate::iterate::{PartedKernel, launch_several, threads_on};
+use crate::iterate::{PartedKernel, launch_several, rows_with_statistics, threads_on};
 use crate::iterate::{THREADED_ELEMENTS, for_each};
-use crate::{Element, Result, Tensor};
+use crate::loops;
+use crate::real::Real;
+use crate::{Result, Tensor};
 
 /// The number of elements from which on rows are normalized on several threads.
 const THREADED: usize = THREADED_ELEMENTS / 4;
@@ -59,116 +61,24 @@ impl NormRows {
     }
 }
 
-/// Returns the sum of `f` of the elements in double precision. Eight accumulators fill vector registers.
-fn sum<T: Element>(row: &[T], f: impl Fn(f64) -> f64) -> f64 {
-    let mut sums = [0.0; 8];
-    let chunks = row.chunks_exact(8);
-    let rest = chunks.remainder();
-    for chunk in chunks {
-        for (sum, value) in sums.iter_mut().zip(chunk) {
-            *sum += f(value.to_f64());
-        }
-    }
-    sums.into_iter().chain(rest.iter().map(|value| f(value.to_f64()))).sum()
-}
-
-/// The affine parameters: where they begin in their sources, if there are any.
-#[derive(Clone, Copy, Default)]
-struct Affine {
-    weight: Option<usize>,
-    bias: Option<usize>,
-}
-
-struct Forward {
-    rows: NormRows,
-    eps: f64,
-    start: usize,
-    affine: Affine,
-    threads: usize,
-}
-
-/// A tile of the results of the forward pass.
-struct ForwardTile<'a, T> {
-    rows: (usize, usize),
-    out: &'a mut [T],
-    mean: &'a mut [T],
-    rstd: &'a mut [T],
-}
-
-impl Forward {
-    fn run_tile<T: Element>(&self, tile: ForwardTile<'_, T>, input: &[T], weight: &[T], bias: &[T]) {
-        let length = self.rows.length.max(1);
-        let rows = self.rows.slice(input, self.start, tile.rows).chunks_exact(length);
-        let results = tile.out.chunks_exact_mut(length).zip(tile.mean.iter_mut().zip(tile.rstd));
-        for (row, (out, (mean_out, rstd_out))) in rows.zip(results) {
-            let mean = sum(row, |x| x) / length as f64;
-            let variance = sum(row, |x| (x - mean) * (x - mean)) / length as f64;
-            let rstd = 1.0 / (variance + self.eps).sqrt();
-            (*mean_out, *rstd_out) = (T::from_f64(mean), T::from_f64(rstd));
-            for (at, (out, x)) in out.iter_mut().zip(row).enumerate() {
-                let weight = weight.get(at).map_or(1.0, |value| value.to_f64());
-                let bias = bias.get(at).map_or(0.0, |value| value.to_f64());
-                *out = T::from_f64((x.to_f64() - mean) * rstd * weight + bias);
-            }
-        }
-    }
-}
-
 /// Returns a source without the elements before `start`, or nothing if there is no such source.
 fn parameter<T>(data: &[T], start: Option<usize>) -> &[T] {
     start.and_then(|start| data.get(start..)).unwrap_or_default()
 }
 
-impl<T: Element> PartedKernel<T, 3> for Forward {
-    fn parts(&self) -> usize {
-        self.rows.tiles()
-    }
-
-    fn chunk(&self) -> usize {
-        self.rows.chunk(self.threads)
-    }
-
-    fn run(&self, parts: Range<usize>, [out, mean, rstd]: [&mut [T]; 3], sources: &[&[T]]) -> Result<()> {
-        let weight = parameter(source(sources, 1), self.affine.weight);
-        let bias_at = 1 + usize::from(self.affine.weight.is_some());
-        let bias = parameter(source(sources, bias_at), self.affine.bias);
-        let first = self.rows.rows_of(parts.start).0;
-        let mut out = rest_mut(out, first.saturating_mul(self.rows.length));
-        let [mut mean, mut rstd] = [mean, rstd].map(|rows| rest_mut(rows, first));
-        let mut tiles = Vec::new();
-        for part in parts {
-            let rows = self.rows.rows_of(part);
-            let tile = ForwardTile {
-                rows,
-                out: take(&mut out, rows.1.saturating_mul(self.rows.length)),
-                mean: take(&mut mean, rows.1),
-                rstd: take(&mut rstd, rows.1),
-            };
-            try_push(&mut tiles, tile)?;
-        }
-        for_each(self.threads, tiles.into_iter(), &|tile| {
-            self.run_tile(tile, source(sources, 0), weight, bias);
-            Ok(())
-        })
-    }
-}
-
 /// Returns the normalized rows, their means and the reciprocals of their standard deviations. All tensors are
 /// contiguous and of type `T`.
-pub(crate) fn layer_norm<T: Element>(
+pub(crate) fn layer_norm<T: Real>(
     op: &'static str,
     rows: NormRows,
     input: &Tensor,
-    [weight, bias]: [Option<&Tensor>; 2],
+    parameters: [Option<&Tensor>; 2],
     eps: f64,
 ) -> Result<[Tensor; 3]> {
-    let placement = input.placement();
-    let threads = threads_on(placement, input.numel(), THREADED);
-    let affine =
-        Affine { weight: weight.map(Tensor::storage_offset), bias: bias.map(Tensor::storage_offset) };
-    let kernel = Forward { rows, eps, start: input.storage_offset(), affine, threads };
-    let sources: Vec<&Tensor> = [Some(input), weight, bias].into_iter().flatten().collect();
-    launch_several::<T, 3>(op, placement, [input.shape(), &[rows.rows], &[rows.rows]], &sources, kernel)
+    rows_with_statistics(op, input, parameters, rows.length, move |row: &[T], parameters, out| {
+        let (out, statistics) = loops::normalize(row, parameters, eps, out);
+        (out, statistics.map(T::from_f64))
+    })
 }
 
 /// The saved results of the forward pass, and the gradient of its result.
@@ -195,7 +105,7 @@ struct BackwardTile<'a, T> {
 }
 
 impl Backward {
-    fn run_tile<T: Element>(&self, tile: BackwardTile<'_, T>, sources: &[&[T]]) {
+    fn run_tile<T: Real>(&self, tile: BackwardTile<'_, T>, sources: &[&[T]]) {
         let (length, [start, from, means, rstds]) = (self.rows.length.max(1), self.starts);
         let inputs = self.rows.slice(source(sources, 0), start, tile.rows).chunks_exact(length);
         let gradients = self.rows.slice(source(sources, 1), from, tile.rows).chunks_exact(length);
@@ -204,35 +114,19 @@ impl Backward {
             rest(source(sources, data), start).iter()
         };
         let weight = parameter(source(sources, 4), self.weight);
-        let weight_at = |at: usize| weight.get(at).map_or(1.0, |value| value.to_f64());
+        let weight = self.weight.and_then(|_| weight.get(..length));
         let statistics = one(2, means).zip(one(3, rstds));
         for (((row, gradient), (mean, rstd)), out) in
             inputs.zip(gradients).zip(statistics).zip(tile.input.chunks_exact_mut(length))
         {
-            let (mean, rstd) = (mean.to_f64(), rstd.to_f64());
-            let (mut total, mut projection) = (0.0, 0.0);
-            for (at, (x, g)) in row.iter().zip(gradient).enumerate() {
-                let (normalized, g) = ((x.to_f64() - mean) * rstd, g.to_f64());
-                total += g * weight_at(at);
-                projection += g * weight_at(at) * normalized;
-                if let Some(sum) = tile.weight.get_mut(at) {
-                    *sum = sum.plus(T::from_f64(g * normalized));
-                }
-            }
-            for (sum, g) in tile.bias.iter_mut().zip(gradient) {
-                *sum = sum.plus(*g);
-            }
-            let (total, projection) = (total / length as f64, projection / length as f64);
-            for (at, (out, (x, g))) in out.iter_mut().zip(row.iter().zip(gradient)).enumerate() {
-                let normalized = (x.to_f64() - mean) * rstd;
-                let scaled = g.to_f64() * weight_at(at);
-                *out = T::from_f64(rstd * (scaled - total - normalized * projection));
-            }
+            let statistics = [mean.to_f64(), rstd.to_f64()];
+            let sums = [&mut *tile.weight, &mut *tile.bias];
+            loops::normalize_backward((row, gradient), weight, statistics, out, sums);
         }
     }
 }
 
-impl<T: Element> PartedKernel<T, 3> for Backward {
+impl<T: Real> PartedKernel<T, 3> for Backward {
     fn parts(&self) -> usize {
         self.rows.tiles()
     }
@@ -267,7 +161,7 @@ impl<T: Element> PartedKernel<T, 3> for Backward {
 
 /// Returns the gradient of the input, and those of the weight and the bias for each tile of rows if `needs` them, else
 /// empty tensors.
-pub(crate) fn layer_norm_backward<T: Element>(
+pub(crate) fn layer_norm_backward<T: Real>(
     op: &'static str,
     rows: NormRows,
     input: &Tensor,

@@ -21,8 +21,7 @@ mod sort;
 mod workspace;
 
 pub(crate) use crate::iterate::{
-    Plan, PlanOperand, apply_along_last_dim, launch_nullary, launch_zeros, result_placement,
-    try_along_last_dim, zip_rows,
+    Plan, PlanOperand, launch_nullary, launch_zeros, map_rows, result_placement, try_along_last_dim, zip_rows,
 };
 pub(crate) use attention::{AttentionHeads, AttentionResults, attention, attention_backward};
 pub use conv::ConvPass;

@@ -20,7 +20,7 @@ pub(crate) fn conversion(from: DType, to: DType) -> Conversion {
     match (from, to) {
         (DType::Float16, DType::Float32) => |target, source, count| {
             // SAFETY: guaranteed by the caller.
-            unsafe { convert_with(target, source, count, halves::load_f16) }
+            unsafe { convert_f16(target, source, count, halves::load_vectors_f16, halves::load_f16) }
         },
         (DType::BFloat16, DType::Float32) => |target, source, count| {
             // SAFETY: guaranteed by the caller.
@@ -28,7 +28,7 @@ pub(crate) fn conversion(from: DType, to: DType) -> Conversion {
         },
         (DType::Float32, DType::Float16) => |target, source, count| {
             // SAFETY: guaranteed by the caller.
-            unsafe { convert_with(target, source, count, halves::store_f16) }
+            unsafe { convert_f16(target, source, count, halves::store_vectors_f16, halves::store_f16) }
         },
         (DType::Float32, DType::BFloat16) => |target, source, count| {
             // SAFETY: guaranteed by the caller.
@@ -101,6 +101,28 @@ unsafe fn convert_with<T: Element, U: Element>(
                 target.add(i * step).cast::<U>().write_unaligned(function(element));
             }
         }
+    }
+}
+
+/// Converts elements with a function of vectors, which returns the number of elements, where they have no gaps, and the others
+/// with a function.
+///
+/// # Safety
+/// As for a [`Conversion`] between elements of these types.
+#[inline(always)]
+unsafe fn convert_f16<T: Element, U: Element>(
+    (target, step): (*mut u8, usize),
+    (source, source_step): (*const u8, usize),
+    count: usize,
+    vectors: unsafe fn(*mut U, *const T, usize) -> usize,
+    function: impl Fn(T) -> U,
+) {
+    // SAFETY: guaranteed by the caller.
+    unsafe {
+        let is_dense = (step, source_step) == (size_of::<U>(), size_of::<T>());
+        let done = if is_dense { vectors(target.cast(), source.cast(), count) } else { 0 };
+        let (target, source) = (target.wrapping_add(done * step), source.wrapping_add(done * source_step));
+        convert_with((target, step), (source, source_step), count - done, function);
     }
 }
 

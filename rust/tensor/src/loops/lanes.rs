@@ -4,11 +4,9 @@
 /// that sums have equal bits; as many vector registers hide the latency of an addition.
 const LANES: usize = 32;
 
-/// The number of states for many elements. The compiler writes out loops over fewer states, and then uses small vectors.
-const MANY_LANES: usize = 256;
-
-/// The number of elements from which on [`MANY_LANES`] take less time.
-const MANY: usize = 4 * MANY_LANES;
+/// The number of states of up to 4 bytes, and of larger ones, for many elements: they fill 16 vector registers. The compiler
+/// writes out loops over fewer states, and then uses small vectors.
+const MANY_LANES: [usize; 2] = [256, 128];
 
 /// Adds elements to states in lanes, and the states to one another.
 #[inline(always)]
@@ -40,8 +38,12 @@ pub(super) fn fold_indexed<T: Copy, A: Copy>(
     merge: impl Fn(A, A) -> A,
 ) -> A {
     let (mut total, mut first) = (start, 0);
-    if count >= MANY {
-        total = in_lanes::<MANY_LANES, _, _>(count, &mut first, &element, start, &add, &merge);
+    // Of fewer elements the sum of the states would take most of the time.
+    let [small, large] = MANY_LANES;
+    if size_of::<A>() <= 4 && count >= 4 * small {
+        total = in_lanes::<{ MANY_LANES[0] }, _, _>(count, &mut first, &element, start, &add, &merge);
+    } else if size_of::<A>() > 4 && count >= 4 * large {
+        total = in_lanes::<{ MANY_LANES[1] }, _, _>(count, &mut first, &element, start, &add, &merge);
     }
     if count - first >= LANES {
         let rest = in_lanes::<LANES, _, _>(count, &mut first, &element, start, &add, &merge);

@@ -3,6 +3,7 @@
 //! A loop computes a run of elements, of which each operand is a pointer and a step in bytes. Everything else exists once:
 //! which runs there are ([`crate::iterate`]), locks, threads and queueing on devices. NumPy's ufuncs are made in this way.
 
+mod blocks;
 mod convert;
 mod element_loop;
 mod elementwise;
@@ -14,13 +15,15 @@ mod reduction;
 mod rows;
 mod vectorized;
 
-pub(crate) use convert::{conversion, convert};
+pub(crate) use blocks::fold_blocks;
+pub(crate) use convert::{Conversion, conversion, convert};
 pub(crate) use element_loop::{ElementLoop, MAX_OPERANDS, Run};
 pub(crate) use elementwise::{map, map_within, update, zip, zip3};
 pub(crate) use fill::{element_bytes, fill, scalar_of};
 pub(crate) use moments::squared_deviations;
 pub(crate) use reduction::{ROWS, ReduceLoop, fold};
 pub(crate) use rows::{
-    exponentials, index_of_extreme, largest_in, log_softmax, log_softmax_backward, softmax, softmax_backward,
+    exponentials, index_of_extreme, largest_in, log_softmax, log_softmax_backward, normalize,
+    normalize_backward, softmax, softmax_backward,
 };
 pub(crate) use vectorized::vectorized;

@@ -4,17 +4,10 @@
 //! Chan, Golub and LeVeque, "Updating Formulae and a Pairwise Algorithm for Computing Sample Variances" (1979). No
 //! precision is lost if the mean is far from 0.
 
-use std::marker::PhantomData;
-use std::sync::Arc;
-
-use super::elementwise::{load, store};
+use super::blocks::fold_blocks;
 use super::lanes::fold_in_lanes;
-use super::reduction::{ROWS, ReduceLoop};
-use super::vectorized::vectorized;
-use crate::{DType, Element};
-
-/// The number of elements of a block, which fit the L1 cache.
-const BLOCK: usize = 512;
+use super::reduction::ReduceLoop;
+use crate::Element;
 
 /// The moments of some elements.
 #[derive(Clone, Copy, Default)]
@@ -54,114 +47,16 @@ impl Moments {
     }
 }
 
-/// A loop whose result is computed from the sum of the squared deviations.
-struct Variance<T, F> {
-    finish: F,
-    types: PhantomData<fn() -> T>,
-}
-
 /// Returns the loop that computes results from the sums of the squared deviations from the mean.
 pub(crate) fn squared_deviations<T: Element>(
     finish: impl Fn(f64) -> T + Copy + Send + Sync + 'static,
 ) -> impl ReduceLoop {
-    Variance { finish, types: PhantomData::<fn() -> T> }
-}
-
-impl<T: Element, F: Fn(f64) -> T + Copy + Send + Sync + 'static> ReduceLoop for Variance<T, F> {
-    fn source(&self) -> DType {
-        T::DTYPE
-    }
-
-    fn result(&self) -> DType {
-        T::DTYPE
-    }
-
-    fn state_size(&self) -> usize {
-        size_of::<Moments>()
-    }
-
-    unsafe fn begin(&self, states: *mut u8, count: usize) {
-        for index in 0..count {
-            // SAFETY: guaranteed by the caller.
-            unsafe { states.cast::<Moments>().add(index).write(Moments::default()) };
-        }
-    }
-
-    unsafe fn accumulate(
-        &self,
-        (states, state_step): (*mut u8, usize),
-        (source, step): (*const u8, usize),
-        count: usize,
-    ) {
-        // SAFETY: guaranteed by the caller, for elements of the run.
-        let element = |index: usize| unsafe { load::<T>(source.wrapping_add(index * step), 0) };
-        if state_step > 0 {
-            for index in 0..count {
-                let state = states.wrapping_add(index * state_step).cast::<Moments>();
-                let own = Moments { count: 1.0, mean: element(index).to_f64(), squares: 0.0 };
-                // SAFETY: guaranteed by the caller.
-                unsafe { state.write(state.read().joined(own)) };
-            }
-            return;
-        }
-        let mut block = [T::default(); BLOCK];
-        for first in (0..count).step_by(BLOCK) {
-            let length = BLOCK.min(count - first);
-            let (copies, _) = block.split_at_mut(length);
-            copies.iter_mut().zip(first..).for_each(|(copy, index)| *copy = element(index));
-            let copies = &*copies;
-            vectorized(
-                #[inline(always)]
-                move || {
-                    let state = states.cast::<Moments>();
-                    // SAFETY: guaranteed by the caller.
-                    unsafe { state.write(state.read().joined(Moments::of(copies))) };
-                },
-            );
-        }
-    }
-
-    unsafe fn accumulate_rows(&self, states: *mut u8, sources: [*const u8; ROWS], count: usize) {
-        vectorized(
-            #[inline(always)]
-            move || {
-                for index in 0..count {
-                    // SAFETY: guaranteed by the caller.
-                    unsafe {
-                        let state = states.cast::<Moments>().add(index);
-                        let elements = sources.map(
-                            #[inline(always)]
-                            |source| load::<T>(source, index),
-                        );
-                        state.write(state.read().joined(Moments::of(&elements)));
-                    }
-                }
-            },
-        );
-    }
-
-    unsafe fn merge(&self, states: *mut u8, others: *const u8, count: usize) {
-        for index in 0..count {
-            // SAFETY: guaranteed by the caller.
-            unsafe {
-                let (state, other) =
-                    (states.cast::<Moments>().add(index), others.cast::<Moments>().add(index));
-                state.write(state.read().joined(other.read()));
-            }
-        }
-    }
-
-    unsafe fn finish(&self, results: *mut u8, states: *const u8, count: usize) {
-        for index in 0..count {
-            // SAFETY: guaranteed by the caller.
-            unsafe {
-                let moments = states.cast::<Moments>().add(index).read();
-                store(results, index, (self.finish)(moments.squares));
-            }
-        }
-    }
-
-    fn shared(&self) -> Arc<dyn ReduceLoop> {
-        Arc::new(Variance { types: PhantomData::<fn() -> T>, ..*self })
-    }
+    fold_blocks(
+        Moments::default(),
+        #[inline(always)]
+        |elements: &[T]| Moments::of(elements),
+        #[inline(always)]
+        |a: Moments, b| a.joined(b),
+        move |moments| finish(moments.squares),
+    )
 }

@@ -9,7 +9,7 @@ use super::vectorized::vectorized;
 use crate::{DType, Element};
 
 /// The number of rows that are added to states at once, so that a state is read and written less often.
-pub(crate) const ROWS: usize = 4;
+pub(crate) const ROWS: usize = 8;
 
 /// A loop that reduces elements. Its clones are the same loop.
 pub(crate) trait ReduceLoop: Send + Sync + 'static {

@@ -1,6 +1,8 @@
 //! Functions of rows of elements.
 
-use super::lanes::fold_in_lanes;
+use std::mem::MaybeUninit;
+
+use super::lanes::{fold_in_lanes, fold_indexed};
 use super::vectorized::vectorized;
 use crate::Element;
 use crate::element::{larger, smaller};
@@ -43,18 +45,32 @@ fn sum<T: Real>(elements: &[T]) -> f64 {
     fold_in_lanes(elements, 0.0, |sum: f64, element: T| sum + element.to_f64(), |a, b| a + b)
 }
 
+/// Writes values to the first elements of a row and 0 to the others, and returns the row.
+#[inline(always)]
+fn written<T: Element>(out: &mut [MaybeUninit<T>], values: impl ExactSizeIterator<Item = T>) -> &mut [T] {
+    debug_assert_eq!(out.len(), values.len(), "values of a row");
+    let rest = out.get_mut(values.len()..).unwrap_or_default();
+    rest.fill(MaybeUninit::new(T::default()));
+    out.iter_mut().zip(values).for_each(|(out, value)| *out = MaybeUninit::new(value));
+    // SAFETY: all elements were written.
+    unsafe { &mut *(std::ptr::from_mut(out) as *mut [T]) }
+}
+
 /// Writes the exponentials of a row, normalized to a sum of 1. Where all elements are minus infinity they are NaN, as in
 /// PyTorch, or 0 if `is_safe`.
-pub(crate) fn softmax<T: Real>(row: &[T], out: &mut [T], is_safe: bool) {
+pub(crate) fn softmax<'a, T: Real>(row: &[T], out: &'a mut [MaybeUninit<T>], is_safe: bool) -> &'a mut [T] {
+    let mut result: &mut [T] = &mut [];
+    let to = &mut result;
     vectorized(
         #[inline(always)]
         move || {
             let largest = largest(row);
             if is_safe && largest == T::from_f64(f64::NEG_INFINITY) && !row.iter().any(|value| value.is_nan())
             {
-                return out.fill(T::default());
+                *to = written(out, row.iter().map(|_| T::default()));
+                return;
             }
-            out.iter_mut().zip(row).for_each(|(out, value)| *out = (*value - largest).exp());
+            let out = written(out, row.iter().map(|value| (*value - largest).exp()));
             let sum = T::from_f64(sum(out));
             let reciprocal = T::from_f64(1.0) / sum;
             // A division takes longer than a product with the reciprocal whose error is corrected.
@@ -62,23 +78,29 @@ pub(crate) fn softmax<T: Real>(row: &[T], out: &mut [T], is_safe: bool) {
                 let quotient = *out * reciprocal;
                 *out = (-quotient).mul_add(sum, *out).mul_add(reciprocal, quotient);
             });
+            *to = out;
         },
     );
+    result
 }
 
 /// Writes the logarithms of the [`softmax`] of a row.
-pub(crate) fn log_softmax<T: Real>(row: &[T], out: &mut [T]) {
+pub(crate) fn log_softmax<'a, T: Real>(row: &[T], out: &'a mut [MaybeUninit<T>]) -> &'a mut [T] {
+    let mut result: &mut [T] = &mut [];
+    let to = &mut result;
     vectorized(
         #[inline(always)]
         move || {
             let largest = largest(row);
             // If all elements are minus infinity the differences are NaN, as in PyTorch.
-            out.iter_mut().zip(row).for_each(|(out, value)| *out = (*value - largest).exp());
+            let out = written(out, row.iter().map(|value| (*value - largest).exp()));
             // The difference is computed first: added to a large maximum the logarithm would be lost in rounding.
             let logarithm = T::from_f64(sum(out).ln());
             out.iter_mut().zip(row).for_each(|(out, value)| *out = (*value - largest) - logarithm);
+            *to = out;
         },
     );
+    result
 }
 
 /// Writes the gradient of the input of [`softmax`], `(g - sum(g * y)) * y` for the gradient g of the result y.
@@ -129,4 +151,87 @@ pub(crate) fn exponentials<T: Real>(row: &mut [T], from: T) -> f64 {
         },
     );
     total
+}
+
+/// Writes `(x - mean) * rstd * weight + bias` for the elements x of a row, and returns them, their mean, and the reciprocal of
+/// their standard deviation, to whose square `eps` is added.
+pub(crate) fn normalize<'a, T: Real>(
+    row: &[T],
+    [weight, bias]: [Option<&[T]>; 2],
+    eps: f64,
+    out: &'a mut [MaybeUninit<T>],
+) -> (&'a mut [T], [f64; 2]) {
+    let mut result: (&mut [T], [f64; 2]) = (&mut [], [0.0; 2]);
+    let to = &mut result;
+    vectorized(
+        #[inline(always)]
+        move || {
+            let count = row.len() as f64;
+            let mean = sum(row) / count;
+            let add = |sum: f64, element: T| sum + (element.to_f64() - mean) * (element.to_f64() - mean);
+            let rstd = 1.0 / (fold_in_lanes(row, 0.0, add, |a, b| a + b) / count + eps).sqrt();
+            let normalized = row.iter().map(|x| (x.to_f64() - mean) * rstd);
+            let out = match (weight, bias) {
+                (Some(weight), Some(bias)) => {
+                    let terms = normalized.zip(weight.iter().zip(bias));
+                    written(out, terms.map(|(x, (w, b))| T::from_f64(x * w.to_f64() + b.to_f64())))
+                }
+                (Some(weight), None) => {
+                    written(out, normalized.zip(weight).map(|(x, w)| T::from_f64(x * w.to_f64())))
+                }
+                (None, Some(bias)) => {
+                    written(out, normalized.zip(bias).map(|(x, b)| T::from_f64(x + b.to_f64())))
+                }
+                (None, None) => written(out, normalized.map(T::from_f64)),
+            };
+            *to = (out, [mean, rstd]);
+        },
+    );
+    result
+}
+
+/// Writes the gradient of a row that was [normalized](normalize) with these statistics, and adds those of the weight and the
+/// bias to sums, if there are some.
+pub(crate) fn normalize_backward<T: Real>(
+    (row, gradient): (&[T], &[T]),
+    weight: Option<&[T]>,
+    [mean, rstd]: [f64; 2],
+    out: &mut [T],
+    [of_weight, of_bias]: [&mut [T]; 2],
+) {
+    /// Writes the gradient for gradients of the normalized elements, which a function of the index returns.
+    #[inline(always)]
+    fn write<T: Real>(row: &[T], [mean, rstd]: [f64; 2], scaled: impl Fn(usize) -> f64, out: &mut [T]) {
+        let count = row.len();
+        // SAFETY: the folds ask for elements of the row.
+        let normalized = |at: usize| unsafe { (row.get_unchecked(at).to_f64() - mean) * rstd };
+        let add = |sum: f64, next: f64| sum + next;
+        let total = fold_indexed(count, &scaled, 0.0, add, add) / count as f64;
+        let projection = fold_indexed(count, |at| scaled(at) * normalized(at), 0.0, add, add) / count as f64;
+        for (at, out) in out.iter_mut().enumerate().take(count) {
+            *out = T::from_f64(rstd * (scaled(at) - total - normalized(at) * projection));
+        }
+    }
+    debug_assert!(gradient.len() == row.len() && weight.is_none_or(|weight| weight.len() == row.len()));
+    let count = row.len().min(gradient.len()).min(weight.map_or(usize::MAX, <[T]>::len));
+    let row = row.get(..count).unwrap_or_default();
+    vectorized(
+        #[inline(always)]
+        move || {
+            for (sum, (x, g)) in of_weight.iter_mut().zip(row.iter().zip(gradient)) {
+                *sum = sum.plus(T::from_f64(g.to_f64() * ((x.to_f64() - mean) * rstd)));
+            }
+            of_bias.iter_mut().zip(gradient).for_each(|(sum, g)| *sum = sum.plus(*g));
+            // SAFETY: the index is below the lengths of both.
+            let gradient = |at: usize| unsafe { gradient.get_unchecked(at).to_f64() };
+            match weight {
+                Some(weight) => {
+                    // SAFETY: as above.
+                    let weight = |at: usize| unsafe { weight.get_unchecked(at).to_f64() };
+                    write(row, [mean, rstd], |at| gradient(at) * weight(at), out);
+                }
+                None => write(row, [mean, rstd], gradient, out),
+            }
+        },
+    );
 }

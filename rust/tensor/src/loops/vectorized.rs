@@ -21,31 +21,42 @@ pub(crate) fn vectorized(body: impl FnOnce()) {
     arch().dispatch(Body(body));
 }
 
+/// Returns the widest instruction set of the CPU.
 #[cfg(not(test))]
 #[inline(always)]
-fn arch() -> Arch {
+pub(super) fn arch() -> Arch {
     Arch::new()
 }
 
 #[cfg(test)]
-fn arch() -> Arch {
-    FORCED.get().unwrap_or_default()
-}
-
-#[cfg(test)]
-thread_local!(static FORCED: std::cell::Cell<Option<Arch>> = const { std::cell::Cell::new(None) });
+pub(super) use tests::{arch, instruction_sets, with_instruction_set};
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{DType, Result, Tensor};
 
+    thread_local!(static FORCED: std::cell::Cell<Option<Arch>> = const { std::cell::Cell::new(None) });
+
+    /// Returns the instruction set that the test forces, or the widest one.
+    pub(in crate::loops) fn arch() -> Arch {
+        FORCED.get().unwrap_or_default()
+    }
+
     /// Returns the instruction sets of this CPU.
-    fn all() -> Vec<Arch> {
+    pub(in crate::loops) fn instruction_sets() -> Vec<Arch> {
         let mut all = vec![Arch::Scalar, Arch::new()];
         #[cfg(target_arch = "x86_64")]
         all.extend(pulp::x86::V3::try_new().map(Arch::V3));
         all
+    }
+
+    /// Calls a function that uses an instruction set.
+    pub(in crate::loops) fn with_instruction_set<T>(arch: Arch, function: impl FnOnce() -> T) -> T {
+        FORCED.set(Some(arch));
+        let result = function();
+        FORCED.set(None);
+        result
     }
 
     /// Returns the bits of the results of operations on tensors of a type.
@@ -91,14 +102,9 @@ mod tests {
     #[test]
     fn results_have_the_same_bits_with_every_instruction_set() {
         for dtype in [DType::Float32, DType::Float64, DType::Float16, DType::BFloat16] {
-            let with = |arch: Arch| {
-                FORCED.set(Some(arch));
-                let results = results(dtype).unwrap();
-                FORCED.set(None);
-                results
-            };
+            let with = |arch: Arch| with_instruction_set(arch, || results(dtype)).unwrap();
             let expected = with(Arch::Scalar);
-            for arch in all() {
+            for arch in instruction_sets() {
                 assert!(with(arch) == expected, "{dtype} with {arch:?}");
             }
         }

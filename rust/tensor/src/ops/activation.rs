@@ -261,7 +261,12 @@ fn activate<A: Activation>(activation: A, input: &Tensor) -> Result<Tensor> {
     check_floating_point(A::OP, input)?;
     let elements = if A::IS_CONTIGUOUS { input.detach().contiguous()? } else { input.clone() };
     let out = dispatch_float!(input.dtype(), T => {
-        kernel::map(A::OP, &elements, move |x: T| activation.value(x))
+        kernel::map(
+            A::OP,
+            &elements,
+            #[inline(always)]
+            move |x: T| activation.value(x),
+        )
     })?;
     if let Some(mut builder) = NodeBuilder::new(A::NODE, &[input])? {
         let saved = builder.save(input)?;
@@ -293,8 +298,14 @@ fn activate_inplace<'a, A: Activation>(
 /// Returns the gradient of the input of a function of each element.
 fn activate_backward<A: Activation>(activation: A, gradient: &Tensor, input: &Tensor) -> Result<Tensor> {
     let out = dispatch_float!(gradient.dtype(), T => {
-        let product = move |gradient: T, x: T| gradient * activation.derivative(x);
-        kernel::zip(A::OP, (gradient.dtype(), gradient.shape()), gradient, &input.detach(), product)
+        kernel::zip(
+            A::OP,
+            (gradient.dtype(), gradient.shape()),
+            gradient,
+            &input.detach(),
+            #[inline(always)]
+            move |gradient: T, x: T| gradient * activation.derivative(x),
+        )
     })?;
     if let Some(mut builder) = NodeBuilder::new(A::BACKWARD_NODE, &[gradient, input])? {
         let (of_output, saved) = (builder.save_for(1, gradient)?, builder.save(input)?);

@@ -1,7 +1,5 @@
 //! The product of elements.
 
-use std::ops::Mul;
-
 use super::along_dim::size_of_dim;
 use super::join::cat;
 use super::reduce::reduced_dims;
@@ -22,8 +20,14 @@ impl Tensor {
         let to = (over.shape(keepdim), input.dtype());
         let out = if input.dtype().is_floating_point() {
             dispatch_float!(input.dtype(), T => {
-                let multiply = |product: Scaled, value: T| product.mul(Scaled::new(value));
-                let products = loops::fold(Scaled::ONE, multiply, Scaled::mul, Scaled::to_element::<T>);
+                let products = loops::fold_blocks(
+                    Scaled::ONE,
+                    #[inline(always)]
+                    |elements: &[T]| Scaled::product(elements),
+                    #[inline(always)]
+                    |a, b| a * b,
+                    Scaled::to_element::<T>,
+                );
                 reduce(op, &input, &over.mask, to, &products)
             })?
         } else {

@@ -22,7 +22,7 @@ impl Tensor {
         check_floating_point(op, self)?;
         let out = apply_along_dim(op, self, dim, |rows, length| {
             dispatch_float!(rows.dtype(), T => {
-                kernel::apply_along_last_dim(op, rows, length, rows.shape(), length, loops::log_softmax::<T>)
+                kernel::map_rows(op, rows, length, loops::log_softmax::<T>)
             })
         })?;
         if let Some(mut builder) = NodeBuilder::new("LogSoftmaxBackward0", &[self])? {
@@ -50,8 +50,7 @@ impl Tensor {
         check_floating_point(op, self)?;
         let out = apply_along_dim(op, self, dim, |rows, length| {
             dispatch_float!(rows.dtype(), T => {
-                let softmax = move |row: &[T], out: &mut [T]| loops::softmax(row, out, is_safe);
-                kernel::apply_along_last_dim(op, rows, length, rows.shape(), length, softmax)
+                kernel::map_rows(op, rows, length, move |row: &[T], out| loops::softmax(row, out, is_safe))
             })
         })?;
         if let Some(mut builder) = NodeBuilder::new(node, &[self])? {
