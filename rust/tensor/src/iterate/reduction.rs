@@ -112,20 +112,25 @@ impl Tiles {
         const MOST: usize = 64;
         const LEAST: usize = 8;
         /// The minimum length of a part of a row.
-        const ROW: usize = 512;
-        /// The maximum number of results of which each tile has states.
-        const PARTIAL: usize = 4096;
-        if plan.numel() < THREADED_ELEMENTS {
+        const ROW: usize = 256;
+        /// The minimum number of elements of which a tile has a state of its own.
+        const SHARE: usize = 64;
+        let numel = plan.numel();
+        if numel < THREADED_ELEMENTS {
             return None;
         }
         let last = plan.dims().count().saturating_sub(1);
-        let outermost = |is_reduced: bool| {
+        let outermost = |is_reduced: bool, most: usize| {
             let (dim, (size, [step, ..])) =
                 plan.dims().enumerate().find(|(_, (_, [step, ..]))| (*step == 0) == is_reduced)?;
-            let length = size.div_ceil(MOST).max(if dim == last { ROW } else { 1 });
+            let length = size.div_ceil(most).max(if dim == last { ROW } else { 1 });
             (size.div_ceil(length) >= LEAST).then_some(Tiles { dim, size, length, step })
         };
-        outermost(false).or_else(|| outermost(true).filter(|_| count <= PARTIAL))
+        let partial = || {
+            let most = MOST.min(numel / SHARE / count.max(1));
+            if most < LEAST { None } else { outermost(true, most) }
+        };
+        outermost(false, MOST).or_else(partial)
     }
 
     fn count(&self) -> usize {
@@ -351,7 +356,10 @@ mod tests {
         let of_rows = tiles(&[1000, 2000], &[2000, 1], &[false, true]);
         assert_eq!(of_rows, Some(Tiles { dim: 0, size: 1000, length: 16, step: 8 }));
         let of_columns = tiles(&[256, 8192], &[8192, 1], &[true, false]);
-        assert_eq!(of_columns, Some(Tiles { dim: 1, size: 8192, length: 512, step: 8 }));
+        assert_eq!(of_columns, Some(Tiles { dim: 1, size: 8192, length: 256, step: 8 }));
+        let of_short_rows = tiles(&[1 << 12, 1 << 10], &[1 << 10, 1], &[true, false]);
+        assert_eq!(of_short_rows, Some(Tiles { dim: 0, size: 1 << 12, length: 64, step: 0 }));
+        assert_eq!(tiles(&[256, 1 << 10], &[1 << 10, 1], &[true, false]), None, "too many states");
         let of_few_columns = tiles(&[1 << 20, 3], &[3, 1], &[true, false]);
         assert_eq!(of_few_columns, Some(Tiles { dim: 0, size: 1 << 20, length: 1 << 14, step: 0 }));
         let of_planes = tiles(&[2, 3, 1 << 18], &[3 << 18, 1 << 18, 1], &[true, false, false]);
