@@ -115,6 +115,8 @@ impl Tiles {
         const ROW: usize = 512;
         /// The maximum number of results of which each tile has states.
         const PARTIAL: usize = 4096;
+        /// The maximum number of states of all tiles together, if there are no fewer than 16 tiles. They fit the L2 cache.
+        const STATES: usize = 1 << 15;
         if plan.numel() < THREADED_ELEMENTS {
             return None;
         }
@@ -122,7 +124,8 @@ impl Tiles {
         let outermost = |is_reduced: bool| {
             let (dim, (size, [step, ..])) =
                 plan.dims().enumerate().find(|(_, (_, [step, ..]))| (*step == 0) == is_reduced)?;
-            let length = size.div_ceil(MOST).max(if dim == last { ROW } else { 1 });
+            let most = if is_reduced { (STATES / count.max(1)).clamp(16, MOST) } else { MOST };
+            let length = size.div_ceil(most).max(if dim == last { ROW } else { 1 });
             (size.div_ceil(length) >= LEAST).then_some(Tiles { dim, size, length, step })
         };
         outermost(false).or_else(|| outermost(true).filter(|_| count <= PARTIAL))

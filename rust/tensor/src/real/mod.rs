@@ -106,7 +106,7 @@ real!(
 
 real!(
     f64,
-    f64::INFINITY,
+    double::LARGEST_ANGLE,
     f64::powf,
     [
         exp = double::exp,
@@ -118,10 +118,10 @@ real!(
         ln_1p = f64::ln_1p,
         tanh = double::tanh,
         sigmoid = double::sigmoid,
-        sin = f64::sin,
-        cos = f64::cos,
+        sin = double::sin,
+        cos = double::cos,
         atan = f64::atan,
-        erf = libm::erf,
+        erf = double::erf,
         erfc = libm::erfc,
     ]
 );
