@@ -186,6 +186,31 @@ impl Plan {
 /// The size of a cache line in bytes.
 const LINE: usize = 64;
 
+/// Several runs of the same number of elements.
+pub(super) struct Runs {
+    /// The positions of the first elements of the first run, in bytes.
+    pub(super) positions: [usize; MAX_OPERANDS],
+    /// The distances between the elements of a run.
+    pub(super) steps: [usize; MAX_OPERANDS],
+    /// The number of elements of a run.
+    pub(super) count: usize,
+    /// The number of runs.
+    pub(super) rows: usize,
+    /// The distances between the runs.
+    pub(super) row_steps: [usize; MAX_OPERANDS],
+}
+
+impl Runs {
+    /// Returns part of a run.
+    pub(super) fn part(&self, row: usize, elements: Range<usize>) -> Self {
+        let mut positions = self.positions;
+        for (position, (row_step, step)) in positions.iter_mut().zip(self.row_steps.iter().zip(self.steps)) {
+            *position += row * row_step + elements.start * step;
+        }
+        Runs { positions, count: elements.len(), rows: 1, ..*self }
+    }
+}
+
 impl Plan {
     /// Returns whether each element of a run of an operand is in another cache line, which elements of the next runs share:
     /// as if it was transposed.
@@ -201,46 +226,42 @@ impl Plan {
         self.run.size <= SHORT && self.outer.last().is_some_and(|outer| outer.size >= 4 * SHORT)
     }
 
-    /// Calls `run` with the positions of the first elements, the steps and the number of elements of runs that make up a
-    /// range of elements, like [`for_each_run`](Plan::for_each_run), but in an order that uses the caches well: parts of
-    /// several runs alternate if operands use a cache line several times, and of short runs the elements with the same
-    /// index are a run.
-    pub(super) fn for_each_run_in_blocks(
-        &self,
-        elements: Range<usize>,
-        run: &mut dyn FnMut([usize; MAX_OPERANDS], [usize; MAX_OPERANDS], usize),
-    ) {
-        /// As many runs as elements share a line, and so many elements of each that their lines fit the L1 cache.
-        const RUNS: usize = 16;
-        const PART: usize = 128;
-        let steps = self.run.steps;
+    /// Calls `run` with runs that make up a range of elements, like [`for_each_run`](Plan::for_each_run), but in an order that
+    /// uses the caches well: of several runs at once if they use the same cache lines, and of short runs the elements with
+    /// the same index are a run.
+    pub(super) fn for_each_run_in_blocks(&self, elements: Range<usize>, run: &mut dyn FnMut(&Runs)) {
+        /// More runs than elements share a line: the next lines of a page are used while its address is in the cache of the
+        /// memory management unit.
+        const RUNS: usize = 64;
+        let row_steps = self.outer.last().map_or([0; MAX_OPERANDS], |outer| outer.steps);
+        let mut run = |positions, steps, count, rows| run(&Runs { positions, steps, count, rows, row_steps });
         if self.has_short_runs() {
-            return self.for_each_run_across(elements, run);
+            return self.for_each_run_across(elements, &mut |at, steps, count| run(at, steps, count, 1));
         }
+        let steps = self.run.steps;
         if !self.crosses_lines() {
-            return self.for_each_run(elements, &mut |at, count| run(at, steps, count));
+            return self.for_each_run(elements, &mut |at, count| run(at, steps, count, 1));
         }
-        let mut block: Vec<[usize; MAX_OPERANDS]> = Vec::with_capacity(RUNS);
-        let run_block = |block: &mut Vec<[usize; MAX_OPERANDS]>, run: &mut dyn FnMut(_, _, _)| {
-            for first in (0..self.run.size).step_by(PART) {
-                for start in &*block {
-                    let mut at = *start;
-                    at.iter_mut().zip(steps).for_each(|(position, step)| *position += first * step);
-                    run(at, steps, PART.min(self.run.size - first));
-                }
-            }
-            block.clear();
-        };
+        // The first one of the runs that are at hand, the next one behind them, and their number.
+        let (mut first, mut next, mut rows) = (self.starts, self.starts, 0);
         self.for_each_run(elements, &mut |at, count| {
+            if rows > 0 && (rows == RUNS || at != next || count < self.run.size) {
+                run(first, steps, self.run.size, rows);
+                rows = 0;
+            }
             if count < self.run.size {
-                return run(at, steps, count);
+                return run(at, steps, count, 1);
             }
-            block.push(at);
-            if block.len() == RUNS {
-                run_block(&mut block, run);
+            if rows == 0 {
+                first = at;
             }
+            next = at;
+            next.iter_mut().zip(row_steps).for_each(|(position, step)| *position += step);
+            rows += 1;
         });
-        run_block(&mut block, run);
+        if rows > 0 {
+            run(first, steps, self.run.size, rows);
+        }
     }
 
     /// Visits the elements of short runs along the dimension around them: those with the same index in their runs are one
@@ -350,8 +371,12 @@ mod tests {
         for plan in [transposed, short] {
             for range in [0..12_000, 7..11_990, 250..900, 299..301, 5..9, 3..6, 4..5] {
                 let mut visited = Vec::new();
-                plan.for_each_run_in_blocks(range.clone(), &mut |[a, b, ..], [step, other, ..], count| {
-                    visited.extend((0..count).map(|i| [a + i * step, b + i * other]));
+                plan.for_each_run_in_blocks(range.clone(), &mut |runs| {
+                    for row in 0..runs.rows {
+                        let Runs { positions: [a, b, ..], steps: [step, other, ..], count, .. } =
+                            runs.part(row, 0..runs.count);
+                        visited.extend((0..count).map(|i| [a + i * step, b + i * other]));
+                    }
                 });
                 visited.sort_unstable();
                 let mut expected = elements(&plan, range);

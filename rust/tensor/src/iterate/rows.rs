@@ -277,13 +277,14 @@ pub(crate) fn zip_rows<T: Element>(
     Ok(out)
 }
 
-/// Applies `f` to each row of `length` elements of a contiguous tensor, and to parameters of one row each. Each call writes a row
-/// of the first result, which has the shape of the tensor, and returns it with an element of each other result.
+/// Applies `f` to each of `count` rows of `length` elements of a contiguous tensor, and to parameters of one row each. Each
+/// call writes a row of the first result, which has the shape of the tensor, and returns it with an element of each other
+/// result.
 pub(crate) fn rows_with_statistics<T: Element>(
     op: &'static str,
     source: &Tensor,
     parameters: [Option<&Tensor>; 2],
-    length: usize,
+    (count, length): (usize, usize),
     f: impl for<'a> Fn(&[T], [Option<&[T]>; 2], &'a mut [MaybeUninit<T>]) -> (&'a mut [T], [T; 2])
     + Send
     + Sync
@@ -306,7 +307,7 @@ pub(crate) fn rows_with_statistics<T: Element>(
         }
         Ok(())
     });
-    let count: &[usize] = &[rows.count];
+    let count: &[usize] = &[count];
     let rows = Rows { is_zeroed: false, ..rows };
     rows.launch([(source.shape(), T::DTYPE), (count, T::DTYPE), (count, T::DTYPE)], sources, row)
 }

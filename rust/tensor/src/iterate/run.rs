@@ -4,7 +4,7 @@
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-use super::plan::Plan;
+use super::plan::{Plan, Runs};
 use crate::DType;
 use crate::loops::{Conversion, ElementLoop, MAX_OPERANDS, Run, conversion};
 use crate::storage::Span;
@@ -58,22 +58,38 @@ impl Elements {
         bases.iter_mut().zip(spans).for_each(|(base, span)| *base = span.pointer);
         let mut access = Access::new(self, element_loop, &bases, self.plan.steps());
         let mut blocks = [Block::uninit(); MAX_OPERANDS];
-        self.plan.for_each_run_in_blocks(range, &mut |positions, steps, count| {
-            if steps != access.given {
-                access = Access::new(self, element_loop, &bases, steps);
+        self.plan.for_each_run_in_blocks(range, &mut |runs| {
+            /// So many elements of each run that the cache lines of all fit the L1 cache.
+            const PART: usize = 128;
+            if runs.steps != access.given {
+                access = Access::new(self, element_loop, &bases, runs.steps);
             }
-            let mut pointers = bases;
-            for (pointer, position) in pointers.iter_mut().zip(positions) {
-                *pointer = pointer.wrapping_add(position);
-            }
-            let run = Run { pointers, steps: access.steps, count };
+            let located = |runs: &Runs, access: &Access| {
+                let mut pointers = bases;
+                for (pointer, position) in pointers.iter_mut().zip(runs.positions) {
+                    *pointer = pointer.wrapping_add(position);
+                }
+                Run { pointers, steps: access.steps, count: runs.count }
+            };
             // SAFETY: guaranteed by the caller; elements that are used directly are aligned, because positions are multiples
             // of their size.
             unsafe {
-                if access.is_direct() {
-                    element_loop.run(&run);
-                } else {
-                    run_in_blocks(element_loop, &run, &access, &mut blocks);
+                if runs.rows > 1
+                    && access.is_direct()
+                    && element_loop.run_rows(&located(runs, &access), runs.rows, runs.row_steps)
+                {
+                    return;
+                }
+                let part = if runs.rows > 1 { PART } else { runs.count.max(1) };
+                for first in (0..runs.count).step_by(part) {
+                    for row in 0..runs.rows {
+                        let run = located(&runs.part(row, first..runs.count.min(first + part)), &access);
+                        if access.is_direct() {
+                            element_loop.run(&run);
+                        } else {
+                            run_in_blocks(element_loop, &run, &access, &mut blocks);
+                        }
+                    }
                 }
             }
         });

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::attention::source;
 use super::parts::{part, rest, rest_mut, take};
-use crate::fallible_alloc::try_push;
+use crate::fallible_alloc::{try_from_elem, try_push};
 use crate::iterate::{PartedKernel, launch_several, rows_with_statistics, threads_on};
 use crate::iterate::{THREADED_ELEMENTS, for_each};
 use crate::loops;
@@ -61,11 +61,6 @@ impl NormRows {
     }
 }
 
-/// Returns a source without the elements before `start`, or nothing if there is no such source.
-fn parameter<T>(data: &[T], start: Option<usize>) -> &[T] {
-    start.and_then(|start| data.get(start..)).unwrap_or_default()
-}
-
 /// Returns the normalized rows, their means and the reciprocals of their standard deviations. All tensors are
 /// contiguous and of type `T`.
 pub(crate) fn layer_norm<T: Real>(
@@ -75,10 +70,16 @@ pub(crate) fn layer_norm<T: Real>(
     parameters: [Option<&Tensor>; 2],
     eps: f64,
 ) -> Result<[Tensor; 3]> {
-    rows_with_statistics(op, input, parameters, rows.length, move |row: &[T], parameters, out| {
-        let (out, statistics) = loops::normalize(row, parameters, eps, out);
-        (out, statistics.map(T::from_f64))
-    })
+    rows_with_statistics(
+        op,
+        input,
+        parameters,
+        (rows.rows, rows.length),
+        move |row: &[T], parameters, out| {
+            let (out, statistics) = loops::normalize(row, parameters, eps, out);
+            (out, statistics.map(T::from_f64))
+        },
+    )
 }
 
 /// The saved results of the forward pass, and the gradient of its result.
@@ -105,7 +106,7 @@ struct BackwardTile<'a, T> {
 }
 
 impl Backward {
-    fn run_tile<T: Real>(&self, tile: BackwardTile<'_, T>, sources: &[&[T]]) {
+    fn run_tile<T: Real>(&self, tile: BackwardTile<'_, T>, sources: &[&[T]], weight: &[T]) {
         let (length, [start, from, means, rstds]) = (self.rows.length.max(1), self.starts);
         let inputs = self.rows.slice(source(sources, 0), start, tile.rows).chunks_exact(length);
         let gradients = self.rows.slice(source(sources, 1), from, tile.rows).chunks_exact(length);
@@ -113,15 +114,13 @@ impl Backward {
             let start = start.saturating_add(tile.rows.0);
             rest(source(sources, data), start).iter()
         };
-        let weight = parameter(source(sources, 4), self.weight);
-        let weight = self.weight.and_then(|_| weight.get(..length));
         let statistics = one(2, means).zip(one(3, rstds));
         for (((row, gradient), (mean, rstd)), out) in
             inputs.zip(gradients).zip(statistics).zip(tile.input.chunks_exact_mut(length))
         {
             let statistics = [mean.to_f64(), rstd.to_f64()];
             let sums = [&mut *tile.weight, &mut *tile.bias];
-            loops::normalize_backward((row, gradient), weight, statistics, out, sums);
+            loops::normalize_backward((row, gradient, weight), statistics, out, sums);
         }
     }
 }
@@ -152,8 +151,10 @@ impl<T: Real> PartedKernel<T, 3> for Backward {
             };
             try_push(&mut tiles, tile)?;
         }
+        let ones = try_from_elem(T::from_f64(1.0), if self.weight.is_none() { length } else { 0 })?;
+        let weight = self.weight.map_or(&*ones, |start| part(source(sources, 4), start, length));
         for_each(self.threads, tiles.into_iter(), &|tile| {
-            self.run_tile(tile, sources);
+            self.run_tile(tile, sources, weight);
             Ok(())
         })
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::element_loop::{ElementLoop, Run};
+use super::element_loop::{ElementLoop, MAX_OPERANDS, Run};
 use super::halves;
 use super::vectorized::vectorized;
 use crate::dtype::{dispatch, dispatch_size};
@@ -66,8 +66,45 @@ impl ElementLoop for Convert {
         unsafe { (self.conversion)((target, step), (source, source_step), count) }
     }
 
+    unsafe fn run_rows(&self, run: &Run, rows: usize, row_steps: [usize; MAX_OPERANDS]) -> bool {
+        let ([to, from], [step, ..], [_, source_row, ..]) = (self.dtypes, run.steps, row_steps);
+        if to != from || (step, source_row) != (to.size(), to.size()) {
+            return false;
+        }
+        // SAFETY: guaranteed by the caller.
+        dispatch_size!(to, T => unsafe { transpose::<T>(run, rows, row_steps) });
+        true
+    }
+
     fn shared(&self) -> Arc<dyn ElementLoop> {
         Arc::new(*self)
+    }
+}
+
+/// Copies rows without gaps, whose elements with the same index have none in the source.
+///
+/// # Safety
+/// As for [`ElementLoop::run_rows`]. The elements need not be aligned.
+unsafe fn transpose<T: Element>(run: &Run, rows: usize, row_steps: [usize; MAX_OPERANDS]) {
+    /// The number of elements of a row that are copied before those of the next row: their cache lines remain in the cache
+    /// until all rows have used them, also if they replace one another because they are a power of two apart.
+    const PART: usize = 8;
+    let (Run { pointers: [target, source, ..], steps: [_, step, ..], count }, [row_step, ..]) =
+        (*run, row_steps);
+    for first in (0..count).step_by(PART) {
+        for row in 0..rows {
+            // SAFETY: guaranteed by the caller, for elements of the rows.
+            unsafe {
+                let source = source.add(row * size_of::<T>() + first * step);
+                let element = |index: usize| source.add(index * step).cast::<T>().read_unaligned();
+                let target = target.add(row * row_step).cast::<T>().add(first);
+                if count - first >= PART {
+                    target.cast::<[T; PART]>().write_unaligned(std::array::from_fn(element));
+                } else {
+                    (0..count - first).for_each(|index| target.add(index).write_unaligned(element(index)));
+                }
+            }
+        }
     }
 }
 

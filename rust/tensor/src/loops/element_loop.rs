@@ -46,6 +46,15 @@ pub(crate) trait ElementLoop: Send + Sync + 'static {
     /// among those that the loop accepts.
     unsafe fn run(&self, run: &Run);
 
+    /// Computes several runs, each of which begins the given number of bytes behind the previous one, in an order that uses
+    /// the caches well. Returns false, without a result, if the loop has none.
+    ///
+    /// # Safety
+    /// As for each [`run`](ElementLoop::run).
+    unsafe fn run_rows(&self, _run: &Run, _rows: usize, _row_steps: [usize; MAX_OPERANDS]) -> bool {
+        false
+    }
+
     /// Returns a clone.
     fn shared(&self) -> Arc<dyn ElementLoop>;
 }

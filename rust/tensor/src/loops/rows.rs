@@ -193,28 +193,13 @@ pub(crate) fn normalize<'a, T: Real>(
 /// Writes the gradient of a row that was [normalized](normalize) with these statistics, and adds those of the weight and the
 /// bias to sums, if there are some.
 pub(crate) fn normalize_backward<T: Real>(
-    (row, gradient): (&[T], &[T]),
-    weight: Option<&[T]>,
+    (row, gradient, weight): (&[T], &[T], &[T]),
     [mean, rstd]: [f64; 2],
     out: &mut [T],
     [of_weight, of_bias]: [&mut [T]; 2],
 ) {
-    /// Writes the gradient for gradients of the normalized elements, which a function of the index returns.
-    #[inline(always)]
-    fn write<T: Real>(row: &[T], [mean, rstd]: [f64; 2], scaled: impl Fn(usize) -> f64, out: &mut [T]) {
-        let count = row.len();
-        // SAFETY: the folds ask for elements of the row.
-        let normalized = |at: usize| unsafe { (row.get_unchecked(at).to_f64() - mean) * rstd };
-        let add = |sum: f64, next: f64| sum + next;
-        let total = fold_indexed(count, &scaled, 0.0, add, add) / count as f64;
-        let projection = fold_indexed(count, |at| scaled(at) * normalized(at), 0.0, add, add) / count as f64;
-        for (at, out) in out.iter_mut().enumerate().take(count) {
-            *out = T::from_f64(rstd * (scaled(at) - total - normalized(at) * projection));
-        }
-    }
-    debug_assert!(gradient.len() == row.len() && weight.is_none_or(|weight| weight.len() == row.len()));
-    let count = row.len().min(gradient.len()).min(weight.map_or(usize::MAX, <[T]>::len));
-    let row = row.get(..count).unwrap_or_default();
+    debug_assert!(gradient.len() == row.len() && weight.len() == row.len(), "rows of one length");
+    let count = row.len().min(gradient.len()).min(weight.len());
     vectorized(
         #[inline(always)]
         move || {
@@ -222,15 +207,18 @@ pub(crate) fn normalize_backward<T: Real>(
                 *sum = sum.plus(T::from_f64(g.to_f64() * ((x.to_f64() - mean) * rstd)));
             }
             of_bias.iter_mut().zip(gradient).for_each(|(sum, g)| *sum = sum.plus(*g));
-            // SAFETY: the index is below the lengths of both.
-            let gradient = |at: usize| unsafe { gradient.get_unchecked(at).to_f64() };
-            match weight {
-                Some(weight) => {
-                    // SAFETY: as above.
-                    let weight = |at: usize| unsafe { weight.get_unchecked(at).to_f64() };
-                    write(row, [mean, rstd], |at| gradient(at) * weight(at), out);
-                }
-                None => write(row, [mean, rstd], gradient, out),
+            // SAFETY: indices are below the lengths of all, here and in the next function.
+            let normalized = |at: usize| unsafe { (row.get_unchecked(at).to_f64() - mean) * rstd };
+            let scaled = |at: usize| {
+                // SAFETY: as above.
+                unsafe { gradient.get_unchecked(at).to_f64() * weight.get_unchecked(at).to_f64() }
+            };
+            let add = |sum: f64, next: f64| sum + next;
+            let total = fold_indexed(count, scaled, 0.0, add, add) / count as f64;
+            let product = |at: usize| scaled(at) * normalized(at);
+            let projection = fold_indexed(count, product, 0.0, add, add) / count as f64;
+            for (at, out) in out.iter_mut().enumerate().take(count) {
+                *out = T::from_f64(rstd * (scaled(at) - total - normalized(at) * projection));
             }
         },
     );

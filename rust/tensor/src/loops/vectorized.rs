@@ -77,7 +77,7 @@ mod tests {
             x.amax(Some(&[1]), false)?,
             x.argmax(Some(1), false)?,
         ];
-        let functions: [fn(&Tensor) -> Result<Tensor>; 9] = [
+        let functions: [fn(&Tensor) -> Result<Tensor>; 14] = [
             Tensor::exp,
             Tensor::expm1,
             Tensor::log,
@@ -87,6 +87,11 @@ mod tests {
             Tensor::sqrt,
             Tensor::floor,
             |x| x.softmax(1)?.add(&x.log_softmax(1)?),
+            Tensor::sin,
+            Tensor::erf,
+            |x| x.pow(2.5)?.add(&x.pow(3i64)?),
+            |x| x.prod(Some(1), false),
+            |x| x.layer_norm(&[511], None, None, 1e-5),
         ];
         for function in functions {
             all.push(function(&x)?);

@@ -225,5 +225,9 @@ mod tests {
         assert_eq!(out.dtype(), DType::Float16);
         let empty = Tensor::zeros(&[0, 3], DType::Float32).unwrap();
         assert_eq!(empty.layer_norm(&[3], None, None, 0.0).unwrap().shape(), [0, 3]);
+        let empty = Tensor::zeros(&[4, 0], DType::Float32).unwrap();
+        empty.set_requires_grad(true).unwrap();
+        empty.layer_norm(&[0], None, None, 0.0).unwrap().sum(None, false).unwrap().backward().unwrap();
+        assert_eq!(empty.grad().unwrap().shape(), [4, 0]);
     }
 }

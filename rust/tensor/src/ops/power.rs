@@ -5,7 +5,8 @@ use super::masked::zero_where;
 use super::operand::{Numbers, Operand};
 use crate::autograd::NodeBuilder;
 use crate::dtype::dispatch_float;
-use crate::{DType, Error, Result, Scalar, Tensor, kernel};
+use crate::real::Real;
+use crate::{DType, Element, Error, Result, Scalar, Tensor, kernel};
 
 /// Returns the wrapping power of integers. A power with a negative exponent is rounded towards 0, and is 0 for base
 /// 0, as in PyTorch.
@@ -64,17 +65,25 @@ pub fn power<'a>(base: impl Into<Operand<'a>>, exponent: impl Into<Operand<'a>>)
             operands.zip(op, integer_power)?
         }
         dtype => dispatch_float!(dtype, T => match exponent {
-            // A product is faster than powf, and exact.
+            // Products are faster, and have one rounding error of `T` or two of `f64`.
             Operand::Scalar(Scalar::Int(2)) => kernel::map(op, &operands.a, |x: T| x * x),
-            // As in PyTorch, the root of -infinity is NaN and the root of -0 is -0. `powf` returns infinity and 0, as
-            // PyTorch does for float16.
+            Operand::Scalar(Scalar::Int(3)) => kernel::map(op, &operands.a, |x: T| {
+                let x = x.to_f64();
+                T::from_f64(x * x * x)
+            }),
+            // As in PyTorch, the root of -infinity is NaN and the root of -0 is -0. The powers are infinity and 0, as for
+            // float16 in PyTorch.
             Operand::Scalar(Scalar::Float(0.5)) if dtype != DType::Float16 => {
                 kernel::map(op, &operands.a, |x: T| x.sqrt())
             }
             Operand::Scalar(Scalar::Float(-0.5)) if dtype != DType::Float16 => {
                 kernel::map(op, &operands.a, |x: T| x.sqrt().recip())
             }
-            _ => operands.zip(op, T::powf),
+            _ => operands.zip(
+                op,
+                #[inline(always)]
+                |base: T, exponent: T| base.pow(exponent),
+            ),
         })?,
     };
     match (base, exponent) {

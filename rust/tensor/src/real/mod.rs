@@ -50,11 +50,13 @@ pub(crate) trait Real:
     fn erf(self) -> Self;
     /// Returns 1 minus the error function.
     fn erfc(self) -> Self;
+    /// Returns the number to the power of an exponent.
+    fn pow(self, exponent: Self) -> Self;
 }
 
 /// Implements the functions that one module has for the type, and those that others have.
 macro_rules! real {
-    ($float:ident, $largest_angle:expr, [$($function:ident = $path:expr),+ $(,)?]) => {
+    ($float:ident, $largest_angle:expr, $pow:path, [$($function:ident = $path:expr),+ $(,)?]) => {
         impl Real for $float {
             #[inline(always)]
             fn is_moderate(self) -> bool {
@@ -68,6 +70,10 @@ macro_rules! real {
             fn mul_add(self, factor: Self, term: Self) -> Self {
                 $float::mul_add(self, factor, term)
             }
+            #[inline(always)]
+            fn pow(self, exponent: Self) -> Self {
+                $pow(self, exponent)
+            }
             $(#[inline(always)]
             fn $function(self) -> Self {
                 $path(self)
@@ -79,6 +85,7 @@ macro_rules! real {
 real!(
     f32,
     single::LARGEST_ANGLE,
+    single::pow,
     [
         exp = single::exp,
         exp2 = single::exp2,
@@ -99,7 +106,8 @@ real!(
 
 real!(
     f64,
-    f64::INFINITY,
+    double::LARGEST_ANGLE,
+    f64::powf,
     [
         exp = double::exp,
         exp2 = f64::exp2,
@@ -110,10 +118,10 @@ real!(
         ln_1p = f64::ln_1p,
         tanh = double::tanh,
         sigmoid = double::sigmoid,
-        sin = f64::sin,
-        cos = f64::cos,
+        sin = double::sin,
+        cos = double::cos,
         atan = f64::atan,
-        erf = libm::erf,
+        erf = double::erf,
         erfc = libm::erfc,
     ]
 );

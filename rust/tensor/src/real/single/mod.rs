@@ -11,11 +11,13 @@ mod error_function;
 mod exponential;
 mod logarithm;
 mod polynomial;
+mod power;
 
 pub(super) use circular::{LARGEST_ANGLE, atan, cos, sin};
 pub(super) use error_function::{erf, erfc};
 pub(super) use exponential::{exp, exp_m1, exp2, sigmoid, tanh};
 pub(super) use logarithm::{ln, ln_1p, log2, log10};
+pub(super) use power::pow;
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,13 @@
 //! Functions of `f64` that loops need often. Their methods are those of [`single`](super::single): they have no branches, so
 //! that the compiler vectorizes loops over them, and results have the same bits with each instruction set.
 
+mod circular;
+mod error_function;
+
 use std::f64::consts::LOG2_E;
+
+pub(super) use circular::{LARGEST_ANGLE, cos, sin};
+pub(super) use error_function::erf;
 
 /// Adding it rounds a number of at most 51 bits to an integer, which is then in the lower bits.
 const ROUND: f64 = 6_755_399_441_055_744.0;
@@ -137,24 +143,30 @@ mod tests {
     #[test]
     fn results_are_near_those_of_the_standard_library() {
         type Case = (&'static str, fn(f64) -> f64, fn(f64) -> f64, u64);
-        let cases: [Case; 5] = [
+        let cases: [Case; 8] = [
             ("exp", exp, f64::exp, 2),
             ("exp_m1", exp_m1, f64::exp_m1, 3),
             ("tanh", tanh, f64::tanh, 4),
             ("sigmoid", sigmoid, |x| 1.0 / (1.0 + (-x).exp()), 5),
             ("ln", ln, f64::ln, 1),
+            ("erf", erf, libm::erf, 2),
+            ("sin", sin, f64::sin, 2),
+            ("cos", cos, f64::cos, 2),
         ];
         let mut generator = fastrand::Rng::with_seed(3);
         let special = [0.0, -0.0, 1.0, -1.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, f64::MAX, f64::MIN];
         let count = if cfg!(debug_assertions) { 30_000 } else { 3_000_000 };
-        let random = (0..count).map(|number| match number % 3 {
+        let random = (0..count).map(|number| match number % 4 {
+            // Near zeros of the sine and the cosine.
+            3 => generator.i32(-60_000_000..60_000_000) as f64 * std::f64::consts::FRAC_PI_2,
             0 => f64::from_bits(generator.u64(..)),
             1 => (generator.f64() - 0.5) * 1_500.0,
             _ => (generator.f64() - 0.5) * 8.0,
         });
         let numbers: Vec<f64> = special.into_iter().chain(random).collect();
         for (name, function, exact, allowed) in cases {
-            for &x in &numbers {
+            let is_angle = matches!(name, "sin" | "cos");
+            for &x in numbers.iter().filter(|x| !is_angle || x.abs() <= LARGEST_ANGLE) {
                 let (found, exact) = (function(x), exact(x));
                 // The difference of their bits is the number of floats between them.
                 let is_near = found.to_bits().abs_diff(exact.to_bits()) <= allowed
