@@ -33,7 +33,6 @@ impl Rows {
     fn new(op: &'static str, sources: [Option<&Tensor>; 2], length: usize, out: usize) -> Self {
         let (mut starts, mut elements, mut size, mut placement) = ([0; 2], 0, 0, Placement::Cpu);
         for (start, source) in starts.iter_mut().zip(sources.into_iter().flatten()) {
-            debug_assert!(source.is_contiguous(), "rows of strides {:?}", source.strides());
             (elements, size, placement) = (source.numel(), source.dtype().size(), source.placement());
             *start = source.storage_offset().saturating_mul(size);
         }
@@ -55,18 +54,19 @@ impl Rows {
             }
         }
 
-        let Some((out, sources)) = spans.split_first() else {
-            debug_assert!(false, "a launch without a target");
-            return Ok(());
-        };
+        // The sources may have been resized since the shape of the result was read from one of them.
+        let resized = Error::Resized { op: self.op };
+        let Some((out, sources)) = spans.split_first() else { return Err(resized) };
         let (needed, mut pointers) = (self.count.saturating_mul(self.source), [std::ptr::null(); 2]);
         for ((pointer, source), start) in pointers.iter_mut().zip(sources).zip(self.starts) {
             if self.count > 0 && start.saturating_add(needed) > source.bytes {
-                return Err(Error::Resized { op: self.op });
+                return Err(resized);
             }
             *pointer = source.pointer.wrapping_add(start).cast_const();
         }
-        debug_assert!(self.count.saturating_mul(self.out) <= out.bytes, "a result of {} bytes", out.bytes);
+        if self.count.saturating_mul(self.out) != out.bytes {
+            return Err(resized);
+        }
         let shared = Shared(out.pointer, pointers);
         let run = |rows: Range<usize>| {
             rows.into_iter().try_for_each(|number| {
@@ -150,7 +150,7 @@ pub(crate) fn zip_rows<T: Element>(
     length: usize,
     f: impl Fn(&[T], &[T], &mut [T]) -> Result<()> + Send + Sync + 'static,
 ) -> Result<Tensor> {
-    debug_assert_eq!((a.dtype(), b.dtype(), a.shape()), (T::DTYPE, T::DTYPE, b.shape()));
+    debug_assert_eq!((a.dtype(), b.dtype()), (T::DTYPE, T::DTYPE));
     let (a, b) = (&*aligned(a)?, &*aligned(b)?);
     launch::<T>(op, [Some(a), Some(b)], length, a.shape(), length, move |out, [a, b]| {
         // SAFETY: as in `apply_along_last_dim`.

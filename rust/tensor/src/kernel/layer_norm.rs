@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::attention::source;
 use super::parts::{part, rest, rest_mut, take};
 use crate::fallible_alloc::try_push;
-use crate::iterate::{PartedKernel, launch_several, threads_on};
+use crate::iterate::{PartedKernel, Source, check_count, launch_several, threads_on};
 use crate::iterate::{THREADED_ELEMENTS, for_each};
 use crate::{Element, Result, Tensor};
 
@@ -52,10 +52,14 @@ impl NormRows {
         (CHUNK_ELEMENTS / elements).max(1).saturating_mul(threads)
     }
 
-    /// Returns the elements of some rows of a tensor that begins at `start`.
-    fn slice<T>(self, data: &[T], start: usize, (first, count): (usize, usize)) -> &[T] {
-        let start = start.saturating_add(first.saturating_mul(self.length));
-        part(data, start, count.saturating_mul(self.length))
+    /// Returns the elements of some rows of a tensor.
+    fn slice<T>(self, data: &[T], (first, count): (usize, usize)) -> &[T] {
+        part(data, first.saturating_mul(self.length), count.saturating_mul(self.length))
+    }
+
+    /// Returns the number of elements of the tensor.
+    fn count(self) -> usize {
+        self.rows.saturating_mul(self.length)
     }
 }
 
@@ -72,18 +76,11 @@ fn sum<T: Element>(row: &[T], f: impl Fn(f64) -> f64) -> f64 {
     sums.into_iter().chain(rest.iter().map(|value| f(value.to_f64()))).sum()
 }
 
-/// The affine parameters: where they begin in their sources, if there are any.
-#[derive(Clone, Copy, Default)]
-struct Affine {
-    weight: Option<usize>,
-    bias: Option<usize>,
-}
-
 struct Forward {
     rows: NormRows,
     eps: f64,
-    start: usize,
-    affine: Affine,
+    /// Whether there are a weight and a bias.
+    affine: [bool; 2],
     threads: usize,
 }
 
@@ -98,7 +95,7 @@ struct ForwardTile<'a, T> {
 impl Forward {
     fn run_tile<T: Element>(&self, tile: ForwardTile<'_, T>, input: &[T], weight: &[T], bias: &[T]) {
         let length = self.rows.length.max(1);
-        let rows = self.rows.slice(input, self.start, tile.rows).chunks_exact(length);
+        let rows = self.rows.slice(input, tile.rows).chunks_exact(length);
         let results = tile.out.chunks_exact_mut(length).zip(tile.mean.iter_mut().zip(tile.rstd));
         for (row, (out, (mean_out, rstd_out))) in rows.zip(results) {
             let mean = sum(row, |x| x) / length as f64;
@@ -114,11 +111,6 @@ impl Forward {
     }
 }
 
-/// Returns a source without the elements before `start`, or nothing if there is no such source.
-fn parameter<T>(data: &[T], start: Option<usize>) -> &[T] {
-    start.and_then(|start| data.get(start..)).unwrap_or_default()
-}
-
 impl<T: Element> PartedKernel<T, 3> for Forward {
     fn parts(&self) -> usize {
         self.rows.tiles()
@@ -129,9 +121,9 @@ impl<T: Element> PartedKernel<T, 3> for Forward {
     }
 
     fn run(&self, parts: Range<usize>, [out, mean, rstd]: [&mut [T]; 3], sources: &[&[T]]) -> Result<()> {
-        let weight = parameter(source(sources, 1), self.affine.weight);
-        let bias_at = 1 + usize::from(self.affine.weight.is_some());
-        let bias = parameter(source(sources, bias_at), self.affine.bias);
+        let [has_weight, has_bias] = self.affine;
+        let weight = if has_weight { source(sources, 1) } else { &[] };
+        let bias = if has_bias { source(sources, 1 + usize::from(has_weight)) } else { &[] };
         let first = self.rows.rows_of(parts.start).0;
         let mut out = rest_mut(out, first.saturating_mul(self.rows.length));
         let [mut mean, mut rstd] = [mean, rstd].map(|rows| rest_mut(rows, first));
@@ -162,13 +154,15 @@ pub(crate) fn layer_norm<T: Element>(
     [weight, bias]: [Option<&Tensor>; 2],
     eps: f64,
 ) -> Result<[Tensor; 3]> {
-    let placement = input.placement();
-    let threads = threads_on(placement, input.numel(), THREADED);
-    let affine =
-        Affine { weight: weight.map(Tensor::storage_offset), bias: bias.map(Tensor::storage_offset) };
-    let kernel = Forward { rows, eps, start: input.storage_offset(), affine, threads };
-    let sources: Vec<&Tensor> = [Some(input), weight, bias].into_iter().flatten().collect();
-    launch_several::<T, 3>(op, placement, [input.shape(), &[rows.rows], &[rows.rows]], &sources, kernel)
+    let (placement, shape) = (input.placement(), input.shape());
+    check_count(op, shape, rows.count())?;
+    let threads = threads_on(placement, rows.count(), THREADED);
+    let affine = [weight.is_some(), bias.is_some()];
+    let kernel = Forward { rows, eps, affine, threads };
+    let mut sources = vec![Source::contiguous(input, rows.count())];
+    sources
+        .extend([weight, bias].into_iter().flatten().map(|source| Source::contiguous(source, rows.length)));
+    launch_several::<T, 3>(op, placement, [shape, &[rows.rows], &[rows.rows]], &sources, kernel)
 }
 
 /// The saved results of the forward pass, and the gradient of its result.
@@ -180,9 +174,6 @@ pub(crate) struct NormResults<'a> {
 
 struct Backward {
     rows: NormRows,
-    /// Where the input, the gradient, the means and the reciprocal deviations begin.
-    starts: [usize; 4],
-    weight: Option<usize>,
     threads: usize,
 }
 
@@ -196,16 +187,13 @@ struct BackwardTile<'a, T> {
 
 impl Backward {
     fn run_tile<T: Element>(&self, tile: BackwardTile<'_, T>, sources: &[&[T]]) {
-        let (length, [start, from, means, rstds]) = (self.rows.length.max(1), self.starts);
-        let inputs = self.rows.slice(source(sources, 0), start, tile.rows).chunks_exact(length);
-        let gradients = self.rows.slice(source(sources, 1), from, tile.rows).chunks_exact(length);
-        let one = |data: usize, start: usize| {
-            let start = start.saturating_add(tile.rows.0);
-            rest(source(sources, data), start).iter()
-        };
-        let weight = parameter(source(sources, 4), self.weight);
+        let length = self.rows.length.max(1);
+        let inputs = self.rows.slice(source(sources, 0), tile.rows).chunks_exact(length);
+        let gradients = self.rows.slice(source(sources, 1), tile.rows).chunks_exact(length);
+        let one = |data: usize| rest(source(sources, data), tile.rows.0).iter();
+        let weight = source(sources, 4);
         let weight_at = |at: usize| weight.get(at).map_or(1.0, |value| value.to_f64());
-        let statistics = one(2, means).zip(one(3, rstds));
+        let statistics = one(2).zip(one(3));
         for (((row, gradient), (mean, rstd)), out) in
             inputs.zip(gradients).zip(statistics).zip(tile.input.chunks_exact_mut(length))
         {
@@ -275,13 +263,18 @@ pub(crate) fn layer_norm_backward<T: Element>(
     saved: &NormResults<'_>,
     needs: [bool; 2],
 ) -> Result<[Tensor; 3]> {
-    let placement = input.placement();
-    let threads = threads_on(placement, input.numel(), THREADED);
-    let NormResults { gradient, mean, rstd } = *saved;
-    let starts = [input, gradient, mean, rstd].map(Tensor::storage_offset);
-    let kernel = Backward { rows, starts, weight: weight.map(Tensor::storage_offset), threads };
+    let (placement, shape) = (input.placement(), input.shape());
+    check_count(op, shape, rows.count())?;
+    let kernel = Backward { rows, threads: threads_on(placement, rows.count(), THREADED) };
     let [of_weight, of_bias] = needs.map(|needs| [if needs { rows.tiles() } else { 0 }, rows.length]);
-    let mut sources = vec![input, gradient, mean, rstd];
-    sources.extend(weight);
-    launch_several::<T, 3>(op, placement, [input.shape(), &of_weight, &of_bias], &sources, kernel)
+    let mut sources: Vec<_> = [
+        (input, rows.count()),
+        (saved.gradient, rows.count()),
+        (saved.mean, rows.rows),
+        (saved.rstd, rows.rows),
+    ]
+    .map(|(source, count)| Source::contiguous(source, count))
+    .into();
+    sources.extend(weight.map(|weight| Source::contiguous(weight, rows.length)));
+    launch_several::<T, 3>(op, placement, [shape, &of_weight, &of_bias], &sources, kernel)
 }
