@@ -124,6 +124,12 @@ impl Plan {
         start + self.outer.iter().chain([&self.run]).map(of).sum::<usize>() + size
     }
 
+    /// Returns the number of elements of a memory up to the last of `length` elements from each position of an operand on.
+    /// Positions count elements.
+    pub(crate) fn end(&self, operand: usize, length: usize) -> usize {
+        if length == 0 { 0 } else { self.required_bytes(operand, length) }
+    }
+
     /// Returns the positions of an element, which is numbered in the order of the plan.
     pub(crate) fn positions(&self, element: usize) -> [usize; MAX_OPERANDS] {
         debug_assert!(element < self.numel, "element {element} of {}", self.numel);

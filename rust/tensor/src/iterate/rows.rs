@@ -71,7 +71,6 @@ impl Rows {
             first.map_or((0, Placement::Cpu), |first| (first.numel(), first.placement()));
         let count = elements.checked_div(length).unwrap_or(0);
         let of_source = |source: &Tensor| {
-            debug_assert!(source.is_contiguous(), "rows of strides {:?}", source.strides());
             let size = source.dtype().size().saturating_mul(length);
             let start = source.storage_offset().saturating_mul(source.dtype().size());
             Operand { start, size, step: if source.numel() == elements { size } else { 0 } }
@@ -109,13 +108,19 @@ impl Rows {
             }
         }
 
+        // The sources may have been resized since the shapes of the results were read from them.
+        let resized = Error::Resized { op: self.op };
+        let written = self.results.into_iter().flatten().map(|result| self.count.saturating_mul(result.size));
+        if self.count > 0 && !spans.iter().zip(written).all(|(span, written)| span.bytes == written) {
+            return Err(resized);
+        }
         let mut spans = spans.iter();
         let mut locate = |operands: [Option<Operand>; MOST]| {
             let mut pointers = [std::ptr::null_mut(); MOST];
             for (pointer, operand) in pointers.iter_mut().zip(operands) {
                 let Some(operand) = operand else { continue };
                 let span = spans.next().filter(|span| operand.required_bytes(self.count) <= span.bytes);
-                *pointer = span.ok_or(Error::Resized { op: self.op })?.pointer.wrapping_add(operand.start);
+                *pointer = span.ok_or(resized.clone())?.pointer.wrapping_add(operand.start);
             }
             Ok::<_, Error>(pointers)
         };
@@ -264,7 +269,7 @@ pub(crate) fn zip_rows<T: Element>(
     length: usize,
     f: impl Fn(&[T], &[T], &mut [T]) -> Result<()> + Send + Sync + 'static,
 ) -> Result<Tensor> {
-    debug_assert_eq!((a.dtype(), b.dtype(), a.shape()), (T::DTYPE, T::DTYPE, b.shape()));
+    debug_assert_eq!((a.dtype(), b.dtype()), (T::DTYPE, T::DTYPE));
     let (a, b) = (&*aligned(a)?, &*aligned(b)?);
     let sources = [Some(a), Some(b), None];
     let size = length.saturating_mul(size_of::<T>());

@@ -10,7 +10,7 @@ use crate::element::Bool8;
 use crate::fallible_alloc::check_memory;
 use crate::shape::{Layout, checked_ndim, checked_numel};
 use crate::storage::{Placement, Span, Storage, TensorOptions};
-use crate::{DType, Element, Result, Tensor};
+use crate::{DType, Element, Error, Result, Tensor};
 
 /// The element type of a source that a kernel does not have.
 pub(crate) type NoInput = Bool8;
@@ -29,19 +29,84 @@ pub(crate) fn new_tensor(
     Ok(Tensor::new(storage, dtype, layout))
 }
 
+/// A source of a kernel: the elements of a tensor's memory that the kernel uses. It gets no others.
+///
+/// A launch proves at each acquisition of the locks that they exist: the kernel was made for a layout that another thread
+/// may have replaced since.
+#[derive(Clone, Copy)]
+pub(crate) struct Source<'a> {
+    tensor: &'a Tensor,
+    part: Part,
+}
+
+/// A number of elements from a position of a storage on.
+#[derive(Clone, Copy)]
+struct Part {
+    first: usize,
+    count: usize,
+}
+
+impl<'a> Source<'a> {
+    /// Returns the first `count` elements of a contiguous tensor.
+    pub(crate) fn contiguous(tensor: &'a Tensor, count: usize) -> Self {
+        Source { tensor, part: Part { first: tensor.storage_offset(), count } }
+    }
+
+    /// Returns the elements of the storage of a tensor up to a position.
+    pub(crate) fn up_to(tensor: &'a Tensor, count: usize) -> Self {
+        Source { tensor, part: Part { first: 0, count } }
+    }
+}
+
+impl Part {
+    /// Returns the elements.
+    ///
+    /// # Safety
+    /// The memory is initialized, and a [`Launch`] passed it to the work that uses the slice.
+    unsafe fn slice<'a, T: Element>(self, op: &'static str, span: Option<Span>) -> Result<&'a [T]> {
+        let end = self.first.saturating_add(self.count);
+        // The position of no elements is arbitrary, and may be beyond the memory.
+        if self.count == 0 {
+            return Ok(&[]);
+        }
+        // SAFETY: guaranteed by the caller.
+        let elements: &[T] = unsafe { span.unwrap_or(Span::EMPTY).slice() };
+        elements.get(self.first..end).ok_or(Error::Resized { op })
+    }
+}
+
+/// Returns an error unless a shape has `count` elements: another thread may have resized the tensor that it is of.
+pub(crate) fn check_count(op: &'static str, shape: &[usize], count: usize) -> Result<()> {
+    if checked_numel(shape, 1)? == count { Ok(()) } else { Err(Error::Resized { op }) }
+}
+
 /// Returns the elements of a target and of the sources that are present.
 ///
 /// # Safety
 /// The memory is initialized, and a [`Launch`] passed it to the work that uses the slices.
 unsafe fn slices<'a, T: Element, A: Element, B: Element>(
+    op: &'static str,
     spans: &[Span],
-    present: [bool; 2],
-) -> (&'a mut [T], &'a [A], &'a [B]) {
+    [a, b]: [Option<Part>; 2],
+) -> Result<(&'a mut [T], &'a [A], &'a [B])> {
     let mut spans = spans.iter().copied();
-    let mut next = |is_present| if is_present { spans.next() } else { None }.unwrap_or(Span::EMPTY);
-    let (out, [a, b]) = (next(true), present.map(&mut next));
+    let out = spans.next().unwrap_or(Span::EMPTY);
     // SAFETY: guaranteed by the caller: a launch holds the locks, and its targets share no memory with other operands.
-    unsafe { (out.slice_mut(), a.slice(), b.slice()) }
+    unsafe {
+        let a = a.map_or(Ok(&[][..]), |part| part.slice(op, spans.next()))?;
+        let b = b.map_or(Ok(&[][..]), |part| part.slice(op, spans.next()))?;
+        Ok((out.slice_mut(), a, b))
+    }
+}
+
+/// Returns the tensors of sources.
+fn tensors_of<'a>(sources: [Option<Source<'a>>; 2]) -> [Option<&'a Tensor>; 2] {
+    sources.map(|source| source.map(|source| source.tensor))
+}
+
+/// Returns the parts of sources.
+fn parts_of(sources: [Option<Source<'_>>; 2]) -> [Option<Part>; 2] {
+    sources.map(|source| source.map(|source| source.part))
 }
 
 /// Work that is called at once, or moved to the queue of a device. The code around it is compiled once.
@@ -79,13 +144,18 @@ impl<F: Fn(&[Span]) -> Result<()> + Send + Sync + 'static> Work for Ready<F> {
 }
 
 /// Returns work that runs `kernel` on the elements of a target and of the sources that are present.
-fn work_of<T: Element, A: Element, B: Element>(
-    present: [bool; 2],
-    kernel: impl Fn(&mut [T], &[A], &[B]) -> Result<()> + Send + Sync + 'static,
-) -> impl Work {
+fn work_of<T: Element, A: Element, B: Element, K>(
+    op: &'static str,
+    sources: [Option<Source<'_>>; 2],
+    kernel: K,
+) -> impl Work + use<T, A, B, K>
+where
+    K: Fn(&mut [T], &[A], &[B]) -> Result<()> + Send + Sync + 'static,
+{
+    let parts = parts_of(sources);
     Ready::new(move |spans: &[Span]| {
         // SAFETY: these are the operands of the launch; a new target is zeroed.
-        let (out, a, b) = unsafe { slices(spans, present) };
+        let (out, a, b) = unsafe { slices(op, spans, parts) }?;
         kernel(out, a, b)
     })
 }
@@ -133,7 +203,7 @@ pub(crate) fn launch_binary<T: Element, A: Element, B: Element>(
     op: &'static str,
     placement: Placement,
     shape: &[usize],
-    sources: [Option<&Tensor>; 2],
+    sources: [Option<Source<'_>>; 2],
     kernel: impl Fn(&mut [T], &[A], &[B]) -> Result<()> + Send + Sync + 'static,
 ) -> Result<Tensor> {
     launch_with_layout(op, placement, Layout::contiguous(shape), sources, kernel)
@@ -144,11 +214,11 @@ pub(crate) fn launch_with_layout<T: Element, A: Element, B: Element>(
     op: &'static str,
     placement: Placement,
     layout: Layout,
-    sources: [Option<&Tensor>; 2],
+    sources: [Option<Source<'_>>; 2],
     kernel: impl Fn(&mut [T], &[A], &[B]) -> Result<()> + Send + Sync + 'static,
 ) -> Result<Tensor> {
-    let mut work = work_of(sources.map(|source| source.is_some()), kernel);
-    new_result_of(op, placement, (layout, T::DTYPE), sources, &mut work)
+    let mut work = work_of(op, sources, kernel);
+    new_result_of(op, placement, (layout, T::DTYPE), tensors_of(sources), &mut work)
 }
 
 /// A long-running kernel that is divided into chunks. The host program can interrupt it between two chunks.
@@ -163,7 +233,7 @@ pub(crate) fn launch_chunked<T: Element, A: Element, B: Element>(
     op: &'static str,
     placement: Placement,
     shape: &[usize],
-    sources: [Option<&Tensor>; 2],
+    sources: [Option<Source<'_>>; 2],
     work: usize,
     mut kernel: impl ChunkedKernel<T, A, B>,
 ) -> Result<Tensor> {
@@ -176,14 +246,14 @@ pub(crate) fn launch_chunked<T: Element, A: Element, B: Element>(
     }
     let out = new_tensor(op, placement, Layout::contiguous(shape), T::DTYPE)?;
     let target = Target::new_result(out.storage_handle());
-    let present = sources.map(|source| source.is_some());
-    let sources: Vec<_> = sources.into_iter().flatten().collect();
+    let parts = parts_of(sources);
+    let sources: Vec<_> = tensors_of(sources).into_iter().flatten().collect();
     let mut launch = Launch { op, targets: &[target], is_zeroed: true, sources: &sources };
     loop {
         let mut is_last = false;
         launch.run_on_cpu(target.is_long(), &mut |spans| {
             // SAFETY: these are the operands of the launch, and the target was zeroed.
-            let (out, a, b) = unsafe { slices(spans, present) };
+            let (out, a, b) = unsafe { slices(op, spans, parts) }?;
             is_last = kernel.run_chunk(work, out, a, b)?;
             Ok(())
         })?;
@@ -213,7 +283,7 @@ pub(crate) fn launch_several<T: Element, const N: usize>(
     op: &'static str,
     placement: Placement,
     shapes: [&[usize]; N],
-    sources: &[&Tensor],
+    sources: &[Source<'_>],
     kernel: impl PartedKernel<T, N>,
 ) -> Result<[Tensor; N]> {
     launch_parts(op, placement, shapes, sources, Arc::new(kernel))
@@ -223,7 +293,7 @@ fn launch_parts<T: Element, const N: usize>(
     op: &'static str,
     placement: Placement,
     shapes: [&[usize]; N],
-    sources: &[&Tensor],
+    sources: &[Source<'_>],
     kernel: Arc<dyn PartedKernel<T, N>>,
 ) -> Result<[Tensor; N]> {
     let mut results = Vec::with_capacity(N);
@@ -232,16 +302,19 @@ fn launch_parts<T: Element, const N: usize>(
     }
     let Ok(results) = <[Tensor; N]>::try_from(results) else { std::process::abort() };
     let targets = results.each_ref().map(|result| Target::new_result(result.storage_handle()));
-    let mut launch = Launch { op, targets: &targets, is_zeroed: true, sources };
+    let of_sources: Vec<_> = sources.iter().map(|source| source.part).collect();
+    let sources: Vec<_> = sources.iter().map(|source| source.tensor).collect();
+    let mut launch = Launch { op, targets: &targets, is_zeroed: true, sources: &sources };
     let parts = kernel.parts();
     let run = move |kernel: &dyn PartedKernel<T, N>, part: Range<usize>, spans: &[Span]| {
         let (targets, sources) = spans.split_at_checked(N).unwrap_or((&[], spans));
         let mut targets = targets.iter().copied();
         // SAFETY: these are the operands of the launch, and the targets were zeroed.
         let targets = std::array::from_fn(|_| unsafe { targets.next().unwrap_or(Span::EMPTY).slice_mut() });
+        let sources = of_sources.iter().zip(sources);
         // SAFETY: as for the targets.
-        let sources: Vec<_> = sources.iter().map(|source| unsafe { source.slice() }).collect();
-        kernel.run(part, targets, &sources)
+        let sources = sources.map(|(part, source)| unsafe { part.slice(op, Some(*source)) });
+        kernel.run(part, targets, &sources.collect::<Result<Vec<_>>>()?)
     };
     if let Some(device) = launch.device() {
         launch.enqueue(device, Box::new(move |spans| run(&*kernel, 0..parts, spans)))?;
@@ -284,12 +357,12 @@ pub(crate) fn launch_nullary<T: Element>(
 pub(crate) fn launch_unary<T: Element, A: Element>(
     op: &'static str,
     shape: &[usize],
-    source: &Tensor,
+    source: Source<'_>,
     kernel: impl Fn(&mut [T], &[A]) -> Result<()> + Send + Sync + 'static,
 ) -> Result<Tensor> {
     launch_binary(
         op,
-        source.placement(),
+        source.tensor.placement(),
         shape,
         [Some(source), None],
         move |out: &mut [T], a: &[A], _: &[NoInput]| kernel(out, a),
@@ -300,12 +373,18 @@ pub(crate) fn launch_unary<T: Element, A: Element>(
 /// The caller increments the version counter.
 pub(crate) fn launch_inplace_from<T: Element, A: Element, B: Element>(
     op: &'static str,
-    target: &Tensor,
-    [a, b]: [&Tensor; 2],
+    target: Source<'_>,
+    sources: [Source<'_>; 2],
     kernel: impl Fn(&mut [T], &[A], &[B]) -> Result<()> + Send + Sync + 'static,
 ) -> Result<()> {
     check_memory()?;
-    run(op, Target::of(target), [Some(a), Some(b)], &mut work_of([true; 2], kernel))
+    let sources = sources.map(Some);
+    let Part { first, count } = target.part;
+    let mut work = work_of(op, sources, move |out: &mut [T], a: &[A], b: &[B]| {
+        let out = out.get_mut(first..first.saturating_add(count)).ok_or(Error::Resized { op })?;
+        kernel(out, a, b)
+    });
+    run(op, Target::of(target.tensor), tensors_of(sources), &mut work)
 }
 
 #[cfg(test)]

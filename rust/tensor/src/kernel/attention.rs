@@ -12,11 +12,11 @@ use super::matmul::{MatmulElement, Matrix, THREADED_WORK};
 use super::parts::{item, part_mut, rest, rest_mut, take};
 use crate::fallible_alloc::{try_from_elem, try_push};
 use crate::iterate::parallel;
-use crate::iterate::{PartedKernel, launch_several, threads_on};
+use crate::iterate::{PartedKernel, Source, check_count, launch_several, threads_on};
 use crate::loops;
 use crate::real::Real;
 use crate::storage::Placement;
-use crate::{Result, Tensor};
+use crate::{Error, Result, Tensor};
 
 /// The rows of queries of a tile. Tiles depend on the shapes only, so results do not depend on the number of threads.
 const ROWS: usize = 128;
@@ -88,6 +88,35 @@ impl AttentionHeads {
         (0..end).step_by(KEYS).map(move |first| (first, KEYS.min(keys - first)))
     }
 
+    /// Returns the sources of both passes: the queries, the keys, the values and, if there is one, the mask last.
+    ///
+    /// # Errors
+    /// Fails if the matrices do not fit each other: another thread may have resized one of their tensors.
+    fn sources<'a>(
+        &self,
+        op: &'static str,
+        tensors: [&'a Tensor; 3],
+        mask: Option<&'a Tensor>,
+    ) -> Result<(Vec<Source<'a>>, Option<Source<'a>>)> {
+        if self.query.columns != self.key.columns || self.key.rows != self.value.rows {
+            return Err(Error::Resized { op });
+        }
+        let source = |(operand, (tensor, matrix)): (usize, (&'a Tensor, Matrix))| {
+            Source::up_to(tensor, self.plan.end(operand, matrix.end()))
+        };
+        let matrices = [self.query, self.key, self.value];
+        let [row_stride, column_stride] = self.mask.unwrap_or_default();
+        let of_mask =
+            Matrix { start: 0, rows: self.query.rows, columns: self.key.rows, row_stride, column_stride };
+        let sources = tensors.into_iter().zip(matrices).enumerate().map(source).collect();
+        Ok((sources, mask.map(|mask| source((3, (mask, of_mask))))))
+    }
+
+    /// Returns the number of rows of all matrices of queries.
+    fn all_rows(&self) -> usize {
+        self.plan.numel().saturating_mul(self.query.rows)
+    }
+
     /// Returns the number of multiplications of one row of queries.
     fn row_work(&self) -> usize {
         self.key.rows.saturating_mul(self.key.columns.saturating_add(self.value.columns))
@@ -95,8 +124,7 @@ impl AttentionHeads {
 
     /// Returns the number of threads on which all rows are computed.
     fn threads(&self, placement: Placement) -> usize {
-        let rows = self.plan.numel().saturating_mul(self.query.rows);
-        threads_on(placement, rows.saturating_mul(self.row_work()), THREADED_WORK)
+        threads_on(placement, self.all_rows().saturating_mul(self.row_work()), THREADED_WORK)
     }
 
     /// Returns the shape of scratch memory of `blocks` blocks of scores for every row of a matrix. On the CPU each
@@ -413,15 +441,16 @@ pub(crate) fn attention<T: AttentionElement>(
     op: &'static str,
     heads: AttentionHeads,
     batch: &[usize],
-    [query, key, value]: [&Tensor; 3],
+    tensors: [&Tensor; 3],
     mask: Option<&Tensor>,
 ) -> Result<[Tensor; 2]> {
-    let placement = query.placement();
+    let placement = tensors[0].placement();
     let rows_of = |size: usize| [batch, &[heads.query.rows, size]].concat();
     let (out, normalizers) = (rows_of(heads.value.columns), rows_of(NORMALIZERS));
     let scratch = heads.scratch(placement, 1);
-    let mut sources = vec![query, key, value];
+    let (mut sources, mask) = heads.sources(op, tensors, mask)?;
     sources.extend(mask);
+    check_count(op, &out, heads.all_rows().saturating_mul(heads.value.columns))?;
     let threads = heads.threads(placement);
     let kernel = Forward { heads, threads };
     let [out, normalizers, _] =
@@ -441,15 +470,25 @@ pub(crate) struct AttentionResults<'a> {
 pub(crate) fn attention_backward<T: AttentionElement>(
     op: &'static str,
     heads: AttentionHeads,
-    [query, key, value]: [&Tensor; 3],
+    tensors: [&Tensor; 3],
     mask: Option<&Tensor>,
     results: AttentionResults<'_>,
 ) -> Result<[Tensor; 3]> {
+    let [query, key, value] = tensors;
     let placement = query.placement();
     let scratch = heads.scratch(placement, 2);
-    let mut sources = vec![query, key, value, results.out, results.normalizers, results.gradient];
+    let (mut sources, mask) = heads.sources(op, tensors, mask)?;
+    let elements = heads.all_rows().saturating_mul(heads.value.columns);
+    sources.push(Source::contiguous(results.out, elements));
+    sources.push(Source::contiguous(results.normalizers, heads.all_rows().saturating_mul(NORMALIZERS)));
+    sources.push(Source::contiguous(results.gradient, elements));
     sources.extend(mask);
     let shapes = [query.shape(), key.shape(), value.shape(), &scratch];
+    let groups = heads.plan.numel() / heads.group.max(1);
+    let size = |matrix: Matrix| matrix.rows.saturating_mul(matrix.columns);
+    check_count(op, shapes[0], heads.plan.numel().saturating_mul(size(heads.query)))?;
+    check_count(op, shapes[1], groups.saturating_mul(size(heads.key)))?;
+    check_count(op, shapes[2], groups.saturating_mul(size(heads.value)))?;
     let threads = heads.threads(placement);
     let kernel = Backward { heads, threads };
     let [query, key, value, _] = launch_several::<T, 4>(op, placement, shapes, &sources, kernel)?;

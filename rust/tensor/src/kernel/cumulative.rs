@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::attention::source;
 use super::parts::{item, part, part_mut};
 use crate::fallible_alloc::try_from_elem;
-use crate::iterate::{PartedKernel, launch_several, threads_on};
+use crate::iterate::{PartedKernel, Source, launch_several, threads_on};
 use crate::iterate::{THREADED_ELEMENTS, TILE, for_each};
 use crate::scaled::Scaled;
 use crate::{Element, Result, Tensor};
@@ -84,8 +84,8 @@ impl<T: Element> Row<'_, T> {
 struct Products {
     rows: usize,
     length: usize,
-    /// The position of the first element of each source.
-    starts: Vec<usize>,
+    /// The number of sources.
+    sources: usize,
     has_gradients: bool,
     threads: usize,
 }
@@ -96,26 +96,19 @@ impl<T: Element> PartedKernel<T, 1> for Products {
     }
 
     fn chunk(&self) -> usize {
-        (CHUNK_WORK >> self.starts.len()) / self.length
+        (CHUNK_WORK >> self.sources) / self.length
     }
 
     fn run(&self, rows: Range<usize>, [out]: [&mut [T]; 1], sources: &[&[T]]) -> Result<()> {
-        let elements = |rows: &Range<usize>, start: usize| {
-            let position = |row: usize| start.saturating_add(row.saturating_mul(self.length));
-            position(rows.start)..position(rows.end)
-        };
-        let elements_of_rows = elements(&rows, 0);
-        let out = part_mut(out, elements_of_rows.start, elements_of_rows.len());
+        let position = |row: usize| row.saturating_mul(self.length);
+        let out = part_mut(out, position(rows.start), position(rows.len()));
         let tile = (TILE / self.length).max(1).saturating_mul(self.length);
         for_each(self.threads, out.chunks_mut(tile).enumerate(), &|(number, out)| {
             let first = rows.start.saturating_add(number.saturating_mul(tile / self.length));
             for (row, out) in (first..).zip(out.chunks_exact_mut(self.length)) {
-                let operand = |index: usize| {
-                    let start = item(&self.starts, index);
-                    part(source(sources, index), elements(&(row..row), start).start, self.length)
-                };
+                let operand = |index: usize| part(source(sources, index), position(row), self.length);
                 let fixed = if self.has_gradients { 2 } else { 1 };
-                let directions = (fixed..self.starts.len()).map(operand).collect();
+                let directions = (fixed..self.sources).map(operand).collect();
                 let gradients = if self.has_gradients { operand(1) } else { &[] };
                 let operands = Row { factors: operand(0), gradients, directions };
                 if self.has_gradients {
@@ -135,12 +128,12 @@ fn launch<T: Element>(
     factors: &Tensor,
     has_gradients: bool,
 ) -> Result<Tensor> {
-    let (shape, count, placement) = (factors.shape(), factors.numel(), factors.placement());
-    let length = shape.last().copied().unwrap_or(1).max(1);
-    let starts = sources.iter().map(|source| source.storage_offset()).collect();
+    let (shape, placement) = (factors.shape(), factors.placement());
+    let (length, count) = (shape.last().copied().unwrap_or(1).max(1), shape.iter().product());
     let threads = threads_on(placement, count, THREADED_ELEMENTS);
-    let kernel = Products { rows: count / length, length, starts, has_gradients, threads };
-    let [out] = launch_several::<T, 1>(op, placement, [shape], sources, kernel)?;
+    let kernel = Products { rows: count / length, length, sources: sources.len(), has_gradients, threads };
+    let sources: Vec<_> = sources.iter().map(|source| Source::contiguous(source, count)).collect();
+    let [out] = launch_several::<T, 1>(op, placement, [shape], &sources, kernel)?;
     Ok(out)
 }
 

@@ -1,7 +1,7 @@
 //! Copies with dimensions in reverse order.
 
 use super::parts::{item, part, take};
-use crate::iterate::{NoInput, launch_with_layout, threads_on};
+use crate::iterate::{NoInput, Source, launch_with_layout, threads_on};
 use crate::iterate::{THREADED_ELEMENTS, for_each_tile};
 use crate::{Element, Result, Tensor};
 
@@ -23,22 +23,25 @@ impl Dim {
 
 /// Returns a copy with the marked dimensions in reverse order, in the memory order of the source.
 pub(crate) fn flip<T: Element>(source: &Tensor, flipped: &[bool]) -> Result<Tensor> {
-    let layout = source.layout().preserve_format();
+    // Read once: another thread may resize the source.
+    let own = source.layout();
+    let layout = own.preserve_format();
     let dim = |at: usize| Dim {
-        size: source.shape().get(at).copied().unwrap_or(1),
-        stride: source.strides().get(at).copied().unwrap_or(0),
+        size: own.shape.get(at).copied().unwrap_or(1),
+        stride: own.strides.get(at).copied().unwrap_or(0),
         is_flipped: flipped.get(at).copied().unwrap_or(false),
     };
     let mut outer: Vec<Dim> =
         layout.memory_order().into_iter().map(dim).filter(|dim| dim.size != 1).collect();
     let row = outer.pop().unwrap_or(Dim { size: 1, stride: 0, is_flipped: false });
-    let start = source.storage_offset();
-    let threads = threads_on(source.placement(), source.numel(), THREADED_ELEMENTS);
+    let start = own.offset;
+    let threads = threads_on(source.placement(), own.numel(), THREADED_ELEMENTS);
+    let elements = Source::up_to(source, own.required_len().unwrap_or(0));
     launch_with_layout(
         "flip",
         source.placement(),
         layout,
-        [Some(source), None],
+        [Some(elements), None],
         move |out: &mut [T], data: &[T], _: &[NoInput]| {
             for_each_tile(threads, out, &|first, mut tile| {
                 let mut element = first;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::parts::{part, part_mut, rest, take};
 use crate::iterate::{Plan, PlanOperand, THREADED_ELEMENTS, for_each, for_each_tile};
-use crate::iterate::{launch_binary, launch_inplace_from, launch_nullary, threads_on};
+use crate::iterate::{Source, launch_binary, launch_inplace_from, launch_nullary, threads_on};
 use crate::shape::{Layout, contiguous_strides};
 use crate::storage::{AtomicSlice, Placement, TensorOptions};
 use crate::{DType, Element, Error, Result, Tensor};
@@ -85,8 +85,12 @@ pub(crate) fn check_index(
     shape: &[usize],
     bounds: IndexBounds,
 ) -> Result<Tensor> {
-    let strides = index.layout().broadcast_strides(shape);
-    let plan = plan_of(shape, &[(&strides, index.storage_offset())]);
+    let layout = index.layout();
+    let plan = plan_of(shape, &[(&layout.broadcast_strides(shape), layout.offset)]);
+    let sources = [
+        Some(Source::up_to(index, plan.end(0, 1))),
+        before.map(|before| Source::contiguous(before, plan.numel())),
+    ];
     let has_before = before.is_some();
     let size = i64::try_from(bounds.size).unwrap_or(i64::MAX);
     let kernel = move |out: &mut [i64], data: &[i64], before: &[i64]| {
@@ -121,7 +125,7 @@ pub(crate) fn check_index(
         result
     };
     let placement = index.placement();
-    launch_binary(bounds.op, placement, shape, [Some(index), before], kernel)
+    launch_binary(bounds.op, placement, shape, sources, kernel)
 }
 
 /// Returns indices of the CPU on a device. Their values are fixed when this is called, also in a captured graph.
@@ -144,8 +148,20 @@ pub(crate) struct IndexedLayout {
     pub offset: usize,
     /// The stride of the tensor along the indexed dimension.
     pub step: usize,
+    /// The size of the indexed dimension, which bounds each index.
+    pub size: usize,
     /// The strides of the contiguous index in this shape.
     pub index: Vec<usize>,
+}
+
+impl IndexedLayout {
+    /// Returns the number of elements of the tensor's memory up to the last that an index may address, in a plan whose first
+    /// operand is the tensor.
+    fn end(&self, plan: &Plan) -> usize {
+        self.size
+            .checked_sub(1)
+            .map_or(0, |last| plan.end(0, last.saturating_mul(self.step).saturating_add(1)))
+    }
 }
 
 /// Returns the position that an index selects, or `None` if it is [`SKIPPED`].
@@ -161,9 +177,10 @@ pub(crate) fn gather_at<T: Element>(
     layout: &IndexedLayout,
     index: &Tensor,
 ) -> Result<Tensor> {
-    let operands = [(layout.base.as_slice(), layout.offset), (&layout.index, index.storage_offset())];
+    let operands = [(layout.base.as_slice(), layout.offset), (&layout.index, 0)];
     let (plan, step) = (plan_of(&layout.shape, &operands), layout.step);
     let threads = threads_on(source.placement(), plan.numel(), THREADED_ELEMENTS);
+    let sources = [Source::up_to(source, layout.end(&plan)), Source::contiguous(index, plan.end(1, 1))];
     let kernel = move |out: &mut [T], data: &[T], index: &[i64]| {
         let [base_step, index_step, ..] = plan.steps();
         for_each_tile(threads, out, &|first, mut tile| {
@@ -189,7 +206,7 @@ pub(crate) fn gather_at<T: Element>(
             });
         })
     };
-    launch_binary(op, source.placement(), &layout.shape, [Some(source), Some(index)], kernel)
+    launch_binary(op, source.placement(), &layout.shape, sources.map(Some), kernel)
 }
 
 /// Copies values at equal distances into a row. The row remains 0 where there are none.
@@ -229,14 +246,20 @@ struct Writes {
 }
 
 impl Writes {
-    fn new(layout: &IndexedLayout, index: &Tensor, values: &Tensor) -> Self {
-        let strides = values.layout().broadcast_strides(&layout.shape);
-        let operands = [
-            (layout.base.as_slice(), layout.offset),
-            (&layout.index, index.storage_offset()),
-            (&strides, values.storage_offset()),
-        ];
-        Writes { plan: plan_of(&layout.shape, &operands), step: layout.step }
+    /// Returns the iteration, and the elements of the target and of the values and the index that it uses.
+    fn new<'a>(
+        target: &'a Tensor,
+        layout: &IndexedLayout,
+        index: &'a Tensor,
+        values: &'a Tensor,
+    ) -> (Self, Source<'a>, [Source<'a>; 2]) {
+        let own = values.layout();
+        let strides = own.broadcast_strides(&layout.shape);
+        let operands = [(layout.base.as_slice(), layout.offset), (&layout.index, 0), (&strides, own.offset)];
+        let plan = plan_of(&layout.shape, &operands);
+        let sources = [Source::up_to(values, plan.end(2, 1)), Source::contiguous(index, plan.end(1, 1))];
+        let target = Source::up_to(target, layout.end(&plan));
+        (Writes { plan, step: layout.step }, target, sources)
     }
 
     /// Calls `write` with the position and the value of each of some elements, in row-major order.
@@ -297,8 +320,8 @@ pub(crate) fn scatter_in_order<T: Element>(
     values: &Tensor,
     combine: Combine,
 ) -> Result<()> {
-    let writes = Writes::new(layout, index, values);
-    launch_inplace_from(op, target, [values, index], move |data: &mut [T], values: &[T], index: &[i64]| {
+    let (writes, memory, sources) = Writes::new(target, layout, index, values);
+    launch_inplace_from(op, memory, sources, move |data: &mut [T], values: &[T], index: &[i64]| {
         if matches!(writes.plan.steps(), [1, 0, 1, _]) {
             writes.for_each_slice(index, values, |at, values| {
                 let row = data.get_mut(at..).unwrap_or_default();
@@ -333,13 +356,13 @@ pub(crate) fn scatter_in_any_order<T: Element>(
     const THREADED: usize = 1 << 17;
     /// The number of elements that a thread takes at once.
     const PART: usize = 1 << 14;
-    let writes = Writes::new(layout, index, values);
+    let (writes, memory, sources) = Writes::new(target, layout, index, values);
     let count = writes.plan.numel();
     let threads = threads_on(target.placement(), count, THREADED);
     if threads == 1 {
         return scatter_in_order::<T>(op, target, layout, index, values, combine);
     }
-    launch_inplace_from(op, target, [values, index], move |data: &mut [T], values: &[T], index: &[i64]| {
+    launch_inplace_from(op, memory, sources, move |data: &mut [T], values: &[T], index: &[i64]| {
         let shared = AtomicSlice::new(data);
         for_each(threads, (0..count).step_by(PART), &|first| {
             let elements = first..first.saturating_add(PART).min(count);
@@ -362,6 +385,7 @@ impl IndexedLayout {
             base: before.1.iter().copied().chain(zeros(wide.len())).chain(after.1.iter().copied()).collect(),
             offset: tensor.offset,
             step: tensor.strides.get(dim).copied().unwrap_or(0),
+            size: tensor.shape.get(dim).copied().unwrap_or(1),
             index: zeros(before_len).chain(contiguous_strides(wide)).chain(zeros(after_len)).collect(),
         }
     }
@@ -376,6 +400,7 @@ impl IndexedLayout {
             base: (0..index.len()).map(stride).collect(),
             offset: tensor.offset,
             step: tensor.strides.get(dim).copied().unwrap_or(0),
+            size: tensor.shape.get(dim).copied().unwrap_or(1),
             index: contiguous_strides(index),
         }
     }

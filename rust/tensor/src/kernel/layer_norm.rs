@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::attention::source;
 use super::parts::{part, rest, rest_mut, take};
 use crate::fallible_alloc::{try_from_elem, try_push};
-use crate::iterate::{PartedKernel, launch_several, rows_with_statistics, threads_on};
+use crate::iterate::{PartedKernel, Source, check_count, launch_several, rows_with_statistics, threads_on};
 use crate::iterate::{THREADED_ELEMENTS, for_each};
 use crate::loops;
 use crate::real::Real;
@@ -54,10 +54,14 @@ impl NormRows {
         (CHUNK_ELEMENTS / elements).max(1).saturating_mul(threads)
     }
 
-    /// Returns the elements of some rows of a tensor that begins at `start`.
-    fn slice<T>(self, data: &[T], start: usize, (first, count): (usize, usize)) -> &[T] {
-        let start = start.saturating_add(first.saturating_mul(self.length));
-        part(data, start, count.saturating_mul(self.length))
+    /// Returns the elements of some rows of a tensor.
+    fn slice<T>(self, data: &[T], (first, count): (usize, usize)) -> &[T] {
+        part(data, first.saturating_mul(self.length), count.saturating_mul(self.length))
+    }
+
+    /// Returns the number of elements of the tensor.
+    fn count(self) -> usize {
+        self.rows.saturating_mul(self.length)
     }
 }
 
@@ -91,9 +95,6 @@ pub(crate) struct NormResults<'a> {
 
 struct Backward {
     rows: NormRows,
-    /// Where the input, the gradient, the means and the reciprocal deviations begin.
-    starts: [usize; 4],
-    weight: Option<usize>,
     threads: usize,
 }
 
@@ -107,14 +108,11 @@ struct BackwardTile<'a, T> {
 
 impl Backward {
     fn run_tile<T: Real>(&self, tile: BackwardTile<'_, T>, sources: &[&[T]], weight: &[T]) {
-        let (length, [start, from, means, rstds]) = (self.rows.length.max(1), self.starts);
-        let inputs = self.rows.slice(source(sources, 0), start, tile.rows).chunks_exact(length);
-        let gradients = self.rows.slice(source(sources, 1), from, tile.rows).chunks_exact(length);
-        let one = |data: usize, start: usize| {
-            let start = start.saturating_add(tile.rows.0);
-            rest(source(sources, data), start).iter()
-        };
-        let statistics = one(2, means).zip(one(3, rstds));
+        let length = self.rows.length.max(1);
+        let inputs = self.rows.slice(source(sources, 0), tile.rows).chunks_exact(length);
+        let gradients = self.rows.slice(source(sources, 1), tile.rows).chunks_exact(length);
+        let one = |data: usize| rest(source(sources, data), tile.rows.0).iter();
+        let statistics = one(2).zip(one(3));
         for (((row, gradient), (mean, rstd)), out) in
             inputs.zip(gradients).zip(statistics).zip(tile.input.chunks_exact_mut(length))
         {
@@ -151,8 +149,9 @@ impl<T: Real> PartedKernel<T, 3> for Backward {
             };
             try_push(&mut tiles, tile)?;
         }
-        let ones = try_from_elem(T::from_f64(1.0), if self.weight.is_none() { length } else { 0 })?;
-        let weight = self.weight.map_or(&*ones, |start| part(source(sources, 4), start, length));
+        let weight = source(sources, 4);
+        let ones = try_from_elem(T::from_f64(1.0), if weight.is_empty() { length } else { 0 })?;
+        let weight = if weight.is_empty() { &*ones } else { weight };
         for_each(self.threads, tiles.into_iter(), &|tile| {
             self.run_tile(tile, sources, weight);
             Ok(())
@@ -170,13 +169,18 @@ pub(crate) fn layer_norm_backward<T: Real>(
     saved: &NormResults<'_>,
     needs: [bool; 2],
 ) -> Result<[Tensor; 3]> {
-    let placement = input.placement();
-    let threads = threads_on(placement, input.numel(), THREADED);
-    let NormResults { gradient, mean, rstd } = *saved;
-    let starts = [input, gradient, mean, rstd].map(Tensor::storage_offset);
-    let kernel = Backward { rows, starts, weight: weight.map(Tensor::storage_offset), threads };
+    let (placement, shape) = (input.placement(), input.shape());
+    check_count(op, shape, rows.count())?;
+    let kernel = Backward { rows, threads: threads_on(placement, rows.count(), THREADED) };
     let [of_weight, of_bias] = needs.map(|needs| [if needs { rows.tiles() } else { 0 }, rows.length]);
-    let mut sources = vec![input, gradient, mean, rstd];
-    sources.extend(weight);
-    launch_several::<T, 3>(op, placement, [input.shape(), &of_weight, &of_bias], &sources, kernel)
+    let mut sources: Vec<_> = [
+        (input, rows.count()),
+        (saved.gradient, rows.count()),
+        (saved.mean, rows.rows),
+        (saved.rstd, rows.rows),
+    ]
+    .map(|(source, count)| Source::contiguous(source, count))
+    .into();
+    sources.extend(weight.map(|weight| Source::contiguous(weight, rows.length)));
+    launch_several::<T, 3>(op, placement, [shape, &of_weight, &of_bias], &sources, kernel)
 }

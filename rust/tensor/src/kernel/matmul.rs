@@ -9,8 +9,9 @@ use super::parts::{item, rest_mut, split_mut};
 use super::{Plan, int_matmul, workspace};
 use crate::fallible_alloc::try_push;
 use crate::iterate::parallel;
-use crate::iterate::{ChunkedKernel, launch_chunked, on_device_of, result_placement, threads_on};
-use crate::{Element, Result, Tensor};
+use crate::iterate::{ChunkedKernel, Source, check_count, launch_chunked};
+use crate::iterate::{on_device_of, result_placement, threads_on};
+use crate::{Element, Error, Result, Tensor};
 
 /// The offset, sizes and strides of a matrix in memory.
 #[derive(Clone, Copy)]
@@ -33,12 +34,17 @@ impl Matrix {
 
     /// Returns whether every element is inside a memory of `length` elements.
     fn is_within(&self, length: usize) -> bool {
-        let span = |count: usize, step: usize| count.checked_sub(1)?.checked_mul(step);
+        (1..=length).contains(&self.end())
+    }
+
+    /// Returns the number of elements of a memory up to the last element: 0 if there are none.
+    pub(super) fn end(&self) -> usize {
+        let span = |count: usize, step: usize| Some(count.checked_sub(1)?.saturating_mul(step));
         let last = || {
             let rows = span(self.rows, self.row_stride)?;
-            self.start.checked_add(rows)?.checked_add(span(self.columns, self.column_stride)?)
+            Some(self.start.saturating_add(rows).saturating_add(span(self.columns, self.column_stride)?))
         };
-        last().is_some_and(|last| last < length)
+        last().map_or(0, |last| last.saturating_add(1))
     }
 
     /// Returns a matrix without gaps between the elements of a row, whose rows begin every `stride` elements.
@@ -346,8 +352,17 @@ pub(crate) fn matmul<T: MatmulElement>(
     let placement = result_placement(a, b);
     let (a, b) = (on_device_of(OP, placement, a)?, on_device_of(OP, placement, b)?);
     let threads = threads_on(placement, batch.work(), THREADED_WORK);
+    let MatrixBatch { pairs, left, right } = &batch;
+    let count = pairs.numel().saturating_mul(left.rows).saturating_mul(right.columns);
+    // Another thread may have resized an operand since its sizes were checked.
+    if left.columns != right.rows {
+        return Err(Error::Resized { op: OP });
+    }
+    let [end_a, end_b] = [(0, left), (1, right)].map(|(operand, matrix)| pairs.end(operand, matrix.end()));
     let parts = TiledMatmul { batch, threads, index: 0, row: 0, column: 0, depth: 0 };
-    launch_chunked::<T, T, T>(OP, placement, shape, [Some(&a), Some(&b)], T::CHUNK_WORK, parts)
+    check_count(OP, shape, count)?;
+    let sources = [Source::up_to(&a, end_a), Source::up_to(&b, end_b)].map(Some);
+    launch_chunked::<T, T, T>(OP, placement, shape, sources, T::CHUNK_WORK, parts)
 }
 
 #[cfg(test)]

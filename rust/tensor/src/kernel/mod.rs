@@ -18,6 +18,8 @@ mod reduce;
 mod sample;
 mod scan;
 mod sort;
+#[cfg(test)]
+mod tests;
 mod workspace;
 
 pub(crate) use crate::iterate::{

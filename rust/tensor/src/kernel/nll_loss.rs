@@ -1,7 +1,7 @@
 //! Kernels of losses for target classes: they select the scores of classes and distribute gradients to them.
 
-use super::parts::{item, rest};
-use crate::iterate::launch_binary;
+use super::parts::item;
+use crate::iterate::{Source, check_count, launch_binary};
 use crate::{Element, Error, Result, Tensor};
 
 /// Scores of shape `[outer, classes, inner]` whose samples, of shape `[outer, inner]`, have one class each.
@@ -39,11 +39,11 @@ pub(crate) fn select_scores<T: Element>(
     targets: &Tensor,
     grid: ClassGrid,
 ) -> Result<Tensor> {
-    let (start, from) = (scores.storage_offset(), targets.storage_offset());
-    let sources = [Some(scores), Some(targets)];
+    let (shape, samples) = (targets.shape(), targets.numel());
+    let of_classes = samples.saturating_mul(grid.classes);
+    let sources = [Source::contiguous(scores, of_classes), Source::contiguous(targets, samples)];
     let kernel = move |out: &mut [T], scores: &[T], targets: &[i64]| {
-        let scores = rest(scores, start);
-        for ((sample, out), &target) in out.iter_mut().enumerate().zip(rest(targets, from)) {
+        for ((sample, out), &target) in out.iter_mut().enumerate().zip(targets) {
             if let Some(class) = grid.class(op, target)? {
                 let score = item(scores, grid.position(sample, class));
                 *out = T::from_i64(-1).times(score);
@@ -51,7 +51,7 @@ pub(crate) fn select_scores<T: Element>(
         }
         Ok(())
     };
-    launch_binary(op, scores.placement(), targets.shape(), sources, kernel)
+    launch_binary(op, scores.placement(), shape, sources.map(Some), kernel)
 }
 
 /// Returns zeros of `shape` with the negated gradient of each sample at its target: the reverse of [`select_scores`].
@@ -62,12 +62,11 @@ pub(crate) fn distribute_gradient<T: Element>(
     shape: &[usize],
     grid: ClassGrid,
 ) -> Result<Tensor> {
-    let (start, from) = (gradient.storage_offset(), targets.storage_offset());
-    let sources = [Some(gradient), Some(targets)];
+    let samples = targets.numel();
+    check_count(op, shape, samples.saturating_mul(grid.classes))?;
+    let sources = [gradient, targets].map(|source| Some(Source::contiguous(source, samples)));
     let kernel = move |out: &mut [T], gradients: &[T], targets: &[i64]| {
-        let samples = rest(gradients, start).iter().zip(rest(targets, from)).enumerate();
-        let count = out.len().checked_div(grid.classes).unwrap_or(0);
-        for (sample, (&gradient, &target)) in samples.take(count) {
+        for (sample, (&gradient, &target)) in gradients.iter().zip(targets).enumerate() {
             if let Some(class) = grid.class(op, target)?
                 && let Some(out) = out.get_mut(grid.position(sample, class))
             {
@@ -86,17 +85,16 @@ pub(crate) fn sample_weights<T: Element>(
     targets: &Tensor,
     grid: ClassGrid,
 ) -> Result<Tensor> {
-    let (start, from) = (weight.map(Tensor::storage_offset), targets.storage_offset());
+    let (shape, placement, has_weight) = (targets.shape(), targets.placement(), weight.is_some());
+    let weight = weight.map(|weight| Source::contiguous(weight, grid.classes));
+    let targets = Source::contiguous(targets, targets.numel());
     let kernel = move |out: &mut [T], weights: &[T], targets: &[i64]| {
-        for (out, &target) in out.iter_mut().zip(rest(targets, from)) {
+        for (out, &target) in out.iter_mut().zip(targets) {
             if let Some(class) = grid.class(op, target)? {
-                *out = match start {
-                    Some(start) => item(rest(weights, start), class),
-                    None => T::from_i64(1),
-                };
+                *out = if has_weight { item(weights, class) } else { T::from_i64(1) };
             }
         }
         Ok(())
     };
-    launch_binary(op, targets.placement(), targets.shape(), [weight, Some(targets)], kernel)
+    launch_binary(op, placement, shape, [weight, Some(targets)], kernel)
 }

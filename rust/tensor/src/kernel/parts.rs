@@ -1,5 +1,5 @@
-//! Parts of slices whose bounds an operation has checked. A part beyond the slice is a bug of this crate, or a tensor that
-//! another thread resized: test builds panic, others use an empty slice or zeros.
+//! Parts of slices that a kernel has by its own sizes: a launch has proved that the operands are as large. A part beyond the
+//! slice is a bug of this crate: test builds panic, others use an empty slice or zeros.
 
 /// Returns the elements from a position on.
 #[inline]

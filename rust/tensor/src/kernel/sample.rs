@@ -1,18 +1,18 @@
 //! Kernels that draw samples from distributions.
 
-use super::parts::rest;
 use super::sort::{numbered, position_of, sort};
 use crate::element::Bool8;
 use crate::fallible_alloc::try_collect;
-use crate::iterate::launch_unary;
+use crate::iterate::{Source, check_count, launch_unary};
 use crate::{Element, Error, Result, Tensor};
 
 /// Returns true with the probability of each element of a contiguous tensor.
 pub(crate) fn bernoulli<T: Element>(op: &'static str, probabilities: &Tensor, seed: u64) -> Result<Tensor> {
-    let offset = probabilities.storage_offset();
-    launch_unary(op, probabilities.shape(), probabilities, move |out: &mut [Bool8], data: &[T]| {
+    let shape = probabilities.shape();
+    let source = Source::contiguous(probabilities, shape.iter().product());
+    launch_unary(op, shape, source, move |out: &mut [Bool8], data: &[T]| {
         let mut generator = fastrand::Rng::with_seed(seed);
-        for (out, probability) in out.iter_mut().zip(rest(data, offset)) {
+        for (out, probability) in out.iter_mut().zip(data) {
             let probability = probability.to_f64();
             if !(0.0..=1.0).contains(&probability) {
                 return Err(Error::value(op, "each probability", "be from 0 to 1", probability));
@@ -32,11 +32,12 @@ pub(crate) fn multinomial<T: Element>(
     replacement: bool,
     seed: u64,
 ) -> Result<Tensor> {
-    let (offset, samples) = (weights.storage_offset(), shape.last().copied().unwrap_or(0));
-    let categories = weights.shape().last().copied().unwrap_or(0);
-    launch_unary(op, shape, weights, move |out: &mut [i64], data: &[T]| {
+    let samples = shape.last().copied().unwrap_or(0);
+    let (categories, count) = (weights.shape().last().copied().unwrap_or(0), weights.numel());
+    check_count(op, shape, count.checked_div(categories).unwrap_or(0).saturating_mul(samples))?;
+    launch_unary(op, shape, Source::contiguous(weights, count), move |out: &mut [i64], data: &[T]| {
         let mut generator = fastrand::Rng::with_seed(seed);
-        let rows = rest(data, offset).chunks_exact(categories.max(1));
+        let rows = data.chunks_exact(categories.max(1));
         for (out, row) in out.chunks_exact_mut(samples.max(1)).zip(rows) {
             let row = checked_weights(op, row)?;
             if replacement {

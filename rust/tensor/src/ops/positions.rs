@@ -177,10 +177,10 @@ impl Positions {
         first: usize,
         indices: &[(Tensor, usize)],
     ) -> Result<Arc<Self>> {
-        let wide = broadcast_indices(op, indices)?;
+        let (wide, shape) = (broadcast_indices(op, indices)?, source.shape());
         let mut checked: Option<Tensor> = None;
         for (number, (index, dim)) in indices.iter().enumerate() {
-            let size = source.shape().get(first.saturating_add(number)).copied().unwrap_or(0);
+            let size = shape.get(first.saturating_add(number)).copied().unwrap_or(0);
             let rule = IndexRule::expression(op);
             let (bounds, own) = (rule.bounds(*dim, size), rule.int64_index(index)?);
             let next = match &checked {
@@ -196,24 +196,26 @@ impl Positions {
             Some(index) => on_placement(op, index, source.placement())?,
             None => Tensor::zeros(&wide, (DType::Int64, source.placement()))?,
         };
-        Self::checked(source, index, Kind::Rows { first, count: indices.len() })
+        Self::checked(source.dtype(), shape, index, Kind::Rows { first, count: indices.len() })
     }
 
     /// Checks an index of one dimension of `source`, which replaces this dimension.
     pub fn along(rule: IndexRule, source: &Tensor, dim: usize, index: &Tensor) -> Result<Arc<Self>> {
         check_device(rule.op, source, index)?;
-        let size = source.shape().get(dim).copied().unwrap_or(1);
+        let shape = source.shape();
+        let size = shape.get(dim).copied().unwrap_or(1);
         let index =
             kernel::check_index(&rule.int64_index(index)?, None, index.shape(), rule.bounds(dim, size))?;
-        Self::checked(source, index, Kind::Rows { first: dim, count: 1.min(source.ndim()) })
+        Self::checked(source.dtype(), shape, index, Kind::Rows { first: dim, count: 1.min(shape.len()) })
     }
 
     /// Checks an index that counts over all elements of `source` in row-major order.
     pub fn of_elements(rule: IndexRule, source: &Tensor, index: &Tensor) -> Result<Arc<Self>> {
         check_device(rule.op, source, index)?;
-        let bounds = rule.bounds(0, source.numel());
+        let shape = source.shape();
+        let bounds = rule.bounds(0, shape.iter().product());
         let index = kernel::check_index(&rule.int64_index(index)?, None, index.shape(), bounds)?;
-        Self::checked(source, index, Kind::Rows { first: 0, count: source.ndim() })
+        Self::checked(source.dtype(), shape, index, Kind::Rows { first: 0, count: shape.len() })
     }
 
     /// Checks an index with the dimensions of `source`, each of whose elements is at its own position, but along `dim`.
@@ -225,20 +227,21 @@ impl Positions {
     /// Checks an index like [`coordinates`](Positions::coordinates), by another rule.
     pub fn coordinates_by(rule: IndexRule, source: &Tensor, dim: i64, index: &Tensor) -> Result<Arc<Self>> {
         let dim = check_coordinates(rule, source, dim, index)?;
+        let shape = source.shape();
         let index = if index.numel() == 0 {
             Tensor::zeros(index.shape(), (DType::Int64, index.placement()))?
         } else {
-            let size = source.shape().get(dim).copied().unwrap_or(1);
+            let size = shape.get(dim).copied().unwrap_or(1);
             kernel::check_index(&rule.int64_index(index)?, None, index.shape(), rule.bounds(dim, size))?
         };
-        Self::checked(source, index, Kind::Elements { dim })
+        Self::checked(source.dtype(), shape, index, Kind::Elements { dim })
     }
 
     /// Returns the numbers of rows of `source`, which count over the first `count` dimensions, as positions. They are
     /// on the CPU.
     pub fn from_rows(op: &'static str, source: &Tensor, rows: &Tensor, count: usize) -> Result<Arc<Self>> {
         let index = on_placement(op, rows.clone(), source.placement())?;
-        Self::checked(source, index, Kind::Rows { first: 0, count })
+        Self::checked(source.dtype(), source.shape(), index, Kind::Rows { first: 0, count })
     }
 
     /// Returns the same positions in a tensor of another shape, with the same sizes of the indexed dimensions.
@@ -265,9 +268,10 @@ impl Positions {
         try_collect(outer.saturating_mul(index.len()), rows)
     }
 
-    fn checked(source: &Tensor, index: Tensor, kind: Kind) -> Result<Arc<Self>> {
-        let positions = Positions { index, kind, source: source.shape().to_vec() };
-        checked_numel(&positions.shape(), source.dtype().size())?;
+    /// Returns positions in a tensor of a type and the shape whose sizes bounded the index.
+    fn checked(dtype: DType, shape: &[usize], index: Tensor, kind: Kind) -> Result<Arc<Self>> {
+        let positions = Positions { index, kind, source: shape.to_vec() };
+        checked_numel(&positions.shape(), dtype.size())?;
         Ok(Arc::new(positions))
     }
 
@@ -290,24 +294,28 @@ impl Positions {
 
     /// Returns how the elements of a layout correspond to the index, or `None` if the indexed dimensions are not
     /// equally spaced in memory.
-    fn layout(&self, tensor: &Layout) -> Option<IndexedLayout> {
-        match self.kind {
-            Kind::Elements { dim } => Some(IndexedLayout::elements(tensor, dim, self.index.shape())),
-            Kind::Rows { first, count } => {
-                let merged = merge_dims(tensor, first, count)?;
-                Some(IndexedLayout::rows(&merged, first, self.index.shape()))
-            }
+    ///
+    /// # Errors
+    /// Fails if the tensor does not have the shape whose sizes bounded the index: another thread has resized it.
+    fn layout(&self, op: &'static str, tensor: &Layout) -> Result<Option<IndexedLayout>> {
+        if tensor.shape != self.source {
+            return Err(Error::Resized { op });
         }
+        Ok(match self.kind {
+            Kind::Elements { dim } => Some(IndexedLayout::elements(tensor, dim, self.index.shape())),
+            Kind::Rows { first, count } => merge_dims(tensor, first, count)
+                .map(|merged| IndexedLayout::rows(&merged, first, self.index.shape())),
+        })
     }
 
     /// Returns a copy of the addressed elements, without recording.
     pub fn read(&self, op: &'static str, source: &Tensor) -> Result<Tensor> {
         let source = source.detach();
-        let (source, layout) = match self.layout(source.layout()) {
+        let (source, layout) = match self.layout(op, source.layout())? {
             Some(layout) => (source, layout),
             None => {
                 let copy = source.contiguous_copy()?;
-                let layout = self.layout(copy.layout()).ok_or(Error::Overlap { op })?;
+                let layout = self.layout(op, copy.layout())?.ok_or(Error::Overlap { op })?;
                 (copy, layout)
             }
         };
@@ -335,7 +343,7 @@ impl Positions {
             Combine::Add | Combine::Multiply if target.dtype().is_half() => (target.dtype(), DType::Float32),
             _ => (target.dtype(), target.dtype()),
         };
-        let layout = if dtype == compute { self.layout(target.layout()) } else { None };
+        let layout = if dtype == compute { self.layout(op, target.layout())? } else { None };
         let Some(layout) = layout else {
             // Halves are rounded once, after the last of several additions to one element.
             let whole = kernel::cast(&target.detach(), compute)?;
@@ -357,7 +365,7 @@ impl Positions {
         combine: Combine,
         order: Order,
     ) -> Result<()> {
-        let layout = self.layout(target.layout()).ok_or(Error::Overlap { op })?;
+        let layout = self.layout(op, target.layout())?.ok_or(Error::Overlap { op })?;
         self.write_layout(op, target, values, &layout, combine, order)
     }
 

@@ -125,6 +125,9 @@ mod tests {
 
     use super::*;
     use crate::DType;
+    use crate::ops::conv::ConvOptions;
+    use crate::ops::indexed::WriteTo;
+    use crate::ops::nll_loss::ClassLossOptions;
     use crate::testing::{assert_close, doubles};
 
     #[test]
@@ -255,6 +258,58 @@ mod tests {
             resizing.into_iter().for_each(|thread| thread.join().unwrap());
             done.store(true, Ordering::Relaxed);
         });
+    }
+
+    #[test]
+    fn kernels_stay_within_a_tensor_that_another_thread_resizes() {
+        type Operation<'a> = &'a (dyn Fn() -> Result<Tensor> + Sync);
+        let (x, weight) = (doubles(&[0.5; 4096], &[64, 64]), doubles(&[0.5; 4], &[1, 1, 2, 2]));
+        let index = Tensor::from_slice(&[0i64, 1, 1, 0], &[2, 2]).unwrap();
+        let classes = Tensor::from_slice(&[0i64, 1], &[2]).unwrap();
+        let (loss, conv) = (ClassLossOptions::default(), ConvOptions::default());
+        let last = Tensor::from_slice(&[4095i64], &[1]).unwrap();
+        let copies: [Operation<'_>; 5] = [
+            &|| x.flip(&[0]),
+            &|| x.index_select(0, &classes),
+            &|| x.index_select(0, &last),
+            &|| x.gather(1, &index),
+            &|| x.take(&last),
+        ];
+        let operations: [Operation<'_>; 13] = [
+            &|| x.scatter_add(WriteTo::Copy, 0, &index, &x),
+            &|| x.layer_norm(&[64], None, None, 1e-5),
+            &|| x.layer_norm(&[64], Some(&x.reshape(&[-1])?), None, 1e-5),
+            &|| x.softmax(1),
+            &|| x.softmax(0),
+            &|| x.cumsum(0),
+            &|| x.cumprod(1),
+            &|| x.sort(0, false).map(|sorted| sorted.0),
+            &|| x.multinomial(2, true),
+            &|| x.bernoulli(),
+            &|| x.matmul(&x),
+            &|| x.nll_loss(&classes, &loss),
+            &|| x.unsqueeze(0)?.conv2d(&weight, &conv),
+        ];
+        let (done, mut others) = (AtomicBool::new(false), Vec::new());
+        std::thread::scope(|threads| {
+            threads.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    for shape in [&[64, 64][..], &[2, 64], &[64, 2], &[4096], &[2, 3], &[1, 2, 3, 4], &[0]] {
+                        x.resize_(shape).unwrap();
+                    }
+                }
+            });
+            for _ in 0..40 {
+                // A result, or an error: shapes do not fit, or an operand was resized.
+                operations.iter().for_each(|operation| drop(operation()));
+                for copy in copies.iter().filter_map(|operation| operation().ok()) {
+                    others.extend(copy.to_vec::<f64>().unwrap().into_iter().filter(|&value| value != 0.5));
+                }
+            }
+            // Before an assertion, whose failure would wait for the other thread.
+            done.store(true, Ordering::Relaxed);
+        });
+        assert_eq!(others, [0.0; 0]);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::dtype::dispatch_size;
 use crate::fallible_alloc::try_push;
 use crate::iterate::parallel::{self, THREADED_ELEMENTS};
 use crate::iterate::{PartedKernel, launch_several, threads_on};
+use crate::kernel::attention::source;
 use crate::kernel::copy::{bits, reinterpret};
 use crate::kernel::parts::{part_mut, rest, rest_mut, split_mut};
 use crate::{Element, Result, Tensor};
@@ -168,7 +169,6 @@ struct Convert<T> {
     convert: Conversion<T>,
     /// The elements of a part, before and after the conversion.
     sizes: [usize; 2],
-    start: usize,
     threads: usize,
 }
 
@@ -183,7 +183,7 @@ impl<T: Element> PartedKernel<T, 1> for Convert<T> {
 
     fn run(&self, parts: Range<usize>, [out]: [&mut [T]; 1], sources: &[&[T]]) -> Result<()> {
         let (positions, [from, to]) = (0..self.geometry.positions(), self.sizes);
-        let source = operand(sources, 0, self.start);
+        let source = source(sources, 0);
         let mut tasks = Vec::new();
         let outs = out.chunks_exact_mut(to.max(1)).enumerate();
         for (number, out) in outs.skip(parts.start).take(parts.len()) {
@@ -206,7 +206,8 @@ fn convert<T: Element>(
     let placement = source.placement();
     let work = geometry.work() / geometry.filters.max(1);
     let threads = threads_on(placement, work, THREADED_ELEMENTS);
-    let kernel = Convert { geometry, convert, sizes, start: source.storage_offset(), threads };
+    let kernel = Convert { geometry, convert, sizes, threads };
+    let source = operand(source, &[geometry.batch, geometry.groups, sizes[0]]);
     let [out] = launch_several::<T, 1>(op, placement, [shape], &[source], kernel)?;
     Ok(out)
 }

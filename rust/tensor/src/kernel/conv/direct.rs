@@ -6,6 +6,7 @@ use super::{ConvGeometry, ConvPass, area, chunk, operand, part};
 use crate::fallible_alloc::try_push;
 use crate::iterate::parallel;
 use crate::iterate::{PartedKernel, launch_several, threads_on};
+use crate::kernel::attention::source;
 use crate::kernel::matmul::{MatmulElement, THREADED_WORK};
 use crate::kernel::parts::{rest, rest_mut};
 use crate::{Element, Result, Tensor};
@@ -14,8 +15,6 @@ use crate::{Element, Result, Tensor};
 struct Direct {
     geometry: ConvGeometry,
     pass: ConvPass,
-    /// The first elements of the operands and the bias.
-    starts: [usize; 3],
     threads: usize,
 }
 
@@ -171,8 +170,7 @@ impl<T: MatmulElement> PartedKernel<T, 1> for Direct {
     }
 
     fn run(&self, parts: Range<usize>, [out]: [&mut [T]; 1], sources: &[&[T]]) -> Result<()> {
-        let [first, second, bias] = self.starts;
-        let sources = [operand(sources, 0, first), operand(sources, 1, second), operand(sources, 2, bias)];
+        let sources = [0, 1, 2].map(|index| source(sources, index));
         let mut tasks = Vec::new();
         let outs = out.chunks_mut(self.part_size().max(1)).enumerate();
         for task in outs.skip(parts.start).take(parts.len()) {
@@ -200,10 +198,15 @@ pub(super) fn run<T: MatmulElement>(
     let [first, second] = operands;
     let placement = first.placement();
     let threads = threads_on(placement, geometry.work(), THREADED_WORK);
-    let starts = [first.storage_offset(), second.storage_offset(), bias.map_or(0, Tensor::storage_offset)];
-    let mut sources = vec![first, second];
-    sources.extend(bias);
-    let kernel = Direct { geometry, pass, starts, threads };
+    let [input, weight, output] = [geometry.input_shape(), geometry.weight_shape(), geometry.output_shape()];
+    let shapes = match pass {
+        ConvPass::Forward => [input, weight],
+        ConvPass::InputGradient => [output, weight],
+        ConvPass::WeightGradient => [output, input],
+    };
+    let mut sources = vec![operand(first, &shapes[0]), operand(second, &shapes[1])];
+    sources.extend(bias.map(|bias| operand(bias, &weight[..1])));
+    let kernel = Direct { geometry, pass, threads };
     let [out] = launch_several::<T, 1>(op, placement, [&geometry.result_shape(pass)], &sources, kernel)?;
     Ok(out)
 }

@@ -6,6 +6,7 @@ use super::columns::{add_patches, write_columns};
 use super::{ConvGeometry, area, chunk, for_each_task, operand, part, scratch_shape};
 use crate::fallible_alloc::try_push;
 use crate::iterate::{PartedKernel, launch_several, threads_on};
+use crate::kernel::attention::source;
 use crate::kernel::matmul::{MatmulElement, Matrix, THREADED_WORK};
 use crate::kernel::parts::{part_mut, rest_mut};
 use crate::{Result, Tensor};
@@ -64,8 +65,6 @@ impl Blocks {
 /// Computes the output. A part is a block of output channels.
 struct Forward {
     geometry: ConvGeometry,
-    /// The first elements of the input, the weight and the bias.
-    starts: [usize; 3],
     threads: usize,
 }
 
@@ -116,8 +115,7 @@ impl<T: MatmulElement> PartedKernel<T, 2> for Forward {
     }
 
     fn run(&self, parts: Range<usize>, [out, scratch]: [&mut [T]; 2], sources: &[&[T]]) -> Result<()> {
-        let [input, weight, bias] = self.starts;
-        let sources = [operand(sources, 0, input), operand(sources, 1, weight), operand(sources, 2, bias)];
+        let sources = [0, 1, 2].map(|index| source(sources, index));
         let blocks = self.blocks().of(parts, out)?;
         for_each_task(self.threads, blocks, scratch, self.geometry.scratch(), &|block, scratch| {
             self.run_block(block, sources, scratch)
@@ -128,8 +126,6 @@ impl<T: MatmulElement> PartedKernel<T, 2> for Forward {
 /// Computes the gradient of the input. A part is a block of input channels.
 struct InputGradient {
     geometry: ConvGeometry,
-    /// The first elements of the gradient of the output and of the weight.
-    starts: [usize; 2],
     threads: usize,
 }
 
@@ -186,8 +182,7 @@ impl<T: MatmulElement> PartedKernel<T, 2> for InputGradient {
     }
 
     fn run(&self, parts: Range<usize>, [out, scratch]: [&mut [T]; 2], sources: &[&[T]]) -> Result<()> {
-        let [gradient, weight] = self.starts;
-        let sources = [operand(sources, 0, gradient), operand(sources, 1, weight)];
+        let sources = [0, 1].map(|index| source(sources, index));
         let blocks = self.blocks().of(parts, out)?;
         for_each_task(self.threads, blocks, scratch, self.geometry.scratch(), &|block, scratch| {
             self.run_block(block, sources, scratch)
@@ -204,11 +199,12 @@ pub(super) fn forward<T: MatmulElement>(
 ) -> Result<Tensor> {
     let placement = input.placement();
     let threads = threads_on(placement, geometry.work(), THREADED_WORK);
-    let starts = [input.storage_offset(), weight.storage_offset(), bias.map_or(0, Tensor::storage_offset)];
-    let mut sources = vec![input, weight];
-    sources.extend(bias);
+    let [filters, ..] = geometry.weight_shape();
+    let mut sources =
+        vec![operand(input, &geometry.input_shape()), operand(weight, &geometry.weight_shape())];
+    sources.extend(bias.map(|bias| operand(bias, &[filters])));
     let shapes = [&geometry.output_shape()[..], &scratch_shape(placement, geometry.scratch())];
-    let kernel = Forward { geometry, starts, threads };
+    let kernel = Forward { geometry, threads };
     let [out, _] = launch_several::<T, 2>(op, placement, shapes, &sources, kernel)?;
     Ok(out)
 }
@@ -221,9 +217,9 @@ pub(super) fn input_gradient<T: MatmulElement>(
 ) -> Result<Tensor> {
     let placement = gradient.placement();
     let threads = threads_on(placement, geometry.work(), THREADED_WORK);
-    let starts = [gradient.storage_offset(), weight.storage_offset()];
+    let sources = [operand(gradient, &geometry.output_shape()), operand(weight, &geometry.weight_shape())];
     let shapes = [&geometry.input_shape()[..], &scratch_shape(placement, geometry.scratch())];
-    let kernel = InputGradient { geometry, starts, threads };
-    let [out, _] = launch_several::<T, 2>(op, placement, shapes, &[gradient, weight], kernel)?;
+    let kernel = InputGradient { geometry, threads };
+    let [out, _] = launch_several::<T, 2>(op, placement, shapes, &sources, kernel)?;
     Ok(out)
 }

@@ -15,7 +15,7 @@ pub(crate) use columns::{add_columns, columns};
 use super::matmul::{MatmulElement, THREADED_WORK};
 use super::parts::part;
 use crate::fallible_alloc::try_from_elem;
-use crate::iterate::parallel;
+use crate::iterate::{Source, parallel};
 use crate::storage::Placement;
 use crate::{Result, Tensor};
 
@@ -229,9 +229,9 @@ fn chunk(geometry: &ConvGeometry, parts: usize, threads: usize) -> usize {
     (CHUNK_WORK / work).max(1).saturating_mul(threads)
 }
 
-/// Returns the contiguous elements of an operand, which begin at `start`.
-fn operand<'a, T>(sources: &[&'a [T]], index: usize, start: usize) -> &'a [T] {
-    sources.get(index).and_then(|source| source.get(start..)).unwrap_or_default()
+/// Returns a contiguous operand of a shape that the geometry has.
+fn operand<'a>(tensor: &'a Tensor, shape: &[usize]) -> Source<'a> {
+    Source::contiguous(tensor, shape.iter().product())
 }
 
 /// Returns the shape of scratch memory of a device, which its allocator provides. On the CPU each thread allocates its

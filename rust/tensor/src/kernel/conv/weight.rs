@@ -11,6 +11,7 @@ use super::{ConvGeometry, chunk, for_each_task, operand, part, scratch_shape};
 use crate::fallible_alloc::{try_from_elem, try_push};
 use crate::iterate::parallel;
 use crate::iterate::{PartedKernel, launch_several, threads_on};
+use crate::kernel::attention::source;
 use crate::kernel::matmul::{MatmulElement, Matrix, THREADED_WORK};
 use crate::kernel::parts::{part_mut, split_mut};
 use crate::kernel::reduce;
@@ -23,8 +24,6 @@ struct Lanes {
     geometry: ConvGeometry,
     /// The number of lanes. It depends on the shape only.
     count: usize,
-    /// The first elements of the gradient of the output and of the input.
-    starts: [usize; 2],
     threads: usize,
 }
 
@@ -72,11 +71,11 @@ impl Lanes {
         }
         Ok(())
     }
+}
 
-    fn sources<'a, T>(&self, sources: &[&'a [T]]) -> [&'a [T]; 2] {
-        let [gradient, input] = self.starts;
-        [operand(sources, 0, gradient), operand(sources, 1, input)]
-    }
+/// Returns the gradient of the output and the input.
+fn operands<'a, T>(sources: &[&'a [T]]) -> [&'a [T]; 2] {
+    [0, 1].map(|index| source(sources, index))
 }
 
 /// Computes the gradient of each lane. A part is a group of a lane.
@@ -93,7 +92,7 @@ impl<T: MatmulElement> PartedKernel<T, 2> for Ordered {
     }
 
     fn run(&self, parts: Range<usize>, [out, scratch]: [&mut [T]; 2], sources: &[&[T]]) -> Result<()> {
-        let (sources, geometry) = (self.0.sources(sources), &self.0.geometry);
+        let (sources, geometry) = (operands(sources), &self.0.geometry);
         let mut tasks = Vec::new();
         let outs = out.chunks_mut(self.0.group_size().max(1)).enumerate();
         for (number, out) in outs.skip(parts.start).take(parts.len()) {
@@ -126,7 +125,7 @@ impl<T: MatmulElement> PartedKernel<T, 2> for Unordered {
     }
 
     fn run(&self, parts: Range<usize>, [out, scratch]: [&mut [T]; 2], sources: &[&[T]]) -> Result<()> {
-        let (sources, size) = (self.0.sources(sources), self.0.group_size());
+        let (sources, size) = (operands(sources), self.0.group_size());
         let mut own;
         let scratch = if scratch.is_empty() {
             own = try_from_elem(T::default(), self.0.count.saturating_mul(self.lane_size()))?;
@@ -156,10 +155,9 @@ impl<T: MatmulElement> PartedKernel<T, 2> for Unordered {
 pub(super) fn run<T: MatmulElement>(
     op: &'static str,
     geometry: ConvGeometry,
-    operands: [&Tensor; 2],
+    [gradient, input]: [&Tensor; 2],
     is_unordered: bool,
 ) -> Result<Tensor> {
-    let [gradient, _] = operands;
     let (placement, shape) = (gradient.placement(), geometry.product_weight_shape());
     let is_large = is_unordered || geometry.work() >= THREADED_WORK;
     let count = if is_large { geometry.batch.clamp(1, Lanes::MOST) } else { 1 };
@@ -168,7 +166,8 @@ pub(super) fn run<T: MatmulElement>(
     } else {
         threads_on(placement, geometry.work(), THREADED_WORK)
     };
-    let lanes = Lanes { geometry, count, starts: operands.map(Tensor::storage_offset), threads };
+    let operands = [operand(gradient, &geometry.output_shape()), operand(input, &geometry.input_shape())];
+    let lanes = Lanes { geometry, count, threads };
     if is_unordered {
         let kernel = Unordered(lanes);
         let scratch = match placement {
