@@ -271,6 +271,9 @@ pub(crate) fn zip_rows<T: Element>(
 ) -> Result<Tensor> {
     debug_assert_eq!((a.dtype(), b.dtype()), (T::DTYPE, T::DTYPE));
     let (a, b) = (&*aligned(a)?, &*aligned(b)?);
+    if a.numel() != b.numel() {
+        return Err(Error::Resized { op });
+    }
     let sources = [Some(a), Some(b), None];
     let size = length.saturating_mul(size_of::<T>());
     let rows = Rows::new(op, sources, length, [Some(size), None, None], THREADED_ELEMENTS);
@@ -299,6 +302,10 @@ pub(crate) fn rows_with_statistics<T: Element>(
     let [a, b] = parameters.map(|parameter| parameter.map(aligned).transpose());
     let (a, b) = (a?, b?);
     let sources = [Some(source), a.as_deref(), b.as_deref()];
+    let has_row = |parameter: Option<&Tensor>| parameter.is_none_or(|parameter| parameter.numel() == length);
+    if source.numel() != count.saturating_mul(length) || !has_row(a.as_deref()) || !has_row(b.as_deref()) {
+        return Err(Error::Resized { op });
+    }
     let sizes = [length, 1, 1].map(|count| Some(count.saturating_mul(size_of::<T>())));
     let rows = Rows::new(op, sources, length, sizes, THREADED_ELEMENTS / 4);
     let row: Box<RowFunction> = Box::new(move |[out, mean, deviation], [row, a, b]| {
