@@ -168,6 +168,28 @@ mod tests {
     }
 
     #[test]
+    fn products_in_lanes_do_not_overflow_on_the_way() {
+        for count in [1, 127, 128, 1000] {
+            for (large, small) in [(1e300, 1e-300), (f64::MAX, f64::from_bits(1)), (2.0, 0.25)] {
+                let factors = [vec![large; count], vec![small; count], vec![1.0 / (large * small); count]];
+                let product = Scaled::product(&factors.concat()).to_element::<f64>();
+                assert!((product - 1.0).abs() < 1e-11, "{product} of {count} times {large} and {small}");
+            }
+            let (large, small) = (f32::MAX, f32::from_bits(1));
+            let factors =
+                [vec![small; count], vec![large; count], vec![1.0 / (large * small); count]].concat();
+            let product = factors.iter().fold(Scaled::ONE, |product, factor| product * Scaled::new(*factor));
+            let (product, found): (f64, f64) = (product.to_element(), Scaled::product(&factors).to_element());
+            assert!((found / product - 1.0).abs() < 1e-11, "{found}, not {product}");
+            let with = |special: &[f32]| {
+                Scaled::product(&[&*factors, special, &factors].concat()).to_element::<f64>()
+            };
+            assert!(with(&[f32::INFINITY, 0.0]).is_nan() && with(&[f32::NAN]).is_nan());
+            assert_eq!((with(&[0.0]), with(&[-f32::INFINITY])), (0.0, f64::NEG_INFINITY));
+        }
+    }
+
+    #[test]
     fn sums_align_exponents() {
         let sum = |a: f64, b: f64| (Scaled::new(a) + Scaled::new(b)).to_element::<f64>();
         for (a, b) in [(1e300, 1.0), (1.0, -1e-300), (1e200, -1e200), (3e90, 1e75), (0.1, 0.2), (0.0, -0.0)] {
