@@ -4,6 +4,7 @@ use std::any::Any;
 use std::hint::spin_loop;
 use std::mem::take;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvError, SendError, SyncSender, TryRecvError, sync_channel};
@@ -114,6 +115,9 @@ impl WorkerThreads {
     }
 
     fn start(&'static self) -> Option<Worker> {
+        if !has_room_for_thread() {
+            return None;
+        }
         let (jobs, received) = sync_channel(1);
         let builder = Builder::new().name(self.name.into()).stack_size(STACK);
         let work = move || self.work(&received);
@@ -160,6 +164,17 @@ impl ForkAware for WorkerThreads {
     fn release(&self) {}
 
     fn after_fork_in_child(&self) {}
+}
+
+/// Returns whether there are addresses for a thread. The system checks it for a new stack, but it may have kept one of an
+/// earlier thread; without addresses for thread-local variables the loader ends the process.
+fn has_room_for_thread() -> bool {
+    let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    // SAFETY: maps new pages, which nothing refers to, and removes them.
+    unsafe {
+        let pages = libc::mmap(ptr::null_mut(), STACK, access, kind, -1, 0);
+        pages != libc::MAP_FAILED && libc::munmap(pages, STACK) == 0
+    }
 }
 
 /// Returns the next task; polls for it at first.
