@@ -436,3 +436,24 @@ def test_take_along_dim_takes_positions_modulo_the_size() -> None:
         x.take_along_dim(interlock.tensor([-1])).tolist()
     with pytest.raises(IndexError, match="must have a dimension"):
         interlock.tensor(5).take_along_dim(interlock.tensor(0), 0)
+
+
+@pytest.mark.parametrize("name", ["masked_scatter", "masked_scatter_"])
+def test_masked_scatter_of_a_0_d_tensor_needs_elements_where_the_mask_is_true(name: str) -> None:
+    x, none = interlock.tensor(2.0), interlock.zeros(0)
+    scatter = getattr(x, name)
+    assert scatter(interlock.tensor(False), none).item() == 2
+    with pytest.raises(ShapeError, match=rf"^{name}: source must have at least as many elements .* 1, got"):
+        scatter(interlock.tensor(True), none)
+    assert scatter(interlock.tensor(False), interlock.tensor(3.0)).item() == 2
+    assert scatter(interlock.tensor(True), interlock.tensor(3.0)).item() == 3
+
+
+def test_masked_scatter_of_a_0_d_tensor_has_gradients() -> None:
+    for size, chosen in [(0, False), (1, False), (2, True)]:
+        x, source = (interlock.ones(*shape, requires_grad=True) for shape in [((),), (size,)])
+        y = x.masked_scatter(interlock.tensor(chosen), source)
+        assert interlock.autograd.grad(y, [x], retain_graph=True)[0].item() == (0 if chosen else 1)
+        if size:
+            expected = [float(chosen), 0.0][:size]
+            assert interlock.autograd.grad(y, [source])[0].tolist() == expected

@@ -203,6 +203,13 @@ def test_pickles_of_earlier_versions_are_read() -> None:
     assert (made.tolist(), made.requires_grad) == ([[1.0], [2.0]], True)
 
 
+@pytest.mark.parametrize("count", [0, 7, 9, 12])
+def test_pickled_bytes_are_exactly_those_of_the_shape(count: int) -> None:
+    error = rf"_rebuild: bytes must have 8 bytes for float32 elements of shape \(2, 1\), got {count}$"
+    with pytest.raises(ValueError, match=error):
+        core._rebuild(bytes(count), interlock.float32, [2, 1], False)
+
+
 @pytest.mark.parametrize(
     ("change", "error"),
     [

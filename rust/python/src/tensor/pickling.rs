@@ -220,7 +220,8 @@ fn restored(
 ) -> PyResult<CoreTensor> {
     let py = bytes.py();
     let placement = placement(py, op, device, false, Placement::Cpu)?;
-    let tensor = CoreTensor::from_le_bytes(bytes.as_bytes(), dtype, shape).into_py_result(py)?;
+    let tensor = CoreTensor::from_le_bytes(bytes.as_bytes(), dtype, shape);
+    let tensor = tensor.map_err(|error| error.during(op)).into_py_result(py)?;
     let size = super::work_size(&tensor);
     super::maybe_detach(py, op, size, || tensor.to((tensor.dtype(), placement), false))
 }

@@ -1,6 +1,6 @@
 //! Creation of tensors.
 
-use crate::dtype::dispatch_compute;
+use crate::dtype::dispatch_wrapping;
 use crate::error::Tuple;
 use crate::shape::{Layout, checked_numel};
 use crate::{DType, Element, Error, Result, Scalar, Tensor, TensorOptions, kernel};
@@ -106,8 +106,8 @@ impl Tensor {
             }
             _ => ((last - first) / stride).ceil() as usize,
         };
-        let computed = TensorOptions { dtype: options.dtype.compute(), ..options };
-        let numbers = dispatch_compute!(options.dtype, T => {
+        let numbers = dispatch_wrapping!(options.dtype, T => {
+            let computed = TensorOptions { dtype: T::DTYPE, ..options };
             kernel::launch_nullary(op, computed, &[count], move |out: &mut [T]| match (start, step) {
                 (Scalar::Int(start), Scalar::Int(step)) => {
                     let mut next = start;

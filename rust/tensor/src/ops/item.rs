@@ -1,11 +1,11 @@
 //! Conversion of elements to scalars and vectors. Device tensors are copied to the CPU, which synchronizes with their
 //! stream.
 
-use super::creation::check_count;
 use crate::element::Bool8;
+use crate::error::Tuple;
 use crate::fallible_alloc::{try_collect, try_with_capacity};
 use crate::loops::scalar_of;
-use crate::shape::Layout;
+use crate::shape::{Layout, checked_numel};
 use crate::storage::RawSlice;
 use crate::{DType, Element, Error, Result, Scalar, Tensor, kernel};
 
@@ -61,8 +61,15 @@ impl Tensor {
     }
 
     /// Returns a contiguous CPU tensor of elements that [`to_le_bytes`](Tensor::to_le_bytes) returned.
+    ///
+    /// # Errors
+    /// Fails unless there are exactly as many bytes as the shape needs.
     pub fn from_le_bytes(bytes: &[u8], dtype: DType, shape: &[usize]) -> Result<Self> {
-        check_count(shape, dtype, bytes.len() / dtype.size())?;
+        let needed = checked_numel(shape, dtype.size())?.saturating_mul(dtype.size());
+        if needed != bytes.len() {
+            let expected = format!("have {needed} bytes for {dtype} elements of shape {}", Tuple(shape));
+            return Err(Error::value("from_le_bytes", "bytes", expected, bytes.len()));
+        }
         let elements = Tensor::build(&[bytes.len()], |out: &mut [u8]| {
             out.iter_mut().zip(bytes).for_each(|(out, byte)| *out = *byte);
             order_bytes(out, dtype);
@@ -113,6 +120,9 @@ mod tests {
         assert_eq!(part.cast(DType::Int16).unwrap().to_le_bytes().unwrap(), [0xfe, 0xff, 1, 0]);
         let bools = Tensor::from_le_bytes(&[0, 7], DType::Bool, &[2]).unwrap();
         assert_eq!(bools.to_le_bytes().unwrap(), [0, 1]);
-        assert!(Tensor::from_le_bytes(&[0; 6], DType::Float32, &[2]).is_err());
+        for count in [0, 6, 7, 9, 12] {
+            let refused = Tensor::from_le_bytes(&vec![0; count], DType::Float32, &[2]);
+            assert!(matches!(refused, Err(Error::Value { op: "from_le_bytes", .. })), "{count}");
+        }
     }
 }

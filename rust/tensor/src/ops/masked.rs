@@ -9,7 +9,7 @@ use crate::autograd::{BackwardContext, Gradients, NodeBuilder};
 use crate::dtype::{dispatch_float, dispatch_size};
 use crate::element::Bool8;
 use crate::shape::{broadcast, check_broadcastable_to, signed_sizes};
-use crate::{DType, Element, Error, Result, Tensor, kernel};
+use crate::{DType, Element, Error, Result, Scalar, Tensor, kernel};
 
 /// Returns `values` with 0 where `mask` is true: `torch.where(mask, 0, values)`. Both are broadcast. Unlike a product
 /// with the mask this also replaces infinities and NaN.
@@ -112,17 +112,24 @@ impl Tensor {
         check_broadcastable_to(self.shape(), op, "mask", mask.shape())?;
         let mask = mask.detach().expand(&signed_sizes(self.shape()))?;
         let coordinates = nonzero_coordinates(&mask)?;
-        let count = coordinates.first().map_or(source.numel().min(1), Tensor::numel);
+        // A 0-d tensor has no coordinates.
+        let count = match coordinates.first() {
+            Some(rows) => rows.numel(),
+            None => usize::from(mask.item_for(op)? == Scalar::Bool(true)),
+        };
         if source.numel() < count {
             let expected = format!("have at least as many elements as mask is true, {count}");
             return Err(Error::shape(op, "source", expected, source.shape()));
         }
-        let end = i64::try_from(count).unwrap_or(i64::MAX);
-        let values = source.reshape(&[-1])?.slice(0, None, Some(end), 1)?;
-        let indices: Vec<(Tensor, usize)> = coordinates.into_iter().zip(0..).collect();
-        if indices.is_empty() {
-            return self.masked_fill(to, &mask, &values.reshape(&[])?);
+        let first = |count: i64| source.reshape(&[-1])?.slice(0, None, Some(count), 1);
+        if coordinates.is_empty() {
+            return match source.numel() {
+                0 => self.masked_fill(to, &mask, 0i64),
+                _ => self.masked_fill(to, &mask, &first(1)?.reshape(&[])?),
+            };
         }
+        let values = first(i64::try_from(count).unwrap_or(i64::MAX))?;
+        let indices: Vec<(Tensor, usize)> = coordinates.into_iter().zip(0..).collect();
         self.index_put_at(to, op, 0, &indices, &values, false)
     }
 }
