@@ -102,7 +102,7 @@ def release() -> int:
     ours = files(build(ROOT, WHEELS, "dev", tensors=False))
     # Cargo cannot distinguish the two copies of the crates, so each has its own target directory.
     os.environ["CARGO_TARGET_DIR"] = str(WORK / "cargo")
-    wheel = build(unpacked_source_distribution(), WORK / "release-wheel", "release")
+    wheel = build(unpacked_source_distribution(), WORK / "release-wheel", "published")
     theirs = files(wheel)
     for name in sorted(ours - theirs):
         print(f"only in the wheel of the working tree: {name}")
