@@ -352,8 +352,15 @@ def kernel_that_waits():
         is_awaited.wait()
 
     a, b = interlock.ones(4, 4), interlock.ones(4, 4)
+    def multiply() -> None:
+        try:
+            a @ b
+        except RuntimeError as error:
+            # The kernel refuses, and `a` may be resized before the next one runs.
+            assert "was resized by another thread" in str(error), error
+
     register_product(run)
-    thread = threading.Thread(target=lambda: a @ b)
+    thread = threading.Thread(target=multiply)
     thread.start()
     is_running.wait()
     return {"a": a, "b": b}, thread, is_awaited

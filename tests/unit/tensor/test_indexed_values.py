@@ -439,7 +439,7 @@ def test_take_along_dim_takes_positions_modulo_the_size() -> None:
 
 
 @pytest.mark.parametrize("name", ["masked_scatter", "masked_scatter_"])
-def test_masked_scatter_of_a_0_d_tensor_needs_elements_where_the_mask_is_true(name: str) -> None:
+def test_masked_scatter_of_a_0_d_tensor_needs_elements_for_a_true_mask(name: str) -> None:
     x, none = interlock.tensor(2.0), interlock.zeros(0)
     scatter = getattr(x, name)
     assert scatter(interlock.tensor(False), none).item() == 2
