@@ -154,6 +154,25 @@ pub struct Composite {
     pub numerics: Option<Numerics>,
 }
 
+/// The kernels of an operation as they are listed, or in groups by preference. Most calls have no preference, and the
+/// iterator of groups takes several times as long.
+enum Ordered<L, G> {
+    Listed(L),
+    Grouped(G),
+}
+
+impl<T, L: Iterator<Item = T>, G: Iterator<Item = T>> Iterator for Ordered<L, G> {
+    type Item = T;
+
+    #[inline]
+    fn next(&mut self) -> Option<T> {
+        match self {
+            Ordered::Listed(kernels) => kernels.next(),
+            Ordered::Grouped(kernels) => kernels.next(),
+        }
+    }
+}
+
 /// The kernels of an operation.
 ///
 /// ```
@@ -258,19 +277,19 @@ impl<O: Operation> Op<O> {
     /// Iterates over the kernels in the order in which a call tries them.
     #[inline]
     fn ordered(&'static self, call: &O::Call) -> impl Iterator<Item = &'static Kernel<O>> {
-        let preferred = self.preferred(call);
-        let is_preferred = move |listed| {
-            preferred.as_ref().is_some_and(|preferred| preferred.iter().flatten().any(|it| it.is_for(listed)))
+        let Some(preferred) = self.preferred(call) else {
+            return Ordered::Listed(self.listed().map(|(kernel, _)| kernel));
         };
+        let is_preferred = move |listed| preferred.iter().flatten().any(|it| it.is_for(listed));
         // The kernels of each preference, then those of none.
-        let groups = preferred.into_iter().flatten().flatten().map(Some).chain([None]);
+        let groups = preferred.into_iter().flatten().map(Some).chain([None]);
         let kernels = groups.flat_map(move |group| {
             self.listed().filter(move |&listed| match group {
                 Some(preference) => preference.is_for(listed),
                 None => !is_preferred(listed),
             })
         });
-        kernels.map(|(kernel, _)| kernel)
+        Ordered::Grouped(kernels.map(|(kernel, _)| kernel))
     }
 
     /// Iterates over the kernels that accept a call.
