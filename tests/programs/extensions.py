@@ -352,6 +352,7 @@ def kernel_that_waits():
         is_awaited.wait()
 
     a, b = interlock.ones(4, 4), interlock.ones(4, 4)
+
     def multiply() -> None:
         try:
             a @ b
