@@ -36,8 +36,8 @@ demo: environment ## build interlock without tensors, and show flags, modes, thr
 	@$(call DEMO_BUILD,--config-settings build-args=--no-default-features)
 	@INTERLOCK_DEBUG=1 $(DEMO_PYTHON) examples/control_plane.py
 
-demo-training: environment ## build interlock with tensors, and train a classifier of handwritten digits (five minutes)
-	@echo "compiling interlock with the tensor runtime: five minutes on two cores for the first build ..."
+demo-training: environment ## build interlock with tensors, and train a classifier of handwritten digits (four minutes)
+	@echo "compiling interlock with the tensor runtime: four minutes on two cores for the first build ..."
 	@$(call DEMO_BUILD)
 	@$(DEMO_PYTHON) examples/quickstart.py
 
