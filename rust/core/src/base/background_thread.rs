@@ -22,13 +22,14 @@ pub fn spawn(builder: Builder, run: impl FnOnce() + Send + 'static) -> io::Resul
 
 /// Returns the signals that a thread of the library blocks.
 fn background_mask() -> libc::sigset_t {
-    const UNBLOCKED: [i32; 7] = [
+    const UNBLOCKED: [i32; 8] = [
         libc::SIGSEGV,
         libc::SIGBUS,
         libc::SIGFPE,
         libc::SIGILL,
         libc::SIGTRAP,
         libc::SIGABRT,
+        libc::SIGSYS,
         libc::SIGPROF,
     ];
     let mut mask = MaybeUninit::uninit();

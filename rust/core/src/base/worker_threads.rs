@@ -22,12 +22,11 @@ use super::mutex::Mutex;
 /// A function that runs on a worker thread.
 pub type Job = Box<dyn FnOnce() + Send>;
 
-/// How long a thread that waits polls before it lets the system put it to sleep, from which it wakes up in about as much
-/// time.
+/// How long a thread that waits polls before the system puts it to sleep; to wake up takes about as long.
 const SPIN_FOR: Duration = Duration::from_micros(50);
 
-/// The number of idle threads that are kept although no function runs on as many.
-const KEPT: usize = 64;
+/// The maximum number of idle threads.
+const KEPT: usize = 1024;
 
 /// The size of a stack. It is specified because the standard library reads its default from the environment, which another
 /// thread may change at that time.
@@ -35,8 +34,8 @@ const STACK: usize = 2 << 20;
 
 /// Threads that run jobs. An idle one is reused, and a new one is started when none is idle, so no job waits for another.
 ///
-/// A fork ends the idle threads first: the child lacks them, and a process with one thread stays one for those who fork. The
-/// child begins without threads.
+/// A fork first ends the idle threads that run no code of the program, so that a process with one thread forks as one. The child
+/// begins without threads.
 pub struct WorkerThreads {
     /// The name of the threads.
     name: &'static str,
@@ -53,7 +52,7 @@ struct Worker {
     thread: JoinHandle<()>,
 }
 
-/// A job, and the worker that runs it if that is idle again after it.
+/// A job. With a worker, which runs it, this is added to the idle ones afterwards.
 struct Task(Job, Option<Worker>);
 
 impl WorkerThreads {
@@ -82,14 +81,15 @@ impl WorkerThreads {
         let others_end = WaitForCalls(&calls);
         // SAFETY: the lifetime is extended until the last call has returned, which `others_end` waits for, also if this
         // thread unwinds.
-        let shared = unsafe { std::mem::transmute::<&(dyn Fn() + Sync), &'static (dyn Fn() + Sync)>(work) };
+        let shared =
+            unsafe { std::mem::transmute::<*const (dyn Fn() + Sync), *const (dyn Fn() + Sync)>(work) };
         let mut workers = Vec::with_capacity(others);
         while workers.len() < others
             && let Some(worker) = self.worker()
         {
-            let call = Call::new(&calls);
+            let call = Call::new(&calls, shared);
             // A call that is not sent is dropped, which ends it.
-            let _ = worker.jobs.send(Task(Box::new(move || call.run(shared)), None));
+            let _ = worker.jobs.send(Task(Box::new(move || call.run()), None));
             workers.push(worker);
         }
         work();
@@ -103,9 +103,8 @@ impl WorkerThreads {
 
     fn add_idle(&'static self, mut workers: Vec<Worker>) {
         let mut idle = self.idle().lock();
-        let kept = workers.len().max(KEPT);
         idle.append(&mut workers);
-        idle.truncate(kept);
+        idle.truncate(KEPT);
     }
 
     /// Returns an idle worker, or a new one.
@@ -143,13 +142,12 @@ impl WorkerThreads {
 }
 
 impl ForkAware for WorkerThreads {
-    /// Ends the threads that are idle, and waits until the system has removed them. If another thread uses the list, the
-    /// process has several threads anyway.
+    /// Ends the threads that are idle, and waits for them. If another thread uses the list, the process has several threads
+    /// anyway. Threads that called code of the program may need locks of the forking thread to end, so they stay.
     #[expect(clippy::disallowed_methods, reason = "threads that end use no interpreter")]
     fn prepare(&self) {
-        let Some(idle) =
-            self.idle.get().and_then(|idle| idle.get().try_lock().map(|mut idle| take(&mut *idle)))
-        else {
+        let ends = self.idle.get().filter(|_| !self.runs_user_code);
+        let Some(idle) = ends.and_then(|idle| idle.get().try_lock().map(|mut idle| take(&mut *idle))) else {
             return;
         };
         let (jobs, threads): (Vec<_>, Vec<_>) =
@@ -166,8 +164,8 @@ impl ForkAware for WorkerThreads {
     fn after_fork_in_child(&self) {}
 }
 
-/// Returns whether there are addresses for a thread. The system checks it for a new stack, but it may have kept one of an
-/// earlier thread; without addresses for thread-local variables the loader ends the process.
+/// Returns whether there are addresses for a thread. glibc reuses the stack of an ended thread and then checks nothing; without
+/// addresses for thread-local variables the loader ends the process.
 fn has_room_for_thread() -> bool {
     let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
     // SAFETY: maps new pages, which nothing refers to, and removes them.
@@ -236,17 +234,26 @@ impl Drop for WaitForCalls<'_> {
 }
 
 /// One of the calls. It has returned when this is dropped, also without a call.
-struct Call(Arc<Calls>);
+struct Call {
+    calls: Arc<Calls>,
+    /// A pointer and no reference: what it points to may go once the call has returned, before this is dropped completely.
+    work: *const (dyn Fn() + Sync),
+}
+
+// SAFETY: the function may be called on any thread.
+unsafe impl Send for Call {}
 
 impl Call {
-    fn new(calls: &Arc<Calls>) -> Self {
+    fn new(calls: &Arc<Calls>, work: *const (dyn Fn() + Sync)) -> Self {
         calls.running.fetch_add(1, Ordering::Relaxed);
-        Call(calls.clone())
+        Call { calls: calls.clone(), work }
     }
 
-    fn run(self, work: &(dyn Fn() + Sync)) {
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(work)) {
-            *self.0.panic.lock() = Some(panic);
+    fn run(self) {
+        // SAFETY: the function lives until this call has returned.
+        let work = AssertUnwindSafe(|| unsafe { (*self.work)() });
+        if let Err(panic) = catch_unwind(work) {
+            *self.calls.panic.lock() = Some(panic);
         }
     }
 }
@@ -254,8 +261,8 @@ impl Call {
 impl Drop for Call {
     fn drop(&mut self) {
         // What the call has written happens before the waiting thread reads that it has returned.
-        if self.0.running.fetch_sub(1, Ordering::Release) == 1 {
-            self.0.caller.unpark();
+        if self.calls.running.fetch_sub(1, Ordering::Release) == 1 {
+            self.calls.caller.unpark();
         }
     }
 }

@@ -119,9 +119,10 @@ impl Plan {
         if self.numel == 0 {
             return 0;
         }
-        let of = |dim: &Dim| dim.steps.get(operand).map_or(0, |step| (dim.size - 1) * step);
+        let of = |dim: &Dim| dim.steps.get(operand).map_or(0, |step| (dim.size - 1).saturating_mul(*step));
         let start = self.starts.get(operand).copied().unwrap_or(0);
-        start + self.outer.iter().chain([&self.run]).map(of).sum::<usize>() + size
+        let dims = self.outer.iter().chain([&self.run]).map(of);
+        dims.fold(start.saturating_add(size), usize::saturating_add)
     }
 
     /// Returns the number of elements of a memory up to the last of `length` elements from each position of an operand on.

@@ -171,8 +171,10 @@ impl Rows {
         row: Box<RowFunction>,
     ) -> Result<()> {
         let sources: Vec<_> = sources.into_iter().flatten().collect();
-        let launch = Launch { op: self.op, targets, is_zeroed: self.count == 0, sources: &sources };
+        let mut launch = Launch { op: self.op, targets, is_zeroed: self.count == 0, sources: &sources };
         if let Some(device) = launch.device() {
+            // The program has the result already if the work fails.
+            launch.is_zeroed = true;
             return launch.enqueue(device, Box::new(move |spans| self.run(0..self.count, spans, &*row)));
         }
         let is_long = targets.iter().any(Target::is_long);
