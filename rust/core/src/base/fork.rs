@@ -16,7 +16,6 @@ use super::sync::{ForkLock, RelaxedBool, RelaxedU64};
 pub mod rank {
     // Forks end these threads before they acquire locks.
     pub const KERNEL_THREADS: u8 = 0;
-    pub const CUDA_THREADS: u8 = 4;
     pub const FLAG_HOOKS: u8 = 5;
     pub const FLAG_LAYERS: u8 = 6;
     pub const FLAGS: u8 = 10;

@@ -34,15 +34,14 @@ const STACK: usize = 2 << 20;
 
 /// Threads that run jobs. An idle one is reused, and a new one is started when none is idle, so no job waits for another.
 ///
-/// A fork first ends the idle threads that run no code of the program, so that a process with one thread forks as one. The child
+/// A fork first ends the idle threads in the background, so that a process whose program has one thread forks as one. The child
 /// begins without threads.
 pub struct WorkerThreads {
     /// The name of the threads.
     name: &'static str,
-    /// The rank of the handler of forks. It is below those of all locks, so that a fork holds none while threads end.
-    rank: u8,
-    /// Whether jobs call code of the program.
-    runs_user_code: bool,
+    /// The rank of the handler that ends idle threads before a fork; `None` for threads that run code of the program. It is
+    /// below those of all locks, so that a fork holds none while threads end.
+    fork_rank: Option<u8>,
     idle: OnceBox<ForkLocal<Mutex<Vec<Worker>>>>,
 }
 
@@ -56,10 +55,16 @@ struct Worker {
 struct Task(Job, Option<Worker>);
 
 impl WorkerThreads {
-    /// Creates threads that are started when they are needed. `rank` is one of [`rank`](super::fork::rank). Unless jobs call
-    /// code of the program, the threads are [in the background](background_thread).
-    pub const fn new(rank: u8, name: &'static str, runs_user_code: bool) -> Self {
-        WorkerThreads { name, rank, runs_user_code, idle: OnceBox::new() }
+    /// Creates threads [in the background](background_thread), whose jobs call no code of the program. They are started when
+    /// they are needed. `rank` is one of [`rank`](super::fork::rank).
+    pub const fn in_background(rank: u8, name: &'static str) -> Self {
+        WorkerThreads { name, fork_rank: Some(rank), idle: OnceBox::new() }
+    }
+
+    /// Creates threads whose jobs may call code of the program. A fork leaves them as they are: they may need locks of the
+    /// forking thread to end.
+    pub const fn for_user_code(name: &'static str) -> Self {
+        WorkerThreads { name, fork_rank: None, idle: OnceBox::new() }
     }
 
     /// Runs a job on a thread.
@@ -120,8 +125,10 @@ impl WorkerThreads {
         let (jobs, received) = sync_channel(1);
         let builder = Builder::new().name(self.name.into()).stack_size(STACK);
         let work = move || self.work(&received);
-        let thread =
-            if self.runs_user_code { builder.spawn(work) } else { background_thread::spawn(builder, work) };
+        let thread = match self.fork_rank {
+            Some(_) => background_thread::spawn(builder, work),
+            None => builder.spawn(work),
+        };
         thread.ok().map(|thread| Worker { jobs, thread })
     }
 
@@ -134,7 +141,9 @@ impl WorkerThreads {
 
     fn idle(&'static self) -> &'static Mutex<Vec<Worker>> {
         let create = || {
-            fork::register(self.rank, self);
+            if let Some(rank) = self.fork_rank {
+                fork::register(rank, self);
+            }
             Box::default()
         };
         self.idle.get_or_init(create).get()
@@ -143,13 +152,11 @@ impl WorkerThreads {
 
 impl ForkAware for WorkerThreads {
     /// Ends the threads that are idle, and waits for them. If another thread uses the list, the process has several threads
-    /// anyway. Threads that called code of the program may need locks of the forking thread to end, so they stay.
+    /// anyway.
     #[expect(clippy::disallowed_methods, reason = "threads that end use no interpreter")]
     fn prepare(&self) {
-        let ends = self.idle.get().filter(|_| !self.runs_user_code);
-        let Some(idle) = ends.and_then(|idle| idle.get().try_lock().map(|mut idle| take(&mut *idle))) else {
-            return;
-        };
+        let idle = self.idle.get().and_then(|idle| idle.get().try_lock().map(|mut idle| take(&mut *idle)));
+        let Some(idle) = idle else { return };
         let (jobs, threads): (Vec<_>, Vec<_>) =
             idle.into_iter().map(|worker| (worker.jobs, worker.thread)).unzip();
         drop(jobs);
@@ -276,7 +283,7 @@ mod tests {
     use super::*;
     use crate::base::fork::rank;
 
-    static THREADS: WorkerThreads = WorkerThreads::new(rank::KERNEL_THREADS, "test", false);
+    static THREADS: WorkerThreads = WorkerThreads::in_background(rank::KERNEL_THREADS, "test");
 
     /// Returns the threads on which two calls of a function ran at the same time.
     fn threads_of_two_calls() -> HashSet<ThreadId> {

@@ -6,7 +6,7 @@ use interlock::base::worker_threads::WorkerThreads;
 
 use crate::Result;
 
-static THREADS: WorkerThreads = WorkerThreads::new(rank::KERNEL_THREADS, "interlock", false);
+static THREADS: WorkerThreads = WorkerThreads::in_background(rank::KERNEL_THREADS, "interlock");
 
 /// Calls `work` with each item on at most `threads` threads, one of which is the calling thread. Each thread takes the
 /// next item when it has completed one.
@@ -39,7 +39,7 @@ fn run_until_error(others: usize, step: &(dyn Fn() -> Option<Result<()>> + Sync)
             && let Some(result) = step()
         {
             if let Err(of_step) = result {
-                *error.lock() = Some(of_step);
+                error.lock().get_or_insert(of_step);
             }
         }
     });

@@ -22,8 +22,11 @@ const CHUNK: usize = 1 << 24;
 /// Computes a row of each result from a row of each source, at these addresses. Those of absent operands are null.
 type RowFunction = dyn Fn([*mut u8; MOST], [*const u8; MOST]) -> Result<()> + Send + Sync;
 
+/// The first source, which determines the number of rows and the device, and the others.
+type Sources<'a> = (&'a Tensor, [Option<&'a Tensor>; MOST - 1]);
+
 /// The rows of an operand. Sizes are in bytes.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Operand {
     start: usize,
     size: usize,
@@ -48,7 +51,7 @@ struct Rows {
     results: [Option<Operand>; MOST],
     sources: [Option<Operand>; MOST],
     threads: usize,
-    /// The results are zeroed before their functions are called.
+    /// Each row of the results is zeroed before the function is called with it.
     is_zeroed: bool,
     /// The number of rows that a thread takes at once.
     tile: usize,
@@ -61,14 +64,13 @@ impl Rows {
     /// first one may have one row for all. There are several threads if it has as many elements as `threaded`.
     fn new(
         op: &'static str,
-        sources: [Option<&Tensor>; MOST],
+        sources: Sources<'_>,
         length: usize,
         results: [Option<usize>; MOST],
         threaded: usize,
     ) -> Self {
-        let [first, ..] = sources;
-        let (elements, placement) =
-            first.map_or((0, Placement::Cpu), |first| (first.numel(), first.placement()));
+        let (first, [second, third]) = sources;
+        let (elements, placement) = (first.numel(), first.placement());
         let count = elements.checked_div(length).unwrap_or(0);
         let of_source = |source: &Tensor| {
             let size = source.dtype().size().saturating_mul(length);
@@ -81,7 +83,7 @@ impl Rows {
             placement,
             count,
             results: results.map(|result| result.map(of_result)),
-            sources: sources.map(|source| source.map(of_source)),
+            sources: [Some(first), second, third].map(|source| source.map(of_source)),
             threads: threads_on(placement, elements, threaded),
             is_zeroed: true,
             tile: (TILE / length.max(1)).max(1),
@@ -149,7 +151,7 @@ impl Rows {
     fn launch<const N: usize>(
         self,
         results: [(&[usize], DType); N],
-        sources: [Option<&Tensor>; MOST],
+        sources: Sources<'_>,
         row: Box<RowFunction>,
     ) -> Result<[Tensor; N]> {
         let mut tensors = Vec::with_capacity(N);
@@ -164,13 +166,9 @@ impl Rows {
         Ok(tensors)
     }
 
-    fn launch_into(
-        self,
-        targets: &[Target<'_>],
-        sources: [Option<&Tensor>; MOST],
-        row: Box<RowFunction>,
-    ) -> Result<()> {
-        let sources: Vec<_> = sources.into_iter().flatten().collect();
+    fn launch_into(self, targets: &[Target<'_>], sources: Sources<'_>, row: Box<RowFunction>) -> Result<()> {
+        let (first_source, others) = sources;
+        let sources: Vec<_> = [first_source].into_iter().chain(others.into_iter().flatten()).collect();
         let mut launch = Launch { op: self.op, targets, is_zeroed: self.count == 0, sources: &sources };
         if let Some(device) = launch.device() {
             // The program has the result already if the work fails.
@@ -228,7 +226,7 @@ pub(crate) fn try_along_last_dim<T: Element, U: Element>(
 ) -> Result<Tensor> {
     debug_assert_eq!(source.dtype(), T::DTYPE);
     let source = &*aligned(source)?;
-    let sources = [Some(source), None, None];
+    let sources = (source, [None; 2]);
     let size = width.saturating_mul(size_of::<U>());
     let rows = Rows::new(op, sources, length, [Some(size), None, None], THREADED_ELEMENTS);
     let row: Box<RowFunction> = Box::new(move |[out, ..], [row, ..]| {
@@ -249,7 +247,7 @@ pub(crate) fn map_rows<T: Element>(
     f: impl for<'a> Fn(&[T], &'a mut [MaybeUninit<T>]) -> &'a mut [T] + Send + Sync + 'static,
 ) -> Result<Tensor> {
     let source = &*aligned(source)?;
-    let sources = [Some(source), None, None];
+    let sources = (source, [None; 2]);
     let size = length.saturating_mul(size_of::<T>());
     let rows = Rows::new(op, sources, length, [Some(size), None, None], THREADED_ELEMENTS);
     let row: Box<RowFunction> = Box::new(move |[out, ..], [row, ..]| {
@@ -276,7 +274,7 @@ pub(crate) fn zip_rows<T: Element>(
     if a.numel() != b.numel() {
         return Err(Error::Resized { op });
     }
-    let sources = [Some(a), Some(b), None];
+    let sources = (a, [Some(b), None]);
     let size = length.saturating_mul(size_of::<T>());
     let rows = Rows::new(op, sources, length, [Some(size), None, None], THREADED_ELEMENTS);
     let row: Box<RowFunction> = Box::new(move |[out, ..], [a, b, _]| {
@@ -289,12 +287,13 @@ pub(crate) fn zip_rows<T: Element>(
 
 /// Applies `f` to each of `count` rows of `length` elements of a contiguous tensor, and to parameters of one row each. Each
 /// call writes a row of the first result, which has the shape of the tensor, and returns it with an element of each other
-/// result.
+/// result. There are several threads if the tensor has as many elements as `threaded`.
 pub(crate) fn rows_with_statistics<T: Element>(
     op: &'static str,
     source: &Tensor,
     parameters: [Option<&Tensor>; 2],
     (count, length): (usize, usize),
+    threaded: usize,
     f: impl for<'a> Fn(&[T], [Option<&[T]>; 2], &'a mut [MaybeUninit<T>]) -> (&'a mut [T], [T; 2])
     + Send
     + Sync
@@ -303,21 +302,21 @@ pub(crate) fn rows_with_statistics<T: Element>(
     let source = &*aligned(source)?;
     let [a, b] = parameters.map(|parameter| parameter.map(aligned).transpose());
     let (a, b) = (a?, b?);
-    let sources = [Some(source), a.as_deref(), b.as_deref()];
+    let sources = (source, [a.as_deref(), b.as_deref()]);
     let has_row = |parameter: Option<&Tensor>| parameter.is_none_or(|parameter| parameter.numel() == length);
     if source.numel() != count.saturating_mul(length) || !has_row(a.as_deref()) || !has_row(b.as_deref()) {
         return Err(Error::Resized { op });
     }
     let sizes = [length, 1, 1].map(|count| Some(count.saturating_mul(size_of::<T>())));
-    let rows = Rows::new(op, sources, length, sizes, THREADED_ELEMENTS / 4);
-    let row: Box<RowFunction> = Box::new(move |[out, mean, deviation], [row, a, b]| {
+    let rows = Rows::new(op, sources, length, sizes, threaded);
+    let row: Box<RowFunction> = Box::new(move |[out, first_out, second_out], [row, a, b]| {
         // SAFETY: as in `map_rows`.
         unsafe {
             let parameters = [a, b].map(|pointer| (!pointer.is_null()).then(|| slice(pointer, length)));
             let (written, [first, second]) = f(slice(row, length), parameters, slice_mut(out, length));
             debug_assert_eq!(written.as_ptr().cast(), out.cast_const(), "the row of the result");
-            mean.cast::<T>().write(first);
-            deviation.cast::<T>().write(second);
+            first_out.cast::<T>().write(first);
+            second_out.cast::<T>().write(second);
         }
         Ok(())
     });

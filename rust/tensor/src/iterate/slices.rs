@@ -29,12 +29,12 @@ pub(crate) fn new_tensor(
     Ok(Tensor::new(storage, dtype, layout))
 }
 
-/// A source of a kernel: the elements of a tensor's memory that the kernel uses. It gets no others.
+/// The elements of a tensor's memory that a kernel uses. It gets no others.
 ///
 /// A launch proves at each acquisition of the locks that they exist: the kernel was made for a layout that another thread
 /// may have replaced since.
 #[derive(Clone, Copy)]
-pub(crate) struct Source<'a> {
+pub(crate) struct TensorPart<'a> {
     tensor: &'a Tensor,
     part: Part,
 }
@@ -46,15 +46,15 @@ struct Part {
     count: usize,
 }
 
-impl<'a> Source<'a> {
+impl<'a> TensorPart<'a> {
     /// Returns the first `count` elements of a contiguous tensor.
     pub(crate) fn contiguous(tensor: &'a Tensor, count: usize) -> Self {
-        Source { tensor, part: Part { first: tensor.storage_offset(), count } }
+        TensorPart { tensor, part: Part { first: tensor.storage_offset(), count } }
     }
 
     /// Returns the elements of the storage of a tensor up to a position.
     pub(crate) fn up_to(tensor: &'a Tensor, count: usize) -> Self {
-        Source { tensor, part: Part { first: 0, count } }
+        TensorPart { tensor, part: Part { first: 0, count } }
     }
 }
 
@@ -100,12 +100,12 @@ unsafe fn slices<'a, T: Element, A: Element, B: Element>(
 }
 
 /// Returns the tensors of sources.
-fn tensors_of<'a>(sources: [Option<Source<'a>>; 2]) -> [Option<&'a Tensor>; 2] {
+fn tensors_of<'a>(sources: [Option<TensorPart<'a>>; 2]) -> [Option<&'a Tensor>; 2] {
     sources.map(|source| source.map(|source| source.tensor))
 }
 
 /// Returns the parts of sources.
-fn parts_of(sources: [Option<Source<'_>>; 2]) -> [Option<Part>; 2] {
+fn parts_of(sources: [Option<TensorPart<'_>>; 2]) -> [Option<Part>; 2] {
     sources.map(|source| source.map(|source| source.part))
 }
 
@@ -146,7 +146,7 @@ impl<F: Fn(&[Span]) -> Result<()> + Send + Sync + 'static> Work for Ready<F> {
 /// Returns work that runs `kernel` on the elements of a target and of the sources that are present.
 fn work_of<T: Element, A: Element, B: Element, K>(
     op: &'static str,
-    sources: [Option<Source<'_>>; 2],
+    sources: [Option<TensorPart<'_>>; 2],
     kernel: K,
 ) -> impl Work + use<T, A, B, K>
 where
@@ -203,7 +203,7 @@ pub(crate) fn launch_binary<T: Element, A: Element, B: Element>(
     op: &'static str,
     placement: Placement,
     shape: &[usize],
-    sources: [Option<Source<'_>>; 2],
+    sources: [Option<TensorPart<'_>>; 2],
     kernel: impl Fn(&mut [T], &[A], &[B]) -> Result<()> + Send + Sync + 'static,
 ) -> Result<Tensor> {
     launch_with_layout(op, placement, Layout::contiguous(shape), sources, kernel)
@@ -214,7 +214,7 @@ pub(crate) fn launch_with_layout<T: Element, A: Element, B: Element>(
     op: &'static str,
     placement: Placement,
     layout: Layout,
-    sources: [Option<Source<'_>>; 2],
+    sources: [Option<TensorPart<'_>>; 2],
     kernel: impl Fn(&mut [T], &[A], &[B]) -> Result<()> + Send + Sync + 'static,
 ) -> Result<Tensor> {
     let mut work = work_of(op, sources, kernel);
@@ -233,7 +233,7 @@ pub(crate) fn launch_chunked<T: Element, A: Element, B: Element>(
     op: &'static str,
     placement: Placement,
     shape: &[usize],
-    sources: [Option<Source<'_>>; 2],
+    sources: [Option<TensorPart<'_>>; 2],
     work: usize,
     mut kernel: impl ChunkedKernel<T, A, B>,
 ) -> Result<Tensor> {
@@ -283,7 +283,7 @@ pub(crate) fn launch_several<T: Element, const N: usize>(
     op: &'static str,
     placement: Placement,
     shapes: [&[usize]; N],
-    sources: &[Source<'_>],
+    sources: &[TensorPart<'_>],
     kernel: impl PartedKernel<T, N>,
 ) -> Result<[Tensor; N]> {
     launch_parts(op, placement, shapes, sources, Arc::new(kernel))
@@ -293,7 +293,7 @@ fn launch_parts<T: Element, const N: usize>(
     op: &'static str,
     placement: Placement,
     shapes: [&[usize]; N],
-    sources: &[Source<'_>],
+    sources: &[TensorPart<'_>],
     kernel: Arc<dyn PartedKernel<T, N>>,
 ) -> Result<[Tensor; N]> {
     let mut results = Vec::with_capacity(N);
@@ -302,7 +302,7 @@ fn launch_parts<T: Element, const N: usize>(
     }
     let Ok(results) = <[Tensor; N]>::try_from(results) else { std::process::abort() };
     let targets = results.each_ref().map(|result| Target::new_result(result.storage_handle()));
-    let of_sources: Vec<_> = sources.iter().map(|source| source.part).collect();
+    let source_parts: Vec<_> = sources.iter().map(|source| source.part).collect();
     let sources: Vec<_> = sources.iter().map(|source| source.tensor).collect();
     let mut launch = Launch { op, targets: &targets, is_zeroed: true, sources: &sources };
     let parts = kernel.parts();
@@ -311,7 +311,7 @@ fn launch_parts<T: Element, const N: usize>(
         let mut targets = targets.iter().copied();
         // SAFETY: these are the operands of the launch, and the targets were zeroed.
         let targets = std::array::from_fn(|_| unsafe { targets.next().unwrap_or(Span::EMPTY).slice_mut() });
-        let sources = of_sources.iter().zip(sources);
+        let sources = source_parts.iter().zip(sources);
         // SAFETY: as for the targets.
         let sources = sources.map(|(part, source)| unsafe { part.slice(op, Some(*source)) });
         kernel.run(part, targets, &sources.collect::<Result<Vec<_>>>()?)
@@ -357,7 +357,7 @@ pub(crate) fn launch_nullary<T: Element>(
 pub(crate) fn launch_unary<T: Element, A: Element>(
     op: &'static str,
     shape: &[usize],
-    source: Source<'_>,
+    source: TensorPart<'_>,
     kernel: impl Fn(&mut [T], &[A]) -> Result<()> + Send + Sync + 'static,
 ) -> Result<Tensor> {
     launch_binary(
@@ -373,8 +373,8 @@ pub(crate) fn launch_unary<T: Element, A: Element>(
 /// The caller increments the version counter.
 pub(crate) fn launch_inplace_from<T: Element, A: Element, B: Element>(
     op: &'static str,
-    target: Source<'_>,
-    sources: [Source<'_>; 2],
+    target: TensorPart<'_>,
+    sources: [TensorPart<'_>; 2],
     kernel: impl Fn(&mut [T], &[A], &[B]) -> Result<()> + Send + Sync + 'static,
 ) -> Result<()> {
     check_memory()?;

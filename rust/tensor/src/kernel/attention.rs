@@ -9,10 +9,10 @@ use std::ops::Range;
 
 use super::Plan;
 use super::matmul::{MatmulElement, Matrix, THREADED_WORK};
-use super::parts::{item, part_mut, rest, rest_mut, take};
+use super::parts::{item, part_mut, rest, rest_mut, source, take};
 use crate::fallible_alloc::{try_from_elem, try_push};
 use crate::iterate::parallel;
-use crate::iterate::{PartedKernel, Source, check_count, launch_several, threads_on};
+use crate::iterate::{PartedKernel, TensorPart, check_count, launch_several, threads_on};
 use crate::loops;
 use crate::real::Real;
 use crate::storage::Placement;
@@ -97,19 +97,21 @@ impl AttentionHeads {
         op: &'static str,
         tensors: [&'a Tensor; 3],
         mask: Option<&'a Tensor>,
-    ) -> Result<(Vec<Source<'a>>, Option<Source<'a>>)> {
+    ) -> Result<(Vec<TensorPart<'a>>, Option<TensorPart<'a>>)> {
         if self.query.columns != self.key.columns || self.key.rows != self.value.rows {
             return Err(Error::Resized { op });
         }
-        let source = |(operand, (tensor, matrix)): (usize, (&'a Tensor, Matrix))| {
-            Source::up_to(tensor, self.plan.end(operand, matrix.end()))
+        let part = |(operand, (tensor, matrix)): (usize, (&'a Tensor, Matrix))| {
+            TensorPart::up_to(tensor, self.plan.end(operand, matrix.end()))
         };
         let matrices = [self.query, self.key, self.value];
-        let [row_stride, column_stride] = self.mask.unwrap_or_default();
-        let of_mask =
-            Matrix { start: 0, rows: self.query.rows, columns: self.key.rows, row_stride, column_stride };
-        let sources = tensors.into_iter().zip(matrices).enumerate().map(source).collect();
-        Ok((sources, mask.map(|mask| source((3, (mask, of_mask))))))
+        let sources = tensors.into_iter().zip(matrices).enumerate().map(part).collect();
+        debug_assert_eq!(mask.is_some(), self.mask.is_some(), "strides of the mask");
+        let mask = mask.zip(self.mask).map(|(mask, [row_stride, column_stride])| {
+            let (rows, columns) = (self.query.rows, self.key.rows);
+            part((3, (mask, Matrix { start: 0, rows, columns, row_stride, column_stride })))
+        });
+        Ok((sources, mask))
     }
 
     /// Returns the number of rows of all matrices of queries.
@@ -430,11 +432,6 @@ impl<T: AttentionElement> PartedKernel<T, 4> for Backward {
     }
 }
 
-/// Returns a source, or an empty slice if there are fewer.
-pub(super) fn source<'a, T>(sources: &[&'a [T]], index: usize) -> &'a [T] {
-    sources.get(index).copied().unwrap_or_default()
-}
-
 /// Returns the attention of `query`, `key` and `value` with the shape `batch` and two more dimensions, and the
 /// [normalizers](NORMALIZERS) of each row.
 pub(crate) fn attention<T: AttentionElement>(
@@ -479,9 +476,9 @@ pub(crate) fn attention_backward<T: AttentionElement>(
     let scratch = heads.scratch(placement, 2);
     let (mut sources, mask) = heads.sources(op, tensors, mask)?;
     let elements = heads.all_rows().saturating_mul(heads.value.columns);
-    sources.push(Source::contiguous(results.out, elements));
-    sources.push(Source::contiguous(results.normalizers, heads.all_rows().saturating_mul(NORMALIZERS)));
-    sources.push(Source::contiguous(results.gradient, elements));
+    sources.push(TensorPart::contiguous(results.out, elements));
+    sources.push(TensorPart::contiguous(results.normalizers, heads.all_rows().saturating_mul(NORMALIZERS)));
+    sources.push(TensorPart::contiguous(results.gradient, elements));
     sources.extend(mask);
     let shapes = [query.shape(), key.shape(), value.shape(), &scratch];
     let groups = heads.plan.numel() / heads.group.max(1);

@@ -6,10 +6,9 @@
 
 use std::ops::Range;
 
-use super::attention::source;
-use super::parts::{item, part, part_mut};
+use super::parts::{item, part, part_mut, source};
 use crate::fallible_alloc::try_from_elem;
-use crate::iterate::{PartedKernel, Source, launch_several, threads_on};
+use crate::iterate::{PartedKernel, TensorPart, launch_several, threads_on};
 use crate::iterate::{THREADED_ELEMENTS, TILE, for_each};
 use crate::scaled::Scaled;
 use crate::{Element, Result, Tensor};
@@ -132,7 +131,7 @@ fn launch<T: Element>(
     let (length, count) = (shape.last().copied().unwrap_or(1).max(1), shape.iter().product());
     let threads = threads_on(placement, count, THREADED_ELEMENTS);
     let kernel = Products { rows: count / length, length, sources: sources.len(), has_gradients, threads };
-    let sources: Vec<_> = sources.iter().map(|source| Source::contiguous(source, count)).collect();
+    let sources: Vec<_> = sources.iter().map(|source| TensorPart::contiguous(source, count)).collect();
     let [out] = launch_several::<T, 1>(op, placement, [shape], &sources, kernel)?;
     Ok(out)
 }

@@ -1,7 +1,7 @@
 //! Copies with dimensions in reverse order.
 
 use super::parts::{item, part, take};
-use crate::iterate::{NoInput, Source, launch_with_layout, threads_on};
+use crate::iterate::{NoInput, TensorPart, launch_with_layout, threads_on};
 use crate::iterate::{THREADED_ELEMENTS, for_each_tile};
 use crate::{Element, Result, Tensor};
 
@@ -36,7 +36,7 @@ pub(crate) fn flip<T: Element>(source: &Tensor, flipped: &[bool]) -> Result<Tens
     let row = outer.pop().unwrap_or(Dim { size: 1, stride: 0, is_flipped: false });
     let start = own.offset;
     let threads = threads_on(source.placement(), own.numel(), THREADED_ELEMENTS);
-    let elements = Source::up_to(source, own.required_len().unwrap_or(0));
+    let elements = TensorPart::up_to(source, own.required_len().unwrap_or(0));
     launch_with_layout(
         "flip",
         source.placement(),

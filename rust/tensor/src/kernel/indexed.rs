@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::parts::{part, part_mut, rest, take};
 use crate::iterate::{Plan, PlanOperand, THREADED_ELEMENTS, for_each, for_each_tile};
-use crate::iterate::{Source, launch_binary, launch_inplace_from, launch_nullary, threads_on};
+use crate::iterate::{TensorPart, launch_binary, launch_inplace_from, launch_nullary, threads_on};
 use crate::shape::{Layout, contiguous_strides};
 use crate::storage::{AtomicSlice, Placement, TensorOptions};
 use crate::{DType, Element, Error, Result, Tensor};
@@ -88,8 +88,8 @@ pub(crate) fn check_index(
     let layout = index.layout();
     let plan = plan_of(shape, &[(&layout.broadcast_strides(shape), layout.offset)]);
     let sources = [
-        Some(Source::up_to(index, plan.end(0, 1))),
-        before.map(|before| Source::contiguous(before, plan.numel())),
+        Some(TensorPart::up_to(index, plan.end(0, 1))),
+        before.map(|before| TensorPart::contiguous(before, plan.numel())),
     ];
     let has_before = before.is_some();
     let size = i64::try_from(bounds.size).unwrap_or(i64::MAX);
@@ -180,7 +180,8 @@ pub(crate) fn gather_at<T: Element>(
     let operands = [(layout.base.as_slice(), layout.offset), (&layout.index, 0)];
     let (plan, step) = (plan_of(&layout.shape, &operands), layout.step);
     let threads = threads_on(source.placement(), plan.numel(), THREADED_ELEMENTS);
-    let sources = [Source::up_to(source, layout.end(&plan)), Source::contiguous(index, plan.end(1, 1))];
+    let sources =
+        [TensorPart::up_to(source, layout.end(&plan)), TensorPart::contiguous(index, plan.end(1, 1))];
     let kernel = move |out: &mut [T], data: &[T], index: &[i64]| {
         let [base_step, index_step, ..] = plan.steps();
         for_each_tile(threads, out, &|first, mut tile| {
@@ -252,13 +253,14 @@ impl Writes {
         layout: &IndexedLayout,
         index: &'a Tensor,
         values: &'a Tensor,
-    ) -> (Self, Source<'a>, [Source<'a>; 2]) {
+    ) -> (Self, TensorPart<'a>, [TensorPart<'a>; 2]) {
         let own = values.layout();
         let strides = own.broadcast_strides(&layout.shape);
         let operands = [(layout.base.as_slice(), layout.offset), (&layout.index, 0), (&strides, own.offset)];
         let plan = plan_of(&layout.shape, &operands);
-        let sources = [Source::up_to(values, plan.end(2, 1)), Source::contiguous(index, plan.end(1, 1))];
-        let target = Source::up_to(target, layout.end(&plan));
+        let sources =
+            [TensorPart::up_to(values, plan.end(2, 1)), TensorPart::contiguous(index, plan.end(1, 1))];
+        let target = TensorPart::up_to(target, layout.end(&plan));
         (Writes { plan, step: layout.step }, target, sources)
     }
 

@@ -6,10 +6,11 @@
 
 use std::ops::Range;
 
-use super::attention::source;
-use super::parts::{part, rest, rest_mut, take};
+use super::parts::{part, rest, rest_mut, source, take};
 use crate::fallible_alloc::{try_from_elem, try_push};
-use crate::iterate::{PartedKernel, Source, check_count, launch_several, rows_with_statistics, threads_on};
+use crate::iterate::{
+    PartedKernel, TensorPart, check_count, launch_several, rows_with_statistics, threads_on,
+};
 use crate::iterate::{THREADED_ELEMENTS, for_each};
 use crate::loops;
 use crate::real::Real;
@@ -79,6 +80,7 @@ pub(crate) fn layer_norm<T: Real>(
         input,
         parameters,
         (rows.rows, rows.length),
+        THREADED,
         move |row: &[T], parameters, out| {
             let (out, statistics) = loops::normalize(row, parameters, eps, out);
             (out, statistics.map(T::from_f64))
@@ -179,8 +181,8 @@ pub(crate) fn layer_norm_backward<T: Real>(
         (saved.mean, rows.rows),
         (saved.rstd, rows.rows),
     ]
-    .map(|(source, count)| Source::contiguous(source, count))
+    .map(|(source, count)| TensorPart::contiguous(source, count))
     .into();
-    sources.extend(weight.map(|weight| Source::contiguous(weight, rows.length)));
+    sources.extend(weight.map(|weight| TensorPart::contiguous(weight, rows.length)));
     launch_several::<T, 3>(op, placement, [shape, &of_weight, &of_bias], &sources, kernel)
 }

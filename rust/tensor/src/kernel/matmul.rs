@@ -9,7 +9,7 @@ use super::parts::{item, rest_mut, split_mut};
 use super::{Plan, int_matmul, workspace};
 use crate::fallible_alloc::try_push;
 use crate::iterate::parallel;
-use crate::iterate::{ChunkedKernel, Source, check_count, launch_chunked};
+use crate::iterate::{ChunkedKernel, TensorPart, check_count, launch_chunked};
 use crate::iterate::{on_device_of, result_placement, threads_on};
 use crate::{Element, Error, Result, Tensor};
 
@@ -361,7 +361,7 @@ pub(crate) fn matmul<T: MatmulElement>(
     let [end_a, end_b] = [(0, left), (1, right)].map(|(operand, matrix)| pairs.end(operand, matrix.end()));
     let parts = TiledMatmul { batch, threads, index: 0, row: 0, column: 0, depth: 0 };
     check_count(OP, shape, count)?;
-    let sources = [Source::up_to(&a, end_a), Source::up_to(&b, end_b)].map(Some);
+    let sources = [TensorPart::up_to(&a, end_a), TensorPart::up_to(&b, end_b)].map(Some);
     launch_chunked::<T, T, T>(OP, placement, shape, sources, T::CHUNK_WORK, parts)
 }
 

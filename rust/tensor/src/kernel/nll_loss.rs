@@ -1,7 +1,7 @@
 //! Kernels of losses for target classes: they select the scores of classes and distribute gradients to them.
 
 use super::parts::item;
-use crate::iterate::{Source, check_count, launch_binary};
+use crate::iterate::{TensorPart, check_count, launch_binary};
 use crate::{Element, Error, Result, Tensor};
 
 /// Scores of shape `[outer, classes, inner]` whose samples, of shape `[outer, inner]`, have one class each.
@@ -41,7 +41,7 @@ pub(crate) fn select_scores<T: Element>(
 ) -> Result<Tensor> {
     let (shape, samples) = (targets.shape(), targets.numel());
     let of_classes = samples.saturating_mul(grid.classes);
-    let sources = [Source::contiguous(scores, of_classes), Source::contiguous(targets, samples)];
+    let sources = [TensorPart::contiguous(scores, of_classes), TensorPart::contiguous(targets, samples)];
     let kernel = move |out: &mut [T], scores: &[T], targets: &[i64]| {
         for ((sample, out), &target) in out.iter_mut().enumerate().zip(targets) {
             if let Some(class) = grid.class(op, target)? {
@@ -64,7 +64,7 @@ pub(crate) fn distribute_gradient<T: Element>(
 ) -> Result<Tensor> {
     let samples = targets.numel();
     check_count(op, shape, samples.saturating_mul(grid.classes))?;
-    let sources = [gradient, targets].map(|source| Some(Source::contiguous(source, samples)));
+    let sources = [gradient, targets].map(|source| Some(TensorPart::contiguous(source, samples)));
     let kernel = move |out: &mut [T], gradients: &[T], targets: &[i64]| {
         for (sample, (&gradient, &target)) in gradients.iter().zip(targets).enumerate() {
             if let Some(class) = grid.class(op, target)?
@@ -86,8 +86,8 @@ pub(crate) fn sample_weights<T: Element>(
     grid: ClassGrid,
 ) -> Result<Tensor> {
     let (shape, placement, has_weight) = (targets.shape(), targets.placement(), weight.is_some());
-    let weight = weight.map(|weight| Source::contiguous(weight, grid.classes));
-    let targets = Source::contiguous(targets, targets.numel());
+    let weight = weight.map(|weight| TensorPart::contiguous(weight, grid.classes));
+    let targets = TensorPart::contiguous(targets, targets.numel());
     let kernel = move |out: &mut [T], weights: &[T], targets: &[i64]| {
         for (out, &target) in out.iter_mut().zip(targets) {
             if let Some(class) = grid.class(op, target)? {

@@ -1,5 +1,10 @@
-//! Parts of slices that a kernel has by its own sizes: a launch has proved that the operands are as large. A part beyond the
-//! slice is a bug of this crate: test builds panic, others use an empty slice or zeros.
+//! Parts of the slices that a kernel works on. A launch has proved that each slice has the size that the kernel derives from
+//! its own sizes. A part beyond a slice is a bug of this crate: test builds panic, others use an empty slice or zeros.
+
+/// Returns a source, or an empty slice if there are fewer.
+pub(super) fn source<'a, T>(sources: &[&'a [T]], index: usize) -> &'a [T] {
+    sources.get(index).copied().unwrap_or_default()
+}
 
 /// Returns the elements from a position on.
 #[inline]

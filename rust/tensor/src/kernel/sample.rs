@@ -3,13 +3,13 @@
 use super::sort::{numbered, position_of, sort};
 use crate::element::Bool8;
 use crate::fallible_alloc::try_collect;
-use crate::iterate::{Source, check_count, launch_unary};
+use crate::iterate::{TensorPart, check_count, launch_unary};
 use crate::{Element, Error, Result, Tensor};
 
 /// Returns true with the probability of each element of a contiguous tensor.
 pub(crate) fn bernoulli<T: Element>(op: &'static str, probabilities: &Tensor, seed: u64) -> Result<Tensor> {
     let shape = probabilities.shape();
-    let source = Source::contiguous(probabilities, shape.iter().product());
+    let source = TensorPart::contiguous(probabilities, shape.iter().product());
     launch_unary(op, shape, source, move |out: &mut [Bool8], data: &[T]| {
         let mut generator = fastrand::Rng::with_seed(seed);
         for (out, probability) in out.iter_mut().zip(data) {
@@ -35,7 +35,7 @@ pub(crate) fn multinomial<T: Element>(
     let samples = shape.last().copied().unwrap_or(0);
     let (categories, count) = (weights.shape().last().copied().unwrap_or(0), weights.numel());
     check_count(op, shape, count.checked_div(categories).unwrap_or(0).saturating_mul(samples))?;
-    launch_unary(op, shape, Source::contiguous(weights, count), move |out: &mut [i64], data: &[T]| {
+    launch_unary(op, shape, TensorPart::contiguous(weights, count), move |out: &mut [i64], data: &[T]| {
         let mut generator = fastrand::Rng::with_seed(seed);
         let rows = data.chunks_exact(categories.max(1));
         for (out, row) in out.chunks_exact_mut(samples.max(1)).zip(rows) {

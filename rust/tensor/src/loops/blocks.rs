@@ -3,8 +3,8 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use super::elementwise::{load, store};
-use super::reduction::{ROWS, ReduceLoop};
+use super::elementwise::load;
+use super::reduction::{ROWS, ReduceLoop, begin_states, finish_states, merge_states};
 use super::vectorized::vectorized;
 use crate::{DType, Element};
 
@@ -20,8 +20,8 @@ struct Blocks<A, Of, Merge, Finish, T> {
     types: PhantomData<fn() -> T>,
 }
 
-/// Returns the loop that reduces blocks of elements with these functions. The first two ones are inlined, so that they have
-/// the instructions that they need.
+/// Returns the loop that reduces blocks of elements with these functions. `of` and `merge` should be `#[inline(always)]`, so that
+/// they are compiled for each instruction set.
 pub(crate) fn fold_blocks<T: Element, A: Copy + Send + Sync + 'static>(
     start: A,
     of: impl Fn(&[T]) -> A + Copy + Send + Sync + 'static,
@@ -53,10 +53,8 @@ where
     }
 
     unsafe fn begin(&self, states: *mut u8, count: usize) {
-        for index in 0..count {
-            // SAFETY: guaranteed by the caller.
-            unsafe { states.cast::<A>().add(index).write(self.start) };
-        }
+        // SAFETY: guaranteed by the caller.
+        unsafe { begin_states(states, count, self.start) };
     }
 
     unsafe fn accumulate(
@@ -119,20 +117,13 @@ where
     }
 
     unsafe fn merge(&self, states: *mut u8, others: *const u8, count: usize) {
-        for index in 0..count {
-            // SAFETY: guaranteed by the caller.
-            unsafe {
-                let (state, other) = (states.cast::<A>().add(index), others.cast::<A>().add(index));
-                state.write((self.merge)(state.read(), other.read()));
-            }
-        }
+        // SAFETY: guaranteed by the caller.
+        unsafe { merge_states(states, others, count, self.merge) };
     }
 
     unsafe fn finish(&self, results: *mut u8, states: *const u8, count: usize) {
-        for index in 0..count {
-            // SAFETY: guaranteed by the caller.
-            unsafe { store(results, index, (self.finish)(states.cast::<A>().add(index).read())) };
-        }
+        // SAFETY: guaranteed by the caller.
+        unsafe { finish_states(results, states, count, self.finish) };
     }
 
     fn shared(&self) -> Arc<dyn ReduceLoop> {

@@ -1,5 +1,6 @@
 //! Conversions between 16-bit and 32-bit floats without branches and calls, so that the compiler vectorizes loops over them.
-//! They have the results of the crate `half`, also for NaN, and so have the instructions of CPUs that have some.
+//! They have the results of the crate `half`, also for NaN. So have the conversion instructions of x86 CPUs (F16C, AVX-512),
+//! which are used where the CPU has them.
 
 use half::{bf16, f16};
 use pulp::Arch;
@@ -65,7 +66,7 @@ pub(super) fn store_bf16(single: f32) -> bf16 {
 /// Converts elements without gaps by instructions of the CPU, as many as fill vectors, and returns their number.
 ///
 /// # Safety
-/// The elements of the source are initialized, those of the target are writable, and none of both overlap. They need not be
+/// The elements of the source are initialized, those of the target are writable, and they do not overlap. They need not be
 /// aligned.
 pub(super) unsafe fn load_vectors_f16(target: *mut f32, source: *const f16, count: usize) -> usize {
     match arch() {
@@ -79,7 +80,7 @@ pub(super) unsafe fn load_vectors_f16(target: *mut f32, source: *const f16, coun
     }
 }
 
-/// Converts in the other direction than [`load_vectors_f16`].
+/// Converts `f32` to `f16`, like [`load_vectors_f16`].
 ///
 /// # Safety
 /// As for [`load_vectors_f16`].

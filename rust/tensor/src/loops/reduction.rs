@@ -56,6 +56,52 @@ pub(crate) trait ReduceLoop: Send + Sync + 'static {
     fn shared(&self) -> Arc<dyn ReduceLoop>;
 }
 
+/// Implements [`ReduceLoop::begin`] for states of one type.
+///
+/// # Safety
+/// As for it.
+pub(super) unsafe fn begin_states<A: Copy>(states: *mut u8, count: usize, start: A) {
+    for index in 0..count {
+        // SAFETY: guaranteed by the caller.
+        unsafe { states.cast::<A>().add(index).write(start) };
+    }
+}
+
+/// Implements [`ReduceLoop::merge`] for states of one type.
+///
+/// # Safety
+/// As for it.
+pub(super) unsafe fn merge_states<A: Copy>(
+    states: *mut u8,
+    others: *const u8,
+    count: usize,
+    merge: impl Fn(A, A) -> A,
+) {
+    for index in 0..count {
+        // SAFETY: guaranteed by the caller.
+        unsafe {
+            let (state, other) = (states.cast::<A>().add(index), others.cast::<A>().add(index));
+            state.write(merge(state.read(), other.read()));
+        }
+    }
+}
+
+/// Implements [`ReduceLoop::finish`] for states and results of one type each.
+///
+/// # Safety
+/// As for it.
+pub(super) unsafe fn finish_states<A: Copy, U: Element>(
+    results: *mut u8,
+    states: *const u8,
+    count: usize,
+    finish: impl Fn(A) -> U,
+) {
+    for index in 0..count {
+        // SAFETY: guaranteed by the caller.
+        unsafe { store(results, index, finish(states.cast::<A>().add(index).read())) };
+    }
+}
+
 /// A reduction by four functions: a state of no elements, the addition of an element to a state and of two states, and the
 /// result of a state.
 struct Fold<A, Add, Merge, Finish, D> {
@@ -122,10 +168,8 @@ where
     }
 
     unsafe fn begin(&self, states: *mut u8, count: usize) {
-        for index in 0..count {
-            // SAFETY: guaranteed by the caller.
-            unsafe { states.cast::<A>().add(index).write(self.start) };
-        }
+        // SAFETY: guaranteed by the caller.
+        unsafe { begin_states(states, count, self.start) };
     }
 
     unsafe fn accumulate(
@@ -197,23 +241,13 @@ where
     }
 
     unsafe fn merge(&self, states: *mut u8, others: *const u8, count: usize) {
-        for index in 0..count {
-            // SAFETY: guaranteed by the caller.
-            unsafe {
-                let (state, other) = (states.cast::<A>().add(index), others.cast::<A>().add(index));
-                state.write((self.merge)(state.read(), other.read()));
-            }
-        }
+        // SAFETY: guaranteed by the caller.
+        unsafe { merge_states(states, others, count, self.merge) };
     }
 
     unsafe fn finish(&self, results: *mut u8, states: *const u8, count: usize) {
-        for index in 0..count {
-            // SAFETY: guaranteed by the caller.
-            unsafe {
-                let state = states.cast::<A>().add(index).read();
-                store(results, index, (self.finish)(state));
-            }
-        }
+        // SAFETY: guaranteed by the caller.
+        unsafe { finish_states(results, states, count, self.finish) };
     }
 
     fn shared(&self) -> Arc<dyn ReduceLoop> {

@@ -3,8 +3,8 @@
 use pulp::{Arch, NullaryFnOnce};
 
 /// Calls a function compiled for the widest vector instructions of the CPU. Arithmetic has the same results in each: the
-/// compiler fuses operations only where the function says so (`mul_add`). The function owns what it uses: what it refers to could change with each store, as far as
-/// the compiler knows.
+/// compiler fuses operations only where the function says so (`mul_add`). The function owns what it uses: what it refers to
+/// could change with each store, as far as the compiler knows.
 #[inline(always)]
 pub(crate) fn vectorized(body: impl FnOnce()) {
     struct Body<F>(F);

@@ -15,7 +15,7 @@ pub(crate) use columns::{add_columns, columns};
 use super::matmul::{MatmulElement, THREADED_WORK};
 use super::parts::part;
 use crate::fallible_alloc::try_from_elem;
-use crate::iterate::{Source, parallel};
+use crate::iterate::{TensorPart, parallel};
 use crate::storage::Placement;
 use crate::{Result, Tensor};
 
@@ -230,8 +230,8 @@ fn chunk(geometry: &ConvGeometry, parts: usize, threads: usize) -> usize {
 }
 
 /// Returns a contiguous operand of a shape that the geometry has.
-fn operand<'a>(tensor: &'a Tensor, shape: &[usize]) -> Source<'a> {
-    Source::contiguous(tensor, shape.iter().product())
+fn operand<'a>(tensor: &'a Tensor, shape: &[usize]) -> TensorPart<'a> {
+    TensorPart::contiguous(tensor, shape.iter().product())
 }
 
 /// Returns the shape of scratch memory of a device, which its allocator provides. On the CPU each thread allocates its
