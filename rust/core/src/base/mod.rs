@@ -12,6 +12,8 @@ pub mod blocking;
 pub mod catch;
 pub mod duplicate_instances;
 pub mod env;
+#[cfg(not(loom))]
+mod floating_point_modes;
 pub mod fork;
 pub mod fork_local;
 pub mod hook_list;

@@ -15,6 +15,7 @@ use once_cell::race::OnceBox;
 
 use super::background_thread;
 use super::blocking;
+use super::floating_point_modes::FloatingPointModes;
 use super::fork::{self, ForkAware};
 use super::fork_local::ForkLocal;
 use super::mutex::Mutex;
@@ -77,12 +78,11 @@ impl WorkerThreads {
         jobs.send(Task(job, Some(worker))).map_err(|SendError(Task(job, _))| job)
     }
 
-    /// Calls `work` on the calling thread and on `others` threads, or on as many as the system creates. Returns when all calls
-    /// have returned. A panic of one of them is passed on.
+    /// Calls `work` on the calling thread and on `others` threads, or on as many as the system creates. They have the
+    /// floating-point modes of the calling thread meanwhile. Returns when all calls have returned. A panic of one of them is
+    /// passed on.
     pub fn run_on_each(&'static self, others: usize, work: &(dyn Fn() + Sync)) {
-        let calls =
-            Calls { running: AtomicUsize::new(0), caller: thread::current(), panic: Mutex::default() };
-        let calls = Arc::new(calls);
+        let calls = Arc::new(Calls::new());
         let others_end = WaitForCalls(&calls);
         // SAFETY: the lifetime is extended until the last call has returned, which `others_end` waits for, also if this
         // thread unwinds.
@@ -211,11 +211,22 @@ struct Calls {
     running: AtomicUsize,
     /// The thread that waits for them.
     caller: Thread,
+    modes: FloatingPointModes,
     /// What a call panicked with.
     panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
 impl Calls {
+    /// Creates calls that the calling thread waits for.
+    fn new() -> Self {
+        Calls {
+            running: AtomicUsize::new(0),
+            caller: thread::current(),
+            modes: FloatingPointModes::current(),
+            panic: Mutex::default(),
+        }
+    }
+
     fn wait(&self) {
         let have_returned = || self.running.load(Ordering::Acquire) == 0;
         spin_until(have_returned);
@@ -257,6 +268,8 @@ impl Call {
     }
 
     fn run(self) {
+        // The next caller sets its own.
+        self.calls.modes.set();
         // SAFETY: the function lives until this call has returned.
         let work = AssertUnwindSafe(|| unsafe { (*self.work)() });
         if let Err(panic) = catch_unwind(work) {
@@ -301,6 +314,28 @@ mod tests {
         let first = threads_of_two_calls();
         assert!(first.len() == 2 && first.contains(&own));
         assert_eq!(threads_of_two_calls(), first);
+    }
+
+    #[test]
+    #[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
+    fn calls_have_the_floating_point_modes_of_the_caller() {
+        use crate::base::floating_point_modes::tests::subnormal;
+
+        let results_of_two_calls = || {
+            let (both, results) = (Barrier::new(2), Mutex::new(Vec::new()));
+            THREADS.run_on_each(1, &|| {
+                both.wait();
+                results.lock().push(subnormal());
+            });
+            std::mem::take(&mut *results.lock())
+        };
+        let own = FloatingPointModes::current();
+        assert_eq!(results_of_two_calls(), [f32::MIN_POSITIVE / 2.0; 2]);
+        own.flushing_to_zero().set();
+        let flushed = results_of_two_calls();
+        own.set();
+        assert_eq!(flushed, [0.0; 2]);
+        assert_eq!(results_of_two_calls(), [f32::MIN_POSITIVE / 2.0; 2]);
     }
 
     #[test]
