@@ -3,6 +3,7 @@
 import contextlib
 import contextvars
 import inspect
+import re
 import warnings
 
 import interlock
@@ -99,9 +100,9 @@ def context_with_scopes():
 
 
 def outcome(read):
-    """Return what a read returns or raises, as text."""
+    """Return what a read returns or raises, as text without addresses of objects."""
     try:
-        return repr(read())
+        return re.sub(r"\b0x[0-9a-f]+", "0x", repr(read()))
     except Exception as error:
         return f"{type(error).__name__}: {error}"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import platform
 import subprocess
 import sys
@@ -46,7 +47,7 @@ def test_language_is_available_if_its_package_is_found_and_not_imported(tmp_path
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: flydsl\nVersion: 1.2.3\n")
     code = "from interlock.backends import python_native as p; print(p.available_dsls, p.flydsl.version)"
-    environment = {"PYTHONPATH": str(tmp_path), "PATH": ""}
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
     done = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
     )
