@@ -72,7 +72,7 @@ def link_runtime() -> None:
     (preinit,) = (name for name in output_of("ar", "t", str(copy)).splitlines() if "preinit" in name)
     subprocess.run(["ar", "d", str(copy), preinit], check=True)
     whole = ["-Wl,--whole-archive", str(copy), "-Wl,--no-whole-archive"]
-    # The runtime wraps functions of C++ that it finds when it is loaded, such as the one that throws an exception.
+    # The runtime wraps functions of C++ that it finds when it is loaded, such as the one that throws.
     libraries = ["-lpthread", "-ldl", "-lm", "-lrt", "-lresolv", "-Wl,--no-as-needed", "-lstdc++"]
     subprocess.run(["cc", "-shared", "-o", str(RUNTIME), *whole, *libraries], check=True)
 
