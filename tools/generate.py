@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import docstrings
+import operations
 import pages
 from interlock._core import accelerator, autograd, backends, dispatch, state, tensor
 from markers import between
@@ -157,14 +158,35 @@ def c_interface(what: str) -> Iterator[str]:
     yield from printed.stdout.splitlines()
 
 
+def stub_of_tensors() -> str:
+    """Return the stub of the tensors without the docstrings of the operations."""
+    path = STUBS / "tensor.pyi"
+    text = path.read_text()
+    for title, lines in (
+        ("public names", operations.all_names()),
+        ("methods of operations", operations.stub_of_methods()),
+        ("functions of operations", operations.stub_of_functions()),
+    ):
+        text = between(path, title, lines, text)
+    return text
+
+
+def package() -> str:
+    """Return the source of the package itself."""
+    path = PACKAGE.parent / "__init__.py"
+    text = between(path, "names of tensors", operations.imports())
+    return between(path, "public names of tensors", operations.exports(), text)
+
+
 def generated() -> dict[Path, str]:
     """Return the generated text of each file."""
+    stub = stub_of_tensors()
     whole = {
         PACKAGE / "_flag_types.py": typed_dict(),
         ROOT / "python" / "interlock" / "include" / "interlock.h": c_interface("header"),
         ROOT / "docs" / "flags.md": pages.flags(),
         ROOT / "docs" / "environment.md": pages.environment(),
-        ROOT / "docs" / "tensor_operations.md": pages.tensor_operations(),
+        ROOT / "docs" / "tensor_operations.md": pages.tensor_operations(stub),
         ROOT / "docs" / "differences.md": pages.differences(),
         ROOT / "docs" / "compatibility.md": pages.compatibility(),
     }
@@ -185,6 +207,7 @@ def generated() -> dict[Path, str]:
             parts[path] = (f"flags of {module}", annotations(module))
     texts = {path: "".join(f"{line}\n" for line in lines) for path, lines in whole.items()}
     texts |= {path: between(path, title, lines) for path, (title, lines) in parts.items()}
+    texts |= {STUBS / "tensor.pyi": stub, PACKAGE.parent / "__init__.py": package()}
     for native in (accelerator, autograd, backends, dispatch, state, tensor):
         path = STUBS / f"{native.__name__.rpartition('.')[2]}.pyi"
         texts[path] = docstrings.documented(texts.get(path) or path.read_text(), native)

@@ -302,6 +302,8 @@ IN_PLACE = {
 }
 # Members of the stub that compute no tensor.
 NOT_OPERATIONS = (
+    "absolute",
+    "absolute_",
     "data",
     "backward",
     "grad",

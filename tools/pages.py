@@ -239,9 +239,9 @@ DTYPES = (*FLOATS, "int64", "int32", "int16", "int8", "uint8", "bool")
 DTYPE_GROUPS = {DTYPES: "all", DTYPES[:-1]: "all but bool", FLOATS: "floating point"}
 
 
-def tensor_operations() -> Iterator[str]:
-    """Yield the page that lists the operations of tensors."""
-    signatures = stub_signatures()
+def tensor_operations(stub: str) -> Iterator[str]:
+    """Yield the page that lists the operations of tensors, whose stub has this text."""
+    signatures = stub_signatures(stub)
     shown = {*CREATION, *(name for group in OPERATIONS.values() for name in group)}
     missing = sorted(signatures.keys() - shown - {*NOT_OPERATIONS})
     if missing:
@@ -284,9 +284,9 @@ def operation_row(signature: str, example: str) -> tuple[str, ...]:
     return forms, dtypes_of(example), "yes" if is_recorded(example) else "no", device_of(example) or "no"
 
 
-def stub_signatures() -> dict[str, str]:
+def stub_signatures(stub: str) -> dict[str, str]:
     """Return the forms of each operation: functions of interlock, and methods and operators of a tensor."""
-    tree = ast.parse((STUBS / "tensor.pyi").read_text())
+    tree = ast.parse(stub)
     (tensor,) = (node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Tensor")
     forms: dict[str, list[str]] = {}
     for prefix, body in (("x.", tensor.body), ("", tree.body)):

@@ -14,6 +14,15 @@ pub(crate) fn extract_bool<'a, 'py, T: FromPyObject<'a, 'py>>(
     extract_as(&format!("{function}: {argument}"), "a bool", given)
 }
 
+/// Extracts a bool of Python or NumPy. Returns `None` for an object of another type.
+pub(crate) fn try_bool(given: &Bound<'_, PyAny>) -> PyResult<Option<bool>> {
+    match given.extract() {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if error.is_instance_of::<PyTypeError>(given.py()) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 /// Extracts an argument of a type. `what` names the function and the argument in the TypeError for another type, whose
 /// text is otherwise PyO3's. Exceptions of the argument's own code propagate.
 pub(crate) fn extract_as<'a, 'py, T: FromPyObject<'a, 'py>>(

@@ -22,6 +22,7 @@ from interlock._core.accelerator import _CudaStream, device as _DeviceObject
 from interlock.autograd.graph import GradientEdge as _GradientEdge
 from typing_extensions import disjoint_base
 
+# <public names>
 __all__ = [
     "Node",
     "RemovableHandle",
@@ -178,10 +179,10 @@ __all__ = [
     "index_put",
     "index_put_",
     "index_select",
-    "int8",
     "int16",
     "int32",
     "int64",
+    "int8",
     "is_floating_point",
     "is_inference",
     "is_signed",
@@ -199,12 +200,12 @@ __all__ = [
     "linear",
     "linspace",
     "log",
+    "log10",
+    "log10_",
     "log1p",
     "log1p_",
     "log2",
     "log2_",
-    "log10",
-    "log10_",
     "log_",
     "log_softmax",
     "logical_and",
@@ -345,6 +346,7 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
+# </public names>
 
 @type_check_only
 class _NumPyScalar(Protocol):
@@ -2767,1261 +2769,6 @@ class Tensor:
     def __le__(self, other: Tensor | _Number | _Array, /) -> Tensor: ...
     def __gt__(self, other: Tensor | _Number | _Array, /) -> Tensor: ...
     def __ge__(self, other: Tensor | _Number | _Array, /) -> Tensor: ...
-    def add(self, other: Tensor | _Number, *, alpha: _Number | None = None) -> Tensor:
-        """Return `self + alpha * other`. The sum of bools is the logical or.
-
-        See `interlock.add`, whose `input` is this tensor.
-
-        Args:
-            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-            alpha: A number by which `other` is multiplied first; None means 1.
-        """
-    def sub(self, other: Tensor | _Number, *, alpha: _Number | None = None) -> Tensor:
-        """Return `self - alpha * other`.
-
-        See `interlock.sub`, whose `input` is this tensor.
-
-        Args:
-            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-            alpha: A number by which `other` is multiplied first; None means 1.
-        """
-    def mul(self, other: Tensor | _Number) -> Tensor:
-        """Return `self * other`, elementwise. The product of bools is the logical and.
-
-        See `interlock.mul`, whose `input` is this tensor.
-
-        Args:
-            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-        """
-    def div(
-        self, other: Tensor | _Number, *, rounding_mode: Literal["floor", "trunc"] | None = None
-    ) -> Tensor:
-        """Return `self / other`, elementwise. The quotient of integers is float32 unless it is rounded.
-
-        See `interlock.div`, whose `input` is this tensor.
-
-        Args:
-            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-            rounding_mode: `"floor"` to round down, `"trunc"` to round towards 0, or None.
-        """
-    def pow(self, exponent: Tensor | _Number) -> Tensor:
-        """Return `self ** exponent`, elementwise.
-
-        See `interlock.pow`, whose `input` is this tensor.
-
-        Args:
-            exponent: A tensor or a number. Shapes are broadcast and dtypes promoted.
-        """
-    def abs(self) -> Tensor:
-        """Return the absolute value of each element. The gradient at 0 is 0.
-
-        See `interlock.abs`.
-        """
-    def abs_(self) -> Tensor:
-        """In-place version of `abs`.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def acos(self) -> Tensor:
-        """Return the arc cosine of each element, in radians; NaN outside of -1 to 1.
-
-        See `interlock.acos`.
-        """
-    def acos_(self) -> Tensor:
-        """In-place version of `acos`.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def acosh(self) -> Tensor:
-        """Return the inverse hyperbolic cosine of each element; NaN below 1.
-
-        See `interlock.acosh`.
-        """
-    def acosh_(self) -> Tensor:
-        """In-place version of `acosh`.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def addcdiv(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number | None = None) -> Tensor:
-        """Return `input + value * tensor1 / tensor2`, elementwise.
-
-        See `interlock.addcdiv`, whose `input` is this tensor.
-
-        Args:
-            tensor1: A tensor.
-            tensor2: A tensor. Shapes are broadcast and dtypes promoted.
-            value: A number; None means 1.
-        """
-    def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number | None = None) -> Tensor:
-        """In-place version of `addcdiv`.
-
-        Args:
-            tensor1: A tensor.
-            tensor2: A tensor.
-            value: A number; None means 1.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
-            ShapeError: The operands cannot be broadcast to the shape of this tensor.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def addcmul(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number | None = None) -> Tensor:
-        """Return `input + value * tensor1 * tensor2`, elementwise.
-
-        See `interlock.addcmul`, whose `input` is this tensor.
-
-        Args:
-            tensor1: A tensor.
-            tensor2: A tensor. Shapes are broadcast and dtypes promoted.
-            value: A number; None means 1.
-        """
-    def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number | None = None) -> Tensor:
-        """In-place version of `addcmul`.
-
-        Args:
-            tensor1: A tensor.
-            tensor2: A tensor.
-            value: A number; None means 1.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
-            ShapeError: The operands cannot be broadcast to the shape of this tensor.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def asin(self) -> Tensor:
-        """Return the arc sine of each element, in radians; NaN outside of -1 to 1.
-
-        See `interlock.asin`.
-        """
-    def asin_(self) -> Tensor:
-        """In-place version of `asin`.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def asinh(self) -> Tensor:
-        """Return the inverse hyperbolic sine of each element.
-
-        See `interlock.asinh`.
-        """
-    def asinh_(self) -> Tensor:
-        """In-place version of `asinh`.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def atan(self) -> Tensor:
-        """Return the arc tangent of each element, in radians.
-
-        See `interlock.atan`.
-        """
-    def atan2(self, other: Tensor) -> Tensor:
-        """Return the arctangent of `input / other`, elementwise; the signs of both choose the quadrant.
-
-        See `interlock.atan2`, whose `input` is this tensor.
-
-        Args:
-            other: A tensor. Shapes are broadcast and dtypes promoted.
-        """
-    def atan2_(self, other: Tensor) -> Tensor:
-        """In-place version of `atan2`.
-
-        Args:
-            other: The other operand, which is broadcast to the shape of this tensor.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
-            ShapeError: `other` cannot be broadcast to the shape of this tensor.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def atan_(self) -> Tensor:
-        """In-place version of `atan`.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def atanh(self) -> Tensor:
-        """Return the inverse hyperbolic tangent of each element; NaN outside of -1 to 1.
-
-        See `interlock.atanh`.
-        """
-    def atanh_(self) -> Tensor:
-        """In-place version of `atanh`.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def bitwise_and(self, other: Tensor | _Number) -> Tensor:
-        """Return the bitwise and of integers, and the logical and of bools.
-
-        See `interlock.bitwise_and`, whose `input` is this tensor.
-
-        Args:
-            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-        """
-    def bitwise_and_(self, other: Tensor | _Number) -> Tensor:
-        """In-place version of `bitwise_and`.
-
-        Args:
-            other: The other operand, which is broadcast to the shape of this tensor.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
-            ShapeError: `other` cannot be broadcast to the shape of this tensor.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def bitwise_not(self) -> Tensor:
-        """Return the complement of the bits of integers, and the negation of bools.
-
-        See `interlock.bitwise_not`.
-        """
-    def bitwise_not_(self) -> Tensor:
-        """In-place version of `bitwise_not`.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def bitwise_or(self, other: Tensor | _Number) -> Tensor:
-        """Return the bitwise or of integers, and the logical or of bools.
-
-        See `interlock.bitwise_or`, whose `input` is this tensor.
-
-        Args:
-            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-        """
-    def bitwise_or_(self, other: Tensor | _Number) -> Tensor:
-        """In-place version of `bitwise_or`.
-
-        Args:
-            other: The other operand, which is broadcast to the shape of this tensor.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
-            ShapeError: `other` cannot be broadcast to the shape of this tensor.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def bitwise_xor(self, other: Tensor | _Number) -> Tensor:
-        """Return the bitwise exclusive or of integers, and the logical exclusive or of bools.
-
-        See `interlock.bitwise_xor`, whose `input` is this tensor.
-
-        Args:
-            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-        """
-    def bitwise_xor_(self, other: Tensor | _Number) -> Tensor:
-        """In-place version of `bitwise_xor`.
-
-        Args:
-            other: The other operand, which is broadcast to the shape of this tensor.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
-            ShapeError: `other` cannot be broadcast to the shape of this tensor.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def ceil(self) -> Tensor:
-        """Round each element up to an integer. Integers are unchanged.
-
-        See `interlock.ceil`.
-        """
-    def ceil_(self) -> Tensor:
-        """In-place version of `ceil`.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def clamp(self, min: Tensor | _Number | None = None, max: Tensor | _Number | None = None) -> Tensor:
-        """Limit each element to the range from `min` to `max`. NaN is preserved, and a limit of NaN makes elements NaN.
-
-        See `interlock.clamp`, whose `input` is this tensor.
-
-        Args:
-            min: The lower limit, a tensor or a number; None means no limit.
-            max: The upper limit, a tensor or a number; None means no limit.
-        """
-    def clamp_(self, min: Tensor | _Number | None = None, max: Tensor | _Number | None = None) -> Tensor:
-        """In-place version of `clamp`.
-
-        Args:
-            min: The lower limit, a tensor or a number; None means no limit.
-            max: The upper limit, a tensor or a number; None means no limit.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            ArgumentError: Both limits are None, or the promoted dtype cannot hold a number that limits elements.
-            DTypeError: The tensor cannot hold the result.
-            ShapeError: A limit cannot be broadcast to the shape of this tensor.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def clamp_max(self, max: Tensor | _Number) -> Tensor:
-        """Return each element, or `max` if it is larger.
-
-        See `interlock.clamp_max`, whose `input` is this tensor.
-
-        Args:
-            max: The upper limit, a tensor or a number.
-        """
-    def clamp_max_(self, max: Tensor | _Number) -> Tensor:
-        """In-place version of `clamp_max`.
-
-        Args:
-            max: The upper limit, a tensor or a number.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The tensor cannot hold the result.
-            ShapeError: The limit cannot be broadcast to the shape of this tensor.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def clamp_min(self, min: Tensor | _Number) -> Tensor:
-        """Return each element, or `min` if it is smaller.
-
-        See `interlock.clamp_min`, whose `input` is this tensor.
-
-        Args:
-            min: The lower limit, a tensor or a number.
-        """
-    def clamp_min_(self, min: Tensor | _Number) -> Tensor:
-        """In-place version of `clamp_min`.
-
-        Args:
-            min: The lower limit, a tensor or a number.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The tensor cannot hold the result.
-            ShapeError: The limit cannot be broadcast to the shape of this tensor.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def copysign(self, other: Tensor | _Number) -> Tensor:
-        """Return the magnitude of `input` with the sign of `other`, elementwise.
-
-        See `interlock.copysign`, whose `input` is this tensor.
-
-        Args:
-            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-        """
-    def copysign_(self, other: Tensor | _Number) -> Tensor:
-        """In-place version of `copysign`.
-
-        Args:
-            other: The other operand, which is broadcast to the shape of this tensor.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
-            ShapeError: `other` cannot be broadcast to the shape of this tensor.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def cos(self) -> Tensor:
-        """Return the cosine of each element, in radians.
-
-        See `interlock.cos`.
-        """
-    def cos_(self) -> Tensor:
-        """In-place version of `cos`.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def cosh(self) -> Tensor:
-        """Return the hyperbolic cosine of each element.
-
-        See `interlock.cosh`.
-        """
-    def cosh_(self) -> Tensor:
-        """In-place version of `cosh`.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def eq(self, other: Tensor | _Number) -> Tensor:
-        """Return a bool tensor that is True where the elements are equal to those of `other`.
-
-        See `interlock.eq`, whose `input` is this tensor.
-
-        Args:
-            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-        """
-    def eq_(self, other: Tensor | _Number) -> Tensor:
-        """In-place version of `eq`.
-
-        Args:
-            other: The other operand, which is broadcast to the shape of this tensor.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
-            ShapeError: `other` cannot be broadcast to the shape of this tensor.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def erf(self) -> Tensor:
-        """Return the error function of each element.
-
-        See `interlock.erf`.
-        """
-    def erf_(self) -> Tensor:
-        """In-place version of `erf`.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def erfc(self) -> Tensor:
-        """Return 1 minus the error function of each element, which is precise for large elements.
-
-        See `interlock.erfc`.
-        """
-    def erfc_(self) -> Tensor:
-        """In-place version of `erfc`.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def exp(self) -> Tensor:
-        """Return e to the power of each element.
-
-        See `interlock.exp`.
-        """
-    def exp2(self) -> Tensor:
-        """Return 2 to the power of each element.
-
-        See `interlock.exp2`.
-        """
-    def exp2_(self) -> Tensor:
-        """In-place version of `exp2`.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def exp_(self) -> Tensor:
-        """In-place version of `exp`.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def expm1(self) -> Tensor:
-        """Return e to the power of each element, minus 1, which is precise near 0.
-
-        See `interlock.expm1`.
-        """
-    def expm1_(self) -> Tensor:
-        """In-place version of `expm1`.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def floor(self) -> Tensor:
-        """Round each element down to an integer. Integers are unchanged.
-
-        See `interlock.floor`.
-        """
-    def floor_(self) -> Tensor:
-        """In-place version of `floor`.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def floor_divide(self, other: Tensor | _Number) -> Tensor:
-        """Return `input / other` rounded down, elementwise, as Python's `//`. `div` with a rounding mode has a gradient.
-
-        See `interlock.floor_divide`, whose `input` is this tensor.
-
-        Args:
-            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-        """
-    def floor_divide_(self, other: Tensor | _Number) -> Tensor:
-        """In-place version of `floor_divide`.
-
-        Args:
-            other: The other operand, which is broadcast to the shape of this tensor.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
-            ShapeError: `other` cannot be broadcast to the shape of this tensor.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def fmax(self, other: Tensor) -> Tensor:
-        """Return the larger of two elements, or the other one if one of them is NaN.
-
-        See `interlock.fmax`, whose `input` is this tensor.
-
-        Args:
-            other: A tensor. Shapes are broadcast and dtypes promoted.
-        """
-    def fmin(self, other: Tensor) -> Tensor:
-        """Return the smaller of two elements, or the other one if one of them is NaN.
-
-        See `interlock.fmin`, whose `input` is this tensor.
-
-        Args:
-            other: A tensor. Shapes are broadcast and dtypes promoted.
-        """
-    def fmod(self, other: Tensor | _Number) -> Tensor:
-        """Return the remainder of `input / other`, elementwise, with the sign of `input`, as C's `fmod`.
-
-        See `interlock.fmod`, whose `input` is this tensor.
-
-        Args:
-            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-        """
-    def fmod_(self, other: Tensor | _Number) -> Tensor:
-        """In-place version of `fmod`.
-
-        Args:
-            other: The other operand, which is broadcast to the shape of this tensor.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
-            ShapeError: `other` cannot be broadcast to the shape of this tensor.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def frac(self) -> Tensor:
-        """Return the fractional part of each element, with its sign.
-
-        See `interlock.frac`.
-        """
-    def frac_(self) -> Tensor:
-        """In-place version of `frac`.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def ge(self, other: Tensor | _Number) -> Tensor:
-        """Return a bool tensor that is True where the elements are larger than those of `other` or equal.
-
-        See `interlock.ge`, whose `input` is this tensor.
-
-        Args:
-            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-        """
-    def ge_(self, other: Tensor | _Number) -> Tensor:
-        """In-place version of `ge`.
-
-        Args:
-            other: The other operand, which is broadcast to the shape of this tensor.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
-            ShapeError: `other` cannot be broadcast to the shape of this tensor.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def gt(self, other: Tensor | _Number) -> Tensor:
-        """Return a bool tensor that is True where the elements are larger than those of `other`.
-
-        See `interlock.gt`, whose `input` is this tensor.
-
-        Args:
-            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-        """
-    def gt_(self, other: Tensor | _Number) -> Tensor:
-        """In-place version of `gt`.
-
-        Args:
-            other: The other operand, which is broadcast to the shape of this tensor.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
-            ShapeError: `other` cannot be broadcast to the shape of this tensor.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def hypot(self, other: Tensor) -> Tensor:
-        """Return the length of the hypotenuse of a right triangle with these legs, elementwise.
-
-        See `interlock.hypot`, whose `input` is this tensor.
-
-        Args:
-            other: A tensor. Shapes are broadcast and dtypes promoted.
-        """
-    def hypot_(self, other: Tensor) -> Tensor:
-        """In-place version of `hypot`.
-
-        Args:
-            other: The other operand, which is broadcast to the shape of this tensor.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
-            ShapeError: `other` cannot be broadcast to the shape of this tensor.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def isfinite(self) -> Tensor:
-        """Return a bool tensor that is True where the elements are neither infinite nor NaN.
-
-        See `interlock.isfinite`.
-        """
-    def isinf(self) -> Tensor:
-        """Return a bool tensor that is True where the elements are infinite.
-
-        See `interlock.isinf`.
-        """
-    def isnan(self) -> Tensor:
-        """Return a bool tensor that is True where the elements are NaN.
-
-        See `interlock.isnan`.
-        """
-    def le(self, other: Tensor | _Number) -> Tensor:
-        """Return a bool tensor that is True where the elements are smaller than those of `other` or equal.
-
-        See `interlock.le`, whose `input` is this tensor.
-
-        Args:
-            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-        """
-    def le_(self, other: Tensor | _Number) -> Tensor:
-        """In-place version of `le`.
-
-        Args:
-            other: The other operand, which is broadcast to the shape of this tensor.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
-            ShapeError: `other` cannot be broadcast to the shape of this tensor.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def lerp(self, end: Tensor, weight: Tensor | _Number) -> Tensor:
-        """Return `self + weight * (end - self)`, elementwise.
-
-        See `interlock.lerp`, whose `input` is this tensor.
-
-        Args:
-            end: The tensor for a weight of 1, of the same dtype.
-            weight: A tensor or a number.
-        """
-    def lerp_(self, end: Tensor, weight: Tensor | _Number) -> Tensor:
-        """In-place version of `lerp`.
-
-        Args:
-            end: The tensor for a weight of 1, of the same dtype.
-            weight: A tensor or a number.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtypes differ or are not floating point.
-            ShapeError: The operands cannot be broadcast to the shape of this tensor.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def log(self) -> Tensor:
-        """Return the natural logarithm of each element; NaN for negative elements and minus infinity for 0.
-
-        See `interlock.log`.
-        """
-    def log10(self) -> Tensor:
-        """Return the decimal logarithm of each element; NaN for negative elements and minus infinity for 0.
-
-        See `interlock.log10`.
-        """
-    def log10_(self) -> Tensor:
-        """In-place version of `log10`.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def log1p(self) -> Tensor:
-        """Return the natural logarithm of 1 plus each element, which is precise near 0.
-
-        See `interlock.log1p`.
-        """
-    def log1p_(self) -> Tensor:
-        """In-place version of `log1p`.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def log2(self) -> Tensor:
-        """Return the binary logarithm of each element; NaN for negative elements and minus infinity for 0.
-
-        See `interlock.log2`.
-        """
-    def log2_(self) -> Tensor:
-        """In-place version of `log2`.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def log_(self) -> Tensor:
-        """In-place version of `log`.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def logical_and(self, other: Tensor) -> Tensor:
-        """Return a bool tensor that is True where both elements are nonzero.
-
-        See `interlock.logical_and`, whose `input` is this tensor.
-
-        Args:
-            other: A tensor. Shapes are broadcast and dtypes promoted.
-        """
-    def logical_and_(self, other: Tensor) -> Tensor:
-        """In-place version of `logical_and`.
-
-        Args:
-            other: The other operand, which is broadcast to the shape of this tensor.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
-            ShapeError: `other` cannot be broadcast to the shape of this tensor.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def logical_not(self) -> Tensor:
-        """Return a bool tensor that is True where the elements are zero.
-
-        See `interlock.logical_not`.
-        """
-    def logical_not_(self) -> Tensor:
-        """In-place version of `logical_not`.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def logical_or(self, other: Tensor) -> Tensor:
-        """Return a bool tensor that is True where an element is nonzero.
-
-        See `interlock.logical_or`, whose `input` is this tensor.
-
-        Args:
-            other: A tensor. Shapes are broadcast and dtypes promoted.
-        """
-    def logical_or_(self, other: Tensor) -> Tensor:
-        """In-place version of `logical_or`.
-
-        Args:
-            other: The other operand, which is broadcast to the shape of this tensor.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
-            ShapeError: `other` cannot be broadcast to the shape of this tensor.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def logical_xor(self, other: Tensor) -> Tensor:
-        """Return a bool tensor that is True where exactly one of the elements is nonzero.
-
-        See `interlock.logical_xor`, whose `input` is this tensor.
-
-        Args:
-            other: A tensor. Shapes are broadcast and dtypes promoted.
-        """
-    def logical_xor_(self, other: Tensor) -> Tensor:
-        """In-place version of `logical_xor`.
-
-        Args:
-            other: The other operand, which is broadcast to the shape of this tensor.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
-            ShapeError: `other` cannot be broadcast to the shape of this tensor.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def lt(self, other: Tensor | _Number) -> Tensor:
-        """Return a bool tensor that is True where the elements are smaller than those of `other`.
-
-        See `interlock.lt`, whose `input` is this tensor.
-
-        Args:
-            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-        """
-    def lt_(self, other: Tensor | _Number) -> Tensor:
-        """In-place version of `lt`.
-
-        Args:
-            other: The other operand, which is broadcast to the shape of this tensor.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
-            ShapeError: `other` cannot be broadcast to the shape of this tensor.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def maximum(self, other: Tensor) -> Tensor:
-        """Return the larger of two elements, or NaN if one of them is NaN.
-
-        See `interlock.maximum`, whose `input` is this tensor.
-
-        Args:
-            other: A tensor. Shapes are broadcast and dtypes promoted.
-        """
-    def minimum(self, other: Tensor) -> Tensor:
-        """Return the smaller of two elements, or NaN if one of them is NaN.
-
-        See `interlock.minimum`, whose `input` is this tensor.
-
-        Args:
-            other: A tensor. Shapes are broadcast and dtypes promoted.
-        """
-    def nan_to_num(
-        self, nan: _Number | None = None, posinf: _Number | None = None, neginf: _Number | None = None
-    ) -> Tensor:
-        """Replace NaN and infinities by numbers. Integers and bools are unchanged.
-
-        See `interlock.nan_to_num`.
-
-        Args:
-            nan: The number that replaces NaN; None means 0.
-            posinf: The number that replaces infinity; None means the largest number of the dtype.
-            neginf: The number that replaces minus infinity; None means the smallest number of the dtype.
-        """
-    def nan_to_num_(
-        self, nan: _Number | None = None, posinf: _Number | None = None, neginf: _Number | None = None
-    ) -> Tensor:
-        """In-place version of `nan_to_num`.
-
-        Args:
-            nan: The number that replaces NaN; None means 0.
-            posinf: The number that replaces infinity; None means the largest number of the dtype.
-            neginf: The number that replaces minus infinity; None means the smallest number of the dtype.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def ne(self, other: Tensor | _Number) -> Tensor:
-        """Return a bool tensor that is True where the elements differ from those of `other`.
-
-        See `interlock.ne`, whose `input` is this tensor.
-
-        Args:
-            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-        """
-    def ne_(self, other: Tensor | _Number) -> Tensor:
-        """In-place version of `ne`.
-
-        Args:
-            other: The other operand, which is broadcast to the shape of this tensor.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
-            ShapeError: `other` cannot be broadcast to the shape of this tensor.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def neg(self) -> Tensor:
-        """Return the negation of each element.
-
-        See `interlock.neg`.
-        """
-    def neg_(self) -> Tensor:
-        """In-place version of `neg`.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def positive(self) -> Tensor:
-        """Return the tensor itself.
-
-        See `interlock.positive`.
-        """
-    def pow_(self, exponent: Tensor | _Number) -> Tensor:
-        """In-place version of `pow`.
-
-        Args:
-            exponent: A tensor or a number, which is broadcast to the shape of this tensor.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
-            ShapeError: `exponent` cannot be broadcast to the shape of this tensor.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def reciprocal(self) -> Tensor:
-        """Return the reciprocal of each element.
-
-        See `interlock.reciprocal`.
-        """
-    def reciprocal_(self) -> Tensor:
-        """In-place version of `reciprocal`.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def relu(self) -> Tensor:
-        """Return each element, or 0 if it is negative. The gradient at 0 is 0.
-
-        See `interlock.relu`.
-        """
-    def relu_(self) -> Tensor:
-        """In-place version of `relu`.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def remainder(self, other: Tensor | _Number) -> Tensor:
-        """Return the remainder of `input / other`, elementwise, with the sign of `other`, as Python's `%`.
-
-        See `interlock.remainder`, whose `input` is this tensor.
-
-        Args:
-            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-        """
-    def remainder_(self, other: Tensor | _Number) -> Tensor:
-        """In-place version of `remainder`.
-
-        Args:
-            other: The other operand, which is broadcast to the shape of this tensor.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
-            ShapeError: `other` cannot be broadcast to the shape of this tensor.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def round(self, *, decimals: builtins.int | None = None) -> Tensor:
-        """Round each element to the nearest integer or decimal place, and ties to the even one.
-
-        See `interlock.round`.
-
-        Args:
-            decimals: The number of decimal places; None means 0.
-        """
-    def round_(self, *, decimals: builtins.int | None = None) -> Tensor:
-        """In-place version of `round`.
-
-        Args:
-            decimals: The number of decimal places; None means 0.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The tensor is a bool tensor, or `decimals` is not 0 and the elements are integers.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def rsqrt(self) -> Tensor:
-        """Return the reciprocal of the square root of each element; NaN for negative elements.
-
-        See `interlock.rsqrt`.
-        """
-    def rsqrt_(self) -> Tensor:
-        """In-place version of `rsqrt`.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def sigmoid(self) -> Tensor:
-        """Return the logistic function `1 / (1 + exp(-x))` of each element.
-
-        See `interlock.sigmoid`.
-        """
-    def sigmoid_(self) -> Tensor:
-        """In-place version of `sigmoid`.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def sign(self) -> Tensor:
-        """Return the sign of each element: 1, -1, or 0 for 0 and NaN.
-
-        See `interlock.sign`.
-        """
-    def sign_(self) -> Tensor:
-        """In-place version of `sign`.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def signbit(self) -> Tensor:
-        """Return a bool tensor that is True where the sign bit is set: for negative elements, also -0.
-
-        See `interlock.signbit`.
-        """
-    def sin(self) -> Tensor:
-        """Return the sine of each element, in radians.
-
-        See `interlock.sin`.
-        """
-    def sin_(self) -> Tensor:
-        """In-place version of `sin`.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def sinh(self) -> Tensor:
-        """Return the hyperbolic sine of each element.
-
-        See `interlock.sinh`.
-        """
-    def sinh_(self) -> Tensor:
-        """In-place version of `sinh`.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def sqrt(self) -> Tensor:
-        """Return the square root of each element; NaN for negative elements.
-
-        See `interlock.sqrt`.
-        """
-    def sqrt_(self) -> Tensor:
-        """In-place version of `sqrt`.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def square(self) -> Tensor:
-        """Return the square of each element. Bools are converted to int64.
-
-        See `interlock.square`.
-        """
-    def square_(self) -> Tensor:
-        """In-place version of `square`.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def tan(self) -> Tensor:
-        """Return the tangent of each element, in radians.
-
-        See `interlock.tan`.
-        """
-    def tan_(self) -> Tensor:
-        """In-place version of `tan`.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def tanh(self) -> Tensor:
-        """Return the hyperbolic tangent of each element.
-
-        See `interlock.tanh`.
-        """
-    def tanh_(self) -> Tensor:
-        """In-place version of `tanh`.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def trunc(self) -> Tensor:
-        """Round each element towards 0 to an integer. Integers are unchanged.
-
-        See `interlock.trunc`.
-        """
-    def trunc_(self) -> Tensor:
-        """In-place version of `trunc`.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def where(self, condition: Tensor, other: Tensor | _Number) -> Tensor:
-        """Return this tensor where a condition is true and `other` elsewhere.
-
-        See `interlock.where`, whose `input` is this tensor.
-
-        Args:
-            condition: A bool tensor.
-            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-        """
     def bmm(self, mat2: Tensor) -> Tensor:
         """Return the matrix products of two batches of matrices; see `interlock.bmm`.
 
@@ -4080,73 +2827,6 @@ class Tensor:
             >>> interlock.ones(2, 3).mm(interlock.ones(3, 1))
             tensor([[3.],
                     [3.]])
-        """
-    def add_(self, other: Tensor | _Number, *, alpha: _Number | None = None) -> Tensor:
-        """In-place version of `add`.
-
-        Args:
-            other: A tensor or a number, which is broadcast to the shape of this tensor.
-            alpha: A number by which `other` is multiplied first; None means 1.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtype of the result cannot be cast to the dtype of this tensor.
-            ShapeError: `other` cannot be broadcast to the shape of this tensor.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def sub_(self, other: Tensor | _Number, *, alpha: _Number | None = None) -> Tensor:
-        """In-place version of `sub`.
-
-        Args:
-            other: A tensor or a number, which is broadcast to the shape of this tensor.
-            alpha: A number by which `other` is multiplied first; None means 1.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: An operand is bool.
-            DTypeError: The dtype of the result cannot be cast to the dtype of this tensor.
-            ShapeError: `other` cannot be broadcast to the shape of this tensor.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements
-                overlap.
-        """
-    def mul_(self, other: Tensor | _Number) -> Tensor:
-        """In-place version of `mul`.
-
-        Args:
-            other: A tensor or a number, which is broadcast to the shape of this tensor.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The dtype of the result cannot be cast to the dtype of this tensor.
-            ShapeError: `other` cannot be broadcast to the shape of this tensor.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements
-                overlap.
-        """
-    def div_(
-        self, other: Tensor | _Number, *, rounding_mode: Literal["floor", "trunc"] | None = None
-    ) -> Tensor:
-        """In-place version of `div`. Only for floating-point tensors, unless a rounding mode is passed.
-
-        Args:
-            other: A tensor or a number, which is broadcast to the shape of this tensor.
-            rounding_mode: `"floor"` to round down, `"trunc"` to round towards 0, or None.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            ArgumentError: `rounding_mode` is another text, or integers on the CPU are divided by 0 with
-                rounding.
-            DTypeError: The dtype of the result cannot be cast to the dtype of this tensor.
-            ShapeError: `other` cannot be broadcast to the shape of this tensor.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements
-                overlap.
         """
     def zero_(self) -> Tensor:
         """Set all elements to 0.
@@ -4587,42 +3267,6 @@ class Tensor:
             >>> x.prod(), x.prod(0)
             (tensor(24), tensor([3, 8]))
         """
-    def cumsum(self, dim: builtins.int, *, dtype: _DType | None = None) -> Tensor:
-        """Return the cumulative sum of the elements along a dimension.
-
-        Args:
-            dim: The dimension.
-            dtype: The dtype to convert the elements to first. None means int64 for integers and bools, else no
-                change.
-
-        Raises:
-            IndexError: The tensor does not have dimension `dim`.
-            DTypeError: `dtype` is bool.
-
-        Example:
-            >>> import interlock
-            >>> x = interlock.tensor([1, 2, 3])
-            >>> x.cumsum(0)
-            tensor([1, 3, 6])
-        """
-    def cumprod(self, dim: builtins.int, *, dtype: _DType | None = None) -> Tensor:
-        """Return the cumulative product of the elements along a dimension.
-
-        Args:
-            dim: The dimension.
-            dtype: The dtype to convert the elements to first. None means int64 for integers and bools, else no
-                change.
-
-        Raises:
-            IndexError: The tensor does not have dimension `dim`.
-            DTypeError: `dtype` is bool.
-
-        Example:
-            >>> import interlock
-            >>> x = interlock.tensor([1, 2, 3])
-            >>> x.cumprod(0)
-            tensor([1, 2, 6])
-        """
     def sort(
         self,
         dim: builtins.int | None = None,
@@ -4874,46 +3518,1749 @@ class Tensor:
             >>> interlock.tensor([0.0, 0.0]).softmax(0)
             tensor([0.5000, 0.5000])
         """
-    absolute = abs
-    absolute_ = abs_
+    # <methods of operations>
+    def abs(self) -> Tensor:
+        """Return the absolute value of each element. The gradient at 0 is 0.
+
+        See `interlock.abs`.
+
+        Raises:
+            DTypeError: The tensor has another dtype.
+        """
+    def abs_(self) -> Tensor:
+        """In-place version of `abs`.
+
+        See `interlock.abs`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The tensor has another dtype.
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def absolute(self) -> Tensor:
+        """Return the absolute value of each element, as `abs`.
+
+        See `interlock.absolute`.
+
+        Raises:
+            DTypeError: The tensor has another dtype.
+        """
+    def absolute_(self) -> Tensor:
+        """In-place version of `absolute`.
+
+        See `interlock.absolute`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The tensor has another dtype.
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def acos(self) -> Tensor:
+        """Return the arc cosine of each element, in radians; NaN outside of -1 to 1.
+
+        See `interlock.acos`.
+        """
     arccos = acos
+    def acos_(self) -> Tensor:
+        """In-place version of `acos`.
+
+        See `interlock.acos`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
     arccos_ = acos_
+    def acosh(self) -> Tensor:
+        """Return the inverse hyperbolic cosine of each element; NaN below 1.
+
+        See `interlock.acosh`.
+        """
     arccosh = acosh
+    def acosh_(self) -> Tensor:
+        """In-place version of `acosh`.
+
+        See `interlock.acosh`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
     arccosh_ = acosh_
+    def add(self, other: Tensor | _Number, *, alpha: _Number | None = None) -> Tensor:
+        """Return `input + alpha * other`. The sum of bools is the logical or.
+
+        See `interlock.add`.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+            alpha: A number by which `other` is multiplied first; None means 1.
+
+        Raises:
+            DTypeError: `alpha` is a float or a bool, and the promoted dtype is not.
+            ArgumentError: The promoted dtype cannot hold `alpha`.
+            ShapeError: The shapes cannot be broadcast.
+        """
+    def add_(self, other: Tensor | _Number, *, alpha: _Number | None = None) -> Tensor:
+        """In-place version of `add`.
+
+        See `interlock.add`.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+            alpha: A number by which `other` is multiplied first; None means 1.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: `alpha` is a float or a bool, and the promoted dtype is not.
+            ArgumentError: The promoted dtype cannot hold `alpha`.
+            ShapeError: The shapes cannot be broadcast.
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def addcdiv(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number | None = None) -> Tensor:
+        """Return `input + value * tensor1 / tensor2`, elementwise.
+
+        See `interlock.addcdiv`.
+
+        Args:
+            tensor1: A tensor.
+            tensor2: A tensor. Shapes are broadcast and dtypes promoted.
+            value: A number; None means 1.
+
+        Raises:
+            DTypeError: Neither `tensor1` nor `tensor2` is floating point.
+            ShapeError: The shapes cannot be broadcast.
+        """
+    def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number | None = None) -> Tensor:
+        """In-place version of `addcdiv`.
+
+        See `interlock.addcdiv`.
+
+        Args:
+            tensor1: A tensor.
+            tensor2: A tensor. Shapes are broadcast and dtypes promoted.
+            value: A number; None means 1.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: Neither `tensor1` nor `tensor2` is floating point.
+            ShapeError: The shapes cannot be broadcast.
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def addcmul(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number | None = None) -> Tensor:
+        """Return `input + value * tensor1 * tensor2`, elementwise.
+
+        See `interlock.addcmul`.
+
+        Args:
+            tensor1: A tensor.
+            tensor2: A tensor. Shapes are broadcast and dtypes promoted.
+            value: A number; None means 1.
+
+        Raises:
+            DTypeError: The promoted dtype is bool.
+            ShapeError: The shapes cannot be broadcast.
+        """
+    def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number | None = None) -> Tensor:
+        """In-place version of `addcmul`.
+
+        See `interlock.addcmul`.
+
+        Args:
+            tensor1: A tensor.
+            tensor2: A tensor. Shapes are broadcast and dtypes promoted.
+            value: A number; None means 1.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The promoted dtype is bool.
+            ShapeError: The shapes cannot be broadcast.
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def asin(self) -> Tensor:
+        """Return the arc sine of each element, in radians; NaN outside of -1 to 1.
+
+        See `interlock.asin`.
+        """
     arcsin = asin
+    def asin_(self) -> Tensor:
+        """In-place version of `asin`.
+
+        See `interlock.asin`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
     arcsin_ = asin_
+    def asinh(self) -> Tensor:
+        """Return the inverse hyperbolic sine of each element.
+
+        See `interlock.asinh`.
+        """
     arcsinh = asinh
+    def asinh_(self) -> Tensor:
+        """In-place version of `asinh`.
+
+        See `interlock.asinh`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
     arcsinh_ = asinh_
+    def atan(self) -> Tensor:
+        """Return the arc tangent of each element, in radians.
+
+        See `interlock.atan`.
+        """
     arctan = atan
+    def atan_(self) -> Tensor:
+        """In-place version of `atan`.
+
+        See `interlock.atan`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
     arctan_ = atan_
+    def atan2(self, other: Tensor) -> Tensor:
+        """Return the arctangent of `input / other`, elementwise; the signs of both choose the quadrant.
+
+        See `interlock.atan2`.
+
+        Args:
+            other: A tensor. Shapes are broadcast and dtypes promoted.
+
+        Raises:
+            ShapeError: The shapes cannot be broadcast.
+        """
     arctan2 = atan2
+    def atan2_(self, other: Tensor) -> Tensor:
+        """In-place version of `atan2`.
+
+        See `interlock.atan2`.
+
+        Args:
+            other: A tensor. Shapes are broadcast and dtypes promoted.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            ShapeError: The shapes cannot be broadcast.
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
     arctan2_ = atan2_
+    def atanh(self) -> Tensor:
+        """Return the inverse hyperbolic tangent of each element; NaN outside of -1 to 1.
+
+        See `interlock.atanh`.
+        """
     arctanh = atanh
+    def atanh_(self) -> Tensor:
+        """In-place version of `atanh`.
+
+        See `interlock.atanh`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
     arctanh_ = atanh_
+    def bitwise_and(self, other: Tensor | _Number) -> Tensor:
+        """Return the bitwise and of integers, and the logical and of bools.
+
+        See `interlock.bitwise_and`.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+
+        Raises:
+            DTypeError: The promoted dtype is floating point.
+            ShapeError: The shapes cannot be broadcast.
+        """
+    def bitwise_and_(self, other: Tensor | _Number) -> Tensor:
+        """In-place version of `bitwise_and`.
+
+        See `interlock.bitwise_and`.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The promoted dtype is floating point.
+            ShapeError: The shapes cannot be broadcast.
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def bitwise_not(self) -> Tensor:
+        """Return the complement of the bits of integers, and the negation of bools.
+
+        See `interlock.bitwise_not`.
+
+        Raises:
+            DTypeError: The tensor has another dtype.
+        """
+    def bitwise_not_(self) -> Tensor:
+        """In-place version of `bitwise_not`.
+
+        See `interlock.bitwise_not`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The tensor has another dtype.
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def bitwise_or(self, other: Tensor | _Number) -> Tensor:
+        """Return the bitwise or of integers, and the logical or of bools.
+
+        See `interlock.bitwise_or`.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+
+        Raises:
+            DTypeError: The promoted dtype is floating point.
+            ShapeError: The shapes cannot be broadcast.
+        """
+    def bitwise_or_(self, other: Tensor | _Number) -> Tensor:
+        """In-place version of `bitwise_or`.
+
+        See `interlock.bitwise_or`.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The promoted dtype is floating point.
+            ShapeError: The shapes cannot be broadcast.
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def bitwise_xor(self, other: Tensor | _Number) -> Tensor:
+        """Return the bitwise exclusive or of integers, and the logical exclusive or of bools.
+
+        See `interlock.bitwise_xor`.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+
+        Raises:
+            DTypeError: The promoted dtype is floating point.
+            ShapeError: The shapes cannot be broadcast.
+        """
+    def bitwise_xor_(self, other: Tensor | _Number) -> Tensor:
+        """In-place version of `bitwise_xor`.
+
+        See `interlock.bitwise_xor`.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The promoted dtype is floating point.
+            ShapeError: The shapes cannot be broadcast.
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def ceil(self) -> Tensor:
+        """Round each element up to an integer. Integers are unchanged.
+
+        See `interlock.ceil`.
+
+        Raises:
+            DTypeError: The tensor has another dtype.
+        """
+    def ceil_(self) -> Tensor:
+        """In-place version of `ceil`.
+
+        See `interlock.ceil`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The tensor has another dtype.
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def clamp(self, min: Tensor | _Number | None = None, max: Tensor | _Number | None = None) -> Tensor:
+        """Limit each element to the range from `min` to `max`. NaN is preserved, and a limit of NaN makes elements NaN.
+
+        An element that equals a limit has gradient 0 if the limits are numbers. If one is a tensor, the element and
+        the limit have half of the gradient each. A lower limit below the range of an integer dtype limits nothing, nor
+        does an upper limit above it.
+
+        See `interlock.clamp`.
+
+        Args:
+            min: The lower limit, a tensor or a number; None means no limit.
+            max: The upper limit, a tensor or a number; None means no limit. Elements are `max` where `min` is larger.
+
+        Raises:
+            ArgumentError: Both limits are None, or the promoted dtype cannot hold a number that limits elements.
+            ShapeError: The shapes cannot be broadcast.
+        """
     clip = clamp
+    def clamp_(self, min: Tensor | _Number | None = None, max: Tensor | _Number | None = None) -> Tensor:
+        """In-place version of `clamp`.
+
+        See `interlock.clamp`.
+
+        Args:
+            min: The lower limit, a tensor or a number; None means no limit.
+            max: The upper limit, a tensor or a number; None means no limit. Elements are `max` where `min` is larger.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            ArgumentError: Both limits are None, or the promoted dtype cannot hold a number that limits elements.
+            ShapeError: The shapes cannot be broadcast.
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
     clip_ = clamp_
+    def clamp_max(self, max: Tensor | _Number) -> Tensor:
+        """Return each element, or `max` if it is larger.
+
+        An element that equals a number has gradient 0. If `max` is a tensor, both have half of the gradient each.
+        A number above the range of an integer dtype limits nothing.
+
+        See `interlock.clamp_max`.
+
+        Args:
+            max: The upper limit, a tensor or a number.
+
+        Raises:
+            ArgumentError: The promoted dtype cannot hold a number that limits elements.
+            ShapeError: The shapes cannot be broadcast.
+        """
+    def clamp_max_(self, max: Tensor | _Number) -> Tensor:
+        """In-place version of `clamp_max`.
+
+        See `interlock.clamp_max`.
+
+        Args:
+            max: The upper limit, a tensor or a number.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            ArgumentError: The promoted dtype cannot hold a number that limits elements.
+            ShapeError: The shapes cannot be broadcast.
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def clamp_min(self, min: Tensor | _Number) -> Tensor:
+        """Return each element, or `min` if it is smaller.
+
+        An element that equals a number has gradient 0. If `min` is a tensor, both have half of the gradient each.
+        A number below the range of an integer dtype limits nothing.
+
+        See `interlock.clamp_min`.
+
+        Args:
+            min: The lower limit, a tensor or a number.
+
+        Raises:
+            ArgumentError: The promoted dtype cannot hold a number that limits elements.
+            ShapeError: The shapes cannot be broadcast.
+        """
+    def clamp_min_(self, min: Tensor | _Number) -> Tensor:
+        """In-place version of `clamp_min`.
+
+        See `interlock.clamp_min`.
+
+        Args:
+            min: The lower limit, a tensor or a number.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            ArgumentError: The promoted dtype cannot hold a number that limits elements.
+            ShapeError: The shapes cannot be broadcast.
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def copysign(self, other: Tensor | _Number) -> Tensor:
+        """Return the magnitude of `input` with the sign of `other`, elementwise.
+
+        See `interlock.copysign`.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+
+        Raises:
+            ShapeError: The shapes cannot be broadcast.
+        """
+    def copysign_(self, other: Tensor | _Number) -> Tensor:
+        """In-place version of `copysign`.
+
+        See `interlock.copysign`.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            ShapeError: The shapes cannot be broadcast.
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def cos(self) -> Tensor:
+        """Return the cosine of each element, in radians.
+
+        See `interlock.cos`.
+        """
+    def cos_(self) -> Tensor:
+        """In-place version of `cos`.
+
+        See `interlock.cos`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def cosh(self) -> Tensor:
+        """Return the hyperbolic cosine of each element.
+
+        See `interlock.cosh`.
+        """
+    def cosh_(self) -> Tensor:
+        """In-place version of `cosh`.
+
+        See `interlock.cosh`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def cumprod(self, dim: builtins.int, *, dtype: _DType | None = None) -> Tensor:
+        """Return the cumulative product of the elements along a dimension.
+
+        See `interlock.cumprod`.
+
+        Args:
+            dim: The dimension.
+            dtype: The dtype to convert the elements to first. None means int64 for integers and bools, else no change.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+            DTypeError: `dtype` is bool.
+        """
+    def cumsum(self, dim: builtins.int, *, dtype: _DType | None = None) -> Tensor:
+        """Return the cumulative sum of the elements along a dimension.
+
+        See `interlock.cumsum`.
+
+        Args:
+            dim: The dimension.
+            dtype: The dtype to convert the elements to first. None means int64 for integers and bools, else no change.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+            DTypeError: `dtype` is bool.
+        """
+    def div(
+        self, other: Tensor | _Number, *, rounding_mode: Literal["floor", "trunc"] | None = None
+    ) -> Tensor:
+        """Return `input / other`, elementwise. The quotient of integers is float32 unless it is rounded.
+
+        See `interlock.div`.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+            rounding_mode: `"floor"` to round down, `"trunc"` to round towards 0, or None. Rounded quotients of integers
+                are integers.
+
+        Raises:
+            ArgumentError: `rounding_mode` is another text, or integers on the CPU are divided by 0 with rounding.
+            DTypeError: Bools are divided with rounding.
+            ShapeError: The shapes cannot be broadcast.
+        """
     divide = div
-    divide_ = div_
-    fix = trunc
-    fix_ = trunc_
-    greater = gt
-    greater_ = gt_
-    greater_equal = ge
-    greater_equal_ = ge_
-    less = lt
-    less_ = lt_
-    less_equal = le
-    less_equal_ = le_
-    multiply = mul
-    multiply_ = mul_
-    negative = neg
-    negative_ = neg_
-    not_equal = ne
-    not_equal_ = ne_
-    subtract = sub
-    subtract_ = sub_
     true_divide = div
+    def div_(
+        self, other: Tensor | _Number, *, rounding_mode: Literal["floor", "trunc"] | None = None
+    ) -> Tensor:
+        """In-place version of `div`.
+
+        See `interlock.div`.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+            rounding_mode: `"floor"` to round down, `"trunc"` to round towards 0, or None. Rounded quotients of integers
+                are integers.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            ArgumentError: `rounding_mode` is another text, or integers on the CPU are divided by 0 with rounding.
+            DTypeError: Bools are divided with rounding.
+            ShapeError: The shapes cannot be broadcast.
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    divide_ = div_
     true_divide_ = div_
+    def eq(self, other: Tensor | _Number) -> Tensor:
+        """Return a bool tensor that is True where the elements are equal to those of `other`.
+
+        See `interlock.eq`.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+
+        Raises:
+            ShapeError: The shapes cannot be broadcast.
+        """
+    def eq_(self, other: Tensor | _Number) -> Tensor:
+        """In-place version of `eq`.
+
+        See `interlock.eq`.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            ShapeError: The shapes cannot be broadcast.
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def erf(self) -> Tensor:
+        """Return the error function of each element.
+
+        See `interlock.erf`.
+        """
+    def erf_(self) -> Tensor:
+        """In-place version of `erf`.
+
+        See `interlock.erf`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def erfc(self) -> Tensor:
+        """Return 1 minus the error function of each element, which is precise for large elements.
+
+        See `interlock.erfc`.
+        """
+    def erfc_(self) -> Tensor:
+        """In-place version of `erfc`.
+
+        See `interlock.erfc`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def exp(self) -> Tensor:
+        """Return e to the power of each element.
+
+        See `interlock.exp`.
+        """
+    def exp_(self) -> Tensor:
+        """In-place version of `exp`.
+
+        See `interlock.exp`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def exp2(self) -> Tensor:
+        """Return 2 to the power of each element.
+
+        See `interlock.exp2`.
+        """
+    def exp2_(self) -> Tensor:
+        """In-place version of `exp2`.
+
+        See `interlock.exp2`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def expm1(self) -> Tensor:
+        """Return e to the power of each element, minus 1, which is precise near 0.
+
+        See `interlock.expm1`.
+        """
+    def expm1_(self) -> Tensor:
+        """In-place version of `expm1`.
+
+        See `interlock.expm1`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def floor(self) -> Tensor:
+        """Round each element down to an integer. Integers are unchanged.
+
+        See `interlock.floor`.
+
+        Raises:
+            DTypeError: The tensor has another dtype.
+        """
+    def floor_(self) -> Tensor:
+        """In-place version of `floor`.
+
+        See `interlock.floor`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The tensor has another dtype.
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def floor_divide(self, other: Tensor | _Number) -> Tensor:
+        """Return `input / other` rounded down, elementwise, as Python's `//`. `div` with a rounding mode has a gradient.
+
+        See `interlock.floor_divide`.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+
+        Raises:
+            ArgumentError: Integers on the CPU are divided by 0.
+            DTypeError: The promoted dtype is bool.
+            ShapeError: The shapes cannot be broadcast.
+        """
+    def floor_divide_(self, other: Tensor | _Number) -> Tensor:
+        """In-place version of `floor_divide`.
+
+        See `interlock.floor_divide`.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            ArgumentError: Integers on the CPU are divided by 0.
+            DTypeError: The promoted dtype is bool.
+            ShapeError: The shapes cannot be broadcast.
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def fmax(self, other: Tensor) -> Tensor:
+        """Return the larger of two elements, or the other one if one of them is NaN.
+
+        See `interlock.fmax`.
+
+        Args:
+            other: A tensor. Shapes are broadcast and dtypes promoted.
+
+        Raises:
+            ShapeError: The shapes cannot be broadcast.
+        """
+    def fmin(self, other: Tensor) -> Tensor:
+        """Return the smaller of two elements, or the other one if one of them is NaN.
+
+        See `interlock.fmin`.
+
+        Args:
+            other: A tensor. Shapes are broadcast and dtypes promoted.
+
+        Raises:
+            ShapeError: The shapes cannot be broadcast.
+        """
+    def fmod(self, other: Tensor | _Number) -> Tensor:
+        """Return the remainder of `input / other`, elementwise, with the sign of `input`, as C's `fmod`.
+
+        See `interlock.fmod`.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+
+        Raises:
+            ArgumentError: Integers on the CPU are divided by 0.
+            DTypeError: The promoted dtype is bool.
+            ShapeError: The shapes cannot be broadcast.
+        """
+    def fmod_(self, other: Tensor | _Number) -> Tensor:
+        """In-place version of `fmod`.
+
+        See `interlock.fmod`.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            ArgumentError: Integers on the CPU are divided by 0.
+            DTypeError: The promoted dtype is bool.
+            ShapeError: The shapes cannot be broadcast.
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def frac(self) -> Tensor:
+        """Return the fractional part of each element, with its sign.
+
+        See `interlock.frac`.
+
+        Raises:
+            DTypeError: The tensor has another dtype.
+        """
+    def frac_(self) -> Tensor:
+        """In-place version of `frac`.
+
+        See `interlock.frac`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The tensor has another dtype.
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def ge(self, other: Tensor | _Number) -> Tensor:
+        """Return a bool tensor that is True where the elements are larger than those of `other` or equal.
+
+        See `interlock.ge`.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+
+        Raises:
+            ShapeError: The shapes cannot be broadcast.
+        """
+    greater_equal = ge
+    def ge_(self, other: Tensor | _Number) -> Tensor:
+        """In-place version of `ge`.
+
+        See `interlock.ge`.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            ShapeError: The shapes cannot be broadcast.
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    greater_equal_ = ge_
+    def gt(self, other: Tensor | _Number) -> Tensor:
+        """Return a bool tensor that is True where the elements are larger than those of `other`.
+
+        See `interlock.gt`.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+
+        Raises:
+            ShapeError: The shapes cannot be broadcast.
+        """
+    greater = gt
+    def gt_(self, other: Tensor | _Number) -> Tensor:
+        """In-place version of `gt`.
+
+        See `interlock.gt`.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            ShapeError: The shapes cannot be broadcast.
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    greater_ = gt_
+    def hypot(self, other: Tensor) -> Tensor:
+        """Return the length of the hypotenuse of a right triangle with these legs, elementwise.
+
+        See `interlock.hypot`.
+
+        Args:
+            other: A tensor. Shapes are broadcast and dtypes promoted.
+
+        Raises:
+            DTypeError: The promoted dtype is not floating point.
+            ShapeError: The shapes cannot be broadcast.
+        """
+    def hypot_(self, other: Tensor) -> Tensor:
+        """In-place version of `hypot`.
+
+        See `interlock.hypot`.
+
+        Args:
+            other: A tensor. Shapes are broadcast and dtypes promoted.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The promoted dtype is not floating point.
+            ShapeError: The shapes cannot be broadcast.
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def isfinite(self) -> Tensor:
+        """Return a bool tensor that is True where the elements are neither infinite nor NaN.
+
+        See `interlock.isfinite`.
+        """
+    def isinf(self) -> Tensor:
+        """Return a bool tensor that is True where the elements are infinite.
+
+        See `interlock.isinf`.
+        """
+    def isnan(self) -> Tensor:
+        """Return a bool tensor that is True where the elements are NaN.
+
+        See `interlock.isnan`.
+        """
+    def le(self, other: Tensor | _Number) -> Tensor:
+        """Return a bool tensor that is True where the elements are smaller than those of `other` or equal.
+
+        See `interlock.le`.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+
+        Raises:
+            ShapeError: The shapes cannot be broadcast.
+        """
+    less_equal = le
+    def le_(self, other: Tensor | _Number) -> Tensor:
+        """In-place version of `le`.
+
+        See `interlock.le`.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            ShapeError: The shapes cannot be broadcast.
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    less_equal_ = le_
+    def lerp(self, end: Tensor, weight: Tensor | _Number) -> Tensor:
+        """Return `input + weight * (end - input)`, elementwise.
+
+        See `interlock.lerp`.
+
+        Args:
+            end: The tensor for a weight of 1, of the same dtype. Shapes are broadcast.
+            weight: A tensor or a number.
+
+        Raises:
+            DTypeError: The dtypes differ or are not floating point.
+            ShapeError: The shapes cannot be broadcast.
+        """
+    def lerp_(self, end: Tensor, weight: Tensor | _Number) -> Tensor:
+        """In-place version of `lerp`.
+
+        See `interlock.lerp`.
+
+        Args:
+            end: The tensor for a weight of 1, of the same dtype. Shapes are broadcast.
+            weight: A tensor or a number.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtypes differ or are not floating point.
+            ShapeError: The shapes cannot be broadcast.
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def log(self) -> Tensor:
+        """Return the natural logarithm of each element; NaN for negative elements and minus infinity for 0.
+
+        See `interlock.log`.
+        """
+    def log_(self) -> Tensor:
+        """In-place version of `log`.
+
+        See `interlock.log`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def log10(self) -> Tensor:
+        """Return the decimal logarithm of each element; NaN for negative elements and minus infinity for 0.
+
+        See `interlock.log10`.
+        """
+    def log10_(self) -> Tensor:
+        """In-place version of `log10`.
+
+        See `interlock.log10`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def log1p(self) -> Tensor:
+        """Return the natural logarithm of 1 plus each element, which is precise near 0.
+
+        See `interlock.log1p`.
+        """
+    def log1p_(self) -> Tensor:
+        """In-place version of `log1p`.
+
+        See `interlock.log1p`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def log2(self) -> Tensor:
+        """Return the binary logarithm of each element; NaN for negative elements and minus infinity for 0.
+
+        See `interlock.log2`.
+        """
+    def log2_(self) -> Tensor:
+        """In-place version of `log2`.
+
+        See `interlock.log2`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def logical_and(self, other: Tensor) -> Tensor:
+        """Return a bool tensor that is True where both elements are nonzero.
+
+        See `interlock.logical_and`.
+
+        Args:
+            other: A tensor. Shapes are broadcast and dtypes promoted.
+
+        Raises:
+            ShapeError: The shapes cannot be broadcast.
+        """
+    def logical_and_(self, other: Tensor) -> Tensor:
+        """In-place version of `logical_and`.
+
+        See `interlock.logical_and`.
+
+        Args:
+            other: A tensor. Shapes are broadcast and dtypes promoted.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            ShapeError: The shapes cannot be broadcast.
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def logical_not(self) -> Tensor:
+        """Return a bool tensor that is True where the elements are zero.
+
+        See `interlock.logical_not`.
+        """
+    def logical_not_(self) -> Tensor:
+        """In-place version of `logical_not`.
+
+        See `interlock.logical_not`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def logical_or(self, other: Tensor) -> Tensor:
+        """Return a bool tensor that is True where an element is nonzero.
+
+        See `interlock.logical_or`.
+
+        Args:
+            other: A tensor. Shapes are broadcast and dtypes promoted.
+
+        Raises:
+            ShapeError: The shapes cannot be broadcast.
+        """
+    def logical_or_(self, other: Tensor) -> Tensor:
+        """In-place version of `logical_or`.
+
+        See `interlock.logical_or`.
+
+        Args:
+            other: A tensor. Shapes are broadcast and dtypes promoted.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            ShapeError: The shapes cannot be broadcast.
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def logical_xor(self, other: Tensor) -> Tensor:
+        """Return a bool tensor that is True where exactly one of the elements is nonzero.
+
+        See `interlock.logical_xor`.
+
+        Args:
+            other: A tensor. Shapes are broadcast and dtypes promoted.
+
+        Raises:
+            ShapeError: The shapes cannot be broadcast.
+        """
+    def logical_xor_(self, other: Tensor) -> Tensor:
+        """In-place version of `logical_xor`.
+
+        See `interlock.logical_xor`.
+
+        Args:
+            other: A tensor. Shapes are broadcast and dtypes promoted.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            ShapeError: The shapes cannot be broadcast.
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def lt(self, other: Tensor | _Number) -> Tensor:
+        """Return a bool tensor that is True where the elements are smaller than those of `other`.
+
+        See `interlock.lt`.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+
+        Raises:
+            ShapeError: The shapes cannot be broadcast.
+        """
+    less = lt
+    def lt_(self, other: Tensor | _Number) -> Tensor:
+        """In-place version of `lt`.
+
+        See `interlock.lt`.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            ShapeError: The shapes cannot be broadcast.
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    less_ = lt_
+    def maximum(self, other: Tensor) -> Tensor:
+        """Return the larger of two elements, or NaN if one of them is NaN.
+
+        See `interlock.maximum`.
+
+        Args:
+            other: A tensor. Shapes are broadcast and dtypes promoted.
+
+        Raises:
+            ShapeError: The shapes cannot be broadcast.
+        """
+    def minimum(self, other: Tensor) -> Tensor:
+        """Return the smaller of two elements, or NaN if one of them is NaN.
+
+        See `interlock.minimum`.
+
+        Args:
+            other: A tensor. Shapes are broadcast and dtypes promoted.
+
+        Raises:
+            ShapeError: The shapes cannot be broadcast.
+        """
+    def mul(self, other: Tensor | _Number) -> Tensor:
+        """Return `input * other`, elementwise. The product of bools is the logical and.
+
+        See `interlock.mul`.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+
+        Raises:
+            ShapeError: The shapes cannot be broadcast.
+        """
+    multiply = mul
+    def mul_(self, other: Tensor | _Number) -> Tensor:
+        """In-place version of `mul`.
+
+        See `interlock.mul`.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            ShapeError: The shapes cannot be broadcast.
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    multiply_ = mul_
+    def nan_to_num(
+        self,
+        nan: builtins.float | None = None,
+        posinf: builtins.float | None = None,
+        neginf: builtins.float | None = None,
+    ) -> Tensor:
+        """Replace NaN and infinities by numbers. Integers and bools are unchanged.
+
+        See `interlock.nan_to_num`.
+
+        Args:
+            nan: The number that replaces NaN; None means 0.
+            posinf: The number that replaces infinity; None means the largest number of the dtype.
+            neginf: The number that replaces minus infinity; None means the smallest number of the dtype.
+        """
+    def nan_to_num_(
+        self,
+        nan: builtins.float | None = None,
+        posinf: builtins.float | None = None,
+        neginf: builtins.float | None = None,
+    ) -> Tensor:
+        """In-place version of `nan_to_num`.
+
+        See `interlock.nan_to_num`.
+
+        Args:
+            nan: The number that replaces NaN; None means 0.
+            posinf: The number that replaces infinity; None means the largest number of the dtype.
+            neginf: The number that replaces minus infinity; None means the smallest number of the dtype.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def ne(self, other: Tensor | _Number) -> Tensor:
+        """Return a bool tensor that is True where the elements differ from those of `other`.
+
+        See `interlock.ne`.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+
+        Raises:
+            ShapeError: The shapes cannot be broadcast.
+        """
+    not_equal = ne
+    def ne_(self, other: Tensor | _Number) -> Tensor:
+        """In-place version of `ne`.
+
+        See `interlock.ne`.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            ShapeError: The shapes cannot be broadcast.
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    not_equal_ = ne_
+    def neg(self) -> Tensor:
+        """Return the negation of each element.
+
+        See `interlock.neg`.
+
+        Raises:
+            DTypeError: The tensor has another dtype.
+        """
+    negative = neg
+    def neg_(self) -> Tensor:
+        """In-place version of `neg`.
+
+        See `interlock.neg`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The tensor has another dtype.
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    negative_ = neg_
+    def positive(self) -> Tensor:
+        """Return the tensor itself.
+
+        See `interlock.positive`.
+
+        Raises:
+            DTypeError: `input` is a bool tensor.
+        """
+    def pow(self, exponent: Tensor | _Number) -> Tensor:
+        """Return `input ** exponent`, elementwise.
+
+        See `interlock.pow`.
+
+        Args:
+            exponent: A tensor or a number. Shapes are broadcast and dtypes promoted.
+
+        Raises:
+            ArgumentError: The promoted dtype is an integer dtype, and `exponent` is a negative number.
+            DTypeError: Both are bool tensors.
+            ShapeError: The shapes cannot be broadcast.
+        """
+    def pow_(self, exponent: Tensor | _Number) -> Tensor:
+        """In-place version of `pow`.
+
+        See `interlock.pow`.
+
+        Args:
+            exponent: A tensor or a number. Shapes are broadcast and dtypes promoted.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            ArgumentError: The promoted dtype is an integer dtype, and `exponent` is a negative number.
+            DTypeError: Both are bool tensors.
+            ShapeError: The shapes cannot be broadcast.
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def reciprocal(self) -> Tensor:
+        """Return the reciprocal of each element.
+
+        See `interlock.reciprocal`.
+        """
+    def reciprocal_(self) -> Tensor:
+        """In-place version of `reciprocal`.
+
+        See `interlock.reciprocal`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def relu(self) -> Tensor:
+        """Return each element, or 0 if it is negative. The gradient at 0 is 0.
+
+        See `interlock.relu`.
+
+        Raises:
+            DTypeError: The tensor has another dtype.
+        """
+    def relu_(self) -> Tensor:
+        """In-place version of `relu`.
+
+        See `interlock.relu`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The tensor has another dtype.
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def remainder(self, other: Tensor | _Number) -> Tensor:
+        """Return the remainder of `input / other`, elementwise, with the sign of `other`, as Python's `%`.
+
+        See `interlock.remainder`.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+
+        Raises:
+            ArgumentError: Integers on the CPU are divided by 0.
+            DTypeError: The promoted dtype is bool.
+            ShapeError: The shapes cannot be broadcast.
+        """
+    def remainder_(self, other: Tensor | _Number) -> Tensor:
+        """In-place version of `remainder`.
+
+        See `interlock.remainder`.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            ArgumentError: Integers on the CPU are divided by 0.
+            DTypeError: The promoted dtype is bool.
+            ShapeError: The shapes cannot be broadcast.
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def round(self, *, decimals: builtins.int | None = None) -> Tensor:
+        """Round each element to the nearest integer or decimal place, and ties to the even one.
+
+        See `interlock.round`.
+
+        Args:
+            decimals: The number of decimal places of floating-point elements; negative for tens, hundreds and so on.
+
+        Raises:
+            DTypeError: The tensor is a bool tensor, or `decimals` is not 0 and the elements are integers.
+        """
+    def round_(self, *, decimals: builtins.int | None = None) -> Tensor:
+        """In-place version of `round`.
+
+        See `interlock.round`.
+
+        Args:
+            decimals: The number of decimal places of floating-point elements; negative for tens, hundreds and so on.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The tensor is a bool tensor, or `decimals` is not 0 and the elements are integers.
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def rsqrt(self) -> Tensor:
+        """Return the reciprocal of the square root of each element; NaN for negative elements.
+
+        See `interlock.rsqrt`.
+        """
+    def rsqrt_(self) -> Tensor:
+        """In-place version of `rsqrt`.
+
+        See `interlock.rsqrt`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def sigmoid(self) -> Tensor:
+        """Return the logistic function `1 / (1 + exp(-x))` of each element.
+
+        See `interlock.sigmoid`.
+        """
+    def sigmoid_(self) -> Tensor:
+        """In-place version of `sigmoid`.
+
+        See `interlock.sigmoid`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def sign(self) -> Tensor:
+        """Return the sign of each element: 1, -1, or 0 for 0 and NaN.
+
+        See `interlock.sign`.
+        """
+    def sign_(self) -> Tensor:
+        """In-place version of `sign`.
+
+        See `interlock.sign`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def signbit(self) -> Tensor:
+        """Return a bool tensor that is True where the sign bit is set: for negative elements, also -0.
+
+        See `interlock.signbit`.
+        """
+    def sin(self) -> Tensor:
+        """Return the sine of each element, in radians.
+
+        See `interlock.sin`.
+        """
+    def sin_(self) -> Tensor:
+        """In-place version of `sin`.
+
+        See `interlock.sin`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def sinh(self) -> Tensor:
+        """Return the hyperbolic sine of each element.
+
+        See `interlock.sinh`.
+        """
+    def sinh_(self) -> Tensor:
+        """In-place version of `sinh`.
+
+        See `interlock.sinh`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def sqrt(self) -> Tensor:
+        """Return the square root of each element; NaN for negative elements.
+
+        See `interlock.sqrt`.
+        """
+    def sqrt_(self) -> Tensor:
+        """In-place version of `sqrt`.
+
+        See `interlock.sqrt`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def square(self) -> Tensor:
+        """Return the square of each element. Bools are converted to int64.
+
+        See `interlock.square`.
+        """
+    def square_(self) -> Tensor:
+        """In-place version of `square`.
+
+        See `interlock.square`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def sub(self, other: Tensor | _Number, *, alpha: _Number | None = None) -> Tensor:
+        """Return `input - alpha * other`.
+
+        See `interlock.sub`.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+            alpha: A number by which `other` is multiplied first; None means 1.
+
+        Raises:
+            DTypeError: An operand is bool.
+            DTypeError: `alpha` is a float or a bool, and the promoted dtype is not.
+            ArgumentError: The promoted dtype cannot hold `alpha`.
+            ShapeError: The shapes cannot be broadcast.
+        """
+    subtract = sub
+    def sub_(self, other: Tensor | _Number, *, alpha: _Number | None = None) -> Tensor:
+        """In-place version of `sub`.
+
+        See `interlock.sub`.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+            alpha: A number by which `other` is multiplied first; None means 1.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: An operand is bool.
+            DTypeError: `alpha` is a float or a bool, and the promoted dtype is not.
+            ArgumentError: The promoted dtype cannot hold `alpha`.
+            ShapeError: The shapes cannot be broadcast.
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    subtract_ = sub_
+    def tan(self) -> Tensor:
+        """Return the tangent of each element, in radians.
+
+        See `interlock.tan`.
+        """
+    def tan_(self) -> Tensor:
+        """In-place version of `tan`.
+
+        See `interlock.tan`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def tanh(self) -> Tensor:
+        """Return the hyperbolic tangent of each element.
+
+        See `interlock.tanh`.
+        """
+    def tanh_(self) -> Tensor:
+        """In-place version of `tanh`.
+
+        See `interlock.tanh`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def trunc(self) -> Tensor:
+        """Round each element towards 0 to an integer. Integers are unchanged.
+
+        See `interlock.trunc`.
+
+        Raises:
+            DTypeError: The tensor has another dtype.
+        """
+    fix = trunc
+    def trunc_(self) -> Tensor:
+        """In-place version of `trunc`.
+
+        See `interlock.trunc`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The tensor has another dtype.
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    fix_ = trunc_
+    def where(self, condition: Tensor, other: Tensor | _Number) -> Tensor:
+        """Return this tensor where a condition is true and `other` elsewhere.
+
+        See `interlock.where`.
+
+        Args:
+            condition: A bool tensor.
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        """
+    # </methods of operations>
 
 def tensor(
     data: _Nested | npt.NDArray[Any],
@@ -7596,46 +7943,6 @@ def prod(
         (tensor(24), tensor([3, 8]))
     """
 
-def cumsum(input: Tensor, dim: int, *, dtype: _DType | None = None) -> Tensor:
-    """Return the cumulative sum of the elements along a dimension.
-
-    Args:
-        input: The tensor.
-        dim: The dimension.
-        dtype: The dtype to convert the elements to first. None means int64 for integers and bools, else no change.
-
-    Raises:
-        IndexError: The tensor does not have dimension `dim`.
-        DTypeError: `dtype` is bool.
-        TypeError: `input` is not a tensor.
-
-    Example:
-        >>> import interlock
-        >>> x = interlock.tensor([1, 2, 3])
-        >>> interlock.cumsum(x, 0)
-        tensor([1, 3, 6])
-    """
-
-def cumprod(input: Tensor, dim: int, *, dtype: _DType | None = None) -> Tensor:
-    """Return the cumulative product of the elements along a dimension.
-
-    Args:
-        input: The tensor.
-        dim: The dimension.
-        dtype: The dtype to convert the elements to first. None means int64 for integers and bools, else no change.
-
-    Raises:
-        IndexError: The tensor does not have dimension `dim`.
-        DTypeError: `dtype` is bool.
-        TypeError: `input` is not a tensor.
-
-    Example:
-        >>> import interlock
-        >>> x = interlock.tensor([1, 2, 3])
-        >>> interlock.cumprod(x, 0)
-        tensor([1, 2, 6])
-    """
-
 def sort(
     input: Tensor, dim: int | None = None, descending: builtins.bool = False, *, stable: builtins.bool = False
 ) -> _return_types.sort:
@@ -8662,1376 +8969,6 @@ def _rebuild(
     requires_grad: builtins.bool,
     device: _Device | None = None,
 ) -> Tensor: ...
-def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return the absolute value of each element. The gradient at 0 is 0.
-
-    Args:
-        input: The tensor, of any dtype except bool.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        DTypeError: The tensor has another dtype.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.abs(interlock.tensor([-1, 2]))
-        tensor([1, 2])
-    """
-
-def acos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return the arc cosine of each element, in radians; NaN outside of -1 to 1.
-
-    Args:
-        input: The tensor. Integers and bools are converted to float32.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.acos(interlock.tensor([1.0, 0.0]))
-        tensor([0.0000, 1.5708])
-    """
-
-def acosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return the inverse hyperbolic cosine of each element; NaN below 1.
-
-    Args:
-        input: The tensor. Integers and bools are converted to float32.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.acosh(interlock.tensor([1.0, 2.0]))
-        tensor([0.0000, 1.3170])
-    """
-
-def add(
-    input: Tensor | _Number,
-    other: Tensor | _Number,
-    *,
-    alpha: _Number | None = None,
-    out: Tensor | None = None,
-) -> Tensor:
-    """Return `input + alpha * other`. The sum of bools is the logical or.
-
-    Args:
-        input: A tensor or a number.
-        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-        alpha: A number by which `other` is multiplied first; None means 1.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        DTypeError: `alpha` is a float or a bool, and the promoted dtype is not.
-        ArgumentError: The promoted dtype cannot hold `alpha`.
-        ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.add(interlock.tensor([1, 2]), 1, alpha=10)
-        tensor([11, 12])
-    """
-
-def addcdiv(
-    input: Tensor,
-    tensor1: Tensor,
-    tensor2: Tensor,
-    *,
-    value: _Number | None = None,
-    out: Tensor | None = None,
-) -> Tensor:
-    """Return `input + value * tensor1 / tensor2`, elementwise.
-
-    Args:
-        input: A tensor.
-        tensor1: A tensor.
-        tensor2: A tensor. Shapes are broadcast and dtypes promoted.
-        value: A number; None means 1.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        DTypeError: Neither `tensor1` nor `tensor2` is floating point.
-        ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> x = interlock.tensor([2.0, 4.0])
-        >>> interlock.addcdiv(x, x, x, value=0.5)
-        tensor([2.5000, 4.5000])
-    """
-
-def addcmul(
-    input: Tensor,
-    tensor1: Tensor,
-    tensor2: Tensor,
-    *,
-    value: _Number | None = None,
-    out: Tensor | None = None,
-) -> Tensor:
-    """Return `input + value * tensor1 * tensor2`, elementwise.
-
-    Args:
-        input: A tensor.
-        tensor1: A tensor.
-        tensor2: A tensor. Shapes are broadcast and dtypes promoted.
-        value: A number; None means 1.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        DTypeError: The promoted dtype is bool.
-        ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> x = interlock.tensor([2.0, 4.0])
-        >>> interlock.addcmul(x, x, x, value=0.5)
-        tensor([ 4., 12.])
-    """
-
-def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return the arc sine of each element, in radians; NaN outside of -1 to 1.
-
-    Args:
-        input: The tensor. Integers and bools are converted to float32.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.asin(interlock.tensor([0.0, 1.0]))
-        tensor([0.0000, 1.5708])
-    """
-
-def asinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return the inverse hyperbolic sine of each element.
-
-    Args:
-        input: The tensor. Integers and bools are converted to float32.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.asinh(interlock.tensor([0.0, 1.0]))
-        tensor([0.0000, 0.8814])
-    """
-
-def atan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return the arc tangent of each element, in radians.
-
-    Args:
-        input: The tensor. Integers and bools are converted to float32.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.atan(interlock.tensor([0.0, 1.0]))
-        tensor([0.0000, 0.7854])
-    """
-
-def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return the arctangent of `input / other`, elementwise; the signs of both choose the quadrant.
-
-    Args:
-        input: A tensor.
-        other: A tensor. Shapes are broadcast and dtypes promoted.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.atan2(interlock.tensor([1.0, -1.0]), interlock.tensor([1.0, 0.0]))
-        tensor([ 0.7854, -1.5708])
-    """
-
-def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return the inverse hyperbolic tangent of each element; NaN outside of -1 to 1.
-
-    Args:
-        input: The tensor. Integers and bools are converted to float32.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.atanh(interlock.tensor([0.0, 0.5]))
-        tensor([0.0000, 0.5493])
-    """
-
-def bitwise_and(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """Return the bitwise and of integers, and the logical and of bools.
-
-    Args:
-        input: A tensor or a number.
-        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        DTypeError: The promoted dtype is floating point.
-        ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.bitwise_and(interlock.tensor([6, 5]), 3)
-        tensor([2, 1])
-    """
-
-def bitwise_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return the complement of the bits of integers, and the negation of bools.
-
-    Args:
-        input: The tensor, of integers or bools.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        DTypeError: The tensor has another dtype.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.bitwise_not(interlock.tensor([0, 5]))
-        tensor([-1, -6])
-    """
-
-def bitwise_or(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """Return the bitwise or of integers, and the logical or of bools.
-
-    Args:
-        input: A tensor or a number.
-        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        DTypeError: The promoted dtype is floating point.
-        ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.bitwise_or(interlock.tensor([6, 5]), 3)
-        tensor([7, 7])
-    """
-
-def bitwise_xor(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """Return the bitwise exclusive or of integers, and the logical exclusive or of bools.
-
-    Args:
-        input: A tensor or a number.
-        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        DTypeError: The promoted dtype is floating point.
-        ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.bitwise_xor(interlock.tensor([6, 5]), 3)
-        tensor([5, 6])
-    """
-
-def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Round each element up to an integer. Integers are unchanged.
-
-    Args:
-        input: The tensor, of any dtype except bool.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        DTypeError: The tensor has another dtype.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.ceil(interlock.tensor([-0.5, 1.2]))
-        tensor([-0., 2.])
-    """
-
-def clamp(
-    input: Tensor,
-    min: Tensor | _Number | None = None,
-    max: Tensor | _Number | None = None,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
-    """Limit each element to the range from `min` to `max`. NaN is preserved, and a limit of NaN makes elements NaN.
-
-    An element that equals a limit has gradient 0 if the limits are numbers. If one is a tensor, the element and
-    the limit have half of the gradient each. A lower limit below the range of an integer dtype limits nothing, nor
-    does an upper limit above it.
-
-    Args:
-        input: The tensor.
-        min: The lower limit, a tensor or a number; None means no limit.
-        max: The upper limit, a tensor or a number; None means no limit. Elements are `max` where `min` is larger.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        ArgumentError: Both limits are None, or the promoted dtype cannot hold a number that limits elements.
-        ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.clamp(interlock.tensor([-2.0, 0.5, 2.0]), -1, 1)
-        tensor([-1.0000,  0.5000,  1.0000])
-    """
-
-def clamp_max(input: Tensor, max: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """Return each element, or `max` if it is larger.
-
-    An element that equals a number has gradient 0. If `max` is a tensor, both have half of the gradient each.
-    A number above the range of an integer dtype limits nothing.
-
-    Args:
-        input: The tensor.
-        max: The upper limit, a tensor or a number.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        ArgumentError: The promoted dtype cannot hold a number that limits elements.
-        ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.clamp_max(interlock.tensor([-2, 2]), 0)
-        tensor([-2,  0])
-    """
-
-def clamp_min(input: Tensor, min: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """Return each element, or `min` if it is smaller.
-
-    An element that equals a number has gradient 0. If `min` is a tensor, both have half of the gradient each.
-    A number below the range of an integer dtype limits nothing.
-
-    Args:
-        input: The tensor.
-        min: The lower limit, a tensor or a number.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        ArgumentError: The promoted dtype cannot hold a number that limits elements.
-        ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.clamp_min(interlock.tensor([-2, 2]), 0)
-        tensor([0, 2])
-    """
-
-def copysign(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """Return the magnitude of `input` with the sign of `other`, elementwise.
-
-    Args:
-        input: A tensor.
-        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.copysign(interlock.tensor([1.0, 2.0]), -1)
-        tensor([-1., -2.])
-    """
-
-def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return the cosine of each element, in radians.
-
-    Args:
-        input: The tensor. Integers and bools are converted to float32.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.cos(interlock.tensor([0.0, 1.0]))
-        tensor([1.0000, 0.5403])
-    """
-
-def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return the hyperbolic cosine of each element.
-
-    Args:
-        input: The tensor. Integers and bools are converted to float32.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.cosh(interlock.tensor([0.0, 1.0]))
-        tensor([1.0000, 1.5431])
-    """
-
-def div(
-    input: Tensor | _Number,
-    other: Tensor | _Number,
-    *,
-    rounding_mode: Literal["floor", "trunc"] | None = None,
-    out: Tensor | None = None,
-) -> Tensor:
-    """Return `input / other`, elementwise. The quotient of integers is float32 unless it is rounded.
-
-    Args:
-        input: A tensor or a number.
-        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-        rounding_mode: `"floor"` to round down, `"trunc"` to round towards 0, or None. Rounded quotients of integers
-            are integers.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        ArgumentError: `rounding_mode` is another text, or integers on the CPU are divided by 0 with rounding.
-        DTypeError: Bools are divided with rounding.
-        ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.div(interlock.tensor([7, -7]), 2, rounding_mode="floor")
-        tensor([ 3, -4])
-    """
-
-def eq(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """Return a bool tensor that is True where the elements are equal to those of `other`.
-
-    Args:
-        input: A tensor.
-        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.eq(interlock.tensor([1, 2]), interlock.tensor([1, 3]))
-        tensor([ True, False])
-    """
-
-def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return the error function of each element.
-
-    Args:
-        input: The tensor. Integers and bools are converted to float32.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.erf(interlock.tensor([0.0, 1.0]))
-        tensor([0.0000, 0.8427])
-    """
-
-def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return 1 minus the error function of each element, which is precise for large elements.
-
-    Args:
-        input: The tensor. Integers and bools are converted to float32.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.erfc(interlock.tensor([0.0, 1.0]))
-        tensor([1.0000, 0.1573])
-    """
-
-def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return e to the power of each element.
-
-    Args:
-        input: The tensor. Integers and bools are converted to float32.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.exp(interlock.tensor([0, 1]))
-        tensor([1.0000, 2.7183])
-    """
-
-def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return 2 to the power of each element.
-
-    Args:
-        input: The tensor. Integers and bools are converted to float32.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.exp2(interlock.tensor([0, 3]))
-        tensor([1., 8.])
-    """
-
-def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return e to the power of each element, minus 1, which is precise near 0.
-
-    Args:
-        input: The tensor. Integers and bools are converted to float32.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.expm1(interlock.tensor([0.0, 1.0]))
-        tensor([0.0000, 1.7183])
-    """
-
-def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Round each element down to an integer. Integers are unchanged.
-
-    Args:
-        input: The tensor, of any dtype except bool.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        DTypeError: The tensor has another dtype.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.floor(interlock.tensor([-0.5, 1.2]))
-        tensor([-1.,  1.])
-    """
-
-def floor_divide(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """Return `input / other` rounded down, elementwise, as Python's `//`. `div` with a rounding mode has a gradient.
-
-    Args:
-        input: A tensor or a number.
-        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        ArgumentError: Integers on the CPU are divided by 0.
-        DTypeError: The promoted dtype is bool.
-        ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.floor_divide(interlock.tensor([7, -7]), 2)
-        tensor([ 3, -4])
-    """
-
-def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return the larger of two elements, or the other one if one of them is NaN.
-
-    Args:
-        input: A tensor.
-        other: A tensor. Shapes are broadcast and dtypes promoted.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.fmax(interlock.tensor([1.0, float('nan')]), interlock.tensor([2.0, 3.0]))
-        tensor([2., 3.])
-    """
-
-def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return the smaller of two elements, or the other one if one of them is NaN.
-
-    Args:
-        input: A tensor.
-        other: A tensor. Shapes are broadcast and dtypes promoted.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.fmin(interlock.tensor([1.0, float('nan')]), interlock.tensor([2.0, 3.0]))
-        tensor([1., 3.])
-    """
-
-def fmod(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """Return the remainder of `input / other`, elementwise, with the sign of `input`, as C's `fmod`.
-
-    Args:
-        input: A tensor.
-        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        ArgumentError: Integers on the CPU are divided by 0.
-        DTypeError: The promoted dtype is bool.
-        ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.fmod(interlock.tensor([7, -7]), 3)
-        tensor([ 1, -1])
-    """
-
-def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return the fractional part of each element, with its sign.
-
-    Args:
-        input: The tensor, of a floating-point dtype.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        DTypeError: The tensor has another dtype.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.frac(interlock.tensor([-1.5, 2.25]))
-        tensor([-0.5000,  0.2500])
-    """
-
-def ge(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """Return a bool tensor that is True where the elements are larger than those of `other` or equal.
-
-    Args:
-        input: A tensor.
-        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.ge(interlock.tensor([1, 2]), 2)
-        tensor([False,  True])
-    """
-
-def gt(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """Return a bool tensor that is True where the elements are larger than those of `other`.
-
-    Args:
-        input: A tensor.
-        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.gt(interlock.tensor([1, 2]), 1)
-        tensor([False,  True])
-    """
-
-def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return the length of the hypotenuse of a right triangle with these legs, elementwise.
-
-    Args:
-        input: A tensor.
-        other: A tensor. Shapes are broadcast and dtypes promoted.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        DTypeError: The promoted dtype is not floating point.
-        ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.hypot(interlock.tensor([3.0]), interlock.tensor([4.0]))
-        tensor([5.])
-    """
-
-def isfinite(input: Tensor) -> Tensor:
-    """Return a bool tensor that is True where the elements are neither infinite nor NaN.
-
-    Args:
-        input: The tensor.
-
-    Example:
-        >>> import interlock
-        >>> interlock.isfinite(interlock.tensor([1.0, float('inf'), float('nan')]))
-        tensor([ True, False, False])
-    """
-
-def isinf(input: Tensor) -> Tensor:
-    """Return a bool tensor that is True where the elements are infinite.
-
-    Args:
-        input: The tensor.
-
-    Example:
-        >>> import interlock
-        >>> interlock.isinf(interlock.tensor([1.0, float('inf'), float('nan')]))
-        tensor([False,  True, False])
-    """
-
-def isnan(input: Tensor) -> Tensor:
-    """Return a bool tensor that is True where the elements are NaN.
-
-    Args:
-        input: The tensor.
-
-    Example:
-        >>> import interlock
-        >>> interlock.isnan(interlock.tensor([1.0, float('inf'), float('nan')]))
-        tensor([False, False,  True])
-    """
-
-def le(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """Return a bool tensor that is True where the elements are smaller than those of `other` or equal.
-
-    Args:
-        input: A tensor.
-        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.le(interlock.tensor([1, 2]), 1)
-        tensor([ True, False])
-    """
-
-def lerp(input: Tensor, end: Tensor, weight: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """Return `input + weight * (end - input)`, elementwise.
-
-    Args:
-        input: The tensor for a weight of 0, of a floating-point dtype.
-        end: The tensor for a weight of 1, of the same dtype. Shapes are broadcast.
-        weight: A tensor or a number.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        DTypeError: The dtypes differ or are not floating point.
-        ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.lerp(interlock.tensor([0.0, 10.0]), interlock.tensor([1.0, 20.0]), 0.5)
-        tensor([ 0.5000, 15.0000])
-    """
-
-def log(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return the natural logarithm of each element; NaN for negative elements and minus infinity for 0.
-
-    Args:
-        input: The tensor. Integers and bools are converted to float32.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.log(interlock.tensor([1, 2]))
-        tensor([0.0000, 0.6931])
-    """
-
-def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return the decimal logarithm of each element; NaN for negative elements and minus infinity for 0.
-
-    Args:
-        input: The tensor. Integers and bools are converted to float32.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.log10(interlock.tensor([1, 1000]))
-        tensor([0., 3.])
-    """
-
-def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return the natural logarithm of 1 plus each element, which is precise near 0.
-
-    Args:
-        input: The tensor. Integers and bools are converted to float32.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.log1p(interlock.tensor([0, 1]))
-        tensor([0.0000, 0.6931])
-    """
-
-def log2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return the binary logarithm of each element; NaN for negative elements and minus infinity for 0.
-
-    Args:
-        input: The tensor. Integers and bools are converted to float32.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.log2(interlock.tensor([1, 8]))
-        tensor([0., 3.])
-    """
-
-def logical_and(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return a bool tensor that is True where both elements are nonzero.
-
-    Args:
-        input: A tensor.
-        other: A tensor. Shapes are broadcast and dtypes promoted.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.logical_and(interlock.tensor([0, 2]), interlock.tensor([1, 1]))
-        tensor([False,  True])
-    """
-
-def logical_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return a bool tensor that is True where the elements are zero.
-
-    Args:
-        input: The tensor.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.logical_not(interlock.tensor([0, 2]))
-        tensor([ True, False])
-    """
-
-def logical_or(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return a bool tensor that is True where an element is nonzero.
-
-    Args:
-        input: A tensor.
-        other: A tensor. Shapes are broadcast and dtypes promoted.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.logical_or(interlock.tensor([0, 2]), interlock.tensor([0, 1]))
-        tensor([False,  True])
-    """
-
-def logical_xor(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return a bool tensor that is True where exactly one of the elements is nonzero.
-
-    Args:
-        input: A tensor.
-        other: A tensor. Shapes are broadcast and dtypes promoted.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.logical_xor(interlock.tensor([0, 2]), interlock.tensor([1, 1]))
-        tensor([ True, False])
-    """
-
-def lt(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """Return a bool tensor that is True where the elements are smaller than those of `other`.
-
-    Args:
-        input: A tensor.
-        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.lt(interlock.tensor([1, 2]), 2)
-        tensor([ True, False])
-    """
-
-def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return the larger of two elements, or NaN if one of them is NaN.
-
-    Args:
-        input: A tensor.
-        other: A tensor. Shapes are broadcast and dtypes promoted.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.maximum(interlock.tensor([1, 5]), interlock.tensor([2, 3]))
-        tensor([2, 5])
-    """
-
-def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return the smaller of two elements, or NaN if one of them is NaN.
-
-    Args:
-        input: A tensor.
-        other: A tensor. Shapes are broadcast and dtypes promoted.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.minimum(interlock.tensor([1, 5]), interlock.tensor([2, 3]))
-        tensor([1, 3])
-    """
-
-def mul(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """Return `input * other`, elementwise. The product of bools is the logical and.
-
-    Args:
-        input: A tensor or a number.
-        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.mul(interlock.tensor([1, 2]), 3)
-        tensor([3, 6])
-    """
-
-def nan_to_num(
-    input: Tensor,
-    nan: _Number | None = None,
-    posinf: _Number | None = None,
-    neginf: _Number | None = None,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
-    """Replace NaN and infinities by numbers. Integers and bools are unchanged.
-
-    Args:
-        input: The tensor.
-        nan: The number that replaces NaN; None means 0.
-        posinf: The number that replaces infinity; None means the largest number of the dtype.
-        neginf: The number that replaces minus infinity; None means the smallest number of the dtype.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.nan_to_num(interlock.tensor([float("nan"), float("inf"), 1.0]), posinf=5)
-        tensor([0., 5., 1.])
-    """
-
-def ne(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """Return a bool tensor that is True where the elements differ from those of `other`.
-
-    Args:
-        input: A tensor.
-        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.ne(interlock.tensor([1, 2]), interlock.tensor([1, 3]))
-        tensor([False,  True])
-    """
-
-def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return the negation of each element.
-
-    Args:
-        input: The tensor, of any dtype except bool.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        DTypeError: The tensor has another dtype.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.neg(interlock.tensor([-1, 2]))
-        tensor([ 1, -2])
-    """
-
-def positive(input: Tensor) -> Tensor:
-    """Return the tensor itself.
-
-    Args:
-        input: The tensor, of any dtype except bool.
-
-    Raises:
-        DTypeError: `input` is a bool tensor.
-
-    Example:
-        >>> import interlock
-        >>> interlock.positive(interlock.tensor([-1, 2]))
-        tensor([-1,  2])
-    """
-
-def pow(input: Tensor | _Number, exponent: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """Return `input ** exponent`, elementwise.
-
-    Args:
-        input: A tensor or a number.
-        exponent: A tensor or a number. Shapes are broadcast and dtypes promoted.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        ArgumentError: The promoted dtype is an integer dtype, and `exponent` is a negative number.
-        DTypeError: Both are bool tensors.
-        ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.pow(2, interlock.tensor([1, 3]))
-        tensor([2, 8])
-    """
-
-def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return the reciprocal of each element.
-
-    Args:
-        input: The tensor. Integers and bools are converted to float32.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.reciprocal(interlock.tensor([2, 4]))
-        tensor([0.5000, 0.2500])
-    """
-
-def relu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return each element, or 0 if it is negative. The gradient at 0 is 0.
-
-    Args:
-        input: The tensor, of any dtype except bool.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        DTypeError: The tensor has another dtype.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.relu(interlock.tensor([-1, 2]))
-        tensor([0, 2])
-    """
-
-def remainder(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """Return the remainder of `input / other`, elementwise, with the sign of `other`, as Python's `%`.
-
-    Args:
-        input: A tensor or a number.
-        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        ArgumentError: Integers on the CPU are divided by 0.
-        DTypeError: The promoted dtype is bool.
-        ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.remainder(interlock.tensor([5, -5]), 3)
-        tensor([2, 1])
-    """
-
-def round(input: Tensor, *, decimals: int | None = None, out: Tensor | None = None) -> Tensor:
-    """Round each element to the nearest integer or decimal place, and ties to the even one.
-
-    Args:
-        input: The tensor, of any dtype except bool.
-        decimals: The number of decimal places of floating-point elements; negative for tens, hundreds and so on.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        DTypeError: The tensor is a bool tensor, or `decimals` is not 0 and the elements are integers.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.round(interlock.tensor([0.5, 1.5, 2.25]), decimals=1)
-        tensor([0.5000, 1.5000, 2.2000])
-    """
-
-def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return the reciprocal of the square root of each element; NaN for negative elements.
-
-    Args:
-        input: The tensor. Integers and bools are converted to float32.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.rsqrt(interlock.tensor([1, 4]))
-        tensor([1.0000, 0.5000])
-    """
-
-def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return the logistic function `1 / (1 + exp(-x))` of each element.
-
-    Args:
-        input: The tensor. Integers and bools are converted to float32.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.sigmoid(interlock.tensor([0.0, 2.0]))
-        tensor([0.5000, 0.8808])
-    """
-
-def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return the sign of each element: 1, -1, or 0 for 0 and NaN.
-
-    Args:
-        input: The tensor.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.sign(interlock.tensor([-3, 0, 2]))
-        tensor([-1,  0,  1])
-    """
-
-def signbit(input: Tensor) -> Tensor:
-    """Return a bool tensor that is True where the sign bit is set: for negative elements, also -0.
-
-    Args:
-        input: The tensor.
-
-    Example:
-        >>> import interlock
-        >>> interlock.signbit(interlock.tensor([1.0, -0.0, -2.0]))
-        tensor([False,  True,  True])
-    """
-
-def sin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return the sine of each element, in radians.
-
-    Args:
-        input: The tensor. Integers and bools are converted to float32.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.sin(interlock.tensor([0.0, 1.0]))
-        tensor([0.0000, 0.8415])
-    """
-
-def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return the hyperbolic sine of each element.
-
-    Args:
-        input: The tensor. Integers and bools are converted to float32.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.sinh(interlock.tensor([0.0, 1.0]))
-        tensor([0.0000, 1.1752])
-    """
-
-def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return the square root of each element; NaN for negative elements.
-
-    Args:
-        input: The tensor. Integers and bools are converted to float32.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.sqrt(interlock.tensor([4, 9]))
-        tensor([2., 3.])
-    """
-
-def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return the square of each element. Bools are converted to int64.
-
-    Args:
-        input: The tensor.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.square(interlock.tensor([-3, 2]))
-        tensor([9, 4])
-    """
-
-def sub(
-    input: Tensor | _Number,
-    other: Tensor | _Number,
-    *,
-    alpha: _Number | None = None,
-    out: Tensor | None = None,
-) -> Tensor:
-    """Return `input - alpha * other`.
-
-    Args:
-        input: A tensor or a number.
-        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-        alpha: A number by which `other` is multiplied first; None means 1.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        DTypeError: An operand is bool.
-        DTypeError: `alpha` is a float or a bool, and the promoted dtype is not.
-        ArgumentError: The promoted dtype cannot hold `alpha`.
-        ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.sub(10, interlock.tensor([1, 2]))
-        tensor([9, 8])
-    """
-
-def tan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return the tangent of each element, in radians.
-
-    Args:
-        input: The tensor. Integers and bools are converted to float32.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.tan(interlock.tensor([0.0, 1.0]))
-        tensor([0.0000, 1.5574])
-    """
-
-def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return the hyperbolic tangent of each element.
-
-    Args:
-        input: The tensor. Integers and bools are converted to float32.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.tanh(interlock.tensor([0.0, 1.0]))
-        tensor([0.0000, 0.7616])
-    """
-
-def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Round each element towards 0 to an integer. Integers are unchanged.
-
-    Args:
-        input: The tensor, of any dtype except bool.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Raises:
-        DTypeError: The tensor has another dtype.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.trunc(interlock.tensor([-1.5, 1.5]))
-        tensor([-1.,  1.])
-    """
-
 def numel(input: Tensor) -> int:
     """Return the number of elements.
 
@@ -10109,6 +9046,2173 @@ def detach_(input: Tensor) -> Tensor:
         True
     """
 
+def fill_(input: Tensor, value: Tensor | _Number) -> Tensor:
+    """Set all elements of a tensor to `value`. A number also fills an expanded tensor.
+
+    Args:
+        input: The tensor, which is changed.
+        value: A number, or a 0-d tensor, whose gradient is the sum of all gradients.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        ArgumentError: The dtype cannot hold the number.
+        ShapeError: `value` is a tensor with dimensions.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled.
+
+    Example:
+        >>> import interlock
+        >>> interlock.fill_(interlock.zeros(2), 3)
+        tensor([3., 3.])
+    """
+
+def index_put_(
+    input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: builtins.bool = False
+) -> Tensor:
+    """In-place version of `index_put`, as `input[indices] = values`.
+
+    Args:
+        input: The tensor, which is changed.
+        indices: A tuple or list of tensors that index the first dimensions: int64 indices, which may be negative, or
+            bool masks. None means a whole dimension.
+        values: The values, of the dtype of the tensor. Broadcast to the indexed part.
+        accumulate: Whether the values are added to the elements. If it is False, the last of several values for one
+            element is stored.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        IndexError: An index is out of bounds, or there are more indices than dimensions.
+        ShapeError: The shapes are incompatible.
+        DTypeError: The dtypes of the tensor and of `values` differ.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+    Example:
+        >>> import interlock
+        >>> index = (interlock.tensor([0, 2]),)
+        >>> interlock.index_put_(interlock.zeros(3), index, interlock.ones(2))
+        tensor([1., 0., 1.])
+    """
+
+def zero_(input: Tensor) -> Tensor:
+    """Set all elements of a tensor to 0.
+
+    Args:
+        input: The tensor, which is changed.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled.
+
+    Example:
+        >>> import interlock
+        >>> interlock.zero_(interlock.ones(2))
+        tensor([0., 0.])
+    """
+
+# <functions of operations>
+def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the absolute value of each element. The gradient at 0 is 0.
+
+    Args:
+        input: The tensor, of any dtype except bool.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: The tensor has another dtype.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.abs(interlock.tensor([-1, 2]))
+       tensor([1, 2])
+    """
+
+def abs_(input: Tensor) -> Tensor:
+    """In-place version of `abs`.
+
+    See `interlock.abs`.
+
+    Args:
+        input: The tensor, of any dtype except bool.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The tensor has another dtype.
+        DTypeError: The dtype of the tensor cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+    """
+
+def absolute(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the absolute value of each element, as `abs`.
+
+    Args:
+        input: The tensor, of any dtype except bool.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: The tensor has another dtype.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.absolute(interlock.tensor([-1, 2]))
+       tensor([1, 2])
+    """
+
+def acos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the arc cosine of each element, in radians; NaN outside of -1 to 1.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.acos(interlock.tensor([1.0, 0.0]))
+       tensor([0.0000, 1.5708])
+    """
+
+arccos = acos
+
+def acos_(input: Tensor) -> Tensor:
+    """In-place version of `acos`.
+
+    See `interlock.acos`.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+    """
+
+arccos_ = acos_
+
+def acosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the inverse hyperbolic cosine of each element; NaN below 1.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.acosh(interlock.tensor([1.0, 2.0]))
+       tensor([0.0000, 1.3170])
+    """
+
+arccosh = acosh
+
+def acosh_(input: Tensor) -> Tensor:
+    """In-place version of `acosh`.
+
+    See `interlock.acosh`.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+    """
+
+arccosh_ = acosh_
+
+def add(
+    input: Tensor | _Number,
+    other: Tensor | _Number,
+    *,
+    alpha: _Number | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Return `input + alpha * other`. The sum of bools is the logical or.
+
+    Args:
+        input: A tensor or a number.
+        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        alpha: A number by which `other` is multiplied first; None means 1.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: `alpha` is a float or a bool, and the promoted dtype is not.
+        ArgumentError: The promoted dtype cannot hold `alpha`.
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.add(interlock.tensor([1, 2]), 1, alpha=10)
+        tensor([11, 12])
+    """
+
+def addcdiv(
+    input: Tensor,
+    tensor1: Tensor,
+    tensor2: Tensor,
+    *,
+    value: _Number | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Return `input + value * tensor1 / tensor2`, elementwise.
+
+    Args:
+        input: The tensor.
+        tensor1: A tensor.
+        tensor2: A tensor. Shapes are broadcast and dtypes promoted.
+        value: A number; None means 1.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: Neither `tensor1` nor `tensor2` is floating point.
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([2.0, 4.0])
+        >>> interlock.addcdiv(x, x, x, value=0.5)
+        tensor([2.5000, 4.5000])
+    """
+
+def addcmul(
+    input: Tensor,
+    tensor1: Tensor,
+    tensor2: Tensor,
+    *,
+    value: _Number | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Return `input + value * tensor1 * tensor2`, elementwise.
+
+    Args:
+        input: The tensor.
+        tensor1: A tensor.
+        tensor2: A tensor. Shapes are broadcast and dtypes promoted.
+        value: A number; None means 1.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: The promoted dtype is bool.
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([2.0, 4.0])
+        >>> interlock.addcmul(x, x, x, value=0.5)
+        tensor([ 4., 12.])
+    """
+
+def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the arc sine of each element, in radians; NaN outside of -1 to 1.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.asin(interlock.tensor([0.0, 1.0]))
+       tensor([0.0000, 1.5708])
+    """
+
+arcsin = asin
+
+def asin_(input: Tensor) -> Tensor:
+    """In-place version of `asin`.
+
+    See `interlock.asin`.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+    """
+
+arcsin_ = asin_
+
+def asinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the inverse hyperbolic sine of each element.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.asinh(interlock.tensor([0.0, 1.0]))
+       tensor([0.0000, 0.8814])
+    """
+
+arcsinh = asinh
+
+def asinh_(input: Tensor) -> Tensor:
+    """In-place version of `asinh`.
+
+    See `interlock.asinh`.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+    """
+
+arcsinh_ = asinh_
+
+def atan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the arc tangent of each element, in radians.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.atan(interlock.tensor([0.0, 1.0]))
+       tensor([0.0000, 0.7854])
+    """
+
+arctan = atan
+
+def atan_(input: Tensor) -> Tensor:
+    """In-place version of `atan`.
+
+    See `interlock.atan`.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+    """
+
+arctan_ = atan_
+
+def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the arctangent of `input / other`, elementwise; the signs of both choose the quadrant.
+
+    Args:
+        input: A tensor.
+        other: A tensor. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.atan2(interlock.tensor([1.0, -1.0]), interlock.tensor([1.0, 0.0]))
+       tensor([ 0.7854, -1.5708])
+    """
+
+arctan2 = atan2
+
+def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the inverse hyperbolic tangent of each element; NaN outside of -1 to 1.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.atanh(interlock.tensor([0.0, 0.5]))
+       tensor([0.0000, 0.5493])
+    """
+
+arctanh = atanh
+
+def atanh_(input: Tensor) -> Tensor:
+    """In-place version of `atanh`.
+
+    See `interlock.atanh`.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+    """
+
+arctanh_ = atanh_
+
+def bitwise_and(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return the bitwise and of integers, and the logical and of bools.
+
+    Args:
+        input: A tensor or a number.
+        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: The promoted dtype is floating point.
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.bitwise_and(interlock.tensor([6, 5]), 3)
+       tensor([2, 1])
+    """
+
+def bitwise_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the complement of the bits of integers, and the negation of bools.
+
+    Args:
+        input: The tensor, of integers or bools.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: The tensor has another dtype.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.bitwise_not(interlock.tensor([0, 5]))
+       tensor([-1, -6])
+    """
+
+def bitwise_or(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return the bitwise or of integers, and the logical or of bools.
+
+    Args:
+        input: A tensor or a number.
+        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: The promoted dtype is floating point.
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.bitwise_or(interlock.tensor([6, 5]), 3)
+       tensor([7, 7])
+    """
+
+def bitwise_xor(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return the bitwise exclusive or of integers, and the logical exclusive or of bools.
+
+    Args:
+        input: A tensor or a number.
+        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: The promoted dtype is floating point.
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.bitwise_xor(interlock.tensor([6, 5]), 3)
+       tensor([5, 6])
+    """
+
+def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Round each element up to an integer. Integers are unchanged.
+
+    Args:
+        input: The tensor, of any dtype except bool.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: The tensor has another dtype.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.ceil(interlock.tensor([-0.5, 1.2]))
+       tensor([-0., 2.])
+    """
+
+def ceil_(input: Tensor) -> Tensor:
+    """In-place version of `ceil`.
+
+    See `interlock.ceil`.
+
+    Args:
+        input: The tensor, of any dtype except bool.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The tensor has another dtype.
+        DTypeError: The dtype of the tensor cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+    """
+
+def clamp(
+    input: Tensor,
+    min: Tensor | _Number | None = None,
+    max: Tensor | _Number | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Limit each element to the range from `min` to `max`. NaN is preserved, and a limit of NaN makes elements NaN.
+
+    An element that equals a limit has gradient 0 if the limits are numbers. If one is a tensor, the element and
+    the limit have half of the gradient each. A lower limit below the range of an integer dtype limits nothing, nor
+    does an upper limit above it.
+
+    Args:
+        input: The tensor.
+        min: The lower limit, a tensor or a number; None means no limit.
+        max: The upper limit, a tensor or a number; None means no limit. Elements are `max` where `min` is larger.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ArgumentError: Both limits are None, or the promoted dtype cannot hold a number that limits elements.
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.clamp(interlock.tensor([-2.0, 0.5, 2.0]), -1, 1)
+        tensor([-1.0000,  0.5000,  1.0000])
+    """
+
+clip = clamp
+
+def clamp_(input: Tensor, min: Tensor | _Number | None = None, max: Tensor | _Number | None = None) -> Tensor:
+    """In-place version of `clamp`.
+
+    See `interlock.clamp`.
+
+    Args:
+        input: The tensor.
+        min: The lower limit, a tensor or a number; None means no limit.
+        max: The upper limit, a tensor or a number; None means no limit. Elements are `max` where `min` is larger.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        ArgumentError: Both limits are None, or the promoted dtype cannot hold a number that limits elements.
+        ShapeError: The shapes cannot be broadcast.
+        DTypeError: The dtype of the tensor cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+    """
+
+clip_ = clamp_
+
+def clamp_max(input: Tensor, max: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return each element, or `max` if it is larger.
+
+    An element that equals a number has gradient 0. If `max` is a tensor, both have half of the gradient each.
+    A number above the range of an integer dtype limits nothing.
+
+    Args:
+        input: The tensor.
+        max: The upper limit, a tensor or a number.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ArgumentError: The promoted dtype cannot hold a number that limits elements.
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.clamp_max(interlock.tensor([-2, 2]), 0)
+        tensor([-2,  0])
+    """
+
+def clamp_max_(input: Tensor, max: Tensor | _Number) -> Tensor:
+    """In-place version of `clamp_max`.
+
+    See `interlock.clamp_max`.
+
+    Args:
+        input: The tensor.
+        max: The upper limit, a tensor or a number.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        ArgumentError: The promoted dtype cannot hold a number that limits elements.
+        ShapeError: The shapes cannot be broadcast.
+        DTypeError: The dtype of the tensor cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+    """
+
+def clamp_min(input: Tensor, min: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return each element, or `min` if it is smaller.
+
+    An element that equals a number has gradient 0. If `min` is a tensor, both have half of the gradient each.
+    A number below the range of an integer dtype limits nothing.
+
+    Args:
+        input: The tensor.
+        min: The lower limit, a tensor or a number.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ArgumentError: The promoted dtype cannot hold a number that limits elements.
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.clamp_min(interlock.tensor([-2, 2]), 0)
+        tensor([0, 2])
+    """
+
+def clamp_min_(input: Tensor, min: Tensor | _Number) -> Tensor:
+    """In-place version of `clamp_min`.
+
+    See `interlock.clamp_min`.
+
+    Args:
+        input: The tensor.
+        min: The lower limit, a tensor or a number.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        ArgumentError: The promoted dtype cannot hold a number that limits elements.
+        ShapeError: The shapes cannot be broadcast.
+        DTypeError: The dtype of the tensor cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+    """
+
+def copysign(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return the magnitude of `input` with the sign of `other`, elementwise.
+
+    Args:
+        input: A tensor.
+        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.copysign(interlock.tensor([1.0, 2.0]), -1)
+       tensor([-1., -2.])
+    """
+
+def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the cosine of each element, in radians.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.cos(interlock.tensor([0.0, 1.0]))
+       tensor([1.0000, 0.5403])
+    """
+
+def cos_(input: Tensor) -> Tensor:
+    """In-place version of `cos`.
+
+    See `interlock.cos`.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+    """
+
+def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the hyperbolic cosine of each element.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.cosh(interlock.tensor([0.0, 1.0]))
+       tensor([1.0000, 1.5431])
+    """
+
+def cosh_(input: Tensor) -> Tensor:
+    """In-place version of `cosh`.
+
+    See `interlock.cosh`.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+    """
+
+def cumprod(input: Tensor, dim: builtins.int, *, dtype: _DType | None = None) -> Tensor:
+    """Return the cumulative product of the elements along a dimension.
+
+    Args:
+        input: The tensor.
+        dim: The dimension.
+        dtype: The dtype to convert the elements to first. None means int64 for integers and bools, else no change.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        DTypeError: `dtype` is bool.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([1, 2, 3])
+        >>> interlock.cumprod(x, 0)
+        tensor([1, 2, 6])
+    """
+
+def cumsum(input: Tensor, dim: builtins.int, *, dtype: _DType | None = None) -> Tensor:
+    """Return the cumulative sum of the elements along a dimension.
+
+    Args:
+        input: The tensor.
+        dim: The dimension.
+        dtype: The dtype to convert the elements to first. None means int64 for integers and bools, else no change.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        DTypeError: `dtype` is bool.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([1, 2, 3])
+        >>> interlock.cumsum(x, 0)
+        tensor([1, 3, 6])
+    """
+
+def div(
+    input: Tensor | _Number,
+    other: Tensor | _Number,
+    *,
+    rounding_mode: Literal["floor", "trunc"] | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Return `input / other`, elementwise. The quotient of integers is float32 unless it is rounded.
+
+    Args:
+        input: A tensor or a number.
+        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        rounding_mode: `"floor"` to round down, `"trunc"` to round towards 0, or None. Rounded quotients of integers
+            are integers.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ArgumentError: `rounding_mode` is another text, or integers on the CPU are divided by 0 with rounding.
+        DTypeError: Bools are divided with rounding.
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.div(interlock.tensor([7, -7]), 2, rounding_mode="floor")
+        tensor([ 3, -4])
+    """
+
+divide = div
+true_divide = div
+
+def eq(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return a bool tensor that is True where the elements are equal to those of `other`.
+
+    Args:
+        input: A tensor.
+        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.eq(interlock.tensor([1, 2]), interlock.tensor([1, 3]))
+       tensor([ True, False])
+    """
+
+def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the error function of each element.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.erf(interlock.tensor([0.0, 1.0]))
+       tensor([0.0000, 0.8427])
+    """
+
+def erf_(input: Tensor) -> Tensor:
+    """In-place version of `erf`.
+
+    See `interlock.erf`.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+    """
+
+def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return 1 minus the error function of each element, which is precise for large elements.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.erfc(interlock.tensor([0.0, 1.0]))
+       tensor([1.0000, 0.1573])
+    """
+
+def erfc_(input: Tensor) -> Tensor:
+    """In-place version of `erfc`.
+
+    See `interlock.erfc`.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+    """
+
+def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return e to the power of each element.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.exp(interlock.tensor([0, 1]))
+       tensor([1.0000, 2.7183])
+    """
+
+def exp_(input: Tensor) -> Tensor:
+    """In-place version of `exp`.
+
+    See `interlock.exp`.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+    """
+
+def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return 2 to the power of each element.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.exp2(interlock.tensor([0, 3]))
+       tensor([1., 8.])
+    """
+
+def exp2_(input: Tensor) -> Tensor:
+    """In-place version of `exp2`.
+
+    See `interlock.exp2`.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+    """
+
+def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return e to the power of each element, minus 1, which is precise near 0.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.expm1(interlock.tensor([0.0, 1.0]))
+       tensor([0.0000, 1.7183])
+    """
+
+def expm1_(input: Tensor) -> Tensor:
+    """In-place version of `expm1`.
+
+    See `interlock.expm1`.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+    """
+
+def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Round each element down to an integer. Integers are unchanged.
+
+    Args:
+        input: The tensor, of any dtype except bool.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: The tensor has another dtype.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.floor(interlock.tensor([-0.5, 1.2]))
+       tensor([-1.,  1.])
+    """
+
+def floor_(input: Tensor) -> Tensor:
+    """In-place version of `floor`.
+
+    See `interlock.floor`.
+
+    Args:
+        input: The tensor, of any dtype except bool.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The tensor has another dtype.
+        DTypeError: The dtype of the tensor cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+    """
+
+def floor_divide(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return `input / other` rounded down, elementwise, as Python's `//`. `div` with a rounding mode has a gradient.
+
+    Args:
+        input: A tensor or a number.
+        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ArgumentError: Integers on the CPU are divided by 0.
+        DTypeError: The promoted dtype is bool.
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.floor_divide(interlock.tensor([7, -7]), 2)
+       tensor([ 3, -4])
+    """
+
+def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the larger of two elements, or the other one if one of them is NaN.
+
+    Args:
+        input: A tensor.
+        other: A tensor. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.fmax(interlock.tensor([1.0, float('nan')]), interlock.tensor([2.0, 3.0]))
+       tensor([2., 3.])
+    """
+
+def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the smaller of two elements, or the other one if one of them is NaN.
+
+    Args:
+        input: A tensor.
+        other: A tensor. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.fmin(interlock.tensor([1.0, float('nan')]), interlock.tensor([2.0, 3.0]))
+       tensor([1., 3.])
+    """
+
+def fmod(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return the remainder of `input / other`, elementwise, with the sign of `input`, as C's `fmod`.
+
+    Args:
+        input: A tensor.
+        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ArgumentError: Integers on the CPU are divided by 0.
+        DTypeError: The promoted dtype is bool.
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.fmod(interlock.tensor([7, -7]), 3)
+       tensor([ 1, -1])
+    """
+
+def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the fractional part of each element, with its sign.
+
+    Args:
+        input: The tensor, of a floating-point dtype.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: The tensor has another dtype.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.frac(interlock.tensor([-1.5, 2.25]))
+       tensor([-0.5000,  0.2500])
+    """
+
+def frac_(input: Tensor) -> Tensor:
+    """In-place version of `frac`.
+
+    See `interlock.frac`.
+
+    Args:
+        input: The tensor, of a floating-point dtype.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The tensor has another dtype.
+        DTypeError: The dtype of the tensor cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+    """
+
+def ge(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return a bool tensor that is True where the elements are larger than those of `other` or equal.
+
+    Args:
+        input: A tensor.
+        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.ge(interlock.tensor([1, 2]), 2)
+       tensor([False,  True])
+    """
+
+greater_equal = ge
+
+def gt(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return a bool tensor that is True where the elements are larger than those of `other`.
+
+    Args:
+        input: A tensor.
+        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.gt(interlock.tensor([1, 2]), 1)
+       tensor([False,  True])
+    """
+
+greater = gt
+
+def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the length of the hypotenuse of a right triangle with these legs, elementwise.
+
+    Args:
+        input: A tensor.
+        other: A tensor. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: The promoted dtype is not floating point.
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.hypot(interlock.tensor([3.0]), interlock.tensor([4.0]))
+       tensor([5.])
+    """
+
+def isfinite(input: Tensor) -> Tensor:
+    """Return a bool tensor that is True where the elements are neither infinite nor NaN.
+
+    Args:
+        input: The tensor.
+
+    Example:
+        >>> import interlock
+       >>> interlock.isfinite(interlock.tensor([1.0, float('inf'), float('nan')]))
+       tensor([ True, False, False])
+    """
+
+def isinf(input: Tensor) -> Tensor:
+    """Return a bool tensor that is True where the elements are infinite.
+
+    Args:
+        input: The tensor.
+
+    Example:
+        >>> import interlock
+       >>> interlock.isinf(interlock.tensor([1.0, float('inf'), float('nan')]))
+       tensor([False,  True, False])
+    """
+
+def isnan(input: Tensor) -> Tensor:
+    """Return a bool tensor that is True where the elements are NaN.
+
+    Args:
+        input: The tensor.
+
+    Example:
+        >>> import interlock
+       >>> interlock.isnan(interlock.tensor([1.0, float('inf'), float('nan')]))
+       tensor([False, False,  True])
+    """
+
+def le(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return a bool tensor that is True where the elements are smaller than those of `other` or equal.
+
+    Args:
+        input: A tensor.
+        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.le(interlock.tensor([1, 2]), 1)
+       tensor([ True, False])
+    """
+
+less_equal = le
+
+def lerp(input: Tensor, end: Tensor, weight: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return `input + weight * (end - input)`, elementwise.
+
+    Args:
+        input: The tensor for a weight of 0, of a floating-point dtype.
+        end: The tensor for a weight of 1, of the same dtype. Shapes are broadcast.
+        weight: A tensor or a number.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: The dtypes differ or are not floating point.
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.lerp(interlock.tensor([0.0, 10.0]), interlock.tensor([1.0, 20.0]), 0.5)
+        tensor([ 0.5000, 15.0000])
+    """
+
+def log(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the natural logarithm of each element; NaN for negative elements and minus infinity for 0.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.log(interlock.tensor([1, 2]))
+       tensor([0.0000, 0.6931])
+    """
+
+def log_(input: Tensor) -> Tensor:
+    """In-place version of `log`.
+
+    See `interlock.log`.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+    """
+
+def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the decimal logarithm of each element; NaN for negative elements and minus infinity for 0.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.log10(interlock.tensor([1, 1000]))
+       tensor([0., 3.])
+    """
+
+def log10_(input: Tensor) -> Tensor:
+    """In-place version of `log10`.
+
+    See `interlock.log10`.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+    """
+
+def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the natural logarithm of 1 plus each element, which is precise near 0.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.log1p(interlock.tensor([0, 1]))
+       tensor([0.0000, 0.6931])
+    """
+
+def log1p_(input: Tensor) -> Tensor:
+    """In-place version of `log1p`.
+
+    See `interlock.log1p`.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+    """
+
+def log2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the binary logarithm of each element; NaN for negative elements and minus infinity for 0.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.log2(interlock.tensor([1, 8]))
+       tensor([0., 3.])
+    """
+
+def log2_(input: Tensor) -> Tensor:
+    """In-place version of `log2`.
+
+    See `interlock.log2`.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+    """
+
+def logical_and(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return a bool tensor that is True where both elements are nonzero.
+
+    Args:
+        input: A tensor.
+        other: A tensor. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.logical_and(interlock.tensor([0, 2]), interlock.tensor([1, 1]))
+       tensor([False,  True])
+    """
+
+def logical_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return a bool tensor that is True where the elements are zero.
+
+    Args:
+        input: The tensor.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.logical_not(interlock.tensor([0, 2]))
+       tensor([ True, False])
+    """
+
+def logical_or(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return a bool tensor that is True where an element is nonzero.
+
+    Args:
+        input: A tensor.
+        other: A tensor. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.logical_or(interlock.tensor([0, 2]), interlock.tensor([0, 1]))
+       tensor([False,  True])
+    """
+
+def logical_xor(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return a bool tensor that is True where exactly one of the elements is nonzero.
+
+    Args:
+        input: A tensor.
+        other: A tensor. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.logical_xor(interlock.tensor([0, 2]), interlock.tensor([1, 1]))
+       tensor([ True, False])
+    """
+
+def lt(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return a bool tensor that is True where the elements are smaller than those of `other`.
+
+    Args:
+        input: A tensor.
+        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.lt(interlock.tensor([1, 2]), 2)
+       tensor([ True, False])
+    """
+
+less = lt
+
+def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the larger of two elements, or NaN if one of them is NaN.
+
+    Args:
+        input: A tensor.
+        other: A tensor. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.maximum(interlock.tensor([1, 5]), interlock.tensor([2, 3]))
+       tensor([2, 5])
+    """
+
+def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the smaller of two elements, or NaN if one of them is NaN.
+
+    Args:
+        input: A tensor.
+        other: A tensor. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.minimum(interlock.tensor([1, 5]), interlock.tensor([2, 3]))
+       tensor([1, 3])
+    """
+
+def mul(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return `input * other`, elementwise. The product of bools is the logical and.
+
+    Args:
+        input: A tensor or a number.
+        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.mul(interlock.tensor([1, 2]), 3)
+        tensor([3, 6])
+    """
+
+multiply = mul
+
+def nan_to_num(
+    input: Tensor,
+    nan: builtins.float | None = None,
+    posinf: builtins.float | None = None,
+    neginf: builtins.float | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Replace NaN and infinities by numbers. Integers and bools are unchanged.
+
+    Args:
+        input: The tensor.
+        nan: The number that replaces NaN; None means 0.
+        posinf: The number that replaces infinity; None means the largest number of the dtype.
+        neginf: The number that replaces minus infinity; None means the smallest number of the dtype.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.nan_to_num(interlock.tensor([float("nan"), float("inf"), 1.0]), posinf=5)
+        tensor([0., 5., 1.])
+    """
+
+def nan_to_num_(
+    input: Tensor,
+    nan: builtins.float | None = None,
+    posinf: builtins.float | None = None,
+    neginf: builtins.float | None = None,
+) -> Tensor:
+    """In-place version of `nan_to_num`.
+
+    See `interlock.nan_to_num`.
+
+    Args:
+        input: The tensor.
+        nan: The number that replaces NaN; None means 0.
+        posinf: The number that replaces infinity; None means the largest number of the dtype.
+        neginf: The number that replaces minus infinity; None means the smallest number of the dtype.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+    """
+
+def ne(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return a bool tensor that is True where the elements differ from those of `other`.
+
+    Args:
+        input: A tensor.
+        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.ne(interlock.tensor([1, 2]), interlock.tensor([1, 3]))
+       tensor([False,  True])
+    """
+
+not_equal = ne
+
+def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the negation of each element.
+
+    Args:
+        input: The tensor, of any dtype except bool.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: The tensor has another dtype.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.neg(interlock.tensor([-1, 2]))
+       tensor([ 1, -2])
+    """
+
+negative = neg
+
+def neg_(input: Tensor) -> Tensor:
+    """In-place version of `neg`.
+
+    See `interlock.neg`.
+
+    Args:
+        input: The tensor, of any dtype except bool.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The tensor has another dtype.
+        DTypeError: The dtype of the tensor cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+    """
+
+negative_ = neg_
+
+def positive(input: Tensor) -> Tensor:
+    """Return the tensor itself.
+
+    Args:
+        input: The tensor, of any dtype except bool.
+
+    Raises:
+        DTypeError: `input` is a bool tensor.
+
+    Example:
+        >>> import interlock
+        >>> interlock.positive(interlock.tensor([-1, 2]))
+        tensor([-1,  2])
+    """
+
+def pow(input: Tensor | _Number, exponent: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return `input ** exponent`, elementwise.
+
+    Args:
+        input: A tensor or a number.
+        exponent: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ArgumentError: The promoted dtype is an integer dtype, and `exponent` is a negative number.
+        DTypeError: Both are bool tensors.
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.pow(2, interlock.tensor([1, 3]))
+        tensor([2, 8])
+    """
+
+def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the reciprocal of each element.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.reciprocal(interlock.tensor([2, 4]))
+       tensor([0.5000, 0.2500])
+    """
+
+def reciprocal_(input: Tensor) -> Tensor:
+    """In-place version of `reciprocal`.
+
+    See `interlock.reciprocal`.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+    """
+
+def relu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return each element, or 0 if it is negative. The gradient at 0 is 0.
+
+    Args:
+        input: The tensor, of any dtype except bool.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: The tensor has another dtype.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.relu(interlock.tensor([-1, 2]))
+       tensor([0, 2])
+    """
+
+def remainder(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return the remainder of `input / other`, elementwise, with the sign of `other`, as Python's `%`.
+
+    Args:
+        input: A tensor or a number.
+        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ArgumentError: Integers on the CPU are divided by 0.
+        DTypeError: The promoted dtype is bool.
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.remainder(interlock.tensor([5, -5]), 3)
+       tensor([2, 1])
+    """
+
+def round(input: Tensor, *, decimals: builtins.int | None = None, out: Tensor | None = None) -> Tensor:
+    """Round each element to the nearest integer or decimal place, and ties to the even one.
+
+    Args:
+        input: The tensor, of any dtype except bool.
+        decimals: The number of decimal places of floating-point elements; negative for tens, hundreds and so on.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: The tensor is a bool tensor, or `decimals` is not 0 and the elements are integers.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.round(interlock.tensor([0.5, 1.5, 2.25]), decimals=1)
+        tensor([0.5000, 1.5000, 2.2000])
+    """
+
+def round_(input: Tensor, *, decimals: builtins.int | None = None) -> Tensor:
+    """In-place version of `round`.
+
+    See `interlock.round`.
+
+    Args:
+        input: The tensor, of any dtype except bool.
+        decimals: The number of decimal places of floating-point elements; negative for tens, hundreds and so on.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The tensor is a bool tensor, or `decimals` is not 0 and the elements are integers.
+        DTypeError: The dtype of the tensor cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+    """
+
+def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the reciprocal of the square root of each element; NaN for negative elements.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.rsqrt(interlock.tensor([1, 4]))
+       tensor([1.0000, 0.5000])
+    """
+
+def rsqrt_(input: Tensor) -> Tensor:
+    """In-place version of `rsqrt`.
+
+    See `interlock.rsqrt`.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+    """
+
+def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the logistic function `1 / (1 + exp(-x))` of each element.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.sigmoid(interlock.tensor([0.0, 2.0]))
+       tensor([0.5000, 0.8808])
+    """
+
+def sigmoid_(input: Tensor) -> Tensor:
+    """In-place version of `sigmoid`.
+
+    See `interlock.sigmoid`.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+    """
+
+def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the sign of each element: 1, -1, or 0 for 0 and NaN.
+
+    Args:
+        input: The tensor.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.sign(interlock.tensor([-3, 0, 2]))
+       tensor([-1,  0,  1])
+    """
+
+def signbit(input: Tensor) -> Tensor:
+    """Return a bool tensor that is True where the sign bit is set: for negative elements, also -0.
+
+    Args:
+        input: The tensor.
+
+    Example:
+        >>> import interlock
+       >>> interlock.signbit(interlock.tensor([1.0, -0.0, -2.0]))
+       tensor([False,  True,  True])
+    """
+
+def sin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the sine of each element, in radians.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.sin(interlock.tensor([0.0, 1.0]))
+       tensor([0.0000, 0.8415])
+    """
+
+def sin_(input: Tensor) -> Tensor:
+    """In-place version of `sin`.
+
+    See `interlock.sin`.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+    """
+
+def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the hyperbolic sine of each element.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.sinh(interlock.tensor([0.0, 1.0]))
+       tensor([0.0000, 1.1752])
+    """
+
+def sinh_(input: Tensor) -> Tensor:
+    """In-place version of `sinh`.
+
+    See `interlock.sinh`.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+    """
+
+def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the square root of each element; NaN for negative elements.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.sqrt(interlock.tensor([4, 9]))
+       tensor([2., 3.])
+    """
+
+def sqrt_(input: Tensor) -> Tensor:
+    """In-place version of `sqrt`.
+
+    See `interlock.sqrt`.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+    """
+
+def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the square of each element. Bools are converted to int64.
+
+    Args:
+        input: The tensor.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.square(interlock.tensor([-3, 2]))
+       tensor([9, 4])
+    """
+
+def square_(input: Tensor) -> Tensor:
+    """In-place version of `square`.
+
+    See `interlock.square`.
+
+    Args:
+        input: The tensor.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+    """
+
+def sub(
+    input: Tensor | _Number,
+    other: Tensor | _Number,
+    *,
+    alpha: _Number | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Return `input - alpha * other`.
+
+    Args:
+        input: A tensor or a number.
+        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        alpha: A number by which `other` is multiplied first; None means 1.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: An operand is bool.
+        DTypeError: `alpha` is a float or a bool, and the promoted dtype is not.
+        ArgumentError: The promoted dtype cannot hold `alpha`.
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.sub(10, interlock.tensor([1, 2]))
+        tensor([9, 8])
+    """
+
+subtract = sub
+
+def tan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the tangent of each element, in radians.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.tan(interlock.tensor([0.0, 1.0]))
+       tensor([0.0000, 1.5574])
+    """
+
+def tan_(input: Tensor) -> Tensor:
+    """In-place version of `tan`.
+
+    See `interlock.tan`.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+    """
+
+def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the hyperbolic tangent of each element.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.tanh(interlock.tensor([0.0, 1.0]))
+       tensor([0.0000, 0.7616])
+    """
+
+def tanh_(input: Tensor) -> Tensor:
+    """In-place version of `tanh`.
+
+    See `interlock.tanh`.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+    """
+
+def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Round each element towards 0 to an integer. Integers are unchanged.
+
+    Args:
+        input: The tensor, of any dtype except bool.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: The tensor has another dtype.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+       >>> interlock.trunc(interlock.tensor([-1.5, 1.5]))
+       tensor([-1.,  1.])
+    """
+
+fix = trunc
+
+def trunc_(input: Tensor) -> Tensor:
+    """In-place version of `trunc`.
+
+    See `interlock.trunc`.
+
+    Args:
+        input: The tensor, of any dtype except bool.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The tensor has another dtype.
+        DTypeError: The dtype of the tensor cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+    """
+
+fix_ = trunc_
+
 @overload
 def where(
     condition: Tensor, input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None
@@ -10142,819 +11246,4 @@ def where(
 @overload
 def where(condition: Tensor) -> tuple[Tensor, ...]: ...
 
-absolute = abs
-arccos = acos
-arccosh = acosh
-arcsin = asin
-arcsinh = asinh
-arctan = atan
-arctan2 = atan2
-arctanh = atanh
-clip = clamp
-divide = div
-fix = trunc
-greater = gt
-greater_equal = ge
-less = lt
-less_equal = le
-multiply = mul
-negative = neg
-not_equal = ne
-subtract = sub
-true_divide = div
-
-def abs_(input: Tensor) -> Tensor:
-    """In-place version of `abs`.
-
-    Args:
-        input: The tensor, which is changed.
-
-    Returns:
-        `input` itself.
-
-    Raises:
-        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-
-    Example:
-        >>> import interlock
-        >>> interlock.abs_(interlock.tensor([-1, 2]))
-        tensor([1, 2])
-    """
-
-def acos_(input: Tensor) -> Tensor:
-    """In-place version of `acos`.
-
-    Args:
-        input: The tensor, which is changed.
-
-    Returns:
-        `input` itself.
-
-    Raises:
-        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-
-    Example:
-        >>> import interlock
-        >>> interlock.acos_(interlock.tensor([1.0, 0.0]).float())
-        tensor([0.0000, 1.5708])
-    """
-
-def acosh_(input: Tensor) -> Tensor:
-    """In-place version of `acosh`.
-
-    Args:
-        input: The tensor, which is changed.
-
-    Returns:
-        `input` itself.
-
-    Raises:
-        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-
-    Example:
-        >>> import interlock
-        >>> interlock.acosh_(interlock.tensor([1.0, 2.0]).float())
-        tensor([0.0000, 1.3170])
-    """
-
-def asin_(input: Tensor) -> Tensor:
-    """In-place version of `asin`.
-
-    Args:
-        input: The tensor, which is changed.
-
-    Returns:
-        `input` itself.
-
-    Raises:
-        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-
-    Example:
-        >>> import interlock
-        >>> interlock.asin_(interlock.tensor([0.0, 1.0]).float())
-        tensor([0.0000, 1.5708])
-    """
-
-def asinh_(input: Tensor) -> Tensor:
-    """In-place version of `asinh`.
-
-    Args:
-        input: The tensor, which is changed.
-
-    Returns:
-        `input` itself.
-
-    Raises:
-        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-
-    Example:
-        >>> import interlock
-        >>> interlock.asinh_(interlock.tensor([0.0, 1.0]).float())
-        tensor([0.0000, 0.8814])
-    """
-
-def atan_(input: Tensor) -> Tensor:
-    """In-place version of `atan`.
-
-    Args:
-        input: The tensor, which is changed.
-
-    Returns:
-        `input` itself.
-
-    Raises:
-        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-
-    Example:
-        >>> import interlock
-        >>> interlock.atan_(interlock.tensor([0.0, 1.0]).float())
-        tensor([0.0000, 0.7854])
-    """
-
-def atanh_(input: Tensor) -> Tensor:
-    """In-place version of `atanh`.
-
-    Args:
-        input: The tensor, which is changed.
-
-    Returns:
-        `input` itself.
-
-    Raises:
-        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-
-    Example:
-        >>> import interlock
-        >>> interlock.atanh_(interlock.tensor([0.0, 0.5]).float())
-        tensor([0.0000, 0.5493])
-    """
-
-def ceil_(input: Tensor) -> Tensor:
-    """In-place version of `ceil`.
-
-    Args:
-        input: The tensor, which is changed.
-
-    Returns:
-        `input` itself.
-
-    Raises:
-        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-
-    Example:
-        >>> import interlock
-        >>> interlock.ceil_(interlock.tensor([-0.5, 1.2]))
-        tensor([-0., 2.])
-    """
-
-def clamp_(input: Tensor, min: Tensor | _Number | None = None, max: Tensor | _Number | None = None) -> Tensor:
-    """In-place version of `clamp`.
-
-    Args:
-        input: The tensor, which is changed.
-        min: The lower limit, a tensor or a number; None means no limit.
-        max: The upper limit, a tensor or a number; None means no limit.
-
-    Returns:
-        `input` itself.
-
-    Raises:
-        ArgumentError: Both limits are None, or the promoted dtype cannot hold a number that limits elements.
-        DTypeError: The tensor cannot hold the result.
-        ShapeError: A limit cannot be broadcast to the shape of `input`.
-        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-
-    Example:
-        >>> import interlock
-        >>> interlock.clamp_(interlock.tensor([-2, 0, 2]), -1, 1)
-        tensor([-1,  0,  1])
-    """
-
-def clamp_max_(input: Tensor, max: Tensor | _Number) -> Tensor:
-    """In-place version of `clamp_max`.
-
-    Args:
-        input: The tensor, which is changed.
-        max: The upper limit, a tensor or a number.
-
-    Returns:
-        `input` itself.
-
-    Raises:
-        ArgumentError: The dtype cannot hold a number that limits elements.
-        DTypeError: The tensor cannot hold the result.
-        ShapeError: The limit cannot be broadcast to the shape of `input`.
-        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-
-    Example:
-        >>> import interlock
-        >>> interlock.clamp_max_(interlock.tensor([-2, 2]), 0)
-        tensor([-2,  0])
-    """
-
-def clamp_min_(input: Tensor, min: Tensor | _Number) -> Tensor:
-    """In-place version of `clamp_min`.
-
-    Args:
-        input: The tensor, which is changed.
-        min: The lower limit, a tensor or a number.
-
-    Returns:
-        `input` itself.
-
-    Raises:
-        ArgumentError: The dtype cannot hold a number that limits elements.
-        DTypeError: The tensor cannot hold the result.
-        ShapeError: The limit cannot be broadcast to the shape of `input`.
-        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-
-    Example:
-        >>> import interlock
-        >>> interlock.clamp_min_(interlock.tensor([-2, 2]), 0)
-        tensor([0, 2])
-    """
-
-def cos_(input: Tensor) -> Tensor:
-    """In-place version of `cos`.
-
-    Args:
-        input: The tensor, which is changed.
-
-    Returns:
-        `input` itself.
-
-    Raises:
-        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-
-    Example:
-        >>> import interlock
-        >>> interlock.cos_(interlock.tensor([0.0, 1.0]).float())
-        tensor([1.0000, 0.5403])
-    """
-
-def cosh_(input: Tensor) -> Tensor:
-    """In-place version of `cosh`.
-
-    Args:
-        input: The tensor, which is changed.
-
-    Returns:
-        `input` itself.
-
-    Raises:
-        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-
-    Example:
-        >>> import interlock
-        >>> interlock.cosh_(interlock.tensor([0.0, 1.0]).float())
-        tensor([1.0000, 1.5431])
-    """
-
-def erf_(input: Tensor) -> Tensor:
-    """In-place version of `erf`.
-
-    Args:
-        input: The tensor, which is changed.
-
-    Returns:
-        `input` itself.
-
-    Raises:
-        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-
-    Example:
-        >>> import interlock
-        >>> interlock.erf_(interlock.tensor([0.0, 1.0]).float())
-        tensor([0.0000, 0.8427])
-    """
-
-def erfc_(input: Tensor) -> Tensor:
-    """In-place version of `erfc`.
-
-    Args:
-        input: The tensor, which is changed.
-
-    Returns:
-        `input` itself.
-
-    Raises:
-        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-
-    Example:
-        >>> import interlock
-        >>> interlock.erfc_(interlock.tensor([0.0, 1.0]).float())
-        tensor([1.0000, 0.1573])
-    """
-
-def exp2_(input: Tensor) -> Tensor:
-    """In-place version of `exp2`.
-
-    Args:
-        input: The tensor, which is changed.
-
-    Returns:
-        `input` itself.
-
-    Raises:
-        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-
-    Example:
-        >>> import interlock
-        >>> interlock.exp2_(interlock.tensor([0, 3]).float())
-        tensor([1., 8.])
-    """
-
-def exp_(input: Tensor) -> Tensor:
-    """In-place version of `exp`.
-
-    Args:
-        input: The tensor, which is changed.
-
-    Returns:
-        `input` itself.
-
-    Raises:
-        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-
-    Example:
-        >>> import interlock
-        >>> interlock.exp_(interlock.tensor([0, 1]).float())
-        tensor([1.0000, 2.7183])
-    """
-
-def expm1_(input: Tensor) -> Tensor:
-    """In-place version of `expm1`.
-
-    Args:
-        input: The tensor, which is changed.
-
-    Returns:
-        `input` itself.
-
-    Raises:
-        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-
-    Example:
-        >>> import interlock
-        >>> interlock.expm1_(interlock.tensor([0.0, 1.0]).float())
-        tensor([0.0000, 1.7183])
-    """
-
-def fill_(input: Tensor, value: Tensor | _Number) -> Tensor:
-    """Set all elements of a tensor to `value`. A number also fills an expanded tensor.
-
-    Args:
-        input: The tensor, which is changed.
-        value: A number, or a 0-d tensor, whose gradient is the sum of all gradients.
-
-    Returns:
-        `input` itself.
-
-    Raises:
-        ArgumentError: The dtype cannot hold the number.
-        ShapeError: `value` is a tensor with dimensions.
-        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled.
-
-    Example:
-        >>> import interlock
-        >>> interlock.fill_(interlock.zeros(2), 3)
-        tensor([3., 3.])
-    """
-
-def floor_(input: Tensor) -> Tensor:
-    """In-place version of `floor`.
-
-    Args:
-        input: The tensor, which is changed.
-
-    Returns:
-        `input` itself.
-
-    Raises:
-        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-
-    Example:
-        >>> import interlock
-        >>> interlock.floor_(interlock.tensor([-0.5, 1.2]))
-        tensor([-1.,  1.])
-    """
-
-def frac_(input: Tensor) -> Tensor:
-    """In-place version of `frac`.
-
-    Args:
-        input: The tensor, which is changed.
-
-    Returns:
-        `input` itself.
-
-    Raises:
-        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-
-    Example:
-        >>> import interlock
-        >>> interlock.frac_(interlock.tensor([-1.5, 2.25]))
-        tensor([-0.5000,  0.2500])
-    """
-
-def index_put_(
-    input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: builtins.bool = False
-) -> Tensor:
-    """In-place version of `index_put`, as `input[indices] = values`.
-
-    Args:
-        input: The tensor, which is changed.
-        indices: A tuple or list of tensors that index the first dimensions: int64 indices, which may be negative, or
-            bool masks. None means a whole dimension.
-        values: The values, of the dtype of the tensor. Broadcast to the indexed part.
-        accumulate: Whether the values are added to the elements. If it is False, the last of several values for one
-            element is stored.
-
-    Returns:
-        `input` itself.
-
-    Raises:
-        IndexError: An index is out of bounds, or there are more indices than dimensions.
-        ShapeError: The shapes are incompatible.
-        DTypeError: The dtypes of the tensor and of `values` differ.
-        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-
-    Example:
-        >>> import interlock
-        >>> index = (interlock.tensor([0, 2]),)
-        >>> interlock.index_put_(interlock.zeros(3), index, interlock.ones(2))
-        tensor([1., 0., 1.])
-    """
-
-def log10_(input: Tensor) -> Tensor:
-    """In-place version of `log10`.
-
-    Args:
-        input: The tensor, which is changed.
-
-    Returns:
-        `input` itself.
-
-    Raises:
-        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-
-    Example:
-        >>> import interlock
-        >>> interlock.log10_(interlock.tensor([1, 1000]).float())
-        tensor([0., 3.])
-    """
-
-def log1p_(input: Tensor) -> Tensor:
-    """In-place version of `log1p`.
-
-    Args:
-        input: The tensor, which is changed.
-
-    Returns:
-        `input` itself.
-
-    Raises:
-        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-
-    Example:
-        >>> import interlock
-        >>> interlock.log1p_(interlock.tensor([0, 1]).float())
-        tensor([0.0000, 0.6931])
-    """
-
-def log2_(input: Tensor) -> Tensor:
-    """In-place version of `log2`.
-
-    Args:
-        input: The tensor, which is changed.
-
-    Returns:
-        `input` itself.
-
-    Raises:
-        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-
-    Example:
-        >>> import interlock
-        >>> interlock.log2_(interlock.tensor([1, 8]).float())
-        tensor([0., 3.])
-    """
-
-def log_(input: Tensor) -> Tensor:
-    """In-place version of `log`.
-
-    Args:
-        input: The tensor, which is changed.
-
-    Returns:
-        `input` itself.
-
-    Raises:
-        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-
-    Example:
-        >>> import interlock
-        >>> interlock.log_(interlock.tensor([1, 2]).float())
-        tensor([0.0000, 0.6931])
-    """
-
-def nan_to_num_(
-    input: Tensor, nan: _Number | None = None, posinf: _Number | None = None, neginf: _Number | None = None
-) -> Tensor:
-    """In-place version of `nan_to_num`.
-
-    Args:
-        input: The tensor, which is changed.
-        nan: The number that replaces NaN; None means 0.
-        posinf: The number that replaces infinity; None means the largest number of the dtype.
-        neginf: The number that replaces minus infinity; None means the smallest number of the dtype.
-
-    Returns:
-        `input` itself.
-
-    Raises:
-        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-
-    Example:
-        >>> import interlock
-        >>> interlock.nan_to_num_(interlock.tensor([float("nan"), 1.0]))
-        tensor([0., 1.])
-    """
-
-def neg_(input: Tensor) -> Tensor:
-    """In-place version of `neg`.
-
-    Args:
-        input: The tensor, which is changed.
-
-    Returns:
-        `input` itself.
-
-    Raises:
-        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-
-    Example:
-        >>> import interlock
-        >>> interlock.neg_(interlock.tensor([-1, 2]))
-        tensor([ 1, -2])
-    """
-
-def reciprocal_(input: Tensor) -> Tensor:
-    """In-place version of `reciprocal`.
-
-    Args:
-        input: The tensor, which is changed.
-
-    Returns:
-        `input` itself.
-
-    Raises:
-        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-
-    Example:
-        >>> import interlock
-        >>> interlock.reciprocal_(interlock.tensor([2, 4]).float())
-        tensor([0.5000, 0.2500])
-    """
-
-def round_(input: Tensor, *, decimals: int | None = None) -> Tensor:
-    """In-place version of `round`.
-
-    Args:
-        input: The tensor, which is changed; of any dtype except bool.
-        decimals: The number of decimal places; None means 0.
-
-    Returns:
-        `input` itself.
-
-    Raises:
-        DTypeError: The tensor is a bool tensor, or `decimals` is not 0 and the elements are integers.
-        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-
-    Example:
-        >>> import interlock
-        >>> interlock.round_(interlock.tensor([0.5, 1.5]))
-        tensor([0., 2.])
-    """
-
-def rsqrt_(input: Tensor) -> Tensor:
-    """In-place version of `rsqrt`.
-
-    Args:
-        input: The tensor, which is changed.
-
-    Returns:
-        `input` itself.
-
-    Raises:
-        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-
-    Example:
-        >>> import interlock
-        >>> interlock.rsqrt_(interlock.tensor([1, 4]).float())
-        tensor([1.0000, 0.5000])
-    """
-
-def sigmoid_(input: Tensor) -> Tensor:
-    """In-place version of `sigmoid`.
-
-    Args:
-        input: The tensor, which is changed.
-
-    Returns:
-        `input` itself.
-
-    Raises:
-        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-
-    Example:
-        >>> import interlock
-        >>> interlock.sigmoid_(interlock.tensor([0.0, 2.0]).float())
-        tensor([0.5000, 0.8808])
-    """
-
-def sin_(input: Tensor) -> Tensor:
-    """In-place version of `sin`.
-
-    Args:
-        input: The tensor, which is changed.
-
-    Returns:
-        `input` itself.
-
-    Raises:
-        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-
-    Example:
-        >>> import interlock
-        >>> interlock.sin_(interlock.tensor([0.0, 1.0]).float())
-        tensor([0.0000, 0.8415])
-    """
-
-def sinh_(input: Tensor) -> Tensor:
-    """In-place version of `sinh`.
-
-    Args:
-        input: The tensor, which is changed.
-
-    Returns:
-        `input` itself.
-
-    Raises:
-        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-
-    Example:
-        >>> import interlock
-        >>> interlock.sinh_(interlock.tensor([0.0, 1.0]).float())
-        tensor([0.0000, 1.1752])
-    """
-
-def sqrt_(input: Tensor) -> Tensor:
-    """In-place version of `sqrt`.
-
-    Args:
-        input: The tensor, which is changed.
-
-    Returns:
-        `input` itself.
-
-    Raises:
-        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-
-    Example:
-        >>> import interlock
-        >>> interlock.sqrt_(interlock.tensor([4, 9]).float())
-        tensor([2., 3.])
-    """
-
-def square_(input: Tensor) -> Tensor:
-    """In-place version of `square`.
-
-    Args:
-        input: The tensor, which is changed.
-
-    Returns:
-        `input` itself.
-
-    Raises:
-        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-
-    Example:
-        >>> import interlock
-        >>> interlock.square_(interlock.tensor([-3, 2]))
-        tensor([9, 4])
-    """
-
-def tan_(input: Tensor) -> Tensor:
-    """In-place version of `tan`.
-
-    Args:
-        input: The tensor, which is changed.
-
-    Returns:
-        `input` itself.
-
-    Raises:
-        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-
-    Example:
-        >>> import interlock
-        >>> interlock.tan_(interlock.tensor([0.0, 1.0]).float())
-        tensor([0.0000, 1.5574])
-    """
-
-def tanh_(input: Tensor) -> Tensor:
-    """In-place version of `tanh`.
-
-    Args:
-        input: The tensor, which is changed.
-
-    Returns:
-        `input` itself.
-
-    Raises:
-        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-
-    Example:
-        >>> import interlock
-        >>> interlock.tanh_(interlock.tensor([0.0, 1.0]).float())
-        tensor([0.0000, 0.7616])
-    """
-
-def trunc_(input: Tensor) -> Tensor:
-    """In-place version of `trunc`.
-
-    Args:
-        input: The tensor, which is changed.
-
-    Returns:
-        `input` itself.
-
-    Raises:
-        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
-        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-
-    Example:
-        >>> import interlock
-        >>> interlock.trunc_(interlock.tensor([-1.5, 1.5]))
-        tensor([-1.,  1.])
-    """
-
-def zero_(input: Tensor) -> Tensor:
-    """Set all elements of a tensor to 0.
-
-    Args:
-        input: The tensor, which is changed.
-
-    Returns:
-        `input` itself.
-
-    Raises:
-        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled.
-
-    Example:
-        >>> import interlock
-        >>> interlock.zero_(interlock.ones(2))
-        tensor([0., 0.])
-    """
-
-arccos_ = acos_
-arccosh_ = acosh_
-arcsin_ = asin_
-arcsinh_ = asinh_
-arctan_ = atan_
-arctanh_ = atanh_
-clip_ = clamp_
-fix_ = trunc_
-negative_ = neg_
+# </functions of operations>

@@ -2,6 +2,8 @@
 //!
 //! `what` names the function and its argument for errors, such as "zeros: size".
 
+use std::fmt::Display;
+
 use interlock_tensor::{
     DType as CoreDType, Error, MAX_DIMENSIONS, Operand, Placement, Scalar, Tensor as CoreTensor,
 };
@@ -10,7 +12,8 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyIterator, PyList, PyTuple};
 
-use super::dtype::{DType, NAMES};
+use super::dtype::DType;
+use super::operation::{ArgumentName, FromArgument};
 use super::{Tensor, fallible_alloc, numpy};
 use crate::accelerator;
 use crate::detach::call_method;
@@ -29,7 +32,7 @@ pub(super) fn function_of(what: &str) -> &str {
 }
 
 /// Returns the exception for an int that int64 cannot hold.
-fn err_int64_overflow(what: &str, given: &Bound<'_, PyInt>) -> PyErr {
+pub(super) fn err_int64_overflow(what: &str, given: &Bound<'_, PyInt>) -> PyErr {
     let message = format!("{what} must be an int that int64 can hold, got {}", py_int::text(given));
     new_exception(given.py(), "ArgumentError", message)
 }
@@ -122,6 +125,15 @@ impl<'py> PyNumber<'py> {
         Ok(None)
     }
 
+    /// Converts the number, which is an argument of an operation, to a [`Scalar`].
+    pub fn scalar_of(&self, name: ArgumentName) -> PyResult<Scalar> {
+        match self {
+            PyNumber::Int(given) => py_int::int64(given)
+                .map_or_else(|| self.scalar(&name.to_string()), |int| Ok(Scalar::Int(int))),
+            PyNumber::Bool(_) | PyNumber::Float(_) => self.scalar(""),
+        }
+    }
+
     /// Converts the number to a [`Scalar`]. As in PyTorch, ints that 64 bits cannot hold raise OverflowError. Ints
     /// that only an unsigned 64-bit integer can hold raise ArgumentError.
     pub fn scalar(&self, what: &str) -> PyResult<Scalar> {
@@ -156,7 +168,16 @@ pub(super) fn extract_scalar(what: &str, given: &Bound<'_, PyAny>) -> PyResult<S
     let Ok(tensor) = given.cast::<Tensor>() else {
         return try_extract_scalar(what, given)?.ok_or_else(|| new_type_error(what, wanted, given));
     };
-    let (py, tensor) = (given.py(), &tensor.get().0);
+    scalar_of_tensor(what, wanted, &tensor.get().0, given.py())
+}
+
+/// Returns the element of a tensor, which must have one.
+pub(super) fn scalar_of_tensor(
+    what: impl Display,
+    wanted: &str,
+    tensor: &CoreTensor,
+    py: Python<'_>,
+) -> PyResult<Scalar> {
     if tensor.numel() == 1 {
         return super::scalars::item(py, tensor);
     }
@@ -213,6 +234,14 @@ impl TensorOrScalar {
     /// Extracts a tensor or a scalar, or raises TypeError.
     pub fn extract(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Self> {
         Self::try_extract(what, given)?.ok_or_else(|| new_type_error(what, "a Tensor or a number", given))
+    }
+
+    /// Returns the tensor, if it is one.
+    pub fn tensor(&self) -> Option<&CoreTensor> {
+        match self {
+            TensorOrScalar::Tensor(tensor) => Some(tensor),
+            TensorOrScalar::Scalar(_) => None,
+        }
     }
 
     pub fn operand(&self) -> Operand<'_> {
@@ -299,10 +328,7 @@ pub(super) fn extract_dtype(op: &str, given: OptionalArg<'_, '_>) -> PyResult<Op
 pub(super) fn extract_required_dtype(op: &str, given: Arg<'_, '_>) -> PyResult<CoreDType> {
     match given.cast::<DType>() {
         Ok(dtype) => Ok(dtype.get().0),
-        Err(_) => {
-            let wanted = format!("interlock.{NAMES}");
-            Err(new_type_error(&format!("{op}: dtype"), &wanted, given))
-        }
+        Err(_) => Err(new_type_error(&format!("{op}: dtype"), CoreDType::WANTED, given)),
     }
 }
 

@@ -6,8 +6,8 @@ use pyo3::types::PyTuple;
 
 use super::args::{OptionalArg, extract_ints_or_named, extract_tensor};
 use super::numeric_args::lists;
-use super::ops::extract_tensors;
 use super::parts::{run_views, run_views_or_selves};
+use super::products_old::extract_tensors;
 use super::views::run_or_self;
 use super::{Tensor, run_op, work_size};
 

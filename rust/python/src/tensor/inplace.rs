@@ -1,15 +1,13 @@
 //! In-place operations, which return the tensor itself.
 
-use interlock_tensor::elementwise::{
-    bitwise_and, bitwise_or, bitwise_xor, divide_with, floor_divide, remainder,
-};
+use interlock_tensor::elementwise::{bitwise_and, bitwise_or, bitwise_xor, floor_divide, remainder};
 use interlock_tensor::{Result, Tensor as CoreTensor};
 use pyo3::Borrowed;
 use pyo3::prelude::*;
 
 use super::args::{TensorOrScalar, extract_tensor, extract_tensor_object, function_of};
-use super::arithmetic::factor;
-use super::{Tensor, elementwise, maybe_detach, work_size, work_size_of};
+use super::operation::replace;
+use super::{Tensor, maybe_detach, work_size, work_size_of};
 use crate::errors::new_type_error;
 use crate::switches;
 
@@ -132,148 +130,11 @@ fn replace_by_operator<'py>(
     operation: fn(&CoreTensor, &TensorOrScalar) -> Result<CoreTensor>,
 ) -> PyResult<()> {
     let other = other.get(what)?;
-    let inputs = elementwise::tensors([&other]);
-    elementwise::replace(function_of(what), tensor, &inputs, &|target| operation(target, &other)).map(drop)
-}
-
-/// Defines the in-place method of a subtraction, under each of its names.
-macro_rules! inplace_subtractions {
-    ($($name:ident $inplace:ident;)+) => {
-        #[pymethods]
-        impl Tensor {
-            $(#[doc = concat!("In-place version of `", stringify!($name), "`.")]
-            ///
-            /// Args:
-            ///     other: A tensor or a number, which is broadcast to the shape of this tensor.
-            ///     alpha: A number by which `other` is multiplied first; None means 1.
-            ///
-            /// Returns:
-            ///     The tensor itself.
-            ///
-            /// Raises:
-            ///     DTypeError: An operand is bool.
-            ///     DTypeError: The dtype of the result cannot be cast to the dtype of this tensor.
-            ///     ShapeError: `other` cannot be broadcast to the shape of this tensor.
-            ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements
-            ///         overlap.
-            #[pyo3(signature = (other, *, alpha = None))]
-            fn $inplace<'py>(
-                slf: Bound<'py, Self>,
-                other: &Bound<'py, PyAny>,
-                alpha: Option<&Bound<'py, PyAny>>,
-            ) -> PySelf<'py> {
-                let alpha = factor(concat!(stringify!($inplace), ": alpha"), alpha)?;
-                with_other(concat!(stringify!($inplace), ": other"), slf, other, &|a, b| a.sub_scaled_(b.operand(), alpha).map(drop))
-            })+
-        }
-    };
-}
-
-/// Defines the in-place method of a multiplication, under each of its names.
-macro_rules! inplace_multiplications {
-    ($($name:ident $inplace:ident;)+) => {
-        #[pymethods]
-        impl Tensor {
-            $(#[doc = concat!("In-place version of `", stringify!($name), "`.")]
-            ///
-            /// Args:
-            ///     other: A tensor or a number, which is broadcast to the shape of this tensor.
-            ///
-            /// Returns:
-            ///     The tensor itself.
-            ///
-            /// Raises:
-            ///     DTypeError: The dtype of the result cannot be cast to the dtype of this tensor.
-            ///     ShapeError: `other` cannot be broadcast to the shape of this tensor.
-            ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements
-            ///         overlap.
-            fn $inplace<'py>(slf: Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PySelf<'py> {
-                with_other(concat!(stringify!($inplace), ": other"), slf, other, &|a, b| a.mul_(b.operand()).map(drop))
-            })+
-        }
-    };
-}
-
-/// Defines the in-place method of a division, under each of its names.
-macro_rules! inplace_divisions {
-    ($($name:ident $inplace:ident;)+) => {
-        #[pymethods]
-        impl Tensor {
-            $(#[doc = concat!("In-place version of `", stringify!($name), "`. Only for floating-point tensors, unless a rounding mode is passed.")]
-            ///
-            /// Args:
-            ///     other: A tensor or a number, which is broadcast to the shape of this tensor.
-            ///     rounding_mode: `"floor"` to round down, `"trunc"` to round towards 0, or None.
-            ///
-            /// Returns:
-            ///     The tensor itself.
-            ///
-            /// Raises:
-            ///     ArgumentError: `rounding_mode` is another text, or integers on the CPU are divided by 0 with
-            ///         rounding.
-            ///     DTypeError: The dtype of the result cannot be cast to the dtype of this tensor.
-            ///     ShapeError: `other` cannot be broadcast to the shape of this tensor.
-            ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements
-            ///         overlap.
-            #[pyo3(signature = (other, *, rounding_mode = None))]
-            fn $inplace<'py>(
-                slf: Bound<'py, Self>,
-                other: &Bound<'py, PyAny>,
-                rounding_mode: Option<&Bound<'py, PyAny>>,
-            ) -> PySelf<'py> {
-                let op = stringify!($inplace);
-                let rounding = elementwise::rounding_mode(op, rounding_mode)?;
-                if rounding.is_none() {
-                    return with_other(concat!(stringify!($inplace), ": other"), slf, other, &|a, b| a.div_(b.operand()).map(drop));
-                }
-                let other = TensorOrScalar::extract(concat!(stringify!($inplace), ": other"), other)?;
-                elementwise::replace(op, slf, &elementwise::tensors([&other]), &|target| {
-                    divide_with(target, other.operand(), rounding)
-                })
-            })+
-        }
-    };
-}
-
-inplace_subtractions! {
-    sub sub_;
-    subtract subtract_;
-}
-inplace_multiplications! {
-    mul mul_;
-    multiply multiply_;
-}
-inplace_divisions! {
-    div div_;
-    divide divide_;
-    true_divide true_divide_;
+    replace(function_of(what), tensor, &[other.tensor()], &|target| operation(target, &other)).map(drop)
 }
 
 #[pymethods]
 impl Tensor {
-    /// In-place version of `add`.
-    ///
-    /// Args:
-    ///     other: A tensor or a number, which is broadcast to the shape of this tensor.
-    ///     alpha: A number by which `other` is multiplied first; None means 1.
-    ///
-    /// Returns:
-    ///     The tensor itself.
-    ///
-    /// Raises:
-    ///     DTypeError: The dtype of the result cannot be cast to the dtype of this tensor.
-    ///     ShapeError: `other` cannot be broadcast to the shape of this tensor.
-    ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-    #[pyo3(signature = (other, *, alpha = None))]
-    fn add_<'py>(
-        slf: Bound<'py, Self>,
-        other: &Bound<'py, PyAny>,
-        alpha: Option<&Bound<'py, PyAny>>,
-    ) -> PySelf<'py> {
-        let alpha = factor("add_: alpha", alpha)?;
-        with_other("add_: other", slf, other, &|a, b| a.add_scaled_(b.operand(), alpha).map(drop))
-    }
-
     /// Set all elements to 0.
     ///
     /// Returns:

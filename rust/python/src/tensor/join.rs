@@ -3,7 +3,7 @@
 use interlock_tensor::{hstack as hstack_all, vstack as vstack_all};
 use pyo3::prelude::*;
 
-use super::ops::{extract_tensors, total_work_size};
+use super::products_old::{extract_tensors, total_work_size};
 use super::{Tensor, run_op};
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {

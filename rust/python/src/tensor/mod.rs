@@ -16,7 +16,6 @@ mod dims;
 mod dlpack;
 mod dtype;
 mod einsum;
-mod elementwise;
 mod errors;
 mod extreme_indices;
 mod extremes;
@@ -49,10 +48,12 @@ mod norms;
 mod numeric_args;
 mod numpy;
 mod op_warnings;
+mod operation;
 mod ops;
 mod parts;
 mod pickling;
 mod products;
+mod products_old;
 mod program;
 mod python_kernel;
 mod random;
@@ -141,8 +142,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     flips::register(&module)?;
     rearrange::register(&module)?;
     products::register(&module)?;
-    ops::register(&module)?;
-    elementwise::register(&module)?;
+    products_old::register(&module)?;
     inplace::register(&module)?;
     index_functions::register(&module)?;
     activations::register(&module)?;
@@ -158,6 +158,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     attention::register(&module)?;
     lstm::register(&module)?;
     conv::register(&module)?;
+    operation::register(&module)?;
     gradients::register(&module)
 }
 

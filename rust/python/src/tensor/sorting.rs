@@ -1,47 +1,18 @@
-//! Sorted elements, and cumulative sums and products.
+//! Sorted elements.
 
-use interlock_tensor::{DType, Tensor as CoreTensor};
+use interlock_tensor::Tensor as CoreTensor;
 use pyo3::prelude::*;
 
-use super::args::{OptionalArg, extract_dtype, extract_int, extract_tensor};
-use super::reduce::{converted, dim};
+use super::args::{OptionalArg, extract_int, extract_tensor};
+use super::reduce::dim;
 use super::return_types::pair;
 use super::{Tensor, run_op, work_size};
-use crate::errors::new_exception;
 use crate::switches;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(cumsum, module)?)?;
-    module.add_function(wrap_pyfunction!(cumprod, module)?)?;
     module.add_function(wrap_pyfunction!(sort, module)?)?;
     module.add_function(wrap_pyfunction!(argsort, module)?)?;
     module.add_function(wrap_pyfunction!(topk, module)?)
-}
-
-fn cumsum_of(
-    py: Python<'_>,
-    input: &CoreTensor,
-    dim: &Bound<'_, PyAny>,
-    dtype: OptionalArg<'_, '_>,
-) -> PyResult<Tensor> {
-    let (dim, dtype) = (extract_int("cumsum: dim", dim)?, extract_dtype("cumsum", dtype)?);
-    if dtype == Some(DType::Bool) {
-        return Err(new_exception(py, "DTypeError", "cumsum: dtype must be numeric, got bool".to_owned()));
-    }
-    run_op(py, "cumsum", work_size(input), || converted(input, dtype, |input| input.cumsum(dim)))
-}
-
-fn cumprod_of(
-    py: Python<'_>,
-    input: &CoreTensor,
-    dim: &Bound<'_, PyAny>,
-    dtype: OptionalArg<'_, '_>,
-) -> PyResult<Tensor> {
-    let (dim, dtype) = (extract_int("cumprod: dim", dim)?, extract_dtype("cumprod", dtype)?);
-    if dtype == Some(DType::Bool) {
-        return Err(new_exception(py, "DTypeError", "cumprod: dtype must be numeric, got bool".to_owned()));
-    }
-    run_op(py, "cumprod", work_size(input), || converted(input, dtype, |input| input.cumprod(dim)))
 }
 
 fn sort_of<'py>(
@@ -84,53 +55,6 @@ fn topk_of<'py>(
 
 #[pymethods]
 impl Tensor {
-    /// Return the cumulative sum of the elements along a dimension.
-    ///
-    /// Args:
-    ///     dim: The dimension.
-    ///     dtype: The dtype to convert the elements to first. None means int64 for integers and bools, else no
-    ///         change.
-    ///
-    /// Raises:
-    ///     IndexError: The tensor does not have dimension `dim`.
-    ///     DTypeError: `dtype` is bool.
-    ///
-    /// Example:
-    ///     >>> import interlock
-    ///     >>> x = interlock.tensor([1, 2, 3])
-    ///     >>> x.cumsum(0)
-    ///     tensor([1, 3, 6])
-    #[pyo3(signature = (dim, *, dtype = None))]
-    fn cumsum(&self, py: Python<'_>, dim: &Bound<'_, PyAny>, dtype: OptionalArg<'_, '_>) -> PyResult<Tensor> {
-        cumsum_of(py, &self.0, dim, dtype)
-    }
-
-    /// Return the cumulative product of the elements along a dimension.
-    ///
-    /// Args:
-    ///     dim: The dimension.
-    ///     dtype: The dtype to convert the elements to first. None means int64 for integers and bools, else no
-    ///         change.
-    ///
-    /// Raises:
-    ///     IndexError: The tensor does not have dimension `dim`.
-    ///     DTypeError: `dtype` is bool.
-    ///
-    /// Example:
-    ///     >>> import interlock
-    ///     >>> x = interlock.tensor([1, 2, 3])
-    ///     >>> x.cumprod(0)
-    ///     tensor([1, 2, 6])
-    #[pyo3(signature = (dim, *, dtype = None))]
-    fn cumprod(
-        &self,
-        py: Python<'_>,
-        dim: &Bound<'_, PyAny>,
-        dtype: OptionalArg<'_, '_>,
-    ) -> PyResult<Tensor> {
-        cumprod_of(py, &self.0, dim, dtype)
-    }
-
     /// Return the sorted elements along a dimension, and their indices.
     ///
     /// Args:
@@ -224,54 +148,6 @@ impl Tensor {
     ) -> PyResult<Bound<'py, PyAny>> {
         topk_of(py, &self.0, k, dim, largest, sorted)
     }
-}
-
-/// Return the cumulative sum of the elements along a dimension.
-///
-/// Args:
-///     input: The tensor.
-///     dim: The dimension.
-///     dtype: The dtype to convert the elements to first. None means int64 for integers and bools, else no change.
-///
-/// Raises:
-///     IndexError: The tensor does not have dimension `dim`.
-///     DTypeError: `dtype` is bool.
-///     TypeError: `input` is not a tensor.
-///
-/// Example:
-///     >>> import interlock
-///     >>> x = interlock.tensor([1, 2, 3])
-///     >>> interlock.cumsum(x, 0)
-///     tensor([1, 3, 6])
-#[pyfunction]
-#[pyo3(signature = (input, dim, *, dtype = None))]
-fn cumsum(input: &Bound<'_, PyAny>, dim: &Bound<'_, PyAny>, dtype: OptionalArg<'_, '_>) -> PyResult<Tensor> {
-    let tensor = extract_tensor("cumsum: input", input)?;
-    cumsum_of(input.py(), &tensor, dim, dtype)
-}
-
-/// Return the cumulative product of the elements along a dimension.
-///
-/// Args:
-///     input: The tensor.
-///     dim: The dimension.
-///     dtype: The dtype to convert the elements to first. None means int64 for integers and bools, else no change.
-///
-/// Raises:
-///     IndexError: The tensor does not have dimension `dim`.
-///     DTypeError: `dtype` is bool.
-///     TypeError: `input` is not a tensor.
-///
-/// Example:
-///     >>> import interlock
-///     >>> x = interlock.tensor([1, 2, 3])
-///     >>> interlock.cumprod(x, 0)
-///     tensor([1, 2, 6])
-#[pyfunction]
-#[pyo3(signature = (input, dim, *, dtype = None))]
-fn cumprod(input: &Bound<'_, PyAny>, dim: &Bound<'_, PyAny>, dtype: OptionalArg<'_, '_>) -> PyResult<Tensor> {
-    let tensor = extract_tensor("cumprod: input", input)?;
-    cumprod_of(input.py(), &tensor, dim, dtype)
 }
 
 /// Return the sorted elements along a dimension, and their indices.

@@ -502,7 +502,7 @@ impl Error {
     }
 
     /// Creates the error of a bool tensor that must have numbers.
-    pub(crate) fn not_numeric(op: &'static str, argument: &'static str, hint: &'static str) -> Self {
+    pub fn not_numeric(op: &'static str, argument: &'static str, hint: &'static str) -> Self {
         Error::DType { op, argument, expected: "numeric".to_owned(), given: DType::Bool, hint }
     }
 

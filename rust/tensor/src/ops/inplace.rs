@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::binary::{scale_by_alpha, sub_check};
 use super::operand::{Numbers, Operand, result_type};
+use super::rounded_division::{RoundingMode, divide_with};
 use crate::autograd::{BackwardContext, Gradients, Node, NodeBuilder, check_inplace, rebase_history};
 use crate::dtype::{dispatch_float, dispatch_wrapping};
 use crate::shape::check_broadcastable_to;
@@ -157,6 +158,23 @@ impl Tensor {
                 ctx.gradient(1, || gradient.mul(&ctx.saved(1)?))?,
             ])
         })
+    }
+
+    /// Divides by `other` in place like [`divide_with`]. Without rounding only for floating-point tensors.
+    pub fn divide_with_<'a>(
+        &self,
+        other: impl Into<Operand<'a>>,
+        rounding: Option<RoundingMode>,
+    ) -> Result<&Tensor> {
+        let other = other.into();
+        if rounding.is_none() {
+            return self.div_(other);
+        }
+        let inputs = match other {
+            Operand::Tensor(tensor) => vec![tensor],
+            Operand::Scalar(_) => Vec::new(),
+        };
+        self.replace_with("div_", &inputs, |target| divide_with(target, other, rounding))
     }
 
     /// Divides by `other` in place. Only for floating-point tensors.

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 
 use super::args::{OptionalArg, extract_int, extract_tensor, try_iter_arg};
 use super::arithmetic::factor;
-use super::elementwise::compute_long;
+use super::operation::{Call, compute_into};
 use super::{Tensor, fallible_alloc, reduce, run_op, work_size};
 use crate::switches;
 
@@ -75,9 +75,9 @@ fn matmul<'py>(
     input: &Bound<'py, PyAny>,
     other: &Bound<'py, PyAny>,
     out: OptionalArg<'_, 'py>,
-) -> PyResult<Bound<'py, Tensor>> {
+) -> PyResult<Bound<'py, PyAny>> {
     let (a, b) = (extract_tensor("matmul: input", input)?, extract_tensor("matmul: other", other)?);
-    compute_long(input.py(), "matmul", &[&a, &b], out, || a.matmul(&b))
+    compute_into(Call::new(input.py(), "matmul", &[&a, &b].map(Some)).long(), out, true, &mut || a.matmul(&b))
 }
 
 /// Return the matrix product of two matrices.
@@ -106,9 +106,11 @@ fn mm<'py>(
     input: &Bound<'py, PyAny>,
     mat2: &Bound<'py, PyAny>,
     out: OptionalArg<'_, 'py>,
-) -> PyResult<Bound<'py, Tensor>> {
+) -> PyResult<Bound<'py, PyAny>> {
     let (left, right) = (extract_tensor("mm: input", input)?, extract_tensor("mm: mat2", mat2)?);
-    compute_long(input.py(), "mm", &[&left, &right], out, || left.mm(&right))
+    compute_into(Call::new(input.py(), "mm", &[&left, &right].map(Some)).long(), out, true, &mut || {
+        left.mm(&right)
+    })
 }
 
 /// Return the matrix products of two batches of matrices.
@@ -138,9 +140,11 @@ fn bmm<'py>(
     input: &Bound<'py, PyAny>,
     mat2: &Bound<'py, PyAny>,
     out: OptionalArg<'_, 'py>,
-) -> PyResult<Bound<'py, Tensor>> {
+) -> PyResult<Bound<'py, PyAny>> {
     let (left, right) = (extract_tensor("bmm: input", input)?, extract_tensor("bmm: mat2", mat2)?);
-    compute_long(input.py(), "bmm", &[&left, &right], out, || left.bmm(&right))
+    compute_into(Call::new(input.py(), "bmm", &[&left, &right].map(Some)).long(), out, true, &mut || {
+        left.bmm(&right)
+    })
 }
 
 /// Return `beta * input + alpha * (mat1 @ mat2)`.
@@ -174,12 +178,14 @@ fn addmm<'py>(
     beta: OptionalArg<'_, 'py>,
     alpha: OptionalArg<'_, 'py>,
     out: OptionalArg<'_, 'py>,
-) -> PyResult<Bound<'py, Tensor>> {
+) -> PyResult<Bound<'py, PyAny>> {
     let input_tensor = extract_tensor("addmm: input", input)?;
     let (left, right) = (extract_tensor("addmm: mat1", mat1)?, extract_tensor("addmm: mat2", mat2)?);
     let (beta, alpha) = (factor("addmm: beta", beta)?, factor("addmm: alpha", alpha)?);
     let inputs = [&input_tensor, &left, &right];
-    compute_long(input.py(), "addmm", &inputs, out, || input_tensor.addmm(&left, &right, beta, alpha))
+    compute_into(Call::new(input.py(), "addmm", &inputs.map(Some)).long(), out, true, &mut || {
+        input_tensor.addmm(&left, &right, beta, alpha)
+    })
 }
 
 /// Return `input @ weight.T + bias`, a linear layer.

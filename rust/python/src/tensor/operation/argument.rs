@@ -1,0 +1,118 @@
+//! The conversion of arguments, with errors that name the function, the argument, what was given and what is allowed.
+
+use std::fmt::{self, Display, Formatter};
+
+use interlock_tensor::Tensor as CoreTensor;
+use pyo3::prelude::*;
+
+use super::{Arg, OptionalArg};
+use crate::errors::new_type_error;
+use crate::tensor::Tensor;
+
+/// The name of an argument in errors: the function that the program called, and the argument.
+#[derive(Clone, Copy)]
+pub(in crate::tensor) struct ArgumentName {
+    pub(super) function: &'static str,
+    pub(super) argument: &'static str,
+}
+
+impl ArgumentName {
+    pub const fn new(function: &'static str, argument: &'static str) -> Self {
+        ArgumentName { function, argument }
+    }
+
+    /// Returns the exception for an object of another type than the wanted one.
+    #[cold]
+    pub fn type_error(self, wanted: &str, given: &Bound<'_, PyAny>) -> PyErr {
+        new_type_error(&self.to_string(), wanted, given)
+    }
+}
+
+impl Display for ArgumentName {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.function, self.argument)
+    }
+}
+
+/// A type of arguments of operations.
+pub(in crate::tensor) trait FromArgument<'a, 'py>: Sized {
+    /// The annotation in the stub, without `| None`.
+    const ANNOTATION: &'static str;
+
+    /// The description in errors, such as "an int".
+    const WANTED: &'static str;
+
+    /// None is a value.
+    const IS_OPTIONAL: bool = false;
+
+    /// Converts an argument. Returns `None` for an object of another type.
+    fn try_from_argument(name: ArgumentName, given: Arg<'a, 'py>) -> PyResult<Option<Self>>;
+
+    /// Returns the tensor, if the argument is one.
+    fn tensor(&self) -> Option<&CoreTensor> {
+        None
+    }
+}
+
+impl<'a, 'py, T: FromArgument<'a, 'py>> FromArgument<'a, 'py> for Option<T> {
+    const ANNOTATION: &'static str = T::ANNOTATION;
+    const WANTED: &'static str = T::WANTED;
+    const IS_OPTIONAL: bool = true;
+
+    fn try_from_argument(name: ArgumentName, given: Arg<'a, 'py>) -> PyResult<Option<Self>> {
+        if given.is_none() {
+            return Ok(Some(None));
+        }
+        Ok(T::try_from_argument(name, given)?.map(Some))
+    }
+
+    fn tensor(&self) -> Option<&CoreTensor> {
+        self.as_ref().and_then(T::tensor)
+    }
+}
+
+/// Converts an argument.
+pub(in crate::tensor) fn required<'a, 'py, T: FromArgument<'a, 'py>>(
+    name: ArgumentName,
+    given: Arg<'a, 'py>,
+) -> PyResult<T> {
+    match T::try_from_argument(name, given)? {
+        Some(value) => Ok(value),
+        None if T::IS_OPTIONAL => Err(name.type_error(&format!("{} or None", T::WANTED), given)),
+        None => Err(name.type_error(T::WANTED, given)),
+    }
+}
+
+/// Converts an argument that may be absent.
+pub(in crate::tensor) fn defaulted<'a, 'py, T: FromArgument<'a, 'py>>(
+    name: ArgumentName,
+    given: OptionalArg<'a, 'py>,
+    default: T,
+) -> PyResult<T> {
+    given.map_or(Ok(default), |given| required(name, given))
+}
+
+/// Passes an argument on that may be absent. PyO3 would take an explicit None for an absent argument.
+pub(in crate::tensor) fn given<'a, 'py>(given: Arg<'a, 'py>) -> PyResult<OptionalArg<'a, 'py>> {
+    Ok(Some(given))
+}
+
+/// Returns the object that the function of an in-place operation changes.
+pub(in crate::tensor) fn target<'py>(
+    name: ArgumentName,
+    given: Arg<'_, 'py>,
+) -> PyResult<Bound<'py, Tensor>> {
+    given.cast().cloned().map_err(|_| name.type_error(<&CoreTensor>::WANTED, given))
+}
+
+/// Returns the tensor, if an argument is one.
+pub(in crate::tensor) fn tensor_of<'b, 'a, 'py, T: FromArgument<'a, 'py>>(
+    argument: &'b T,
+) -> Option<&'b CoreTensor> {
+    argument.tensor()
+}
+
+/// Returns the end of the annotation of an argument.
+pub(in crate::tensor) const fn or_none(is_optional: bool) -> &'static str {
+    if is_optional { " | None" } else { "" }
+}

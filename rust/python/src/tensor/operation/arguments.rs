@@ -1,0 +1,152 @@
+//! The types of arguments.
+
+use std::ops::Deref;
+
+use interlock_tensor::{DType, Operand, Scalar, Tensor as CoreTensor};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyFloat, PyList, PyTuple};
+
+use super::argument::{ArgumentName, FromArgument};
+use super::{Arg, joined, required};
+use crate::py_int;
+use crate::switches::try_bool;
+use crate::tensor::args::{PyNumber, err_int64_overflow, scalar_of_tensor};
+use crate::tensor::dtype::{DType as PyDType, NAMES};
+use crate::tensor::{Tensor, fallible_alloc};
+
+impl<'a> FromArgument<'a, '_> for &'a CoreTensor {
+    const ANNOTATION: &'static str = "Tensor";
+    const WANTED: &'static str = "a Tensor";
+
+    fn try_from_argument(_name: ArgumentName, given: Arg<'a, '_>) -> PyResult<Option<Self>> {
+        Ok(given.cast::<Tensor>().ok().map(|tensor| &tensor.get().0))
+    }
+
+    fn tensor(&self) -> Option<&CoreTensor> {
+        Some(self)
+    }
+}
+
+impl<'a> FromArgument<'a, '_> for Operand<'a> {
+    const ANNOTATION: &'static str = "Tensor | _Number";
+    const WANTED: &'static str = "a Tensor or a number";
+
+    fn try_from_argument(name: ArgumentName, given: Arg<'a, '_>) -> PyResult<Option<Self>> {
+        if let Ok(tensor) = given.cast::<Tensor>() {
+            return Ok(Some(Operand::Tensor(&tensor.get().0)));
+        }
+        let number = PyNumber::extract(given)?;
+        number.map(|number| number.scalar_of(name).map(Operand::Scalar)).transpose()
+    }
+
+    fn tensor(&self) -> Option<&CoreTensor> {
+        match self {
+            Operand::Tensor(tensor) => Some(tensor),
+            Operand::Scalar(_) => None,
+        }
+    }
+}
+
+impl FromArgument<'_, '_> for Scalar {
+    const ANNOTATION: &'static str = "_Number";
+    const WANTED: &'static str = "a number or a Tensor with one element";
+
+    fn try_from_argument(name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {
+        match given.cast::<Tensor>() {
+            Ok(tensor) => scalar_of_tensor(name, Self::WANTED, &tensor.get().0, given.py()).map(Some),
+            Err(_) => PyNumber::extract(given)?.map(|number| number.scalar_of(name)).transpose(),
+        }
+    }
+}
+
+impl FromArgument<'_, '_> for f64 {
+    const ANNOTATION: &'static str = "builtins.float";
+    const WANTED: &'static str = Scalar::WANTED;
+
+    fn try_from_argument(name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {
+        Ok(Scalar::try_from_argument(name, given)?.map(Scalar::cast))
+    }
+}
+
+impl FromArgument<'_, '_> for i64 {
+    const ANNOTATION: &'static str = "builtins.int";
+    const WANTED: &'static str = "an int";
+
+    fn try_from_argument(name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {
+        if given.is_instance_of::<PyBool>() || given.is_instance_of::<PyFloat>() {
+            return Ok(None);
+        }
+        let Some(index) = py_int::index_of_argument(given)? else { return Ok(None) };
+        let value = py_int::int64(&index).ok_or_else(|| err_int64_overflow(&name.to_string(), &index));
+        value.map(Some)
+    }
+}
+
+impl FromArgument<'_, '_> for bool {
+    const ANNOTATION: &'static str = "builtins.bool";
+    const WANTED: &'static str = "a bool";
+
+    fn try_from_argument(_name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {
+        try_bool(given)
+    }
+}
+
+impl FromArgument<'_, '_> for DType {
+    const ANNOTATION: &'static str = "_DType";
+    const WANTED: &'static str = joined!("interlock.", NAMES);
+
+    fn try_from_argument(_name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {
+        Ok(given.cast::<PyDType>().ok().map(|dtype| dtype.get().0))
+    }
+}
+
+/// An int, or a tuple or list of ints.
+pub(in crate::tensor) struct Ints(Vec<i64>);
+
+impl Deref for Ints {
+    type Target = [i64];
+
+    fn deref(&self) -> &[i64] {
+        &self.0
+    }
+}
+
+impl<'py> FromArgument<'_, 'py> for Ints {
+    const ANNOTATION: &'static str = "_Dims";
+    const WANTED: &'static str = i64::WANTED;
+
+    fn try_from_argument(name: ArgumentName, given: Arg<'_, 'py>) -> PyResult<Option<Self>> {
+        if given.is_instance_of::<PyTuple>() || given.is_instance_of::<PyList>() {
+            let items = given.try_iter()?.map(|item| required::<i64>(name, &item?));
+            return fallible_alloc::try_collect(given.py(), items).map(|ints| Some(Ints(ints)));
+        }
+        Ok(i64::try_from_argument(name, given)?.map(|int| Ints(vec![int])))
+    }
+}
+
+/// The Python object of a tensor.
+#[derive(Clone, Copy)]
+pub(in crate::tensor) struct Object<'a>(&'a Bound<'a, PyAny>, &'a CoreTensor);
+
+impl<'a> Object<'a> {
+    pub fn as_any(&self) -> &'a Bound<'a, PyAny> {
+        self.0
+    }
+
+    pub fn core(&self) -> &'a CoreTensor {
+        self.1
+    }
+}
+
+impl<'a> FromArgument<'a, '_> for Object<'a> {
+    const ANNOTATION: &'static str = <&CoreTensor>::ANNOTATION;
+    const WANTED: &'static str = <&CoreTensor>::WANTED;
+
+    fn try_from_argument(name: ArgumentName, given: Arg<'a, '_>) -> PyResult<Option<Self>> {
+        Ok(<&CoreTensor>::try_from_argument(name, given)?.map(|tensor| Object(given, tensor)))
+    }
+
+    fn tensor(&self) -> Option<&CoreTensor> {
+        Some(self.1)
+    }
+}

@@ -1,0 +1,44 @@
+//! Arguments that are one of some texts.
+
+use interlock::base::quote::quoted;
+use interlock_tensor::elementwise::RoundingMode;
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+
+use super::Arg;
+use super::argument::{ArgumentName, FromArgument};
+use crate::errors::new_exception;
+
+/// A type whose values are texts in Python.
+pub(in crate::tensor) trait Choice: Copy + 'static {
+    /// The annotation in the stub.
+    const ANNOTATION: &'static str;
+
+    /// The texts and their values.
+    const CHOICES: &'static [(&'static str, Self)];
+
+    /// What is allowed, in errors.
+    const ALLOWED: &'static str;
+}
+
+impl<T: Choice> FromArgument<'_, '_> for T {
+    const ANNOTATION: &'static str = T::ANNOTATION;
+    const WANTED: &'static str = "a str";
+
+    fn try_from_argument(name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {
+        let Ok(text) = given.cast::<PyString>() else { return Ok(None) };
+        let text = text.to_string_lossy();
+        let choice = T::CHOICES.iter().find(|(choice, _)| *choice == text);
+        choice.map(|(_, value)| Some(*value)).ok_or_else(|| {
+            let message = format!("{name} must be {}, got {}", T::ALLOWED, quoted(&text));
+            new_exception(given.py(), "ArgumentError", message)
+        })
+    }
+}
+
+impl Choice for RoundingMode {
+    const ANNOTATION: &'static str = "Literal['floor', 'trunc']";
+    const CHOICES: &'static [(&'static str, Self)] =
+        &[("floor", RoundingMode::Floor), ("trunc", RoundingMode::Trunc)];
+    const ALLOWED: &'static str = "None, 'floor' or 'trunc'";
+}

@@ -1,0 +1,22 @@
+//! Declared operations: the table of all, the conversion of their arguments and results, and how they run. `tensor_op`
+//! declares one.
+
+mod argument;
+mod arguments;
+mod choice;
+mod result;
+mod run;
+mod table;
+
+pub(super) use argument::{
+    ArgumentName, FromArgument, defaulted, given, or_none, required, target, tensor_of,
+};
+pub(super) use arguments::{Ints, Object};
+pub(super) use choice::Choice;
+pub(super) use interlock_tensor::WriteTo;
+pub(super) use interlock_tensor_op::tensor_op;
+pub(super) use result::{IntoPython, NamedPair};
+pub(super) use run::{Call, compute, compute_into, replace, update};
+pub(super) use table::{Operation, add_function, join, joined, length_of, register};
+
+pub(super) use super::args::{Arg, OptionalArg};

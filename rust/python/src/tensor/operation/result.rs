@@ -1,0 +1,80 @@
+//! The conversion of results.
+
+use interlock_tensor::Tensor as CoreTensor;
+use pyo3::prelude::*;
+use pyo3::types::PyBool;
+
+use super::Object;
+use crate::detach::call_with;
+use crate::tensor::{Tensor, fallible_alloc};
+
+/// A type of results of operations.
+pub(in crate::tensor) trait IntoPython {
+    /// The annotation in the stub. `{}` stands for the name of the operation.
+    const ANNOTATION: &'static str;
+
+    /// Converts a result of `op`.
+    fn into_python<'py>(self, py: Python<'py>, op: &'static str) -> PyResult<Bound<'py, PyAny>>;
+}
+
+impl IntoPython for CoreTensor {
+    const ANNOTATION: &'static str = "Tensor";
+
+    fn into_python<'py>(self, py: Python<'py>, _op: &'static str) -> PyResult<Bound<'py, PyAny>> {
+        Ok(Bound::new(py, Tensor(self))?.into_any())
+    }
+}
+
+impl IntoPython for Object<'_> {
+    const ANNOTATION: &'static str = CoreTensor::ANNOTATION;
+
+    fn into_python<'py>(self, py: Python<'py>, _op: &'static str) -> PyResult<Bound<'py, PyAny>> {
+        Ok(self.as_any().clone().unbind().into_bound(py))
+    }
+}
+
+/// The result of an operation that makes it itself.
+impl IntoPython for Bound<'_, PyAny> {
+    const ANNOTATION: &'static str = "object";
+
+    fn into_python<'py>(self, py: Python<'py>, _op: &'static str) -> PyResult<Bound<'py, PyAny>> {
+        Ok(self.unbind().into_bound(py))
+    }
+}
+
+impl IntoPython for bool {
+    const ANNOTATION: &'static str = "builtins.bool";
+
+    fn into_python<'py>(self, py: Python<'py>, _op: &'static str) -> PyResult<Bound<'py, PyAny>> {
+        Ok(PyBool::new(py, self).to_owned().into_any())
+    }
+}
+
+impl IntoPython for (CoreTensor, CoreTensor) {
+    const ANNOTATION: &'static str = "tuple[Tensor, Tensor]";
+
+    fn into_python<'py>(self, py: Python<'py>, _op: &'static str) -> PyResult<Bound<'py, PyAny>> {
+        Ok((Tensor(self.0), Tensor(self.1)).into_pyobject(py)?.into_any())
+    }
+}
+
+impl IntoPython for Vec<CoreTensor> {
+    const ANNOTATION: &'static str = "tuple[Tensor, ...]";
+
+    fn into_python<'py>(self, py: Python<'py>, _op: &'static str) -> PyResult<Bound<'py, PyAny>> {
+        let tensors = self.into_iter().map(|tensor| Ok(Bound::new(py, Tensor(tensor))?.into_any()));
+        Ok(fallible_alloc::try_tuple(py, tensors)?.into_any())
+    }
+}
+
+/// Two tensors, which become the named tuple of the operation in `interlock.return_types`.
+pub(in crate::tensor) struct NamedPair(pub CoreTensor, pub CoreTensor);
+
+impl IntoPython for NamedPair {
+    const ANNOTATION: &'static str = "_return_types.{}";
+
+    fn into_python<'py>(self, py: Python<'py>, op: &'static str) -> PyResult<Bound<'py, PyAny>> {
+        let class = py.import("interlock.return_types")?.getattr(op)?;
+        call_with(&class, (Tensor(self.0), Tensor(self.1)))
+    }
+}

@@ -1,0 +1,119 @@
+//! How operations run: as a new tensor, into the argument `out`, and in place.
+
+use interlock_tensor::{DType, Error, Result, Tensor as CoreTensor};
+use pyo3::prelude::*;
+
+use super::{IntoPython, OptionalArg};
+use crate::errors::new_type_error;
+use crate::scope_debug;
+use crate::tensor::{DETACH_THRESHOLD, Tensor, maybe_detach, run_op, work_size, work_size_of};
+
+/// A call of an operation.
+#[derive(Clone, Copy)]
+pub(in crate::tensor) struct Call<'a, 'py> {
+    py: Python<'py>,
+    /// The function that the program called.
+    op: &'static str,
+    /// The tensors among the arguments.
+    inputs: &'a [Option<&'a CoreTensor>],
+    /// The operation may take long for few elements.
+    is_long: bool,
+}
+
+impl<'a, 'py> Call<'a, 'py> {
+    pub fn new(py: Python<'py>, op: &'static str, inputs: &'a [Option<&'a CoreTensor>]) -> Self {
+        Call { py, op, inputs, is_long: false }
+    }
+
+    pub fn long(self) -> Self {
+        Call { is_long: true, ..self }
+    }
+
+    /// Returns the measure of the duration of the operation.
+    fn work_size(self) -> usize {
+        match self.inputs {
+            _ if self.is_long => DETACH_THRESHOLD,
+            [Some(input)] => work_size(input),
+            inputs => work_size_of(&present(inputs)),
+        }
+    }
+}
+
+/// Returns the tensors among the arguments.
+fn present<'a>(inputs: &[Option<&'a CoreTensor>]) -> Vec<&'a CoreTensor> {
+    inputs.iter().copied().flatten().collect()
+}
+
+/// Runs an operation, and returns its result.
+pub(in crate::tensor) fn compute<'py, T: IntoPython + Send>(
+    call: Call<'_, 'py>,
+    operation: impl FnOnce() -> Result<T> + Send,
+) -> PyResult<Bound<'py, PyAny>> {
+    let Call { py, op, .. } = call;
+    scope_debug::warn_suspended_scopes(py)?;
+    maybe_detach(py, op, call.work_size(), operation)?.into_python(py, op)
+}
+
+/// Runs an operation. Returns a new tensor, or `out` with the result, which is converted to its dtype, or must have it
+/// if that `is_exact`.
+pub(in crate::tensor) fn compute_into<'py>(
+    call: Call<'_, 'py>,
+    out: OptionalArg<'_, '_>,
+    is_exact: bool,
+    operation: &mut (dyn FnMut() -> Result<CoreTensor> + Send),
+) -> PyResult<Bound<'py, PyAny>> {
+    let Call { py, op, .. } = call;
+    let Some(out) = out else {
+        return Ok(Bound::new(py, run_op(py, op, call.work_size(), operation)?)?.into_any());
+    };
+    let Ok(target) = out.cast::<Tensor>() else {
+        return Err(new_type_error(&format!("{op}: out"), "a Tensor or None", out));
+    };
+    scope_debug::warn_suspended_scopes(py)?;
+    let target = &target.get().0;
+    let dtype = is_exact.then(|| target.dtype());
+    let inputs = present(call.inputs);
+    maybe_detach(py, op, call.work_size().max(work_size(target)), || {
+        target.write_result(op, &inputs, || with_dtype(op, operation()?, dtype)).map(drop)
+    })?;
+    Ok(out.clone().unbind().into_bound(py))
+}
+
+/// Returns a result, or an error if `out` has another dtype.
+fn with_dtype(op: &'static str, result: CoreTensor, target: Option<DType>) -> Result<CoreTensor> {
+    match target {
+        Some(given) if given != result.dtype() => {
+            let expected = format!("{}, the dtype of the result", result.dtype());
+            Err(Error::DType { op, argument: "out", expected, given, hint: "" })
+        }
+        _ => Ok(result),
+    }
+}
+
+/// Replaces the elements of a tensor by the result of an operation, which also uses `inputs`. Returns the tensor itself.
+pub(in crate::tensor) fn replace<'py>(
+    op: &'static str,
+    tensor: Bound<'py, Tensor>,
+    inputs: &[Option<&CoreTensor>],
+    operation: &(dyn Fn(&CoreTensor) -> Result<CoreTensor> + Sync),
+) -> PyResult<Bound<'py, Tensor>> {
+    let target = &tensor.get().0;
+    let inputs = present(inputs);
+    maybe_detach(tensor.py(), op, work_size(target), || {
+        target.replace_with(op, &inputs, operation).map(drop)
+    })?;
+    Ok(tensor)
+}
+
+/// Runs an operation that changes a tensor itself. Returns the tensor.
+pub(in crate::tensor) fn update<'py>(
+    op: &'static str,
+    tensor: Bound<'py, Tensor>,
+    inputs: &[Option<&CoreTensor>],
+    operation: &(dyn Fn(&CoreTensor) -> Result<CoreTensor> + Sync),
+) -> PyResult<Bound<'py, Tensor>> {
+    let target = &tensor.get().0;
+    let size = inputs.iter().flatten().map(|input| work_size(input)).fold(work_size(target), usize::max);
+    maybe_detach(tensor.py(), op, size, || operation(target).map(drop))?;
+    Ok(tensor)
+}

@@ -1,0 +1,53 @@
+//! Cumulative sums and products.
+
+use interlock_tensor::{DType, Error, Result, Tensor as CoreTensor};
+
+use crate::tensor::operation::tensor_op;
+
+/// Return the cumulative sum of the elements along a dimension.
+///
+/// Args:
+///     {INPUT}
+///     dim: The dimension.
+///     dtype: The dtype to convert the elements to first. None means int64 for integers and bools, else no change.
+///
+/// Raises:
+///     {NO_DIM}
+///     DTypeError: `dtype` is bool.
+///
+/// Example:
+///     >>> x = interlock.tensor([1, 2, 3])
+///     >>> interlock.cumsum(x, 0)
+///     tensor([1, 3, 6])
+#[tensor_op(function, method, example = "x, 1")]
+fn cumsum(input: &CoreTensor, dim: i64, #[keyword] dtype: Option<DType>) -> Result<CoreTensor> {
+    converted("cumsum", input, dtype)?.cumsum(dim)
+}
+
+/// Return the cumulative product of the elements along a dimension.
+///
+/// Args:
+///     {INPUT}
+///     dim: The dimension.
+///     dtype: The dtype to convert the elements to first. None means int64 for integers and bools, else no change.
+///
+/// Raises:
+///     {NO_DIM}
+///     DTypeError: `dtype` is bool.
+///
+/// Example:
+///     >>> x = interlock.tensor([1, 2, 3])
+///     >>> interlock.cumprod(x, 0)
+///     tensor([1, 2, 6])
+#[tensor_op(function, method, example = "x, 1")]
+fn cumprod(input: &CoreTensor, dim: i64, #[keyword] dtype: Option<DType>) -> Result<CoreTensor> {
+    converted("cumprod", input, dtype)?.cumprod(dim)
+}
+
+fn converted(op: &'static str, input: &CoreTensor, dtype: Option<DType>) -> Result<CoreTensor> {
+    match dtype {
+        Some(DType::Bool) => Err(Error::not_numeric(op, "dtype", "")),
+        Some(dtype) => input.cast(dtype),
+        None => Ok(input.clone()),
+    }
+}

@@ -1,0 +1,100 @@
+//! A declared operation.
+
+use proc_macro2::TokenStream;
+use syn::ext::IdentExt;
+use syn::punctuated::Punctuated;
+use syn::{Attribute, Error, Expr, ExprLit, FnArg, ItemFn, Lit, Meta, Result, ReturnType, Token, Type};
+
+use crate::docs::Docs;
+use crate::options::Options;
+use crate::parameter::{Parameter, in_result, last_name};
+
+/// A function with the attribute.
+pub struct Declaration {
+    pub options: Options,
+    pub docs: Docs,
+    /// The function without the attributes of its parameters.
+    pub function: ItemFn,
+    /// The first parameter that Python passes: the tensor of a method.
+    pub first: Parameter,
+    pub others: Vec<Parameter>,
+    /// The function gets `WriteTo` first.
+    pub takes_target: bool,
+    /// The type of the result without `Result`.
+    pub result: Type,
+}
+
+impl Declaration {
+    pub fn parse(options: TokenStream, item: TokenStream) -> Result<Self> {
+        let options: Options = syn::parse2(options)?;
+        let mut function: ItemFn = syn::parse2(item)?;
+        let docs = Docs::parse(&doc_lines(&function.attrs), options.forms.out);
+        let takes_target = function.sig.inputs.first().is_some_and(is_target);
+        let skipped = usize::from(takes_target) + if options.is_attached { 2 } else { 0 };
+        let parameters = function.sig.inputs.iter_mut().skip(skipped).map(Parameter::take);
+        let mut parameters = parameters.collect::<Result<Vec<_>>>()?;
+        if parameters.is_empty() {
+            return Err(Error::new_spanned(&function.sig, "an operation has an argument"));
+        }
+        let first = parameters.remove(0);
+        let result = match &function.sig.output {
+            ReturnType::Type(_, declared) => in_result(declared).cloned(),
+            ReturnType::Default => None,
+        };
+        let Some(result) = result else {
+            return Err(Error::new_spanned(&function.sig, "an operation returns a `Result`"));
+        };
+        Ok(Declaration { options, docs, function, first, others: parameters, takes_target, result })
+    }
+
+    /// Returns the name in Python.
+    pub fn name(&self) -> String {
+        self.options.name.clone().unwrap_or_else(|| self.function.sig.ident.unraw().to_string())
+    }
+
+    /// Returns the name of the module that has the function.
+    pub fn namespace(&self) -> String {
+        self.options
+            .namespace
+            .as_ref()
+            .map_or_else(|| "interlock".to_owned(), |name| format!("interlock.{name}"))
+    }
+}
+
+fn is_target(argument: &FnArg) -> bool {
+    match argument {
+        FnArg::Typed(typed) => last_name(&typed.ty).as_deref() == Some("WriteTo"),
+        FnArg::Receiver(_) => false,
+    }
+}
+
+/// Returns the lines of the documentation.
+fn doc_lines(attributes: &[Attribute]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for attribute in attributes {
+        if let Meta::NameValue(meta) = &attribute.meta
+            && meta.path.is_ident("doc")
+            && let Some(text) = text_of(&meta.value)
+        {
+            lines.extend(text.lines().map(|line| line.strip_prefix(' ').unwrap_or(line).to_owned()));
+            if text.is_empty() {
+                lines.push(String::new());
+            }
+        }
+    }
+    lines
+}
+
+/// Returns the text of a literal, or of `concat!` and `stringify!`, which macros write.
+fn text_of(value: &Expr) -> Option<String> {
+    match value {
+        Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.value()),
+        Expr::Group(group) => text_of(&group.expr),
+        Expr::Macro(call) if call.mac.path.is_ident("stringify") => Some(call.mac.tokens.to_string()),
+        Expr::Macro(call) if call.mac.path.is_ident("concat") => {
+            let parts = call.mac.parse_body_with(Punctuated::<Expr, Token![,]>::parse_terminated).ok()?;
+            parts.iter().map(text_of).collect()
+        }
+        _ => None,
+    }
+}

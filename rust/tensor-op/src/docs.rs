@@ -1,0 +1,167 @@
+//! The documentation of an operation and of its forms.
+
+/// Frequent sentences, by the name that stands for them. An empty one leaves its line out.
+const SENTENCES: &[(&str, &str)] = &[
+    ("INPUT", "input: The tensor."),
+    ("NO_DIM", "IndexError: The tensor does not have dimension `dim`."),
+    ("DIM_TWICE", "ArgumentError: `dim` names a dimension twice."),
+    ("NO_BROADCAST", "ShapeError: The shapes cannot be broadcast."),
+    (
+        "DIMS",
+        "dim: The dimension or dimensions to reduce, as an int, tuple or list. None or an empty tuple means all.",
+    ),
+    ("KEEPDIM", "keepdim: Whether reduced dimensions remain, with size 1."),
+    // The dtypes of operations on one tensor, and the errors for others.
+    ("any", "input: The tensor."),
+    ("floats", "input: The tensor. Integers and bools are converted to float32."),
+    ("floats_only", "input: The tensor, of a floating-point dtype."),
+    ("integral", "input: The tensor, of integers or bools."),
+    ("numbers", "input: The tensor, of any dtype except bool."),
+    ("wrong_any", ""),
+    ("wrong_floats", ""),
+    ("wrong_floats_only", "DTypeError: The tensor has another dtype."),
+    ("wrong_integral", "DTypeError: The tensor has another dtype."),
+    ("wrong_numbers", "DTypeError: The tensor has another dtype."),
+    // The operands of operations on two, and the errors for their dtypes.
+    ("input_any", "input: A tensor or a number."),
+    ("input_left", "input: A tensor."),
+    ("input_tensors", "input: A tensor."),
+    ("other_any", "other: A tensor or a number. Shapes are broadcast and dtypes promoted."),
+    ("other_left", "other: A tensor or a number. Shapes are broadcast and dtypes promoted."),
+    ("other_tensors", "other: A tensor. Shapes are broadcast and dtypes promoted."),
+    ("promoted_any", ""),
+    ("promoted_dividing", ""),
+    ("promoted_promoting", ""),
+    ("promoted_floating", "DTypeError: The promoted dtype is not floating point."),
+    ("promoted_integral", "DTypeError: The promoted dtype is floating point."),
+    (
+        "promoted_divisible",
+        "ArgumentError: Integers on the CPU are divided by 0.\n    DTypeError: The promoted dtype is bool.",
+    ),
+];
+
+const OUT: &str = "    out: The tensor that receives the result, and is returned; None for a new one.";
+const OUT_ERROR: &str =
+    "    RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.";
+const IN_PLACE_ERRORS: [&str; 2] = [
+    "    DTypeError: The dtype of the tensor cannot hold the result.",
+    "    RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.",
+];
+
+/// A docstring: paragraphs, and sections of indented lines.
+pub struct Docs {
+    summary: Vec<String>,
+    arguments: Vec<String>,
+    returns: Vec<String>,
+    raises: Vec<String>,
+    example: Vec<String>,
+}
+
+impl Docs {
+    /// Parses the documentation of a function, which has the argument `out` or not.
+    pub fn parse(lines: &[String], has_out: bool) -> Self {
+        let mut docs = Docs {
+            summary: Vec::new(),
+            arguments: Vec::new(),
+            returns: Vec::new(),
+            raises: Vec::new(),
+            example: Vec::new(),
+        };
+        let mut section = &mut docs.summary;
+        for line in lines {
+            match line.as_str() {
+                "Args:" => section = &mut docs.arguments,
+                "Returns:" => section = &mut docs.returns,
+                "Raises:" => section = &mut docs.raises,
+                "Example:" => section = &mut docs.example,
+                _ => section.extend(with_sentence(line)),
+            }
+        }
+        for lines in
+            [&mut docs.summary, &mut docs.arguments, &mut docs.returns, &mut docs.raises, &mut docs.example]
+        {
+            while lines.last().is_some_and(String::is_empty) {
+                lines.pop();
+            }
+        }
+        if has_out {
+            docs.arguments.push(OUT.to_owned());
+            docs.raises.push(OUT_ERROR.to_owned());
+        }
+        docs
+    }
+
+    /// Returns the documentation of the function `name` of an operation that is declared as `declared`.
+    pub fn of_function(&self, declared: &str, name: &str) -> String {
+        let example =
+            self.example.iter().map(|line| line.replace(&format!(".{declared}("), &format!(".{name}(")));
+        let mut lines: Vec<_> = example.collect();
+        if !lines.is_empty() {
+            lines.insert(0, "    >>> import interlock".to_owned());
+        }
+        joined(&self.summary, [&self.arguments, &self.returns, &self.raises, &lines], "")
+    }
+
+    /// Returns the documentation of a method, whose tensor is the first argument of the function `function`.
+    pub fn of_method(&self, first: &str, function: &str) -> String {
+        let arguments = without_entries(&self.arguments, &[first, "out"]);
+        let raises: Vec<_> = self.raises.iter().filter(|line| *line != OUT_ERROR).cloned().collect();
+        joined(&self.summary, [&arguments, &self.returns, &raises, &Vec::new()], &see(function))
+    }
+
+    /// Returns the documentation of the in-place form of the function `function`; that of the method if `first` is its first
+    /// argument.
+    pub fn of_inplace(&self, name: &str, first: Option<&str>, function: &str) -> String {
+        let arguments = without_entries(&self.arguments, &[first.unwrap_or_default(), "out"]);
+        let summary = [format!("In-place version of `{name}`.")];
+        let returns =
+            vec![format!("    {}", if first.is_some() { "The tensor itself." } else { "`input` itself." })];
+        let mut raises: Vec<_> = self.raises.iter().filter(|line| *line != OUT_ERROR).cloned().collect();
+        raises.extend(IN_PLACE_ERRORS.map(str::to_owned));
+        joined(&summary, [&arguments, &returns, &raises, &Vec::new()], &see(function))
+    }
+}
+
+fn see(function: &str) -> String {
+    format!("See `{function}`.")
+}
+
+/// Replaces `{NAME}` in a line by the sentence of the name, which may have several lines or none.
+fn with_sentence(line: &str) -> Vec<String> {
+    let named = |(name, _): &&(&str, &str)| line.trim() == format!("{{{name}}}");
+    match SENTENCES.iter().find(named) {
+        Some((_, "")) => Vec::new(),
+        Some((_, sentence)) => format!("    {sentence}").lines().map(str::to_owned).collect(),
+        None => vec![line.to_owned()],
+    }
+}
+
+/// Returns the lines of a section without the entries of these names.
+fn without_entries(lines: &[String], names: &[&str]) -> Vec<String> {
+    let mut is_kept = true;
+    let mut kept = Vec::new();
+    for line in lines {
+        let entry = line.strip_prefix("    ").filter(|entry| !entry.starts_with(' '));
+        if let Some((name, _)) = entry.and_then(|entry| entry.split_once(':')) {
+            is_kept = !names.contains(&name.trim_start_matches('*'));
+        }
+        if is_kept {
+            kept.push(line.clone());
+        }
+    }
+    kept
+}
+
+/// Returns a docstring of a summary, a last sentence of it, and sections, of which empty ones are left out.
+fn joined(summary: &[String], sections: [&Vec<String>; 4], sentence: &str) -> String {
+    let mut text = summary.join("\n");
+    if !sentence.is_empty() {
+        text += &format!("\n\n{sentence}");
+    }
+    for (title, lines) in ["Args", "Returns", "Raises", "Example"].into_iter().zip(sections) {
+        if !lines.is_empty() {
+            text += &format!("\n\n{title}:\n{}", lines.join("\n"));
+        }
+    }
+    text
+}

@@ -1,0 +1,45 @@
+//! The macro that declares an operation of tensors to Python.
+
+mod declaration;
+mod docs;
+mod expansion;
+mod forms;
+mod options;
+mod parameter;
+
+use proc_macro::TokenStream;
+
+use declaration::Declaration;
+
+/// Declares a function as an operation. `#[tensor_op(function, method)]` defines `interlock.NAME` and `Tensor.NAME`, whose
+/// arguments are those of the function, and adds a row to the table of operations, from which the stub, a page and tests
+/// are made.
+///
+/// The first argument is the tensor of a method. An argument is required, unless its type is `Option`, whose default is
+/// None, or it has the attribute `#[default(VALUE)]`; `#[default(VALUE, "TEXT")]` names the text of the default in Python. It
+/// and those after it are passed by name if it has the attribute `#[keyword]`. Their types implement `FromArgument`; a
+/// reference to another type than a tensor borrows the converted argument.
+///
+/// The options are:
+/// - `function`, `method`, `inplace` (the method `NAME_`) and `inplace_function` (also the function `NAME_`): the forms;
+/// - `out`: the function has the argument `out`; `out(exact)`: which must have the dtype of the result;
+/// - `alias(NAME, ...)`: further names with the same forms;
+/// - `long`: the operation may take long for few elements;
+/// - `attached`: the function is called attached to the interpreter, with the token and the name of the called form, and
+///   detaches itself;
+/// - `name = "NAME"`: the name, if it is not that of the function;
+/// - `namespace = "nn.functional"`: the module that has the function, if it is not `interlock`;
+/// - `example = "ARGUMENTS"`: arguments for tests, made of the operands that `tests/helpers/operations.py` defines;
+/// - `overloads("SIGNATURE", ...)`: the annotated signatures of the function, if one does not suffice.
+///
+/// The documentation is that of the function. `{NAME}` stands for a frequent sentence. The example is preceded by the import,
+/// and the entries of `out` are added. The other forms get what applies to them.
+///
+/// If the first parameter has the type `WriteTo`, the operation changes tensors in place itself. Else the in-place form
+/// replaces the elements by the result.
+#[proc_macro_attribute]
+pub fn tensor_op(options: TokenStream, item: TokenStream) -> TokenStream {
+    let expanded =
+        Declaration::parse(options.into(), item.into()).map(|declared| expansion::expand(&declared));
+    expanded.unwrap_or_else(syn::Error::into_compile_error).into()
+}

@@ -1,0 +1,91 @@
+//! The options of a declaration.
+
+use proc_macro2::Span;
+use syn::parse::{Parse, ParseStream};
+use syn::punctuated::Punctuated;
+use syn::token::Paren;
+use syn::{Error, Ident, LitStr, Result, Token, parenthesized};
+
+use crate::forms::Forms;
+
+/// What stands in the parentheses of the attribute.
+#[derive(Default)]
+pub struct Options {
+    pub forms: Forms,
+    /// The operation may take long for few elements.
+    pub is_long: bool,
+    /// The function is called attached to the interpreter.
+    pub is_attached: bool,
+    pub name: Option<String>,
+    pub namespace: Option<String>,
+    pub aliases: Vec<String>,
+    pub example: String,
+    pub overloads: Vec<String>,
+}
+
+impl Parse for Options {
+    fn parse(input: ParseStream<'_>) -> Result<Self> {
+        let mut options = Options::default();
+        while !input.is_empty() {
+            options.parse_one(input)?;
+            if !input.is_empty() {
+                input.parse::<Token![,]>()?;
+            }
+        }
+        if options.forms.is_empty() {
+            return Err(Error::new(
+                Span::call_site(),
+                "an operation has a form, such as `function` or `method`",
+            ));
+        }
+        Ok(options)
+    }
+}
+
+impl Options {
+    fn parse_one(&mut self, input: ParseStream<'_>) -> Result<()> {
+        let option: Ident = input.parse()?;
+        let text = option.to_string();
+        match text.as_str() {
+            "out" => {
+                self.forms.out = true;
+                let words = if input.peek(Paren) { names(input)? } else { Vec::new() };
+                match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+                    [] => {}
+                    ["exact"] => self.forms.out_is_exact = true,
+                    _ => return Err(Error::new(option.span(), "`out` or `out(exact)`")),
+                }
+            }
+            "long" => self.is_long = true,
+            "attached" => self.is_attached = true,
+            "alias" => self.aliases = names(input)?,
+            "overloads" => {
+                let content;
+                parenthesized!(content in input);
+                let texts = Punctuated::<LitStr, Token![,]>::parse_terminated(&content)?;
+                self.overloads = texts.iter().map(LitStr::value).collect();
+            }
+            "name" => self.name = Some(value(input)?),
+            "namespace" => self.namespace = Some(value(input)?),
+            "example" => self.example = value(input)?,
+            form if self.forms.add(form) => {}
+            _ => return Err(Error::new(option.span(), format!("`{text}` is no option of an operation"))),
+        }
+        Ok(())
+    }
+}
+
+/// Parses names in parentheses.
+fn names(input: ParseStream<'_>) -> Result<Vec<String>> {
+    let content;
+    parenthesized!(content in input);
+    let names =
+        content.parse_terminated(syn::ext::IdentExt::parse_any as fn(ParseStream<'_>) -> _, Token![,])?;
+    Ok(names.iter().map(|name: &Ident| name.to_string()).collect())
+}
+
+/// Parses `= "TEXT"`.
+fn value(input: ParseStream<'_>) -> Result<String> {
+    input.parse::<Token![=]>()?;
+    Ok(input.parse::<LitStr>()?.value())
+}

@@ -1,0 +1,123 @@
+"""The table of operations, from which the stub and the names of the package are made.
+
+Each operation is declared once, in Rust. `interlock._core.tensor._operations` returns the rows.
+"""
+
+import ast
+from collections.abc import Iterator
+
+from interlock._core import tensor
+
+ROWS = tensor._operations()
+# Public names of the extension module that are functions and classes of `interlock.autograd`.
+OF_AUTOGRAD = {
+    "Node",
+    "RemovableHandle",
+    "backward",
+    "grad",
+    "increment_version",
+    "node_creation_hook",
+    "queue_callback",
+    "saved_tensors_hooks",
+    "set_override_stale_capture_stream",
+    "set_warn_on_accumulate_grad_stream_mismatch",
+}
+
+
+def signatures(row: dict[str, str]) -> list[ast.FunctionDef]:
+    """Return the signatures of the function of an operation, of which there are several if it is overloaded."""
+    result = row["result"].format(row["name"])
+    lines = row["signature"].splitlines()
+    texts = [line if " -> " in line else f"{line} -> {result}" for line in lines]
+    found = []
+    for text in texts:
+        (definition,) = ast.parse(f"def {row['name']}{text}: ...").body
+        assert isinstance(definition, ast.FunctionDef)
+        found.append(definition)
+    return found
+
+
+def overloaded(definitions: list[ast.FunctionDef]) -> Iterator[ast.FunctionDef]:
+    """Yield definitions, with the decorator for overloads if there are several."""
+    for definition in definitions:
+        if len(definitions) > 1:
+            definition.decorator_list = [ast.Name("overload")]
+        yield definition
+
+
+def functions(row: dict[str, str]) -> Iterator[ast.stmt]:
+    """Yield the definitions of the functions of an operation."""
+    forms = row["forms"].split()
+    if "function" in forms:
+        definitions = signatures(row)
+        for definition in definitions:
+            if "out" in forms:
+                definition.args.kwonlyargs.append(ast.arg("out", ast.parse("Tensor | None", mode="eval").body))
+                definition.args.kw_defaults.append(ast.Constant(None))
+        yield from overloaded(definitions)
+        yield from aliases(row, "")
+    if "inplace_function" in forms:
+        for definition in signatures(row):
+            definition.name += "_"
+            yield definition
+        yield from aliases(row, "_")
+
+
+def methods(row: dict[str, str]) -> Iterator[ast.stmt]:
+    """Yield the definitions of the methods of an operation."""
+    for form, suffix in (("method", ""), ("inplace", "_")):
+        if form in row["forms"].split():
+            definitions = signatures(row)
+            for definition in definitions:
+                definition.name += suffix
+                definition.args.args[0] = ast.arg("self")
+                # The default of the tensor itself.
+                surplus = len(definition.args.defaults) - len(definition.args.args) + 1
+                definition.args.defaults = definition.args.defaults[max(surplus, 0) :]
+            yield from overloaded(definitions)
+            yield from aliases(row, suffix)
+
+
+def aliases(row: dict[str, str], suffix: str) -> Iterator[ast.stmt]:
+    """Yield the further names of a form of an operation."""
+    for alias in row["aliases"].split():
+        yield ast.Assign([ast.Name(alias + suffix)], ast.Name(row["name"] + suffix), lineno=0)
+
+
+def stub_of_functions() -> Iterator[str]:
+    """Yield the lines of the functions in the stub."""
+    for row in ROWS:
+        yield from map(ast.unparse, functions(row))
+
+
+def stub_of_methods() -> Iterator[str]:
+    """Yield the lines of the methods in the stub."""
+    for row in ROWS:
+        for definition in methods(row):
+            yield from (f"    {line}" for line in ast.unparse(definition).splitlines())
+
+
+def names() -> list[str]:
+    """Return the names that `interlock` has from the extension module."""
+    return sorted(set(tensor.__all__) - OF_AUTOGRAD)
+
+
+def all_names() -> Iterator[str]:
+    """Yield the public names of the extension module."""
+    yield "__all__ = ["
+    yield from (f'    "{name}",' for name in sorted(tensor.__all__))
+    yield "]"
+
+
+def imports() -> Iterator[str]:
+    """Yield the import of the names that `interlock` has from the extension module."""
+    yield "    from interlock._core.tensor import ("
+    yield from (f"        {name}," for name in names())
+    yield "    )"
+
+
+def exports() -> Iterator[str]:
+    """Yield the public names of `interlock` that its extension module has."""
+    yield "__all__ += ["
+    yield from (f'    "{name}",' for name in names())
+    yield "]"
