@@ -22,17 +22,26 @@ OF_AUTOGRAD = {
     "set_override_stale_capture_stream",
     "set_warn_on_accumulate_grad_stream_mismatch",
 }
+# Functions of `interlock.nn.functional` that are not in the table yet.
+OF_NN = {
+    *("binary_cross_entropy", "binary_cross_entropy_with_logits", "dropout", "embedding", "gelu", "l1_loss"),
+    *("layer_norm", "linear", "logsigmoid", "mse_loss", "multi_head_attention", "nll_loss", "one_hot"),
+    *("scaled_dot_product_attention", "silu", "softmin", "softplus"),
+}
 
 
-def signatures(row: dict[str, str]) -> list[ast.FunctionDef]:
-    """Return the signatures of the function of an operation, of which there are several if it is overloaded."""
+def signatures(row: dict[str, str], form: str) -> list[ast.FunctionDef]:
+    """Return the signatures of a function or method, of which there are several if it is overloaded."""
     result = row["result"].format(row["name"])
-    lines = row["signature"].splitlines()
+    is_method = form in ("method", "inplace")
+    lines = (row["method_signature"] if is_method and row["method_signature"] else row["signature"]).splitlines()
     texts = [line if " -> " in line else f"{line} -> {result}" for line in lines]
     found = []
     for text in texts:
         (definition,) = ast.parse(f"def {row['name']}{text}: ...").body
         assert isinstance(definition, ast.FunctionDef)
+        if is_method and not row["method_signature"]:
+            definition.args.args[0] = ast.arg("self")
         found.append(definition)
     return found
 
@@ -49,7 +58,7 @@ def functions(row: dict[str, str]) -> Iterator[ast.stmt]:
     """Yield the definitions of the functions of an operation."""
     forms = row["forms"].split()
     if "function" in forms:
-        definitions = signatures(row)
+        definitions = signatures(row, "function")
         for definition in definitions:
             if "out" in forms:
                 definition.args.kwonlyargs.append(ast.arg("out", ast.parse("Tensor | None", mode="eval").body))
@@ -57,7 +66,7 @@ def functions(row: dict[str, str]) -> Iterator[ast.stmt]:
         yield from overloaded(definitions)
         yield from aliases(row, "")
     if "inplace_function" in forms:
-        for definition in signatures(row):
+        for definition in signatures(row, "function"):
             definition.name += "_"
             yield definition
         yield from aliases(row, "_")
@@ -67,13 +76,9 @@ def methods(row: dict[str, str]) -> Iterator[ast.stmt]:
     """Yield the definitions of the methods of an operation."""
     for form, suffix in (("method", ""), ("inplace", "_")):
         if form in row["forms"].split():
-            definitions = signatures(row)
+            definitions = signatures(row, form)
             for definition in definitions:
                 definition.name += suffix
-                definition.args.args[0] = ast.arg("self")
-                # The default of the tensor itself.
-                surplus = len(definition.args.defaults) - len(definition.args.args) + 1
-                definition.args.defaults = definition.args.defaults[max(surplus, 0) :]
             yield from overloaded(definitions)
             yield from aliases(row, suffix)
 
@@ -99,7 +104,7 @@ def stub_of_methods() -> Iterator[str]:
 
 def names() -> list[str]:
     """Return the names that `interlock` has from the extension module."""
-    return sorted(set(tensor.__all__) - OF_AUTOGRAD)
+    return sorted(set(tensor.__all__) - OF_AUTOGRAD - OF_NN - {"Tensor"})
 
 
 def all_names() -> Iterator[str]:

@@ -479,7 +479,6 @@ __all__ = [
 ]
 # <public names of tensors>
 __all__ += [
-    "Tensor",
     "abs",
     "abs_",
     "absolute",

@@ -2,15 +2,15 @@
 
 /// Frequent sentences, by the name that stands for them. An empty one leaves its line out.
 const SENTENCES: &[(&str, &str)] = &[
-    ("INPUT", "input: The tensor."),
-    ("NO_DIM", "IndexError: The tensor does not have dimension `dim`."),
-    ("DIM_TWICE", "ArgumentError: `dim` names a dimension twice."),
-    ("NO_BROADCAST", "ShapeError: The shapes cannot be broadcast."),
+    ("input", "input: The tensor."),
+    ("no_dim", "IndexError: The tensor does not have dimension `dim`."),
+    ("dim_twice", "ArgumentError: `dim` names a dimension twice."),
+    ("no_broadcast", "ShapeError: The shapes cannot be broadcast."),
     (
         "DIMS",
         "dim: The dimension or dimensions to reduce, as an int, tuple or list. None or an empty tuple means all.",
     ),
-    ("KEEPDIM", "keepdim: Whether reduced dimensions remain, with size 1."),
+    ("keepdim", "keepdim: Whether reduced dimensions remain, with size 1."),
     // The dtypes of operations on one tensor, and the errors for others.
     ("any", "input: The tensor."),
     ("floats", "input: The tensor. Integers and bools are converted to float32."),

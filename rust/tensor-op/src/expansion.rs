@@ -4,7 +4,7 @@ use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{ToTokens, format_ident, quote};
 
 use crate::declaration::Declaration;
-use crate::parameter::{Parameter, elided};
+use crate::parameter::{InForm, Kind, Parameter, elided};
 
 /// Returns the function itself, the forms of the operation under each of its names, and its row in the table.
 pub fn expand(declared: &Declaration) -> TokenStream {
@@ -36,7 +36,7 @@ pub fn expand(declared: &Declaration) -> TokenStream {
 
 /// Returns the function that converts all arguments but the first.
 fn convert_others(declared: &Declaration) -> TokenStream {
-    let parameters = declared.others.iter().map(argument);
+    let parameters = declared.others.iter().map(Parameter::argument);
     let types = declared.others.iter().map(Parameter::storage_with_lifetime);
     let converted = declared.others.iter().map(Parameter::converted);
     quote! {
@@ -49,22 +49,24 @@ fn convert_others(declared: &Declaration) -> TokenStream {
 
 /// Returns the function that computes the result for the function and the method of a name.
 fn compute(declared: &Declaration) -> TokenStream {
-    let (first, parameters) = (declared.first.storage_with_lifetime(), declared.others.iter().map(argument));
+    let (first, parameters) =
+        (declared.first.storage_with_lifetime(), declared.others.iter().map(Parameter::argument));
     let (names, inputs) = (names(declared), inputs(declared));
     let out = declared.options.forms.out.then(|| quote!(out: operation::OptionalArg<'_, 'py>));
-    let body = called(declared, &quote!(first), &quote!(operation::WriteTo::Copy));
-    let size = if declared.options.is_long { quote!(.long()) } else { TokenStream::new() };
+    let first_passed = declared.first.passed(&quote!(first));
+    let body = called(declared, &first_passed, &quote!(operation::WriteTo::Copy));
+    let size = declared.options.is_long.then(|| quote!(.long()));
+    let call = quote!(operation::Call::new(py, op, &[operation::tensor_of(&first), #inputs])#size);
     let computed = if declared.options.is_attached {
         quote!(operation::IntoPython::into_python(#body?, py, op))
     } else if declared.options.forms.out {
         let exact = declared.options.forms.out_is_exact;
-        quote!(operation::compute_into(operation::Call::new(py, op, &inputs)#size, out, #exact, &mut || #body))
+        quote!(operation::compute_into(#call, out, #exact, &mut || #body))
     } else {
-        quote!(operation::compute(operation::Call::new(py, op, &inputs)#size, || #body))
+        quote!(operation::compute(#call, || #body))
     };
-    let inputs = (!declared.options.is_attached)
-        .then(|| quote!(let inputs = [operation::tensor_of(&first), #inputs];));
     quote! {
+        #[allow(clippy::too_many_arguments, reason = "those of the operation")]
         fn compute<'a, 'py>(
             py: Python<'py>,
             op: &'static str,
@@ -73,7 +75,6 @@ fn compute(declared: &Declaration) -> TokenStream {
             #out
         ) -> PyResult<Bound<'py, PyAny>> {
             let others = convert_others(op, #(#names),*)?;
-            #inputs
             #computed
         }
     }
@@ -81,82 +82,22 @@ fn compute(declared: &Declaration) -> TokenStream {
 
 /// Returns the forms of an operation under one of its names, and the functions among them.
 fn forms_of(declared: &Declaration, name: &str) -> (TokenStream, Vec<Ident>) {
-    let (forms, namespace) = (declared.options.forms, declared.namespace());
-    let (names, parameters): (Vec<_>, Vec<_>) =
-        declared.others.iter().map(|parameter| (&parameter.name, parameter.of_form())).unzip();
-    let (first, first_storage) = (&declared.first.name, elided(&declared.first.storage));
-    let (shown_first, converted_first) = (declared.first.shown(), declared.first.converted());
+    let forms = declared.options.forms;
     let mut functions = Vec::new();
-    let mut expanded = TokenStream::new();
-    let mut methods = TokenStream::new();
-    let dotted = format!("{namespace}.{name}");
+    let (mut expanded, mut methods) = (TokenStream::new(), TokenStream::new());
     if forms.function {
-        let function = format_ident!("function_{name}");
-        let (signature, text) = signature(declared, true, forms.out);
-        let doc = declared.docs.of_function(&declared.name(), name);
-        let parameter = declared.first.of_form();
-        let out = forms.out.then(|| quote!(out: operation::OptionalArg<'_, 'py>));
-        let passed_out = forms.out.then(|| quote!(out));
-        expanded.extend(quote! {
-            #[pyfunction]
-            #[doc = #doc]
-            #[pyo3(name = #name, signature = #signature, text_signature = #text)]
-            #[allow(clippy::too_many_arguments, reason = "those of the operation")]
-            fn #function<'py>(py: Python<'py>, #parameter, #(#parameters,)* #out) -> PyResult<Bound<'py, PyAny>> {
-                let op = #name;
-                let first = #converted_first;
-                compute(py, op, first, #(#names,)* #passed_out)
-            }
-        });
-        functions.push(function);
+        functions.push(format_ident!("function_{name}"));
+        expanded.extend(function(declared, name));
     }
     if forms.method {
-        let (signature, text) = signature(declared, false, false);
-        let (method, doc) = (format_ident!("method_{name}"), declared.docs.of_method(&shown_first, &dotted));
-        let passed_out = forms.out.then(|| quote!(None));
-        methods.extend(quote! {
-            #[doc = #doc]
-            #[pyo3(name = #name, signature = #signature, text_signature = #text)]
-            fn #method<'py>(slf: &Bound<'py, Self>, #(#parameters,)*) -> PyResult<Bound<'py, PyAny>> {
-                let (op, #first) = (#name, slf.as_any());
-                let first = #converted_first;
-                compute(slf.py(), op, first, #(#names,)* #passed_out)
-            }
-        });
+        methods.extend(method(declared, name));
     }
     if forms.inplace {
-        let inplace_name = format!("{name}_");
-        let (signature, text) = signature(declared, false, false);
-        let (method, doc) =
-            (format_ident!("inplace_{name}"), declared.docs.of_inplace(name, Some(&shown_first), &dotted));
-        let inputs = inputs(declared);
-        let target = quote!(<#first_storage>::from(target));
-        let body = called(declared, &target, &quote!(operation::WriteTo::InPlace));
-        let update = if declared.takes_target { quote!(update) } else { quote!(replace) };
-        methods.extend(quote! {
-            #[doc = #doc]
-            #[pyo3(name = #inplace_name, signature = #signature, text_signature = #text)]
-            fn #method<'py>(slf: Bound<'py, Self>, #(#parameters,)*) -> PyResult<Bound<'py, PyTensor>> {
-                let op = #inplace_name;
-                let others = convert_others(op, #(#names),*)?;
-                operation::#update(op, slf, &[#inputs], &|target| #body)
-            }
-        });
-        if forms.inplace_function {
-            let function = format_ident!("function_{name}_");
-            let (signature, text) = self::signature(declared, true, false);
-            let doc = declared.docs.of_inplace(name, None, &dotted);
-            expanded.extend(quote! {
-                #[pyfunction]
-                #[doc = #doc]
-                #[pyo3(name = #inplace_name, signature = #signature, text_signature = #text)]
-                fn #function<'py>(#first: operation::Arg<'_, 'py>, #(#parameters,)*) -> PyResult<Bound<'py, PyTensor>> {
-                    let target = operation::target(operation::ArgumentName::new(#inplace_name, #shown_first), #first)?;
-                    PyTensor::#method(target, #(#names),*)
-                }
-            });
-            functions.push(function);
-        }
+        methods.extend(inplace_method(declared, name));
+    }
+    if forms.inplace_function {
+        functions.push(format_ident!("function_{name}_"));
+        expanded.extend(inplace_function(declared, name));
     }
     if !methods.is_empty() {
         expanded.extend(quote! {
@@ -169,35 +110,103 @@ fn forms_of(declared: &Declaration, name: &str) -> (TokenStream, Vec<Ident>) {
     (expanded, functions)
 }
 
+/// Returns the function of an operation.
+fn function(declared: &Declaration, name: &str) -> TokenStream {
+    let form = Form::new(declared, true, declared.options.forms.out);
+    let Form { parameters, signature, text, conversions, .. } = &form;
+    let (function, names) = (format_ident!("function_{name}"), names(declared));
+    let doc = declared.docs.of_function(&declared.name(), name);
+    let first = declared.first.converted();
+    let (out, passed_out) = match declared.options.forms.out {
+        true => (quote!(out: operation::OptionalArg<'_, 'py>), quote!(out)),
+        false => (TokenStream::new(), TokenStream::new()),
+    };
+    quote! {
+        #[pyfunction]
+        #[doc = #doc]
+        #[pyo3(name = #name, signature = #signature, text_signature = #text)]
+        #[allow(clippy::too_many_arguments, reason = "those of the operation")]
+        fn #function<'py>(py: Python<'py>, #parameters #out) -> PyResult<Bound<'py, PyAny>> {
+            let op = #name;
+            #conversions
+            let first = #first;
+            compute(py, op, first, #(#names,)* #passed_out)
+        }
+    }
+}
+
+/// Returns the method of an operation.
+fn method(declared: &Declaration, name: &str) -> TokenStream {
+    let Form { parameters, signature, text, conversions, .. } = &Form::new(declared, false, false);
+    let (method, names) = (format_ident!("method_{name}"), names(declared));
+    let (first_name, first) = (&declared.first.name, declared.first.converted());
+    let doc = declared.docs.of_method(&declared.first.shown(), &dotted(declared, name));
+    let passed_out = declared.options.forms.out.then(|| quote!(None));
+    quote! {
+        #[doc = #doc]
+        #[pyo3(name = #name, signature = #signature, text_signature = #text)]
+        #[allow(clippy::too_many_arguments, reason = "those of the operation")]
+        fn #method<'py>(slf: &Bound<'py, Self>, #parameters) -> PyResult<Bound<'py, PyAny>> {
+            let op = #name;
+            #conversions
+            let #first_name = slf.as_any();
+            let first = #first;
+            compute(slf.py(), op, first, #(#names,)* #passed_out)
+        }
+    }
+}
+
+/// Returns the in-place method of an operation.
+fn inplace_method(declared: &Declaration, name: &str) -> TokenStream {
+    let Form { parameters, signature, text, conversions, .. } = &Form::new(declared, false, false);
+    let (method, names, inplace_name) =
+        (format_ident!("inplace_{name}"), names(declared), format!("{name}_"));
+    let doc = declared.docs.of_inplace(name, Some(&declared.first.shown()), &dotted(declared, name));
+    let (first, inputs) = (elided(&declared.first.storage), inputs(declared));
+    let body = called(declared, &quote!(<#first>::from(target)), &quote!(operation::WriteTo::InPlace));
+    let change = if declared.takes_target { quote!(update) } else { quote!(replace) };
+    quote! {
+        #[doc = #doc]
+        #[pyo3(name = #inplace_name, signature = #signature, text_signature = #text)]
+        fn #method<'py>(slf: Bound<'py, Self>, #parameters) -> PyResult<Bound<'py, PyTensor>> {
+            let op = #inplace_name;
+            #conversions
+            let others = convert_others(op, #(#names),*)?;
+            operation::#change(op, slf, &[#inputs], &|target| #body)
+        }
+    }
+}
+
+/// Returns the function that calls the in-place method of an operation.
+fn inplace_function(declared: &Declaration, name: &str) -> TokenStream {
+    let Form { parameters, signature, text, .. } = &Form::new(declared, true, false);
+    let (function, method) = (format_ident!("function_{name}_"), format_ident!("inplace_{name}"));
+    let (first, shown, names) = (&declared.first.name, declared.first.shown(), names(declared));
+    let (inplace_name, doc) =
+        (format!("{name}_"), declared.docs.of_inplace(name, None, &dotted(declared, name)));
+    quote! {
+        #[pyfunction]
+        #[doc = #doc]
+        #[pyo3(name = #inplace_name, signature = #signature, text_signature = #text)]
+        fn #function<'py>(#parameters) -> PyResult<Bound<'py, PyTensor>> {
+            let target = operation::target(operation::ArgumentName::new(#inplace_name, #shown), #first)?;
+            PyTensor::#method(target, #(#names),*)
+        }
+    }
+}
+
 /// Returns the row in the table of operations, which registers the functions.
 fn row(declared: &Declaration, name: &str, functions: &[Ident]) -> TokenStream {
     let (forms, namespace) = (declared.options.forms.names(), declared.namespace());
     let (aliases, example) = (declared.options.aliases.join(" "), &declared.options.example);
-    let parameters = [&declared.first].into_iter().chain(&declared.others);
-    let mut parts = Vec::new();
-    let mut separator = "(";
-    let mut has_keywords = false;
-    for parameter in parameters {
-        if parameter.is_keyword && !has_keywords {
-            has_keywords = true;
-            parts.push(format!("{separator}*").to_token_stream());
-            separator = ", ";
-        }
-        parts.push(format!("{separator}{}: ", parameter.shown()).to_token_stream());
-        separator = ", ";
-        let storage = elided(&parameter.storage);
-        parts.push(quote!(<#storage as operation::FromArgument<'_, '_>>::ANNOTATION));
-        parts.push(quote!(operation::or_none(<#storage as operation::FromArgument<'_, '_>>::IS_OPTIONAL)));
-        if let Some(default) = &parameter.default {
-            parts.push(format!(" = {}", default.text).to_token_stream());
-        }
-    }
-    parts.push(")".to_token_stream());
     let overloads = &declared.options.overloads;
-    let signature = if overloads.is_empty() {
-        quote!(operation::joined!(#(#parts),*))
-    } else {
-        overloads.join("\n").to_token_stream()
+    let signature = match overloads[..] {
+        [] => Form::new(declared, true, false).annotated(),
+        _ => overloads.join("\n").to_token_stream(),
+    };
+    let method_signature = match overloads[..] {
+        [] if declared.options.forms.method => Form::new(declared, false, false).annotated(),
+        _ => "".to_token_stream(),
     };
     let result = elided(&declared.result);
     quote! {
@@ -208,6 +217,7 @@ fn row(declared: &Declaration, name: &str, functions: &[Ident]) -> TokenStream {
                 namespace: #namespace,
                 aliases: #aliases,
                 signature: #signature,
+                method_signature: #method_signature,
                 result: <#result as operation::IntoPython>::ANNOTATION,
                 example: #example,
                 family: module_path!(),
@@ -234,7 +244,8 @@ fn called(declared: &Declaration, first: &TokenStream, target: &TokenStream) -> 
 
 /// Returns the tensors among the converted arguments but the first.
 fn inputs(declared: &Declaration) -> TokenStream {
-    let inputs = (0..declared.others.len()).map(|position| {
+    let others = declared.others.iter().enumerate();
+    let inputs = others.filter(|(_, parameter)| parameter.kind != Kind::Options).map(|(position, _)| {
         let position = Literal::usize_unsuffixed(position);
         quote!(operation::tensor_of(&others.#position))
     });
@@ -245,48 +256,70 @@ fn names(declared: &Declaration) -> Vec<&Ident> {
     declared.others.iter().map(|parameter| &parameter.name).collect()
 }
 
-/// Returns the parameter of a function that converts an argument.
-fn argument(parameter: &Parameter) -> TokenStream {
-    let name = &parameter.name;
-    match parameter.default {
-        None => quote!(#name: operation::Arg<'a, 'py>),
-        Some(_) => quote!(#name: operation::OptionalArg<'a, 'py>),
-    }
+/// Returns the name of the function with its module.
+fn dotted(declared: &Declaration, name: &str) -> String {
+    format!("{}.{name}", declared.namespace())
 }
 
-/// Returns the signature of a form for PyO3, and its text in Python.
-fn signature(declared: &Declaration, has_first: bool, has_out: bool) -> (TokenStream, String) {
-    let (mut tokens, mut texts) = (Vec::new(), Vec::new());
-    let mut has_keywords = false;
-    let first = has_first.then_some(&declared.first);
-    if !has_first {
-        texts.push("$self".to_owned());
-    }
-    for parameter in first.into_iter().chain(&declared.others) {
-        if parameter.is_keyword && !has_keywords {
-            has_keywords = true;
-            tokens.push(quote!(*));
-            texts.push("*".to_owned());
+/// The arguments of a form.
+struct Form {
+    /// The parameters of the Rust function, each with a comma.
+    parameters: TokenStream,
+    /// For PyO3.
+    signature: TokenStream,
+    /// As Python shows it.
+    text: String,
+    /// The expressions of the annotated arguments, whose texts are joined.
+    annotated: Vec<TokenStream>,
+    /// The statements that convert what several arguments make.
+    conversions: TokenStream,
+}
+
+impl Form {
+    /// Returns the arguments of a function, or of a method, whose tensor is no argument; with `out` or without it.
+    fn new(declared: &Declaration, is_function: bool, has_out: bool) -> Self {
+        let first = is_function.then_some(&declared.first);
+        let (mut signature, mut texts) = (Vec::new(), Vec::new());
+        let (mut parameters, mut conversions) = (TokenStream::new(), TokenStream::new());
+        let mut annotated = vec![if is_function { "(" } else { "(self" }.to_token_stream()];
+        let mut separator = if is_function { "" } else { ", " };
+        if !is_function {
+            texts.push("$self".to_owned());
         }
-        let (name, shown) = (&parameter.name, parameter.shown());
-        match &parameter.default {
-            None => {
-                tokens.push(quote!(#name));
-                texts.push(shown);
+        let mut is_by_name = false;
+        for parameter in first.into_iter().chain(&declared.others) {
+            let in_form: InForm = parameter.in_form(!is_function);
+            if parameter.is_keyword && !is_by_name {
+                signature.push(quote!(*));
+                texts.push("*".to_owned());
+                annotated.push(format!("{separator}*").to_token_stream());
+                separator = ", ";
             }
-            Some(default) => {
-                tokens.push(quote!(#name = None));
-                texts.push(format!("{shown}={}", default.text));
+            is_by_name |= parameter.is_keyword || in_form.is_variadic;
+            annotated.push(separator.to_token_stream());
+            separator = ", ";
+            parameters.extend(in_form.declared);
+            conversions.extend(in_form.conversion);
+            signature.extend(in_form.signature);
+            texts.extend(in_form.texts);
+            annotated.extend(in_form.annotated);
+        }
+        if has_out {
+            if !is_by_name {
+                signature.push(quote!(*));
+                texts.push("*".to_owned());
             }
+            signature.push(quote!(out = None));
+            texts.push("out=None".to_owned());
         }
+        annotated.push(")".to_token_stream());
+        let (signature, text) = (quote!((#(#signature),*)), format!("({})", texts.join(", ")));
+        Form { parameters, signature, text, annotated, conversions }
     }
-    if has_out {
-        if !has_keywords {
-            tokens.push(quote!(*));
-            texts.push("*".to_owned());
-        }
-        tokens.push(quote!(out = None));
-        texts.push("out=None".to_owned());
+
+    /// Returns the expression of the annotated signature.
+    fn annotated(&self) -> TokenStream {
+        let parts = &self.annotated;
+        quote!(operation::joined!(#(#parts),*))
     }
-    (quote!((#(#tokens),*)), format!("({})", texts.join(", ")))
 }

@@ -1,12 +1,12 @@
 //! The parameters of a declared function.
 
 use proc_macro2::{Group, TokenStream, TokenTree};
-use quote::{ToTokens, quote};
+use quote::{ToTokens, format_ident, quote};
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
 use syn::{
-    Attribute, Error, Expr, FnArg, GenericArgument, Ident, Lifetime, Lit, LitStr, Pat, PathArguments, Result,
-    Token, Type, parse_quote,
+    Attribute, Error, Expr, FnArg, GenericArgument, Ident, Lifetime, Lit, LitStr, Meta, Pat, PathArguments,
+    Result, Token, Type, parse_quote,
 };
 
 /// A parameter that Python passes.
@@ -19,7 +19,46 @@ pub struct Parameter {
     pub default: Option<Default>,
     /// It and those after it are passed by name.
     pub is_keyword: bool,
+    pub kind: Kind,
 }
+
+/// How Python passes an argument.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Plain,
+    /// Ints as separate arguments, or as one tuple or list.
+    Variadic {
+        /// Only methods accept separate arguments.
+        of_methods: bool,
+    },
+    /// The options of a new tensor.
+    Options,
+}
+
+/// A parameter in a form of an operation.
+#[derive(Default)]
+pub struct InForm {
+    /// The parameters of the Rust function.
+    pub declared: TokenStream,
+    /// The parameters in the signature for PyO3.
+    pub signature: Vec<TokenStream>,
+    /// The parameters as Python shows them.
+    pub texts: Vec<String>,
+    /// The parts of the annotated signature: expressions of type `&str`.
+    pub annotated: Vec<TokenStream>,
+    /// The statement that converts the arguments of a parameter that is not [`Kind::Plain`].
+    pub conversion: TokenStream,
+    /// Those after it are passed by name.
+    pub is_variadic: bool,
+}
+
+/// The options of a new tensor.
+const OPTIONS: [(&str, &str, &str); 4] = [
+    ("dtype", "_DType | None", "None"),
+    ("device", "_Device | None", "None"),
+    ("requires_grad", "builtins.bool", "False"),
+    ("pin_memory", "builtins.bool", "False"),
+];
 
 /// The default of a parameter.
 pub struct Default {
@@ -61,11 +100,15 @@ impl Parameter {
         let Pat::Ident(name) = &*typed.pat else {
             return Err(Error::new_spanned(&typed.pat, "a parameter of an operation has a name"));
         };
-        let (mut default, mut is_keyword) = (None, false);
+        let (mut default, mut is_keyword, mut kind) = (None, false, Kind::Plain);
         for attribute in std::mem::take(&mut typed.attrs) {
             match attribute.path().get_ident().map(Ident::to_string).as_deref() {
                 Some("default") => default = Some(attribute.parse_args()?),
                 Some("keyword") => is_keyword = true,
+                Some("variadic") => {
+                    kind = Kind::Variadic { of_methods: matches!(attribute.meta, Meta::List(_)) };
+                }
+                Some("options") => kind = Kind::Options,
                 _ => return Err(unknown(&attribute)),
             }
         }
@@ -73,7 +116,7 @@ impl Parameter {
         if default.is_none() && is_option(&storage) {
             default = Some(Default { value: parse_quote!(None), text: "None".to_owned() });
         }
-        Ok(Parameter { name: name.ident.clone(), storage, is_borrowed, default, is_keyword })
+        Ok(Parameter { name: name.ident.clone(), storage, is_borrowed, default, is_keyword, kind })
     }
 
     /// Returns the name in Python.
@@ -81,19 +124,17 @@ impl Parameter {
         self.name.unraw().to_string()
     }
 
-    /// Returns whether None is the default, and no value of its own.
-    pub fn is_optional(&self) -> bool {
-        is_option(&self.storage)
-    }
-
     /// Returns the type of the converted argument with the lifetime `'a`.
     pub fn storage_with_lifetime(&self) -> TokenStream {
         with_lifetime(self.storage.to_token_stream(), &parse_quote!('a))
     }
 
-    /// Returns the expression that converts the argument, for the form `op`.
+    /// Returns the expression that converts the argument, for the form `op`. Forms convert what several arguments make.
     pub fn converted(&self) -> TokenStream {
         let (name, shown) = (&self.name, self.shown());
+        if self.kind != Kind::Plain {
+            return quote!(#name);
+        }
         let argument = quote!(operation::ArgumentName::new(op, #shown), #name);
         match &self.default {
             None => quote!(operation::required(#argument)?),
@@ -106,22 +147,101 @@ impl Parameter {
         if self.is_borrowed { quote!(&#place) } else { quote!(#place) }
     }
 
-    /// Returns the parameter of a form of the operation.
-    pub fn of_form(&self) -> TokenStream {
+    /// Returns the parameter of a function that gets it from a form.
+    pub fn argument(&self) -> TokenStream {
         let name = &self.name;
         match self.default {
-            None => quote!(#name: operation::Arg<'_, 'py>),
-            Some(_) if self.is_optional() => quote!(#name: operation::OptionalArg<'_, 'py>),
-            // An explicit None is a value of a wrong type.
-            Some(_) => {
-                quote!(#[pyo3(from_py_with = operation::given)] #name: operation::OptionalArg<'_, 'py>)
+            _ if self.kind != Kind::Plain => {
+                let storage = self.storage_with_lifetime();
+                quote!(#name: #storage)
             }
+            None => quote!(#name: operation::Arg<'a, 'py>),
+            Some(_) => quote!(#name: operation::OptionalArg<'a, 'py>),
         }
+    }
+
+    /// Returns the parameter in a function or a method.
+    pub fn in_form(&self, is_method: bool) -> InForm {
+        match self.kind {
+            Kind::Plain => self.plain(),
+            Kind::Variadic { of_methods: true } if !is_method => self.sizes(),
+            Kind::Variadic { .. } => self.variadic(),
+            Kind::Options => self.options(),
+        }
+    }
+
+    fn plain(&self) -> InForm {
+        let (name, shown, storage) = (&self.name, self.shown(), elided(&self.storage));
+        let annotation = quote!(<#storage as operation::FromArgument<'_, '_>>::ANNOTATION);
+        let none = quote!(operation::or_none(<#storage as operation::FromArgument<'_, '_>>::IS_OPTIONAL));
+        let mut annotated = vec![format!("{shown}: ").to_token_stream(), annotation, none];
+        let (declared, signature, text) = match &self.default {
+            None => (quote!(#name: operation::Arg<'_, 'py>,), quote!(#name), shown),
+            Some(default) => {
+                annotated.push(format!(" = {}", default.text).to_token_stream());
+                // An explicit None is a value of a wrong type, unless it is the default.
+                let passed =
+                    (!is_option(&self.storage)).then(|| quote!(#[pyo3(from_py_with = operation::given)]));
+                let declared = quote!(#passed #name: operation::OptionalArg<'_, 'py>,);
+                (declared, quote!(#name = None), format!("{shown}={}", default.text))
+            }
+        };
+        InForm { declared, signature: vec![signature], texts: vec![text], annotated, ..InForm::default() }
+    }
+
+    /// Ints as one argument.
+    fn sizes(&self) -> InForm {
+        let (name, shown) = (&self.name, self.shown());
+        InForm {
+            declared: quote!(#name: operation::Arg<'_, 'py>,),
+            signature: vec![quote!(#name)],
+            texts: vec![shown.clone()],
+            annotated: vec![format!("{shown}: _Dims").to_token_stream()],
+            conversion: quote!(let #name = operation::required(operation::ArgumentName::new(op, #shown), #name)?;),
+            is_variadic: false,
+        }
+    }
+
+    fn variadic(&self) -> InForm {
+        let (name, shown) = (&self.name, self.shown());
+        InForm {
+            declared: quote!(args: &Bound<'py, pyo3::types::PyTuple>, #name: operation::OptionalArg<'_, 'py>,),
+            signature: vec![quote!(*args), quote!(#name = None)],
+            texts: vec!["*args".to_owned(), format!("{shown}=None")],
+            annotated: vec![
+                format!("*args: builtins.int | _Sizes, {shown}: _Sizes | None = None").to_token_stream(),
+            ],
+            conversion: quote! {
+                let #name = operation::variadic(operation::ArgumentName::new(op, #shown), args, #name)?;
+            },
+            is_variadic: true,
+        }
+    }
+
+    fn options(&self) -> InForm {
+        let own = &self.name;
+        let mut found = InForm::default();
+        let mut names = Vec::new();
+        for (shown, annotation, default) in OPTIONS {
+            let name = format_ident!("{shown}");
+            let passed = (default != "None").then(|| quote!(#[pyo3(from_py_with = operation::given)]));
+            found.declared.extend(quote!(#passed #name: operation::OptionalArg<'_, 'py>,));
+            found.signature.push(quote!(#name = None));
+            found.texts.push(format!("{shown}={default}"));
+            let separator = if names.is_empty() { "" } else { ", " };
+            found.annotated.push(format!("{separator}{shown}: {annotation} = {default}").to_token_stream());
+            names.push(name);
+        }
+        found.conversion = quote!(let #own = operation::NewTensor::from_arguments(op, [#(#names),*])?;);
+        found
     }
 }
 
 fn unknown(attribute: &Attribute) -> Error {
-    Error::new_spanned(attribute, "a parameter of an operation has the attributes `default` and `keyword`")
+    Error::new_spanned(
+        attribute,
+        "a parameter of an operation has no attribute but those that `tensor_op` describes",
+    )
 }
 
 /// Returns the type of the converted argument, and whether the function gets a reference to it. A tensor is borrowed from the

@@ -9128,8 +9128,8 @@ def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Example:
         >>> import interlock
-       >>> interlock.abs(interlock.tensor([-1, 2]))
-       tensor([1, 2])
+        >>> interlock.abs(interlock.tensor([-1, 2]))
+        tensor([1, 2])
     """
 
 def abs_(input: Tensor) -> Tensor:
@@ -9162,8 +9162,8 @@ def absolute(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Example:
         >>> import interlock
-       >>> interlock.absolute(interlock.tensor([-1, 2]))
-       tensor([1, 2])
+        >>> interlock.absolute(interlock.tensor([-1, 2]))
+        tensor([1, 2])
     """
 
 def acos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -9178,8 +9178,8 @@ def acos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Example:
         >>> import interlock
-       >>> interlock.acos(interlock.tensor([1.0, 0.0]))
-       tensor([0.0000, 1.5708])
+        >>> interlock.acos(interlock.tensor([1.0, 0.0]))
+        tensor([0.0000, 1.5708])
     """
 
 arccos = acos
@@ -9214,8 +9214,8 @@ def acosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Example:
         >>> import interlock
-       >>> interlock.acosh(interlock.tensor([1.0, 2.0]))
-       tensor([0.0000, 1.3170])
+        >>> interlock.acosh(interlock.tensor([1.0, 2.0]))
+        tensor([0.0000, 1.3170])
     """
 
 arccosh = acosh
@@ -9335,8 +9335,8 @@ def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Example:
         >>> import interlock
-       >>> interlock.asin(interlock.tensor([0.0, 1.0]))
-       tensor([0.0000, 1.5708])
+        >>> interlock.asin(interlock.tensor([0.0, 1.0]))
+        tensor([0.0000, 1.5708])
     """
 
 arcsin = asin
@@ -9371,8 +9371,8 @@ def asinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Example:
         >>> import interlock
-       >>> interlock.asinh(interlock.tensor([0.0, 1.0]))
-       tensor([0.0000, 0.8814])
+        >>> interlock.asinh(interlock.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.8814])
     """
 
 arcsinh = asinh
@@ -9407,8 +9407,8 @@ def atan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Example:
         >>> import interlock
-       >>> interlock.atan(interlock.tensor([0.0, 1.0]))
-       tensor([0.0000, 0.7854])
+        >>> interlock.atan(interlock.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.7854])
     """
 
 arctan = atan
@@ -9445,8 +9445,8 @@ def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Example:
         >>> import interlock
-       >>> interlock.atan2(interlock.tensor([1.0, -1.0]), interlock.tensor([1.0, 0.0]))
-       tensor([ 0.7854, -1.5708])
+        >>> interlock.atan2(interlock.tensor([1.0, -1.0]), interlock.tensor([1.0, 0.0]))
+        tensor([ 0.7854, -1.5708])
     """
 
 arctan2 = atan2
@@ -9463,8 +9463,8 @@ def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Example:
         >>> import interlock
-       >>> interlock.atanh(interlock.tensor([0.0, 0.5]))
-       tensor([0.0000, 0.5493])
+        >>> interlock.atanh(interlock.tensor([0.0, 0.5]))
+        tensor([0.0000, 0.5493])
     """
 
 arctanh = atanh
@@ -9502,8 +9502,8 @@ def bitwise_and(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor
 
     Example:
         >>> import interlock
-       >>> interlock.bitwise_and(interlock.tensor([6, 5]), 3)
-       tensor([2, 1])
+        >>> interlock.bitwise_and(interlock.tensor([6, 5]), 3)
+        tensor([2, 1])
     """
 
 def bitwise_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -9519,8 +9519,8 @@ def bitwise_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Example:
         >>> import interlock
-       >>> interlock.bitwise_not(interlock.tensor([0, 5]))
-       tensor([-1, -6])
+        >>> interlock.bitwise_not(interlock.tensor([0, 5]))
+        tensor([-1, -6])
     """
 
 def bitwise_or(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
@@ -9538,8 +9538,8 @@ def bitwise_or(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor 
 
     Example:
         >>> import interlock
-       >>> interlock.bitwise_or(interlock.tensor([6, 5]), 3)
-       tensor([7, 7])
+        >>> interlock.bitwise_or(interlock.tensor([6, 5]), 3)
+        tensor([7, 7])
     """
 
 def bitwise_xor(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
@@ -9557,8 +9557,8 @@ def bitwise_xor(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor
 
     Example:
         >>> import interlock
-       >>> interlock.bitwise_xor(interlock.tensor([6, 5]), 3)
-       tensor([5, 6])
+        >>> interlock.bitwise_xor(interlock.tensor([6, 5]), 3)
+        tensor([5, 6])
     """
 
 def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -9574,8 +9574,8 @@ def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Example:
         >>> import interlock
-       >>> interlock.ceil(interlock.tensor([-0.5, 1.2]))
-       tensor([-0., 2.])
+        >>> interlock.ceil(interlock.tensor([-0.5, 1.2]))
+        tensor([-0., 2.])
     """
 
 def ceil_(input: Tensor) -> Tensor:
@@ -9745,8 +9745,8 @@ def copysign(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = Non
 
     Example:
         >>> import interlock
-       >>> interlock.copysign(interlock.tensor([1.0, 2.0]), -1)
-       tensor([-1., -2.])
+        >>> interlock.copysign(interlock.tensor([1.0, 2.0]), -1)
+        tensor([-1., -2.])
     """
 
 def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -9761,8 +9761,8 @@ def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Example:
         >>> import interlock
-       >>> interlock.cos(interlock.tensor([0.0, 1.0]))
-       tensor([1.0000, 0.5403])
+        >>> interlock.cos(interlock.tensor([0.0, 1.0]))
+        tensor([1.0000, 0.5403])
     """
 
 def cos_(input: Tensor) -> Tensor:
@@ -9793,8 +9793,8 @@ def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Example:
         >>> import interlock
-       >>> interlock.cosh(interlock.tensor([0.0, 1.0]))
-       tensor([1.0000, 1.5431])
+        >>> interlock.cosh(interlock.tensor([0.0, 1.0]))
+        tensor([1.0000, 1.5431])
     """
 
 def cosh_(input: Tensor) -> Tensor:
@@ -9896,8 +9896,8 @@ def eq(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> 
 
     Example:
         >>> import interlock
-       >>> interlock.eq(interlock.tensor([1, 2]), interlock.tensor([1, 3]))
-       tensor([ True, False])
+        >>> interlock.eq(interlock.tensor([1, 2]), interlock.tensor([1, 3]))
+        tensor([ True, False])
     """
 
 def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -9912,8 +9912,8 @@ def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Example:
         >>> import interlock
-       >>> interlock.erf(interlock.tensor([0.0, 1.0]))
-       tensor([0.0000, 0.8427])
+        >>> interlock.erf(interlock.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.8427])
     """
 
 def erf_(input: Tensor) -> Tensor:
@@ -9944,8 +9944,8 @@ def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Example:
         >>> import interlock
-       >>> interlock.erfc(interlock.tensor([0.0, 1.0]))
-       tensor([1.0000, 0.1573])
+        >>> interlock.erfc(interlock.tensor([0.0, 1.0]))
+        tensor([1.0000, 0.1573])
     """
 
 def erfc_(input: Tensor) -> Tensor:
@@ -9976,8 +9976,8 @@ def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Example:
         >>> import interlock
-       >>> interlock.exp(interlock.tensor([0, 1]))
-       tensor([1.0000, 2.7183])
+        >>> interlock.exp(interlock.tensor([0, 1]))
+        tensor([1.0000, 2.7183])
     """
 
 def exp_(input: Tensor) -> Tensor:
@@ -10008,8 +10008,8 @@ def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Example:
         >>> import interlock
-       >>> interlock.exp2(interlock.tensor([0, 3]))
-       tensor([1., 8.])
+        >>> interlock.exp2(interlock.tensor([0, 3]))
+        tensor([1., 8.])
     """
 
 def exp2_(input: Tensor) -> Tensor:
@@ -10040,8 +10040,8 @@ def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Example:
         >>> import interlock
-       >>> interlock.expm1(interlock.tensor([0.0, 1.0]))
-       tensor([0.0000, 1.7183])
+        >>> interlock.expm1(interlock.tensor([0.0, 1.0]))
+        tensor([0.0000, 1.7183])
     """
 
 def expm1_(input: Tensor) -> Tensor:
@@ -10073,8 +10073,8 @@ def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Example:
         >>> import interlock
-       >>> interlock.floor(interlock.tensor([-0.5, 1.2]))
-       tensor([-1.,  1.])
+        >>> interlock.floor(interlock.tensor([-0.5, 1.2]))
+        tensor([-1.,  1.])
     """
 
 def floor_(input: Tensor) -> Tensor:
@@ -10110,8 +10110,8 @@ def floor_divide(input: Tensor | _Number, other: Tensor | _Number, *, out: Tenso
 
     Example:
         >>> import interlock
-       >>> interlock.floor_divide(interlock.tensor([7, -7]), 2)
-       tensor([ 3, -4])
+        >>> interlock.floor_divide(interlock.tensor([7, -7]), 2)
+        tensor([ 3, -4])
     """
 
 def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -10128,8 +10128,8 @@ def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Example:
         >>> import interlock
-       >>> interlock.fmax(interlock.tensor([1.0, float('nan')]), interlock.tensor([2.0, 3.0]))
-       tensor([2., 3.])
+        >>> interlock.fmax(interlock.tensor([1.0, float('nan')]), interlock.tensor([2.0, 3.0]))
+        tensor([2., 3.])
     """
 
 def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -10146,8 +10146,8 @@ def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Example:
         >>> import interlock
-       >>> interlock.fmin(interlock.tensor([1.0, float('nan')]), interlock.tensor([2.0, 3.0]))
-       tensor([1., 3.])
+        >>> interlock.fmin(interlock.tensor([1.0, float('nan')]), interlock.tensor([2.0, 3.0]))
+        tensor([1., 3.])
     """
 
 def fmod(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
@@ -10166,8 +10166,8 @@ def fmod(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -
 
     Example:
         >>> import interlock
-       >>> interlock.fmod(interlock.tensor([7, -7]), 3)
-       tensor([ 1, -1])
+        >>> interlock.fmod(interlock.tensor([7, -7]), 3)
+        tensor([ 1, -1])
     """
 
 def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -10183,8 +10183,8 @@ def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Example:
         >>> import interlock
-       >>> interlock.frac(interlock.tensor([-1.5, 2.25]))
-       tensor([-0.5000,  0.2500])
+        >>> interlock.frac(interlock.tensor([-1.5, 2.25]))
+        tensor([-0.5000,  0.2500])
     """
 
 def frac_(input: Tensor) -> Tensor:
@@ -10218,8 +10218,8 @@ def ge(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> 
 
     Example:
         >>> import interlock
-       >>> interlock.ge(interlock.tensor([1, 2]), 2)
-       tensor([False,  True])
+        >>> interlock.ge(interlock.tensor([1, 2]), 2)
+        tensor([False,  True])
     """
 
 greater_equal = ge
@@ -10238,8 +10238,8 @@ def gt(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> 
 
     Example:
         >>> import interlock
-       >>> interlock.gt(interlock.tensor([1, 2]), 1)
-       tensor([False,  True])
+        >>> interlock.gt(interlock.tensor([1, 2]), 1)
+        tensor([False,  True])
     """
 
 greater = gt
@@ -10259,8 +10259,8 @@ def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Example:
         >>> import interlock
-       >>> interlock.hypot(interlock.tensor([3.0]), interlock.tensor([4.0]))
-       tensor([5.])
+        >>> interlock.hypot(interlock.tensor([3.0]), interlock.tensor([4.0]))
+        tensor([5.])
     """
 
 def isfinite(input: Tensor) -> Tensor:
@@ -10271,8 +10271,8 @@ def isfinite(input: Tensor) -> Tensor:
 
     Example:
         >>> import interlock
-       >>> interlock.isfinite(interlock.tensor([1.0, float('inf'), float('nan')]))
-       tensor([ True, False, False])
+        >>> interlock.isfinite(interlock.tensor([1.0, float('inf'), float('nan')]))
+        tensor([ True, False, False])
     """
 
 def isinf(input: Tensor) -> Tensor:
@@ -10283,8 +10283,8 @@ def isinf(input: Tensor) -> Tensor:
 
     Example:
         >>> import interlock
-       >>> interlock.isinf(interlock.tensor([1.0, float('inf'), float('nan')]))
-       tensor([False,  True, False])
+        >>> interlock.isinf(interlock.tensor([1.0, float('inf'), float('nan')]))
+        tensor([False,  True, False])
     """
 
 def isnan(input: Tensor) -> Tensor:
@@ -10295,8 +10295,8 @@ def isnan(input: Tensor) -> Tensor:
 
     Example:
         >>> import interlock
-       >>> interlock.isnan(interlock.tensor([1.0, float('inf'), float('nan')]))
-       tensor([False, False,  True])
+        >>> interlock.isnan(interlock.tensor([1.0, float('inf'), float('nan')]))
+        tensor([False, False,  True])
     """
 
 def le(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
@@ -10313,8 +10313,8 @@ def le(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> 
 
     Example:
         >>> import interlock
-       >>> interlock.le(interlock.tensor([1, 2]), 1)
-       tensor([ True, False])
+        >>> interlock.le(interlock.tensor([1, 2]), 1)
+        tensor([ True, False])
     """
 
 less_equal = le
@@ -10351,8 +10351,8 @@ def log(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Example:
         >>> import interlock
-       >>> interlock.log(interlock.tensor([1, 2]))
-       tensor([0.0000, 0.6931])
+        >>> interlock.log(interlock.tensor([1, 2]))
+        tensor([0.0000, 0.6931])
     """
 
 def log_(input: Tensor) -> Tensor:
@@ -10383,8 +10383,8 @@ def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Example:
         >>> import interlock
-       >>> interlock.log10(interlock.tensor([1, 1000]))
-       tensor([0., 3.])
+        >>> interlock.log10(interlock.tensor([1, 1000]))
+        tensor([0., 3.])
     """
 
 def log10_(input: Tensor) -> Tensor:
@@ -10415,8 +10415,8 @@ def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Example:
         >>> import interlock
-       >>> interlock.log1p(interlock.tensor([0, 1]))
-       tensor([0.0000, 0.6931])
+        >>> interlock.log1p(interlock.tensor([0, 1]))
+        tensor([0.0000, 0.6931])
     """
 
 def log1p_(input: Tensor) -> Tensor:
@@ -10447,8 +10447,8 @@ def log2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Example:
         >>> import interlock
-       >>> interlock.log2(interlock.tensor([1, 8]))
-       tensor([0., 3.])
+        >>> interlock.log2(interlock.tensor([1, 8]))
+        tensor([0., 3.])
     """
 
 def log2_(input: Tensor) -> Tensor:
@@ -10481,8 +10481,8 @@ def logical_and(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> T
 
     Example:
         >>> import interlock
-       >>> interlock.logical_and(interlock.tensor([0, 2]), interlock.tensor([1, 1]))
-       tensor([False,  True])
+        >>> interlock.logical_and(interlock.tensor([0, 2]), interlock.tensor([1, 1]))
+        tensor([False,  True])
     """
 
 def logical_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -10497,8 +10497,8 @@ def logical_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Example:
         >>> import interlock
-       >>> interlock.logical_not(interlock.tensor([0, 2]))
-       tensor([ True, False])
+        >>> interlock.logical_not(interlock.tensor([0, 2]))
+        tensor([ True, False])
     """
 
 def logical_or(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -10515,8 +10515,8 @@ def logical_or(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Te
 
     Example:
         >>> import interlock
-       >>> interlock.logical_or(interlock.tensor([0, 2]), interlock.tensor([0, 1]))
-       tensor([False,  True])
+        >>> interlock.logical_or(interlock.tensor([0, 2]), interlock.tensor([0, 1]))
+        tensor([False,  True])
     """
 
 def logical_xor(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -10533,8 +10533,8 @@ def logical_xor(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> T
 
     Example:
         >>> import interlock
-       >>> interlock.logical_xor(interlock.tensor([0, 2]), interlock.tensor([1, 1]))
-       tensor([ True, False])
+        >>> interlock.logical_xor(interlock.tensor([0, 2]), interlock.tensor([1, 1]))
+        tensor([ True, False])
     """
 
 def lt(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
@@ -10551,8 +10551,8 @@ def lt(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> 
 
     Example:
         >>> import interlock
-       >>> interlock.lt(interlock.tensor([1, 2]), 2)
-       tensor([ True, False])
+        >>> interlock.lt(interlock.tensor([1, 2]), 2)
+        tensor([ True, False])
     """
 
 less = lt
@@ -10571,8 +10571,8 @@ def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tenso
 
     Example:
         >>> import interlock
-       >>> interlock.maximum(interlock.tensor([1, 5]), interlock.tensor([2, 3]))
-       tensor([2, 5])
+        >>> interlock.maximum(interlock.tensor([1, 5]), interlock.tensor([2, 3]))
+        tensor([2, 5])
     """
 
 def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -10589,8 +10589,8 @@ def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tenso
 
     Example:
         >>> import interlock
-       >>> interlock.minimum(interlock.tensor([1, 5]), interlock.tensor([2, 3]))
-       tensor([1, 3])
+        >>> interlock.minimum(interlock.tensor([1, 5]), interlock.tensor([2, 3]))
+        tensor([1, 3])
     """
 
 def mul(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
@@ -10677,8 +10677,8 @@ def ne(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> 
 
     Example:
         >>> import interlock
-       >>> interlock.ne(interlock.tensor([1, 2]), interlock.tensor([1, 3]))
-       tensor([False,  True])
+        >>> interlock.ne(interlock.tensor([1, 2]), interlock.tensor([1, 3]))
+        tensor([False,  True])
     """
 
 not_equal = ne
@@ -10696,8 +10696,8 @@ def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Example:
         >>> import interlock
-       >>> interlock.neg(interlock.tensor([-1, 2]))
-       tensor([ 1, -2])
+        >>> interlock.neg(interlock.tensor([-1, 2]))
+        tensor([ 1, -2])
     """
 
 negative = neg
@@ -10768,8 +10768,8 @@ def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Example:
         >>> import interlock
-       >>> interlock.reciprocal(interlock.tensor([2, 4]))
-       tensor([0.5000, 0.2500])
+        >>> interlock.reciprocal(interlock.tensor([2, 4]))
+        tensor([0.5000, 0.2500])
     """
 
 def reciprocal_(input: Tensor) -> Tensor:
@@ -10801,8 +10801,8 @@ def relu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Example:
         >>> import interlock
-       >>> interlock.relu(interlock.tensor([-1, 2]))
-       tensor([0, 2])
+        >>> interlock.relu(interlock.tensor([-1, 2]))
+        tensor([0, 2])
     """
 
 def remainder(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
@@ -10821,8 +10821,8 @@ def remainder(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor |
 
     Example:
         >>> import interlock
-       >>> interlock.remainder(interlock.tensor([5, -5]), 3)
-       tensor([2, 1])
+        >>> interlock.remainder(interlock.tensor([5, -5]), 3)
+        tensor([2, 1])
     """
 
 def round(input: Tensor, *, decimals: builtins.int | None = None, out: Tensor | None = None) -> Tensor:
@@ -10873,8 +10873,8 @@ def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Example:
         >>> import interlock
-       >>> interlock.rsqrt(interlock.tensor([1, 4]))
-       tensor([1.0000, 0.5000])
+        >>> interlock.rsqrt(interlock.tensor([1, 4]))
+        tensor([1.0000, 0.5000])
     """
 
 def rsqrt_(input: Tensor) -> Tensor:
@@ -10905,8 +10905,8 @@ def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Example:
         >>> import interlock
-       >>> interlock.sigmoid(interlock.tensor([0.0, 2.0]))
-       tensor([0.5000, 0.8808])
+        >>> interlock.sigmoid(interlock.tensor([0.0, 2.0]))
+        tensor([0.5000, 0.8808])
     """
 
 def sigmoid_(input: Tensor) -> Tensor:
@@ -10937,8 +10937,8 @@ def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Example:
         >>> import interlock
-       >>> interlock.sign(interlock.tensor([-3, 0, 2]))
-       tensor([-1,  0,  1])
+        >>> interlock.sign(interlock.tensor([-3, 0, 2]))
+        tensor([-1,  0,  1])
     """
 
 def signbit(input: Tensor) -> Tensor:
@@ -10949,8 +10949,8 @@ def signbit(input: Tensor) -> Tensor:
 
     Example:
         >>> import interlock
-       >>> interlock.signbit(interlock.tensor([1.0, -0.0, -2.0]))
-       tensor([False,  True,  True])
+        >>> interlock.signbit(interlock.tensor([1.0, -0.0, -2.0]))
+        tensor([False,  True,  True])
     """
 
 def sin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -10965,8 +10965,8 @@ def sin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Example:
         >>> import interlock
-       >>> interlock.sin(interlock.tensor([0.0, 1.0]))
-       tensor([0.0000, 0.8415])
+        >>> interlock.sin(interlock.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.8415])
     """
 
 def sin_(input: Tensor) -> Tensor:
@@ -10997,8 +10997,8 @@ def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Example:
         >>> import interlock
-       >>> interlock.sinh(interlock.tensor([0.0, 1.0]))
-       tensor([0.0000, 1.1752])
+        >>> interlock.sinh(interlock.tensor([0.0, 1.0]))
+        tensor([0.0000, 1.1752])
     """
 
 def sinh_(input: Tensor) -> Tensor:
@@ -11029,8 +11029,8 @@ def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Example:
         >>> import interlock
-       >>> interlock.sqrt(interlock.tensor([4, 9]))
-       tensor([2., 3.])
+        >>> interlock.sqrt(interlock.tensor([4, 9]))
+        tensor([2., 3.])
     """
 
 def sqrt_(input: Tensor) -> Tensor:
@@ -11061,8 +11061,8 @@ def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Example:
         >>> import interlock
-       >>> interlock.square(interlock.tensor([-3, 2]))
-       tensor([9, 4])
+        >>> interlock.square(interlock.tensor([-3, 2]))
+        tensor([9, 4])
     """
 
 def square_(input: Tensor) -> Tensor:
@@ -11123,8 +11123,8 @@ def tan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Example:
         >>> import interlock
-       >>> interlock.tan(interlock.tensor([0.0, 1.0]))
-       tensor([0.0000, 1.5574])
+        >>> interlock.tan(interlock.tensor([0.0, 1.0]))
+        tensor([0.0000, 1.5574])
     """
 
 def tan_(input: Tensor) -> Tensor:
@@ -11155,8 +11155,8 @@ def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Example:
         >>> import interlock
-       >>> interlock.tanh(interlock.tensor([0.0, 1.0]))
-       tensor([0.0000, 0.7616])
+        >>> interlock.tanh(interlock.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.7616])
     """
 
 def tanh_(input: Tensor) -> Tensor:
@@ -11188,8 +11188,8 @@ def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Example:
         >>> import interlock
-       >>> interlock.trunc(interlock.tensor([-1.5, 1.5]))
-       tensor([-1.,  1.])
+        >>> interlock.trunc(interlock.tensor([-1.5, 1.5]))
+        tensor([-1.,  1.])
     """
 
 fix = trunc

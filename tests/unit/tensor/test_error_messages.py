@@ -282,7 +282,7 @@ CASES: list[tuple[str, type[Exception], str]] = [
     (
         'ones(2).add(1, alpha="a")',
         TypeError,
-        "add: alpha must be a number or a Tensor with one element, got str",
+        "add: alpha must be a number or a Tensor with one element or None, got str",
     ),
     (
         "ones(2).add(1, alpha=ones(2))",

@@ -3,11 +3,13 @@
 use std::ops::Deref;
 
 use interlock_tensor::{DType, Operand, Scalar, Tensor as CoreTensor};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyList, PyTuple};
 
 use super::argument::{ArgumentName, FromArgument};
-use super::{Arg, joined, required};
+use super::{Arg, OptionalArg, joined, required};
+use crate::errors::shown;
 use crate::py_int;
 use crate::switches::try_bool;
 use crate::tensor::args::{PyNumber, err_int64_overflow, scalar_of_tensor};
@@ -149,4 +151,27 @@ impl<'a> FromArgument<'a, '_> for Object<'a> {
     fn tensor(&self) -> Option<&CoreTensor> {
         Some(self.1)
     }
+}
+
+/// Converts ints that are passed as separate arguments, or as one tuple or list, also by name.
+pub(in crate::tensor) fn variadic(
+    name: ArgumentName,
+    args: &Bound<'_, PyTuple>,
+    named: OptionalArg<'_, '_>,
+) -> PyResult<Ints> {
+    let Some(named) = named else {
+        return match args.len() {
+            1 => required(name, &args.get_item(0)?),
+            _ => fallible_alloc::try_collect(args.py(), args.iter().map(|item| required(name, &item)))
+                .map(Ints),
+        };
+    };
+    if !args.is_empty() {
+        let message = format!("{name} must be passed once, got {} and {}", shown(args)?, shown(named)?);
+        return Err(PyTypeError::new_err(message));
+    }
+    if !named.is_instance_of::<PyTuple>() && !named.is_instance_of::<PyList>() {
+        return Err(name.type_error("a tuple or list of ints", named));
+    }
+    required(name, named)
 }

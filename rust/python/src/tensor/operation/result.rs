@@ -42,6 +42,14 @@ impl IntoPython for Bound<'_, PyAny> {
     }
 }
 
+impl IntoPython for Py<Tensor> {
+    const ANNOTATION: &'static str = CoreTensor::ANNOTATION;
+
+    fn into_python<'py>(self, py: Python<'py>, _op: &'static str) -> PyResult<Bound<'py, PyAny>> {
+        Ok(self.into_bound(py).into_any())
+    }
+}
+
 impl IntoPython for bool {
     const ANNOTATION: &'static str = "builtins.bool";
 

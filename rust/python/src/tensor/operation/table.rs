@@ -15,6 +15,8 @@ pub(in crate::tensor) struct Operation {
     pub aliases: &'static str,
     /// The annotated arguments of the function, in parentheses; overloads stand on lines of their own.
     pub signature: &'static str,
+    /// Those of the method. Empty if they are overloads.
+    pub method_signature: &'static str,
     /// The annotation of the result.
     pub result: &'static str,
     /// Arguments for tests.
@@ -59,6 +61,7 @@ fn operations(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
             ("namespace", row.namespace),
             ("aliases", row.aliases),
             ("signature", row.signature),
+            ("method_signature", row.method_signature),
             ("result", row.result),
             ("example", row.example),
             ("family", row.family),

@@ -7,12 +7,12 @@ use crate::tensor::operation::tensor_op;
 /// Return the cumulative sum of the elements along a dimension.
 ///
 /// Args:
-///     {INPUT}
+///     {input}
 ///     dim: The dimension.
 ///     dtype: The dtype to convert the elements to first. None means int64 for integers and bools, else no change.
 ///
 /// Raises:
-///     {NO_DIM}
+///     {no_dim}
 ///     DTypeError: `dtype` is bool.
 ///
 /// Example:
@@ -21,18 +21,18 @@ use crate::tensor::operation::tensor_op;
 ///     tensor([1, 3, 6])
 #[tensor_op(function, method, example = "x, 1")]
 fn cumsum(input: &CoreTensor, dim: i64, #[keyword] dtype: Option<DType>) -> Result<CoreTensor> {
-    converted("cumsum", input, dtype)?.cumsum(dim)
+    converted("cumsum", input, dtype, |input| input.cumsum(dim))
 }
 
 /// Return the cumulative product of the elements along a dimension.
 ///
 /// Args:
-///     {INPUT}
+///     {input}
 ///     dim: The dimension.
 ///     dtype: The dtype to convert the elements to first. None means int64 for integers and bools, else no change.
 ///
 /// Raises:
-///     {NO_DIM}
+///     {no_dim}
 ///     DTypeError: `dtype` is bool.
 ///
 /// Example:
@@ -41,13 +41,19 @@ fn cumsum(input: &CoreTensor, dim: i64, #[keyword] dtype: Option<DType>) -> Resu
 ///     tensor([1, 2, 6])
 #[tensor_op(function, method, example = "x, 1")]
 fn cumprod(input: &CoreTensor, dim: i64, #[keyword] dtype: Option<DType>) -> Result<CoreTensor> {
-    converted("cumprod", input, dtype)?.cumprod(dim)
+    converted("cumprod", input, dtype, |input| input.cumprod(dim))
 }
 
-fn converted(op: &'static str, input: &CoreTensor, dtype: Option<DType>) -> Result<CoreTensor> {
+/// Runs an operation on the tensor as `dtype`, to which the result is converted: integers are scanned as int64.
+fn converted(
+    op: &'static str,
+    input: &CoreTensor,
+    dtype: Option<DType>,
+    operation: impl FnOnce(&CoreTensor) -> Result<CoreTensor>,
+) -> Result<CoreTensor> {
     match dtype {
         Some(DType::Bool) => Err(Error::not_numeric(op, "dtype", "")),
-        Some(dtype) => input.cast(dtype),
-        None => Ok(input.clone()),
+        Some(dtype) => operation(&input.cast(dtype)?)?.cast(dtype),
+        None => operation(input),
     }
 }

@@ -52,7 +52,7 @@ binary! {
 /// Raises:
 ///     DTypeError: `alpha` is a float or a bool, and the promoted dtype is not.
 ///     ArgumentError: The promoted dtype cannot hold `alpha`.
-///     {NO_BROADCAST}
+///     {no_broadcast}
 ///
 /// Example:
 ///     >>> interlock.add(interlock.tensor([1, 2]), 1, alpha=10)
@@ -82,7 +82,7 @@ fn add(
 ///     DTypeError: An operand is bool.
 ///     DTypeError: `alpha` is a float or a bool, and the promoted dtype is not.
 ///     ArgumentError: The promoted dtype cannot hold `alpha`.
-///     {NO_BROADCAST}
+///     {no_broadcast}
 ///
 /// Example:
 ///     >>> interlock.sub(10, interlock.tensor([1, 2]))
@@ -108,7 +108,7 @@ fn sub(
 ///     {other_any}
 ///
 /// Raises:
-///     {NO_BROADCAST}
+///     {no_broadcast}
 ///
 /// Example:
 ///     >>> interlock.mul(interlock.tensor([1, 2]), 3)
@@ -132,7 +132,7 @@ fn mul(to: WriteTo, input: Operand<'_>, other: Operand<'_>) -> Result<CoreTensor
 /// Raises:
 ///     ArgumentError: `rounding_mode` is another text, or integers on the CPU are divided by 0 with rounding.
 ///     DTypeError: Bools are divided with rounding.
-///     {NO_BROADCAST}
+///     {no_broadcast}
 ///
 /// Example:
 ///     >>> interlock.div(interlock.tensor([7, -7]), 2, rounding_mode="floor")
@@ -159,7 +159,7 @@ fn div(
 /// Raises:
 ///     ArgumentError: The promoted dtype is an integer dtype, and `exponent` is a negative number.
 ///     DTypeError: Both are bool tensors.
-///     {NO_BROADCAST}
+///     {no_broadcast}
 ///
 /// Example:
 ///     >>> interlock.pow(2, interlock.tensor([1, 3]))
@@ -172,14 +172,14 @@ fn pow(input: Operand<'_>, exponent: Operand<'_>) -> Result<CoreTensor> {
 /// Return `input + value * tensor1 * tensor2`, elementwise.
 ///
 /// Args:
-///     {INPUT}
+///     {input}
 ///     tensor1: A tensor.
 ///     tensor2: A tensor. Shapes are broadcast and dtypes promoted.
 ///     value: A number; None means 1.
 ///
 /// Raises:
 ///     DTypeError: The promoted dtype is bool.
-///     {NO_BROADCAST}
+///     {no_broadcast}
 ///
 /// Example:
 ///     >>> x = interlock.tensor([2.0, 4.0])
@@ -198,14 +198,14 @@ fn addcmul(
 /// Return `input + value * tensor1 / tensor2`, elementwise.
 ///
 /// Args:
-///     {INPUT}
+///     {input}
 ///     tensor1: A tensor.
 ///     tensor2: A tensor. Shapes are broadcast and dtypes promoted.
 ///     value: A number; None means 1.
 ///
 /// Raises:
 ///     DTypeError: Neither `tensor1` nor `tensor2` is floating point.
-///     {NO_BROADCAST}
+///     {no_broadcast}
 ///
 /// Example:
 ///     >>> x = interlock.tensor([2.0, 4.0])
@@ -230,7 +230,7 @@ fn addcdiv(
 ///
 /// Raises:
 ///     DTypeError: The dtypes differ or are not floating point.
-///     {NO_BROADCAST}
+///     {no_broadcast}
 ///
 /// Example:
 ///     >>> interlock.lerp(interlock.tensor([0.0, 10.0]), interlock.tensor([1.0, 20.0]), 0.5)

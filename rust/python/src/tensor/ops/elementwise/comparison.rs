@@ -42,7 +42,7 @@ macro_rules! predicates {
         $($(#[$doc])*
         ///
         /// Args:
-        ///     {INPUT}
+        ///     {input}
         ///
         /// Example:
         #[doc = concat!("     >>> interlock.", stringify!($name), "(interlock.tensor(", $argument, "))")]

@@ -46,7 +46,7 @@ macro_rules! binary {
         ///
         /// Raises:
         #[doc = concat!("     {promoted_", stringify!($errors), "}")]
-        ///     {NO_BROADCAST}
+        ///     {no_broadcast}
         ///
         /// Example:
         #[doc = concat!("     >>> interlock.", stringify!($name), "(", $arguments, ")")]

@@ -24,13 +24,13 @@ binary! {
 /// does an upper limit above it.
 ///
 /// Args:
-///     {INPUT}
+///     {input}
 ///     min: The lower limit, a tensor or a number; None means no limit.
 ///     max: The upper limit, a tensor or a number; None means no limit. Elements are `max` where `min` is larger.
 ///
 /// Raises:
 ///     ArgumentError: Both limits are None, or the promoted dtype cannot hold a number that limits elements.
-///     {NO_BROADCAST}
+///     {no_broadcast}
 ///
 /// Example:
 ///     >>> interlock.clamp(interlock.tensor([-2.0, 0.5, 2.0]), -1, 1)
@@ -46,12 +46,12 @@ fn clamp(input: &CoreTensor, min: Option<Operand<'_>>, max: Option<Operand<'_>>)
 /// A number below the range of an integer dtype limits nothing.
 ///
 /// Args:
-///     {INPUT}
+///     {input}
 ///     min: The lower limit, a tensor or a number.
 ///
 /// Raises:
 ///     ArgumentError: The promoted dtype cannot hold a number that limits elements.
-///     {NO_BROADCAST}
+///     {no_broadcast}
 ///
 /// Example:
 ///     >>> interlock.clamp_min(interlock.tensor([-2, 2]), 0)
@@ -67,12 +67,12 @@ fn clamp_min(input: &CoreTensor, min: Operand<'_>) -> Result<CoreTensor> {
 /// A number above the range of an integer dtype limits nothing.
 ///
 /// Args:
-///     {INPUT}
+///     {input}
 ///     max: The upper limit, a tensor or a number.
 ///
 /// Raises:
 ///     ArgumentError: The promoted dtype cannot hold a number that limits elements.
-///     {NO_BROADCAST}
+///     {no_broadcast}
 ///
 /// Example:
 ///     >>> interlock.clamp_max(interlock.tensor([-2, 2]), 0)

@@ -36,7 +36,7 @@ fn round(input: &CoreTensor, #[keyword] decimals: Option<i64>) -> Result<CoreTen
 /// Replace NaN and infinities by numbers. Integers and bools are unchanged.
 ///
 /// Args:
-///     {INPUT}
+///     {input}
 ///     nan: The number that replaces NaN; None means 0.
 ///     posinf: The number that replaces infinity; None means the largest number of the dtype.
 ///     neginf: The number that replaces minus infinity; None means the smallest number of the dtype.

@@ -19,7 +19,7 @@ use crate::tensor::operation::{Call, Object, compute, compute_into, tensor_of, t
 ///
 /// Raises:
 ///     DTypeError: `condition` is not a bool tensor, or `out` has another dtype than the result.
-///     {NO_BROADCAST}
+///     {no_broadcast}
 ///     RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 ///     TypeError: Only one of `input` and `other` is passed, or `out` without them.
 ///
