@@ -79,7 +79,6 @@ switches! {
     amin: keepdim;
     aminmax: keepdim;
     any: keepdim;
-    arange: requires_grad pin_memory;
     argmax: keepdim;
     argmin: keepdim;
     argsort: descending stable;
@@ -93,12 +92,8 @@ switches! {
     from_dlpack: copy;
     current_accelerator "accelerator.current_accelerator": check_available;
     dropout: inplace training;
-    empty: requires_grad pin_memory;
-    empty_like: requires_grad pin_memory;
-    empty_strided: requires_grad pin_memory;
     flag_scope "FlagScope": copied;
     event "Event": enable_timing blocking interprocess;
-    full: requires_grad pin_memory;
     grad: retain_graph create_graph allow_unused materialize_grads;
     graph "Graph": keep_graph;
     isclose: equal_nan;
@@ -115,14 +110,10 @@ switches! {
     multi_head_attention "MultiheadAttention": average_attn_weights batch_first is_causal need_weights training;
     nonzero: as_tuple;
     numpy: force;
-    ones: requires_grad pin_memory;
-    ones_like: requires_grad pin_memory;
     put: accumulate;
     put_: accumulate;
     norm: keepdim;
     prod: keepdim;
-    rand: requires_grad pin_memory;
-    randn: requires_grad pin_memory;
     register_flag: optional;
     requires_grad_: requires_grad;
     scaled_dot_product_attention: enable_gqa is_causal;
@@ -138,22 +129,5 @@ switches! {
     to: non_blocking copy;
     var: unbiased keepdim;
     var_mean: unbiased keepdim;
-    zeros: requires_grad pin_memory;
-    zeros_like: requires_grad pin_memory;
-    rand_like: requires_grad pin_memory;
-    randn_like: requires_grad pin_memory;
-    randint: requires_grad pin_memory;
-    randint_like: requires_grad pin_memory;
-    randperm: requires_grad pin_memory;
-    multinomial: replacement;
-    eye: requires_grad pin_memory;
-    linspace: requires_grad pin_memory;
     live_objects "FaultInjector.live_objects": internal;
-    logspace: requires_grad pin_memory;
-    full_like: requires_grad pin_memory;
-    new_zeros: requires_grad pin_memory;
-    new_ones: requires_grad pin_memory;
-    new_empty: requires_grad pin_memory;
-    new_full: requires_grad pin_memory;
-    new_tensor: requires_grad pin_memory;
 }

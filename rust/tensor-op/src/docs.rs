@@ -5,9 +5,37 @@ const SENTENCES: &[(&str, &str)] = &[
     ("input", "input: The tensor."),
     ("no_dim", "IndexError: The tensor does not have dimension `dim`."),
     ("dim_twice", "ArgumentError: `dim` names a dimension twice."),
+    (
+        "sizes",
+        "args: The sizes, as separate ints or as one tuple or list.\n    \
+         size: The sizes as a tuple or list, by name instead of `args`.",
+    ),
+    (
+        "new_tensor",
+        "device: The device; None means the default device.\n    \
+         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.\n    \
+         pin_memory: Whether a CPU tensor is allocated in pinned memory.",
+    ),
+    (
+        "new_tensor_like",
+        "dtype: The element type; None means that of the tensor.\n    \
+         device: The device; None means that of the tensor.\n    \
+         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.\n    \
+         pin_memory: Whether a CPU tensor is allocated in pinned memory.",
+    ),
+    (
+        "new_tensor_errors",
+        "DTypeError: `requires_grad` is True for a dtype that is not floating point.\n    \
+         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.\n    \
+         OutOfMemoryError: Not enough memory is available.",
+    ),
+    (
+        "leaf",
+        "RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.",
+    ),
     ("no_broadcast", "ShapeError: The shapes cannot be broadcast."),
     (
-        "DIMS",
+        "dims",
         "dim: The dimension or dimensions to reduce, as an int, tuple or list. None or an empty tuple means all.",
     ),
     ("keepdim", "keepdim: Whether reduced dimensions remain, with size 1."),
@@ -95,11 +123,14 @@ impl Docs {
     pub fn of_function(&self, declared: &str, name: &str) -> String {
         let example =
             self.example.iter().map(|line| line.replace(&format!(".{declared}("), &format!(".{name}(")));
-        let mut lines: Vec<_> = example.collect();
-        if !lines.is_empty() {
-            lines.insert(0, "    >>> import interlock".to_owned());
-        }
-        joined(&self.summary, [&self.arguments, &self.returns, &self.raises, &lines], "")
+        joined(&self.summary, [&self.arguments, &self.returns, &self.raises, &with_import(example)], "")
+    }
+
+    /// Returns the documentation of a method that belongs to no function.
+    pub fn of_own_method(&self, first: &str) -> String {
+        let arguments = without_entries(&self.arguments, &[first]);
+        let example = with_import(self.example.iter().cloned());
+        joined(&self.summary, [&arguments, &self.returns, &self.raises, &example], "")
     }
 
     /// Returns the documentation of a method, whose tensor is the first argument of the function `function`.
@@ -120,6 +151,15 @@ impl Docs {
         raises.extend(IN_PLACE_ERRORS.map(str::to_owned));
         joined(&summary, [&arguments, &returns, &raises, &Vec::new()], &see(function))
     }
+}
+
+/// Returns the lines of an example after the import.
+fn with_import(example: impl Iterator<Item = String>) -> Vec<String> {
+    let mut lines: Vec<_> = example.collect();
+    if !lines.is_empty() {
+        lines.insert(0, "    >>> import interlock".to_owned());
+    }
+    lines
 }
 
 fn see(function: &str) -> String {

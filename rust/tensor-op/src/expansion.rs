@@ -140,7 +140,10 @@ fn method(declared: &Declaration, name: &str) -> TokenStream {
     let Form { parameters, signature, text, conversions, .. } = &Form::new(declared, false, false);
     let (method, names) = (format_ident!("method_{name}"), names(declared));
     let (first_name, first) = (&declared.first.name, declared.first.converted());
-    let doc = declared.docs.of_method(&declared.first.shown(), &dotted(declared, name));
+    let doc = match declared.options.forms.function {
+        true => declared.docs.of_method(&declared.first.shown(), &dotted(declared, name)),
+        false => declared.docs.of_own_method(&declared.first.shown()),
+    };
     let passed_out = declared.options.forms.out.then(|| quote!(None));
     quote! {
         #[doc = #doc]
@@ -161,7 +164,11 @@ fn inplace_method(declared: &Declaration, name: &str) -> TokenStream {
     let Form { parameters, signature, text, conversions, .. } = &Form::new(declared, false, false);
     let (method, names, inplace_name) =
         (format_ident!("inplace_{name}"), names(declared), format!("{name}_"));
-    let doc = declared.docs.of_inplace(name, Some(&declared.first.shown()), &dotted(declared, name));
+    let forms = declared.options.forms;
+    let doc = match forms.function || forms.method {
+        true => declared.docs.of_inplace(name, Some(&declared.first.shown()), &dotted(declared, name)),
+        false => declared.docs.of_own_method(&declared.first.shown()),
+    };
     let (first, inputs) = (elided(&declared.first.storage), inputs(declared));
     let body = called(declared, &quote!(<#first>::from(target)), &quote!(operation::WriteTo::InPlace));
     let change = if declared.takes_target { quote!(update) } else { quote!(replace) };

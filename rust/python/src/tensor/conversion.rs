@@ -4,7 +4,7 @@ use interlock_tensor::Placement;
 use pyo3::prelude::*;
 
 use super::args::{OptionalArg, extract_dtype, placement};
-use super::creation::build;
+use super::operation::build;
 use super::{Tensor, from_data, numpy};
 use crate::context::sync;
 use crate::detach::detach;

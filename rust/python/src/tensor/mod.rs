@@ -11,7 +11,6 @@ mod checkpoint;
 mod conv;
 mod conversion;
 mod copy;
-mod creation;
 mod dims;
 mod dlpack;
 mod dtype;
@@ -39,7 +38,6 @@ mod inplace;
 mod iterator;
 mod join;
 mod layers;
-mod like;
 mod losses;
 mod lstm;
 mod matmul;
@@ -56,7 +54,6 @@ mod products;
 mod products_old;
 mod program;
 mod python_kernel;
-mod random;
 mod rearrange;
 mod reduce;
 mod register_kernel;
@@ -65,7 +62,6 @@ mod return_types;
 mod saved_tensors_hooks;
 mod scalars;
 mod sorting;
-mod spaced;
 mod statistics;
 mod transposes;
 mod truth;
@@ -95,7 +91,7 @@ static EXPLAINED: &[&Explained] = &[
     &attention::EXPLAINED,
     &conv::EXPLAINED,
     &lstm::EXPLAINED,
-    &creation::EXPLAINED,
+    &ops::EMPTY_EXPLAINED,
     &indexed_writes::INDEX_ADD,
     &indexed_writes::INDEX_PUT,
     &indexed_writes::PUT,
@@ -126,11 +122,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     function::register(&module)?;
     dtype::register(&module)?;
     conversion::register(&module)?;
-    creation::register(&module)?;
     pickling::register(&module)?;
-    like::register(&module)?;
-    spaced::register(&module)?;
-    random::register(&module)?;
     attribute_functions::register(&module)?;
     resizing::register(&module)?;
     view_functions::register(&module)?;
@@ -158,6 +150,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     attention::register(&module)?;
     lstm::register(&module)?;
     conv::register(&module)?;
+    ops::register(&module)?;
     operation::register(&module)?;
     gradients::register(&module)
 }

@@ -18,13 +18,8 @@ pub(super) mod ints {
     extractors! {
         chunk: chunks dim;
         diagonal: offset dim1 dim2;
-        eye: n;
         flatten: start_dim end_dim;
-        linspace: steps;
-        logspace: steps;
-        multinomial: num_samples;
         narrow: dim start length;
-        randperm: n;
         select: dim index;
         split: dim;
         split_with_sizes: dim;
@@ -65,9 +60,6 @@ pub(super) mod floats {
     extractors! {
         allclose: rtol atol;
         isclose: rtol atol;
-        logspace: base;
-        normal_: mean std;
-        uniform_: from_ to;
         => crate::tensor::args::extract_f64, f64
     }
 }

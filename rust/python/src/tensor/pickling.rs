@@ -10,9 +10,9 @@ use pyo3::types::{PyBytes, PyCFunction, PyDict, PyTuple, PyType, PyWeakrefMethod
 use super::args::{
     Arg, OptionalArg, checked_sizes, extract_int, extract_int_or_ints, extract_required_dtype, placement,
 };
-use super::creation::build;
 use super::dtype;
 use super::identity::remember_tensor;
+use super::operation::build;
 use super::{Tensor, from_data};
 use crate::context::sync;
 use crate::errors::{IntoPyResult, new_type_error};

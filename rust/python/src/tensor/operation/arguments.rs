@@ -12,7 +12,7 @@ use super::{Arg, OptionalArg, joined, required};
 use crate::errors::shown;
 use crate::py_int;
 use crate::switches::try_bool;
-use crate::tensor::args::{PyNumber, err_int64_overflow, scalar_of_tensor};
+use crate::tensor::args::{PyNumber, checked_sizes, err_int64_overflow, scalar_of_tensor};
 use crate::tensor::dtype::{DType as PyDType, NAMES};
 use crate::tensor::{Tensor, fallible_alloc};
 
@@ -153,25 +153,128 @@ impl<'a> FromArgument<'a, '_> for Object<'a> {
     }
 }
 
-/// Converts ints that are passed as separate arguments, or as one tuple or list, also by name.
-pub(in crate::tensor) fn variadic(
+/// A type of ints that may be passed as separate arguments.
+pub(in crate::tensor) trait Variadic: Sized {
+    /// Converts ints that are passed as separate arguments, or as one tuple or list, also by name.
+    fn from_args(name: ArgumentName, args: &Bound<'_, PyTuple>, named: OptionalArg<'_, '_>)
+    -> PyResult<Self>;
+}
+
+impl Variadic for Ints {
+    fn from_args(
+        name: ArgumentName,
+        args: &Bound<'_, PyTuple>,
+        named: OptionalArg<'_, '_>,
+    ) -> PyResult<Self> {
+        let Some(named) = named else {
+            return match args.len() {
+                1 => required(name, &args.get_item(0)?),
+                _ => {
+                    let ints = args.iter().map(|item| required(name, &item));
+                    fallible_alloc::try_collect(args.py(), ints).map(Ints)
+                }
+            };
+        };
+        if !args.is_empty() {
+            let message = format!("{name} must be passed once, got {} and {}", shown(args)?, shown(named)?);
+            return Err(PyTypeError::new_err(message));
+        }
+        if !named.is_instance_of::<PyTuple>() && !named.is_instance_of::<PyList>() {
+            return Err(name.type_error("a tuple or list of ints", named));
+        }
+        required(name, named)
+    }
+}
+
+/// Converts arguments of a [`Variadic`] type.
+pub(in crate::tensor) fn variadic<T: Variadic>(
     name: ArgumentName,
     args: &Bound<'_, PyTuple>,
     named: OptionalArg<'_, '_>,
-) -> PyResult<Ints> {
-    let Some(named) = named else {
-        return match args.len() {
-            1 => required(name, &args.get_item(0)?),
-            _ => fallible_alloc::try_collect(args.py(), args.iter().map(|item| required(name, &item)))
-                .map(Ints),
+) -> PyResult<T> {
+    T::from_args(name, args, named)
+}
+
+/// The sizes of a new tensor.
+pub(in crate::tensor) struct Sizes(Vec<usize>);
+
+impl Deref for Sizes {
+    type Target = [usize];
+
+    fn deref(&self) -> &[usize] {
+        &self.0
+    }
+}
+
+impl Sizes {
+    fn checked(py: Python<'_>, name: ArgumentName, ints: &[i64]) -> PyResult<Self> {
+        checked_sizes(py, &name.to_string(), ints).map(Sizes)
+    }
+}
+
+impl FromArgument<'_, '_> for Sizes {
+    const ANNOTATION: &'static str = Ints::ANNOTATION;
+    const WANTED: &'static str = Ints::WANTED;
+
+    fn try_from_argument(name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {
+        let ints = Ints::try_from_argument(name, given)?;
+        ints.map(|ints| Sizes::checked(given.py(), name, &ints)).transpose()
+    }
+}
+
+impl Variadic for Sizes {
+    fn from_args(
+        name: ArgumentName,
+        args: &Bound<'_, PyTuple>,
+        named: OptionalArg<'_, '_>,
+    ) -> PyResult<Self> {
+        let py = args.py();
+        let Some(dtype) = args.iter().next_back().filter(|last| last.is_instance_of::<PyDType>()) else {
+            return Sizes::checked(py, name, &Ints::from_args(name, args, named)?);
         };
-    };
-    if !args.is_empty() {
-        let message = format!("{name} must be passed once, got {} and {}", shown(args)?, shown(named)?);
-        return Err(PyTypeError::new_err(message));
+        let ints = Ints::from_args(name, &args.get_slice(0, args.len() - 1), None)?;
+        let sizes = PyTuple::new(py, Sizes::checked(py, name, &ints)?.iter())?;
+        let message = format!("dtype is keyword-only: {}({sizes}, dtype={dtype})", name.function);
+        Err(PyTypeError::new_err(message))
     }
-    if !named.is_instance_of::<PyTuple>() && !named.is_instance_of::<PyList>() {
-        return Err(name.type_error("a tuple or list of ints", named));
+}
+
+/// A number of things.
+#[derive(Clone, Copy)]
+pub(in crate::tensor) struct Count(usize);
+
+impl Count {
+    pub fn get(self) -> usize {
+        self.0
     }
-    required(name, named)
+}
+
+impl FromArgument<'_, '_> for Count {
+    const ANNOTATION: &'static str = i64::ANNOTATION;
+    const WANTED: &'static str = i64::WANTED;
+
+    fn try_from_argument(name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {
+        let Some(count) = i64::try_from_argument(name, given)? else { return Ok(None) };
+        let found = Sizes::checked(given.py(), name, &[count])?;
+        Ok(found.first().copied().map(Count))
+    }
+}
+
+/// Data of a new tensor: numbers, sequences, arrays and tensors.
+#[derive(Clone, Copy)]
+pub(in crate::tensor) struct Data<'a>(&'a Bound<'a, PyAny>);
+
+impl<'a> Data<'a> {
+    pub fn object(self) -> &'a Bound<'a, PyAny> {
+        self.0
+    }
+}
+
+impl<'a> FromArgument<'a, '_> for Data<'a> {
+    const ANNOTATION: &'static str = "npt.ArrayLike | Tensor";
+    const WANTED: &'static str = "data";
+
+    fn try_from_argument(_name: ArgumentName, given: Arg<'a, '_>) -> PyResult<Option<Self>> {
+        Ok(Some(Data(given)))
+    }
 }

@@ -12,11 +12,11 @@ mod table;
 pub(super) use argument::{
     ArgumentName, FromArgument, defaulted, given, or_none, required, target, tensor_of,
 };
-pub(super) use arguments::{Ints, Object, variadic};
+pub(super) use arguments::{Count, Data, Ints, Object, Sizes, variadic};
 pub(super) use choice::Choice;
 pub(super) use interlock_tensor::WriteTo;
 pub(super) use interlock_tensor_op::tensor_op;
-pub(super) use new_tensor::NewTensor;
+pub(super) use new_tensor::{NewTensor, build};
 pub(super) use result::{IntoPython, NamedPair};
 pub(super) use run::{Call, compute, compute_into, replace, update};
 pub(super) use table::{Operation, add_function, join, joined, length_of, register};

@@ -4,12 +4,14 @@ use interlock_tensor::{DType, Placement, Result, Tensor as CoreTensor, TensorOpt
 use pyo3::prelude::*;
 
 use super::{ArgumentName, OptionalArg, defaulted};
+use crate::context::sync;
+use crate::detach::detach;
+use crate::errors::IntoPyResult;
 use crate::tensor::Tensor;
 use crate::tensor::args::placement;
-use crate::tensor::creation::build;
+use crate::tensor::identity::remember_tensor;
 
 /// The arguments `dtype`, `device`, `requires_grad` and `pin_memory`.
-#[derive(Clone, Copy)]
 pub(in crate::tensor) struct NewTensor<'a> {
     dtype: Option<DType>,
     device: OptionalArg<'a, 'a>,
@@ -30,13 +32,52 @@ impl<'a> NewTensor<'a> {
         })
     }
 
-    /// Returns the dtype and the placement, which are the given ones by default.
-    pub fn options(
-        self,
+    /// Creates a tensor of this dtype on the default device, unless the arguments say otherwise.
+    pub fn create(
+        &self,
         py: Python<'_>,
         op: &'static str,
         dtype: DType,
-        default: Placement,
+        make: impl FnOnce(TensorOptions) -> Result<CoreTensor> + Send,
+    ) -> PyResult<Py<Tensor>> {
+        let options = self.on_default_device(py, op, dtype)?;
+        self.build(py, op, || make(options))
+    }
+
+    /// Creates a tensor of the dtype and on the device of another one, unless the arguments say otherwise.
+    pub fn create_like(
+        &self,
+        py: Python<'_>,
+        op: &'static str,
+        other: &CoreTensor,
+        make: impl FnOnce(TensorOptions) -> Result<CoreTensor> + Send,
+    ) -> PyResult<Py<Tensor>> {
+        let options = self.like(py, op, other)?;
+        self.build(py, op, || make(options))
+    }
+
+    /// Returns the given dtype and placement, or this dtype and the default device.
+    pub fn on_default_device(
+        &self,
+        py: Python<'_>,
+        op: &'static str,
+        dtype: DType,
+    ) -> PyResult<TensorOptions> {
+        let default = sync(py).default_device();
+        self.resolve(py, op, (dtype, default.into()))
+    }
+
+    /// Returns the given dtype and placement, or those of another tensor.
+    pub fn like(&self, py: Python<'_>, op: &'static str, other: &CoreTensor) -> PyResult<TensorOptions> {
+        self.resolve(py, op, (other.dtype(), other.device().into()))
+    }
+
+    /// Returns the given dtype and placement, or the default ones.
+    fn resolve(
+        &self,
+        py: Python<'_>,
+        op: &'static str,
+        (dtype, default): (DType, Placement),
     ) -> PyResult<TensorOptions> {
         let placement = placement(py, op, self.device, self.pin_memory, default)?;
         Ok(TensorOptions { dtype: self.dtype.unwrap_or(dtype), placement })
@@ -44,10 +85,29 @@ impl<'a> NewTensor<'a> {
 
     /// Creates the tensor while detached from the interpreter, and sets `requires_grad`.
     pub fn build(
-        self,
+        &self,
         py: Python<'_>,
+        op: &'static str,
         make: impl FnOnce() -> Result<CoreTensor> + Send,
     ) -> PyResult<Py<Tensor>> {
-        build(py, self.requires_grad, make)
+        build(py, self.requires_grad, || make().map_err(|error| error.during(op)))
     }
+}
+
+/// Creates a tensor while detached from the interpreter, and sets `requires_grad`.
+pub(in crate::tensor) fn build(
+    py: Python<'_>,
+    requires_grad: bool,
+    make: impl FnOnce() -> Result<CoreTensor> + Send,
+) -> PyResult<Py<Tensor>> {
+    let tensor = detach(py, make).into_py_result(py)?;
+    if requires_grad {
+        tensor.set_requires_grad(true).into_py_result(py)?;
+    }
+    let object = Bound::new(py, Tensor(tensor))?;
+    if requires_grad {
+        // Nodes refer to leaves, and return this object.
+        remember_tensor(&object)?;
+    }
+    Ok(object.unbind())
 }

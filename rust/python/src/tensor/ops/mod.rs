@@ -1,4 +1,9 @@
 //! The operations, a folder for each family, and a file for each group of operations.
 
+mod creation;
 mod elementwise;
+mod random;
 mod scans;
+
+pub(super) use creation::EXPLAINED as EMPTY_EXPLAINED;
+pub(super) use random::register;

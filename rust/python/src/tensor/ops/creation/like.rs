@@ -1,0 +1,244 @@
+//! Tensors like another one: of its shape, or of its dtype and device.
+
+use interlock_tensor::{Scalar, Tensor as CoreTensor};
+use pyo3::prelude::*;
+
+use crate::tensor::operation::{Data, NewTensor, Sizes, tensor_op};
+use crate::tensor::{Tensor, from_data};
+
+/// Return a tensor of zeros with the shape of another tensor.
+///
+/// Args:
+///     input: The tensor whose shape and memory order are used.
+///     {new_tensor_like}
+///
+/// Raises:
+///     {new_tensor_errors}
+///
+/// Example:
+///     >>> interlock.zeros_like(interlock.tensor([1, 2]))
+///     tensor([0, 0])
+#[tensor_op(function, attached, example = "x")]
+fn zeros_like(
+    py: Python<'_>,
+    op: &'static str,
+    input: &CoreTensor,
+    #[keyword]
+    #[options]
+    options: &NewTensor<'_>,
+) -> PyResult<Py<Tensor>> {
+    options.create_like(py, op, input, |options| input.zeros_like(options))
+}
+
+/// Return a tensor of ones with the shape of another tensor.
+///
+/// Args:
+///     input: The tensor whose shape and memory order are used.
+///     {new_tensor_like}
+///
+/// Raises:
+///     {new_tensor_errors}
+///
+/// Example:
+///     >>> interlock.ones_like(interlock.tensor([1, 2]), dtype=interlock.float32)
+///     tensor([1., 1.])
+#[tensor_op(function, attached, example = "x")]
+fn ones_like(
+    py: Python<'_>,
+    op: &'static str,
+    input: &CoreTensor,
+    #[keyword]
+    #[options]
+    options: &NewTensor<'_>,
+) -> PyResult<Py<Tensor>> {
+    options.create_like(py, op, input, |options| input.ones_like(options))
+}
+
+/// Return an uninitialized tensor with the shape of another tensor.
+///
+/// Args:
+///     input: The tensor whose shape and memory order are used.
+///     {new_tensor_like}
+///
+/// Raises:
+///     {new_tensor_errors}
+///
+/// Example:
+///     >>> interlock.empty_like(interlock.zeros(2, 3)).shape
+///     (2, 3)
+#[tensor_op(function, attached, example = "x")]
+fn empty_like(
+    py: Python<'_>,
+    op: &'static str,
+    input: &CoreTensor,
+    #[keyword]
+    #[options]
+    options: &NewTensor<'_>,
+) -> PyResult<Py<Tensor>> {
+    options.create_like(py, op, input, |options| input.empty_like(options))
+}
+
+/// Return a tensor filled with a number, with the shape of another tensor.
+///
+/// Args:
+///     input: The tensor whose shape and memory order are used.
+///     fill_value: The number, or a tensor with one element.
+///     {new_tensor_like}
+///
+/// Raises:
+///     ArgumentError: The dtype cannot hold the number.
+///     {new_tensor_errors}
+///
+/// Example:
+///     >>> interlock.full_like(interlock.zeros(2), 7)
+///     tensor([7., 7.])
+#[tensor_op(function, attached, example = "x, 2")]
+fn full_like(
+    py: Python<'_>,
+    op: &'static str,
+    input: &CoreTensor,
+    fill_value: Scalar,
+    #[keyword]
+    #[options]
+    options: &NewTensor<'_>,
+) -> PyResult<Py<Tensor>> {
+    options.create_like(py, op, input, |options| input.full_like(fill_value, options))
+}
+
+/// Return a tensor of zeros with the dtype and device of this one.
+///
+/// Args:
+///     {input}
+///     {sizes}
+///     {new_tensor_like}
+///
+/// Raises:
+///     ArgumentError: A size is negative.
+///     {new_tensor_errors}
+///
+/// Example:
+///     >>> interlock.tensor([1, 2]).new_zeros(2)
+///     tensor([0, 0])
+#[tensor_op(method, attached, example = "x, 2, 3")]
+fn new_zeros(
+    py: Python<'_>,
+    op: &'static str,
+    input: &CoreTensor,
+    #[variadic] size: &Sizes,
+    #[options] options: &NewTensor<'_>,
+) -> PyResult<Py<Tensor>> {
+    options.create_like(py, op, input, |options| CoreTensor::zeros(size, options))
+}
+
+/// Return a tensor of ones with the dtype and device of this one.
+///
+/// Args:
+///     {input}
+///     {sizes}
+///     {new_tensor_like}
+///
+/// Raises:
+///     ArgumentError: A size is negative.
+///     {new_tensor_errors}
+///
+/// Example:
+///     >>> interlock.tensor([1, 2]).new_ones((2,))
+///     tensor([1, 1])
+#[tensor_op(method, attached, example = "x, 2, 3")]
+fn new_ones(
+    py: Python<'_>,
+    op: &'static str,
+    input: &CoreTensor,
+    #[variadic] size: &Sizes,
+    #[options] options: &NewTensor<'_>,
+) -> PyResult<Py<Tensor>> {
+    options.create_like(py, op, input, |options| CoreTensor::ones(size, options))
+}
+
+/// Return an uninitialized tensor with the dtype and device of this one.
+///
+/// Args:
+///     {input}
+///     {sizes}
+///     {new_tensor_like}
+///
+/// Raises:
+///     ArgumentError: A size is negative.
+///     {new_tensor_errors}
+///
+/// Example:
+///     >>> interlock.tensor([1, 2]).new_empty(2, 3).shape
+///     (2, 3)
+#[tensor_op(method, attached, example = "x, 2, 3")]
+fn new_empty(
+    py: Python<'_>,
+    op: &'static str,
+    input: &CoreTensor,
+    #[variadic] size: &Sizes,
+    #[options] options: &NewTensor<'_>,
+) -> PyResult<Py<Tensor>> {
+    options.create_like(py, op, input, |options| CoreTensor::empty(size, options))
+}
+
+/// Return a tensor filled with a number, with the dtype and device of this one.
+///
+/// Args:
+///     {input}
+///     size: The sizes, as an int or as a tuple or list.
+///     fill_value: The number, or a tensor with one element.
+///     {new_tensor_like}
+///
+/// Raises:
+///     ArgumentError: The dtype cannot hold the number, or a size is negative.
+///     {new_tensor_errors}
+///
+/// Example:
+///     >>> interlock.tensor([1, 2]).new_full((2,), 7)
+///     tensor([7, 7])
+#[tensor_op(method, attached, example = "x, (2, 3), 0.5")]
+fn new_full(
+    py: Python<'_>,
+    op: &'static str,
+    input: &CoreTensor,
+    size: &Sizes,
+    fill_value: Scalar,
+    #[keyword]
+    #[options]
+    options: &NewTensor<'_>,
+) -> PyResult<Py<Tensor>> {
+    options.create_like(py, op, input, |options| CoreTensor::full(size, fill_value, options))
+}
+
+/// Return a tensor with a copy of `data`, with the dtype and device of this one.
+///
+/// Args:
+///     {input}
+///     data: A number, nested sequences of numbers, a NumPy array or a tensor.
+///     {new_tensor_like}
+///
+/// Raises:
+///     ValueError: Sequences of one level have different lengths, or are nested more than 64 levels deep.
+///     ArgumentError: int64 cannot hold a number.
+///     TypeError: `data` contains other objects.
+///     {new_tensor_errors}
+///
+/// Example:
+///     >>> interlock.tensor([1.5]).new_tensor([1, 2])
+///     tensor([1., 2.])
+#[tensor_op(method, attached, example = "x, [1.0, 2.0]")]
+fn new_tensor(
+    py: Python<'_>,
+    op: &'static str,
+    input: &CoreTensor,
+    data: Data<'_>,
+    #[keyword]
+    #[options]
+    options: &NewTensor<'_>,
+) -> PyResult<Py<Tensor>> {
+    let resolved = options.like(py, op, input)?;
+    let tensor = match from_data::pinned_source(data.object(), resolved.placement) {
+        Some(source) => source,
+        None => from_data::from_data(op, data.object(), Some(resolved.dtype))?,
+    };
+    options.build(py, op, || tensor.to(resolved, false))
+}

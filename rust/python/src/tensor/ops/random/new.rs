@@ -1,0 +1,255 @@
+//! New tensors of random numbers.
+
+use interlock_tensor::{DType, Tensor as CoreTensor};
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
+
+use crate::errors::new_type_error;
+use crate::tensor::Tensor;
+use crate::tensor::operation::{Arg, ArgumentName, Count, FromArgument, NewTensor, Sizes, tensor_op};
+
+/// Return random numbers that are uniformly distributed from 0 to 1 (exclusive).
+///
+/// `manual_seed` sets the seed. The numbers do not depend on the device.
+///
+/// Args:
+///     {sizes}
+///     dtype: The element type; None means float32.
+///     {new_tensor}
+///
+/// Raises:
+///     ArgumentError: A size is negative.
+///     DTypeError: `dtype` is not floating point.
+///     {new_tensor_errors}
+///
+/// Example:
+///     >>> x = interlock.rand(2, 3)
+///     >>> x.shape
+///     (2, 3)
+#[tensor_op(function, attached, example = "2, 3")]
+fn rand(
+    py: Python<'_>,
+    op: &'static str,
+    #[variadic] size: &Sizes,
+    #[options] options: &NewTensor<'_>,
+) -> PyResult<Py<Tensor>> {
+    options.create(py, op, DType::DEFAULT_FLOAT, |options| CoreTensor::rand(size, options))
+}
+
+/// Return random numbers of the standard normal distribution: mean 0, variance 1.
+///
+/// `manual_seed` sets the seed. The numbers do not depend on the device.
+///
+/// Args:
+///     {sizes}
+///     dtype: The element type; None means float32.
+///     {new_tensor}
+///
+/// Raises:
+///     ArgumentError: A size is negative.
+///     DTypeError: `dtype` is not floating point.
+///     {new_tensor_errors}
+///
+/// Example:
+///     >>> x = interlock.randn(2, 3)
+///     >>> x.shape
+///     (2, 3)
+#[tensor_op(function, attached, example = "2, 3")]
+fn randn(
+    py: Python<'_>,
+    op: &'static str,
+    #[variadic] size: &Sizes,
+    #[options] options: &NewTensor<'_>,
+) -> PyResult<Py<Tensor>> {
+    options.create(py, op, DType::DEFAULT_FLOAT, |options| CoreTensor::randn(size, options))
+}
+
+/// Return random numbers that are uniformly distributed from 0 to 1 (exclusive), in the shape of another tensor.
+///
+/// `manual_seed` sets the seed. The numbers do not depend on the device, and differ from those of PyTorch.
+///
+/// Args:
+///     input: The tensor whose shape and memory order are used.
+///     {new_tensor_like}
+///
+/// Raises:
+///     DTypeError: The dtype is not floating point.
+///     {new_tensor_errors}
+///
+/// Example:
+///     >>> interlock.rand_like(interlock.zeros(2, 3)).shape
+///     (2, 3)
+#[tensor_op(function, attached, example = "x")]
+fn rand_like(
+    py: Python<'_>,
+    op: &'static str,
+    input: &CoreTensor,
+    #[keyword]
+    #[options]
+    options: &NewTensor<'_>,
+) -> PyResult<Py<Tensor>> {
+    options.create_like(py, op, input, |options| input.rand_like(options))
+}
+
+/// Return random numbers of the standard normal distribution, in the shape of another tensor.
+///
+/// `manual_seed` sets the seed. The numbers do not depend on the device, and differ from those of PyTorch.
+///
+/// Args:
+///     input: The tensor whose shape and memory order are used.
+///     {new_tensor_like}
+///
+/// Raises:
+///     DTypeError: The dtype is not floating point.
+///     {new_tensor_errors}
+///
+/// Example:
+///     >>> interlock.randn_like(interlock.zeros(2, 3)).shape
+///     (2, 3)
+#[tensor_op(function, attached, example = "x")]
+fn randn_like(
+    py: Python<'_>,
+    op: &'static str,
+    input: &CoreTensor,
+    #[keyword]
+    #[options]
+    options: &NewTensor<'_>,
+) -> PyResult<Py<Tensor>> {
+    options.create_like(py, op, input, |options| input.randn_like(options))
+}
+
+/// Return uniformly distributed random integers. `randint(high, size)` starts at 0.
+///
+/// `manual_seed` sets the seed. The numbers do not depend on the device, and differ from those of PyTorch.
+///
+/// Args:
+///     low: The least integer. Without `low` the arguments are `high` and `size`.
+///     high: The end of the range, which it does not contain.
+///     size: The sizes, as a tuple or list.
+///     dtype: The element type; None means int64.
+///     {new_tensor}
+///
+/// Raises:
+///     ArgumentError: `high` is not greater than `low`, the dtype cannot hold a bound, or a size is negative.
+///     {new_tensor_errors}
+///
+/// Example:
+///     >>> x = interlock.randint(3, 5, (100,))
+///     >>> x.min(), x.max()
+///     (tensor(3), tensor(4))
+#[tensor_op(function, attached, example = "2, 9, (2, 3)")]
+fn randint(
+    py: Python<'_>,
+    op: &'static str,
+    low: Option<i64>,
+    high: &Option<End<'_>>,
+    size: &Option<Sizes>,
+    #[keyword]
+    #[options]
+    options: &NewTensor<'_>,
+) -> PyResult<Py<Tensor>> {
+    let (low, high, size) = match (high, size) {
+        // The first arguments of `randint(high, size)` are `high` and `size`.
+        (Some(End::Sizes(sizes, _)), None) => (None, low, Some(sizes)),
+        (Some(End::Sizes(_, given)), Some(_)) => {
+            return Err(ArgumentName::new(op, "high").type_error("an int", given));
+        }
+        (Some(End::Int(high)), size) => (low, Some(*high), size.as_ref()),
+        (None, size) => (low, None, size.as_ref()),
+    };
+    let (low, high) = bounds(py, op, low, high)?;
+    let Some(size) = size else {
+        return Err(new_type_error("randint: size", "a tuple or list of ints", py.None().bind(py)));
+    };
+    options.create(py, op, DType::Int64, |options| CoreTensor::randint(low, high, size, options))
+}
+
+/// Return uniformly distributed random integers in the shape of another tensor. `randint_like(input, high)` starts at
+/// 0.
+///
+/// `manual_seed` sets the seed. The numbers do not depend on the device, and differ from those of PyTorch.
+///
+/// Args:
+///     input: The tensor whose shape and memory order are used.
+///     low: The least integer, or the end if `high` is None.
+///     high: The end of the range, which it does not contain.
+///     {new_tensor_like}
+///
+/// Raises:
+///     ArgumentError: `high` is not greater than `low`, or the dtype cannot hold a bound.
+///     {new_tensor_errors}
+///
+/// Example:
+///     >>> interlock.randint_like(interlock.zeros(2), 7, 8)
+///     tensor([7., 7.])
+#[tensor_op(function, attached, example = "x, 2, 9")]
+fn randint_like(
+    py: Python<'_>,
+    op: &'static str,
+    input: &CoreTensor,
+    low: Option<i64>,
+    high: Option<i64>,
+    #[keyword]
+    #[options]
+    options: &NewTensor<'_>,
+) -> PyResult<Py<Tensor>> {
+    let (low, high) = bounds(py, op, low, high)?;
+    options.create_like(py, op, input, |options| input.randint_like(low, high, options))
+}
+
+/// Return the integers from 0 to `n` (exclusive) in random order.
+///
+/// `manual_seed` sets the seed. The numbers do not depend on the device, and differ from those of PyTorch.
+///
+/// Args:
+///     n: The number of integers.
+///     dtype: The element type; None means int64.
+///     {new_tensor}
+///
+/// Raises:
+///     ArgumentError: `n` is negative, or the dtype cannot hold the integers.
+///     DTypeError: The dtype is bool.
+///     {new_tensor_errors}
+///
+/// Example:
+///     >>> interlock.randperm(5).sum()
+///     tensor(10)
+#[tensor_op(function, attached, example = "5")]
+fn randperm(
+    py: Python<'_>,
+    op: &'static str,
+    n: Count,
+    #[keyword]
+    #[options]
+    options: &NewTensor<'_>,
+) -> PyResult<Py<Tensor>> {
+    options.create(py, op, DType::Int64, |options| CoreTensor::randperm(n.get(), options))
+}
+
+/// Returns the bounds of random integers: one number is the end, and the start is 0.
+fn bounds(py: Python<'_>, op: &'static str, low: Option<i64>, high: Option<i64>) -> PyResult<(i64, i64)> {
+    match (low, high) {
+        (Some(low), Some(high)) => Ok((low, high)),
+        (Some(end), None) | (None, Some(end)) => Ok((0, end)),
+        (None, None) => Err(ArgumentName::new(op, "high").type_error("an int", py.None().bind(py))),
+    }
+}
+
+/// The second argument of `randint`: the end of the range, or the sizes.
+enum End<'a> {
+    Int(i64),
+    Sizes(Sizes, Arg<'a, 'a>),
+}
+
+impl<'a> FromArgument<'a, '_> for End<'a> {
+    const ANNOTATION: &'static str = "builtins.int | _Sizes";
+    const WANTED: &'static str = i64::WANTED;
+
+    fn try_from_argument(name: ArgumentName, given: Arg<'a, '_>) -> PyResult<Option<Self>> {
+        if given.is_instance_of::<PyTuple>() || given.is_instance_of::<PyList>() {
+            let name = ArgumentName::new("randint", "size");
+            return Ok(Sizes::try_from_argument(name, given)?.map(|sizes| End::Sizes(sizes, given)));
+        }
+        Ok(i64::try_from_argument(name, given)?.map(End::Int))
+    }
+}

@@ -1,0 +1,137 @@
+//! Samples of distributions, and random numbers in place of the elements of a tensor.
+
+use interlock_tensor::{Operand, Result, Scalar, Tensor as CoreTensor};
+
+use crate::tensor::operation::{WriteTo, tensor_op};
+
+/// Return 1 with the probability given by each element, else 0. The gradient is 0.
+///
+/// Args:
+///     input: The tensor.
+///     p: One probability for all elements, whose values are then ignored. None means the elements of the tensor.
+///
+/// Returns:
+///     A tensor of the same dtype.
+///
+/// Raises:
+///     DTypeError: The tensor is not floating point, and `p` is None.
+///     ArgumentError: A probability is not from 0 to 1. For tensors on a device the error is asynchronous.
+///
+/// Example:
+///     >>> interlock.bernoulli(interlock.tensor([0.0, 1.0]))
+///     tensor([0., 1.])
+#[tensor_op(function, method, example = "x / 2")]
+fn bernoulli(input: &CoreTensor, p: Option<f64>) -> Result<CoreTensor> {
+    match p {
+        Some(p) => input.bernoulli_p(p),
+        None => input.bernoulli(),
+    }
+}
+
+/// Return indices that are drawn in proportion to weights.
+///
+/// Args:
+///     input: The weights, which need not add up to 1: a vector, or a matrix with a row for each distribution.
+///     num_samples: The number of indices of each row.
+///     replacement: Whether an index can be drawn several times.
+///
+/// Returns:
+///     An int64 tensor of shape [num_samples], or [rows, num_samples] for a matrix of weights.
+///
+/// Raises:
+///     ArgumentError: `num_samples` is not positive, or exceeds the number of weights without replacement; or a weight
+///         is negative or not finite, or all weights of a row are 0. For tensors on a device the latter errors are
+///         asynchronous.
+///     DTypeError: The weights are not floating point.
+///     ShapeError: The tensor does not have one or two dimensions.
+///
+/// Example:
+///     >>> interlock.multinomial(interlock.tensor([0.0, 3.0, 0.0]), 1)
+///     tensor([1])
+#[tensor_op(function, method, long, example = "x, 2")]
+fn multinomial(
+    input: &CoreTensor,
+    num_samples: i64,
+    #[default(false)] replacement: bool,
+) -> Result<CoreTensor> {
+    input.multinomial(num_samples, replacement)
+}
+
+/// Overwrite the elements with random numbers of a normal distribution.
+///
+/// Args:
+///     {input}
+///     mean: The mean.
+///     std: The standard deviation.
+///
+/// Returns:
+///     The tensor itself.
+///
+/// Raises:
+///     DTypeError: The tensor is not floating point.
+///     ArgumentError: `std` is negative.
+///     {leaf}
+///
+/// Example:
+///     >>> interlock.zeros(2).normal_(3.0, 0.0)
+///     tensor([3., 3.])
+#[tensor_op(inplace, name = "normal", example = "x")]
+fn normal_(
+    _to: WriteTo,
+    input: &CoreTensor,
+    #[default(0.0)] mean: f64,
+    #[default(1.0)] std: f64,
+) -> Result<CoreTensor> {
+    input.normal_(mean, std).cloned()
+}
+
+/// Overwrite the elements with uniformly distributed random numbers.
+///
+/// Args:
+///     {input}
+///     from_: The least number.
+///     to: The end of the range, which it does not contain.
+///
+/// Returns:
+///     The tensor itself.
+///
+/// Raises:
+///     DTypeError: The tensor is not floating point.
+///     ArgumentError: `to` is less than `from_`, or a bound is not finite.
+///     {leaf}
+///
+/// Example:
+///     >>> interlock.zeros(2).uniform_(3.0, 3.0)
+///     tensor([3., 3.])
+#[tensor_op(inplace, name = "uniform", example = "x")]
+fn uniform_(
+    _to: WriteTo,
+    input: &CoreTensor,
+    #[default(0.0)] from_: f64,
+    #[default(1.0)] to: f64,
+) -> Result<CoreTensor> {
+    input.uniform_(from_, to).cloned()
+}
+
+/// Overwrite the elements with 1 with a probability, else 0.
+///
+/// Args:
+///     {input}
+///     p: The probability, or a floating-point tensor of probabilities, which is broadcast.
+///
+/// Returns:
+///     The tensor itself.
+///
+/// Raises:
+///     ArgumentError: A probability is not from 0 to 1. For tensors on a device the error is asynchronous.
+///     DTypeError: `p` is a tensor that is not floating point.
+///     ShapeError: `p` cannot be broadcast to the shape of the tensor.
+///     {leaf}
+///
+/// Example:
+///     >>> interlock.zeros(2).bernoulli_(1.0)
+///     tensor([1., 1.])
+#[tensor_op(inplace, name = "bernoulli", example = "x")]
+fn bernoulli_(_to: WriteTo, input: &CoreTensor, p: Option<Operand<'_>>) -> Result<CoreTensor> {
+    input.bernoulli_(p.unwrap_or(Operand::Scalar(Scalar::Float(0.5)))).cloned()
+}
