@@ -86,7 +86,6 @@ switches! {
     buffer_copy_from "Buffer.copy_from": non_blocking;
     buffer_copy_to "Buffer.copy_to": non_blocking;
     buffer_dlpack "Buffer.__dlpack__": copy;
-    copy_: non_blocking;
     table: registered;
     tensor_dlpack "Tensor.__dlpack__": copy;
     from_dlpack: copy;

@@ -50,7 +50,6 @@ mod operation;
 mod ops;
 mod parts;
 mod pickling;
-mod products;
 mod products_old;
 mod program;
 mod python_kernel;
@@ -133,9 +132,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     parts::register(&module)?;
     flips::register(&module)?;
     rearrange::register(&module)?;
-    products::register(&module)?;
     products_old::register(&module)?;
-    inplace::register(&module)?;
     index_functions::register(&module)?;
     activations::register(&module)?;
     layers::register(&module)?;

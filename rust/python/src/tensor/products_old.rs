@@ -4,19 +4,12 @@ use interlock_tensor::Tensor as CoreTensor;
 use pyo3::prelude::*;
 
 use super::args::{OptionalArg, extract_int, extract_tensor, try_iter_arg};
-use super::arithmetic::factor;
-use super::operation::{Call, compute_into};
 use super::{Tensor, fallible_alloc, reduce, run_op, work_size};
 use crate::switches;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(is_tensor, module)?)?;
     module.add_function(wrap_pyfunction!(is_inference, module)?)?;
-    module.add_function(wrap_pyfunction!(matmul, module)?)?;
-    module.add_function(wrap_pyfunction!(mm, module)?)?;
-    module.add_function(wrap_pyfunction!(bmm, module)?)?;
-    module.add_function(wrap_pyfunction!(addmm, module)?)?;
-    module.add_function(wrap_pyfunction!(linear, module)?)?;
     module.add_function(wrap_pyfunction!(sum, module)?)?;
     module.add_function(wrap_pyfunction!(mean, module)?)?;
     module.add_function(wrap_pyfunction!(cat, module)?)?;
@@ -45,179 +38,6 @@ fn is_tensor(obj: &Bound<'_, PyAny>) -> bool {
 #[pyfunction]
 fn is_inference(input: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(extract_tensor("is_inference: input", input)?.is_inference())
-}
-
-/// Return the matrix product of two tensors.
-///
-/// A one-dimensional tensor is a row vector on the left and a column vector on the right. The dimensions before the
-/// last two are broadcast.
-///
-/// Args:
-///     input: The left tensor, of shape [..., n, k] or [k]. Floating point or int64.
-///     other: The right tensor, of shape [..., k, m] or [k], of the same dtype.
-///     out: The tensor that receives the result, and is returned; None for a new one.
-///
-/// Returns:
-///     A tensor of shape [..., n, m], without the dimension of a one-dimensional operand.
-///
-/// Raises:
-///     DTypeError: The dtypes differ or are bool, or `out` has another dtype.
-///     ShapeError: The shapes are incompatible.
-///     RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-///
-/// Example:
-///     >>> import interlock
-///     >>> interlock.matmul(interlock.ones(2, 3), interlock.ones(3))
-///     tensor([3., 3.])
-#[pyfunction]
-#[pyo3(signature = (input, other, *, out = None))]
-fn matmul<'py>(
-    input: &Bound<'py, PyAny>,
-    other: &Bound<'py, PyAny>,
-    out: OptionalArg<'_, 'py>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let (a, b) = (extract_tensor("matmul: input", input)?, extract_tensor("matmul: other", other)?);
-    compute_into(Call::new(input.py(), "matmul", &[&a, &b].map(Some)).long(), out, true, &mut || a.matmul(&b))
-}
-
-/// Return the matrix product of two matrices.
-///
-/// Args:
-///     input: The left matrix, of shape [n, k]. Floating point or int64.
-///     mat2: The right matrix, of shape [k, m], of the same dtype.
-///     out: The tensor that receives the result, and is returned; None for a new one.
-///
-/// Returns:
-///     A matrix of shape [n, m].
-///
-/// Raises:
-///     DTypeError: The dtypes differ or are bool, or `out` has another dtype.
-///     ShapeError: A tensor is not a matrix, or the inner sizes differ.
-///     RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-///
-/// Example:
-///     >>> import interlock
-///     >>> interlock.mm(interlock.ones(2, 3), interlock.ones(3, 1))
-///     tensor([[3.],
-///             [3.]])
-#[pyfunction]
-#[pyo3(signature = (input, mat2, *, out = None))]
-fn mm<'py>(
-    input: &Bound<'py, PyAny>,
-    mat2: &Bound<'py, PyAny>,
-    out: OptionalArg<'_, 'py>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let (left, right) = (extract_tensor("mm: input", input)?, extract_tensor("mm: mat2", mat2)?);
-    compute_into(Call::new(input.py(), "mm", &[&left, &right].map(Some)).long(), out, true, &mut || {
-        left.mm(&right)
-    })
-}
-
-/// Return the matrix products of two batches of matrices.
-///
-/// Args:
-///     input: The left batch, of shape [b, n, k]. Floating point or int64.
-///     mat2: The right batch, of shape [b, k, m], of the same dtype.
-///     out: The tensor that receives the result, and is returned; None for a new one.
-///
-/// Returns:
-///     A tensor of shape [b, n, m].
-///
-/// Raises:
-///     DTypeError: The dtypes differ or are bool, or `out` has another dtype.
-///     ShapeError: A tensor does not have 3 dimensions, or the sizes differ.
-///     RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-///
-/// Example:
-///     >>> import interlock
-///     >>> interlock.bmm(interlock.ones(2, 1, 3), interlock.ones(2, 3, 1))
-///     tensor([[[3.]],
-///     <BLANKLINE>
-///             [[3.]]])
-#[pyfunction]
-#[pyo3(signature = (input, mat2, *, out = None))]
-fn bmm<'py>(
-    input: &Bound<'py, PyAny>,
-    mat2: &Bound<'py, PyAny>,
-    out: OptionalArg<'_, 'py>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let (left, right) = (extract_tensor("bmm: input", input)?, extract_tensor("bmm: mat2", mat2)?);
-    compute_into(Call::new(input.py(), "bmm", &[&left, &right].map(Some)).long(), out, true, &mut || {
-        left.bmm(&right)
-    })
-}
-
-/// Return `beta * input + alpha * (mat1 @ mat2)`.
-///
-/// Args:
-///     input: A tensor that is broadcast to the product. Its elements are ignored if `beta` is 0.
-///     mat1: A matrix of shape [n, k], of the same dtype.
-///     mat2: A matrix of shape [k, m], of the same dtype.
-///     beta: A number; None means 1.
-///     alpha: A number; None means 1. If it is 0, the elements of the matrix product are ignored.
-///     out: The tensor that receives the result, and is returned; None for a new one.
-///
-/// Returns:
-///     A matrix of shape [n, m].
-///
-/// Raises:
-///     DTypeError: The dtypes differ or are bool, do not fit `beta` or `alpha`, or `out` has another dtype.
-///     ShapeError: The shapes are incompatible.
-///     RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-///
-/// Example:
-///     >>> import interlock
-///     >>> interlock.addmm(interlock.ones(2), interlock.ones(1, 3), interlock.ones(3, 2), alpha=2)
-///     tensor([[7., 7.]])
-#[pyfunction]
-#[pyo3(signature = (input, mat1, mat2, *, beta = None, alpha = None, out = None))]
-fn addmm<'py>(
-    input: &Bound<'py, PyAny>,
-    mat1: &Bound<'py, PyAny>,
-    mat2: &Bound<'py, PyAny>,
-    beta: OptionalArg<'_, 'py>,
-    alpha: OptionalArg<'_, 'py>,
-    out: OptionalArg<'_, 'py>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let input_tensor = extract_tensor("addmm: input", input)?;
-    let (left, right) = (extract_tensor("addmm: mat1", mat1)?, extract_tensor("addmm: mat2", mat2)?);
-    let (beta, alpha) = (factor("addmm: beta", beta)?, factor("addmm: alpha", alpha)?);
-    let inputs = [&input_tensor, &left, &right];
-    compute_into(Call::new(input.py(), "addmm", &inputs.map(Some)).long(), out, true, &mut || {
-        input_tensor.addmm(&left, &right, beta, alpha)
-    })
-}
-
-/// Return `input @ weight.T + bias`, a linear layer.
-///
-/// Args:
-///     input: A tensor of shape [..., inputs].
-///     weight: A matrix of shape [outputs, inputs], or a vector of shape [inputs] for one output without a dimension.
-///     bias: A tensor that is broadcast to the result, or None.
-///
-/// Returns:
-///     A tensor of shape [..., outputs].
-///
-/// Raises:
-///     DTypeError: The dtypes differ or are bool.
-///     ShapeError: The shapes are incompatible.
-///
-/// Example:
-///     >>> import interlock
-///     >>> from interlock.nn import functional
-///     >>> functional.linear(interlock.ones(1, 3), interlock.ones(2, 3), interlock.ones(2))
-///     tensor([[4., 4.]])
-#[pyfunction]
-#[pyo3(signature = (input, weight, bias = None))]
-fn linear(
-    input: &Bound<'_, PyAny>,
-    weight: &Bound<'_, PyAny>,
-    bias: OptionalArg<'_, '_>,
-) -> PyResult<Tensor> {
-    let (tensor, weight) =
-        (extract_tensor("linear: input", input)?, extract_tensor("linear: weight", weight)?);
-    let bias = bias.map(|bias| extract_tensor("linear: bias", bias)).transpose()?;
-    run_op(input.py(), "linear", super::DETACH_THRESHOLD, || tensor.linear(&weight, bias.as_ref()))
 }
 
 /// Return the sum of all elements, or over one or several dimensions.

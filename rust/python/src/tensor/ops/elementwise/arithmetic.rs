@@ -7,7 +7,6 @@ use pyo3::prelude::*;
 use super::declare::{binary, unary};
 use crate::errors::IntoPyResult;
 use crate::tensor::operation::{Object, WriteTo, tensor_op};
-use crate::tensor::{Tensor, run_op, work_size};
 
 unary! {
     /// Return the reciprocal of each element.
@@ -255,11 +254,4 @@ fn lerp(input: &CoreTensor, end: &CoreTensor, weight: Operand<'_>) -> Result<Cor
 fn positive<'a>(py: Python<'_>, _op: &'static str, input: Object<'a>) -> PyResult<Object<'a>> {
     input.core().positive().into_py_result(py)?;
     Ok(input)
-}
-
-#[pymethods]
-impl Tensor {
-    fn __invert__(&self, py: Python<'_>) -> PyResult<Tensor> {
-        run_op(py, "bitwise_not", work_size(&self.0), || self.0.bitwise_not())
-    }
 }

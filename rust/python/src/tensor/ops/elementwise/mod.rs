@@ -6,5 +6,7 @@ mod comparison;
 mod declare;
 mod functions;
 mod limits;
+mod operators;
 mod rounding;
 mod selection;
+mod writing;

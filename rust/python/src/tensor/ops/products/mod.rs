@@ -1,0 +1,4 @@
+//! Products of matrices and vectors.
+
+mod matrices;
+mod vectors;
