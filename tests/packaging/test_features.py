@@ -51,11 +51,14 @@ MODULES_OF_TENSORS = (
 
 def exported(path: Path) -> set[str]:
     """Return `__all__` of a source file or stub."""
+    names: set[str] = set()
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
-            names: list[str] = ast.literal_eval(node.value)
-            return set(names)
-    raise AssertionError(f"{path} has no __all__")
+        if isinstance(node, ast.Assign | ast.AugAssign):
+            target = node.target if isinstance(node, ast.AugAssign) else node.targets[0]
+            if ast.unparse(target) == "__all__":
+                names.update(ast.literal_eval(node.value))
+    assert names, f"{path} has no __all__"
+    return names
 
 
 def source(module: str) -> Path:

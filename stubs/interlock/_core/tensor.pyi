@@ -197,7 +197,6 @@ __all__ = [
     "lerp",
     "less",
     "less_equal",
-    "linear",
     "linspace",
     "log",
     "log10",
@@ -2046,361 +2045,6 @@ class Tensor:
             >>> interlock.tensor([[1, 2], [3, 4]]).trace()
             tensor(5)
         """
-    def dot(self, other: Tensor) -> Tensor:
-        """Return the dot product of two vectors.
-
-        Args:
-            other: A vector of the same size and dtype.
-
-        Returns:
-            A 0-d tensor.
-
-        Raises:
-            ShapeError: A tensor is not a vector, or the sizes differ.
-            DTypeError: The dtypes differ or are bool.
-
-        Example:
-            >>> import interlock
-            >>> interlock.tensor([1, 2]).dot(interlock.tensor([3, 4]))
-            tensor(11)
-        """
-    def mv(self, vec: Tensor) -> Tensor:
-        """Return the matrix-vector product.
-
-        Args:
-            vec: A vector of the size of a row of the matrix, of the same dtype.
-
-        Returns:
-            A vector with an element for each row.
-
-        Raises:
-            ShapeError: The tensors are not a matrix and a vector, or the sizes differ.
-            DTypeError: The dtypes differ or are bool.
-
-        Example:
-            >>> import interlock
-            >>> interlock.tensor([[1, 2], [3, 4]]).mv(interlock.tensor([1, 1]))
-            tensor([3, 7])
-        """
-    def outer(self, vec2: Tensor) -> Tensor:
-        """Return the outer product of two vectors.
-
-        As in PyTorch the elements are multiplied as by `*`: dtypes are promoted, and no precision flag affects the
-        result.
-
-        Args:
-            vec2: The vector whose elements are the columns of the result.
-
-        Returns:
-            A matrix with a row for each element of this vector.
-
-        Raises:
-            ShapeError: A tensor is not a vector.
-
-        Example:
-            >>> import interlock
-            >>> interlock.tensor([1, 2]).outer(interlock.tensor([3, 4]))
-            tensor([[3, 4],
-                    [6, 8]])
-        """
-    def addmv(
-        self, mat: Tensor, vec: Tensor, *, beta: _Number | None = None, alpha: _Number | None = None
-    ) -> Tensor:
-        """Return `beta * input + alpha * (mat @ vec)`.
-
-        Args:
-            mat: A matrix of shape [n, k], of the same dtype.
-            vec: A vector of shape [k], of the same dtype.
-            beta: A number; None means 1. If it is 0, the elements of the tensor are ignored.
-            alpha: A number; None means 1. If it is 0, the elements of the matrix product are ignored.
-
-        Returns:
-            A vector of shape [n].
-
-        Raises:
-            DTypeError: The dtypes differ or are bool, or do not fit `beta` or `alpha`.
-            ShapeError: The shapes are incompatible.
-
-        Example:
-            >>> import interlock
-            >>> interlock.ones(1).addmv(interlock.ones(1, 3), interlock.ones(3), alpha=2)
-            tensor([7.])
-        """
-    def baddbmm(
-        self, batch1: Tensor, batch2: Tensor, *, beta: _Number | None = None, alpha: _Number | None = None
-    ) -> Tensor:
-        """Return `beta * input + alpha * (batch1 @ batch2)` for batches of matrices.
-
-        Args:
-            batch1: A tensor of shape [b, n, k], of the same dtype.
-            batch2: A tensor of shape [b, k, m], of the same dtype.
-            beta: A number; None means 1. If it is 0, the elements of the tensor are ignored.
-            alpha: A number; None means 1. If it is 0, the elements of the matrix product are ignored.
-
-        Returns:
-            A tensor of shape [b, n, m].
-
-        Raises:
-            DTypeError: The dtypes differ or are bool, or do not fit `beta` or `alpha`.
-            ShapeError: The shapes are incompatible.
-
-        Example:
-            >>> import interlock
-            >>> interlock.ones(1).baddbmm(interlock.ones(1, 1, 3), interlock.ones(1, 3, 2))
-            tensor([[[4., 4.]]])
-        """
-    def bernoulli(self, p: _Number | None = None) -> Tensor:
-        """Return 1 with the probability given by each element, else 0. The gradient is 0.
-
-        Args:
-            p: One probability for all elements, whose values are then ignored. None means the elements of the tensor.
-
-        Returns:
-            A tensor of the same dtype.
-
-        Raises:
-            DTypeError: The tensor is not floating point, and `p` is None.
-            ArgumentError: A probability is not from 0 to 1. For tensors on a device the error is asynchronous.
-
-        Example:
-            >>> import interlock
-            >>> interlock.tensor([0.0, 1.0]).bernoulli()
-            tensor([0., 1.])
-        """
-    def multinomial(self, num_samples: builtins.int, replacement: builtins.bool = False) -> Tensor:
-        """Return indices that are drawn in proportion to weights.
-
-        Args:
-            num_samples: The number of indices of each row.
-            replacement: Whether an index can be drawn several times.
-
-        Returns:
-            An int64 tensor of shape [num_samples], or [rows, num_samples] for a matrix of weights.
-
-        Raises:
-            ArgumentError: `num_samples` is not positive, or exceeds the number of weights without replacement; or a
-                weight is negative or not finite, or all weights of a row are 0. For tensors on a device the latter
-                errors are asynchronous.
-            DTypeError: The weights are not floating point.
-            ShapeError: The tensor does not have one or two dimensions.
-
-        Example:
-            >>> import interlock
-            >>> interlock.tensor([0.0, 3.0, 0.0]).multinomial(2, replacement=True)
-            tensor([1, 1])
-        """
-    def normal_(self, mean: _Number = 0.0, std: _Number = 1.0) -> Tensor:
-        """Overwrite the elements with random numbers of a normal distribution.
-
-        Args:
-            mean: The mean.
-            std: The standard deviation.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The tensor is not floating point.
-            ArgumentError: `std` is negative.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-
-        Example:
-            >>> import interlock
-            >>> interlock.zeros(2).normal_(3.0, 0.0)
-            tensor([3., 3.])
-        """
-    def uniform_(self, from_: _Number = 0.0, to: _Number = 1.0) -> Tensor:
-        """Overwrite the elements with uniformly distributed random numbers.
-
-        Args:
-            from_: The least number.
-            to: The end of the range, which it does not contain.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: The tensor is not floating point.
-            ArgumentError: `to` is less than `from_`, or a bound is not finite.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-
-        Example:
-            >>> import interlock
-            >>> interlock.zeros(2).uniform_(3.0, 3.0)
-            tensor([3., 3.])
-        """
-    def bernoulli_(self, p: Tensor | _Number | None = None) -> Tensor:
-        """Overwrite the elements with 1 with a probability, else 0.
-
-        Args:
-            p: The probability, or a floating-point tensor of probabilities, which is broadcast.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            ArgumentError: A probability is not from 0 to 1. For tensors on a device the error is asynchronous.
-            DTypeError: `p` is a tensor that is not floating point.
-            ShapeError: `p` cannot be broadcast to the shape of the tensor.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-
-        Example:
-            >>> import interlock
-            >>> interlock.zeros(2).bernoulli_(1.0)
-            tensor([1., 1.])
-        """
-    def new_zeros(
-        self,
-        *args: builtins.int | _Sizes,
-        size: _Sizes | None = None,
-        dtype: _DType | None = None,
-        device: _Device | None = None,
-        requires_grad: builtins.bool = False,
-        pin_memory: builtins.bool = False,
-    ) -> Tensor:
-        """Return a tensor of zeros with the dtype and device of this one.
-
-        Args:
-            args: The sizes, as separate ints or as one tuple or list.
-            size: The sizes as a tuple or list, by name instead of `args`.
-            dtype: The element type; None means that of this tensor.
-            device: The device; None means that of this tensor.
-            requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
-            pin_memory: Whether a CPU tensor is allocated in pinned memory.
-
-        Raises:
-            ArgumentError: A size is negative.
-            DTypeError: `requires_grad` is True for a dtype that is not floating point.
-            NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
-            OutOfMemoryError: Not enough memory is available.
-
-        Example:
-            >>> import interlock
-            >>> interlock.tensor([1, 2]).new_zeros(2)
-            tensor([0, 0])
-        """
-    def new_ones(
-        self,
-        *args: builtins.int | _Sizes,
-        size: _Sizes | None = None,
-        dtype: _DType | None = None,
-        device: _Device | None = None,
-        requires_grad: builtins.bool = False,
-        pin_memory: builtins.bool = False,
-    ) -> Tensor:
-        """Return a tensor of ones with the dtype and device of this one.
-
-        Args:
-            args: The sizes, as separate ints or as one tuple or list.
-            size: The sizes as a tuple or list, by name instead of `args`.
-            dtype: The element type; None means that of this tensor.
-            device: The device; None means that of this tensor.
-            requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
-            pin_memory: Whether a CPU tensor is allocated in pinned memory.
-
-        Raises:
-            ArgumentError: A size is negative.
-            DTypeError: `requires_grad` is True for a dtype that is not floating point.
-            NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
-            OutOfMemoryError: Not enough memory is available.
-
-        Example:
-            >>> import interlock
-            >>> interlock.tensor([1, 2]).new_ones((2,))
-            tensor([1, 1])
-        """
-    def new_empty(
-        self,
-        *args: builtins.int | _Sizes,
-        size: _Sizes | None = None,
-        dtype: _DType | None = None,
-        device: _Device | None = None,
-        requires_grad: builtins.bool = False,
-        pin_memory: builtins.bool = False,
-    ) -> Tensor:
-        """Return an uninitialized tensor with the dtype and device of this one.
-
-        Args:
-            args: The sizes, as separate ints or as one tuple or list.
-            size: The sizes as a tuple or list, by name instead of `args`.
-            dtype: The element type; None means that of this tensor.
-            device: The device; None means that of this tensor.
-            requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
-            pin_memory: Whether a CPU tensor is allocated in pinned memory.
-
-        Raises:
-            ArgumentError: A size is negative.
-            DTypeError: `requires_grad` is True for a dtype that is not floating point.
-            NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
-            OutOfMemoryError: Not enough memory is available.
-
-        Example:
-            >>> import interlock
-            >>> interlock.tensor([1, 2]).new_empty(2, 3).shape
-            (2, 3)
-        """
-    def new_full(
-        self,
-        size: _Dims,
-        fill_value: Tensor | _Number,
-        *,
-        dtype: _DType | None = None,
-        device: _Device | None = None,
-        requires_grad: builtins.bool = False,
-        pin_memory: builtins.bool = False,
-    ) -> Tensor:
-        """Return a tensor filled with a number, with the dtype and device of this one.
-
-        Args:
-            size: The sizes, as an int or as a tuple or list.
-            fill_value: The number, or a tensor with one element.
-            dtype: The element type; None means that of this tensor.
-            device: The device; None means that of this tensor.
-            requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
-            pin_memory: Whether a CPU tensor is allocated in pinned memory.
-
-        Raises:
-            ArgumentError: The dtype cannot hold the number, or a size is negative.
-            DTypeError: `requires_grad` is True for a dtype that is not floating point.
-            NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
-            OutOfMemoryError: Not enough memory is available.
-
-        Example:
-            >>> import interlock
-            >>> interlock.tensor([1, 2]).new_full((2,), 7)
-            tensor([7, 7])
-        """
-    def new_tensor(
-        self,
-        data: npt.ArrayLike | Tensor,
-        *,
-        dtype: _DType | None = None,
-        device: _Device | None = None,
-        requires_grad: builtins.bool = False,
-        pin_memory: builtins.bool = False,
-    ) -> Tensor:
-        """Return a tensor with a copy of `data`, with the dtype and device of this one.
-
-        Args:
-            data: A number, nested sequences of numbers, a NumPy array or a tensor.
-            dtype: The element type; None means that of this tensor.
-            device: The device; None means that of this tensor.
-            requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
-            pin_memory: Whether a CPU tensor is allocated in pinned memory.
-
-        Raises:
-            ValueError: Sequences of one level have different lengths, or are nested more than 64 levels deep.
-            ArgumentError: int64 cannot hold a number.
-            TypeError: `data` contains other objects.
-            DTypeError: `requires_grad` is True for a dtype that is not floating point.
-            NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
-            OutOfMemoryError: Not enough memory is available.
-
-        Example:
-            >>> import interlock
-            >>> interlock.tensor([1.5]).new_tensor([1, 2])
-            tensor([1., 2.])
-        """
     def unsqueeze(self, dim: builtins.int) -> Tensor:
         """Return a view with a new dimension of size 1.
 
@@ -2769,93 +2413,6 @@ class Tensor:
     def __le__(self, other: Tensor | _Number | _Array, /) -> Tensor: ...
     def __gt__(self, other: Tensor | _Number | _Array, /) -> Tensor: ...
     def __ge__(self, other: Tensor | _Number | _Array, /) -> Tensor: ...
-    def bmm(self, mat2: Tensor) -> Tensor:
-        """Return the matrix products of two batches of matrices; see `interlock.bmm`.
-
-        Args:
-            mat2: The right batch, of shape [b, k, m], of the same dtype; this one has shape [b, n, k].
-
-        Raises:
-            DTypeError: The dtypes differ or are bool.
-            ShapeError: A tensor does not have 3 dimensions, or the sizes differ.
-        """
-    def addmm(
-        self,
-        mat1: Tensor,
-        mat2: Tensor,
-        *,
-        beta: _Number | None = None,
-        alpha: _Number | None = None,
-    ) -> Tensor:
-        """Return `beta * self + alpha * (mat1 @ mat2)`; see `interlock.addmm`.
-
-        Args:
-            mat1: A matrix of shape [n, k], of the same dtype.
-            mat2: A matrix of shape [k, m], of the same dtype.
-            beta: A number; None means 1.
-            alpha: A number; None means 1.
-
-        Raises:
-            DTypeError: The dtypes differ or are bool, or do not fit `beta` or `alpha`.
-            ShapeError: The shapes are incompatible.
-        """
-    def matmul(self, other: Tensor) -> Tensor:
-        """Return the matrix product with another tensor; see `interlock.matmul`.
-
-        Args:
-            other: The right tensor, of shape [..., k, m] or [k], of the same dtype.
-
-        Raises:
-            DTypeError: The dtypes differ or are bool.
-            ShapeError: The shapes are incompatible.
-        """
-    def mm(self, mat2: Tensor) -> Tensor:
-        """Return the matrix product of two matrices.
-
-        Args:
-            mat2: A matrix of shape [k, m], of the same dtype; this one has shape [n, k].
-
-        Returns:
-            A matrix of shape [n, m].
-
-        Raises:
-            DTypeError: The dtypes differ or are bool.
-            ShapeError: A tensor is not a matrix, or the inner sizes differ.
-
-        Example:
-            >>> import interlock
-            >>> interlock.ones(2, 3).mm(interlock.ones(3, 1))
-            tensor([[3.],
-                    [3.]])
-        """
-    def zero_(self) -> Tensor:
-        """Set all elements to 0.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled.
-        """
-    def fill_(self, value: Tensor | _Number) -> Tensor:
-        """Set all elements to `value`. A number also fills an expanded tensor.
-
-        Args:
-            value: A number, or a 0-d tensor, whose gradient is the sum of all gradients.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            ArgumentError: The dtype cannot hold the number.
-            ShapeError: `value` is a tensor with dimensions.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled.
-
-        Example:
-            >>> import interlock
-            >>> interlock.zeros(2).fill_(3)
-            tensor([3., 3.])
-        """
     def resize_(self, *args: builtins.int | _Sizes, size: _Sizes | None = None) -> Tensor:
         """Change the shape in place; the tensor becomes contiguous.
 
@@ -2903,25 +2460,6 @@ class Tensor:
             >>> import interlock
             >>> interlock.tensor([[1, 2], [3, 4]]).resize_as_(interlock.zeros(3))
             tensor([1, 2, 3])
-        """
-    def copy_(self, src: Tensor, non_blocking: builtins.bool = False) -> Tensor:
-        """Copy the elements of another tensor into this one.
-
-        Args:
-            src: The tensor, which is broadcast, converted to this dtype and moved to this device.
-            non_blocking: Whether a copy between a device and pinned memory is queued without waiting for it.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            ShapeError: `src` cannot be broadcast to the shape of this tensor.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-
-        Example:
-            >>> import interlock
-            >>> interlock.zeros(2).copy_(interlock.tensor([1, 2]))
-            tensor([1., 2.])
         """
     def sum(
         self, dim: _Dims | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None
@@ -3698,6 +3236,46 @@ class Tensor:
             DTypeError: The dtype of the tensor cannot hold the result.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
+    def addmm(
+        self, mat1: Tensor, mat2: Tensor, *, beta: _Number | None = None, alpha: _Number | None = None
+    ) -> Tensor:
+        """Return `beta * input + alpha * (mat1 @ mat2)`.
+
+        See `interlock.addmm`.
+
+        Args:
+            mat1: A matrix of shape [n, k], of the same dtype.
+            mat2: A matrix of shape [k, m], of the same dtype.
+            beta: A number; None means 1.
+            alpha: A number; None means 1. If it is 0, the elements of the matrix product are ignored.
+
+        Returns:
+            A matrix of shape [n, m].
+
+        Raises:
+            DTypeError: The dtypes differ or are bool, do not fit `beta` or `alpha`, or `out` has another dtype.
+            ShapeError: The shapes are incompatible.
+        """
+    def addmv(
+        self, mat: Tensor, vec: Tensor, *, beta: _Number | None = None, alpha: _Number | None = None
+    ) -> Tensor:
+        """Return `beta * input + alpha * (mat @ vec)`.
+
+        See `interlock.addmv`.
+
+        Args:
+            mat: A matrix of shape [n, k], of the same dtype.
+            vec: A vector of shape [k], of the same dtype.
+            beta: A number; None means 1. If it is 0, the elements of the tensor are ignored.
+            alpha: A number; None means 1. If it is 0, the elements of the matrix product are ignored.
+
+        Returns:
+            A vector of shape [n].
+
+        Raises:
+            DTypeError: The dtypes differ or are bool, or do not fit `beta` or `alpha`.
+            ShapeError: The shapes are incompatible.
+        """
     def asin(self) -> Tensor:
         """Return the arc sine of each element, in radians; NaN outside of -1 to 1.
 
@@ -3803,6 +3381,61 @@ class Tensor:
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
     arctanh_ = atanh_
+    def baddbmm(
+        self, batch1: Tensor, batch2: Tensor, *, beta: _Number | None = None, alpha: _Number | None = None
+    ) -> Tensor:
+        """Return `beta * input + alpha * (batch1 @ batch2)` for batches of matrices.
+
+        See `interlock.baddbmm`.
+
+        Args:
+            batch1: A tensor of shape [b, n, k], of the same dtype.
+            batch2: A tensor of shape [b, k, m], of the same dtype.
+            beta: A number; None means 1. If it is 0, the elements of the tensor are ignored.
+            alpha: A number; None means 1. If it is 0, the elements of the matrix product are ignored.
+
+        Returns:
+            A tensor of shape [b, n, m].
+
+        Raises:
+            DTypeError: The dtypes differ or are bool, or do not fit `beta` or `alpha`.
+            ShapeError: The shapes are incompatible.
+        """
+    def bernoulli(self, p: builtins.float | None = None) -> Tensor:
+        """Return 1 with the probability given by each element, else 0. The gradient is 0.
+
+        See `interlock.bernoulli`.
+
+        Args:
+            p: One probability for all elements, whose values are then ignored. None means the elements of the tensor.
+
+        Returns:
+            A tensor of the same dtype.
+
+        Raises:
+            DTypeError: The tensor is not floating point, and `p` is None.
+            ArgumentError: A probability is not from 0 to 1. For tensors on a device the error is asynchronous.
+        """
+    def bernoulli_(self, p: Tensor | _Number | None = None) -> Tensor:
+        """Overwrite the elements with 1 with a probability, else 0.
+
+        Args:
+            p: The probability, or a floating-point tensor of probabilities, which is broadcast.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            ArgumentError: A probability is not from 0 to 1. For tensors on a device the error is asynchronous.
+            DTypeError: `p` is a tensor that is not floating point.
+            ShapeError: `p` cannot be broadcast to the shape of the tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+        Example:
+            >>> import interlock
+            >>> interlock.zeros(2).bernoulli_(1.0)
+            tensor([1., 1.])
+        """
     def bitwise_and(self, other: Tensor | _Number) -> Tensor:
         """Return the bitwise and of integers, and the logical and of bools.
 
@@ -3910,6 +3543,21 @@ class Tensor:
             ShapeError: The shapes cannot be broadcast.
             DTypeError: The dtype of the tensor cannot hold the result.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def bmm(self, mat2: Tensor) -> Tensor:
+        """Return the matrix products of two batches of matrices.
+
+        See `interlock.bmm`.
+
+        Args:
+            mat2: The right batch, of shape [b, k, m], of the same dtype.
+
+        Returns:
+            A tensor of shape [b, n, m].
+
+        Raises:
+            DTypeError: The dtypes differ or are bool, or `out` has another dtype.
+            ShapeError: A tensor does not have 3 dimensions, or the sizes differ.
         """
     def ceil(self) -> Tensor:
         """Round each element up to an integer. Integers are unchanged.
@@ -4032,6 +3680,25 @@ class Tensor:
             ShapeError: The shapes cannot be broadcast.
             DTypeError: The dtype of the tensor cannot hold the result.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def copy_(self, src: Tensor, non_blocking: builtins.bool = False) -> Tensor:
+        """Copy the elements of another tensor into this one.
+
+        Args:
+            src: The tensor, which is broadcast, converted to this dtype and moved to this device.
+            non_blocking: Whether a copy between a device and pinned memory is queued without waiting for it.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            ShapeError: `src` cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+        Example:
+            >>> import interlock
+            >>> interlock.zeros(2).copy_(interlock.tensor([1, 2]))
+            tensor([1., 2.])
         """
     def copysign(self, other: Tensor | _Number) -> Tensor:
         """Return the magnitude of `input` with the sign of `other`, elementwise.
@@ -4163,6 +3830,21 @@ class Tensor:
         """
     divide_ = div_
     true_divide_ = div_
+    def dot(self, tensor: Tensor) -> Tensor:
+        """Return the dot product of two vectors.
+
+        See `interlock.dot`.
+
+        Args:
+            tensor: A vector of the same size and dtype.
+
+        Returns:
+            A 0-d tensor.
+
+        Raises:
+            ShapeError: A tensor is not a vector, or the sizes differ.
+            DTypeError: The dtypes differ or are bool.
+        """
     def eq(self, other: Tensor | _Number) -> Tensor:
         """Return a bool tensor that is True where the elements are equal to those of `other`.
 
@@ -4274,6 +3956,25 @@ class Tensor:
         Raises:
             DTypeError: The dtype of the tensor cannot hold the result.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def fill_(self, value: Tensor | _Number) -> Tensor:
+        """Set all elements of a tensor to `value`. A number also fills an expanded tensor.
+
+        Args:
+            value: A number, or a 0-d tensor, whose gradient is the sum of all gradients.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            ArgumentError: The dtype cannot hold the number.
+            ShapeError: `value` is a tensor with dimensions.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled.
+
+        Example:
+            >>> import interlock
+            >>> interlock.zeros(2).fill_(3)
+            tensor([3., 3.])
         """
     def floor(self) -> Tensor:
         """Round each element down to an integer. Integers are unchanged.
@@ -4758,6 +4459,24 @@ class Tensor:
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
     less_ = lt_
+    def matmul(self, other: Tensor) -> Tensor:
+        """Return the matrix product of two tensors.
+
+        A one-dimensional tensor is a row vector on the left and a column vector on the right. The dimensions before the
+        last two are broadcast.
+
+        See `interlock.matmul`.
+
+        Args:
+            other: The right tensor, of shape [..., k, m] or [k], of the same dtype.
+
+        Returns:
+            A tensor of shape [..., n, m], without the dimension of a one-dimensional operand.
+
+        Raises:
+            DTypeError: The dtypes differ or are bool, or `out` has another dtype.
+            ShapeError: The shapes are incompatible.
+        """
     def maximum(self, other: Tensor) -> Tensor:
         """Return the larger of two elements, or NaN if one of them is NaN.
 
@@ -4779,6 +4498,21 @@ class Tensor:
 
         Raises:
             ShapeError: The shapes cannot be broadcast.
+        """
+    def mm(self, mat2: Tensor) -> Tensor:
+        """Return the matrix product of two matrices.
+
+        See `interlock.mm`.
+
+        Args:
+            mat2: The right matrix, of shape [k, m], of the same dtype.
+
+        Returns:
+            A matrix of shape [n, m].
+
+        Raises:
+            DTypeError: The dtypes differ or are bool, or `out` has another dtype.
+            ShapeError: A tensor is not a matrix, or the inner sizes differ.
         """
     def mul(self, other: Tensor | _Number) -> Tensor:
         """Return `input * other`, elementwise. The product of bools is the logical and.
@@ -4809,6 +4543,40 @@ class Tensor:
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
     multiply_ = mul_
+    def multinomial(self, num_samples: builtins.int, replacement: builtins.bool = False) -> Tensor:
+        """Return indices that are drawn in proportion to weights.
+
+        See `interlock.multinomial`.
+
+        Args:
+            num_samples: The number of indices of each row.
+            replacement: Whether an index can be drawn several times.
+
+        Returns:
+            An int64 tensor of shape [num_samples], or [rows, num_samples] for a matrix of weights.
+
+        Raises:
+            ArgumentError: `num_samples` is not positive, or exceeds the number of weights without replacement; or a weight
+                is negative or not finite, or all weights of a row are 0. For tensors on a device the latter errors are
+                asynchronous.
+            DTypeError: The weights are not floating point.
+            ShapeError: The tensor does not have one or two dimensions.
+        """
+    def mv(self, vec: Tensor) -> Tensor:
+        """Return the matrix-vector product.
+
+        See `interlock.mv`.
+
+        Args:
+            vec: A vector of the size of a row of the matrix, of the same dtype.
+
+        Returns:
+            A vector with an element for each row.
+
+        Raises:
+            ShapeError: The tensors are not a matrix and a vector, or the sizes differ.
+            DTypeError: The dtypes differ or are bool.
+        """
     def nan_to_num(
         self,
         nan: builtins.float | None = None,
@@ -4898,6 +4666,194 @@ class Tensor:
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
     negative_ = neg_
+    def new_empty(
+        self,
+        *args: builtins.int | _Sizes,
+        size: _Sizes | None = None,
+        dtype: _DType | None = None,
+        device: _Device | None = None,
+        requires_grad: builtins.bool = False,
+        pin_memory: builtins.bool = False,
+    ) -> Tensor:
+        """Return an uninitialized tensor with the dtype and device of this one.
+
+        Args:
+            args: The sizes, as separate ints or as one tuple or list.
+            size: The sizes as a tuple or list, by name instead of `args`.
+            dtype: The element type; None means that of the tensor.
+            device: The device; None means that of the tensor.
+            requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+            pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+        Raises:
+            ArgumentError: A size is negative.
+            DTypeError: `requires_grad` is True for a dtype that is not floating point.
+            NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+            OutOfMemoryError: Not enough memory is available.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([1, 2]).new_empty(2, 3).shape
+            (2, 3)
+        """
+    def new_full(
+        self,
+        size: _Dims,
+        fill_value: _Number,
+        *,
+        dtype: _DType | None = None,
+        device: _Device | None = None,
+        requires_grad: builtins.bool = False,
+        pin_memory: builtins.bool = False,
+    ) -> Tensor:
+        """Return a tensor filled with a number, with the dtype and device of this one.
+
+        Args:
+            size: The sizes, as an int or as a tuple or list.
+            fill_value: The number, or a tensor with one element.
+            dtype: The element type; None means that of the tensor.
+            device: The device; None means that of the tensor.
+            requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+            pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+        Raises:
+            ArgumentError: The dtype cannot hold the number, or a size is negative.
+            DTypeError: `requires_grad` is True for a dtype that is not floating point.
+            NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+            OutOfMemoryError: Not enough memory is available.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([1, 2]).new_full((2,), 7)
+            tensor([7, 7])
+        """
+    def new_ones(
+        self,
+        *args: builtins.int | _Sizes,
+        size: _Sizes | None = None,
+        dtype: _DType | None = None,
+        device: _Device | None = None,
+        requires_grad: builtins.bool = False,
+        pin_memory: builtins.bool = False,
+    ) -> Tensor:
+        """Return a tensor of ones with the dtype and device of this one.
+
+        Args:
+            args: The sizes, as separate ints or as one tuple or list.
+            size: The sizes as a tuple or list, by name instead of `args`.
+            dtype: The element type; None means that of the tensor.
+            device: The device; None means that of the tensor.
+            requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+            pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+        Raises:
+            ArgumentError: A size is negative.
+            DTypeError: `requires_grad` is True for a dtype that is not floating point.
+            NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+            OutOfMemoryError: Not enough memory is available.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([1, 2]).new_ones((2,))
+            tensor([1, 1])
+        """
+    def new_tensor(
+        self,
+        data: npt.ArrayLike | Tensor,
+        *,
+        dtype: _DType | None = None,
+        device: _Device | None = None,
+        requires_grad: builtins.bool = False,
+        pin_memory: builtins.bool = False,
+    ) -> Tensor:
+        """Return a tensor with a copy of `data`, with the dtype and device of this one.
+
+        Args:
+            data: A number, nested sequences of numbers, a NumPy array or a tensor.
+            dtype: The element type; None means that of the tensor.
+            device: The device; None means that of the tensor.
+            requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+            pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+        Raises:
+            ValueError: Sequences of one level have different lengths, or are nested more than 64 levels deep.
+            ArgumentError: int64 cannot hold a number.
+            TypeError: `data` contains other objects.
+            DTypeError: `requires_grad` is True for a dtype that is not floating point.
+            NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+            OutOfMemoryError: Not enough memory is available.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([1.5]).new_tensor([1, 2])
+            tensor([1., 2.])
+        """
+    def new_zeros(
+        self,
+        *args: builtins.int | _Sizes,
+        size: _Sizes | None = None,
+        dtype: _DType | None = None,
+        device: _Device | None = None,
+        requires_grad: builtins.bool = False,
+        pin_memory: builtins.bool = False,
+    ) -> Tensor:
+        """Return a tensor of zeros with the dtype and device of this one.
+
+        Args:
+            args: The sizes, as separate ints or as one tuple or list.
+            size: The sizes as a tuple or list, by name instead of `args`.
+            dtype: The element type; None means that of the tensor.
+            device: The device; None means that of the tensor.
+            requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+            pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+        Raises:
+            ArgumentError: A size is negative.
+            DTypeError: `requires_grad` is True for a dtype that is not floating point.
+            NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+            OutOfMemoryError: Not enough memory is available.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([1, 2]).new_zeros(2)
+            tensor([0, 0])
+        """
+    def normal_(self, mean: builtins.float = 0.0, std: builtins.float = 1.0) -> Tensor:
+        """Overwrite the elements with random numbers of a normal distribution.
+
+        Args:
+            mean: The mean.
+            std: The standard deviation.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The tensor is not floating point.
+            ArgumentError: `std` is negative.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+        Example:
+            >>> import interlock
+            >>> interlock.zeros(2).normal_(3.0, 0.0)
+            tensor([3., 3.])
+        """
+    def outer(self, vec2: Tensor) -> Tensor:
+        """Return the outer product of two vectors.
+
+        As in PyTorch the elements are multiplied as by `*`: dtypes are promoted, and no precision flag affects the result.
+
+        See `interlock.outer`.
+
+        Args:
+            vec2: The vector whose elements are the columns of the result.
+
+        Returns:
+            A matrix with a row for each element of this vector.
+
+        Raises:
+            ShapeError: A tensor is not a vector.
+        """
     def positive(self) -> Tensor:
         """Return the tensor itself.
 
@@ -5251,14 +5207,46 @@ class Tensor:
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
     fix_ = trunc_
+    def uniform_(self, from_: builtins.float = 0.0, to: builtins.float = 1.0) -> Tensor:
+        """Overwrite the elements with uniformly distributed random numbers.
+
+        Args:
+            from_: The least number.
+            to: The end of the range, which it does not contain.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The tensor is not floating point.
+            ArgumentError: `to` is less than `from_`, or a bound is not finite.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+        Example:
+            >>> import interlock
+            >>> interlock.zeros(2).uniform_(3.0, 3.0)
+            tensor([3., 3.])
+        """
     def where(self, condition: Tensor, other: Tensor | _Number) -> Tensor:
         """Return this tensor where a condition is true and `other` elsewhere.
-
-        See `interlock.where`.
 
         Args:
             condition: A bool tensor.
             other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        """
+    def zero_(self) -> Tensor:
+        """Set all elements of a tensor to 0.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled.
+
+        Example:
+            >>> import interlock
+            >>> interlock.ones(2).zero_()
+            tensor([0., 0.])
         """
     # </methods of operations>
 
@@ -5369,285 +5357,6 @@ def from_dlpack(
         tensor([1., 1.], dtype=interlock.float16)
         >>> array
         array([1., 1.], dtype=float16)
-    """
-
-def zeros(
-    *args: int | _Sizes,
-    size: _Sizes | None = None,
-    dtype: _DType | None = None,
-    device: _Device | None = None,
-    requires_grad: builtins.bool = False,
-    pin_memory: builtins.bool = False,
-) -> Tensor:
-    """Return a tensor of zeros.
-
-    Args:
-        args: The sizes, as separate ints or as one tuple or list.
-        size: The sizes as a tuple or list, by name instead of `args`.
-        dtype: The element type; None means float32.
-        device: The device; None means the default device.
-        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
-        pin_memory: Whether a CPU tensor is allocated in pinned memory.
-
-    Raises:
-        ArgumentError: A size is negative.
-        DTypeError: `requires_grad` is True for a dtype that is not floating point.
-        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
-        OutOfMemoryError: Not enough memory is available.
-
-    Example:
-        >>> import interlock
-        >>> interlock.zeros(2, 3)
-        tensor([[0., 0., 0.],
-                [0., 0., 0.]])
-    """
-
-def ones(
-    *args: int | _Sizes,
-    size: _Sizes | None = None,
-    dtype: _DType | None = None,
-    device: _Device | None = None,
-    requires_grad: builtins.bool = False,
-    pin_memory: builtins.bool = False,
-) -> Tensor:
-    """Return a tensor of ones.
-
-    Args:
-        args: The sizes, as separate ints or as one tuple or list.
-        size: The sizes as a tuple or list, by name instead of `args`.
-        dtype: The element type; None means float32.
-        device: The device; None means the default device.
-        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
-        pin_memory: Whether a CPU tensor is allocated in pinned memory.
-
-    Raises:
-        ArgumentError: A size is negative.
-        DTypeError: `requires_grad` is True for a dtype that is not floating point.
-        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
-        OutOfMemoryError: Not enough memory is available.
-
-    Example:
-        >>> import interlock
-        >>> interlock.ones((2,), dtype=interlock.int64)
-        tensor([1, 1])
-    """
-
-def empty(
-    *args: int | _Sizes,
-    size: _Sizes | None = None,
-    dtype: _DType | None = None,
-    device: _Device | None = None,
-    requires_grad: builtins.bool = False,
-    pin_memory: builtins.bool = False,
-) -> Tensor:
-    """Return an uninitialized tensor.
-
-    It is filled while `backends.deterministic_algorithms` is set; see `utils.deterministic`.
-
-    Args:
-        args: The sizes, as separate ints or as one tuple or list.
-        size: The sizes as a tuple or list, by name instead of `args`.
-        dtype: The element type; None means float32.
-        device: The device; None means the default device.
-        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
-        pin_memory: Whether a CPU tensor is allocated in pinned memory.
-
-    Raises:
-        ArgumentError: A size is negative.
-        DTypeError: `requires_grad` is True for a dtype that is not floating point.
-        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
-        OutOfMemoryError: Not enough memory is available.
-
-    Example:
-        >>> import interlock
-        >>> interlock.empty(2, 3).shape
-        (2, 3)
-    """
-
-def full(
-    size: _Dims,
-    fill_value: Tensor | _Number,
-    *,
-    dtype: _DType | None = None,
-    device: _Device | None = None,
-    requires_grad: builtins.bool = False,
-    pin_memory: builtins.bool = False,
-) -> Tensor:
-    """Return a tensor filled with a number.
-
-    Args:
-        size: The sizes, as an int or as a tuple or list.
-        fill_value: The number, or a tensor with one element.
-        dtype: The element type. None means bool for a bool, int64 for an int, and float32 for a float.
-        device: The device; None means the default device.
-        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
-        pin_memory: Whether a CPU tensor is allocated in pinned memory.
-
-    Raises:
-        ArgumentError: The dtype cannot hold the number.
-        ArgumentError: A size is negative.
-        DTypeError: `requires_grad` is True for a dtype that is not floating point.
-        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
-        OutOfMemoryError: Not enough memory is available.
-
-    Example:
-        >>> import interlock
-        >>> interlock.full((2, 2), 7)
-        tensor([[7, 7],
-                [7, 7]])
-    """
-
-def arange(
-    start: Tensor | _Number | None = None,
-    end: Tensor | _Number | None = None,
-    step: Tensor | _Number | None = None,
-    *,
-    dtype: _DType | None = None,
-    device: _Device | None = None,
-    requires_grad: builtins.bool = False,
-    pin_memory: builtins.bool = False,
-) -> Tensor:
-    """Return the numbers from `start` to `end` (exclusive) in steps of `step`. `arange(end)` starts at 0.
-
-    Each argument is a number or a tensor with one element. If the dtype is int64, each one is truncated first.
-
-    Args:
-        start: The first number, or the bound if `end` is None; None means 0.
-        end: The bound, which the result does not contain. None means that `start` is the bound and 0 the start.
-        step: The difference between adjacent elements, which may be negative; None means 1.
-        dtype: The element type. None means int64, or float32 if an argument is a float.
-        device: The device; None means the default device.
-        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
-        pin_memory: Whether a CPU tensor is allocated in pinned memory.
-
-    Raises:
-        ArgumentError: `step` is 0 or has the wrong sign, a bound is not finite, or the dtype is int64 and cannot hold
-            an argument.
-        TypeError: Neither `start` nor `end` is passed.
-        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
-        OutOfMemoryError: Not enough memory is available.
-
-    Example:
-        >>> import interlock
-        >>> interlock.arange(3)
-        tensor([0, 1, 2])
-        >>> interlock.arange(1, 2, 0.25)
-        tensor([1.0000, 1.2500, 1.5000, 1.7500])
-    """
-
-def zeros_like(
-    input: Tensor,
-    *,
-    dtype: _DType | None = None,
-    device: _Device | None = None,
-    requires_grad: builtins.bool = False,
-    pin_memory: builtins.bool = False,
-) -> Tensor:
-    """Return a tensor of zeros with the shape of another tensor.
-
-    Args:
-        input: The tensor whose shape and memory order are used.
-        dtype: The element type; None means that of `input`.
-        device: The device; None means that of `input`.
-        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
-        pin_memory: Whether a CPU tensor is allocated in pinned memory.
-
-    Raises:
-        DTypeError: `requires_grad` is True for a dtype that is not floating point.
-        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
-        OutOfMemoryError: Not enough memory is available.
-
-    Example:
-        >>> import interlock
-        >>> interlock.zeros_like(interlock.tensor([1, 2]))
-        tensor([0, 0])
-    """
-
-def ones_like(
-    input: Tensor,
-    *,
-    dtype: _DType | None = None,
-    device: _Device | None = None,
-    requires_grad: builtins.bool = False,
-    pin_memory: builtins.bool = False,
-) -> Tensor:
-    """Return a tensor of ones with the shape of another tensor.
-
-    Args:
-        input: The tensor whose shape and memory order are used.
-        dtype: The element type; None means that of `input`.
-        device: The device; None means that of `input`.
-        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
-        pin_memory: Whether a CPU tensor is allocated in pinned memory.
-
-    Raises:
-        DTypeError: `requires_grad` is True for a dtype that is not floating point.
-        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
-        OutOfMemoryError: Not enough memory is available.
-
-    Example:
-        >>> import interlock
-        >>> interlock.ones_like(interlock.tensor([1, 2]), dtype=interlock.float32)
-        tensor([1., 1.])
-    """
-
-def empty_like(
-    input: Tensor,
-    *,
-    dtype: _DType | None = None,
-    device: _Device | None = None,
-    requires_grad: builtins.bool = False,
-    pin_memory: builtins.bool = False,
-) -> Tensor:
-    """Return an uninitialized tensor with the shape of another tensor.
-
-    Args:
-        input: The tensor whose shape and memory order are used.
-        dtype: The element type; None means that of `input`.
-        device: The device; None means that of `input`.
-        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
-        pin_memory: Whether a CPU tensor is allocated in pinned memory.
-
-    Raises:
-        DTypeError: `requires_grad` is True for a dtype that is not floating point.
-        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
-        OutOfMemoryError: Not enough memory is available.
-
-    Example:
-        >>> import interlock
-        >>> interlock.empty_like(interlock.zeros(2, 3)).shape
-        (2, 3)
-    """
-
-def full_like(
-    input: Tensor,
-    fill_value: Tensor | _Number,
-    *,
-    dtype: _DType | None = None,
-    device: _Device | None = None,
-    requires_grad: builtins.bool = False,
-    pin_memory: builtins.bool = False,
-) -> Tensor:
-    """Return a tensor filled with a number, with the shape of another tensor.
-
-    Args:
-        input: The tensor whose shape and memory order are used.
-        fill_value: The number, or a tensor with one element.
-        dtype: The element type; None means that of `input`.
-        device: The device; None means that of `input`.
-        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
-        pin_memory: Whether a CPU tensor is allocated in pinned memory.
-
-    Raises:
-        ArgumentError: The dtype cannot hold the number.
-        DTypeError: `requires_grad` is True for a dtype that is not floating point.
-        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
-        OutOfMemoryError: Not enough memory is available.
-
-    Example:
-        >>> import interlock
-        >>> interlock.full_like(interlock.zeros(2), 7)
-        tensor([7., 7.])
     """
 
 def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
@@ -6004,40 +5713,6 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
         tensor([2., 1.])
     """
 
-def empty_strided(
-    size: _Sizes,
-    stride: _Sizes,
-    *,
-    dtype: _DType | None = None,
-    device: _Device | None = None,
-    requires_grad: builtins.bool = False,
-    pin_memory: builtins.bool = False,
-) -> Tensor:
-    """Return an uninitialized tensor with the strides `stride`.
-
-    It is filled while `backends.deterministic_algorithms` is set; see `utils.deterministic`.
-
-    Args:
-        size: The sizes, as a tuple or list.
-        stride: The stride of each dimension, in elements. Not negative.
-        dtype: The element type; None means float32.
-        device: The device; None means the default device.
-        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
-        pin_memory: Whether a CPU tensor is allocated in pinned memory.
-
-    Raises:
-        ArgumentError: A size or a stride is negative, or their numbers differ.
-        ShapeError: The memory has more elements than can be addressed.
-        DTypeError: `requires_grad` is True for a dtype that is not floating point.
-        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
-        OutOfMemoryError: Not enough memory is available.
-
-    Example:
-        >>> import interlock
-        >>> interlock.empty_strided((2, 3), (1, 2)).stride()
-        (1, 2)
-    """
-
 def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> Tensor:
     """Return the rows of `weight` at the indices `input`, such as word embeddings.
 
@@ -6081,72 +5756,6 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         >>> functional.one_hot(interlock.tensor([1, 0]), 3)
         tensor([[0, 1, 0],
                 [1, 0, 0]])
-    """
-
-def rand(
-    *args: int | _Sizes,
-    size: _Sizes | None = None,
-    dtype: _DType | None = None,
-    device: _Device | None = None,
-    requires_grad: builtins.bool = False,
-    pin_memory: builtins.bool = False,
-) -> Tensor:
-    """Return random numbers that are uniformly distributed from 0 to 1 (exclusive).
-
-    `manual_seed` sets the seed. The numbers do not depend on the device.
-
-    Args:
-        args: The sizes, as separate ints or as one tuple or list.
-        size: The sizes as a tuple or list, by name instead of `args`.
-        dtype: The element type; None means float32.
-        device: The device; None means the default device.
-        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
-        pin_memory: Whether a CPU tensor is allocated in pinned memory.
-
-    Raises:
-        ArgumentError: A size is negative.
-        DTypeError: `dtype` is not floating point.
-        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
-        OutOfMemoryError: Not enough memory is available.
-
-    Example:
-        >>> import interlock
-        >>> x = interlock.rand(2, 3)
-        >>> x.shape
-        (2, 3)
-    """
-
-def randn(
-    *args: int | _Sizes,
-    size: _Sizes | None = None,
-    dtype: _DType | None = None,
-    device: _Device | None = None,
-    requires_grad: builtins.bool = False,
-    pin_memory: builtins.bool = False,
-) -> Tensor:
-    """Return random numbers of the standard normal distribution: mean 0, variance 1.
-
-    `manual_seed` sets the seed. The numbers do not depend on the device.
-
-    Args:
-        args: The sizes, as separate ints or as one tuple or list.
-        size: The sizes as a tuple or list, by name instead of `args`.
-        dtype: The element type; None means float32.
-        device: The device; None means the default device.
-        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
-        pin_memory: Whether a CPU tensor is allocated in pinned memory.
-
-    Raises:
-        ArgumentError: A size is negative.
-        DTypeError: `dtype` is not floating point.
-        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
-        OutOfMemoryError: Not enough memory is available.
-
-    Example:
-        >>> import interlock
-        >>> x = interlock.randn(2, 3)
-        >>> x.shape
-        (2, 3)
     """
 
 def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
@@ -6752,123 +6361,6 @@ def vstack(tensors: Iterable[Tensor]) -> Tensor:
                 [3, 4]])
     """
 
-def dot(input: Tensor, tensor: Tensor) -> Tensor:
-    """Return the dot product of two vectors.
-
-    Args:
-        input: A vector.
-        tensor: A vector of the same size and dtype.
-
-    Returns:
-        A 0-d tensor.
-
-    Raises:
-        ShapeError: A tensor is not a vector, or the sizes differ.
-        DTypeError: The dtypes differ or are bool.
-
-    Example:
-        >>> import interlock
-        >>> interlock.dot(interlock.tensor([1, 2]), interlock.tensor([3, 4]))
-        tensor(11)
-    """
-
-def mv(input: Tensor, vec: Tensor) -> Tensor:
-    """Return the matrix-vector product.
-
-    Args:
-        input: A matrix.
-        vec: A vector of the size of a row of the matrix, of the same dtype.
-
-    Returns:
-        A vector with an element for each row.
-
-    Raises:
-        ShapeError: The tensors are not a matrix and a vector, or the sizes differ.
-        DTypeError: The dtypes differ or are bool.
-
-    Example:
-        >>> import interlock
-        >>> interlock.mv(interlock.tensor([[1, 2], [3, 4]]), interlock.tensor([1, 1]))
-        tensor([3, 7])
-    """
-
-def outer(input: Tensor, vec2: Tensor) -> Tensor:
-    """Return the outer product of two vectors.
-
-    As in PyTorch the elements are multiplied as by `*`: dtypes are promoted, and no precision flag affects the result.
-
-    Args:
-        input: The vector whose elements are the rows of the result.
-        vec2: The vector whose elements are the columns of the result.
-
-    Returns:
-        A matrix with a row for each element of this vector.
-
-    Raises:
-        ShapeError: A tensor is not a vector.
-
-    Example:
-        >>> import interlock
-        >>> interlock.outer(interlock.tensor([1, 2]), interlock.tensor([3, 4]))
-        tensor([[3, 4],
-                [6, 8]])
-    """
-
-def addmv(
-    input: Tensor, mat: Tensor, vec: Tensor, *, beta: _Number | None = None, alpha: _Number | None = None
-) -> Tensor:
-    """Return `beta * input + alpha * (mat @ vec)`.
-
-    Args:
-        input: A tensor that is broadcast to the product.
-        mat: A matrix of shape [n, k], of the same dtype.
-        vec: A vector of shape [k], of the same dtype.
-        beta: A number; None means 1. If it is 0, the elements of the tensor are ignored.
-        alpha: A number; None means 1. If it is 0, the elements of the matrix product are ignored.
-
-    Returns:
-        A vector of shape [n].
-
-    Raises:
-        DTypeError: The dtypes differ or are bool, or do not fit `beta` or `alpha`.
-        ShapeError: The shapes are incompatible.
-
-    Example:
-        >>> import interlock
-        >>> interlock.addmv(interlock.ones(1), interlock.ones(1, 3), interlock.ones(3), alpha=2)
-        tensor([7.])
-    """
-
-def baddbmm(
-    input: Tensor,
-    batch1: Tensor,
-    batch2: Tensor,
-    *,
-    beta: _Number | None = None,
-    alpha: _Number | None = None,
-) -> Tensor:
-    """Return `beta * input + alpha * (batch1 @ batch2)` for batches of matrices.
-
-    Args:
-        input: A tensor that is broadcast to the products.
-        batch1: A tensor of shape [b, n, k], of the same dtype.
-        batch2: A tensor of shape [b, k, m], of the same dtype.
-        beta: A number; None means 1. If it is 0, the elements of the tensor are ignored.
-        alpha: A number; None means 1. If it is 0, the elements of the matrix product are ignored.
-
-    Returns:
-        A tensor of shape [b, n, m].
-
-    Raises:
-        DTypeError: The dtypes differ or are bool, or do not fit `beta` or `alpha`.
-        ShapeError: The shapes are incompatible.
-
-    Example:
-        >>> import interlock
-        >>> interlock.baddbmm(interlock.ones(1), interlock.ones(1, 1, 3), interlock.ones(1, 3, 2))
-        tensor([[[4., 4.]]])
-    """
-
 def reshape(input: Tensor, shape: _Dims) -> Tensor:
     """Return the elements in another shape: a view if possible, else a copy.
 
@@ -7031,310 +6523,6 @@ def detach(input: Tensor) -> Tensor:
         False
     """
 
-def rand_like(
-    input: Tensor,
-    *,
-    dtype: _DType | None = None,
-    device: _Device | None = None,
-    requires_grad: builtins.bool = False,
-    pin_memory: builtins.bool = False,
-) -> Tensor:
-    """Return random numbers that are uniformly distributed from 0 to 1 (exclusive), in the shape of another tensor.
-
-    `manual_seed` sets the seed. The numbers do not depend on the device, and differ from those of PyTorch.
-
-    Args:
-        input: The tensor whose shape and memory order are used.
-        dtype: The element type; None means that of `input`.
-        device: The device; None means that of `input`.
-        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
-        pin_memory: Whether a CPU tensor is allocated in pinned memory.
-
-    Raises:
-        DTypeError: The dtype is not floating point.
-        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
-        OutOfMemoryError: Not enough memory is available.
-
-    Example:
-        >>> import interlock
-        >>> interlock.rand_like(interlock.zeros(2, 3)).shape
-        (2, 3)
-    """
-
-def randn_like(
-    input: Tensor,
-    *,
-    dtype: _DType | None = None,
-    device: _Device | None = None,
-    requires_grad: builtins.bool = False,
-    pin_memory: builtins.bool = False,
-) -> Tensor:
-    """Return random numbers of the standard normal distribution, in the shape of another tensor.
-
-    `manual_seed` sets the seed. The numbers do not depend on the device, and differ from those of PyTorch.
-
-    Args:
-        input: The tensor whose shape and memory order are used.
-        dtype: The element type; None means that of `input`.
-        device: The device; None means that of `input`.
-        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
-        pin_memory: Whether a CPU tensor is allocated in pinned memory.
-
-    Raises:
-        DTypeError: The dtype is not floating point.
-        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
-        OutOfMemoryError: Not enough memory is available.
-
-    Example:
-        >>> import interlock
-        >>> interlock.randn_like(interlock.zeros(2, 3)).shape
-        (2, 3)
-    """
-
-def randint(
-    low: int | None = None,
-    high: int | _Sizes | None = None,
-    size: _Sizes | None = None,
-    *,
-    dtype: _DType | None = None,
-    device: _Device | None = None,
-    requires_grad: builtins.bool = False,
-    pin_memory: builtins.bool = False,
-) -> Tensor:
-    """Return uniformly distributed random integers. `randint(high, size)` starts at 0.
-
-    `manual_seed` sets the seed. The numbers do not depend on the device, and differ from those of PyTorch.
-
-    Args:
-        low: The least integer. Without `low` the arguments are `high` and `size`.
-        high: The end of the range, which it does not contain.
-        size: The sizes, as a tuple or list.
-        dtype: The element type; None means int64.
-        device: The device; None means the default device.
-        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
-        pin_memory: Whether a CPU tensor is allocated in pinned memory.
-
-    Raises:
-        ArgumentError: `high` is not greater than `low`, the dtype cannot hold a bound, or a size is negative.
-        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
-        OutOfMemoryError: Not enough memory is available.
-
-    Example:
-        >>> import interlock
-        >>> x = interlock.randint(3, 5, (100,))
-        >>> x.min(), x.max()
-        (tensor(3), tensor(4))
-    """
-
-def randint_like(
-    input: Tensor,
-    low: int | None = None,
-    high: int | None = None,
-    *,
-    dtype: _DType | None = None,
-    device: _Device | None = None,
-    requires_grad: builtins.bool = False,
-    pin_memory: builtins.bool = False,
-) -> Tensor:
-    """Return uniformly distributed random integers in the shape of another tensor. `randint_like(input, high)` starts at
-    0.
-
-    `manual_seed` sets the seed. The numbers do not depend on the device, and differ from those of PyTorch.
-
-    Args:
-        input: The tensor whose shape and memory order are used.
-        low: The least integer, or the end if `high` is None.
-        high: The end of the range, which it does not contain.
-        dtype: The element type; None means that of `input`.
-        device: The device; None means that of `input`.
-        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
-        pin_memory: Whether a CPU tensor is allocated in pinned memory.
-
-    Raises:
-        ArgumentError: `high` is not greater than `low`, or the dtype cannot hold a bound.
-        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
-        OutOfMemoryError: Not enough memory is available.
-
-    Example:
-        >>> import interlock
-        >>> interlock.randint_like(interlock.zeros(2), 7, 8)
-        tensor([7., 7.])
-    """
-
-def randperm(
-    n: int,
-    *,
-    dtype: _DType | None = None,
-    device: _Device | None = None,
-    requires_grad: builtins.bool = False,
-    pin_memory: builtins.bool = False,
-) -> Tensor:
-    """Return the integers from 0 to `n` (exclusive) in random order.
-
-    `manual_seed` sets the seed. The numbers do not depend on the device, and differ from those of PyTorch.
-
-    Args:
-        n: The number of integers.
-        dtype: The element type; None means int64.
-        device: The device; None means the default device.
-        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
-        pin_memory: Whether a CPU tensor is allocated in pinned memory.
-
-    Raises:
-        ArgumentError: `n` is negative, or the dtype cannot hold the integers.
-        DTypeError: The dtype is bool.
-        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
-        OutOfMemoryError: Not enough memory is available.
-
-    Example:
-        >>> import interlock
-        >>> interlock.randperm(5).sum()
-        tensor(10)
-    """
-
-def bernoulli(input: Tensor, p: _Number | None = None) -> Tensor:
-    """Return 1 with the probability given by each element, else 0. The gradient is 0.
-
-    Args:
-        input: The tensor.
-        p: One probability for all elements, whose values are then ignored. None means the elements of the tensor.
-
-    Returns:
-        A tensor of the same dtype.
-
-    Raises:
-        DTypeError: The tensor is not floating point, and `p` is None.
-        ArgumentError: A probability is not from 0 to 1. For tensors on a device the error is asynchronous.
-
-    Example:
-        >>> import interlock
-        >>> interlock.bernoulli(interlock.tensor([0.0, 1.0]))
-        tensor([0., 1.])
-    """
-
-def multinomial(input: Tensor, num_samples: int, replacement: builtins.bool = False) -> Tensor:
-    """Return indices that are drawn in proportion to weights.
-
-    Args:
-        input: The weights, which need not add up to 1: a vector, or a matrix with a row for each distribution.
-        num_samples: The number of indices of each row.
-        replacement: Whether an index can be drawn several times.
-
-    Returns:
-        An int64 tensor of shape [num_samples], or [rows, num_samples] for a matrix of weights.
-
-    Raises:
-        ArgumentError: `num_samples` is not positive, or exceeds the number of weights without replacement; or a weight
-            is negative or not finite, or all weights of a row are 0. For tensors on a device the latter errors are
-            asynchronous.
-        DTypeError: The weights are not floating point.
-        ShapeError: The tensor does not have one or two dimensions.
-
-    Example:
-        >>> import interlock
-        >>> interlock.multinomial(interlock.tensor([0.0, 3.0, 0.0]), 1)
-        tensor([1])
-    """
-
-def eye(
-    n: int,
-    m: int | None = None,
-    *,
-    dtype: _DType | None = None,
-    device: _Device | None = None,
-    requires_grad: builtins.bool = False,
-    pin_memory: builtins.bool = False,
-) -> Tensor:
-    """Return a matrix with ones on the diagonal and zeros elsewhere.
-
-    Args:
-        n: The number of rows.
-        m: The number of columns; None means `n`.
-        dtype: The element type; None means float32.
-        device: The device; None means the default device.
-        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
-        pin_memory: Whether a CPU tensor is allocated in pinned memory.
-
-    Raises:
-        ArgumentError: A number is negative.
-        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
-        OutOfMemoryError: Not enough memory is available.
-
-    Example:
-        >>> import interlock
-        >>> interlock.eye(2)
-        tensor([[1., 0.],
-                [0., 1.]])
-    """
-
-def linspace(
-    start: Tensor | _Number,
-    end: Tensor | _Number,
-    steps: int,
-    *,
-    dtype: _DType | None = None,
-    device: _Device | None = None,
-    requires_grad: builtins.bool = False,
-    pin_memory: builtins.bool = False,
-) -> Tensor:
-    """Return `steps` evenly spaced numbers from `start` to `end`, both included.
-
-    Args:
-        start: The first number, or a tensor with one element.
-        end: The last number, or a tensor with one element.
-        steps: The number of elements.
-        dtype: The element type; None means float32. For integers the bounds and the numbers are truncated.
-        device: The device; None means the default device.
-        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
-        pin_memory: Whether a CPU tensor is allocated in pinned memory.
-
-    Raises:
-        ArgumentError: `steps` is negative, or the dtype cannot hold a bound.
-        DTypeError: The dtype is bool.
-        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
-        OutOfMemoryError: Not enough memory is available.
-
-    Example:
-        >>> import interlock
-        >>> interlock.linspace(0, 1, 5)
-        tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
-    """
-
-def logspace(
-    start: Tensor | _Number,
-    end: Tensor | _Number,
-    steps: int,
-    base: _Number = 10.0,
-    *,
-    dtype: _DType | None = None,
-    device: _Device | None = None,
-    requires_grad: builtins.bool = False,
-    pin_memory: builtins.bool = False,
-) -> Tensor:
-    """Return the powers of `base` with `steps` evenly spaced exponents from `start` to `end`, both included.
-
-    Args:
-        start: The first exponent, or a tensor with one element.
-        end: The last exponent, or a tensor with one element.
-        steps: The number of elements.
-        base: The base.
-        dtype: The element type; None means float32. For integers the bounds and the numbers are truncated.
-        device: The device; None means the default device.
-        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
-        pin_memory: Whether a CPU tensor is allocated in pinned memory.
-
-    Raises:
-        ArgumentError: `steps` is negative, or the dtype cannot hold a bound.
-        DTypeError: The dtype is bool.
-        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
-        OutOfMemoryError: Not enough memory is available.
-
-    Example:
-        >>> import interlock
-        >>> interlock.logspace(0, 2, 3)
-        tensor([  1.,  10., 100.])
-    """
-
 def manual_seed(seed: int) -> None:
     """Set the seed of the random numbers of the process.
 
@@ -7371,133 +6559,6 @@ def is_inference(input: Tensor) -> builtins.bool:
 
     Raises:
         TypeError: `input` is not a tensor.
-    """
-
-def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return the matrix product of two matrices.
-
-    Args:
-        input: The left matrix, of shape [n, k]. Floating point or int64.
-        mat2: The right matrix, of shape [k, m], of the same dtype.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Returns:
-        A matrix of shape [n, m].
-
-    Raises:
-        DTypeError: The dtypes differ or are bool, or `out` has another dtype.
-        ShapeError: A tensor is not a matrix, or the inner sizes differ.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.mm(interlock.ones(2, 3), interlock.ones(3, 1))
-        tensor([[3.],
-                [3.]])
-    """
-
-def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return the matrix products of two batches of matrices.
-
-    Args:
-        input: The left batch, of shape [b, n, k]. Floating point or int64.
-        mat2: The right batch, of shape [b, k, m], of the same dtype.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Returns:
-        A tensor of shape [b, n, m].
-
-    Raises:
-        DTypeError: The dtypes differ or are bool, or `out` has another dtype.
-        ShapeError: A tensor does not have 3 dimensions, or the sizes differ.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.bmm(interlock.ones(2, 1, 3), interlock.ones(2, 3, 1))
-        tensor([[[3.]],
-        <BLANKLINE>
-                [[3.]]])
-    """
-
-def addmm(
-    input: Tensor,
-    mat1: Tensor,
-    mat2: Tensor,
-    *,
-    beta: _Number | None = None,
-    alpha: _Number | None = None,
-    out: Tensor | None = None,
-) -> Tensor:
-    """Return `beta * input + alpha * (mat1 @ mat2)`.
-
-    Args:
-        input: A tensor that is broadcast to the product. Its elements are ignored if `beta` is 0.
-        mat1: A matrix of shape [n, k], of the same dtype.
-        mat2: A matrix of shape [k, m], of the same dtype.
-        beta: A number; None means 1.
-        alpha: A number; None means 1. If it is 0, the elements of the matrix product are ignored.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Returns:
-        A matrix of shape [n, m].
-
-    Raises:
-        DTypeError: The dtypes differ or are bool, do not fit `beta` or `alpha`, or `out` has another dtype.
-        ShapeError: The shapes are incompatible.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.addmm(interlock.ones(2), interlock.ones(1, 3), interlock.ones(3, 2), alpha=2)
-        tensor([[7., 7.]])
-    """
-
-def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """Return `input @ weight.T + bias`, a linear layer.
-
-    Args:
-        input: A tensor of shape [..., inputs].
-        weight: A matrix of shape [outputs, inputs], or a vector of shape [inputs] for one output without a dimension.
-        bias: A tensor that is broadcast to the result, or None.
-
-    Returns:
-        A tensor of shape [..., outputs].
-
-    Raises:
-        DTypeError: The dtypes differ or are bool.
-        ShapeError: The shapes are incompatible.
-
-    Example:
-        >>> import interlock
-        >>> from interlock.nn import functional
-        >>> functional.linear(interlock.ones(1, 3), interlock.ones(2, 3), interlock.ones(2))
-        tensor([[4., 4.]])
-    """
-
-def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return the matrix product of two tensors.
-
-    A one-dimensional tensor is a row vector on the left and a column vector on the right. The dimensions before the
-    last two are broadcast.
-
-    Args:
-        input: The left tensor, of shape [..., n, k] or [k]. Floating point or int64.
-        other: The right tensor, of shape [..., k, m] or [k], of the same dtype.
-        out: The tensor that receives the result, and is returned; None for a new one.
-
-    Returns:
-        A tensor of shape [..., n, m], without the dimension of a one-dimensional operand.
-
-    Raises:
-        DTypeError: The dtypes differ or are bool, or `out` has another dtype.
-        ShapeError: The shapes are incompatible.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-
-    Example:
-        >>> import interlock
-        >>> interlock.matmul(interlock.ones(2, 3), interlock.ones(3))
-        tensor([3., 3.])
     """
 
 def sum(
@@ -9046,27 +8107,6 @@ def detach_(input: Tensor) -> Tensor:
         True
     """
 
-def fill_(input: Tensor, value: Tensor | _Number) -> Tensor:
-    """Set all elements of a tensor to `value`. A number also fills an expanded tensor.
-
-    Args:
-        input: The tensor, which is changed.
-        value: A number, or a 0-d tensor, whose gradient is the sum of all gradients.
-
-    Returns:
-        `input` itself.
-
-    Raises:
-        ArgumentError: The dtype cannot hold the number.
-        ShapeError: `value` is a tensor with dimensions.
-        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled.
-
-    Example:
-        >>> import interlock
-        >>> interlock.fill_(interlock.zeros(2), 3)
-        tensor([3., 3.])
-    """
-
 def index_put_(
     input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: builtins.bool = False
 ) -> Tensor:
@@ -9094,24 +8134,6 @@ def index_put_(
         >>> index = (interlock.tensor([0, 2]),)
         >>> interlock.index_put_(interlock.zeros(3), index, interlock.ones(2))
         tensor([1., 0., 1.])
-    """
-
-def zero_(input: Tensor) -> Tensor:
-    """Set all elements of a tensor to 0.
-
-    Args:
-        input: The tensor, which is changed.
-
-    Returns:
-        `input` itself.
-
-    Raises:
-        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled.
-
-    Example:
-        >>> import interlock
-        >>> interlock.zero_(interlock.ones(2))
-        tensor([0., 0.])
     """
 
 # <functions of operations>
@@ -9323,6 +8345,111 @@ def addcmul(
         tensor([ 4., 12.])
     """
 
+def addmm(
+    input: Tensor,
+    mat1: Tensor,
+    mat2: Tensor,
+    *,
+    beta: _Number | None = None,
+    alpha: _Number | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Return `beta * input + alpha * (mat1 @ mat2)`.
+
+    Args:
+        input: A tensor that is broadcast to the product. Its elements are ignored if `beta` is 0.
+        mat1: A matrix of shape [n, k], of the same dtype.
+        mat2: A matrix of shape [k, m], of the same dtype.
+        beta: A number; None means 1.
+        alpha: A number; None means 1. If it is 0, the elements of the matrix product are ignored.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Returns:
+        A matrix of shape [n, m].
+
+    Raises:
+        DTypeError: The dtypes differ or are bool, do not fit `beta` or `alpha`, or `out` has another dtype.
+        ShapeError: The shapes are incompatible.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.addmm(interlock.ones(2), interlock.ones(1, 3), interlock.ones(3, 2), alpha=2)
+        tensor([[7., 7.]])
+    """
+
+def addmv(
+    input: Tensor,
+    mat: Tensor,
+    vec: Tensor,
+    *,
+    beta: _Number | None = None,
+    alpha: _Number | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Return `beta * input + alpha * (mat @ vec)`.
+
+    Args:
+        input: A tensor that is broadcast to the product.
+        mat: A matrix of shape [n, k], of the same dtype.
+        vec: A vector of shape [k], of the same dtype.
+        beta: A number; None means 1. If it is 0, the elements of the tensor are ignored.
+        alpha: A number; None means 1. If it is 0, the elements of the matrix product are ignored.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Returns:
+        A vector of shape [n].
+
+    Raises:
+        DTypeError: The dtypes differ or are bool, or do not fit `beta` or `alpha`.
+        ShapeError: The shapes are incompatible.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.addmv(interlock.ones(1), interlock.ones(1, 3), interlock.ones(3), alpha=2)
+        tensor([7.])
+    """
+
+def arange(
+    start: _Number | None = None,
+    end: _Number | None = None,
+    step: _Number | None = None,
+    *,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """Return the numbers from `start` to `end` (exclusive) in steps of `step`. `arange(end)` starts at 0.
+
+    Each argument is a number or a tensor with one element. If the dtype is int64, each one is truncated first.
+
+    Args:
+        start: The first number, or the bound if `end` is None; None means 0.
+        end: The bound, which the result does not contain. None means that `start` is the bound and 0 the start.
+        step: The difference between adjacent elements, which may be negative; None means 1.
+        dtype: The element type. None means int64, or float32 if an argument is a float.
+        device: The device; None means the default device.
+        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+        pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+    Raises:
+        ArgumentError: `step` is 0 or has the wrong sign, a bound is not finite, or the dtype is int64 and cannot hold
+            an argument.
+        TypeError: Neither `start` nor `end` is passed.
+        DTypeError: `requires_grad` is True for a dtype that is not floating point.
+        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> interlock.arange(3)
+        tensor([0, 1, 2])
+        >>> interlock.arange(1, 2, 0.25)
+        tensor([1.0000, 1.2500, 1.5000, 1.7500])
+    """
+
 def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the arc sine of each element, in radians; NaN outside of -1 to 1.
 
@@ -9487,6 +8614,59 @@ def atanh_(input: Tensor) -> Tensor:
 
 arctanh_ = atanh_
 
+def baddbmm(
+    input: Tensor,
+    batch1: Tensor,
+    batch2: Tensor,
+    *,
+    beta: _Number | None = None,
+    alpha: _Number | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Return `beta * input + alpha * (batch1 @ batch2)` for batches of matrices.
+
+    Args:
+        input: A tensor that is broadcast to the products.
+        batch1: A tensor of shape [b, n, k], of the same dtype.
+        batch2: A tensor of shape [b, k, m], of the same dtype.
+        beta: A number; None means 1. If it is 0, the elements of the tensor are ignored.
+        alpha: A number; None means 1. If it is 0, the elements of the matrix product are ignored.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Returns:
+        A tensor of shape [b, n, m].
+
+    Raises:
+        DTypeError: The dtypes differ or are bool, or do not fit `beta` or `alpha`.
+        ShapeError: The shapes are incompatible.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.baddbmm(interlock.ones(1), interlock.ones(1, 1, 3), interlock.ones(1, 3, 2))
+        tensor([[[4., 4.]]])
+    """
+
+def bernoulli(input: Tensor, p: builtins.float | None = None) -> Tensor:
+    """Return 1 with the probability given by each element, else 0. The gradient is 0.
+
+    Args:
+        input: The tensor.
+        p: One probability for all elements, whose values are then ignored. None means the elements of the tensor.
+
+    Returns:
+        A tensor of the same dtype.
+
+    Raises:
+        DTypeError: The tensor is not floating point, and `p` is None.
+        ArgumentError: A probability is not from 0 to 1. For tensors on a device the error is asynchronous.
+
+    Example:
+        >>> import interlock
+        >>> interlock.bernoulli(interlock.tensor([0.0, 1.0]))
+        tensor([0., 1.])
+    """
+
 def bitwise_and(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """Return the bitwise and of integers, and the logical and of bools.
 
@@ -9559,6 +8739,30 @@ def bitwise_xor(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor
         >>> import interlock
         >>> interlock.bitwise_xor(interlock.tensor([6, 5]), 3)
         tensor([5, 6])
+    """
+
+def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the matrix products of two batches of matrices.
+
+    Args:
+        input: The left batch, of shape [b, n, k]. Floating point or int64.
+        mat2: The right batch, of shape [b, k, m], of the same dtype.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Returns:
+        A tensor of shape [b, n, m].
+
+    Raises:
+        DTypeError: The dtypes differ or are bool, or `out` has another dtype.
+        ShapeError: A tensor does not have 3 dimensions, or the sizes differ.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.bmm(interlock.ones(2, 1, 3), interlock.ones(2, 3, 1))
+        tensor([[[3.]],
+        <BLANKLINE>
+                [[3.]]])
     """
 
 def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -9882,6 +9086,122 @@ def div(
 divide = div
 true_divide = div
 
+def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the dot product of two vectors.
+
+    Args:
+        input: A vector.
+        tensor: A vector of the same size and dtype.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Returns:
+        A 0-d tensor.
+
+    Raises:
+        ShapeError: A tensor is not a vector, or the sizes differ.
+        DTypeError: The dtypes differ or are bool.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.dot(interlock.tensor([1, 2]), interlock.tensor([3, 4]))
+        tensor(11)
+    """
+
+def empty(
+    *args: builtins.int | _Sizes,
+    size: _Sizes | None = None,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """Return an uninitialized tensor.
+
+    It is filled while `backends.deterministic_algorithms` is set; see `utils.deterministic`.
+
+    Args:
+        args: The sizes, as separate ints or as one tuple or list.
+        size: The sizes as a tuple or list, by name instead of `args`.
+        dtype: The element type; None means float32.
+        device: The device; None means the default device.
+        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+        pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+    Raises:
+        ArgumentError: A size is negative.
+        DTypeError: `requires_grad` is True for a dtype that is not floating point.
+        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> interlock.empty(2, 3).shape
+        (2, 3)
+    """
+
+def empty_like(
+    input: Tensor,
+    *,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """Return an uninitialized tensor with the shape of another tensor.
+
+    Args:
+        input: The tensor whose shape and memory order are used.
+        dtype: The element type; None means that of the tensor.
+        device: The device; None means that of the tensor.
+        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+        pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+    Raises:
+        DTypeError: `requires_grad` is True for a dtype that is not floating point.
+        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> interlock.empty_like(interlock.zeros(2, 3)).shape
+        (2, 3)
+    """
+
+def empty_strided(
+    size: _Dims,
+    stride: _Dims,
+    *,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """Return an uninitialized tensor with the strides `stride`.
+
+    It is filled while `backends.deterministic_algorithms` is set; see `utils.deterministic`.
+
+    Args:
+        size: The sizes, as a tuple or list.
+        stride: The stride of each dimension, in elements. Not negative.
+        dtype: The element type; None means float32.
+        device: The device; None means the default device.
+        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+        pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+    Raises:
+        ArgumentError: A size or a stride is negative, or their numbers differ.
+        ShapeError: The memory has more elements than can be addressed.
+        DTypeError: `requires_grad` is True for a dtype that is not floating point.
+        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> interlock.empty_strided((2, 3), (1, 2)).stride()
+        (1, 2)
+    """
+
 def eq(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """Return a bool tensor that is True where the elements are equal to those of `other`.
 
@@ -10060,6 +9380,58 @@ def expm1_(input: Tensor) -> Tensor:
         RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
     """
 
+def eye(
+    n: builtins.int,
+    m: builtins.int | None = None,
+    *,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """Return a matrix with ones on the diagonal and zeros elsewhere.
+
+    Args:
+        n: The number of rows.
+        m: The number of columns; None means `n`.
+        dtype: The element type; None means float32.
+        device: The device; None means the default device.
+        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+        pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+    Raises:
+        ArgumentError: A number is negative.
+        DTypeError: `requires_grad` is True for a dtype that is not floating point.
+        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> interlock.eye(2)
+        tensor([[1., 0.],
+                [0., 1.]])
+    """
+
+def fill_(input: Tensor, value: Tensor | _Number) -> Tensor:
+    """In-place version of `fill`.
+
+    See `interlock.fill`.
+
+    Args:
+        input: The tensor, which is changed.
+        value: A number, or a 0-d tensor, whose gradient is the sum of all gradients.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        ArgumentError: The dtype cannot hold the number.
+        ShapeError: `value` is a tensor with dimensions.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled.
+        DTypeError: The dtype of the tensor cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+    """
+
 def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Round each element down to an integer. Integers are unchanged.
 
@@ -10204,6 +9576,70 @@ def frac_(input: Tensor) -> Tensor:
         RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
     """
 
+def full(
+    size: _Dims,
+    fill_value: _Number,
+    *,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """Return a tensor filled with a number.
+
+    Args:
+        size: The sizes, as an int or as a tuple or list.
+        fill_value: The number, or a tensor with one element.
+        dtype: The element type. None means bool for a bool, int64 for an int, and float32 for a float.
+        device: The device; None means the default device.
+        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+        pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+    Raises:
+        ArgumentError: The dtype cannot hold the number.
+        ArgumentError: A size is negative.
+        DTypeError: `requires_grad` is True for a dtype that is not floating point.
+        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> interlock.full((2, 2), 7)
+        tensor([[7, 7],
+                [7, 7]])
+    """
+
+def full_like(
+    input: Tensor,
+    fill_value: _Number,
+    *,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """Return a tensor filled with a number, with the shape of another tensor.
+
+    Args:
+        input: The tensor whose shape and memory order are used.
+        fill_value: The number, or a tensor with one element.
+        dtype: The element type; None means that of the tensor.
+        device: The device; None means that of the tensor.
+        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+        pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+    Raises:
+        ArgumentError: The dtype cannot hold the number.
+        DTypeError: `requires_grad` is True for a dtype that is not floating point.
+        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> interlock.full_like(interlock.zeros(2), 7)
+        tensor([7., 7.])
+    """
+
 def ge(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """Return a bool tensor that is True where the elements are larger than those of `other` or equal.
 
@@ -10337,6 +9773,62 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | _Number, *, out: Tensor | 
         >>> import interlock
         >>> interlock.lerp(interlock.tensor([0.0, 10.0]), interlock.tensor([1.0, 20.0]), 0.5)
         tensor([ 0.5000, 15.0000])
+    """
+
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """Return `input @ weight.T + bias`, a linear layer.
+
+    Args:
+        input: A tensor of shape [..., inputs].
+        weight: A matrix of shape [outputs, inputs], or a vector of shape [inputs] for one output without a dimension.
+        bias: A tensor that is broadcast to the result, or None.
+
+    Returns:
+        A tensor of shape [..., outputs].
+
+    Raises:
+        DTypeError: The dtypes differ or are bool.
+        ShapeError: The shapes are incompatible.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> functional.linear(interlock.ones(1, 3), interlock.ones(2, 3), interlock.ones(2))
+        tensor([[4., 4.]])
+    """
+
+def linspace(
+    start: _Number,
+    end: _Number,
+    steps: builtins.int,
+    *,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """Return `steps` evenly spaced numbers from `start` to `end`, both included.
+
+    Args:
+        start: The first number, or a tensor with one element.
+        end: The last number, or a tensor with one element.
+        steps: The number of elements.
+        dtype: The element type; None means float32. For integers the bounds and the numbers are truncated.
+        device: The device; None means the default device.
+        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+        pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+    Raises:
+        ArgumentError: `steps` is negative, or the dtype cannot hold a bound.
+        DTypeError: The dtype is bool.
+        DTypeError: `requires_grad` is True for a dtype that is not floating point.
+        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> interlock.linspace(0, 1, 5)
+        tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
 
 def log(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -10537,6 +10029,42 @@ def logical_xor(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> T
         tensor([ True, False])
     """
 
+def logspace(
+    start: _Number,
+    end: _Number,
+    steps: builtins.int,
+    base: builtins.float = 10.0,
+    *,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """Return the powers of `base` with `steps` evenly spaced exponents from `start` to `end`, both included.
+
+    Args:
+        start: The first exponent, or a tensor with one element.
+        end: The last exponent, or a tensor with one element.
+        steps: The number of elements.
+        base: The base.
+        dtype: The element type; None means float32. For integers the bounds and the numbers are truncated.
+        device: The device; None means the default device.
+        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+        pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+    Raises:
+        ArgumentError: `steps` is negative, or the dtype cannot hold a bound.
+        DTypeError: The dtype is bool.
+        DTypeError: `requires_grad` is True for a dtype that is not floating point.
+        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> interlock.logspace(0, 2, 3)
+        tensor([  1.,  10., 100.])
+    """
+
 def lt(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """Return a bool tensor that is True where the elements are smaller than those of `other`.
 
@@ -10556,6 +10084,31 @@ def lt(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> 
     """
 
 less = lt
+
+def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the matrix product of two tensors.
+
+    A one-dimensional tensor is a row vector on the left and a column vector on the right. The dimensions before the
+    last two are broadcast.
+
+    Args:
+        input: The left tensor, of shape [..., n, k] or [k]. Floating point or int64.
+        other: The right tensor, of shape [..., k, m] or [k], of the same dtype.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Returns:
+        A tensor of shape [..., n, m], without the dimension of a one-dimensional operand.
+
+    Raises:
+        DTypeError: The dtypes differ or are bool, or `out` has another dtype.
+        ShapeError: The shapes are incompatible.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.matmul(interlock.ones(2, 3), interlock.ones(3))
+        tensor([3., 3.])
+    """
 
 def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the larger of two elements, or NaN if one of them is NaN.
@@ -10593,6 +10146,29 @@ def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tenso
         tensor([1, 3])
     """
 
+def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the matrix product of two matrices.
+
+    Args:
+        input: The left matrix, of shape [n, k]. Floating point or int64.
+        mat2: The right matrix, of shape [k, m], of the same dtype.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Returns:
+        A matrix of shape [n, m].
+
+    Raises:
+        DTypeError: The dtypes differ or are bool, or `out` has another dtype.
+        ShapeError: A tensor is not a matrix, or the inner sizes differ.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.mm(interlock.ones(2, 3), interlock.ones(3, 1))
+        tensor([[3.],
+                [3.]])
+    """
+
 def mul(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """Return `input * other`, elementwise. The product of bools is the logical and.
 
@@ -10612,6 +10188,52 @@ def mul(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None 
     """
 
 multiply = mul
+
+def multinomial(input: Tensor, num_samples: builtins.int, replacement: builtins.bool = False) -> Tensor:
+    """Return indices that are drawn in proportion to weights.
+
+    Args:
+        input: The weights, which need not add up to 1: a vector, or a matrix with a row for each distribution.
+        num_samples: The number of indices of each row.
+        replacement: Whether an index can be drawn several times.
+
+    Returns:
+        An int64 tensor of shape [num_samples], or [rows, num_samples] for a matrix of weights.
+
+    Raises:
+        ArgumentError: `num_samples` is not positive, or exceeds the number of weights without replacement; or a weight
+            is negative or not finite, or all weights of a row are 0. For tensors on a device the latter errors are
+            asynchronous.
+        DTypeError: The weights are not floating point.
+        ShapeError: The tensor does not have one or two dimensions.
+
+    Example:
+        >>> import interlock
+        >>> interlock.multinomial(interlock.tensor([0.0, 3.0, 0.0]), 1)
+        tensor([1])
+    """
+
+def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the matrix-vector product.
+
+    Args:
+        input: A matrix.
+        vec: A vector of the size of a row of the matrix, of the same dtype.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Returns:
+        A vector with an element for each row.
+
+    Raises:
+        ShapeError: The tensors are not a matrix and a vector, or the sizes differ.
+        DTypeError: The dtypes differ or are bool.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.mv(interlock.tensor([[1, 2], [3, 4]]), interlock.tensor([1, 1]))
+        tensor([3, 7])
+    """
 
 def nan_to_num(
     input: Tensor,
@@ -10721,6 +10343,88 @@ def neg_(input: Tensor) -> Tensor:
 
 negative_ = neg_
 
+def ones(
+    *args: builtins.int | _Sizes,
+    size: _Sizes | None = None,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """Return a tensor of ones.
+
+    Args:
+        args: The sizes, as separate ints or as one tuple or list.
+        size: The sizes as a tuple or list, by name instead of `args`.
+        dtype: The element type; None means float32.
+        device: The device; None means the default device.
+        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+        pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+    Raises:
+        ArgumentError: A size is negative.
+        DTypeError: `requires_grad` is True for a dtype that is not floating point.
+        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> interlock.ones((2,), dtype=interlock.int64)
+        tensor([1, 1])
+    """
+
+def ones_like(
+    input: Tensor,
+    *,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """Return a tensor of ones with the shape of another tensor.
+
+    Args:
+        input: The tensor whose shape and memory order are used.
+        dtype: The element type; None means that of the tensor.
+        device: The device; None means that of the tensor.
+        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+        pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+    Raises:
+        DTypeError: `requires_grad` is True for a dtype that is not floating point.
+        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> interlock.ones_like(interlock.tensor([1, 2]), dtype=interlock.float32)
+        tensor([1., 1.])
+    """
+
+def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the outer product of two vectors.
+
+    As in PyTorch the elements are multiplied as by `*`: dtypes are promoted, and no precision flag affects the result.
+
+    Args:
+        input: The vector whose elements are the rows of the result.
+        vec2: The vector whose elements are the columns of the result.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Returns:
+        A matrix with a row for each element of this vector.
+
+    Raises:
+        ShapeError: A tensor is not a vector.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.outer(interlock.tensor([1, 2]), interlock.tensor([3, 4]))
+        tensor([[3, 4],
+                [6, 8]])
+    """
+
 def positive(input: Tensor) -> Tensor:
     """Return the tensor itself.
 
@@ -10754,6 +10458,240 @@ def pow(input: Tensor | _Number, exponent: Tensor | _Number, *, out: Tensor | No
         >>> import interlock
         >>> interlock.pow(2, interlock.tensor([1, 3]))
         tensor([2, 8])
+    """
+
+def rand(
+    *args: builtins.int | _Sizes,
+    size: _Sizes | None = None,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """Return random numbers that are uniformly distributed from 0 to 1 (exclusive).
+
+    `manual_seed` sets the seed. The numbers do not depend on the device.
+
+    Args:
+        args: The sizes, as separate ints or as one tuple or list.
+        size: The sizes as a tuple or list, by name instead of `args`.
+        dtype: The element type; None means float32.
+        device: The device; None means the default device.
+        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+        pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+    Raises:
+        ArgumentError: A size is negative.
+        DTypeError: `dtype` is not floating point.
+        DTypeError: `requires_grad` is True for a dtype that is not floating point.
+        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.rand(2, 3)
+        >>> x.shape
+        (2, 3)
+    """
+
+def rand_like(
+    input: Tensor,
+    *,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """Return random numbers that are uniformly distributed from 0 to 1 (exclusive), in the shape of another tensor.
+
+    `manual_seed` sets the seed. The numbers do not depend on the device, and differ from those of PyTorch.
+
+    Args:
+        input: The tensor whose shape and memory order are used.
+        dtype: The element type; None means that of the tensor.
+        device: The device; None means that of the tensor.
+        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+        pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+    Raises:
+        DTypeError: The dtype is not floating point.
+        DTypeError: `requires_grad` is True for a dtype that is not floating point.
+        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> interlock.rand_like(interlock.zeros(2, 3)).shape
+        (2, 3)
+    """
+
+def randint(
+    low: builtins.int | None = None,
+    high: builtins.int | _Sizes | None = None,
+    size: _Dims | None = None,
+    *,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """Return uniformly distributed random integers. `randint(high, size)` starts at 0.
+
+    `manual_seed` sets the seed. The numbers do not depend on the device, and differ from those of PyTorch.
+
+    Args:
+        low: The least integer. Without `low` the arguments are `high` and `size`.
+        high: The end of the range, which it does not contain.
+        size: The sizes, as a tuple or list.
+        dtype: The element type; None means int64.
+        device: The device; None means the default device.
+        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+        pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+    Raises:
+        ArgumentError: `high` is not greater than `low`, the dtype cannot hold a bound, or a size is negative.
+        DTypeError: `requires_grad` is True for a dtype that is not floating point.
+        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.randint(3, 5, (100,))
+        >>> x.min(), x.max()
+        (tensor(3), tensor(4))
+    """
+
+def randint_like(
+    input: Tensor,
+    low: builtins.int | None = None,
+    high: builtins.int | None = None,
+    *,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """Return uniformly distributed random integers in the shape of another tensor. `randint_like(input, high)` starts at
+    0.
+
+    `manual_seed` sets the seed. The numbers do not depend on the device, and differ from those of PyTorch.
+
+    Args:
+        input: The tensor whose shape and memory order are used.
+        low: The least integer, or the end if `high` is None.
+        high: The end of the range, which it does not contain.
+        dtype: The element type; None means that of the tensor.
+        device: The device; None means that of the tensor.
+        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+        pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+    Raises:
+        ArgumentError: `high` is not greater than `low`, or the dtype cannot hold a bound.
+        DTypeError: `requires_grad` is True for a dtype that is not floating point.
+        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> interlock.randint_like(interlock.zeros(2), 7, 8)
+        tensor([7., 7.])
+    """
+
+def randn(
+    *args: builtins.int | _Sizes,
+    size: _Sizes | None = None,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """Return random numbers of the standard normal distribution: mean 0, variance 1.
+
+    `manual_seed` sets the seed. The numbers do not depend on the device.
+
+    Args:
+        args: The sizes, as separate ints or as one tuple or list.
+        size: The sizes as a tuple or list, by name instead of `args`.
+        dtype: The element type; None means float32.
+        device: The device; None means the default device.
+        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+        pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+    Raises:
+        ArgumentError: A size is negative.
+        DTypeError: `dtype` is not floating point.
+        DTypeError: `requires_grad` is True for a dtype that is not floating point.
+        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.randn(2, 3)
+        >>> x.shape
+        (2, 3)
+    """
+
+def randn_like(
+    input: Tensor,
+    *,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """Return random numbers of the standard normal distribution, in the shape of another tensor.
+
+    `manual_seed` sets the seed. The numbers do not depend on the device, and differ from those of PyTorch.
+
+    Args:
+        input: The tensor whose shape and memory order are used.
+        dtype: The element type; None means that of the tensor.
+        device: The device; None means that of the tensor.
+        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+        pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+    Raises:
+        DTypeError: The dtype is not floating point.
+        DTypeError: `requires_grad` is True for a dtype that is not floating point.
+        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> interlock.randn_like(interlock.zeros(2, 3)).shape
+        (2, 3)
+    """
+
+def randperm(
+    n: builtins.int,
+    *,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """Return the integers from 0 to `n` (exclusive) in random order.
+
+    `manual_seed` sets the seed. The numbers do not depend on the device, and differ from those of PyTorch.
+
+    Args:
+        n: The number of integers.
+        dtype: The element type; None means int64.
+        device: The device; None means the default device.
+        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+        pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+    Raises:
+        ArgumentError: `n` is negative, or the dtype cannot hold the integers.
+        DTypeError: The dtype is bool.
+        DTypeError: `requires_grad` is True for a dtype that is not floating point.
+        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> interlock.randperm(5).sum()
+        tensor(10)
     """
 
 def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -11245,5 +11183,80 @@ def where(
 
 @overload
 def where(condition: Tensor) -> tuple[Tensor, ...]: ...
+def zero_(input: Tensor) -> Tensor:
+    """In-place version of `zero`.
+
+    See `interlock.zero`.
+
+    Args:
+        input: The tensor, which is changed.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled.
+        DTypeError: The dtype of the tensor cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+    """
+
+def zeros(
+    *args: builtins.int | _Sizes,
+    size: _Sizes | None = None,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """Return a tensor of zeros.
+
+    Args:
+        args: The sizes, as separate ints or as one tuple or list.
+        size: The sizes as a tuple or list, by name instead of `args`.
+        dtype: The element type; None means float32.
+        device: The device; None means the default device.
+        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+        pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+    Raises:
+        ArgumentError: A size is negative.
+        DTypeError: `requires_grad` is True for a dtype that is not floating point.
+        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> interlock.zeros(2, 3)
+        tensor([[0., 0., 0.],
+                [0., 0., 0.]])
+    """
+
+def zeros_like(
+    input: Tensor,
+    *,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """Return a tensor of zeros with the shape of another tensor.
+
+    Args:
+        input: The tensor whose shape and memory order are used.
+        dtype: The element type; None means that of the tensor.
+        device: The device; None means that of the tensor.
+        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+        pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+    Raises:
+        DTypeError: `requires_grad` is True for a dtype that is not floating point.
+        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> interlock.zeros_like(interlock.tensor([1, 2]))
+        tensor([0, 0])
+    """
 
 # </functions of operations>

@@ -14,7 +14,9 @@ from interlock import Tensor, float64
 from interlock._core.tensor import multi_head_attention
 from interlock.autograd import gradcheck, gradgradcheck
 from interlock.backends.cuda import SDPBackend, sdpa_kernel
-from interlock.errors import ArgumentError, GradcheckError
+from interlock.errors import ArgumentError, DTypeError, GradcheckError
+
+from tests.helpers.operations import Example, examples, operands
 
 PAGE = Path(__file__).parents[3] / "docs" / "tensor_operations.md"
 
@@ -333,6 +335,32 @@ NO_GRADIENT = {"floor_divide", "floor_divide_", "positive"}
 """Operations whose result cannot be differentiated, and one that returns its input."""
 
 
+def of_leaves(example: Example) -> tuple[Callable[..., Any], list[Tensor]] | None:
+    """Return an example as a function of leaves, with them; None if its result is not differentiable."""
+    run, names = example.function(), operands(float64, requires_grad=True)
+    used = example.called()
+
+    def function(*leaves: Tensor) -> Any:
+        results = run(names | dict(zip(used, leaves, strict=True)))
+        results = results if isinstance(results, tuple) else (results,)
+        # The square has a second gradient.
+        return tuple(result**2 for result in results if isinstance(result, Tensor) and result.requires_grad)
+
+    leaves = [names[name] for name in used]
+    try:
+        return (function, leaves) if leaves and function(*leaves) else None
+    except DTypeError:
+        return None
+
+
+DIFFERENTIABLE = {
+    f"{example.name}({example.arguments})": case
+    for example in (*examples(), *examples("inplace"))
+    if example.name not in NO_GRADIENT and (case := of_leaves(example)) is not None
+}
+"""The examples of the table of operations whose results have gradients."""
+
+
 def differentiable_operations() -> set[str]:
     """Return the operations that docs/tensor_operations.md lists with a gradient."""
     found = set()
@@ -346,7 +374,16 @@ def differentiable_operations() -> set[str]:
 
 
 def test_every_differentiable_operation_has_a_case() -> None:
-    assert differentiable_operations() - NOT_FLOAT64 - NO_GRADIENT == set(CASES)
+    in_table = {name.partition("(")[0] for name in DIFFERENTIABLE}
+    assert differentiable_operations() - NOT_FLOAT64 - NO_GRADIENT - in_table == set(CASES) - in_table
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_gradients_of_an_example_agree_with_finite_differences(name: str) -> None:
+    function, leaves = DIFFERENTIABLE[name]
+    assert gradcheck(function, leaves)
+    assert gradgradcheck(function, leaves, gen_non_contig_grad_outputs=True)
+    assert all(each.grad is None for each in leaves)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -203,7 +203,7 @@ CASES: list[tuple[str, type[Exception], str]] = [
         "ones(2, dtype=int)",
         TypeError,
         "ones: dtype must be interlock.float16, bfloat16, float32, float64, int64, int32, int16, int8, uint8"
-        " or bool, got type",
+        ", bool or None, got type",
     ),
     ("ones_like([1])", TypeError, "ones_like: input must be a Tensor, got list"),
     (
@@ -224,7 +224,7 @@ CASES: list[tuple[str, type[Exception], str]] = [
     ("arange(0, 5, 0)", ArgumentError, "arange: step must not be 0 or nan, got 0"),
     ("arange(0, 5, -1)", ArgumentError, "arange: step must be positive to reach 5 from 0, got -1"),
     ("arange(0, inf)", ArgumentError, "arange: end must be finite, got inf"),
-    ('arange("a")', TypeError, "arange: start must be a number or a Tensor with one element, got str"),
+    ('arange("a")', TypeError, "arange: start must be a number, a Tensor with one element or None, got str"),
     ("rand(2, dtype=int64)", DTypeError, "rand: dtype must be floating point, got int64"),
     ('manual_seed("a")', TypeError, "manual_seed: seed must be an int, got str"),
     (
@@ -282,7 +282,7 @@ CASES: list[tuple[str, type[Exception], str]] = [
     (
         'ones(2).add(1, alpha="a")',
         TypeError,
-        "add: alpha must be a number or a Tensor with one element or None, got str",
+        "add: alpha must be a number, a Tensor with one element or None, got str",
     ),
     (
         "ones(2).add(1, alpha=ones(2))",

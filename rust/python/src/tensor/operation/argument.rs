@@ -78,8 +78,16 @@ pub(in crate::tensor) fn required<'a, 'py, T: FromArgument<'a, 'py>>(
 ) -> PyResult<T> {
     match T::try_from_argument(name, given)? {
         Some(value) => Ok(value),
-        None if T::IS_OPTIONAL => Err(name.type_error(&format!("{} or None", T::WANTED), given)),
+        None if T::IS_OPTIONAL => Err(name.type_error(&or_none_is_wanted(T::WANTED), given)),
         None => Err(name.type_error(T::WANTED, given)),
+    }
+}
+
+/// Returns the description of a wanted object, such as "an int", with None.
+fn or_none_is_wanted(wanted: &str) -> String {
+    match wanted.rsplit_once(" or ") {
+        Some((first, last)) => format!("{first}, {last} or None"),
+        None => format!("{wanted} or None"),
     }
 }
 
