@@ -26,7 +26,7 @@ OF_AUTOGRAD = {
 OF_NN = {
     *("binary_cross_entropy", "binary_cross_entropy_with_logits", "dropout", "embedding", "gelu", "l1_loss"),
     *("layer_norm", "logsigmoid", "mse_loss", "multi_head_attention", "nll_loss", "one_hot"),
-    *("scaled_dot_product_attention", "silu", "softmin", "softplus"),
+    *("scaled_dot_product_attention", "silu", "softplus"),
 }
 
 

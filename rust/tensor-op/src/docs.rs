@@ -66,6 +66,32 @@ const SENTENCES: &[(&str, &str)] = &[
         "promoted_divisible",
         "ArgumentError: Integers on the CPU are divided by 0.\n    DTypeError: The promoted dtype is bool.",
     ),
+    // Reductions.
+    ("dim_or_all", "dim: The dimension. None means all elements."),
+    ("dims_or_all", "dim: The dimension or dimensions to reduce, as an int, tuple or list. None means all."),
+    (
+        "dims_or_unbiased",
+        "dim: The dimension or dimensions to reduce, as an int, tuple or list. None means all. A bool is `unbiased`.",
+    ),
+    ("unbiased", "unbiased: Whether the correction is 1, or 0. Not together with `correction`."),
+    ("correction", "correction: What is subtracted from the number of elements. None means 1."),
+    ("unbiased_twice", "TypeError: Both `unbiased` and `correction` are given."),
+    ("no_floats", "DTypeError: The elements are not floating point."),
+    (
+        "wide_dtype",
+        "dtype: The dtype to convert the elements to first. None means int64 for integers and bools, else no change.",
+    ),
+    (
+        "float_dtype",
+        "dtype: The floating-point dtype to convert the elements to first. None means no change.",
+    ),
+    ("no_float_dtype", "DTypeError: The elements are not floating point, and `dtype` does not convert them."),
+    ("no_bools", "DTypeError: The tensor is a bool tensor."),
+    ("empty_dim", "IndexError: The reduced dimension has size 0."),
+    ("stable", "stable: Whether the order of equal elements is preserved, which it always is."),
+    ("rtol", "rtol: The relative tolerance."),
+    ("atol", "atol: The absolute tolerance."),
+    ("equal_nan", "equal_nan: Whether NaN is close to NaN."),
 ];
 
 const OUT: &str = "    out: The tensor that receives the result, and is returned; None for a new one.";

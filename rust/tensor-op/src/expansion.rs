@@ -296,13 +296,14 @@ impl Form {
         let mut is_by_name = false;
         for parameter in first.into_iter().chain(&declared.others) {
             let in_form: InForm = parameter.in_form(!is_function);
-            if parameter.is_keyword && !is_by_name {
+            let is_keyword = parameter.is_keyword(!is_function);
+            if is_keyword && !is_by_name {
                 signature.push(quote!(*));
                 texts.push("*".to_owned());
                 annotated.push(format!("{separator}*").to_token_stream());
                 separator = ", ";
             }
-            is_by_name |= parameter.is_keyword || in_form.is_variadic;
+            is_by_name |= is_keyword || in_form.is_variadic;
             annotated.push(separator.to_token_stream());
             separator = ", ";
             parameters.extend(in_form.declared);

@@ -17,9 +17,16 @@ pub struct Parameter {
     /// The function gets a reference to the converted argument.
     is_borrowed: bool,
     pub default: Option<Default>,
-    /// It and those after it are passed by name.
-    pub is_keyword: bool,
+    keyword: Keyword,
     pub kind: Kind,
+}
+
+/// The forms in which an argument and those after it are passed by name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Keyword {
+    None,
+    Functions,
+    All,
 }
 
 /// How Python passes an argument.
@@ -100,11 +107,14 @@ impl Parameter {
         let Pat::Ident(name) = &*typed.pat else {
             return Err(Error::new_spanned(&typed.pat, "a parameter of an operation has a name"));
         };
-        let (mut default, mut is_keyword, mut kind) = (None, false, Kind::Plain);
+        let (mut default, mut keyword, mut kind) = (None, Keyword::None, Kind::Plain);
         for attribute in std::mem::take(&mut typed.attrs) {
             match attribute.path().get_ident().map(Ident::to_string).as_deref() {
                 Some("default") => default = Some(attribute.parse_args()?),
-                Some("keyword") => is_keyword = true,
+                Some("keyword") => {
+                    let is_list = matches!(attribute.meta, Meta::List(_));
+                    keyword = if is_list { Keyword::Functions } else { Keyword::All };
+                }
                 Some("variadic") => {
                     kind = Kind::Variadic { of_methods: matches!(attribute.meta, Meta::List(_)) };
                 }
@@ -116,7 +126,16 @@ impl Parameter {
         if default.is_none() && is_option(&storage) {
             default = Some(Default { value: parse_quote!(None), text: "None".to_owned() });
         }
-        Ok(Parameter { name: name.ident.clone(), storage, is_borrowed, default, is_keyword, kind })
+        Ok(Parameter { name: name.ident.clone(), storage, is_borrowed, default, keyword, kind })
+    }
+
+    /// Returns whether it and those after it are passed by name, to a method or to a function.
+    pub fn is_keyword(&self, is_method: bool) -> bool {
+        match self.keyword {
+            Keyword::None => false,
+            Keyword::Functions => !is_method,
+            Keyword::All => true,
+        }
     }
 
     /// Returns the name in Python.

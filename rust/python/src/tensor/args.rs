@@ -185,11 +185,6 @@ pub(super) fn scalar_of_tensor(
     Err(new_exception(py, "ShapeError", format!("{what} must be {wanted}, got shape {shape}")))
 }
 
-/// Extracts a number as `f64`: a number or a tensor with one element.
-pub(super) fn extract_f64(what: &str, given: &Bound<'_, PyAny>) -> PyResult<f64> {
-    extract_scalar(what, given).map(Scalar::cast)
-}
-
 /// Extracts a tensor as the object itself.
 pub(super) fn extract_object<'py>(what: &str, given: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Tensor>> {
     match given.cast::<Tensor>() {

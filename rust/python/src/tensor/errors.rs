@@ -1,7 +1,7 @@
 //! Conversion of errors of the tensor runtime to Python exceptions.
 
 use interlock_tensor::Error;
-use pyo3::exceptions::{PyIndexError, PyRecursionError, PyRuntimeError};
+use pyo3::exceptions::{PyIndexError, PyRecursionError, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 
 use super::program::{anomaly_exception, raised};
@@ -38,6 +38,7 @@ fn with_message(py: Python<'_>, error: &Error, message: String) -> PyErr {
         Error::OutOfBounds { .. } | Error::PackHook { .. } | Error::Value { .. } => {
             new_exception(py, "ArgumentError", message)
         }
+        Error::Arguments { .. } => PyTypeError::new_err(message),
         Error::Capturing { .. } | Error::StaleStream { .. } => new_exception(py, "GraphError", message),
         Error::GraphFreed { .. } => new_exception(py, "GraphFreedError", message),
         Error::Dimension { .. }

@@ -54,12 +54,3 @@ pub(super) mod lists {
         => crate::tensor::args::extract_int_or_ints, Vec<i64>
     }
 }
-
-/// Extractors of numbers.
-pub(super) mod floats {
-    extractors! {
-        allclose: rtol atol;
-        isclose: rtol atol;
-        => crate::tensor::args::extract_f64, f64
-    }
-}

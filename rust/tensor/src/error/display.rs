@@ -68,6 +68,7 @@ impl fmt::Display for Error {
             Error::Shape { op, argument, expected, given } | Error::Value { op, argument, expected, given } => {
                 write!(f, "{op}: {argument} must {expected}, got {given}")
             }
+            Error::Arguments { op, problem } => write!(f, "{op}: {problem}"),
             Error::OutOfBounds { op, argument, value, dtype } => {
                 write!(f, "{op}: {argument} must be a number that {dtype} can hold, got {value}")
             }

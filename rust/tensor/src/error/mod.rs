@@ -194,6 +194,13 @@ pub enum Error {
         /// The value, as shown in the message.
         given: String,
     },
+    /// Arguments that exclude each other, or an argument that needs another one.
+    Arguments {
+        /// The name of the operation.
+        op: &'static str,
+        /// What is wrong, as shown in the message.
+        problem: &'static str,
+    },
     /// A number that a tensor of an element type cannot hold.
     OutOfBounds {
         /// The name of the operation.
@@ -525,6 +532,7 @@ impl Error {
             | Error::Class { op, .. }
             | Error::ClassValue { op, .. }
             | Error::Value { op, .. }
+            | Error::Arguments { op, .. }
             | Error::OutOfBounds { op, .. }
             | Error::Overlap { op }
             | Error::Aliased { op, .. }

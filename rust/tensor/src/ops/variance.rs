@@ -7,21 +7,45 @@ use crate::autograd::NodeBuilder;
 use crate::dtype::dispatch_float;
 use crate::iterate::reduce;
 use crate::loops::squared_deviations;
-use crate::{Element, Result, Scalar, Tensor};
+use crate::{Element, Result, Scalar, Tensor, warning};
+
+/// Returns the degrees of freedom, by which the sum of squares is divided: the number of reduced elements less the
+/// correction. Warns if none are left.
+fn divisor(op: &'static str, count: usize, correction: Scalar) -> f64 {
+    let degrees = (count as f64 - correction.cast::<f64>()).max(0.0);
+    if degrees == 0.0 {
+        warning::issue(&format!("{op}: the correction must be less than the number of reduced elements"));
+    }
+    degrees
+}
 
 impl Tensor {
-    /// Returns the degrees of freedom of the variance over `dims`: the number of reduced elements less the correction.
-    pub fn degrees_of_freedom(&self, dims: Option<&[i64]>, correction: Scalar) -> Result<f64> {
-        Ok(reduced_dims("var", self.shape(), dims)?.count as f64 - correction.cast::<f64>())
+    /// Returns the variance of all elements or over `dims`. The sum of squares is divided by the number of elements less
+    /// `correction`, or by 0 if the correction is larger, of which the operation warns.
+    pub fn var(&self, dims: Option<&[i64]>, correction: Scalar, keepdim: bool) -> Result<Tensor> {
+        self.var_for("var", dims, correction, keepdim)
     }
 
-    /// Returns the variance of all elements or over `dims`. The sum of squares is divided by the number of elements less
-    /// `correction`, or by 0 if the correction is larger.
-    pub fn var(&self, dims: Option<&[i64]>, correction: Scalar, keepdim: bool) -> Result<Tensor> {
-        let op = "var";
+    /// Returns the variance, as [`var`](Tensor::var), and the mean.
+    pub fn var_mean(
+        &self,
+        dims: Option<&[i64]>,
+        correction: Scalar,
+        keepdim: bool,
+    ) -> Result<(Tensor, Tensor)> {
+        Ok((self.var_for("var_mean", dims, correction, keepdim)?, self.mean(dims, keepdim)?))
+    }
+
+    fn var_for(
+        &self,
+        op: &'static str,
+        dims: Option<&[i64]>,
+        correction: Scalar,
+        keepdim: bool,
+    ) -> Result<Tensor> {
         check_floating_point(op, self)?;
         let over = reduced_dims(op, self.shape(), dims)?;
-        let divisor = (over.count as f64 - correction.cast::<f64>()).max(0.0);
+        let divisor = divisor(op, over.count, correction);
         let out = dispatch_float!(self.dtype(), T => {
             let finish = move |squares: f64| T::from_f64(squares / divisor);
             reduce(op, self, &over.mask, (over.shape(keepdim), self.dtype()), &squared_deviations(finish))
@@ -43,10 +67,29 @@ impl Tensor {
     /// Returns the standard deviation of all elements or over `dims`: the root of the variance. Its gradient is 0 where
     /// it is 0.
     pub fn std(&self, dims: Option<&[i64]>, correction: Scalar, keepdim: bool) -> Result<Tensor> {
-        let op = "std";
+        self.std_for("std", dims, correction, keepdim)
+    }
+
+    /// Returns the standard deviation, as [`std`](Tensor::std), and the mean.
+    pub fn std_mean(
+        &self,
+        dims: Option<&[i64]>,
+        correction: Scalar,
+        keepdim: bool,
+    ) -> Result<(Tensor, Tensor)> {
+        Ok((self.std_for("std_mean", dims, correction, keepdim)?, self.mean(dims, keepdim)?))
+    }
+
+    fn std_for(
+        &self,
+        op: &'static str,
+        dims: Option<&[i64]>,
+        correction: Scalar,
+        keepdim: bool,
+    ) -> Result<Tensor> {
         check_floating_point(op, self)?;
         let over = reduced_dims(op, self.shape(), dims)?;
-        let divisor = (over.count as f64 - correction.cast::<f64>()).max(0.0);
+        let divisor = divisor(op, over.count, correction);
         let out = dispatch_float!(self.dtype(), T => {
             let finish = move |squares: f64| T::from_f64((squares / divisor).sqrt());
             reduce(op, self, &over.mask, (over.shape(keepdim), self.dtype()), &squared_deviations(finish))

@@ -4,7 +4,7 @@ mod creation;
 mod elementwise;
 mod products;
 mod random;
-mod scans;
+mod reduction;
 
 pub(super) use creation::EXPLAINED as EMPTY_EXPLAINED;
 pub(super) use random::register;

@@ -2,6 +2,7 @@
 
 use interlock_tensor::{DType, Error, Result, Tensor as CoreTensor};
 
+use super::conversion::converted;
 use crate::tensor::operation::tensor_op;
 
 /// Return the cumulative sum of the elements along a dimension.
@@ -9,7 +10,7 @@ use crate::tensor::operation::tensor_op;
 /// Args:
 ///     {input}
 ///     dim: The dimension.
-///     dtype: The dtype to convert the elements to first. None means int64 for integers and bools, else no change.
+///     {wide_dtype}
 ///
 /// Raises:
 ///     {no_dim}
@@ -21,7 +22,7 @@ use crate::tensor::operation::tensor_op;
 ///     tensor([1, 3, 6])
 #[tensor_op(function, method, example = "x, 1")]
 fn cumsum(input: &CoreTensor, dim: i64, #[keyword] dtype: Option<DType>) -> Result<CoreTensor> {
-    converted("cumsum", input, dtype, |input| input.cumsum(dim))
+    scanned("cumsum", input, dtype, |input| input.cumsum(dim))
 }
 
 /// Return the cumulative product of the elements along a dimension.
@@ -29,7 +30,7 @@ fn cumsum(input: &CoreTensor, dim: i64, #[keyword] dtype: Option<DType>) -> Resu
 /// Args:
 ///     {input}
 ///     dim: The dimension.
-///     dtype: The dtype to convert the elements to first. None means int64 for integers and bools, else no change.
+///     {wide_dtype}
 ///
 /// Raises:
 ///     {no_dim}
@@ -41,11 +42,11 @@ fn cumsum(input: &CoreTensor, dim: i64, #[keyword] dtype: Option<DType>) -> Resu
 ///     tensor([1, 2, 6])
 #[tensor_op(function, method, example = "x, 1")]
 fn cumprod(input: &CoreTensor, dim: i64, #[keyword] dtype: Option<DType>) -> Result<CoreTensor> {
-    converted("cumprod", input, dtype, |input| input.cumprod(dim))
+    scanned("cumprod", input, dtype, |input| input.cumprod(dim))
 }
 
-/// Runs an operation on the tensor as `dtype`, to which the result is converted: integers are scanned as int64.
-fn converted(
+/// Runs an operation, as [`converted`]. Bools have no sums and products.
+fn scanned(
     op: &'static str,
     input: &CoreTensor,
     dtype: Option<DType>,
@@ -53,7 +54,6 @@ fn converted(
 ) -> Result<CoreTensor> {
     match dtype {
         Some(DType::Bool) => Err(Error::not_numeric(op, "dtype", "")),
-        Some(dtype) => operation(&input.cast(dtype)?)?.cast(dtype),
-        None => operation(input),
+        dtype => converted(input, dtype, operation),
     }
 }

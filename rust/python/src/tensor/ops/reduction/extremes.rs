@@ -1,0 +1,229 @@
+//! Maxima and minima.
+
+use interlock_tensor::{Error, Result, Tensor as CoreTensor, elementwise};
+use pyo3::prelude::*;
+
+use crate::tensor::operation::{Arg, ArgumentName, FromArgument, IntoPython, Ints, NamedPair, tensor_op};
+
+/// Return the maximum of all elements, or along a dimension, or of each pair of elements of two tensors.
+///
+/// Args:
+///     {input}
+///     dim: The dimension, or a tensor. None means all elements.
+///     {keepdim}
+///
+/// Returns:
+///     The maximum of all elements, which share the gradient if they are equal. With a dimension a named tuple
+///     `(values, indices)` in which the first of equal elements counts and receives the gradient. With a tensor
+///     the larger elements of both, as `maximum`. NaN counts as the maximum.
+///
+/// Raises:
+///     {no_dim}
+///     ShapeError: There are no elements.
+///     IndexError: The dimension has size 0.
+///     TypeError: `keepdim` is set without `dim`.
+///
+/// Example:
+///     >>> x = interlock.tensor([[1, 5], [7, 2]])
+///     >>> interlock.max(x)
+///     tensor(7)
+///     >>> interlock.max(x, 1).values
+///     tensor([5, 7])
+#[tensor_op(
+    function,
+    method,
+    example = "x, 1",
+    overloads(
+        "(input: Tensor, dim: None = None) -> Tensor",
+        "(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False) -> _return_types.max",
+        "(input: Tensor, dim: Tensor) -> Tensor"
+    )
+)]
+fn max(
+    input: &CoreTensor,
+    dim: Option<DimOrTensor<'_>>,
+    #[default(false)] keepdim: bool,
+) -> Result<Extremes> {
+    match dim {
+        Some(DimOrTensor::Tensor(other)) => elementwise::maximum(input, other).map(Extremes::Tensor),
+        Some(DimOrTensor::Dim(dim)) => input.max_along(dim, keepdim).map(Extremes::along),
+        None => without_dim("max", keepdim).and_then(|()| input.max()).map(Extremes::Tensor),
+    }
+}
+
+/// Return the minimum of all elements, or along a dimension, or of each pair of elements of two tensors.
+///
+/// Args:
+///     {input}
+///     dim: The dimension, or a tensor. None means all elements.
+///     {keepdim}
+///
+/// Returns:
+///     The minimum of all elements, which share the gradient if they are equal. With a dimension a named tuple
+///     `(values, indices)` in which the first of equal elements counts and receives the gradient. With a tensor
+///     the smaller elements of both, as `minimum`. NaN counts as the minimum.
+///
+/// Raises:
+///     {no_dim}
+///     ShapeError: There are no elements.
+///     IndexError: The dimension has size 0.
+///     TypeError: `keepdim` is set without `dim`.
+///
+/// Example:
+///     >>> x = interlock.tensor([[1, 5], [7, 2]])
+///     >>> interlock.min(x)
+///     tensor(1)
+///     >>> interlock.min(x, 1).values
+///     tensor([1, 2])
+#[tensor_op(
+    function,
+    method,
+    example = "x, 1",
+    overloads(
+        "(input: Tensor, dim: None = None) -> Tensor",
+        "(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False) -> _return_types.min",
+        "(input: Tensor, dim: Tensor) -> Tensor"
+    )
+)]
+fn min(
+    input: &CoreTensor,
+    dim: Option<DimOrTensor<'_>>,
+    #[default(false)] keepdim: bool,
+) -> Result<Extremes> {
+    match dim {
+        Some(DimOrTensor::Tensor(other)) => elementwise::minimum(input, other).map(Extremes::Tensor),
+        Some(DimOrTensor::Dim(dim)) => input.min_along(dim, keepdim).map(Extremes::along),
+        None => without_dim("min", keepdim).and_then(|()| input.min()).map(Extremes::Tensor),
+    }
+}
+
+/// Return the maximum of all elements, or over one or several dimensions.
+///
+/// The result is NaN where an element is NaN. Equal maxima share the gradient.
+///
+/// Args:
+///     {input}
+///     {dims}
+///     {keepdim}
+///
+/// Raises:
+///     {no_dim}
+///     {dim_twice}
+///     IndexError: A reduced dimension has size 0.
+///
+/// Example:
+///     >>> x = interlock.tensor([[1, 5], [7, 2]])
+///     >>> interlock.amax(x, 0)
+///     tensor([7, 5])
+#[tensor_op(function, method, example = "x, 1")]
+fn amax(input: &CoreTensor, dim: &Option<Ints>, #[default(false)] keepdim: bool) -> Result<CoreTensor> {
+    input.amax(dim.as_deref(), keepdim)
+}
+
+/// Return the minimum of all elements, or over one or several dimensions.
+///
+/// The result is NaN where an element is NaN. Equal minima share the gradient.
+///
+/// Args:
+///     {input}
+///     {dims}
+///     {keepdim}
+///
+/// Raises:
+///     {no_dim}
+///     {dim_twice}
+///     IndexError: A reduced dimension has size 0.
+///
+/// Example:
+///     >>> x = interlock.tensor([[1, 5], [7, 2]])
+///     >>> interlock.amin(x, 0)
+///     tensor([1, 2])
+#[tensor_op(function, method, example = "x, 1")]
+fn amin(input: &CoreTensor, dim: &Option<Ints>, #[default(false)] keepdim: bool) -> Result<CoreTensor> {
+    input.amin(dim.as_deref(), keepdim)
+}
+
+/// Return the minimum and the maximum of all elements, or along a dimension.
+///
+/// Args:
+///     {input}
+///     {dim_or_all}
+///     {keepdim}
+///
+/// Returns:
+///     A named tuple `(min, max)`. Both are NaN if an element is NaN. Equal extremes share the gradient.
+///
+/// Raises:
+///     {no_dim}
+///     {empty_dim}
+///
+/// Example:
+///     >>> x = interlock.tensor([[1, 5], [7, 2]])
+///     >>> low, high = interlock.aminmax(x)
+///     >>> low, high
+///     (tensor(1), tensor(7))
+#[tensor_op(function, method, example = "x, dim=1")]
+fn aminmax(
+    input: &CoreTensor,
+    #[keyword] dim: Option<i64>,
+    #[default(false)] keepdim: bool,
+) -> Result<NamedPair> {
+    input.aminmax(dim, keepdim).map(|(low, high)| NamedPair(low, high))
+}
+
+/// Returns an error if `keepdim` is set, which needs a dimension.
+fn without_dim(op: &'static str, keepdim: bool) -> Result<()> {
+    if keepdim {
+        return Err(Error::Arguments { op, problem: "keepdim needs a dim; amax() and amin() take both" });
+    }
+    Ok(())
+}
+
+/// The dimension along which extremes are searched, or a tensor with which the elements are compared.
+#[derive(Clone, Copy)]
+enum DimOrTensor<'a> {
+    Dim(i64),
+    Tensor(&'a CoreTensor),
+}
+
+impl<'a, 'py> FromArgument<'a, 'py> for DimOrTensor<'a> {
+    const ANNOTATION: &'static str = "builtins.int | Tensor";
+    const WANTED: &'static str = i64::WANTED;
+
+    fn try_from_argument(name: ArgumentName, given: Arg<'a, 'py>) -> PyResult<Option<Self>> {
+        if let Some(tensor) = <&CoreTensor>::try_from_argument(name, given)? {
+            return Ok(Some(DimOrTensor::Tensor(tensor)));
+        }
+        Ok(i64::try_from_argument(name, given)?.map(DimOrTensor::Dim))
+    }
+
+    fn tensor(&self) -> Option<&CoreTensor> {
+        match self {
+            DimOrTensor::Dim(_) => None,
+            DimOrTensor::Tensor(tensor) => Some(tensor),
+        }
+    }
+}
+
+/// Extremes, with their indices if they are those along a dimension.
+enum Extremes {
+    Tensor(CoreTensor),
+    WithIndices(NamedPair),
+}
+
+impl Extremes {
+    fn along((values, indices): (CoreTensor, CoreTensor)) -> Self {
+        Extremes::WithIndices(NamedPair(values, indices))
+    }
+}
+
+impl IntoPython for Extremes {
+    const ANNOTATION: &'static str = "Tensor | _return_types.{}";
+
+    fn into_python<'py>(self, py: Python<'py>, op: &'static str) -> PyResult<Bound<'py, PyAny>> {
+        match self {
+            Extremes::Tensor(tensor) => tensor.into_python(py, op),
+            Extremes::WithIndices(pair) => pair.into_python(py, op),
+        }
+    }
+}

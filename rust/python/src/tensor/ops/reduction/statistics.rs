@@ -1,0 +1,182 @@
+//! Variances and standard deviations.
+
+use interlock_tensor::{Error, Result, Scalar, Tensor as CoreTensor};
+use pyo3::prelude::*;
+use pyo3::types::PyBool;
+
+use crate::tensor::operation::{Arg, ArgumentName, FromArgument, Ints, tensor_op};
+
+/// Return the variance of all elements, or over one or several dimensions.
+///
+/// The sum of the squared deviations from the mean is divided by the number of elements less the correction. A
+/// `UserWarning` is issued if that is not positive.
+///
+/// Args:
+///     {input}
+///     {dims_or_unbiased}
+///     {unbiased}
+///     {keepdim}
+///     {correction}
+///
+/// Raises:
+///     {no_floats}
+///     {no_dim}
+///     {dim_twice}
+///     {unbiased_twice}
+///
+/// Example:
+///     >>> x = interlock.tensor([1.0, 2.0, 6.0])
+///     >>> interlock.var(x), interlock.var(x, correction=0)
+///     (tensor(7.), tensor(4.6667))
+#[tensor_op(function, method, example = "x, 1")]
+fn var(
+    input: &CoreTensor,
+    dim: &Option<DimsOrUnbiased>,
+    unbiased: Option<bool>,
+    #[default(false)] keepdim: bool,
+    #[keyword] correction: Option<Scalar>,
+) -> Result<CoreTensor> {
+    let (dims, correction) = spread("var", dim, unbiased, correction)?;
+    input.var(dims, correction, keepdim)
+}
+
+/// Return the standard deviation of all elements, or over one or several dimensions.
+///
+/// The sum of the squared deviations from the mean is divided by the number of elements less the correction. A
+/// `UserWarning` is issued if that is not positive. The gradient is 0 where the result is 0.
+///
+/// Args:
+///     {input}
+///     {dims_or_unbiased}
+///     {unbiased}
+///     {keepdim}
+///     {correction}
+///
+/// Raises:
+///     {no_floats}
+///     {no_dim}
+///     {dim_twice}
+///     {unbiased_twice}
+///
+/// Example:
+///     >>> x = interlock.tensor([1.0, 2.0, 6.0])
+///     >>> interlock.std(x), interlock.std(x, correction=0)
+///     (tensor(2.6458), tensor(2.1602))
+#[tensor_op(function, method, example = "x, 1")]
+fn std(
+    input: &CoreTensor,
+    dim: &Option<DimsOrUnbiased>,
+    unbiased: Option<bool>,
+    #[default(false)] keepdim: bool,
+    #[keyword] correction: Option<Scalar>,
+) -> Result<CoreTensor> {
+    let (dims, correction) = spread("std", dim, unbiased, correction)?;
+    input.std(dims, correction, keepdim)
+}
+
+/// Return the variance and the mean of all elements, or over one or several dimensions.
+///
+/// Args:
+///     {input}
+///     {dims_or_unbiased}
+///     {unbiased}
+///     {keepdim}
+///     {correction}
+///
+/// Returns:
+///     The results of `var` and of `mean`.
+///
+/// Raises:
+///     {no_floats}
+///     {no_dim}
+///     {dim_twice}
+///     {unbiased_twice}
+///
+/// Example:
+///     >>> x = interlock.tensor([1.0, 2.0, 6.0])
+///     >>> interlock.var_mean(x)
+///     (tensor(7.), tensor(3.))
+#[tensor_op(function, example = "x, 1")]
+fn var_mean(
+    input: &CoreTensor,
+    dim: &Option<DimsOrUnbiased>,
+    unbiased: Option<bool>,
+    #[default(false)] keepdim: bool,
+    #[keyword] correction: Option<Scalar>,
+) -> Result<(CoreTensor, CoreTensor)> {
+    let (dims, correction) = spread("var_mean", dim, unbiased, correction)?;
+    input.var_mean(dims, correction, keepdim)
+}
+
+/// Return the standard deviation and the mean of all elements, or over one or several dimensions.
+///
+/// Args:
+///     {input}
+///     {dims_or_unbiased}
+///     {unbiased}
+///     {keepdim}
+///     {correction}
+///
+/// Returns:
+///     The results of `std` and of `mean`.
+///
+/// Raises:
+///     {no_floats}
+///     {no_dim}
+///     {dim_twice}
+///     {unbiased_twice}
+///
+/// Example:
+///     >>> x = interlock.tensor([1.0, 2.0, 6.0])
+///     >>> interlock.std_mean(x)
+///     (tensor(2.6458), tensor(3.))
+#[tensor_op(function, example = "x, 1")]
+fn std_mean(
+    input: &CoreTensor,
+    dim: &Option<DimsOrUnbiased>,
+    unbiased: Option<bool>,
+    #[default(false)] keepdim: bool,
+    #[keyword] correction: Option<Scalar>,
+) -> Result<(CoreTensor, CoreTensor)> {
+    let (dims, correction) = spread("std_mean", dim, unbiased, correction)?;
+    input.std_mean(dims, correction, keepdim)
+}
+
+/// The argument `dim`. As in PyTorch a bool in its place is `unbiased`.
+enum DimsOrUnbiased {
+    Dims(Ints),
+    Unbiased(bool),
+}
+
+impl<'py> FromArgument<'_, 'py> for DimsOrUnbiased {
+    const ANNOTATION: &'static str = "_Dims | builtins.bool";
+    const WANTED: &'static str = Ints::WANTED;
+
+    fn try_from_argument(name: ArgumentName, given: Arg<'_, 'py>) -> PyResult<Option<Self>> {
+        match given.cast::<PyBool>() {
+            Ok(unbiased) => Ok(Some(DimsOrUnbiased::Unbiased(unbiased.is_true()))),
+            Err(_) => Ok(Ints::try_from_argument(name, given)?.map(DimsOrUnbiased::Dims)),
+        }
+    }
+}
+
+/// Returns the dimensions to reduce, and the correction.
+fn spread<'a>(
+    op: &'static str,
+    dim: &'a Option<DimsOrUnbiased>,
+    unbiased: Option<bool>,
+    correction: Option<Scalar>,
+) -> Result<(Option<&'a [i64]>, Scalar)> {
+    let (dims, unbiased) = match dim {
+        Some(DimsOrUnbiased::Unbiased(first)) => (None, Some(*first)),
+        Some(DimsOrUnbiased::Dims(dims)) => (Some(&**dims), unbiased),
+        None => (None, unbiased),
+    };
+    match (unbiased, correction) {
+        (Some(_), Some(_)) => {
+            Err(Error::Arguments { op, problem: "unbiased and correction must not both be given" })
+        }
+        (None, Some(correction)) => Ok((dims, correction)),
+        (unbiased, None) => Ok((dims, Scalar::Int(unbiased.unwrap_or(true).into()))),
+    }
+}

@@ -1,0 +1,84 @@
+//! Sums, means and products.
+
+use interlock_tensor::{DType, Result, Tensor as CoreTensor};
+
+use super::conversion::{cast, converted};
+use crate::tensor::operation::{Ints, tensor_op};
+
+/// Return the sum of all elements, or over one or several dimensions.
+///
+/// Args:
+///     {input}
+///     {dims}
+///     {keepdim}
+///     {wide_dtype}
+///
+/// Raises:
+///     {no_dim}
+///     {dim_twice}
+///
+/// Example:
+///     >>> x = interlock.tensor([[1, 2], [3, 4]])
+///     >>> interlock.sum(x), interlock.sum(x, 0)
+///     (tensor(10), tensor([4, 6]))
+#[tensor_op(function, method, example = "x, 1")]
+fn sum(
+    input: &CoreTensor,
+    dim: &Option<Ints>,
+    #[default(false)] keepdim: bool,
+    #[keyword] dtype: Option<DType>,
+) -> Result<CoreTensor> {
+    converted(input, dtype, |input| input.sum(dim.as_deref(), keepdim))
+}
+
+/// Return the mean of all elements, or over one or several dimensions. The mean of no elements is NaN.
+///
+/// Args:
+///     {input}
+///     {dims}
+///     {keepdim}
+///     {float_dtype}
+///
+/// Raises:
+///     {no_float_dtype}
+///     {no_dim}
+///     {dim_twice}
+///
+/// Example:
+///     >>> x = interlock.tensor([[1.0, 2.0], [3.0, 4.0]])
+///     >>> interlock.mean(x, 1)
+///     tensor([1.5000, 3.5000])
+#[tensor_op(function, method, example = "x, 1")]
+fn mean(
+    input: &CoreTensor,
+    dim: &Option<Ints>,
+    #[default(false)] keepdim: bool,
+    #[keyword] dtype: Option<DType>,
+) -> Result<CoreTensor> {
+    cast(input, dtype)?.mean(dim.as_deref(), keepdim)
+}
+
+/// Return the product of all elements, or along a dimension. The product of no elements is 1.
+///
+/// Args:
+///     {input}
+///     {dim_or_all}
+///     {keepdim}
+///     {wide_dtype}
+///
+/// Raises:
+///     {no_dim}
+///
+/// Example:
+///     >>> x = interlock.tensor([[1, 2], [3, 4]])
+///     >>> interlock.prod(x), interlock.prod(x, 0)
+///     (tensor(24), tensor([3, 8]))
+#[tensor_op(function, method, example = "x, 1")]
+fn prod(
+    input: &CoreTensor,
+    dim: Option<i64>,
+    #[default(false)] keepdim: bool,
+    #[keyword] dtype: Option<DType>,
+) -> Result<CoreTensor> {
+    converted(input, dtype, |input| input.prod(dim, keepdim))
+}

@@ -1,0 +1,158 @@
+//! Reductions of truth values, and comparisons of whole tensors.
+
+use interlock_tensor::{Result, Tensor as CoreTensor, Tolerance};
+
+use crate::tensor::operation::{Ints, tensor_op};
+
+/// Return whether all elements are nonzero, of all elements or over one or several dimensions. NaN is nonzero.
+///
+/// Args:
+///     {input}
+///     {dims_or_all}
+///     {keepdim}
+///
+/// Returns:
+///     A bool tensor; of a uint8 tensor a uint8 tensor, as in PyTorch. An empty tuple as `dim` reduces no
+///     dimension.
+///
+/// Raises:
+///     {no_dim}
+///     {dim_twice}
+///
+/// Example:
+///     >>> x = interlock.tensor([[0, 1], [2, 3]])
+///     >>> interlock.all(x), interlock.all(x, 0)
+///     (tensor(False), tensor([False,  True]))
+#[tensor_op(function, method, example = "columns, 1")]
+fn all(input: &CoreTensor, dim: &Option<Ints>, #[default(false)] keepdim: bool) -> Result<CoreTensor> {
+    input.all_over(dim.as_deref(), keepdim)
+}
+
+/// Return whether any element is nonzero, of all elements or over one or several dimensions. NaN is nonzero.
+///
+/// Args:
+///     {input}
+///     {dims_or_all}
+///     {keepdim}
+///
+/// Returns:
+///     A bool tensor; of a uint8 tensor a uint8 tensor, as in PyTorch. An empty tuple as `dim` reduces no
+///     dimension.
+///
+/// Raises:
+///     {no_dim}
+///     {dim_twice}
+///
+/// Example:
+///     >>> x = interlock.tensor([[0, 1], [2, 3]])
+///     >>> interlock.any(x), interlock.any(x, 0)
+///     (tensor(True), tensor([True, True]))
+#[tensor_op(function, method, example = "columns, 1")]
+fn any(input: &CoreTensor, dim: &Option<Ints>, #[default(false)] keepdim: bool) -> Result<CoreTensor> {
+    input.any_over(dim.as_deref(), keepdim)
+}
+
+/// Return the number of nonzero elements, of all elements or over one or several dimensions.
+///
+/// Args:
+///     {input}
+///     {dims_or_all}
+///
+/// Returns:
+///     An int64 tensor.
+///
+/// Raises:
+///     {no_dim}
+///     {dim_twice}
+///
+/// Example:
+///     >>> x = interlock.tensor([[0, 1], [2, 3]])
+///     >>> interlock.count_nonzero(x)
+///     tensor(3)
+#[tensor_op(function, method, example = "columns, 1")]
+fn count_nonzero(input: &CoreTensor, dim: &Option<Ints>) -> Result<CoreTensor> {
+    input.count_nonzero(dim.as_deref())
+}
+
+/// Return whether two tensors have the same shape and equal elements. NaN equals nothing.
+///
+/// For device tensors this waits for the queued work.
+///
+/// Args:
+///     {input}
+///     other: The other tensor.
+///
+/// Raises:
+///     RuntimeError: The tensors are on different devices.
+///
+/// Example:
+///     >>> x = interlock.tensor([1, 2])
+///     >>> interlock.equal(x, interlock.tensor([1, 2]))
+///     True
+#[tensor_op(function, method, example = "x, z")]
+fn equal(input: &CoreTensor, other: &CoreTensor) -> Result<bool> {
+    input.same(other)
+}
+
+/// Return a bool tensor that is True where the elements differ by at most `atol + rtol * abs(other)`.
+///
+/// Args:
+///     {input}
+///     other: The other tensor.
+///     {rtol}
+///     {atol}
+///     {equal_nan}
+///
+/// Returns:
+///     A bool tensor. Infinities are close only to themselves.
+///
+/// Raises:
+///     DTypeError: The dtypes differ.
+///     ArgumentError: A tolerance is negative.
+///     {no_broadcast}
+///
+/// Example:
+///     >>> x = interlock.tensor([1.0, 2.0])
+///     >>> interlock.isclose(x, interlock.tensor([1.000001, 2.1]))
+///     tensor([ True, False])
+#[tensor_op(function, method, example = "x, z")]
+fn isclose(
+    input: &CoreTensor,
+    other: &CoreTensor,
+    #[default(1e-5)] rtol: f64,
+    #[default(1e-8)] atol: f64,
+    #[default(false)] equal_nan: bool,
+) -> Result<CoreTensor> {
+    input.isclose(other, Tolerance { rtol, atol, equal_nan })
+}
+
+/// Return whether all elements are close, as by `isclose`.
+///
+/// For device tensors this waits for the queued work.
+///
+/// Args:
+///     {input}
+///     other: The other tensor.
+///     {rtol}
+///     {atol}
+///     {equal_nan}
+///
+/// Raises:
+///     DTypeError: The dtypes differ.
+///     ArgumentError: A tolerance is negative.
+///     {no_broadcast}
+///
+/// Example:
+///     >>> x = interlock.tensor([1.0, 2.0])
+///     >>> interlock.allclose(x, interlock.tensor([1.000001, 2.0]))
+///     True
+#[tensor_op(function, method, example = "x, z")]
+fn allclose(
+    input: &CoreTensor,
+    other: &CoreTensor,
+    #[default(1e-5)] rtol: f64,
+    #[default(1e-8)] atol: f64,
+    #[default(false)] equal_nan: bool,
+) -> Result<bool> {
+    input.allclose(other, Tolerance { rtol, atol, equal_nan })
+}
