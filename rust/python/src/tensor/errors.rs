@@ -1,7 +1,7 @@
 //! Conversion of errors of the tensor runtime to Python exceptions.
 
 use interlock_tensor::Error;
-use pyo3::exceptions::{PyIndexError, PyRecursionError, PyRuntimeError};
+use pyo3::exceptions::{PyIndexError, PyRecursionError, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 
 use super::program::{anomaly_exception, raised};
@@ -46,6 +46,7 @@ fn with_message(py: Python<'_>, error: &Error, message: String) -> PyErr {
         | Error::Class { .. }
         | Error::NoDimensions
         | Error::Indexing { .. } => PyIndexError::new_err(message),
+        Error::Type { .. } => PyTypeError::new_err(message),
         Error::Accelerator(error) => error.to_pyerr(py),
         Error::NestedPasses { .. } | Error::NoStackForPass { .. } => PyRecursionError::new_err(message),
         _ => PyRuntimeError::new_err(message),

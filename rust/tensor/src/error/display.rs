@@ -68,6 +68,9 @@ impl fmt::Display for Error {
             Error::Shape { op, argument, expected, given } | Error::Value { op, argument, expected, given } => {
                 write!(f, "{op}: {argument} must {expected}, got {given}")
             }
+            Error::Type { op, argument, expected, given } => {
+                write!(f, "{op}: {argument} must be {expected}, got {given}")
+            }
             Error::OutOfBounds { op, argument, value, dtype } => {
                 write!(f, "{op}: {argument} must be a number that {dtype} can hold, got {value}")
             }

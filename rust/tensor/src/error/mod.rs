@@ -194,6 +194,17 @@ pub enum Error {
         /// The value, as shown in the message.
         given: String,
     },
+    /// An argument of a type that an operation does not accept.
+    Type {
+        /// The name of the operation.
+        op: &'static str,
+        /// The argument.
+        argument: &'static str,
+        /// The accepted types, after "must be".
+        expected: &'static str,
+        /// The name of the type in Python.
+        given: &'static str,
+    },
     /// A number that a tensor of an element type cannot hold.
     OutOfBounds {
         /// The name of the operation.
@@ -525,6 +536,7 @@ impl Error {
             | Error::Class { op, .. }
             | Error::ClassValue { op, .. }
             | Error::Value { op, .. }
+            | Error::Type { op, .. }
             | Error::OutOfBounds { op, .. }
             | Error::Overlap { op }
             | Error::Aliased { op, .. }
