@@ -99,7 +99,6 @@ switches! {
     logsumexp: keepdim;
     lstm: has_biases train bidirectional batch_first;
     index_put: accumulate;
-    index_put_: accumulate;
     max: keepdim;
     mean: keepdim;
     mem_pool "MemPool": use_on_oom no_split;
@@ -107,10 +106,8 @@ switches! {
     memory_copy_ "accelerator.memory.copy_": non_blocking;
     min: keepdim;
     multi_head_attention "MultiheadAttention": average_attn_weights batch_first is_causal need_weights training;
-    nonzero: as_tuple;
     numpy: force;
     put: accumulate;
-    put_: accumulate;
     norm: keepdim;
     prod: keepdim;
     register_flag: optional;
