@@ -24,8 +24,8 @@ OF_AUTOGRAD = {
 }
 # Functions of `interlock.nn.functional` that are not in the table yet.
 OF_NN = {
-    *("binary_cross_entropy", "binary_cross_entropy_with_logits", "dropout", "embedding", "gelu", "l1_loss"),
-    *("layer_norm", "logsigmoid", "mse_loss", "multi_head_attention", "nll_loss", "one_hot"),
+    *("binary_cross_entropy", "binary_cross_entropy_with_logits", "dropout", "gelu", "l1_loss"),
+    *("layer_norm", "logsigmoid", "mse_loss", "multi_head_attention", "nll_loss"),
     *("scaled_dot_product_attention", "silu", "softplus"),
 }
 
@@ -34,7 +34,9 @@ def signatures(row: dict[str, str], form: str) -> list[ast.FunctionDef]:
     """Return the signatures of a function or method, of which there are several if it is overloaded."""
     result = row["result"].format(row["name"])
     is_method = form in ("method", "inplace")
-    lines = (row["method_signature"] if is_method and row["method_signature"] else row["signature"]).splitlines()
+    lines = (
+        row["method_signature"] if is_method and row["method_signature"] else row["signature"]
+    ).splitlines()
     texts = [line if " -> " in line else f"{line} -> {result}" for line in lines]
     found = []
     for text in texts:
@@ -61,7 +63,9 @@ def functions(row: dict[str, str]) -> Iterator[ast.stmt]:
         definitions = signatures(row, "function")
         for definition in definitions:
             if "out" in forms:
-                definition.args.kwonlyargs.append(ast.arg("out", ast.parse("Tensor | None", mode="eval").body))
+                definition.args.kwonlyargs.append(
+                    ast.arg("out", ast.parse("Tensor | None", mode="eval").body)
+                )
                 definition.args.kw_defaults.append(ast.Constant(None))
         yield from overloaded(definitions)
         yield from aliases(row, "")

@@ -87,16 +87,11 @@ switches! {
     grad: retain_graph create_graph allow_unused materialize_grads;
     graph "Graph": keep_graph;
     lstm: has_biases train bidirectional batch_first;
-    index_put: accumulate;
-    index_put_: accumulate;
     mem_pool "MemPool": use_on_oom no_split;
     mem_pool_snapshot "MemPool.snapshot": include_traces;
     memory_copy_ "accelerator.memory.copy_": non_blocking;
     multi_head_attention "MultiheadAttention": average_attn_weights batch_first is_causal need_weights training;
-    nonzero: as_tuple;
     numpy: force;
-    put: accumulate;
-    put_: accumulate;
     register_flag: optional;
     requires_grad_: requires_grad;
     scaled_dot_product_attention: enable_gqa is_causal;
@@ -105,5 +100,7 @@ switches! {
     tensor: requires_grad pin_memory;
     thread_state "ThreadState": pin;
     to: non_blocking copy;
+    index_put: accumulate;
+    put: accumulate;
     live_objects "FaultInjector.live_objects": internal;
 }

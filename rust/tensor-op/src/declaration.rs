@@ -52,6 +52,11 @@ impl Declaration {
         self.options.name.clone().unwrap_or_else(|| self.function.sig.ident.unraw().to_string())
     }
 
+    /// Returns the argument that is also passed as separate ones, to the function or to the method.
+    pub fn variadic(&self, is_method: bool) -> Option<String> {
+        self.others.iter().find(|parameter| parameter.is_variadic(is_method)).map(Parameter::shown)
+    }
+
     /// Returns the name of the module that has the function.
     pub fn namespace(&self) -> String {
         self.options

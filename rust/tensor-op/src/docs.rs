@@ -146,22 +146,25 @@ impl Docs {
     }
 
     /// Returns the documentation of the function `name` of an operation that is declared as `declared`.
-    pub fn of_function(&self, declared: &str, name: &str) -> String {
+    ///
+    /// `variadic` is the argument that is also passed as separate ones.
+    pub fn of_function(&self, declared: &str, name: &str, variadic: Option<&str>) -> String {
         let example =
             self.example.iter().map(|line| line.replace(&format!(".{declared}("), &format!(".{name}(")));
-        joined(&self.summary, [&self.arguments, &self.returns, &self.raises, &with_import(example)], "")
+        let arguments = with_separate(self.arguments.clone(), variadic);
+        joined(&self.summary, [&arguments, &self.returns, &self.raises, &with_import(example)], "")
     }
 
     /// Returns the documentation of a method that belongs to no function.
-    pub fn of_own_method(&self, first: &str) -> String {
-        let arguments = without_entries(&self.arguments, &[first]);
+    pub fn of_own_method(&self, first: &str, variadic: Option<&str>) -> String {
+        let arguments = with_separate(without_entries(&self.arguments, &[first]), variadic);
         let example = with_import(self.example.iter().cloned());
         joined(&self.summary, [&arguments, &self.returns, &self.raises, &example], "")
     }
 
     /// Returns the documentation of a method, whose tensor is the first argument of the function `function`.
-    pub fn of_method(&self, first: &str, function: &str) -> String {
-        let arguments = without_entries(&self.arguments, &[first, "out"]);
+    pub fn of_method(&self, first: &str, function: &str, variadic: Option<&str>) -> String {
+        let arguments = with_separate(without_entries(&self.arguments, &[first, "out"]), variadic);
         let raises: Vec<_> = self.raises.iter().filter(|line| *line != OUT_ERROR).cloned().collect();
         joined(&self.summary, [&arguments, &self.returns, &raises, &Vec::new()], &see(function))
     }
@@ -216,6 +219,17 @@ fn without_entries(lines: &[String], names: &[&str]) -> Vec<String> {
         }
     }
     kept
+}
+
+/// Adds the entry of `*args` before that of the argument that is also passed as separate ones.
+fn with_separate(mut lines: Vec<String>, variadic: Option<&str>) -> Vec<String> {
+    if let Some(name) = variadic
+        && !lines.iter().any(|line| line.starts_with("    args:"))
+        && let Some(at) = lines.iter().position(|line| line.starts_with(&format!("    {name}:")))
+    {
+        lines.insert(at, format!("    args: `{name}`, as separate ints or as one tuple or list."));
+    }
+    lines
 }
 
 /// Returns a docstring of a summary, a last sentence of it, and sections, of which empty ones are left out.

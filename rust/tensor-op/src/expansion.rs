@@ -53,15 +53,18 @@ fn compute(declared: &Declaration) -> TokenStream {
         (declared.first.storage_with_lifetime(), declared.others.iter().map(Parameter::argument));
     let (names, inputs) = (names(declared), inputs(declared));
     let out = declared.options.forms.out.then(|| quote!(out: operation::OptionalArg<'_, 'py>));
+    let object = declared.options.returns_self.then(|| quote!(object: operation::Arg<'_, 'py>));
     let first_passed = declared.first.passed(&quote!(first));
     let body = called(declared, &first_passed, &quote!(operation::WriteTo::Copy));
-    let size = declared.options.is_long.then(|| quote!(.long()));
-    let call = quote!(operation::Call::new(py, op, &[operation::tensor_of(&first), #inputs])#size);
+    let call = quote!(operation::Call::new(py, op, &[operation::tensor_of(&first), #inputs]));
+    let call = sized(declared, call, &quote!(first));
     let computed = if declared.options.is_attached {
         quote!(operation::IntoPython::into_python(#body?, py, op))
     } else if declared.options.forms.out {
         let exact = declared.options.forms.out_is_exact;
         quote!(operation::compute_into(#call, out, #exact, &mut || #body))
+    } else if declared.options.returns_self {
+        quote!(operation::compute_or_self(#call, object, &mut || #body))
     } else {
         quote!(operation::compute(#call, || #body))
     };
@@ -73,6 +76,7 @@ fn compute(declared: &Declaration) -> TokenStream {
             first: #first,
             #(#parameters,)*
             #out
+            #object
         ) -> PyResult<Bound<'py, PyAny>> {
             let others = convert_others(op, #(#names),*)?;
             #computed
@@ -115,12 +119,16 @@ fn function(declared: &Declaration, name: &str) -> TokenStream {
     let form = Form::new(declared, true, declared.options.forms.out);
     let Form { parameters, signature, text, conversions, .. } = &form;
     let (function, names) = (format_ident!("function_{name}"), names(declared));
-    let doc = declared.docs.of_function(&declared.name(), name);
+    let variadic = declared.variadic(false);
+    let doc = declared.docs.of_function(&declared.name(), name, variadic.as_deref());
     let first = declared.first.converted();
-    let (out, passed_out) = match declared.options.forms.out {
+    let (out, mut passed_out) = match declared.options.forms.out {
         true => (quote!(out: operation::OptionalArg<'_, 'py>), quote!(out)),
         false => (TokenStream::new(), TokenStream::new()),
     };
+    if declared.options.returns_self {
+        passed_out = declared.first.name.to_token_stream();
+    }
     quote! {
         #[pyfunction]
         #[doc = #doc]
@@ -140,11 +148,13 @@ fn method(declared: &Declaration, name: &str) -> TokenStream {
     let Form { parameters, signature, text, conversions, .. } = &Form::new(declared, false, false);
     let (method, names) = (format_ident!("method_{name}"), names(declared));
     let (first_name, first) = (&declared.first.name, declared.first.converted());
+    let (first_shown, variadic) = (declared.first.shown(), declared.variadic(true));
     let doc = match declared.options.forms.function {
-        true => declared.docs.of_method(&declared.first.shown(), &dotted(declared, name)),
-        false => declared.docs.of_own_method(&declared.first.shown()),
+        true => declared.docs.of_method(&first_shown, &dotted(declared, name), variadic.as_deref()),
+        false => declared.docs.of_own_method(&first_shown, variadic.as_deref()),
     };
     let passed_out = declared.options.forms.out.then(|| quote!(None));
+    let object = declared.options.returns_self.then_some(first_name);
     quote! {
         #[doc = #doc]
         #[pyo3(name = #name, signature = #signature, text_signature = #text)]
@@ -154,7 +164,7 @@ fn method(declared: &Declaration, name: &str) -> TokenStream {
             #conversions
             let #first_name = slf.as_any();
             let first = #first;
-            compute(slf.py(), op, first, #(#names,)* #passed_out)
+            compute(slf.py(), op, first, #(#names,)* #passed_out #object)
         }
     }
 }
@@ -167,11 +177,13 @@ fn inplace_method(declared: &Declaration, name: &str) -> TokenStream {
     let forms = declared.options.forms;
     let doc = match forms.function || forms.method {
         true => declared.docs.of_inplace(name, Some(&declared.first.shown()), &dotted(declared, name)),
-        false => declared.docs.of_own_method(&declared.first.shown()),
+        false => declared.docs.of_own_method(&declared.first.shown(), declared.variadic(true).as_deref()),
     };
     let (first, inputs) = (elided(&declared.first.storage), inputs(declared));
     let body = called(declared, &quote!(<#first>::from(target)), &quote!(operation::WriteTo::InPlace));
     let change = if declared.takes_target { quote!(update) } else { quote!(replace) };
+    let call = quote!(operation::Call::new(slf.py(), op, &[#inputs]));
+    let call = sized(declared, call, &quote!(<#first>::from(&slf.get().0)));
     quote! {
         #[doc = #doc]
         #[pyo3(name = #inplace_name, signature = #signature, text_signature = #text)]
@@ -179,7 +191,7 @@ fn inplace_method(declared: &Declaration, name: &str) -> TokenStream {
             let op = #inplace_name;
             #conversions
             let others = convert_others(op, #(#names),*)?;
-            operation::#change(op, slf, &[#inputs], &|target| #body)
+            operation::#change(#call, slf, &|target| #body)
         }
     }
 }
@@ -247,6 +259,27 @@ fn called(declared: &Declaration, first: &TokenStream, target: &TokenStream) -> 
     let target = declared.takes_target.then(|| quote!(#target,));
     let attached = declared.options.is_attached.then(|| quote!(py, op,));
     quote!(#function(#target #attached #first, #(#others),*))
+}
+
+/// Returns the expression of a call with what the declaration says about its duration.
+fn sized(declared: &Declaration, call: TokenStream, first: &TokenStream) -> TokenStream {
+    let options = &declared.options;
+    if options.is_view {
+        return quote!(#call.view());
+    }
+    if options.is_long {
+        return quote!(#call.long());
+    }
+    let Some(size) = &options.size else { return call };
+    let (first_name, names) = (&declared.first.name, names(declared));
+    let positions = (0..names.len()).map(Literal::usize_unsuffixed);
+    quote! {
+        #call.at_least({
+            #[allow(unused_variables, reason = "the size depends on some arguments")]
+            let (#first_name, #(#names),*) = (&#first, #(&others.#positions),*);
+            #size
+        })
+    }
 }
 
 /// Returns the tensors among the converted arguments but the first.

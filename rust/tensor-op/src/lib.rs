@@ -19,7 +19,8 @@ use declaration::Declaration;
 /// None, or it has the attribute `#[default(VALUE)]`; `#[default(VALUE, "TEXT")]` names the text of the default in Python. It
 /// and those after it are passed by name if it has the attribute `#[keyword]`, to functions only with `#[keyword(function)]`. Their types implement `FromArgument`; a
 /// reference to another type than a tensor borrows the converted argument. `Ints` with the attribute `#[variadic]` may also be
-/// passed as separate arguments; with `#[variadic(method)]` to methods only. `NewTensor` with the attribute `#[options]` has
+/// passed as separate arguments; with `#[variadic(method)]` to methods only, and with `#[variadic(required)]` not as none at all.
+/// `NewTensor` with the attribute `#[options]` has
 /// the arguments `dtype`, `device`, `requires_grad` and `pin_memory`.
 ///
 /// The options are:
@@ -27,6 +28,10 @@ use declaration::Declaration;
 /// - `out`: the function has the argument `out`; `out(exact)`: which must have the dtype of the result;
 /// - `alias(NAME, ...)`: further names with the same forms;
 /// - `long`: the operation may take long for few elements;
+/// - `view`: the operation takes no time, however many elements its tensors have;
+/// - `size = EXPRESSION`: the number of elements that the operation visits, if it may be larger than that of its tensors;
+///   made of references to the converted arguments;
+/// - `or_self`: a result that is the first tensor itself is the Python object of it;
 /// - `attached`: the function is called attached to the interpreter, with the token and the name of the called form, and
 ///   detaches itself;
 /// - `name = "NAME"`: the name, if it is not that of the function;

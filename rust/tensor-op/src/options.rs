@@ -4,7 +4,7 @@ use proc_macro2::Span;
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
 use syn::token::Paren;
-use syn::{Error, Ident, LitStr, Result, Token, parenthesized};
+use syn::{Error, Expr, Ident, LitStr, Result, Token, parenthesized};
 
 use crate::forms::Forms;
 
@@ -14,6 +14,12 @@ pub struct Options {
     pub forms: Forms,
     /// The operation may take long for few elements.
     pub is_long: bool,
+    /// The operation takes no time, however many elements its tensors have.
+    pub is_view: bool,
+    /// The number of elements that the operation visits, if it may be larger than that of its tensors.
+    pub size: Option<Expr>,
+    /// A result that is the first tensor itself is the Python object of it.
+    pub returns_self: bool,
     /// The function is called attached to the interpreter.
     pub is_attached: bool,
     pub name: Option<String>,
@@ -57,6 +63,12 @@ impl Options {
                 }
             }
             "long" => self.is_long = true,
+            "view" => self.is_view = true,
+            "size" => {
+                input.parse::<Token![=]>()?;
+                self.size = Some(input.parse()?);
+            }
+            "or_self" => self.returns_self = true,
             "attached" => self.is_attached = true,
             "alias" => self.aliases = names(input)?,
             "overloads" => {

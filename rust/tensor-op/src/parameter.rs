@@ -4,6 +4,7 @@ use proc_macro2::{Group, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote};
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
+use syn::punctuated::Punctuated;
 use syn::{
     Attribute, Error, Expr, FnArg, GenericArgument, Ident, Lifetime, Lit, LitStr, Meta, Pat, PathArguments,
     Result, Token, Type, parse_quote,
@@ -37,6 +38,8 @@ pub enum Kind {
     Variadic {
         /// Only methods accept separate arguments.
         of_methods: bool,
+        /// No separate arguments are not the same as an empty tuple.
+        is_required: bool,
     },
     /// The options of a new tensor.
     Options,
@@ -116,7 +119,14 @@ impl Parameter {
                     keyword = if is_list { Keyword::Functions } else { Keyword::All };
                 }
                 Some("variadic") => {
-                    kind = Kind::Variadic { of_methods: matches!(attribute.meta, Meta::List(_)) };
+                    let words = match &attribute.meta {
+                        Meta::List(_) => {
+                            attribute.parse_args_with(Punctuated::<Ident, Token![,]>::parse_terminated)?
+                        }
+                        _ => Punctuated::new(),
+                    };
+                    let has = |word: &str| words.iter().any(|given| given == word);
+                    kind = Kind::Variadic { of_methods: has("method"), is_required: has("required") };
                 }
                 Some("options") => kind = Kind::Options,
                 _ => return Err(unknown(&attribute)),
@@ -183,8 +193,8 @@ impl Parameter {
     pub fn in_form(&self, is_method: bool) -> InForm {
         match self.kind {
             Kind::Plain => self.plain(),
-            Kind::Variadic { of_methods: true } if !is_method => self.sizes(),
-            Kind::Variadic { .. } => self.variadic(),
+            Kind::Variadic { of_methods: true, .. } if !is_method => self.sizes(),
+            Kind::Variadic { is_required, .. } => self.variadic(is_required),
             Kind::Options => self.options(),
         }
     }
@@ -221,7 +231,12 @@ impl Parameter {
         }
     }
 
-    fn variadic(&self) -> InForm {
+    /// Returns whether a function or a method accepts the argument as separate ones.
+    pub fn is_variadic(&self, is_method: bool) -> bool {
+        matches!(self.kind, Kind::Variadic { of_methods, .. } if is_method || !of_methods)
+    }
+
+    fn variadic(&self, is_required: bool) -> InForm {
         let (name, shown) = (&self.name, self.shown());
         InForm {
             declared: quote!(args: &Bound<'py, pyo3::types::PyTuple>, #name: operation::OptionalArg<'_, 'py>,),
@@ -231,7 +246,7 @@ impl Parameter {
                 format!("*args: builtins.int | _Sizes, {shown}: _Sizes | None = None").to_token_stream(),
             ],
             conversion: quote! {
-                let #name = operation::variadic(operation::ArgumentName::new(op, #shown), args, #name)?;
+                let #name = operation::variadic(operation::ArgumentName::new(op, #shown), args, #name, #is_required)?;
             },
             is_variadic: true,
         }

@@ -47,6 +47,7 @@ fn with_message(py: Python<'_>, error: &Error, message: String) -> PyErr {
         | Error::Class { .. }
         | Error::NoDimensions
         | Error::Indexing { .. } => PyIndexError::new_err(message),
+        Error::Type { .. } => PyTypeError::new_err(message),
         Error::Accelerator(error) => error.to_pyerr(py),
         Error::NestedPasses { .. } | Error::NoStackForPass { .. } => PyRecursionError::new_err(message),
         _ => PyRuntimeError::new_err(message),

@@ -1,12 +1,12 @@
 //! The choices of kernels for the operations that write at the positions of an index. The operations themselves are in
-//! `index_ops.rs`.
+//! `ops/indexing`.
 
 use pyo3::prelude::*;
 
 use super::args::{Arg, OptionalArg};
 use super::args::{extract_int, extract_tensor};
 use super::arithmetic::factor;
-use super::index_ops::extract_indices;
+use super::operation::{ArgumentName, Indices, required};
 use crate::dispatch::Call;
 use crate::dispatch::explain::Explained;
 use crate::errors::IntoPyResult;
@@ -49,7 +49,7 @@ fn index_put(
     #[pyo3(from_py_with = switches::index_put::accumulate)] accumulate: bool,
 ) -> PyResult<Call> {
     let target = extract_tensor("index_put: input", input)?;
-    let positions = extract_indices("index_put: indices", indices)?;
+    let positions: Indices = required(ArgumentName::new("index_put", "indices"), indices)?;
     let values = extract_tensor("index_put: values", values)?;
     target.explain_index_put(&positions, &values, accumulate).map(Call::new).into_py_result(input.py())
 }

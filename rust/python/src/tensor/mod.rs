@@ -26,10 +26,6 @@ mod gradients;
 mod graph;
 mod hooks;
 mod identity;
-mod index_functions;
-mod index_inplace;
-mod index_methods;
-mod index_ops;
 mod indexed_writes;
 mod indexing;
 mod inplace;
@@ -126,7 +122,6 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     flips::register(&module)?;
     rearrange::register(&module)?;
     products_old::register(&module)?;
-    index_functions::register(&module)?;
     activations::register(&module)?;
     layers::register(&module)?;
     losses::register(&module)?;

@@ -201,6 +201,17 @@ pub enum Error {
         /// What is wrong, as shown in the message.
         problem: &'static str,
     },
+    /// An argument of a type that an operation does not accept.
+    Type {
+        /// The name of the operation.
+        op: &'static str,
+        /// The argument.
+        argument: &'static str,
+        /// The accepted types, after "must be".
+        expected: &'static str,
+        /// The name of the type in Python.
+        given: &'static str,
+    },
     /// A number that a tensor of an element type cannot hold.
     OutOfBounds {
         /// The name of the operation.
@@ -533,6 +544,7 @@ impl Error {
             | Error::ClassValue { op, .. }
             | Error::Value { op, .. }
             | Error::Arguments { op, .. }
+            | Error::Type { op, .. }
             | Error::OutOfBounds { op, .. }
             | Error::Overlap { op }
             | Error::Aliased { op, .. }

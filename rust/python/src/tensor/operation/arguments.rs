@@ -126,6 +126,19 @@ impl<'py> FromArgument<'_, 'py> for Ints {
     }
 }
 
+/// A number, but no tensor.
+#[derive(Clone, Copy)]
+pub(in crate::tensor) struct Number(pub Scalar);
+
+impl FromArgument<'_, '_> for Number {
+    const ANNOTATION: &'static str = Scalar::ANNOTATION;
+    const WANTED: &'static str = "a number";
+
+    fn try_from_argument(name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {
+        PyNumber::extract(given)?.map(|number| number.scalar_of(name).map(Number)).transpose()
+    }
+}
+
 /// The Python object of a tensor.
 #[derive(Clone, Copy)]
 pub(in crate::tensor) struct Object<'a>(&'a Bound<'a, PyAny>, &'a CoreTensor);
@@ -186,12 +199,17 @@ impl Variadic for Ints {
     }
 }
 
-/// Converts arguments of a [`Variadic`] type.
+/// Converts arguments of a [`Variadic`] type, of which there must be one if it `is_required`.
 pub(in crate::tensor) fn variadic<T: Variadic>(
     name: ArgumentName,
     args: &Bound<'_, PyTuple>,
     named: OptionalArg<'_, '_>,
+    is_required: bool,
 ) -> PyResult<T> {
+    if is_required && args.is_empty() && named.is_none() {
+        let message = format!("{name} must be ints, or one tuple or list of them, got nothing");
+        return Err(PyTypeError::new_err(message));
+    }
     T::from_args(name, args, named)
 }
 

@@ -1,13 +1,12 @@
 //! Arguments that are one of some texts.
 
-use interlock::base::quote::quoted;
 use interlock_tensor::elementwise::RoundingMode;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 use super::Arg;
 use super::argument::{ArgumentName, FromArgument};
-use crate::errors::new_exception;
+use crate::errors::{new_exception, shown};
 
 /// A type whose values are texts in Python.
 pub(in crate::tensor) trait Choice: Copy + 'static {
@@ -27,12 +26,12 @@ impl<T: Choice> FromArgument<'_, '_> for T {
 
     fn try_from_argument(name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {
         let Ok(text) = given.cast::<PyString>() else { return Ok(None) };
-        let text = text.to_string_lossy();
-        let choice = T::CHOICES.iter().find(|(choice, _)| *choice == text);
-        choice.map(|(_, value)| Some(*value)).ok_or_else(|| {
-            let message = format!("{name} must be {}, got {}", T::ALLOWED, quoted(&text));
-            new_exception(given.py(), "ArgumentError", message)
-        })
+        let chosen = text.to_string_lossy();
+        if let Some((_, value)) = T::CHOICES.iter().find(|(choice, _)| *choice == chosen) {
+            return Ok(Some(*value));
+        }
+        let message = format!("{name} must be {}, got {}", T::ALLOWED, shown(text)?);
+        Err(new_exception(given.py(), "ArgumentError", message))
     }
 }
 

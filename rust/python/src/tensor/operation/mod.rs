@@ -4,6 +4,7 @@
 mod argument;
 mod arguments;
 mod choice;
+mod lists;
 mod new_tensor;
 mod result;
 mod run;
@@ -12,13 +13,14 @@ mod table;
 pub(super) use argument::{
     ArgumentName, FromArgument, defaulted, given, or_none, required, target, tensor_of,
 };
-pub(super) use arguments::{Count, Data, Ints, Object, Sizes, variadic};
+pub(super) use arguments::{Count, Data, Ints, Number, Object, Sizes, variadic};
 pub(super) use choice::Choice;
 pub(super) use interlock_tensor::WriteTo;
 pub(super) use interlock_tensor_op::tensor_op;
+pub(super) use lists::{Indices, Tensors};
 pub(super) use new_tensor::{NewTensor, build};
-pub(super) use result::{IntoPython, NamedPair};
-pub(super) use run::{Call, compute, compute_into, replace, update};
+pub(super) use result::{IntoPython, NamedPair, OneOrMore};
+pub(super) use run::{Call, compute, compute_into, compute_or_self, replace, update};
 pub(super) use table::{Operation, add_function, join, joined, length_of, register};
 
 pub(super) use super::args::{Arg, OptionalArg};

@@ -75,6 +75,23 @@ impl IntoPython for Vec<CoreTensor> {
     }
 }
 
+/// A tensor, or a tuple of tensors. The signature has overloads.
+pub(in crate::tensor) enum OneOrMore {
+    One(CoreTensor),
+    More(Vec<CoreTensor>),
+}
+
+impl IntoPython for OneOrMore {
+    const ANNOTATION: &'static str = "Tensor | tuple[Tensor, ...]";
+
+    fn into_python<'py>(self, py: Python<'py>, op: &'static str) -> PyResult<Bound<'py, PyAny>> {
+        match self {
+            OneOrMore::One(tensor) => tensor.into_python(py, op),
+            OneOrMore::More(tensors) => tensors.into_python(py, op),
+        }
+    }
+}
+
 /// Two tensors, which become the named tuple of the operation in `interlock.return_types`.
 pub(in crate::tensor) struct NamedPair(pub CoreTensor, pub CoreTensor);
 

@@ -3,7 +3,7 @@
 use interlock_tensor::{DType, Error, Result, Tensor as CoreTensor};
 use pyo3::prelude::*;
 
-use super::{IntoPython, OptionalArg};
+use super::{Arg, IntoPython, OptionalArg};
 use crate::errors::new_type_error;
 use crate::scope_debug;
 use crate::tensor::{DETACH_THRESHOLD, Tensor, maybe_detach, run_op, work_size, work_size_of};
@@ -16,25 +16,39 @@ pub(in crate::tensor) struct Call<'a, 'py> {
     op: &'static str,
     /// The tensors among the arguments.
     inputs: &'a [Option<&'a CoreTensor>],
-    /// The operation may take long for few elements.
-    is_long: bool,
+    /// The least measure of the duration.
+    least: usize,
+    /// The operation takes no time.
+    is_view: bool,
 }
 
 impl<'a, 'py> Call<'a, 'py> {
     pub fn new(py: Python<'py>, op: &'static str, inputs: &'a [Option<&'a CoreTensor>]) -> Self {
-        Call { py, op, inputs, is_long: false }
+        Call { py, op, inputs, least: 0, is_view: false }
     }
 
+    /// The operation may take long for few elements.
     pub fn long(self) -> Self {
-        Call { is_long: true, ..self }
+        self.at_least(DETACH_THRESHOLD)
+    }
+
+    /// The operation visits at least this number of elements.
+    pub fn at_least(self, least: usize) -> Self {
+        Call { least, ..self }
+    }
+
+    /// The operation takes no time, however many elements its tensors have.
+    pub fn view(self) -> Self {
+        Call { is_view: true, ..self }
     }
 
     /// Returns the measure of the duration of the operation.
     fn work_size(self) -> usize {
         match self.inputs {
-            _ if self.is_long => DETACH_THRESHOLD,
-            [Some(input)] => work_size(input),
-            inputs => work_size_of(&present(inputs)),
+            _ if self.is_view => 0,
+            _ if self.least >= DETACH_THRESHOLD => self.least,
+            [Some(input)] => work_size(input).max(self.least),
+            inputs => work_size_of(&present(inputs)).max(self.least),
         }
     }
 }
@@ -52,6 +66,19 @@ pub(in crate::tensor) fn compute<'py, T: IntoPython + Send>(
     let Call { py, op, .. } = call;
     scope_debug::warn_suspended_scopes(py)?;
     maybe_detach(py, op, call.work_size(), operation)?.into_python(py, op)
+}
+
+/// Runs an operation. Returns a new tensor, or `object` if the result is the tensor of it.
+pub(in crate::tensor) fn compute_or_self<'py>(
+    call: Call<'_, 'py>,
+    object: Arg<'_, 'py>,
+    operation: &mut (dyn FnMut() -> Result<CoreTensor> + Send),
+) -> PyResult<Bound<'py, PyAny>> {
+    let result = run_op(call.py, call.op, call.work_size(), operation)?;
+    match object.cast::<Tensor>() {
+        Ok(tensor) if tensor.get().0.is(&result.0) => Ok(object.clone()),
+        _ => Ok(Bound::new(call.py, result)?.into_any()),
+    }
 }
 
 /// Runs an operation. Returns a new tensor, or `out` with the result, which is converted to its dtype, or must have it
@@ -90,30 +117,29 @@ fn with_dtype(op: &'static str, result: CoreTensor, target: Option<DType>) -> Re
     }
 }
 
-/// Replaces the elements of a tensor by the result of an operation, which also uses `inputs`. Returns the tensor itself.
+/// Replaces the elements of a tensor by the result of an operation, which also uses the inputs. Returns the tensor itself.
 pub(in crate::tensor) fn replace<'py>(
-    op: &'static str,
+    call: Call<'_, 'py>,
     tensor: Bound<'py, Tensor>,
-    inputs: &[Option<&CoreTensor>],
     operation: &(dyn Fn(&CoreTensor) -> Result<CoreTensor> + Sync),
 ) -> PyResult<Bound<'py, Tensor>> {
     let target = &tensor.get().0;
-    let inputs = present(inputs);
-    maybe_detach(tensor.py(), op, work_size(target), || {
-        target.replace_with(op, &inputs, operation).map(drop)
+    let inputs = present(call.inputs);
+    maybe_detach(call.py, call.op, work_size(target).max(call.least), || {
+        target.replace_with(call.op, &inputs, operation).map(drop)
     })?;
     Ok(tensor)
 }
 
 /// Runs an operation that changes a tensor itself. Returns the tensor.
 pub(in crate::tensor) fn update<'py>(
-    op: &'static str,
+    call: Call<'_, 'py>,
     tensor: Bound<'py, Tensor>,
-    inputs: &[Option<&CoreTensor>],
     operation: &(dyn Fn(&CoreTensor) -> Result<CoreTensor> + Sync),
 ) -> PyResult<Bound<'py, Tensor>> {
     let target = &tensor.get().0;
-    let size = inputs.iter().flatten().map(|input| work_size(input)).fold(work_size(target), usize::max);
-    maybe_detach(tensor.py(), op, size, || operation(target).map(drop))?;
+    let sizes = call.inputs.iter().flatten().map(|input| work_size(input));
+    let size = sizes.fold(work_size(target).max(call.least), usize::max);
+    maybe_detach(call.py, call.op, size, || operation(target).map(drop))?;
     Ok(tensor)
 }

@@ -2,6 +2,7 @@
 
 mod creation;
 mod elementwise;
+mod indexing;
 mod products;
 mod random;
 mod reduction;

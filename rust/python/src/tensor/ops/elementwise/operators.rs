@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 
 use crate::errors::{IntoPyResult, new_type_error};
 use crate::tensor::args::{TensorOrScalar, function_of};
-use crate::tensor::operation::{replace, update};
+use crate::tensor::operation::{Call, replace, update};
 use crate::tensor::{DETACH_THRESHOLD, Tensor, numpy, run_op, work_size};
 
 type OperatorResult = PyResult<Py<PyAny>>;
@@ -93,7 +93,8 @@ fn with_operator<'py>(
 ) -> PyResult<()> {
     let other = other.get(what)?;
     let inputs = [other.tensor()];
-    update(function_of(what), tensor, &inputs, &|target| operation(target, &other)).map(drop)
+    let call = Call::new(tensor.py(), function_of(what), &inputs);
+    update(call, tensor, &|target| operation(target, &other)).map(drop)
 }
 
 /// Runs an operator that computes a new tensor and copies its elements into the target.
@@ -104,7 +105,9 @@ fn replace_by_operator<'py>(
     operation: fn(&CoreTensor, &TensorOrScalar) -> Result<CoreTensor>,
 ) -> PyResult<()> {
     let other = other.get(what)?;
-    replace(function_of(what), tensor, &[other.tensor()], &|target| operation(target, &other)).map(drop)
+    let inputs = [other.tensor()];
+    let call = Call::new(tensor.py(), function_of(what), &inputs);
+    replace(call, tensor, &|target| operation(target, &other)).map(drop)
 }
 
 #[pymethods]

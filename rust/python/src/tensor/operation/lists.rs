@@ -1,0 +1,85 @@
+//! Arguments that are several tensors.
+
+use std::ops::Deref;
+
+use interlock_tensor::{Index, Tensor as CoreTensor};
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
+
+use super::Arg;
+use super::argument::{ArgumentName, FromArgument};
+use crate::errors::new_type_error;
+use crate::tensor::args::try_iter_arg;
+use crate::tensor::{Tensor, fallible_alloc, work_size};
+
+/// An iterable of tensors.
+pub(in crate::tensor) struct Tensors(Vec<CoreTensor>);
+
+impl Tensors {
+    /// Returns the number of elements of all tensors together, as a measure of the duration of an operation.
+    pub fn work_size(&self) -> usize {
+        self.0.iter().map(work_size).fold(0, usize::saturating_add)
+    }
+}
+
+impl Deref for Tensors {
+    type Target = [CoreTensor];
+
+    fn deref(&self) -> &[CoreTensor] {
+        &self.0
+    }
+}
+
+impl FromArgument<'_, '_> for Tensors {
+    const ANNOTATION: &'static str = "Iterable[Tensor]";
+    const WANTED: &'static str = "a sequence of Tensors";
+
+    fn try_from_argument(name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {
+        let tensor = |item: PyResult<Bound<'_, PyAny>>| {
+            let item = item?;
+            match item.cast::<Tensor>() {
+                Ok(tensor) => Ok(tensor.get().0.clone()),
+                Err(_) => {
+                    let ArgumentName { function, argument } = name;
+                    Err(new_type_error(&format!("{function}: each item of {argument}"), "a Tensor", &item))
+                }
+            }
+        };
+        let items = try_iter_arg(&name.to_string(), Self::WANTED, given)?;
+        fallible_alloc::try_collect(given.py(), items.map(tensor)).map(|tensors| Some(Tensors(tensors)))
+    }
+}
+
+/// A tuple or list of tensors that index dimensions, of which None means a whole one.
+pub(in crate::tensor) struct Indices(Vec<Index>);
+
+impl Deref for Indices {
+    type Target = [Index];
+
+    fn deref(&self) -> &[Index] {
+        &self.0
+    }
+}
+
+impl FromArgument<'_, '_> for Indices {
+    const ANNOTATION: &'static str = "Sequence[Tensor | None]";
+    const WANTED: &'static str = "a tuple or list of Tensors and None";
+
+    fn try_from_argument(name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {
+        if !given.is_instance_of::<PyTuple>() && !given.is_instance_of::<PyList>() {
+            return Ok(None);
+        }
+        let index = |item: PyResult<Bound<'_, PyAny>>| {
+            let item = item?;
+            if item.is_none() {
+                return Ok(Index::Slice { start: None, end: None, step: 1 });
+            }
+            match item.cast::<Tensor>() {
+                Ok(tensor) => Ok(Index::Tensor(tensor.get().0.clone())),
+                Err(_) => Err(new_type_error(&format!("{name}: each item"), "a Tensor or None", &item)),
+            }
+        };
+        let indices = given.try_iter()?.map(index).collect::<PyResult<_>>()?;
+        Ok(Some(Indices(indices)))
+    }
+}
