@@ -108,7 +108,7 @@ def stub_of_methods() -> Iterator[str]:
 
 def names() -> list[str]:
     """Return the names that `interlock` has from the extension module."""
-    return sorted(set(tensor.__all__) - OF_AUTOGRAD - OF_NN - {"Tensor"})
+    return sorted(set(tensor.__all__) - OF_AUTOGRAD - OF_NN)
 
 
 def all_names() -> Iterator[str]:

@@ -81,6 +81,7 @@ from interlock.state import ThreadState, capture
 if TYPE_CHECKING or HAS_TENSORS:
     # <names of tensors>
     from interlock._core.tensor import (
+        Tensor,
         abs,
         abs_,
         absolute,
@@ -460,6 +461,7 @@ __all__ = [
 ]
 # <public names of tensors>
 __all__ += [
+    "Tensor",
     "abs",
     "abs_",
     "absolute",

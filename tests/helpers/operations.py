@@ -50,6 +50,16 @@ class Example(NamedTuple):
     arguments: str
     """The text of the arguments, the first of which is the tensor of a method."""
     namespace: str
+    signature: str
+    """The annotated signature of the function."""
+
+    def owner(self, first: Any) -> Callable[..., Any]:
+        """Return the function, or the method of `first`."""
+        owner: Any = first
+        if self.form == "function":
+            owner = interlock.nn.functional if self.namespace.endswith("functional") else interlock
+        found: Callable[..., Any] = getattr(owner, self.name)
+        return found
 
     def called(self) -> list[str]:
         """Return the operands whose dtype can be chosen, in the arguments."""
@@ -66,11 +76,8 @@ class Example(NamedTuple):
         def run(names: dict[str, Any]) -> Any:
             def call(*args: Any, **keywords: Any) -> Any:
                 interlock.manual_seed(0)
-                if self.form == "function":
-                    owner: Any = interlock.nn.functional if self.namespace.endswith("functional") else interlock
-                    return getattr(owner, self.name)(*args, **keywords)
                 first = args[0].clone() if self.form == "inplace" else args[0]
-                return getattr(first, self.name)(*args[1:], **keywords)
+                return self.owner(first)(*(args if self.form == "function" else args[1:]), **keywords)
 
             return eval(code, {**names, "call": call})
 
@@ -87,5 +94,4 @@ def examples(form: str | None = None) -> Iterator[Example]:
         name = row["name"] + ("_" if chosen == "inplace" else "")
         for arguments in row["example"].split("; "):
             text = f"{arguments}, **options" if "pin_memory" in row["signature"] else arguments
-            yield Example(name, chosen, text, row["namespace"])
-
+            yield Example(name, chosen, text, row["namespace"], row["signature"])

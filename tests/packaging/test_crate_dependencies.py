@@ -41,7 +41,19 @@ ALLOWED = {
     "interlock-tensor-op": set(),
     "example_driver": {"interlock-driver"},
 }
-FOLDERS = ("sys", "core", "driver", "host", "cuda", "accelerator", "tensor", "tensor-op", "capi", "capi-table", "python")
+FOLDERS = (
+    "sys",
+    "core",
+    "driver",
+    "host",
+    "cuda",
+    "accelerator",
+    "tensor",
+    "tensor-op",
+    "capi",
+    "capi-table",
+    "python",
+)
 # Packages that a crate without its default features must not depend on, so that users of flags alone do not
 # compile them, nor users of the extension without the tensor runtime.
 ABSENT = {

@@ -198,7 +198,7 @@ fn inplace_method(declared: &Declaration, name: &str) -> TokenStream {
 
 /// Returns the function that calls the in-place method of an operation.
 fn inplace_function(declared: &Declaration, name: &str) -> TokenStream {
-    let Form { parameters, signature, text, .. } = &Form::new(declared, true, false);
+    let Form { parameters, signature, text, renamed, .. } = &Form::new(declared, true, false);
     let (function, method) = (format_ident!("function_{name}_"), format_ident!("inplace_{name}"));
     let (first, shown, names) = (&declared.first.name, declared.first.shown(), names(declared));
     let (inplace_name, doc) =
@@ -209,7 +209,7 @@ fn inplace_function(declared: &Declaration, name: &str) -> TokenStream {
         #[pyo3(name = #inplace_name, signature = #signature, text_signature = #text)]
         fn #function<'py>(#parameters) -> PyResult<Bound<'py, PyTensor>> {
             let target = operation::target(operation::ArgumentName::new(#inplace_name, #shown), #first)?;
-            PyTensor::#method(target, #(#names),*)
+            PyTensor::#method(target, #(#names,)* #renamed)
         }
     }
 }
@@ -313,6 +313,8 @@ struct Form {
     annotated: Vec<TokenStream>,
     /// The statements that convert what several arguments make.
     conversions: TokenStream,
+    /// The dict of arguments with other names, which is passed on; empty if there is none.
+    renamed: TokenStream,
 }
 
 impl Form {
@@ -327,8 +329,16 @@ impl Form {
             texts.push("$self".to_owned());
         }
         let mut is_by_name = false;
+        let mut unchecked = Vec::new();
         for parameter in first.into_iter().chain(&declared.others) {
-            let in_form: InForm = parameter.in_form(!is_function);
+            // Those that follow such a parameter may not be required for PyO3 either.
+            let is_unchecked =
+                parameter.is_required() && (parameter.numpy_name().is_some() || !unchecked.is_empty());
+            let in_form: InForm =
+                if is_unchecked { parameter.unchecked() } else { parameter.in_form(!is_function) };
+            if is_unchecked {
+                unchecked.push(parameter);
+            }
             let is_keyword = parameter.is_keyword(!is_function);
             if is_keyword && !is_by_name {
                 signature.push(quote!(*));
@@ -353,14 +363,53 @@ impl Form {
             signature.push(quote!(out = None));
             texts.push("out=None".to_owned());
         }
+        let numpy: Vec<_> =
+            declared.others.iter().filter(|parameter| parameter.numpy_name().is_some()).collect();
+        let mut renamed = TokenStream::new();
+        if !numpy.is_empty() {
+            signature.push(quote!(**renamed));
+            parameters.extend(quote!(renamed: Option<&Bound<'py, pyo3::types::PyDict>>,));
+            renamed = quote!(renamed);
+            conversions = [numpy_names(&numpy, !is_function), check(&unchecked, !is_function), conversions]
+                .into_iter()
+                .collect();
+        }
         annotated.push(")".to_token_stream());
         let (signature, text) = (quote!((#(#signature),*)), format!("({})", texts.join(", ")));
-        Form { parameters, signature, text, annotated, conversions }
+        Form { parameters, signature, text, annotated, conversions, renamed }
     }
 
     /// Returns the expression of the annotated signature.
     fn annotated(&self) -> TokenStream {
         let parts = &self.annotated;
         quote!(operation::joined!(#(#parts),*))
+    }
+}
+
+/// Returns the statements that take arguments with the names of NumPy.
+fn numpy_names(parameters: &[&Parameter], is_method: bool) -> TokenStream {
+    let names: Vec<_> = parameters.iter().map(|parameter| &parameter.name).collect();
+    let shown = parameters.iter().map(|parameter| parameter.shown());
+    let numpy = parameters.iter().filter_map(|parameter| parameter.numpy_name());
+    let positions = (0..names.len()).map(Literal::usize_unsuffixed);
+    quote! {
+        let called = operation::Called { op, is_method: #is_method };
+        let numpy_names = called.numpy_names(renamed, [#((#shown, #numpy, #names.is_some())),*])?;
+        #(let #names = #names.or(numpy_names[#positions].as_ref());)*
+    }
+}
+
+/// Returns the statement that refuses a call without some arguments.
+fn check(parameters: &[&Parameter], is_method: bool) -> TokenStream {
+    if parameters.is_empty() {
+        return TokenStream::new();
+    }
+    let names: Vec<_> = parameters.iter().map(|parameter| &parameter.name).collect();
+    let shown = parameters.iter().map(|parameter| parameter.shown());
+    quote! {
+        let (#(Some(#names),)*) = (#(#names,)*) else {
+            let called = operation::Called { op, is_method: #is_method };
+            return Err(called.missing(&[#((#shown, #names.is_some())),*]));
+        };
     }
 }

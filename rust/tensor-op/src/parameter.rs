@@ -199,6 +199,30 @@ impl Parameter {
         }
     }
 
+    /// Returns whether there is no default.
+    pub fn is_required(&self) -> bool {
+        self.kind == Kind::Plain && self.default.is_none()
+    }
+
+    /// Returns the name that NumPy has for the argument, which is also accepted.
+    pub fn numpy_name(&self) -> Option<&'static str> {
+        match self.shown().as_str() {
+            "dim" if self.kind == Kind::Plain => Some("axis"),
+            "keepdim" => Some("keepdims"),
+            _ => None,
+        }
+    }
+
+    /// Returns a required parameter in a form that checks by itself whether it is passed.
+    pub fn unchecked(&self) -> InForm {
+        let name = &self.name;
+        InForm {
+            declared: quote!(#[pyo3(from_py_with = operation::given)] #name: operation::OptionalArg<'_, 'py>,),
+            signature: vec![quote!(#name = None)],
+            ..self.plain()
+        }
+    }
+
     fn plain(&self) -> InForm {
         let (name, shown, storage) = (&self.name, self.shown(), elided(&self.storage));
         let annotation = quote!(<#storage as operation::FromArgument<'_, '_>>::ANNOTATION);

@@ -123,7 +123,6 @@ __all__ = [
     "dropout",
     "dtype",
     "einsum",
-    "embedding",
     "empty",
     "empty_like",
     "empty_strided",
@@ -249,7 +248,6 @@ __all__ = [
     "norm",
     "not_equal",
     "numel",
-    "one_hot",
     "ones",
     "ones_like",
     "outer",
@@ -297,7 +295,6 @@ __all__ = [
     "sinh",
     "sinh_",
     "softmax",
-    "softmin",
     "softplus",
     "sort",
     "split",
@@ -1054,517 +1051,6 @@ class Tensor:
     def __format__(self, format_spec: str, /) -> str: ...
     def __getitem__(self, index: _Part | tuple[_Part, ...], /) -> Tensor: ...
     def __setitem__(self, index: _Part | tuple[_Part, ...], value: Tensor | _Number, /) -> None: ...
-    def gather(self, dim: builtins.int, index: Tensor) -> Tensor:
-        """Return the elements at `index` along dimension `dim`.
-
-        Args:
-            dim: The dimension.
-            index: Indices along `dim`, int64, with as many dimensions as the tensor. Element j of the result is the
-                element of the tensor at `index[j]` along `dim` and at j in the other dimensions.
-
-        Returns:
-            A tensor of the shape of `index`.
-
-        Raises:
-            ShapeError: `index` has another number of dimensions, or is larger than the tensor in another dimension.
-            DTypeError: `index` is not int64.
-            IndexError: The tensor does not have dimension `dim`.
-            RuntimeError: An index is negative or out of bounds.
-
-        Example:
-            >>> import interlock
-            >>> x = interlock.tensor([[1, 2], [3, 4]])
-            >>> x.gather(1, interlock.tensor([[1], [0]]))
-            tensor([[2],
-                    [3]])
-        """
-    def index_select(self, dim: builtins.int, index: Tensor) -> Tensor:
-        """Return the slices `index` of dimension `dim`.
-
-        Args:
-            dim: The dimension.
-            index: Indices of slices, int64, of at most one dimension. Not negative.
-
-        Returns:
-            A new tensor, whose size in `dim` is the size of `index`.
-
-        Raises:
-            IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
-            DTypeError: `index` is not int64.
-
-        Example:
-            >>> import interlock
-            >>> interlock.tensor([5, 6, 7]).index_select(0, interlock.tensor([2, 0]))
-            tensor([7, 5])
-        """
-    def take(self, index: Tensor) -> Tensor:
-        """Return the elements at flat (row-major) indices.
-
-        Args:
-            index: Flat indices of elements in row-major order, int64. Negative indices count from the end.
-
-        Returns:
-            A tensor of the shape of `index`.
-
-        Raises:
-            IndexError: An index is out of bounds.
-            DTypeError: `index` is not int64.
-
-        Example:
-            >>> import interlock
-            >>> interlock.tensor([[5, 6], [7, 8]]).take(interlock.tensor([0, -1]))
-            tensor([5, 8])
-        """
-    def take_along_dim(self, indices: Tensor, dim: builtins.int | None = None) -> Tensor:
-        """Return the elements at `indices` along dimension `dim`, such as the result of `argmax`.
-
-        Args:
-            indices: The indices, int64. Broadcast with the tensor in the other dimensions. With `dim` they are taken
-                modulo the size of the dimension, so that -1 is the last one.
-            dim: The dimension; None flattens both tensors first.
-
-        Returns:
-            A tensor of the shape of `indices` after broadcasting.
-
-        Raises:
-            ShapeError: The shapes cannot be broadcast, or have different numbers of dimensions.
-            DTypeError: `indices` is not int64.
-            RuntimeError: `dim` is None, and an index is negative or out of bounds.
-
-        Example:
-            >>> import interlock
-            >>> x = interlock.tensor([[1, 5], [7, 2]])
-            >>> x.take_along_dim(x.argmax(1, True), 1)
-            tensor([[5],
-                    [7]])
-        """
-    def masked_select(self, mask: Tensor) -> Tensor:
-        """Return the elements where a mask is True, in row-major order. Waits for a device.
-
-        Args:
-            mask: The mask, bool. Broadcast with the tensor.
-
-        Returns:
-            A tensor with one dimension.
-
-        Raises:
-            DTypeError: `mask` is not bool.
-            ShapeError: The shapes cannot be broadcast.
-
-        Example:
-            >>> import interlock
-            >>> x = interlock.tensor([1, -2, 3])
-            >>> x.masked_select(x > 0)
-            tensor([1, 3])
-        """
-    @overload
-    def nonzero(self, *, as_tuple: Literal[False] = False) -> Tensor:
-        """Return the coordinates of the elements that are not zero. Waits for a device.
-
-        Args:
-            as_tuple: Whether a tuple with one tensor for each dimension is returned.
-
-        Returns:
-            An int64 tensor of shape [elements, dimensions], in row-major order, or a tuple.
-
-        Example:
-            >>> import interlock
-            >>> interlock.tensor([[0, 2], [3, 0]]).nonzero(as_tuple=True)
-            (tensor([0, 1]), tensor([1, 0]))
-        """
-    @overload
-    def nonzero(self, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]: ...
-    def index_add(
-        self, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: _Number | None = None
-    ) -> Tensor:
-        """Return a copy with the slices of `source` added to the slices `index` of dimension `dim`.
-
-        Sums of several floating-point values for one element have no fixed order, unless
-        `backends.deterministic_algorithms` is set.
-
-        Args:
-            dim: The dimension.
-            index: Indices of slices, int64, of at most one dimension. Not negative.
-            source: The slices, of the dtype of the tensor. It has the shape of the tensor, but in `dim` the size of
-                `index`.
-            alpha: A number by which `source` is multiplied first; None means 1.
-
-        Raises:
-            IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
-            ShapeError: The shapes are incompatible.
-            DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
-
-        Example:
-            >>> import interlock
-            >>> index = interlock.tensor([0, 2, 0])
-            >>> interlock.zeros(3).index_add(0, index, interlock.ones(3), alpha=2)
-            tensor([4., 0., 2.])
-        """
-    def index_add_(
-        self, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: _Number | None = None
-    ) -> Tensor:
-        """In-place version of `index_add`.
-
-        Sums of several floating-point values for one element have no fixed order, unless
-        `backends.deterministic_algorithms` is set.
-
-        Args:
-            dim: The dimension.
-            index: Indices of slices, int64, of at most one dimension. Not negative.
-            source: The slices, of the dtype of the tensor. It has the shape of the tensor, but in `dim` the size of
-                `index`.
-            alpha: A number by which `source` is multiplied first; None means 1.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
-            ShapeError: The shapes are incompatible.
-            DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def index_copy(self, dim: builtins.int, index: Tensor, source: Tensor) -> Tensor:
-        """Return a copy with the slices of `source` written to the slices `index` of dimension `dim`.
-
-        Args:
-            dim: The dimension.
-            index: Indices of slices, int64, of at most one dimension. Not negative. Of several slices for one position
-                the last is stored.
-            source: The slices, of the dtype of the tensor. It has the shape of the tensor, but in `dim` the size of
-                `index`.
-
-        Raises:
-            IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
-            ShapeError: The shapes are incompatible.
-            DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
-
-        Example:
-            >>> import interlock
-            >>> interlock.zeros(3).index_copy(0, interlock.tensor([2]), interlock.ones(1))
-            tensor([0., 0., 1.])
-        """
-    def index_copy_(self, dim: builtins.int, index: Tensor, source: Tensor) -> Tensor:
-        """In-place version of `index_copy`.
-
-        Args:
-            dim: The dimension.
-            index: Indices of slices, int64, of at most one dimension. Not negative. Of several slices for one position
-                the last is stored.
-            source: The slices, of the dtype of the tensor. It has the shape of the tensor, but in `dim` the size of
-                `index`.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
-            ShapeError: The shapes are incompatible.
-            DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def index_fill(self, dim: builtins.int, index: Tensor, value: Tensor | _Number) -> Tensor:
-        """Return a copy with `value` written to the slices `index` of dimension `dim`.
-
-        Args:
-            dim: The dimension.
-            index: Indices of slices, int64, of at most one dimension. Negative indices count from the end.
-            value: A number, or a 0-d tensor.
-
-        Raises:
-            IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
-            DTypeError: `index` is not int64.
-            ArgumentError: The dtype cannot hold the number.
-
-        Example:
-            >>> import interlock
-            >>> interlock.zeros(3).index_fill(0, interlock.tensor([-1]), 7)
-            tensor([0., 0., 7.])
-        """
-    def index_fill_(self, dim: builtins.int, index: Tensor, value: Tensor | _Number) -> Tensor:
-        """In-place version of `index_fill`.
-
-        Args:
-            dim: The dimension.
-            index: Indices of slices, int64, of at most one dimension. Negative indices count from the end.
-            value: A number, or a 0-d tensor.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
-            DTypeError: `index` is not int64.
-            ArgumentError: The dtype cannot hold the number.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def index_put(
-        self, indices: Sequence[Tensor | None], values: Tensor, accumulate: builtins.bool = False
-    ) -> Tensor:
-        """Return a copy with `values` written at `indices`, as by `copy[indices] = values`.
-
-        Sums of several floating-point values for one element have no fixed order, unless
-        `backends.deterministic_algorithms` is set.
-
-        Args:
-            indices: A tuple or list of tensors that index the first dimensions: int64 indices, which may be negative,
-                or bool masks. None means a whole dimension.
-            values: The values, of the dtype of the tensor. Broadcast to the indexed part.
-            accumulate: Whether the values are added to the elements. If it is False, the last of several values for one
-                element is stored.
-
-        Raises:
-            IndexError: An index is out of bounds, or there are more indices than dimensions.
-            ShapeError: The shapes are incompatible.
-            DTypeError: The dtypes of the tensor and of `values` differ.
-
-        Example:
-            >>> import interlock
-            >>> index = (interlock.tensor([0, 0]),)
-            >>> interlock.zeros(2).index_put(index, interlock.ones(2), accumulate=True)
-            tensor([2., 0.])
-        """
-    def index_put_(
-        self, indices: Sequence[Tensor | None], values: Tensor, accumulate: builtins.bool = False
-    ) -> Tensor:
-        """In-place version of `index_put`.
-
-        Sums of several floating-point values for one element have no fixed order, unless
-        `backends.deterministic_algorithms` is set.
-
-        Args:
-            indices: A tuple or list of tensors that index the first dimensions: int64 indices, which may be negative,
-                or bool masks. None means a whole dimension.
-            values: The values, of the dtype of the tensor. Broadcast to the indexed part.
-            accumulate: Whether the values are added to the elements. If it is False, the last of several values for one
-                element is stored.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            IndexError: An index is out of bounds, or there are more indices than dimensions.
-            ShapeError: The shapes are incompatible.
-            DTypeError: The dtypes of the tensor and of `values` differ.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def masked_fill(self, mask: Tensor, value: Tensor | _Number) -> Tensor:
-        """Return a copy with `value` written where `mask` is True.
-
-        Args:
-            mask: The mask, bool. Broadcast with the tensor.
-            value: A number, or a 0-d tensor.
-
-        Raises:
-            DTypeError: `mask` is not bool.
-            ShapeError: The shapes cannot be broadcast.
-            ArgumentError: The dtype cannot hold the number.
-
-        Example:
-            >>> import interlock
-            >>> x = interlock.tensor([1, -2, 3])
-            >>> x.masked_fill(x < 0, 0)
-            tensor([1, 0, 3])
-        """
-    def masked_fill_(self, mask: Tensor, value: Tensor | _Number) -> Tensor:
-        """In-place version of `masked_fill`.
-
-        Args:
-            mask: The mask, bool. Broadcast with the tensor.
-            value: A number, or a 0-d tensor.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: `mask` is not bool.
-            ShapeError: The shapes cannot be broadcast.
-            ArgumentError: The dtype cannot hold the number.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def masked_scatter(self, mask: Tensor, source: Tensor) -> Tensor:
-        """Return a copy with the first elements of `source` written where `mask` is True. Waits for a device.
-
-        Args:
-            mask: The mask, bool. Broadcast to the tensor.
-            source: The elements, in row-major order, of the dtype of the tensor. At least as many as the mask is True.
-
-        Raises:
-            DTypeError: `mask` is not bool, or the dtypes differ.
-            ShapeError: The shapes are incompatible.
-
-        Example:
-            >>> import interlock
-            >>> mask = interlock.tensor([True, False, True])
-            >>> interlock.zeros(3).masked_scatter(mask, interlock.ones(2))
-            tensor([1., 0., 1.])
-        """
-    def masked_scatter_(self, mask: Tensor, source: Tensor) -> Tensor:
-        """In-place version of `masked_scatter`.
-
-        Args:
-            mask: The mask, bool. Broadcast to the tensor.
-            source: The elements, in row-major order, of the dtype of the tensor. At least as many as the mask is True.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            DTypeError: `mask` is not bool, or the dtypes differ.
-            ShapeError: The shapes are incompatible.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def put(self, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor:
-        """Return a copy with `source` written at flat (row-major) indices.
-
-        Args:
-            index: Flat indices of elements in row-major order, int64. Negative indices count from the end.
-            source: The values, of the dtype of the tensor. As many elements as `index`.
-            accumulate: Whether the values are added to the elements. If it is False, and several values target one
-                element, which one is stored is unspecified.
-
-        Raises:
-            IndexError: An index is out of bounds.
-            DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
-            RuntimeError: `accumulate` is False while `backends.deterministic_algorithms` is set. With
-                `deterministic_algorithms_warn_only` it is a UserWarning.
-
-        Example:
-            >>> import interlock
-            >>> interlock.zeros(3).put(interlock.tensor([0, -1]), interlock.ones(2))
-            tensor([1., 0., 1.])
-        """
-    def put_(self, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor:
-        """In-place version of `put`.
-
-        Args:
-            index: Flat indices of elements in row-major order, int64. Negative indices count from the end.
-            source: The values, of the dtype of the tensor. As many elements as `index`.
-            accumulate: Whether the values are added to the elements. If it is False, and several values target one
-                element, which one is stored is unspecified.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            IndexError: An index is out of bounds.
-            DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
-            RuntimeError: `accumulate` is False while `backends.deterministic_algorithms` is set. With
-                `deterministic_algorithms_warn_only` it is a UserWarning.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def scatter(
-        self,
-        dim: builtins.int,
-        index: Tensor,
-        src: Tensor | _Number | None = None,
-        *,
-        value: _Number | None = None,
-        reduce: Literal["add", "multiply"] | None = None,
-    ) -> Tensor:
-        """Return a copy with `src` or `value` written to the elements at `index` along dimension `dim`.
-
-        Args:
-            dim: The dimension.
-            index: Indices along `dim`, int64, with as many dimensions as the tensor. Element j of `src` is written at
-                `index[j]` along `dim` and at j in the other dimensions. Of several values for one element the last is
-                stored.
-            src: The values, of the dtype of the tensor and at least as large as `index`; or a number.
-            value: A number, instead of `src`.
-            reduce: "add" or "multiply" combines the values with the elements; None replaces these. "multiply" has no
-                gradient.
-
-        Raises:
-            IndexError: The tensor does not have dimension `dim`.
-            ShapeError: The shapes are incompatible.
-            DTypeError: The dtypes of the tensor and of `src` differ, or `index` is not int64.
-            RuntimeError: An index is negative or out of bounds.
-            ArgumentError: `reduce` has another value.
-
-        Example:
-            >>> import interlock
-            >>> interlock.zeros(2, 2).scatter(1, interlock.tensor([[1], [0]]), 5)
-            tensor([[0., 5.],
-                    [5., 0.]])
-        """
-    def scatter_(
-        self,
-        dim: builtins.int,
-        index: Tensor,
-        src: Tensor | _Number | None = None,
-        *,
-        value: _Number | None = None,
-        reduce: Literal["add", "multiply"] | None = None,
-    ) -> Tensor:
-        """In-place version of `scatter`.
-
-        Args:
-            dim: The dimension.
-            index: Indices along `dim`, int64, with as many dimensions as the tensor. Element j of `src` is written at
-                `index[j]` along `dim` and at j in the other dimensions. Of several values for one element the last is
-                stored.
-            src: The values, of the dtype of the tensor and at least as large as `index`; or a number.
-            value: A number, instead of `src`.
-            reduce: "add" or "multiply" combines the values with the elements; None replaces these. "multiply" has no
-                gradient.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            IndexError: The tensor does not have dimension `dim`.
-            ShapeError: The shapes are incompatible.
-            DTypeError: The dtypes of the tensor and of `src` differ, or `index` is not int64.
-            RuntimeError: An index is negative or out of bounds.
-            ArgumentError: `reduce` has another value.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def scatter_add(self, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor:
-        """Return a copy with `src` added to the elements at `index` along dimension `dim`.
-
-        Sums of several floating-point values for one element have no fixed order, unless
-        `backends.deterministic_algorithms` is set.
-
-        Args:
-            dim: The dimension.
-            index: Indices along `dim`, int64, with as many dimensions as the tensor. Element j of `src` is written at
-                `index[j]` along `dim` and at j in the other dimensions.
-            src: The values, of the dtype of the tensor and at least as large as `index`.
-
-        Raises:
-            IndexError: The tensor does not have dimension `dim`.
-            ShapeError: The shapes are incompatible.
-            DTypeError: The dtypes of the tensor and of `src` differ, or `index` is not int64.
-            RuntimeError: An index is negative or out of bounds.
-
-        Example:
-            >>> import interlock
-            >>> index = interlock.tensor([0, 1, 0])
-            >>> interlock.zeros(2).scatter_add(0, index, interlock.ones(3))
-            tensor([2., 1.])
-        """
-    def scatter_add_(self, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor:
-        """In-place version of `scatter_add`.
-
-        Sums of several floating-point values for one element have no fixed order, unless
-        `backends.deterministic_algorithms` is set.
-
-        Args:
-            dim: The dimension.
-            index: Indices along `dim`, int64, with as many dimensions as the tensor. Element j of `src` is written at
-                `index[j]` along `dim` and at j in the other dimensions.
-            src: The values, of the dtype of the tensor and at least as large as `index`.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            IndexError: The tensor does not have dimension `dim`.
-            ShapeError: The shapes are incompatible.
-            DTypeError: The dtypes of the tensor and of `src` differ, or `index` is not int64.
-            RuntimeError: An index is negative or out of bounds.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
     def __bool__(self) -> builtins.bool: ...
     def __float__(self) -> builtins.float: ...
     def __int__(self) -> builtins.int: ...
@@ -2461,601 +1947,6 @@ class Tensor:
             >>> interlock.tensor([[1, 2], [3, 4]]).resize_as_(interlock.zeros(3))
             tensor([1, 2, 3])
         """
-    def sum(
-        self, dim: _Dims | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None
-    ) -> Tensor:
-        """Return the sum of all elements, or over one or several dimensions.
-
-        Args:
-            dim: The dimension or dimensions to reduce, as an int, tuple or list. None or an empty tuple means all.
-            keepdim: Whether reduced dimensions remain, with size 1.
-            dtype: The dtype to convert the elements to first. None means int64 for integers and bools, else no change.
-
-        Raises:
-            IndexError: The tensor does not have dimension `dim`.
-            ArgumentError: `dim` names a dimension twice.
-
-        Example:
-            >>> import interlock
-            >>> x = interlock.tensor([[1, 2], [3, 4]])
-            >>> x.sum(), x.sum(0)
-            (tensor(10), tensor([4, 6]))
-        """
-    def mean(
-        self, dim: _Dims | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None
-    ) -> Tensor:
-        """Return the mean of all elements, or over one or several dimensions. The mean of no elements is NaN.
-
-        Args:
-            dim: The dimension or dimensions to reduce, as an int, tuple or list. None or an empty tuple means all.
-            keepdim: Whether reduced dimensions remain, with size 1.
-            dtype: The floating-point dtype to convert the elements to first. None means no change.
-
-        Raises:
-            DTypeError: The elements are not floating point, and `dtype` does not convert them.
-            IndexError: The tensor does not have dimension `dim`.
-            ArgumentError: `dim` names a dimension twice.
-
-        Example:
-            >>> import interlock
-            >>> x = interlock.tensor([[1.0, 2.0], [3.0, 4.0]])
-            >>> x.mean(1)
-            tensor([1.5000, 3.5000])
-        """
-    def argmax(self, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Tensor:
-        """Return the index of the maximum, among all elements or along a dimension.
-
-        Args:
-            dim: The dimension. None means all elements, which are counted in row-major order.
-            keepdim: Whether reduced dimensions remain, with size 1.
-
-        Returns:
-            An int64 tensor. Of equal elements the first index counts; NaN counts as the maximum.
-
-        Raises:
-            DTypeError: The tensor is a bool tensor.
-            IndexError: The tensor does not have dimension `dim`.
-            IndexError: The reduced dimension has size 0.
-
-        Example:
-            >>> import interlock
-            >>> x = interlock.tensor([[1, 5], [7, 2]])
-            >>> x.argmax(), x.argmax(1)
-            (tensor(2), tensor([1, 0]))
-        """
-    def argmin(self, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Tensor:
-        """Return the index of the minimum, among all elements or along a dimension.
-
-        Args:
-            dim: The dimension. None means all elements, which are counted in row-major order.
-            keepdim: Whether reduced dimensions remain, with size 1.
-
-        Returns:
-            An int64 tensor. Of equal elements the first index counts; NaN counts as the minimum.
-
-        Raises:
-            DTypeError: The tensor is a bool tensor.
-            IndexError: The tensor does not have dimension `dim`.
-            IndexError: The reduced dimension has size 0.
-
-        Example:
-            >>> import interlock
-            >>> x = interlock.tensor([[1, 5], [7, 2]])
-            >>> x.argmin(), x.argmin(1)
-            (tensor(0), tensor([0, 1]))
-        """
-    @overload
-    def max(self, dim: None = None) -> Tensor:
-        """Return the maximum of all elements, or along a dimension, or of each pair of elements of two tensors.
-
-        Args:
-            dim: The dimension, or a tensor. None means all elements.
-            keepdim: Whether reduced dimensions remain, with size 1.
-
-        Returns:
-            The maximum of all elements, which share the gradient if they are equal. With a dimension a named tuple
-            `(values, indices)` in which the first of equal elements counts and receives the gradient. With a tensor
-            the larger elements of both, as `maximum`. NaN counts as the maximum.
-
-        Raises:
-            IndexError: The tensor does not have dimension `dim`.
-            ShapeError: There are no elements.
-            IndexError: The dimension has size 0.
-            TypeError: `keepdim` is set without `dim`.
-
-        Example:
-            >>> import interlock
-            >>> x = interlock.tensor([[1, 5], [7, 2]])
-            >>> x.max()
-            tensor(7)
-            >>> x.max(1).values
-            tensor([5, 7])
-        """
-    @overload
-    def max(self, dim: builtins.int, keepdim: builtins.bool = False) -> _return_types.max: ...
-    @overload
-    def max(self, dim: Tensor) -> Tensor: ...
-    @overload
-    def min(self, dim: None = None) -> Tensor:
-        """Return the minimum of all elements, or along a dimension, or of each pair of elements of two tensors.
-
-        Args:
-            dim: The dimension, or a tensor. None means all elements.
-            keepdim: Whether reduced dimensions remain, with size 1.
-
-        Returns:
-            The minimum of all elements, which share the gradient if they are equal. With a dimension a named tuple
-            `(values, indices)` in which the first of equal elements counts and receives the gradient. With a tensor
-            the smaller elements of both, as `minimum`. NaN counts as the minimum.
-
-        Raises:
-            IndexError: The tensor does not have dimension `dim`.
-            ShapeError: There are no elements.
-            IndexError: The dimension has size 0.
-            TypeError: `keepdim` is set without `dim`.
-
-        Example:
-            >>> import interlock
-            >>> x = interlock.tensor([[1, 5], [7, 2]])
-            >>> x.min()
-            tensor(1)
-            >>> x.min(1).values
-            tensor([1, 2])
-        """
-    @overload
-    def min(self, dim: builtins.int, keepdim: builtins.bool = False) -> _return_types.min: ...
-    @overload
-    def min(self, dim: Tensor) -> Tensor: ...
-    def amax(self, dim: _Dims | None = None, keepdim: builtins.bool = False) -> Tensor:
-        """Return the maximum of all elements, or over one or several dimensions.
-
-        The result is NaN where an element is NaN. Equal maxima share the gradient.
-
-        Args:
-            dim: The dimension or dimensions to reduce, as an int, tuple or list. None or an empty tuple means all.
-            keepdim: Whether reduced dimensions remain, with size 1.
-
-        Raises:
-            IndexError: The tensor does not have dimension `dim`.
-            ArgumentError: `dim` names a dimension twice.
-            IndexError: A reduced dimension has size 0.
-
-        Example:
-            >>> import interlock
-            >>> x = interlock.tensor([[1, 5], [7, 2]])
-            >>> x.amax(0)
-            tensor([7, 5])
-        """
-    def amin(self, dim: _Dims | None = None, keepdim: builtins.bool = False) -> Tensor:
-        """Return the minimum of all elements, or over one or several dimensions.
-
-        The result is NaN where an element is NaN. Equal minima share the gradient.
-
-        Args:
-            dim: The dimension or dimensions to reduce, as an int, tuple or list. None or an empty tuple means all.
-            keepdim: Whether reduced dimensions remain, with size 1.
-
-        Raises:
-            IndexError: The tensor does not have dimension `dim`.
-            ArgumentError: `dim` names a dimension twice.
-            IndexError: A reduced dimension has size 0.
-
-        Example:
-            >>> import interlock
-            >>> x = interlock.tensor([[1, 5], [7, 2]])
-            >>> x.amin(0)
-            tensor([1, 2])
-        """
-    def aminmax(
-        self, *, dim: builtins.int | None = None, keepdim: builtins.bool = False
-    ) -> _return_types.aminmax:
-        """Return the minimum and the maximum of all elements, or along a dimension.
-
-        Args:
-            dim: The dimension. None means all elements.
-            keepdim: Whether reduced dimensions remain, with size 1.
-
-        Returns:
-            A named tuple `(min, max)`. Both are NaN if an element is NaN. Equal extremes share the gradient.
-
-        Raises:
-            IndexError: The tensor does not have dimension `dim`.
-            IndexError: The reduced dimension has size 0.
-
-        Example:
-            >>> import interlock
-            >>> x = interlock.tensor([[1, 5], [7, 2]])
-            >>> low, high = x.aminmax()
-            >>> low, high
-            (tensor(1), tensor(7))
-        """
-    def var(
-        self,
-        dim: _Dims | builtins.bool | None = None,
-        unbiased: builtins.bool | None = None,
-        keepdim: builtins.bool = False,
-        *,
-        correction: _Number | None = None,
-    ) -> Tensor:
-        """Return the variance of all elements, or over one or several dimensions.
-
-        The sum of the squared deviations from the mean is divided by the number of elements less the correction. A
-        `UserWarning` is issued if that is not positive.
-
-        Args:
-            dim: The dimension or dimensions to reduce, as an int, tuple or list. None means all. A bool is
-                `unbiased`.
-            unbiased: Whether the correction is 1, or 0. Not together with `correction`.
-            keepdim: Whether reduced dimensions remain, with size 1.
-            correction: What is subtracted from the number of elements. None means 1.
-
-        Raises:
-            DTypeError: The elements are not floating point.
-            IndexError: The tensor does not have dimension `dim`.
-            ArgumentError: `dim` names a dimension twice.
-            TypeError: Both `unbiased` and `correction` are given.
-
-        Example:
-            >>> import interlock
-            >>> x = interlock.tensor([1.0, 2.0, 6.0])
-            >>> x.var(), x.var(correction=0)
-            (tensor(7.), tensor(4.6667))
-        """
-    def std(
-        self,
-        dim: _Dims | builtins.bool | None = None,
-        unbiased: builtins.bool | None = None,
-        keepdim: builtins.bool = False,
-        *,
-        correction: _Number | None = None,
-    ) -> Tensor:
-        """Return the standard deviation of all elements, or over one or several dimensions.
-
-        The sum of the squared deviations from the mean is divided by the number of elements less the correction. A
-        `UserWarning` is issued if that is not positive. The gradient is 0 where the result is 0.
-
-        Args:
-            dim: The dimension or dimensions to reduce, as an int, tuple or list. None means all. A bool is
-                `unbiased`.
-            unbiased: Whether the correction is 1, or 0. Not together with `correction`.
-            keepdim: Whether reduced dimensions remain, with size 1.
-            correction: What is subtracted from the number of elements. None means 1.
-
-        Raises:
-            DTypeError: The elements are not floating point.
-            IndexError: The tensor does not have dimension `dim`.
-            ArgumentError: `dim` names a dimension twice.
-            TypeError: Both `unbiased` and `correction` are given.
-
-        Example:
-            >>> import interlock
-            >>> x = interlock.tensor([1.0, 2.0, 6.0])
-            >>> x.std(), x.std(correction=0)
-            (tensor(2.6458), tensor(2.1602))
-        """
-    def norm(
-        self,
-        p: _Number | Literal["fro"] | None = None,
-        dim: _Dims | None = None,
-        keepdim: builtins.bool = False,
-        dtype: _DType | None = None,
-    ) -> Tensor:
-        """Return the vector norm of all elements, or over one or several dimensions.
-
-        It is the root of order `p` of the sum of the powers of absolute values, the number of nonzero elements for
-        order 0, and the largest or smallest absolute value for an infinite order. The gradient is 0 where the norm
-        is 0.
-
-        Args:
-            p: The order: a number, an infinity, or "fro" for 2. None means 2.
-            dim: The dimension or dimensions to reduce, as an int, tuple or list. None means all.
-            keepdim: Whether reduced dimensions remain, with size 1.
-            dtype: The floating-point dtype to convert the elements to first, which must not be narrower. None means
-                no change.
-
-        Raises:
-            DTypeError: The elements are not floating point, or `dtype` is narrower.
-            IndexError: The tensor does not have dimension `dim`.
-            ArgumentError: `dim` names a dimension twice.
-            ArgumentError: `p` is another text.
-            ShapeError: `p` is infinite and there are no elements to reduce.
-
-        Example:
-            >>> import interlock
-            >>> x = interlock.tensor([3.0, 4.0])
-            >>> x.norm(), x.norm(1)
-            (tensor(5.), tensor(7.))
-        """
-    def logsumexp(self, dim: _Dims, keepdim: builtins.bool = False) -> Tensor:
-        """Return the logarithm of the sum of the exponentials over one or several dimensions.
-
-        It is accurate also where an exponential overflows. Integers are converted to float32.
-
-        Args:
-            dim: The dimension or dimensions to reduce, as an int, tuple or list.
-            keepdim: Whether reduced dimensions remain, with size 1.
-
-        Raises:
-            IndexError: The tensor does not have dimension `dim`.
-            ArgumentError: `dim` names a dimension twice.
-
-        Example:
-            >>> import interlock
-            >>> x = interlock.tensor([1000.0, 1000.0])
-            >>> x.logsumexp(0)
-            tensor(1000.6932)
-        """
-    def prod(
-        self, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None
-    ) -> Tensor:
-        """Return the product of all elements, or along a dimension. The product of no elements is 1.
-
-        Args:
-            dim: The dimension. None means all elements.
-            keepdim: Whether reduced dimensions remain, with size 1.
-            dtype: The dtype to convert the elements to first. None means int64 for integers and bools, else no
-                change.
-
-        Raises:
-            IndexError: The tensor does not have dimension `dim`.
-
-        Example:
-            >>> import interlock
-            >>> x = interlock.tensor([[1, 2], [3, 4]])
-            >>> x.prod(), x.prod(0)
-            (tensor(24), tensor([3, 8]))
-        """
-    def sort(
-        self,
-        dim: builtins.int | None = None,
-        descending: builtins.bool = False,
-        *,
-        stable: builtins.bool = False,
-    ) -> _return_types.sort:
-        """Return the sorted elements along a dimension, and their indices.
-
-        Args:
-            dim: The dimension.
-            descending: Whether the largest element is first.
-            stable: Whether the order of equal elements is preserved, which it always is.
-
-        Returns:
-            A named tuple `(values, indices)`. NaN is larger than all numbers.
-
-        Raises:
-            IndexError: The tensor does not have dimension `dim`.
-
-        Example:
-            >>> import interlock
-            >>> x = interlock.tensor([3, 1, 2])
-            >>> x.sort().values
-            tensor([1, 2, 3])
-            >>> x.sort().indices
-            tensor([1, 2, 0])
-        """
-    def argsort(
-        self,
-        dim: builtins.int | None = None,
-        descending: builtins.bool = False,
-        *,
-        stable: builtins.bool = False,
-    ) -> Tensor:
-        """Return the indices that sort the elements along a dimension.
-
-        Args:
-            dim: The dimension.
-            descending: Whether the largest element is first.
-            stable: Whether the order of equal elements is preserved, which it always is.
-
-        Returns:
-            An int64 tensor. NaN is larger than all numbers.
-
-        Raises:
-            IndexError: The tensor does not have dimension `dim`.
-
-        Example:
-            >>> import interlock
-            >>> x = interlock.tensor([3, 1, 2])
-            >>> x.argsort()
-            tensor([1, 2, 0])
-        """
-    def topk(
-        self,
-        k: builtins.int,
-        dim: builtins.int | None = None,
-        largest: builtins.bool = True,
-        sorted: builtins.bool = True,
-    ) -> _return_types.topk:
-        """Return the largest or smallest elements along a dimension, and their indices.
-
-        Args:
-            k: The number of elements.
-            dim: The dimension.
-            largest: Whether to return the largest elements, or the smallest.
-            sorted: Whether the elements are in order, which they always are.
-
-        Returns:
-            A named tuple `(values, indices)`, in order. Of equal elements the first are returned; NaN is larger
-            than all numbers.
-
-        Raises:
-            ArgumentError: `k` is negative or larger than the dimension.
-            IndexError: The tensor does not have dimension `dim`.
-            DTypeError: The tensor is a bool tensor.
-
-        Example:
-            >>> import interlock
-            >>> x = interlock.tensor([3, 1, 2])
-            >>> x.topk(2).values
-            tensor([3, 2])
-        """
-    def all(self, dim: _Dims | None = None, keepdim: builtins.bool = False) -> Tensor:
-        """Return whether all elements are nonzero, of all elements or over one or several dimensions. NaN is nonzero.
-
-        Args:
-            dim: The dimension or dimensions to reduce, as an int, tuple or list. None means all.
-            keepdim: Whether reduced dimensions remain, with size 1.
-
-        Returns:
-            A bool tensor; of a uint8 tensor a uint8 tensor, as in PyTorch. An empty tuple as `dim` reduces no
-            dimension.
-
-        Raises:
-            IndexError: The tensor does not have dimension `dim`.
-            ArgumentError: `dim` names a dimension twice.
-
-        Example:
-            >>> import interlock
-            >>> x = interlock.tensor([[0, 1], [2, 3]])
-            >>> x.all(), x.all(0)
-            (tensor(False), tensor([False,  True]))
-        """
-    def any(self, dim: _Dims | None = None, keepdim: builtins.bool = False) -> Tensor:
-        """Return whether any element is nonzero, of all elements or over one or several dimensions. NaN is nonzero.
-
-        Args:
-            dim: The dimension or dimensions to reduce, as an int, tuple or list. None means all.
-            keepdim: Whether reduced dimensions remain, with size 1.
-
-        Returns:
-            A bool tensor; of a uint8 tensor a uint8 tensor, as in PyTorch. An empty tuple as `dim` reduces no
-            dimension.
-
-        Raises:
-            IndexError: The tensor does not have dimension `dim`.
-            ArgumentError: `dim` names a dimension twice.
-
-        Example:
-            >>> import interlock
-            >>> x = interlock.tensor([[0, 1], [2, 3]])
-            >>> x.any(), x.any(0)
-            (tensor(True), tensor([True, True]))
-        """
-    def count_nonzero(self, dim: _Dims | None = None) -> Tensor:
-        """Return the number of nonzero elements, of all elements or over one or several dimensions.
-
-        Args:
-            dim: The dimension or dimensions to reduce, as an int, tuple or list. None means all.
-
-        Returns:
-            An int64 tensor.
-
-        Raises:
-            IndexError: The tensor does not have dimension `dim`.
-            ArgumentError: `dim` names a dimension twice.
-
-        Example:
-            >>> import interlock
-            >>> x = interlock.tensor([[0, 1], [2, 3]])
-            >>> x.count_nonzero()
-            tensor(3)
-        """
-    def equal(self, other: Tensor) -> builtins.bool:
-        """Return whether two tensors have the same shape and equal elements. NaN equals nothing.
-
-        For device tensors this waits for the queued work.
-
-        Args:
-            other: The other tensor.
-
-        Raises:
-            RuntimeError: The tensors are on different devices.
-
-        Example:
-            >>> import interlock
-            >>> x = interlock.tensor([1, 2])
-            >>> x.equal(interlock.tensor([1, 2]))
-            True
-        """
-    def isclose(
-        self,
-        other: Tensor,
-        rtol: builtins.float = 1e-5,
-        atol: builtins.float = 1e-8,
-        equal_nan: builtins.bool = False,
-    ) -> Tensor:
-        """Return a bool tensor that is True where the elements differ by at most `atol + rtol * abs(other)`.
-
-        Args:
-            other: The other tensor.
-            rtol: The relative tolerance.
-            atol: The absolute tolerance.
-            equal_nan: Whether NaN is close to NaN.
-
-        Returns:
-            A bool tensor. Infinities are close only to themselves.
-
-        Raises:
-            DTypeError: The dtypes differ.
-            ArgumentError: A tolerance is negative.
-            ShapeError: The shapes cannot be broadcast.
-
-        Example:
-            >>> import interlock
-            >>> x = interlock.tensor([1.0, 2.0])
-            >>> x.isclose(interlock.tensor([1.000001, 2.1]))
-            tensor([ True, False])
-        """
-    def allclose(
-        self,
-        other: Tensor,
-        rtol: builtins.float = 1e-5,
-        atol: builtins.float = 1e-8,
-        equal_nan: builtins.bool = False,
-    ) -> builtins.bool:
-        """Return whether all elements are close, as by `isclose`.
-
-        For device tensors this waits for the queued work.
-
-        Args:
-            other: The other tensor.
-            rtol: The relative tolerance.
-            atol: The absolute tolerance.
-            equal_nan: Whether NaN is close to NaN.
-
-        Raises:
-            DTypeError: The dtypes differ.
-            ArgumentError: A tolerance is negative.
-            ShapeError: The shapes cannot be broadcast.
-
-        Example:
-            >>> import interlock
-            >>> x = interlock.tensor([1.0, 2.0])
-            >>> x.allclose(interlock.tensor([1.000001, 2.0]))
-            True
-        """
-    def log_softmax(self, dim: builtins.int, dtype: _DType | None = None) -> Tensor:
-        """Return the logarithm of the softmax along a dimension; accurate also where the softmax underflows.
-
-        Args:
-            dim: The dimension along which the softmax sums to 1.
-            dtype: The floating-point dtype to convert the elements to first. None means no change.
-
-        Raises:
-            DTypeError: The elements are not floating point, and `dtype` does not convert them.
-            IndexError: The tensor does not have dimension `dim`.
-
-        Example:
-            >>> import interlock
-            >>> interlock.tensor([1.0, 2.0]).log_softmax(0)
-            tensor([-1.3133, -0.3133])
-        """
-    def softmax(self, dim: builtins.int, dtype: _DType | None = None) -> Tensor:
-        """Return the exponentials of the elements, normalized to a sum of 1 along a dimension.
-
-        Args:
-            dim: The dimension along which the result sums to 1.
-            dtype: The floating-point dtype to convert the elements to first. None means no change.
-
-        Raises:
-            DTypeError: The elements are not floating point, and `dtype` does not convert them.
-            IndexError: The tensor does not have dimension `dim`.
-
-        Example:
-            >>> import interlock
-            >>> interlock.tensor([0.0, 0.0]).softmax(0)
-            tensor([0.5000, 0.5000])
-        """
     # <methods of operations>
     def abs(self) -> Tensor:
         """Return the absolute value of each element. The gradient at 0 is 0.
@@ -3275,6 +2166,170 @@ class Tensor:
         Raises:
             DTypeError: The dtypes differ or are bool, or do not fit `beta` or `alpha`.
             ShapeError: The shapes are incompatible.
+        """
+    def all(self, dim: _Dims | None = None, keepdim: builtins.bool = False) -> Tensor:
+        """Return whether all elements are nonzero, of all elements or over one or several dimensions. NaN is nonzero.
+
+        See `interlock.all`.
+
+        Args:
+            dim: The dimension or dimensions to reduce, as an int, tuple or list. None means all.
+            keepdim: Whether reduced dimensions remain, with size 1.
+
+        Returns:
+            A bool tensor; of a uint8 tensor a uint8 tensor, as in PyTorch. An empty tuple as `dim` reduces no
+            dimension.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+            ArgumentError: `dim` names a dimension twice.
+        """
+    def allclose(
+        self,
+        other: Tensor,
+        rtol: builtins.float = 1e-05,
+        atol: builtins.float = 1e-08,
+        equal_nan: builtins.bool = False,
+    ) -> builtins.bool:
+        """Return whether all elements are close, as by `isclose`.
+
+        For device tensors this waits for the queued work.
+
+        See `interlock.allclose`.
+
+        Args:
+            other: The other tensor.
+            rtol: The relative tolerance.
+            atol: The absolute tolerance.
+            equal_nan: Whether NaN is close to NaN.
+
+        Raises:
+            DTypeError: The dtypes differ.
+            ArgumentError: A tolerance is negative.
+            ShapeError: The shapes cannot be broadcast.
+        """
+    def amax(self, dim: _Dims | None = None, keepdim: builtins.bool = False) -> Tensor:
+        """Return the maximum of all elements, or over one or several dimensions.
+
+        The result is NaN where an element is NaN. Equal maxima share the gradient.
+
+        See `interlock.amax`.
+
+        Args:
+            dim: The dimension or dimensions to reduce, as an int, tuple or list. None or an empty tuple means all.
+            keepdim: Whether reduced dimensions remain, with size 1.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+            ArgumentError: `dim` names a dimension twice.
+            IndexError: A reduced dimension has size 0.
+        """
+    def amin(self, dim: _Dims | None = None, keepdim: builtins.bool = False) -> Tensor:
+        """Return the minimum of all elements, or over one or several dimensions.
+
+        The result is NaN where an element is NaN. Equal minima share the gradient.
+
+        See `interlock.amin`.
+
+        Args:
+            dim: The dimension or dimensions to reduce, as an int, tuple or list. None or an empty tuple means all.
+            keepdim: Whether reduced dimensions remain, with size 1.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+            ArgumentError: `dim` names a dimension twice.
+            IndexError: A reduced dimension has size 0.
+        """
+    def aminmax(
+        self, *, dim: builtins.int | None = None, keepdim: builtins.bool = False
+    ) -> _return_types.aminmax:
+        """Return the minimum and the maximum of all elements, or along a dimension.
+
+        See `interlock.aminmax`.
+
+        Args:
+            dim: The dimension. None means all elements.
+            keepdim: Whether reduced dimensions remain, with size 1.
+
+        Returns:
+            A named tuple `(min, max)`. Both are NaN if an element is NaN. Equal extremes share the gradient.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+            IndexError: The reduced dimension has size 0.
+        """
+    def any(self, dim: _Dims | None = None, keepdim: builtins.bool = False) -> Tensor:
+        """Return whether any element is nonzero, of all elements or over one or several dimensions. NaN is nonzero.
+
+        See `interlock.any`.
+
+        Args:
+            dim: The dimension or dimensions to reduce, as an int, tuple or list. None means all.
+            keepdim: Whether reduced dimensions remain, with size 1.
+
+        Returns:
+            A bool tensor; of a uint8 tensor a uint8 tensor, as in PyTorch. An empty tuple as `dim` reduces no
+            dimension.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+            ArgumentError: `dim` names a dimension twice.
+        """
+    def argmax(self, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Tensor:
+        """Return the index of the maximum, among all elements or along a dimension.
+
+        See `interlock.argmax`.
+
+        Args:
+            dim: The dimension. None means all elements, which are counted in row-major order.
+            keepdim: Whether reduced dimensions remain, with size 1.
+
+        Returns:
+            An int64 tensor. Of equal elements the first index counts; NaN counts as the maximum.
+
+        Raises:
+            DTypeError: The tensor is a bool tensor.
+            IndexError: The tensor does not have dimension `dim`.
+            IndexError: The reduced dimension has size 0.
+        """
+    def argmin(self, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Tensor:
+        """Return the index of the minimum, among all elements or along a dimension.
+
+        See `interlock.argmin`.
+
+        Args:
+            dim: The dimension. None means all elements, which are counted in row-major order.
+            keepdim: Whether reduced dimensions remain, with size 1.
+
+        Returns:
+            An int64 tensor. Of equal elements the first index counts; NaN counts as the minimum.
+
+        Raises:
+            DTypeError: The tensor is a bool tensor.
+            IndexError: The tensor does not have dimension `dim`.
+            IndexError: The reduced dimension has size 0.
+        """
+    def argsort(
+        self,
+        dim: builtins.int | None = None,
+        descending: builtins.bool = False,
+        *,
+        stable: builtins.bool = False,
+    ) -> Tensor:
+        """Return the indices that sort the elements along a dimension.
+
+        See `interlock.argsort`.
+
+        Args:
+            dim: The dimension. None means the last one.
+            descending: Whether the largest element is first.
+            stable: Whether the order of equal elements is preserved, which it always is.
+
+        Returns:
+            An int64 tensor. NaN is larger than all numbers.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
         """
     def asin(self) -> Tensor:
         """Return the arc sine of each element, in radians; NaN outside of -1 to 1.
@@ -3761,6 +2816,21 @@ class Tensor:
             DTypeError: The dtype of the tensor cannot hold the result.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
+    def count_nonzero(self, dim: _Dims | None = None) -> Tensor:
+        """Return the number of nonzero elements, of all elements or over one or several dimensions.
+
+        See `interlock.count_nonzero`.
+
+        Args:
+            dim: The dimension or dimensions to reduce, as an int, tuple or list. None means all.
+
+        Returns:
+            An int64 tensor.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+            ArgumentError: `dim` names a dimension twice.
+        """
     def cumprod(self, dim: builtins.int, *, dtype: _DType | None = None) -> Tensor:
         """Return the cumulative product of the elements along a dimension.
 
@@ -3871,6 +2941,19 @@ class Tensor:
             ShapeError: The shapes cannot be broadcast.
             DTypeError: The dtype of the tensor cannot hold the result.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def equal(self, other: Tensor) -> builtins.bool:
+        """Return whether two tensors have the same shape and equal elements. NaN equals nothing.
+
+        For device tensors this waits for the queued work.
+
+        See `interlock.equal`.
+
+        Args:
+            other: The other tensor.
+
+        Raises:
+            RuntimeError: The tensors are on different devices.
         """
     def erf(self) -> Tensor:
         """Return the error function of each element.
@@ -4102,6 +3185,25 @@ class Tensor:
             DTypeError: The dtype of the tensor cannot hold the result.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
+    def gather(self, dim: builtins.int, index: Tensor) -> Tensor:
+        """Return the elements at `index` along dimension `dim`.
+
+        See `interlock.gather`.
+
+        Args:
+            dim: The dimension.
+            index: Indices along `dim`, int64, with as many dimensions as the tensor. Element j of the result is the element
+                of the tensor at `index[j]` along `dim` and at j in the other dimensions.
+
+        Returns:
+            A tensor of the shape of `index`.
+
+        Raises:
+            ShapeError: `index` has another number of dimensions, or is larger than the tensor in another dimension.
+            DTypeError: `index` is not int64.
+            IndexError: The tensor does not have dimension `dim`.
+            RuntimeError: An index is negative or out of bounds.
+        """
     def ge(self, other: Tensor | _Number) -> Tensor:
         """Return a bool tensor that is True where the elements are larger than those of `other` or equal.
 
@@ -4188,6 +3290,213 @@ class Tensor:
             ShapeError: The shapes cannot be broadcast.
             DTypeError: The dtype of the tensor cannot hold the result.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def index_add(
+        self, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: _Number | None = None
+    ) -> Tensor:
+        """Return a copy with the slices of `source` added to the slices `index` of dimension `dim`.
+
+        Sums of several floating-point values for one element have no fixed order, unless
+        `backends.deterministic_algorithms` is set.
+
+        See `interlock.index_add`.
+
+        Args:
+            dim: The dimension.
+            index: Indices of slices, int64, of at most one dimension. Not negative.
+            source: The slices, of the dtype of the tensor. It has the shape of the tensor, but in `dim` the size of
+                `index`.
+            alpha: A number by which `source` is multiplied first; None means 1.
+
+        Raises:
+            IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
+            ShapeError: The shapes are incompatible.
+            DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
+        """
+    def index_add_(
+        self, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: _Number | None = None
+    ) -> Tensor:
+        """In-place version of `index_add`.
+
+        See `interlock.index_add`.
+
+        Args:
+            dim: The dimension.
+            index: Indices of slices, int64, of at most one dimension. Not negative.
+            source: The slices, of the dtype of the tensor. It has the shape of the tensor, but in `dim` the size of
+                `index`.
+            alpha: A number by which `source` is multiplied first; None means 1.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
+            ShapeError: The shapes are incompatible.
+            DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def index_copy(self, dim: builtins.int, index: Tensor, source: Tensor) -> Tensor:
+        """Return a copy with the slices of `source` written to the slices `index` of dimension `dim`.
+
+        See `interlock.index_copy`.
+
+        Args:
+            dim: The dimension.
+            index: Indices of slices, int64, of at most one dimension. Not negative. Of several slices for one position the
+                last is stored.
+            source: The slices, of the dtype of the tensor. It has the shape of the tensor, but in `dim` the size of
+                `index`.
+
+        Raises:
+            IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
+            ShapeError: The shapes are incompatible.
+            DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
+        """
+    def index_copy_(self, dim: builtins.int, index: Tensor, source: Tensor) -> Tensor:
+        """In-place version of `index_copy`.
+
+        See `interlock.index_copy`.
+
+        Args:
+            dim: The dimension.
+            index: Indices of slices, int64, of at most one dimension. Not negative. Of several slices for one position the
+                last is stored.
+            source: The slices, of the dtype of the tensor. It has the shape of the tensor, but in `dim` the size of
+                `index`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
+            ShapeError: The shapes are incompatible.
+            DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def index_fill(self, dim: builtins.int, index: Tensor, value: Tensor | _Number) -> Tensor:
+        """Return a copy with `value` written to the slices `index` of dimension `dim`.
+
+        See `interlock.index_fill`.
+
+        Args:
+            dim: The dimension.
+            index: Indices of slices, int64, of at most one dimension. Negative indices count from the end.
+            value: A number, or a 0-d tensor.
+
+        Raises:
+            IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
+            DTypeError: `index` is not int64.
+            ArgumentError: The dtype cannot hold the number.
+        """
+    def index_fill_(self, dim: builtins.int, index: Tensor, value: Tensor | _Number) -> Tensor:
+        """In-place version of `index_fill`.
+
+        See `interlock.index_fill`.
+
+        Args:
+            dim: The dimension.
+            index: Indices of slices, int64, of at most one dimension. Negative indices count from the end.
+            value: A number, or a 0-d tensor.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
+            DTypeError: `index` is not int64.
+            ArgumentError: The dtype cannot hold the number.
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def index_put(
+        self, indices: Sequence[Tensor | None], values: Tensor, accumulate: builtins.bool = False
+    ) -> Tensor:
+        """Return a copy with `values` written at `indices`, as by `copy[indices] = values`.
+
+        Sums of several floating-point values for one element have no fixed order, unless
+        `backends.deterministic_algorithms` is set.
+
+        See `interlock.index_put`.
+
+        Args:
+            indices: A tuple or list of tensors that index the first dimensions: int64 indices, which may be negative, or
+                bool masks. None means a whole dimension.
+            values: The values, of the dtype of the tensor. Broadcast to the indexed part.
+            accumulate: Whether the values are added to the elements. If it is False, the last of several values for one
+                element is stored.
+
+        Raises:
+            IndexError: An index is out of bounds, or there are more indices than dimensions.
+            ShapeError: The shapes are incompatible.
+            DTypeError: The dtypes of the tensor and of `values` differ.
+        """
+    def index_put_(
+        self, indices: Sequence[Tensor | None], values: Tensor, accumulate: builtins.bool = False
+    ) -> Tensor:
+        """In-place version of `index_put`.
+
+        See `interlock.index_put`.
+
+        Args:
+            indices: A tuple or list of tensors that index the first dimensions: int64 indices, which may be negative, or
+                bool masks. None means a whole dimension.
+            values: The values, of the dtype of the tensor. Broadcast to the indexed part.
+            accumulate: Whether the values are added to the elements. If it is False, the last of several values for one
+                element is stored.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            IndexError: An index is out of bounds, or there are more indices than dimensions.
+            ShapeError: The shapes are incompatible.
+            DTypeError: The dtypes of the tensor and of `values` differ.
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def index_select(self, dim: builtins.int, index: Tensor) -> Tensor:
+        """Return the slices `index` of dimension `dim`.
+
+        See `interlock.index_select`.
+
+        Args:
+            dim: The dimension.
+            index: Indices of slices, int64, of at most one dimension. Not negative.
+
+        Returns:
+            A new tensor, whose size in `dim` is the size of `index`.
+
+        Raises:
+            IndexError: An index is out of bounds, `index` has two dimensions, or the tensor does not have `dim`.
+            DTypeError: `index` is not int64.
+        """
+    def isclose(
+        self,
+        other: Tensor,
+        rtol: builtins.float = 1e-05,
+        atol: builtins.float = 1e-08,
+        equal_nan: builtins.bool = False,
+    ) -> Tensor:
+        """Return a bool tensor that is True where the elements differ by at most `atol + rtol * abs(other)`.
+
+        See `interlock.isclose`.
+
+        Args:
+            other: The other tensor.
+            rtol: The relative tolerance.
+            atol: The absolute tolerance.
+            equal_nan: Whether NaN is close to NaN.
+
+        Returns:
+            A bool tensor. Infinities are close only to themselves.
+
+        Raises:
+            DTypeError: The dtypes differ.
+            ArgumentError: A tolerance is negative.
+            ShapeError: The shapes cannot be broadcast.
         """
     def isfinite(self) -> Tensor:
         """Return a bool tensor that is True where the elements are neither infinite nor NaN.
@@ -4332,6 +3641,19 @@ class Tensor:
             DTypeError: The dtype of the tensor cannot hold the result.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
+    def log_softmax(self, dim: builtins.int, dtype: _DType | None = None) -> Tensor:
+        """Return the logarithm of the softmax along a dimension; accurate also where the softmax underflows.
+
+        See `interlock.log_softmax`.
+
+        Args:
+            dim: The dimension along which the softmax sums to 1.
+            dtype: The floating-point dtype to convert the elements to first. None means no change.
+
+        Raises:
+            DTypeError: The elements are not floating point, and `dtype` does not convert them.
+            IndexError: The tensor does not have dimension `dim`.
+        """
     def logical_and(self, other: Tensor) -> Tensor:
         """Return a bool tensor that is True where both elements are nonzero.
 
@@ -4430,6 +3752,21 @@ class Tensor:
             DTypeError: The dtype of the tensor cannot hold the result.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
+    def logsumexp(self, dim: _Dims, keepdim: builtins.bool = False) -> Tensor:
+        """Return the logarithm of the sum of the exponentials over one or several dimensions.
+
+        It is accurate also where an exponential overflows. Integers are converted to float32.
+
+        See `interlock.logsumexp`.
+
+        Args:
+            dim: The dimension or dimensions to reduce, as an int, tuple or list.
+            keepdim: Whether reduced dimensions remain, with size 1.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+            ArgumentError: `dim` names a dimension twice.
+        """
     def lt(self, other: Tensor | _Number) -> Tensor:
         """Return a bool tensor that is True where the elements are smaller than those of `other`.
 
@@ -4459,6 +3796,85 @@ class Tensor:
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
     less_ = lt_
+    def masked_fill(self, mask: Tensor, value: Tensor | _Number) -> Tensor:
+        """Return a copy with `value` written where `mask` is True.
+
+        See `interlock.masked_fill`.
+
+        Args:
+            mask: The mask, bool. Broadcast with the tensor.
+            value: A number, or a 0-d tensor.
+
+        Raises:
+            DTypeError: `mask` is not bool.
+            ShapeError: The shapes cannot be broadcast.
+            ArgumentError: The dtype cannot hold the number.
+        """
+    def masked_fill_(self, mask: Tensor, value: Tensor | _Number) -> Tensor:
+        """In-place version of `masked_fill`.
+
+        See `interlock.masked_fill`.
+
+        Args:
+            mask: The mask, bool. Broadcast with the tensor.
+            value: A number, or a 0-d tensor.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: `mask` is not bool.
+            ShapeError: The shapes cannot be broadcast.
+            ArgumentError: The dtype cannot hold the number.
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def masked_scatter(self, mask: Tensor, source: Tensor) -> Tensor:
+        """Return a copy with the first elements of `source` written where `mask` is True. Waits for a device.
+
+        See `interlock.masked_scatter`.
+
+        Args:
+            mask: The mask, bool. Broadcast to the tensor.
+            source: The elements, in row-major order, of the dtype of the tensor. At least as many as the mask is True.
+
+        Raises:
+            DTypeError: `mask` is not bool, or the dtypes differ.
+            ShapeError: The shapes are incompatible.
+        """
+    def masked_scatter_(self, mask: Tensor, source: Tensor) -> Tensor:
+        """In-place version of `masked_scatter`.
+
+        See `interlock.masked_scatter`.
+
+        Args:
+            mask: The mask, bool. Broadcast to the tensor.
+            source: The elements, in row-major order, of the dtype of the tensor. At least as many as the mask is True.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: `mask` is not bool, or the dtypes differ.
+            ShapeError: The shapes are incompatible.
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def masked_select(self, mask: Tensor) -> Tensor:
+        """Return the elements where a mask is True, in row-major order. Waits for a device.
+
+        See `interlock.masked_select`.
+
+        Args:
+            mask: The mask, bool. Broadcast with the tensor.
+
+        Returns:
+            A tensor with one dimension.
+
+        Raises:
+            DTypeError: `mask` is not bool.
+            ShapeError: The shapes cannot be broadcast.
+        """
     def matmul(self, other: Tensor) -> Tensor:
         """Return the matrix product of two tensors.
 
@@ -4477,6 +3893,31 @@ class Tensor:
             DTypeError: The dtypes differ or are bool, or `out` has another dtype.
             ShapeError: The shapes are incompatible.
         """
+    @overload
+    def max(self, dim: None = None) -> Tensor:
+        """Return the maximum of all elements, or along a dimension, or of each pair of elements of two tensors.
+
+        See `interlock.max`.
+
+        Args:
+            dim: The dimension, or a tensor. None means all elements.
+            keepdim: Whether reduced dimensions remain, with size 1.
+
+        Returns:
+            The maximum of all elements, which share the gradient if they are equal. With a dimension a named tuple
+            `(values, indices)` in which the first of equal elements counts and receives the gradient. With a tensor
+            the larger elements of both, as `maximum`. NaN counts as the maximum.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+            ShapeError: There are no elements.
+            IndexError: The dimension has size 0.
+            TypeError: `keepdim` is set without `dim`.
+        """
+    @overload
+    def max(self, dim: builtins.int, keepdim: builtins.bool = False) -> _return_types.max: ...
+    @overload
+    def max(self, dim: Tensor) -> Tensor: ...
     def maximum(self, other: Tensor) -> Tensor:
         """Return the larger of two elements, or NaN if one of them is NaN.
 
@@ -4488,6 +3929,48 @@ class Tensor:
         Raises:
             ShapeError: The shapes cannot be broadcast.
         """
+    def mean(
+        self, dim: _Dims | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None
+    ) -> Tensor:
+        """Return the mean of all elements, or over one or several dimensions. The mean of no elements is NaN.
+
+        See `interlock.mean`.
+
+        Args:
+            dim: The dimension or dimensions to reduce, as an int, tuple or list. None or an empty tuple means all.
+            keepdim: Whether reduced dimensions remain, with size 1.
+            dtype: The floating-point dtype to convert the elements to first. None means no change.
+
+        Raises:
+            DTypeError: The elements are not floating point, and `dtype` does not convert them.
+            IndexError: The tensor does not have dimension `dim`.
+            ArgumentError: `dim` names a dimension twice.
+        """
+    @overload
+    def min(self, dim: None = None) -> Tensor:
+        """Return the minimum of all elements, or along a dimension, or of each pair of elements of two tensors.
+
+        See `interlock.min`.
+
+        Args:
+            dim: The dimension, or a tensor. None means all elements.
+            keepdim: Whether reduced dimensions remain, with size 1.
+
+        Returns:
+            The minimum of all elements, which share the gradient if they are equal. With a dimension a named tuple
+            `(values, indices)` in which the first of equal elements counts and receives the gradient. With a tensor
+            the smaller elements of both, as `minimum`. NaN counts as the minimum.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+            ShapeError: There are no elements.
+            IndexError: The dimension has size 0.
+            TypeError: `keepdim` is set without `dim`.
+        """
+    @overload
+    def min(self, dim: builtins.int, keepdim: builtins.bool = False) -> _return_types.min: ...
+    @overload
+    def min(self, dim: Tensor) -> Tensor: ...
     def minimum(self, other: Tensor) -> Tensor:
         """Return the smaller of two elements, or NaN if one of them is NaN.
 
@@ -4818,6 +4301,49 @@ class Tensor:
             >>> interlock.tensor([1, 2]).new_zeros(2)
             tensor([0, 0])
         """
+    @overload
+    def nonzero(self, *, as_tuple: Literal[False] = False) -> Tensor:
+        """Return the coordinates of the elements that are not zero. Waits for a device.
+
+        See `interlock.nonzero`.
+
+        Args:
+            as_tuple: Whether a tuple with one tensor for each dimension is returned.
+
+        Returns:
+            An int64 tensor of shape [elements, dimensions], in row-major order, or a tuple.
+        """
+    @overload
+    def nonzero(self, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]: ...
+    def norm(
+        self,
+        p: _Number | Literal["fro"] | None = None,
+        dim: _Dims | None = None,
+        keepdim: builtins.bool = False,
+        dtype: _DType | None = None,
+    ) -> Tensor:
+        """Return the vector norm of all elements, or over one or several dimensions.
+
+        It is the root of order `p` of the sum of the powers of absolute values, the number of nonzero elements for
+        order 0, and the largest or smallest absolute value for an infinite order. The gradient is 0 where the norm is
+        0.
+
+        See `interlock.norm`.
+
+        Args:
+            p: The order: a number, an infinity, or "fro" for 2. None means 2.
+            dim: The dimension or dimensions to reduce, as an int, tuple or list. None means all.
+            keepdim: Whether reduced dimensions remain, with size 1.
+            dtype: The floating-point dtype to convert the elements to first, which must not be narrower. None means no
+                change.
+
+        Raises:
+            DTypeError: The elements are not floating point, or `dtype` is narrower.
+            IndexError: The tensor does not have dimension `dim`.
+            ArgumentError: `dim` names a dimension twice.
+            ArgumentError: `p` is another text.
+            ShapeError: `p` is infinite and there are no elements to reduce.
+        """
     def normal_(self, mean: builtins.float = 0.0, std: builtins.float = 1.0) -> Tensor:
         """Overwrite the elements with random numbers of a normal distribution.
 
@@ -4890,6 +4416,60 @@ class Tensor:
             ArgumentError: The promoted dtype is an integer dtype, and `exponent` is a negative number.
             DTypeError: Both are bool tensors.
             ShapeError: The shapes cannot be broadcast.
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def prod(
+        self, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None
+    ) -> Tensor:
+        """Return the product of all elements, or along a dimension. The product of no elements is 1.
+
+        See `interlock.prod`.
+
+        Args:
+            dim: The dimension. None means all elements.
+            keepdim: Whether reduced dimensions remain, with size 1.
+            dtype: The dtype to convert the elements to first. None means int64 for integers and bools, else no change.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+        """
+    def put(self, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor:
+        """Return a copy with `source` written at flat (row-major) indices.
+
+        See `interlock.put`.
+
+        Args:
+            index: Flat indices of elements in row-major order, int64. Negative indices count from the end.
+            source: The values, of the dtype of the tensor. As many elements as `index`.
+            accumulate: Whether the values are added to the elements. If it is False, and several values target one element,
+                which one is stored is unspecified.
+
+        Raises:
+            IndexError: An index is out of bounds, or the numbers of elements differ.
+            DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
+            RuntimeError: `accumulate` is False while `backends.deterministic_algorithms` is set. With
+                `deterministic_algorithms_warn_only` it is a UserWarning.
+        """
+    def put_(self, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor:
+        """In-place version of `put`.
+
+        See `interlock.put`.
+
+        Args:
+            index: Flat indices of elements in row-major order, int64. Negative indices count from the end.
+            source: The values, of the dtype of the tensor. As many elements as `index`.
+            accumulate: Whether the values are added to the elements. If it is False, and several values target one element,
+                which one is stored is unspecified.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            IndexError: An index is out of bounds, or the numbers of elements differ.
+            DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
+            RuntimeError: `accumulate` is False while `backends.deterministic_algorithms` is set. With
+                `deterministic_algorithms_warn_only` it is a UserWarning.
             DTypeError: The dtype of the tensor cannot hold the result.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
@@ -5006,6 +4586,115 @@ class Tensor:
             DTypeError: The dtype of the tensor cannot hold the result.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
+    def scatter(
+        self,
+        dim: builtins.int,
+        index: Tensor,
+        src: Tensor | _Number | None = None,
+        *,
+        value: _Number | None = None,
+        reduce: Literal["add", "multiply"] | None = None,
+    ) -> Tensor:
+        """Return a copy with `src` or `value` written to the elements at `index` along dimension `dim`.
+
+        See `interlock.scatter`.
+
+        Args:
+            dim: The dimension.
+            index: Indices along `dim`, int64, with as many dimensions as the tensor. Element j of `src` is written at
+                `index[j]` along `dim` and at j in the other dimensions. Of several values for one element the last is
+                stored.
+            src: The values, of the dtype of the tensor and at least as large as `index`; or a number.
+            value: A number, instead of `src`.
+            reduce: "add" or "multiply" combines the values with the elements; None replaces these. "multiply" has no
+                gradient.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+            ShapeError: The shapes are incompatible.
+            DTypeError: The dtypes of the tensor and of `src` differ, or `index` is not int64.
+            RuntimeError: An index is negative or out of bounds.
+            ArgumentError: `reduce` has another value.
+            TypeError: Neither `src` nor `value` is passed, or both are.
+        """
+    def scatter_(
+        self,
+        dim: builtins.int,
+        index: Tensor,
+        src: Tensor | _Number | None = None,
+        *,
+        value: _Number | None = None,
+        reduce: Literal["add", "multiply"] | None = None,
+    ) -> Tensor:
+        """In-place version of `scatter`.
+
+        See `interlock.scatter`.
+
+        Args:
+            dim: The dimension.
+            index: Indices along `dim`, int64, with as many dimensions as the tensor. Element j of `src` is written at
+                `index[j]` along `dim` and at j in the other dimensions. Of several values for one element the last is
+                stored.
+            src: The values, of the dtype of the tensor and at least as large as `index`; or a number.
+            value: A number, instead of `src`.
+            reduce: "add" or "multiply" combines the values with the elements; None replaces these. "multiply" has no
+                gradient.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+            ShapeError: The shapes are incompatible.
+            DTypeError: The dtypes of the tensor and of `src` differ, or `index` is not int64.
+            RuntimeError: An index is negative or out of bounds.
+            ArgumentError: `reduce` has another value.
+            TypeError: Neither `src` nor `value` is passed, or both are.
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def scatter_add(self, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor:
+        """Return a copy with `src` added to the elements at `index` along dimension `dim`.
+
+        Sums of several floating-point values for one element have no fixed order, unless
+        `backends.deterministic_algorithms` is set.
+
+        See `interlock.scatter_add`.
+
+        Args:
+            dim: The dimension.
+            index: Indices along `dim`, int64, with as many dimensions as the tensor. Element j of `src` is written at
+                `index[j]` along `dim` and at j in the other dimensions.
+            src: The values, of the dtype of the tensor and at least as large as `index`.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+            ShapeError: The shapes are incompatible.
+            DTypeError: The dtypes of the tensor and of `src` differ, or `index` is not int64.
+            RuntimeError: An index is negative or out of bounds.
+        """
+    def scatter_add_(self, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor:
+        """In-place version of `scatter_add`.
+
+        See `interlock.scatter_add`.
+
+        Args:
+            dim: The dimension.
+            index: Indices along `dim`, int64, with as many dimensions as the tensor. Element j of `src` is written at
+                `index[j]` along `dim` and at j in the other dimensions.
+            src: The values, of the dtype of the tensor and at least as large as `index`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+            ShapeError: The shapes are incompatible.
+            DTypeError: The dtypes of the tensor and of `src` differ, or `index` is not int64.
+            RuntimeError: An index is negative or out of bounds.
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
     def sigmoid(self) -> Tensor:
         """Return the logistic function `1 / (1 + exp(-x))` of each element.
 
@@ -5079,6 +4768,41 @@ class Tensor:
             DTypeError: The dtype of the tensor cannot hold the result.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
+    def softmax(self, dim: builtins.int, dtype: _DType | None = None) -> Tensor:
+        """Return the exponentials of the elements, normalized to a sum of 1 along a dimension.
+
+        See `interlock.softmax`.
+
+        Args:
+            dim: The dimension along which the result sums to 1.
+            dtype: The floating-point dtype to convert the elements to first. None means no change.
+
+        Raises:
+            DTypeError: The elements are not floating point, and `dtype` does not convert them.
+            IndexError: The tensor does not have dimension `dim`.
+        """
+    def sort(
+        self,
+        dim: builtins.int | None = None,
+        descending: builtins.bool = False,
+        *,
+        stable: builtins.bool = False,
+    ) -> _return_types.sort:
+        """Return the sorted elements along a dimension, and their indices.
+
+        See `interlock.sort`.
+
+        Args:
+            dim: The dimension. None means the last one.
+            descending: Whether the largest element is first.
+            stable: Whether the order of equal elements is preserved, which it always is.
+
+        Returns:
+            A named tuple `(values, indices)`. NaN is larger than all numbers.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+        """
     def sqrt(self) -> Tensor:
         """Return the square root of each element; NaN for negative elements.
 
@@ -5112,6 +4836,33 @@ class Tensor:
         Raises:
             DTypeError: The dtype of the tensor cannot hold the result.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def std(
+        self,
+        dim: _Dims | builtins.bool | None = None,
+        unbiased: builtins.bool | None = None,
+        keepdim: builtins.bool = False,
+        *,
+        correction: _Number | None = None,
+    ) -> Tensor:
+        """Return the standard deviation of all elements, or over one or several dimensions.
+
+        The sum of the squared deviations from the mean is divided by the number of elements less the correction. A
+        `UserWarning` is issued if that is not positive. The gradient is 0 where the result is 0.
+
+        See `interlock.std`.
+
+        Args:
+            dim: The dimension or dimensions to reduce, as an int, tuple or list. None means all. A bool is `unbiased`.
+            unbiased: Whether the correction is 1, or 0. Not together with `correction`.
+            keepdim: Whether reduced dimensions remain, with size 1.
+            correction: What is subtracted from the number of elements. None means 1.
+
+        Raises:
+            DTypeError: The elements are not floating point.
+            IndexError: The tensor does not have dimension `dim`.
+            ArgumentError: `dim` names a dimension twice.
+            TypeError: Both `unbiased` and `correction` are given.
         """
     def sub(self, other: Tensor | _Number, *, alpha: _Number | None = None) -> Tensor:
         """Return `input - alpha * other`.
@@ -5150,6 +4901,55 @@ class Tensor:
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
     subtract_ = sub_
+    def sum(
+        self, dim: _Dims | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None
+    ) -> Tensor:
+        """Return the sum of all elements, or over one or several dimensions.
+
+        See `interlock.sum`.
+
+        Args:
+            dim: The dimension or dimensions to reduce, as an int, tuple or list. None or an empty tuple means all.
+            keepdim: Whether reduced dimensions remain, with size 1.
+            dtype: The dtype to convert the elements to first. None means int64 for integers and bools, else no change.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+            ArgumentError: `dim` names a dimension twice.
+        """
+    def take(self, index: Tensor) -> Tensor:
+        """Return the elements at flat (row-major) indices.
+
+        See `interlock.take`.
+
+        Args:
+            index: Flat indices of elements in row-major order, int64. Negative indices count from the end.
+
+        Returns:
+            A tensor of the shape of `index`.
+
+        Raises:
+            IndexError: An index is out of bounds.
+            DTypeError: `index` is not int64.
+        """
+    def take_along_dim(self, indices: Tensor, dim: builtins.int | None = None) -> Tensor:
+        """Return the elements at `indices` along dimension `dim`, such as the result of `argmax`.
+
+        See `interlock.take_along_dim`.
+
+        Args:
+            indices: The indices, int64. Broadcast with the tensor in the other dimensions. With `dim` they are taken modulo
+                the size of the dimension, so that -1 is the last one.
+            dim: The dimension; None flattens both tensors first.
+
+        Returns:
+            A tensor of the shape of `indices` after broadcasting.
+
+        Raises:
+            ShapeError: The shapes cannot be broadcast, or have different numbers of dimensions.
+            DTypeError: `indices` is not int64.
+            RuntimeError: `dim` is None, and an index is negative or out of bounds.
+        """
     def tan(self) -> Tensor:
         """Return the tangent of each element, in radians.
 
@@ -5183,6 +4983,32 @@ class Tensor:
         Raises:
             DTypeError: The dtype of the tensor cannot hold the result.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def topk(
+        self,
+        k: builtins.int,
+        dim: builtins.int | None = None,
+        largest: builtins.bool = True,
+        sorted: builtins.bool = True,
+    ) -> _return_types.topk:
+        """Return the largest or smallest elements along a dimension, and their indices.
+
+        See `interlock.topk`.
+
+        Args:
+            k: The number of elements.
+            dim: The dimension. None means the last one.
+            largest: Whether to return the largest elements, or the smallest.
+            sorted: Whether the elements are in order, which they always are.
+
+        Returns:
+            A named tuple `(values, indices)`, in order. Of equal elements the first are returned; NaN is larger than
+            all numbers.
+
+        Raises:
+            ArgumentError: `k` is negative or larger than the dimension.
+            IndexError: The tensor does not have dimension `dim`.
+            DTypeError: The tensor is a bool tensor.
         """
     def trunc(self) -> Tensor:
         """Round each element towards 0 to an integer. Integers are unchanged.
@@ -5226,6 +5052,33 @@ class Tensor:
             >>> import interlock
             >>> interlock.zeros(2).uniform_(3.0, 3.0)
             tensor([3., 3.])
+        """
+    def var(
+        self,
+        dim: _Dims | builtins.bool | None = None,
+        unbiased: builtins.bool | None = None,
+        keepdim: builtins.bool = False,
+        *,
+        correction: _Number | None = None,
+    ) -> Tensor:
+        """Return the variance of all elements, or over one or several dimensions.
+
+        The sum of the squared deviations from the mean is divided by the number of elements less the correction. A
+        `UserWarning` is issued if that is not positive.
+
+        See `interlock.var`.
+
+        Args:
+            dim: The dimension or dimensions to reduce, as an int, tuple or list. None means all. A bool is `unbiased`.
+            unbiased: Whether the correction is 1, or 0. Not together with `correction`.
+            keepdim: Whether reduced dimensions remain, with size 1.
+            correction: What is subtracted from the number of elements. None means 1.
+
+        Raises:
+            DTypeError: The elements are not floating point.
+            IndexError: The tensor does not have dimension `dim`.
+            ArgumentError: `dim` names a dimension twice.
+            TypeError: Both `unbiased` and `correction` are given.
         """
     def where(self, condition: Tensor, other: Tensor | _Number) -> Tensor:
         """Return this tensor where a condition is true and `other` elsewhere.
@@ -5357,405 +5210,6 @@ def from_dlpack(
         tensor([1., 1.], dtype=interlock.float16)
         >>> array
         array([1., 1.], dtype=float16)
-    """
-
-def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
-    """Return the elements at `index` along dimension `dim`.
-
-    Args:
-        input: The tensor.
-        dim: The dimension.
-        index: Indices along `dim`, int64, with as many dimensions as the tensor. Element j of the result is the element
-            of the tensor at `index[j]` along `dim` and at j in the other dimensions.
-
-    Returns:
-        A tensor of the shape of `index`.
-
-    Raises:
-        ShapeError: `index` has another number of dimensions, or is larger than the tensor in another dimension.
-        DTypeError: `index` is not int64.
-        IndexError: The tensor does not have dimension `dim`.
-        RuntimeError: An index is negative or out of bounds.
-
-    Example:
-        >>> import interlock
-        >>> x = interlock.tensor([[1, 2], [3, 4]])
-        >>> interlock.gather(x, 1, interlock.tensor([[1], [0]]))
-        tensor([[2],
-                [3]])
-    """
-
-def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
-    """Return the slices `index` of dimension `dim`.
-
-    Args:
-        input: The tensor.
-        dim: The dimension.
-        index: Indices of slices, int64, of at most one dimension. Not negative.
-
-    Returns:
-        A new tensor, whose size in `dim` is the size of `index`.
-
-    Raises:
-        IndexError: An index is out of bounds, `index` has two dimensions, or the tensor does not have `dim`.
-        DTypeError: `index` is not int64.
-
-    Example:
-        >>> import interlock
-        >>> interlock.index_select(interlock.tensor([5, 6, 7]), 0, interlock.tensor([2, 0]))
-        tensor([7, 5])
-    """
-
-def take(input: Tensor, index: Tensor) -> Tensor:
-    """Return the elements at flat (row-major) indices.
-
-    Args:
-        input: The tensor.
-        index: Flat indices of elements in row-major order, int64. Negative indices count from the end.
-
-    Returns:
-        A tensor of the shape of `index`.
-
-    Raises:
-        IndexError: An index is out of bounds.
-        DTypeError: `index` is not int64.
-
-    Example:
-        >>> import interlock
-        >>> interlock.take(interlock.tensor([[5, 6], [7, 8]]), interlock.tensor([0, -1]))
-        tensor([5, 8])
-    """
-
-def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
-    """Return the elements at `indices` along dimension `dim`, such as the result of `argmax`.
-
-    Args:
-        input: The tensor.
-        indices: The indices, int64. Broadcast with the tensor in the other dimensions. With `dim` they are taken modulo
-            the size of the dimension, so that -1 is the last one.
-        dim: The dimension; None flattens both tensors first.
-
-    Returns:
-        A tensor of the shape of `indices` after broadcasting.
-
-    Raises:
-        ShapeError: The shapes cannot be broadcast, or have different numbers of dimensions.
-        DTypeError: `indices` is not int64.
-        RuntimeError: `dim` is None, and an index is negative or out of bounds.
-
-    Example:
-        >>> import interlock
-        >>> x = interlock.tensor([[1, 5], [7, 2]])
-        >>> interlock.take_along_dim(x, interlock.argmax(x, 1, True), 1)
-        tensor([[5],
-                [7]])
-    """
-
-def masked_select(input: Tensor, mask: Tensor) -> Tensor:
-    """Return the elements where a mask is True, in row-major order. Waits for a device.
-
-    Args:
-        input: The tensor.
-        mask: The mask, bool. Broadcast with the tensor.
-
-    Returns:
-        A tensor with one dimension.
-
-    Raises:
-        DTypeError: `mask` is not bool.
-        ShapeError: The shapes cannot be broadcast.
-
-    Example:
-        >>> import interlock
-        >>> x = interlock.tensor([1, -2, 3])
-        >>> interlock.masked_select(x, x > 0)
-        tensor([1, 3])
-    """
-
-@overload
-def nonzero(input: Tensor, *, as_tuple: Literal[False] = False) -> Tensor:
-    """Return the coordinates of the elements that are not zero. Waits for a device.
-
-    Args:
-        input: The tensor.
-        as_tuple: Whether a tuple with one tensor for each dimension is returned.
-
-    Returns:
-        An int64 tensor of shape [elements, dimensions], in row-major order, or a tuple.
-
-    Example:
-        >>> import interlock
-        >>> interlock.nonzero(interlock.tensor([[0, 2], [3, 0]]))
-        tensor([[0, 1],
-                [1, 0]])
-    """
-
-@overload
-def nonzero(input: Tensor, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]: ...
-def index_add(
-    input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: _Number | None = None
-) -> Tensor:
-    """Return a copy with the slices of `source` added to the slices `index` of dimension `dim`.
-
-    Sums of several floating-point values for one element have no fixed order, unless
-    `backends.deterministic_algorithms` is set.
-
-    Args:
-        input: The tensor.
-        dim: The dimension.
-        index: Indices of slices, int64, of at most one dimension. Not negative.
-        source: The slices, of the dtype of the tensor. It has the shape of the tensor, but in `dim` the size of
-            `index`.
-        alpha: A number by which `source` is multiplied first; None means 1.
-
-    Raises:
-        IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
-        ShapeError: The shapes are incompatible.
-        DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
-
-    Example:
-        >>> import interlock
-        >>> index = interlock.tensor([0, 2, 0])
-        >>> interlock.index_add(interlock.zeros(3), 0, index, interlock.ones(3), alpha=2)
-        tensor([4., 0., 2.])
-    """
-
-def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    """Return a copy with the slices of `source` written to the slices `index` of dimension `dim`.
-
-    Args:
-        input: The tensor.
-        dim: The dimension.
-        index: Indices of slices, int64, of at most one dimension. Not negative. Of several slices for one position the
-            last is stored.
-        source: The slices, of the dtype of the tensor. It has the shape of the tensor, but in `dim` the size of
-            `index`.
-
-    Raises:
-        IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
-        ShapeError: The shapes are incompatible.
-        DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
-
-    Example:
-        >>> import interlock
-        >>> interlock.index_copy(interlock.zeros(3), 0, interlock.tensor([2]), interlock.ones(1))
-        tensor([0., 0., 1.])
-    """
-
-def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | _Number) -> Tensor:
-    """Return a copy with `value` written to the slices `index` of dimension `dim`.
-
-    Args:
-        input: The tensor.
-        dim: The dimension.
-        index: Indices of slices, int64, of at most one dimension. Negative indices count from the end.
-        value: A number, or a 0-d tensor.
-
-    Raises:
-        IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
-        DTypeError: `index` is not int64.
-        ArgumentError: The dtype cannot hold the number.
-
-    Example:
-        >>> import interlock
-        >>> interlock.index_fill(interlock.zeros(3), 0, interlock.tensor([-1]), 7)
-        tensor([0., 0., 7.])
-    """
-
-def index_put(
-    input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: builtins.bool = False
-) -> Tensor:
-    """Return a copy with `values` written at `indices`, as by `copy[indices] = values`.
-
-    Sums of several floating-point values for one element have no fixed order, unless
-    `backends.deterministic_algorithms` is set.
-
-    Args:
-        input: The tensor.
-        indices: A tuple or list of tensors that index the first dimensions: int64 indices, which may be negative, or
-            bool masks. None means a whole dimension.
-        values: The values, of the dtype of the tensor. Broadcast to the indexed part.
-        accumulate: Whether the values are added to the elements. If it is False, the last of several values for one
-            element is stored.
-
-    Raises:
-        IndexError: An index is out of bounds, or there are more indices than dimensions.
-        ShapeError: The shapes are incompatible.
-        DTypeError: The dtypes of the tensor and of `values` differ.
-
-    Example:
-        >>> import interlock
-        >>> index = (interlock.tensor([0, 0]),)
-        >>> interlock.index_put(interlock.zeros(2), index, interlock.ones(2), accumulate=True)
-        tensor([2., 0.])
-    """
-
-def masked_fill(input: Tensor, mask: Tensor, value: Tensor | _Number) -> Tensor:
-    """Return a copy with `value` written where `mask` is True.
-
-    Args:
-        input: The tensor.
-        mask: The mask, bool. Broadcast with the tensor.
-        value: A number, or a 0-d tensor.
-
-    Raises:
-        DTypeError: `mask` is not bool.
-        ShapeError: The shapes cannot be broadcast.
-        ArgumentError: The dtype cannot hold the number.
-
-    Example:
-        >>> import interlock
-        >>> x = interlock.tensor([1, -2, 3])
-        >>> interlock.masked_fill(x, x < 0, 0)
-        tensor([1, 0, 3])
-    """
-
-def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """Return a copy with the first elements of `source` written where `mask` is True. Waits for a device.
-
-    Args:
-        input: The tensor.
-        mask: The mask, bool. Broadcast to the tensor.
-        source: The elements, in row-major order, of the dtype of the tensor. At least as many as the mask is True.
-
-    Raises:
-        DTypeError: `mask` is not bool, or the dtypes differ.
-        ShapeError: The shapes are incompatible.
-
-    Example:
-        >>> import interlock
-        >>> mask = interlock.tensor([True, False, True])
-        >>> interlock.masked_scatter(interlock.zeros(3), mask, interlock.ones(2))
-        tensor([1., 0., 1.])
-    """
-
-def put(input: Tensor, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor:
-    """Return a copy with `source` written at flat (row-major) indices.
-
-    Args:
-        input: The tensor.
-        index: Flat indices of elements in row-major order, int64. Negative indices count from the end.
-        source: The values, of the dtype of the tensor. As many elements as `index`.
-        accumulate: Whether the values are added to the elements. If it is False, and several values target one element,
-            which one is stored is unspecified.
-
-    Raises:
-        IndexError: An index is out of bounds, or the numbers of elements differ.
-        DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
-        RuntimeError: `accumulate` is False while `backends.deterministic_algorithms` is set. With
-            `deterministic_algorithms_warn_only` it is a UserWarning.
-
-    Example:
-        >>> import interlock
-        >>> interlock.put(interlock.zeros(3), interlock.tensor([0, -1]), interlock.ones(2))
-        tensor([1., 0., 1.])
-    """
-
-def scatter(
-    input: Tensor,
-    dim: int,
-    index: Tensor,
-    src: Tensor | _Number | None = None,
-    *,
-    value: _Number | None = None,
-    reduce: Literal["add", "multiply"] | None = None,
-) -> Tensor:
-    """Return a copy with `src` or `value` written to the elements at `index` along dimension `dim`.
-
-    Args:
-        input: The tensor.
-        dim: The dimension.
-        index: Indices along `dim`, int64, with as many dimensions as the tensor. Element j of `src` is written at
-            `index[j]` along `dim` and at j in the other dimensions. Of several values for one element the last is
-            stored.
-        src: The values, of the dtype of the tensor and at least as large as `index`; or a number.
-        value: A number, instead of `src`.
-        reduce: "add" or "multiply" combines the values with the elements; None replaces these. "multiply" has no
-            gradient.
-
-    Raises:
-        IndexError: The tensor does not have dimension `dim`.
-        ShapeError: The shapes are incompatible.
-        DTypeError: The dtypes of the tensor and of `src` differ, or `index` is not int64.
-        RuntimeError: An index is negative or out of bounds.
-        ArgumentError: `reduce` has another value.
-
-    Example:
-        >>> import interlock
-        >>> interlock.scatter(interlock.zeros(2, 2), 1, interlock.tensor([[1], [0]]), 5)
-        tensor([[0., 5.],
-                [5., 0.]])
-    """
-
-def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    """Return a copy with `src` added to the elements at `index` along dimension `dim`.
-
-    Sums of several floating-point values for one element have no fixed order, unless
-    `backends.deterministic_algorithms` is set.
-
-    Args:
-        input: The tensor.
-        dim: The dimension.
-        index: Indices along `dim`, int64, with as many dimensions as the tensor. Element j of `src` is written at
-            `index[j]` along `dim` and at j in the other dimensions.
-        src: The values, of the dtype of the tensor and at least as large as `index`.
-
-    Raises:
-        IndexError: The tensor does not have dimension `dim`.
-        ShapeError: The shapes are incompatible.
-        DTypeError: The dtypes of the tensor and of `src` differ, or `index` is not int64.
-        RuntimeError: An index is negative or out of bounds.
-
-    Example:
-        >>> import interlock
-        >>> index = interlock.tensor([0, 1, 0])
-        >>> interlock.scatter_add(interlock.zeros(2), 0, index, interlock.ones(3))
-        tensor([2., 1.])
-    """
-
-def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> Tensor:
-    """Return the rows of `weight` at the indices `input`, such as word embeddings.
-
-    Args:
-        input: Indices of rows, int64, of any shape. Not negative.
-        weight: The rows, of shape [rows, size].
-        padding_idx: A row that gets no gradient, which may be negative; None means that each row gets one.
-
-    Returns:
-        A tensor with the shape of `input` and a last dimension of `size`.
-
-    Raises:
-        IndexError: An index is out of bounds.
-        ShapeError: `weight` does not have two dimensions.
-        DTypeError: `input` is not int64.
-        ArgumentError: `padding_idx` is not a row.
-
-    Example:
-        >>> import interlock
-        >>> from interlock.nn import functional
-        >>> functional.embedding(interlock.tensor([1, 0]), interlock.tensor([[1.0, 2.0], [3.0, 4.0]]))
-        tensor([[3., 4.],
-                [1., 2.]])
-    """
-
-def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """Return the one-hot encoding of class indices, along a new last dimension.
-
-    Args:
-        tensor: The classes, int64. Not negative.
-        num_classes: The size of the last dimension; -1 means the largest class and one, which waits for a device.
-
-    Raises:
-        DTypeError: `tensor` is not int64.
-        ArgumentError: `num_classes` is not positive, or -1 for a tensor without elements.
-        RuntimeError: A class is negative or not less than `num_classes`.
-
-    Example:
-        >>> import interlock
-        >>> from interlock.nn import functional
-        >>> functional.one_hot(interlock.tensor([1, 0]), 3)
-        tensor([[0, 1, 0],
-                [1, 0, 0]])
     """
 
 def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
@@ -6561,675 +6015,6 @@ def is_inference(input: Tensor) -> builtins.bool:
         TypeError: `input` is not a tensor.
     """
 
-def sum(
-    input: Tensor, dim: _Dims | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None
-) -> Tensor:
-    """Return the sum of all elements, or over one or several dimensions.
-
-    Args:
-        input: The tensor.
-        dim: The dimension or dimensions to reduce, as an int, tuple or list. None or an empty tuple means all.
-        keepdim: Whether reduced dimensions remain, with size 1.
-        dtype: The dtype to convert the elements to first. None means int64 for integers and bools, else no change.
-
-    Raises:
-        IndexError: The tensor does not have dimension `dim`.
-        ArgumentError: `dim` names a dimension twice.
-
-    Example:
-        >>> import interlock
-        >>> x = interlock.tensor([[1, 2], [3, 4]])
-        >>> interlock.sum(x), interlock.sum(x, 0)
-        (tensor(10), tensor([4, 6]))
-    """
-
-def mean(
-    input: Tensor, dim: _Dims | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None
-) -> Tensor:
-    """Return the mean of all elements, or over one or several dimensions. The mean of no elements is NaN.
-
-    Args:
-        input: The tensor.
-        dim: The dimension or dimensions to reduce, as an int, tuple or list. None or an empty tuple means all.
-        keepdim: Whether reduced dimensions remain, with size 1.
-        dtype: The floating-point dtype to convert the elements to first. None means no change.
-
-    Raises:
-        DTypeError: The elements are not floating point, and `dtype` does not convert them.
-        IndexError: The tensor does not have dimension `dim`.
-        ArgumentError: `dim` names a dimension twice.
-
-    Example:
-        >>> import interlock
-        >>> x = interlock.tensor([[1.0, 2.0], [3.0, 4.0]])
-        >>> interlock.mean(x, 1)
-        tensor([1.5000, 3.5000])
-    """
-
-@overload
-def max(input: Tensor, dim: None = None) -> Tensor:
-    """Return the maximum of all elements, or along a dimension, or of each pair of elements of two tensors.
-
-    Args:
-        input: The tensor.
-        dim: The dimension, or a tensor. None means all elements.
-        keepdim: Whether reduced dimensions remain, with size 1.
-
-    Returns:
-        The maximum of all elements, which share the gradient if they are equal. With a dimension a named tuple
-        `(values, indices)` in which the first of equal elements counts and receives the gradient. With a tensor the
-        larger elements of both, as `maximum`. NaN counts as the maximum.
-
-    Raises:
-        IndexError: The tensor does not have dimension `dim`.
-        ShapeError: There are no elements.
-        IndexError: The dimension has size 0.
-        TypeError: `keepdim` is set without `dim`.
-
-    Example:
-        >>> import interlock
-        >>> x = interlock.tensor([[1, 5], [7, 2]])
-        >>> interlock.max(x)
-        tensor(7)
-        >>> interlock.max(x, 1).values
-        tensor([5, 7])
-    """
-
-@overload
-def max(input: Tensor, dim: int, keepdim: builtins.bool = False) -> _return_types.max: ...
-@overload
-def max(input: Tensor, dim: Tensor) -> Tensor: ...
-@overload
-def min(input: Tensor, dim: None = None) -> Tensor:
-    """Return the minimum of all elements, or along a dimension, or of each pair of elements of two tensors.
-
-    Args:
-        input: The tensor.
-        dim: The dimension, or a tensor. None means all elements.
-        keepdim: Whether reduced dimensions remain, with size 1.
-
-    Returns:
-        The minimum of all elements, which share the gradient if they are equal. With a dimension a named tuple
-        `(values, indices)` in which the first of equal elements counts and receives the gradient. With a tensor the
-        smaller elements of both, as `minimum`. NaN counts as the minimum.
-
-    Raises:
-        IndexError: The tensor does not have dimension `dim`.
-        ShapeError: There are no elements.
-        IndexError: The dimension has size 0.
-        TypeError: `keepdim` is set without `dim`.
-
-    Example:
-        >>> import interlock
-        >>> x = interlock.tensor([[1, 5], [7, 2]])
-        >>> interlock.min(x)
-        tensor(1)
-        >>> interlock.min(x, 1).values
-        tensor([1, 2])
-    """
-
-@overload
-def min(input: Tensor, dim: int, keepdim: builtins.bool = False) -> _return_types.min: ...
-@overload
-def min(input: Tensor, dim: Tensor) -> Tensor: ...
-def argmax(input: Tensor, dim: int | None = None, keepdim: builtins.bool = False) -> Tensor:
-    """Return the index of the maximum, among all elements or along a dimension.
-
-    Args:
-        input: The tensor.
-        dim: The dimension. None means all elements, which are counted in row-major order.
-        keepdim: Whether reduced dimensions remain, with size 1.
-
-    Returns:
-        An int64 tensor. Of equal elements the first index counts; NaN counts as the maximum.
-
-    Raises:
-        DTypeError: The tensor is a bool tensor.
-        IndexError: The tensor does not have dimension `dim`.
-        IndexError: The reduced dimension has size 0.
-        TypeError: `input` is not a tensor.
-
-    Example:
-        >>> import interlock
-        >>> x = interlock.tensor([[1, 5], [7, 2]])
-        >>> interlock.argmax(x), interlock.argmax(x, 1)
-        (tensor(2), tensor([1, 0]))
-    """
-
-def argmin(input: Tensor, dim: int | None = None, keepdim: builtins.bool = False) -> Tensor:
-    """Return the index of the minimum, among all elements or along a dimension.
-
-    Args:
-        input: The tensor.
-        dim: The dimension. None means all elements, which are counted in row-major order.
-        keepdim: Whether reduced dimensions remain, with size 1.
-
-    Returns:
-        An int64 tensor. Of equal elements the first index counts; NaN counts as the minimum.
-
-    Raises:
-        DTypeError: The tensor is a bool tensor.
-        IndexError: The tensor does not have dimension `dim`.
-        IndexError: The reduced dimension has size 0.
-        TypeError: `input` is not a tensor.
-
-    Example:
-        >>> import interlock
-        >>> x = interlock.tensor([[1, 5], [7, 2]])
-        >>> interlock.argmin(x), interlock.argmin(x, 1)
-        (tensor(0), tensor([0, 1]))
-    """
-
-def amax(input: Tensor, dim: _Dims | None = None, keepdim: builtins.bool = False) -> Tensor:
-    """Return the maximum of all elements, or over one or several dimensions.
-
-    The result is NaN where an element is NaN. Equal maxima share the gradient.
-
-    Args:
-        input: The tensor.
-        dim: The dimension or dimensions to reduce, as an int, tuple or list. None or an empty tuple means all.
-        keepdim: Whether reduced dimensions remain, with size 1.
-
-    Raises:
-        IndexError: The tensor does not have dimension `dim`.
-        ArgumentError: `dim` names a dimension twice.
-        IndexError: A reduced dimension has size 0.
-        TypeError: `input` is not a tensor.
-
-    Example:
-        >>> import interlock
-        >>> x = interlock.tensor([[1, 5], [7, 2]])
-        >>> interlock.amax(x, 0)
-        tensor([7, 5])
-    """
-
-def amin(input: Tensor, dim: _Dims | None = None, keepdim: builtins.bool = False) -> Tensor:
-    """Return the minimum of all elements, or over one or several dimensions.
-
-    The result is NaN where an element is NaN. Equal minima share the gradient.
-
-    Args:
-        input: The tensor.
-        dim: The dimension or dimensions to reduce, as an int, tuple or list. None or an empty tuple means all.
-        keepdim: Whether reduced dimensions remain, with size 1.
-
-    Raises:
-        IndexError: The tensor does not have dimension `dim`.
-        ArgumentError: `dim` names a dimension twice.
-        IndexError: A reduced dimension has size 0.
-        TypeError: `input` is not a tensor.
-
-    Example:
-        >>> import interlock
-        >>> x = interlock.tensor([[1, 5], [7, 2]])
-        >>> interlock.amin(x, 0)
-        tensor([1, 2])
-    """
-
-def aminmax(
-    input: Tensor, *, dim: int | None = None, keepdim: builtins.bool = False
-) -> _return_types.aminmax:
-    """Return the minimum and the maximum of all elements, or along a dimension.
-
-    Args:
-        input: The tensor.
-        dim: The dimension. None means all elements.
-        keepdim: Whether reduced dimensions remain, with size 1.
-
-    Returns:
-        A named tuple `(min, max)`. Both are NaN if an element is NaN. Equal extremes share the gradient.
-
-    Raises:
-        IndexError: The tensor does not have dimension `dim`.
-        IndexError: The reduced dimension has size 0.
-        TypeError: `input` is not a tensor.
-
-    Example:
-        >>> import interlock
-        >>> x = interlock.tensor([[1, 5], [7, 2]])
-        >>> low, high = interlock.aminmax(x)
-        >>> low, high
-        (tensor(1), tensor(7))
-    """
-
-def var(
-    input: Tensor,
-    dim: _Dims | builtins.bool | None = None,
-    unbiased: builtins.bool | None = None,
-    keepdim: builtins.bool = False,
-    *,
-    correction: _Number | None = None,
-) -> Tensor:
-    """Return the variance of all elements, or over one or several dimensions.
-
-    The sum of the squared deviations from the mean is divided by the number of elements less the correction. A
-    `UserWarning` is issued if that is not positive.
-
-    Args:
-        input: The tensor.
-        dim: The dimension or dimensions to reduce, as an int, tuple or list. None means all. A bool is `unbiased`.
-        unbiased: Whether the correction is 1, or 0. Not together with `correction`.
-        keepdim: Whether reduced dimensions remain, with size 1.
-        correction: What is subtracted from the number of elements. None means 1.
-
-    Raises:
-        DTypeError: The elements are not floating point.
-        IndexError: The tensor does not have dimension `dim`.
-        ArgumentError: `dim` names a dimension twice.
-        TypeError: Both `unbiased` and `correction` are given.
-
-    Example:
-        >>> import interlock
-        >>> x = interlock.tensor([1.0, 2.0, 6.0])
-        >>> interlock.var(x), interlock.var(x, correction=0)
-        (tensor(7.), tensor(4.6667))
-    """
-
-def std(
-    input: Tensor,
-    dim: _Dims | builtins.bool | None = None,
-    unbiased: builtins.bool | None = None,
-    keepdim: builtins.bool = False,
-    *,
-    correction: _Number | None = None,
-) -> Tensor:
-    """Return the standard deviation of all elements, or over one or several dimensions.
-
-    The sum of the squared deviations from the mean is divided by the number of elements less the correction. A
-    `UserWarning` is issued if that is not positive. The gradient is 0 where the result is 0.
-
-    Args:
-        input: The tensor.
-        dim: The dimension or dimensions to reduce, as an int, tuple or list. None means all. A bool is `unbiased`.
-        unbiased: Whether the correction is 1, or 0. Not together with `correction`.
-        keepdim: Whether reduced dimensions remain, with size 1.
-        correction: What is subtracted from the number of elements. None means 1.
-
-    Raises:
-        DTypeError: The elements are not floating point.
-        IndexError: The tensor does not have dimension `dim`.
-        ArgumentError: `dim` names a dimension twice.
-        TypeError: Both `unbiased` and `correction` are given.
-
-    Example:
-        >>> import interlock
-        >>> x = interlock.tensor([1.0, 2.0, 6.0])
-        >>> interlock.std(x), interlock.std(x, correction=0)
-        (tensor(2.6458), tensor(2.1602))
-    """
-
-def var_mean(
-    input: Tensor,
-    dim: _Dims | builtins.bool | None = None,
-    unbiased: builtins.bool | None = None,
-    keepdim: builtins.bool = False,
-    *,
-    correction: _Number | None = None,
-) -> tuple[Tensor, Tensor]:
-    """Return the variance and the mean of all elements, or over one or several dimensions.
-
-    Args:
-        input: The tensor.
-        dim: The dimension or dimensions to reduce, as an int, tuple or list. None means all. A bool is `unbiased`.
-        unbiased: Whether the correction is 1, or 0. Not together with `correction`.
-        keepdim: Whether reduced dimensions remain, with size 1.
-        correction: What is subtracted from the number of elements. None means 1.
-
-    Returns:
-        The results of `var` and of `mean`.
-
-    Raises:
-        DTypeError: The elements are not floating point.
-        IndexError: The tensor does not have dimension `dim`.
-        ArgumentError: `dim` names a dimension twice.
-        TypeError: Both `unbiased` and `correction` are given.
-
-    Example:
-        >>> import interlock
-        >>> x = interlock.tensor([1.0, 2.0, 6.0])
-        >>> interlock.var_mean(x)
-        (tensor(7.), tensor(3.))
-    """
-
-def std_mean(
-    input: Tensor,
-    dim: _Dims | builtins.bool | None = None,
-    unbiased: builtins.bool | None = None,
-    keepdim: builtins.bool = False,
-    *,
-    correction: _Number | None = None,
-) -> tuple[Tensor, Tensor]:
-    """Return the standard deviation and the mean of all elements, or over one or several dimensions.
-
-    Args:
-        input: The tensor.
-        dim: The dimension or dimensions to reduce, as an int, tuple or list. None means all. A bool is `unbiased`.
-        unbiased: Whether the correction is 1, or 0. Not together with `correction`.
-        keepdim: Whether reduced dimensions remain, with size 1.
-        correction: What is subtracted from the number of elements. None means 1.
-
-    Returns:
-        The results of `std` and of `mean`.
-
-    Raises:
-        DTypeError: The elements are not floating point.
-        IndexError: The tensor does not have dimension `dim`.
-        ArgumentError: `dim` names a dimension twice.
-        TypeError: Both `unbiased` and `correction` are given.
-
-    Example:
-        >>> import interlock
-        >>> x = interlock.tensor([1.0, 2.0, 6.0])
-        >>> interlock.std_mean(x)
-        (tensor(2.6458), tensor(3.))
-    """
-
-def norm(
-    input: Tensor,
-    p: _Number | Literal["fro"] | None = None,
-    dim: _Dims | None = None,
-    keepdim: builtins.bool = False,
-    dtype: _DType | None = None,
-) -> Tensor:
-    """Return the vector norm of all elements, or over one or several dimensions.
-
-    It is the root of order `p` of the sum of the powers of absolute values, the number of nonzero elements for
-    order 0, and the largest or smallest absolute value for an infinite order. The gradient is 0 where the norm is
-    0.
-
-    Args:
-        input: The tensor.
-        p: The order: a number, an infinity, or "fro" for 2. None means 2.
-        dim: The dimension or dimensions to reduce, as an int, tuple or list. None means all.
-        keepdim: Whether reduced dimensions remain, with size 1.
-        dtype: The floating-point dtype to convert the elements to first, which must not be narrower. None means no
-            change.
-
-    Raises:
-        DTypeError: The elements are not floating point, or `dtype` is narrower.
-        IndexError: The tensor does not have dimension `dim`.
-        ArgumentError: `dim` names a dimension twice.
-        ArgumentError: `p` is another text.
-        ShapeError: `p` is infinite and there are no elements to reduce.
-        TypeError: `input` is not a tensor.
-
-    Example:
-        >>> import interlock
-        >>> x = interlock.tensor([3.0, 4.0])
-        >>> interlock.norm(x), interlock.norm(x, 1)
-        (tensor(5.), tensor(7.))
-    """
-
-def logsumexp(input: Tensor, dim: _Dims, keepdim: builtins.bool = False) -> Tensor:
-    """Return the logarithm of the sum of the exponentials over one or several dimensions.
-
-    It is accurate also where an exponential overflows. Integers are converted to float32.
-
-    Args:
-        input: The tensor.
-        dim: The dimension or dimensions to reduce, as an int, tuple or list.
-        keepdim: Whether reduced dimensions remain, with size 1.
-
-    Raises:
-        IndexError: The tensor does not have dimension `dim`.
-        ArgumentError: `dim` names a dimension twice.
-        TypeError: `input` is not a tensor.
-
-    Example:
-        >>> import interlock
-        >>> x = interlock.tensor([1000.0, 1000.0])
-        >>> interlock.logsumexp(x, 0)
-        tensor(1000.6932)
-    """
-
-def prod(
-    input: Tensor, dim: int | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None
-) -> Tensor:
-    """Return the product of all elements, or along a dimension. The product of no elements is 1.
-
-    Args:
-        input: The tensor.
-        dim: The dimension. None means all elements.
-        keepdim: Whether reduced dimensions remain, with size 1.
-        dtype: The dtype to convert the elements to first. None means int64 for integers and bools, else no change.
-
-    Raises:
-        IndexError: The tensor does not have dimension `dim`.
-        TypeError: `input` is not a tensor.
-
-    Example:
-        >>> import interlock
-        >>> x = interlock.tensor([[1, 2], [3, 4]])
-        >>> interlock.prod(x), interlock.prod(x, 0)
-        (tensor(24), tensor([3, 8]))
-    """
-
-def sort(
-    input: Tensor, dim: int | None = None, descending: builtins.bool = False, *, stable: builtins.bool = False
-) -> _return_types.sort:
-    """Return the sorted elements along a dimension, and their indices.
-
-    Args:
-        input: The tensor.
-        dim: The dimension.
-        descending: Whether the largest element is first.
-        stable: Whether the order of equal elements is preserved, which it always is.
-
-    Returns:
-        A named tuple `(values, indices)`. NaN is larger than all numbers.
-
-    Raises:
-        IndexError: The tensor does not have dimension `dim`.
-        TypeError: `input` is not a tensor.
-
-    Example:
-        >>> import interlock
-        >>> x = interlock.tensor([3, 1, 2])
-        >>> interlock.sort(x).values
-        tensor([1, 2, 3])
-        >>> interlock.sort(x).indices
-        tensor([1, 2, 0])
-    """
-
-def argsort(
-    input: Tensor, dim: int | None = None, descending: builtins.bool = False, *, stable: builtins.bool = False
-) -> Tensor:
-    """Return the indices that sort the elements along a dimension.
-
-    Args:
-        input: The tensor.
-        dim: The dimension.
-        descending: Whether the largest element is first.
-        stable: Whether the order of equal elements is preserved, which it always is.
-
-    Returns:
-        An int64 tensor. NaN is larger than all numbers.
-
-    Raises:
-        IndexError: The tensor does not have dimension `dim`.
-        TypeError: `input` is not a tensor.
-
-    Example:
-        >>> import interlock
-        >>> x = interlock.tensor([3, 1, 2])
-        >>> interlock.argsort(x)
-        tensor([1, 2, 0])
-    """
-
-def topk(
-    input: Tensor, k: int, dim: int | None = None, largest: builtins.bool = True, sorted: builtins.bool = True
-) -> _return_types.topk:
-    """Return the largest or smallest elements along a dimension, and their indices.
-
-    Args:
-        input: The tensor.
-        k: The number of elements.
-        dim: The dimension.
-        largest: Whether to return the largest elements, or the smallest.
-        sorted: Whether the elements are in order, which they always are.
-
-    Returns:
-        A named tuple `(values, indices)`, in order. Of equal elements the first are returned; NaN is larger than
-        all numbers.
-
-    Raises:
-        ArgumentError: `k` is negative or larger than the dimension.
-        IndexError: The tensor does not have dimension `dim`.
-        DTypeError: The tensor is a bool tensor.
-        TypeError: `input` is not a tensor.
-
-    Example:
-        >>> import interlock
-        >>> x = interlock.tensor([3, 1, 2])
-        >>> interlock.topk(x, 2).values
-        tensor([3, 2])
-    """
-
-def all(input: Tensor, dim: _Dims | None = None, keepdim: builtins.bool = False) -> Tensor:
-    """Return whether all elements are nonzero, of all elements or over one or several dimensions. NaN is nonzero.
-
-    Args:
-        input: The tensor.
-        dim: The dimension or dimensions to reduce, as an int, tuple or list. None means all.
-        keepdim: Whether reduced dimensions remain, with size 1.
-
-    Returns:
-        A bool tensor; of a uint8 tensor a uint8 tensor, as in PyTorch. An empty tuple as `dim` reduces no
-        dimension.
-
-    Raises:
-        IndexError: The tensor does not have dimension `dim`.
-        ArgumentError: `dim` names a dimension twice.
-        TypeError: `input` is not a tensor.
-
-    Example:
-        >>> import interlock
-        >>> x = interlock.tensor([[0, 1], [2, 3]])
-        >>> interlock.all(x), interlock.all(x, 0)
-        (tensor(False), tensor([False,  True]))
-    """
-
-def any(input: Tensor, dim: _Dims | None = None, keepdim: builtins.bool = False) -> Tensor:
-    """Return whether any element is nonzero, of all elements or over one or several dimensions. NaN is nonzero.
-
-    Args:
-        input: The tensor.
-        dim: The dimension or dimensions to reduce, as an int, tuple or list. None means all.
-        keepdim: Whether reduced dimensions remain, with size 1.
-
-    Returns:
-        A bool tensor; of a uint8 tensor a uint8 tensor, as in PyTorch. An empty tuple as `dim` reduces no
-        dimension.
-
-    Raises:
-        IndexError: The tensor does not have dimension `dim`.
-        ArgumentError: `dim` names a dimension twice.
-        TypeError: `input` is not a tensor.
-
-    Example:
-        >>> import interlock
-        >>> x = interlock.tensor([[0, 1], [2, 3]])
-        >>> interlock.any(x), interlock.any(x, 0)
-        (tensor(True), tensor([True, True]))
-    """
-
-def count_nonzero(input: Tensor, dim: _Dims | None = None) -> Tensor:
-    """Return the number of nonzero elements, of all elements or over one or several dimensions.
-
-    Args:
-        input: The tensor.
-        dim: The dimension or dimensions to reduce, as an int, tuple or list. None means all.
-
-    Returns:
-        An int64 tensor.
-
-    Raises:
-        IndexError: The tensor does not have dimension `dim`.
-        ArgumentError: `dim` names a dimension twice.
-        TypeError: `input` is not a tensor.
-
-    Example:
-        >>> import interlock
-        >>> x = interlock.tensor([[0, 1], [2, 3]])
-        >>> interlock.count_nonzero(x)
-        tensor(3)
-    """
-
-def equal(input: Tensor, other: Tensor) -> builtins.bool:
-    """Return whether two tensors have the same shape and equal elements. NaN equals nothing.
-
-    For device tensors this waits for the queued work.
-
-    Args:
-        input: The tensor.
-        other: The other tensor.
-
-    Raises:
-        RuntimeError: The tensors are on different devices.
-        TypeError: `input` is not a tensor.
-
-    Example:
-        >>> import interlock
-        >>> x = interlock.tensor([1, 2])
-        >>> interlock.equal(x, interlock.tensor([1, 2]))
-        True
-    """
-
-def isclose(
-    input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: builtins.bool = False
-) -> Tensor:
-    """Return a bool tensor that is True where the elements differ by at most `atol + rtol * abs(other)`.
-
-    Args:
-        input: The tensor.
-        other: The other tensor.
-        rtol: The relative tolerance.
-        atol: The absolute tolerance.
-        equal_nan: Whether NaN is close to NaN.
-
-    Returns:
-        A bool tensor. Infinities are close only to themselves.
-
-    Raises:
-        DTypeError: The dtypes differ.
-        ArgumentError: A tolerance is negative.
-        ShapeError: The shapes cannot be broadcast.
-        TypeError: `input` is not a tensor.
-
-    Example:
-        >>> import interlock
-        >>> x = interlock.tensor([1.0, 2.0])
-        >>> interlock.isclose(x, interlock.tensor([1.000001, 2.1]))
-        tensor([ True, False])
-    """
-
-def allclose(
-    input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: builtins.bool = False
-) -> builtins.bool:
-    """Return whether all elements are close, as by `isclose`.
-
-    For device tensors this waits for the queued work.
-
-    Args:
-        input: The tensor.
-        other: The other tensor.
-        rtol: The relative tolerance.
-        atol: The absolute tolerance.
-        equal_nan: Whether NaN is close to NaN.
-
-    Raises:
-        DTypeError: The dtypes differ.
-        ArgumentError: A tolerance is negative.
-        ShapeError: The shapes cannot be broadcast.
-        TypeError: `input` is not a tensor.
-
-    Example:
-        >>> import interlock
-        >>> x = interlock.tensor([1.0, 2.0])
-        >>> interlock.allclose(x, interlock.tensor([1.000001, 2.0]))
-        True
-    """
-
 def cat(tensors: Iterable[Tensor], dim: int = 0) -> Tensor:
     """Concatenate tensors along a dimension.
 
@@ -7311,61 +6096,6 @@ def einsum(equation: str, /, *operands: Tensor) -> Tensor:
 def einsum(equation: str, operands: Sequence[Tensor], /) -> Tensor: ...
 @overload
 def einsum(operand: Tensor, /, *operands_and_labels: Tensor | Sequence[int | EllipsisType]) -> Tensor: ...
-def log_softmax(input: Tensor, dim: int, *, dtype: _DType | None = None) -> Tensor:
-    """Return the logarithm of the softmax along a dimension; accurate also where the softmax underflows.
-
-    Args:
-        input: The tensor.
-        dim: The dimension along which the softmax sums to 1.
-        dtype: The floating-point dtype to convert the elements to first. None means no change.
-
-    Raises:
-        DTypeError: The elements are not floating point, and `dtype` does not convert them.
-        IndexError: The tensor does not have dimension `dim`.
-
-    Example:
-        >>> import interlock
-        >>> interlock.log_softmax(interlock.tensor([1.0, 2.0]), 0)
-        tensor([-1.3133, -0.3133])
-    """
-
-def softmax(input: Tensor, dim: int, *, dtype: _DType | None = None) -> Tensor:
-    """Return the exponentials of the elements, normalized to a sum of 1 along a dimension.
-
-    Args:
-        input: The tensor.
-        dim: The dimension along which the result sums to 1.
-        dtype: The floating-point dtype to convert the elements to first. None means no change.
-
-    Raises:
-        DTypeError: The elements are not floating point, and `dtype` does not convert them.
-        IndexError: The tensor does not have dimension `dim`.
-
-    Example:
-        >>> import interlock
-        >>> interlock.softmax(interlock.tensor([0.0, 0.0]), 0)
-        tensor([0.5000, 0.5000])
-    """
-
-def softmin(input: Tensor, dim: int, *, dtype: _DType | None = None) -> Tensor:
-    """Return the softmax of the negated elements.
-
-    Args:
-        input: The tensor.
-        dim: The dimension along which the result sums to 1.
-        dtype: The floating-point dtype to convert the elements to first. None means no change.
-
-    Raises:
-        DTypeError: The elements are not floating point, and `dtype` does not convert them.
-        IndexError: The tensor does not have dimension `dim`.
-
-    Example:
-        >>> import interlock
-        >>> from interlock.nn import functional
-        >>> functional.softmin(interlock.tensor([0.0, 0.0]), 0)
-        tensor([0.5000, 0.5000])
-    """
-
 def nll_loss(
     input: Tensor,
     target: Tensor,
@@ -8107,35 +6837,6 @@ def detach_(input: Tensor) -> Tensor:
         True
     """
 
-def index_put_(
-    input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: builtins.bool = False
-) -> Tensor:
-    """In-place version of `index_put`, as `input[indices] = values`.
-
-    Args:
-        input: The tensor, which is changed.
-        indices: A tuple or list of tensors that index the first dimensions: int64 indices, which may be negative, or
-            bool masks. None means a whole dimension.
-        values: The values, of the dtype of the tensor. Broadcast to the indexed part.
-        accumulate: Whether the values are added to the elements. If it is False, the last of several values for one
-            element is stored.
-
-    Returns:
-        `input` itself.
-
-    Raises:
-        IndexError: An index is out of bounds, or there are more indices than dimensions.
-        ShapeError: The shapes are incompatible.
-        DTypeError: The dtypes of the tensor and of `values` differ.
-        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-
-    Example:
-        >>> import interlock
-        >>> index = (interlock.tensor([0, 2]),)
-        >>> interlock.index_put_(interlock.zeros(3), index, interlock.ones(2))
-        tensor([1., 0., 1.])
-    """
-
 # <functions of operations>
 def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the absolute value of each element. The gradient at 0 is 0.
@@ -8411,6 +7112,151 @@ def addmv(
         tensor([7.])
     """
 
+def all(input: Tensor, dim: _Dims | None = None, keepdim: builtins.bool = False) -> Tensor:
+    """Return whether all elements are nonzero, of all elements or over one or several dimensions. NaN is nonzero.
+
+    Args:
+        input: The tensor.
+        dim: The dimension or dimensions to reduce, as an int, tuple or list. None means all.
+        keepdim: Whether reduced dimensions remain, with size 1.
+
+    Returns:
+        A bool tensor; of a uint8 tensor a uint8 tensor, as in PyTorch. An empty tuple as `dim` reduces no
+        dimension.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        ArgumentError: `dim` names a dimension twice.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([[0, 1], [2, 3]])
+        >>> interlock.all(x), interlock.all(x, 0)
+        (tensor(False), tensor([False,  True]))
+    """
+
+def allclose(
+    input: Tensor,
+    other: Tensor,
+    rtol: builtins.float = 1e-05,
+    atol: builtins.float = 1e-08,
+    equal_nan: builtins.bool = False,
+) -> builtins.bool:
+    """Return whether all elements are close, as by `isclose`.
+
+    For device tensors this waits for the queued work.
+
+    Args:
+        input: The tensor.
+        other: The other tensor.
+        rtol: The relative tolerance.
+        atol: The absolute tolerance.
+        equal_nan: Whether NaN is close to NaN.
+
+    Raises:
+        DTypeError: The dtypes differ.
+        ArgumentError: A tolerance is negative.
+        ShapeError: The shapes cannot be broadcast.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([1.0, 2.0])
+        >>> interlock.allclose(x, interlock.tensor([1.000001, 2.0]))
+        True
+    """
+
+def amax(input: Tensor, dim: _Dims | None = None, keepdim: builtins.bool = False) -> Tensor:
+    """Return the maximum of all elements, or over one or several dimensions.
+
+    The result is NaN where an element is NaN. Equal maxima share the gradient.
+
+    Args:
+        input: The tensor.
+        dim: The dimension or dimensions to reduce, as an int, tuple or list. None or an empty tuple means all.
+        keepdim: Whether reduced dimensions remain, with size 1.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        ArgumentError: `dim` names a dimension twice.
+        IndexError: A reduced dimension has size 0.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([[1, 5], [7, 2]])
+        >>> interlock.amax(x, 0)
+        tensor([7, 5])
+    """
+
+def amin(input: Tensor, dim: _Dims | None = None, keepdim: builtins.bool = False) -> Tensor:
+    """Return the minimum of all elements, or over one or several dimensions.
+
+    The result is NaN where an element is NaN. Equal minima share the gradient.
+
+    Args:
+        input: The tensor.
+        dim: The dimension or dimensions to reduce, as an int, tuple or list. None or an empty tuple means all.
+        keepdim: Whether reduced dimensions remain, with size 1.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        ArgumentError: `dim` names a dimension twice.
+        IndexError: A reduced dimension has size 0.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([[1, 5], [7, 2]])
+        >>> interlock.amin(x, 0)
+        tensor([1, 2])
+    """
+
+def aminmax(
+    input: Tensor, *, dim: builtins.int | None = None, keepdim: builtins.bool = False
+) -> _return_types.aminmax:
+    """Return the minimum and the maximum of all elements, or along a dimension.
+
+    Args:
+        input: The tensor.
+        dim: The dimension. None means all elements.
+        keepdim: Whether reduced dimensions remain, with size 1.
+
+    Returns:
+        A named tuple `(min, max)`. Both are NaN if an element is NaN. Equal extremes share the gradient.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        IndexError: The reduced dimension has size 0.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([[1, 5], [7, 2]])
+        >>> low, high = interlock.aminmax(x)
+        >>> low, high
+        (tensor(1), tensor(7))
+    """
+
+def any(input: Tensor, dim: _Dims | None = None, keepdim: builtins.bool = False) -> Tensor:
+    """Return whether any element is nonzero, of all elements or over one or several dimensions. NaN is nonzero.
+
+    Args:
+        input: The tensor.
+        dim: The dimension or dimensions to reduce, as an int, tuple or list. None means all.
+        keepdim: Whether reduced dimensions remain, with size 1.
+
+    Returns:
+        A bool tensor; of a uint8 tensor a uint8 tensor, as in PyTorch. An empty tuple as `dim` reduces no
+        dimension.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        ArgumentError: `dim` names a dimension twice.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([[0, 1], [2, 3]])
+        >>> interlock.any(x), interlock.any(x, 0)
+        (tensor(True), tensor([True, True]))
+    """
+
 def arange(
     start: _Number | None = None,
     end: _Number | None = None,
@@ -8448,6 +7294,80 @@ def arange(
         tensor([0, 1, 2])
         >>> interlock.arange(1, 2, 0.25)
         tensor([1.0000, 1.2500, 1.5000, 1.7500])
+    """
+
+def argmax(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Tensor:
+    """Return the index of the maximum, among all elements or along a dimension.
+
+    Args:
+        input: The tensor.
+        dim: The dimension. None means all elements, which are counted in row-major order.
+        keepdim: Whether reduced dimensions remain, with size 1.
+
+    Returns:
+        An int64 tensor. Of equal elements the first index counts; NaN counts as the maximum.
+
+    Raises:
+        DTypeError: The tensor is a bool tensor.
+        IndexError: The tensor does not have dimension `dim`.
+        IndexError: The reduced dimension has size 0.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([[1, 5], [7, 2]])
+        >>> interlock.argmax(x), interlock.argmax(x, 1)
+        (tensor(2), tensor([1, 0]))
+    """
+
+def argmin(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Tensor:
+    """Return the index of the minimum, among all elements or along a dimension.
+
+    Args:
+        input: The tensor.
+        dim: The dimension. None means all elements, which are counted in row-major order.
+        keepdim: Whether reduced dimensions remain, with size 1.
+
+    Returns:
+        An int64 tensor. Of equal elements the first index counts; NaN counts as the minimum.
+
+    Raises:
+        DTypeError: The tensor is a bool tensor.
+        IndexError: The tensor does not have dimension `dim`.
+        IndexError: The reduced dimension has size 0.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([[1, 5], [7, 2]])
+        >>> interlock.argmin(x), interlock.argmin(x, 1)
+        (tensor(0), tensor([0, 1]))
+    """
+
+def argsort(
+    input: Tensor,
+    dim: builtins.int | None = None,
+    descending: builtins.bool = False,
+    *,
+    stable: builtins.bool = False,
+) -> Tensor:
+    """Return the indices that sort the elements along a dimension.
+
+    Args:
+        input: The tensor.
+        dim: The dimension. None means the last one.
+        descending: Whether the largest element is first.
+        stable: Whether the order of equal elements is preserved, which it always is.
+
+    Returns:
+        An int64 tensor. NaN is larger than all numbers.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([3, 1, 2])
+        >>> interlock.argsort(x)
+        tensor([1, 2, 0])
     """
 
 def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -9017,6 +7937,27 @@ def cosh_(input: Tensor) -> Tensor:
         RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
     """
 
+def count_nonzero(input: Tensor, dim: _Dims | None = None) -> Tensor:
+    """Return the number of nonzero elements, of all elements or over one or several dimensions.
+
+    Args:
+        input: The tensor.
+        dim: The dimension or dimensions to reduce, as an int, tuple or list. None means all.
+
+    Returns:
+        An int64 tensor.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        ArgumentError: `dim` names a dimension twice.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([[0, 1], [2, 3]])
+        >>> interlock.count_nonzero(x)
+        tensor(3)
+    """
+
 def cumprod(input: Tensor, dim: builtins.int, *, dtype: _DType | None = None) -> Tensor:
     """Return the cumulative product of the elements along a dimension.
 
@@ -9106,6 +8047,31 @@ def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> import interlock
         >>> interlock.dot(interlock.tensor([1, 2]), interlock.tensor([3, 4]))
         tensor(11)
+    """
+
+def embedding(input: Tensor, weight: Tensor, padding_idx: builtins.int | None = None) -> Tensor:
+    """Return the rows of `weight` at the indices `input`, such as word embeddings.
+
+    Args:
+        input: Indices of rows, int64, of any shape. Not negative.
+        weight: The rows, of shape [rows, size].
+        padding_idx: A row that gets no gradient, which may be negative; None means that each row gets one.
+
+    Returns:
+        A tensor with the shape of `input` and a last dimension of `size`.
+
+    Raises:
+        IndexError: An index is out of bounds.
+        ShapeError: `weight` does not have two dimensions.
+        DTypeError: `input` is not int64.
+        ArgumentError: `padding_idx` is not a row.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> functional.embedding(interlock.tensor([1, 0]), interlock.tensor([[1.0, 2.0], [3.0, 4.0]]))
+        tensor([[3., 4.],
+                [1., 2.]])
     """
 
 def empty(
@@ -9218,6 +8184,25 @@ def eq(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> 
         >>> import interlock
         >>> interlock.eq(interlock.tensor([1, 2]), interlock.tensor([1, 3]))
         tensor([ True, False])
+    """
+
+def equal(input: Tensor, other: Tensor) -> builtins.bool:
+    """Return whether two tensors have the same shape and equal elements. NaN equals nothing.
+
+    For device tensors this waits for the queued work.
+
+    Args:
+        input: The tensor.
+        other: The other tensor.
+
+    Raises:
+        RuntimeError: The tensors are on different devices.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([1, 2])
+        >>> interlock.equal(x, interlock.tensor([1, 2]))
+        True
     """
 
 def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -9640,6 +8625,32 @@ def full_like(
         tensor([7., 7.])
     """
 
+def gather(input: Tensor, dim: builtins.int, index: Tensor) -> Tensor:
+    """Return the elements at `index` along dimension `dim`.
+
+    Args:
+        input: The tensor.
+        dim: The dimension.
+        index: Indices along `dim`, int64, with as many dimensions as the tensor. Element j of the result is the element
+            of the tensor at `index[j]` along `dim` and at j in the other dimensions.
+
+    Returns:
+        A tensor of the shape of `index`.
+
+    Raises:
+        ShapeError: `index` has another number of dimensions, or is larger than the tensor in another dimension.
+        DTypeError: `index` is not int64.
+        IndexError: The tensor does not have dimension `dim`.
+        RuntimeError: An index is negative or out of bounds.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([[1, 2], [3, 4]])
+        >>> interlock.gather(x, 1, interlock.tensor([[1], [0]]))
+        tensor([[2],
+                [3]])
+    """
+
 def ge(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """Return a bool tensor that is True where the elements are larger than those of `other` or equal.
 
@@ -9697,6 +8708,182 @@ def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> import interlock
         >>> interlock.hypot(interlock.tensor([3.0]), interlock.tensor([4.0]))
         tensor([5.])
+    """
+
+def index_add(
+    input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: _Number | None = None
+) -> Tensor:
+    """Return a copy with the slices of `source` added to the slices `index` of dimension `dim`.
+
+    Sums of several floating-point values for one element have no fixed order, unless
+    `backends.deterministic_algorithms` is set.
+
+    Args:
+        input: The tensor.
+        dim: The dimension.
+        index: Indices of slices, int64, of at most one dimension. Not negative.
+        source: The slices, of the dtype of the tensor. It has the shape of the tensor, but in `dim` the size of
+            `index`.
+        alpha: A number by which `source` is multiplied first; None means 1.
+
+    Raises:
+        IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
+        ShapeError: The shapes are incompatible.
+        DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
+
+    Example:
+        >>> import interlock
+        >>> index = interlock.tensor([0, 2, 0])
+        >>> interlock.index_add(interlock.zeros(3), 0, index, interlock.ones(3), alpha=2)
+        tensor([4., 0., 2.])
+    """
+
+def index_copy(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor) -> Tensor:
+    """Return a copy with the slices of `source` written to the slices `index` of dimension `dim`.
+
+    Args:
+        input: The tensor.
+        dim: The dimension.
+        index: Indices of slices, int64, of at most one dimension. Not negative. Of several slices for one position the
+            last is stored.
+        source: The slices, of the dtype of the tensor. It has the shape of the tensor, but in `dim` the size of
+            `index`.
+
+    Raises:
+        IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
+        ShapeError: The shapes are incompatible.
+        DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
+
+    Example:
+        >>> import interlock
+        >>> interlock.index_copy(interlock.zeros(3), 0, interlock.tensor([2]), interlock.ones(1))
+        tensor([0., 0., 1.])
+    """
+
+def index_fill(input: Tensor, dim: builtins.int, index: Tensor, value: Tensor | _Number) -> Tensor:
+    """Return a copy with `value` written to the slices `index` of dimension `dim`.
+
+    Args:
+        input: The tensor.
+        dim: The dimension.
+        index: Indices of slices, int64, of at most one dimension. Negative indices count from the end.
+        value: A number, or a 0-d tensor.
+
+    Raises:
+        IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
+        DTypeError: `index` is not int64.
+        ArgumentError: The dtype cannot hold the number.
+
+    Example:
+        >>> import interlock
+        >>> interlock.index_fill(interlock.zeros(3), 0, interlock.tensor([-1]), 7)
+        tensor([0., 0., 7.])
+    """
+
+def index_put(
+    input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: builtins.bool = False
+) -> Tensor:
+    """Return a copy with `values` written at `indices`, as by `copy[indices] = values`.
+
+    Sums of several floating-point values for one element have no fixed order, unless
+    `backends.deterministic_algorithms` is set.
+
+    Args:
+        input: The tensor.
+        indices: A tuple or list of tensors that index the first dimensions: int64 indices, which may be negative, or
+            bool masks. None means a whole dimension.
+        values: The values, of the dtype of the tensor. Broadcast to the indexed part.
+        accumulate: Whether the values are added to the elements. If it is False, the last of several values for one
+            element is stored.
+
+    Raises:
+        IndexError: An index is out of bounds, or there are more indices than dimensions.
+        ShapeError: The shapes are incompatible.
+        DTypeError: The dtypes of the tensor and of `values` differ.
+
+    Example:
+        >>> import interlock
+        >>> index = (interlock.tensor([0, 0]),)
+        >>> interlock.index_put(interlock.zeros(2), index, interlock.ones(2), accumulate=True)
+        tensor([2., 0.])
+    """
+
+def index_put_(
+    input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: builtins.bool = False
+) -> Tensor:
+    """In-place version of `index_put`.
+
+    See `interlock.index_put`.
+
+    Args:
+        input: The tensor.
+        indices: A tuple or list of tensors that index the first dimensions: int64 indices, which may be negative, or
+            bool masks. None means a whole dimension.
+        values: The values, of the dtype of the tensor. Broadcast to the indexed part.
+        accumulate: Whether the values are added to the elements. If it is False, the last of several values for one
+            element is stored.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        IndexError: An index is out of bounds, or there are more indices than dimensions.
+        ShapeError: The shapes are incompatible.
+        DTypeError: The dtypes of the tensor and of `values` differ.
+        DTypeError: The dtype of the tensor cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+    """
+
+def index_select(input: Tensor, dim: builtins.int, index: Tensor) -> Tensor:
+    """Return the slices `index` of dimension `dim`.
+
+    Args:
+        input: The tensor.
+        dim: The dimension.
+        index: Indices of slices, int64, of at most one dimension. Not negative.
+
+    Returns:
+        A new tensor, whose size in `dim` is the size of `index`.
+
+    Raises:
+        IndexError: An index is out of bounds, `index` has two dimensions, or the tensor does not have `dim`.
+        DTypeError: `index` is not int64.
+
+    Example:
+        >>> import interlock
+        >>> interlock.index_select(interlock.tensor([5, 6, 7]), 0, interlock.tensor([2, 0]))
+        tensor([7, 5])
+    """
+
+def isclose(
+    input: Tensor,
+    other: Tensor,
+    rtol: builtins.float = 1e-05,
+    atol: builtins.float = 1e-08,
+    equal_nan: builtins.bool = False,
+) -> Tensor:
+    """Return a bool tensor that is True where the elements differ by at most `atol + rtol * abs(other)`.
+
+    Args:
+        input: The tensor.
+        other: The other tensor.
+        rtol: The relative tolerance.
+        atol: The absolute tolerance.
+        equal_nan: Whether NaN is close to NaN.
+
+    Returns:
+        A bool tensor. Infinities are close only to themselves.
+
+    Raises:
+        DTypeError: The dtypes differ.
+        ArgumentError: A tolerance is negative.
+        ShapeError: The shapes cannot be broadcast.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([1.0, 2.0])
+        >>> interlock.isclose(x, interlock.tensor([1.000001, 2.1]))
+        tensor([ True, False])
     """
 
 def isfinite(input: Tensor) -> Tensor:
@@ -9959,6 +9146,24 @@ def log2_(input: Tensor) -> Tensor:
         RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
     """
 
+def log_softmax(input: Tensor, dim: builtins.int, *, dtype: _DType | None = None) -> Tensor:
+    """Return the logarithm of the softmax along a dimension; accurate also where the softmax underflows.
+
+    Args:
+        input: The tensor.
+        dim: The dimension along which the softmax sums to 1.
+        dtype: The floating-point dtype to convert the elements to first. None means no change.
+
+    Raises:
+        DTypeError: The elements are not floating point, and `dtype` does not convert them.
+        IndexError: The tensor does not have dimension `dim`.
+
+    Example:
+        >>> import interlock
+        >>> interlock.log_softmax(interlock.tensor([1.0, 2.0]), 0)
+        tensor([-1.3133, -0.3133])
+    """
+
 def logical_and(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return a bool tensor that is True where both elements are nonzero.
 
@@ -10065,6 +9270,27 @@ def logspace(
         tensor([  1.,  10., 100.])
     """
 
+def logsumexp(input: Tensor, dim: _Dims, keepdim: builtins.bool = False) -> Tensor:
+    """Return the logarithm of the sum of the exponentials over one or several dimensions.
+
+    It is accurate also where an exponential overflows. Integers are converted to float32.
+
+    Args:
+        input: The tensor.
+        dim: The dimension or dimensions to reduce, as an int, tuple or list.
+        keepdim: Whether reduced dimensions remain, with size 1.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        ArgumentError: `dim` names a dimension twice.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([1000.0, 1000.0])
+        >>> interlock.logsumexp(x, 0)
+        tensor(1000.6932)
+    """
+
 def lt(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """Return a bool tensor that is True where the elements are smaller than those of `other`.
 
@@ -10084,6 +9310,66 @@ def lt(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> 
     """
 
 less = lt
+
+def masked_fill(input: Tensor, mask: Tensor, value: Tensor | _Number) -> Tensor:
+    """Return a copy with `value` written where `mask` is True.
+
+    Args:
+        input: The tensor.
+        mask: The mask, bool. Broadcast with the tensor.
+        value: A number, or a 0-d tensor.
+
+    Raises:
+        DTypeError: `mask` is not bool.
+        ShapeError: The shapes cannot be broadcast.
+        ArgumentError: The dtype cannot hold the number.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([1, -2, 3])
+        >>> interlock.masked_fill(x, x < 0, 0)
+        tensor([1, 0, 3])
+    """
+
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """Return a copy with the first elements of `source` written where `mask` is True. Waits for a device.
+
+    Args:
+        input: The tensor.
+        mask: The mask, bool. Broadcast to the tensor.
+        source: The elements, in row-major order, of the dtype of the tensor. At least as many as the mask is True.
+
+    Raises:
+        DTypeError: `mask` is not bool, or the dtypes differ.
+        ShapeError: The shapes are incompatible.
+
+    Example:
+        >>> import interlock
+        >>> mask = interlock.tensor([True, False, True])
+        >>> interlock.masked_scatter(interlock.zeros(3), mask, interlock.ones(2))
+        tensor([1., 0., 1.])
+    """
+
+def masked_select(input: Tensor, mask: Tensor) -> Tensor:
+    """Return the elements where a mask is True, in row-major order. Waits for a device.
+
+    Args:
+        input: The tensor.
+        mask: The mask, bool. Broadcast with the tensor.
+
+    Returns:
+        A tensor with one dimension.
+
+    Raises:
+        DTypeError: `mask` is not bool.
+        ShapeError: The shapes cannot be broadcast.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([1, -2, 3])
+        >>> interlock.masked_select(x, x > 0)
+        tensor([1, 3])
+    """
 
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the matrix product of two tensors.
@@ -10110,6 +9396,39 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
         tensor([3., 3.])
     """
 
+@overload
+def max(input: Tensor, dim: None = None) -> Tensor:
+    """Return the maximum of all elements, or along a dimension, or of each pair of elements of two tensors.
+
+    Args:
+        input: The tensor.
+        dim: The dimension, or a tensor. None means all elements.
+        keepdim: Whether reduced dimensions remain, with size 1.
+
+    Returns:
+        The maximum of all elements, which share the gradient if they are equal. With a dimension a named tuple
+        `(values, indices)` in which the first of equal elements counts and receives the gradient. With a tensor
+        the larger elements of both, as `maximum`. NaN counts as the maximum.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        ShapeError: There are no elements.
+        IndexError: The dimension has size 0.
+        TypeError: `keepdim` is set without `dim`.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([[1, 5], [7, 2]])
+        >>> interlock.max(x)
+        tensor(7)
+        >>> interlock.max(x, 1).values
+        tensor([5, 7])
+    """
+
+@overload
+def max(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False) -> _return_types.max: ...
+@overload
+def max(input: Tensor, dim: Tensor) -> Tensor: ...
 def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the larger of two elements, or NaN if one of them is NaN.
 
@@ -10128,6 +9447,62 @@ def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tenso
         tensor([2, 5])
     """
 
+def mean(
+    input: Tensor, dim: _Dims | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None
+) -> Tensor:
+    """Return the mean of all elements, or over one or several dimensions. The mean of no elements is NaN.
+
+    Args:
+        input: The tensor.
+        dim: The dimension or dimensions to reduce, as an int, tuple or list. None or an empty tuple means all.
+        keepdim: Whether reduced dimensions remain, with size 1.
+        dtype: The floating-point dtype to convert the elements to first. None means no change.
+
+    Raises:
+        DTypeError: The elements are not floating point, and `dtype` does not convert them.
+        IndexError: The tensor does not have dimension `dim`.
+        ArgumentError: `dim` names a dimension twice.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> interlock.mean(x, 1)
+        tensor([1.5000, 3.5000])
+    """
+
+@overload
+def min(input: Tensor, dim: None = None) -> Tensor:
+    """Return the minimum of all elements, or along a dimension, or of each pair of elements of two tensors.
+
+    Args:
+        input: The tensor.
+        dim: The dimension, or a tensor. None means all elements.
+        keepdim: Whether reduced dimensions remain, with size 1.
+
+    Returns:
+        The minimum of all elements, which share the gradient if they are equal. With a dimension a named tuple
+        `(values, indices)` in which the first of equal elements counts and receives the gradient. With a tensor
+        the smaller elements of both, as `minimum`. NaN counts as the minimum.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        ShapeError: There are no elements.
+        IndexError: The dimension has size 0.
+        TypeError: `keepdim` is set without `dim`.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([[1, 5], [7, 2]])
+        >>> interlock.min(x)
+        tensor(1)
+        >>> interlock.min(x, 1).values
+        tensor([1, 2])
+    """
+
+@overload
+def min(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False) -> _return_types.min: ...
+@overload
+def min(input: Tensor, dim: Tensor) -> Tensor: ...
 def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the smaller of two elements, or NaN if one of them is NaN.
 
@@ -10343,6 +9718,81 @@ def neg_(input: Tensor) -> Tensor:
 
 negative_ = neg_
 
+@overload
+def nonzero(input: Tensor, *, as_tuple: Literal[False] = False) -> Tensor:
+    """Return the coordinates of the elements that are not zero. Waits for a device.
+
+    Args:
+        input: The tensor.
+        as_tuple: Whether a tuple with one tensor for each dimension is returned.
+
+    Returns:
+        An int64 tensor of shape [elements, dimensions], in row-major order, or a tuple.
+
+    Example:
+        >>> import interlock
+        >>> interlock.nonzero(interlock.tensor([[0, 2], [3, 0]]))
+        tensor([[0, 1],
+                [1, 0]])
+    """
+
+@overload
+def nonzero(input: Tensor, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]: ...
+def norm(
+    input: Tensor,
+    p: _Number | Literal["fro"] | None = None,
+    dim: _Dims | None = None,
+    keepdim: builtins.bool = False,
+    dtype: _DType | None = None,
+) -> Tensor:
+    """Return the vector norm of all elements, or over one or several dimensions.
+
+    It is the root of order `p` of the sum of the powers of absolute values, the number of nonzero elements for
+    order 0, and the largest or smallest absolute value for an infinite order. The gradient is 0 where the norm is
+    0.
+
+    Args:
+        input: The tensor.
+        p: The order: a number, an infinity, or "fro" for 2. None means 2.
+        dim: The dimension or dimensions to reduce, as an int, tuple or list. None means all.
+        keepdim: Whether reduced dimensions remain, with size 1.
+        dtype: The floating-point dtype to convert the elements to first, which must not be narrower. None means no
+            change.
+
+    Raises:
+        DTypeError: The elements are not floating point, or `dtype` is narrower.
+        IndexError: The tensor does not have dimension `dim`.
+        ArgumentError: `dim` names a dimension twice.
+        ArgumentError: `p` is another text.
+        ShapeError: `p` is infinite and there are no elements to reduce.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([3.0, 4.0])
+        >>> interlock.norm(x), interlock.norm(x, 1)
+        (tensor(5.), tensor(7.))
+    """
+
+def one_hot(tensor: Tensor, num_classes: builtins.int = -1) -> Tensor:
+    """Return the one-hot encoding of class indices, along a new last dimension.
+
+    Args:
+        tensor: The classes, int64. Not negative.
+        num_classes: The size of the last dimension; -1 means the largest class and one, which waits for a device.
+
+    Raises:
+        DTypeError: `tensor` is not int64.
+        ArgumentError: `num_classes` is not positive, or -1 for a tensor without elements.
+        RuntimeError: A class is negative or not less than `num_classes`.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> functional.one_hot(interlock.tensor([1, 0]), 3)
+        tensor([[0, 1, 0],
+                [1, 0, 0]])
+    """
+
 def ones(
     *args: builtins.int | _Sizes,
     size: _Sizes | None = None,
@@ -10458,6 +9908,53 @@ def pow(input: Tensor | _Number, exponent: Tensor | _Number, *, out: Tensor | No
         >>> import interlock
         >>> interlock.pow(2, interlock.tensor([1, 3]))
         tensor([2, 8])
+    """
+
+def prod(
+    input: Tensor,
+    dim: builtins.int | None = None,
+    keepdim: builtins.bool = False,
+    *,
+    dtype: _DType | None = None,
+) -> Tensor:
+    """Return the product of all elements, or along a dimension. The product of no elements is 1.
+
+    Args:
+        input: The tensor.
+        dim: The dimension. None means all elements.
+        keepdim: Whether reduced dimensions remain, with size 1.
+        dtype: The dtype to convert the elements to first. None means int64 for integers and bools, else no change.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([[1, 2], [3, 4]])
+        >>> interlock.prod(x), interlock.prod(x, 0)
+        (tensor(24), tensor([3, 8]))
+    """
+
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor:
+    """Return a copy with `source` written at flat (row-major) indices.
+
+    Args:
+        input: The tensor.
+        index: Flat indices of elements in row-major order, int64. Negative indices count from the end.
+        source: The values, of the dtype of the tensor. As many elements as `index`.
+        accumulate: Whether the values are added to the elements. If it is False, and several values target one element,
+            which one is stored is unspecified.
+
+    Raises:
+        IndexError: An index is out of bounds, or the numbers of elements differ.
+        DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
+        RuntimeError: `accumulate` is False while `backends.deterministic_algorithms` is set. With
+            `deterministic_algorithms_warn_only` it is a UserWarning.
+
+    Example:
+        >>> import interlock
+        >>> interlock.put(interlock.zeros(3), interlock.tensor([0, -1]), interlock.ones(2))
+        tensor([1., 0., 1.])
     """
 
 def rand(
@@ -10831,6 +10328,69 @@ def rsqrt_(input: Tensor) -> Tensor:
         RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
     """
 
+def scatter(
+    input: Tensor,
+    dim: builtins.int,
+    index: Tensor,
+    src: Tensor | _Number | None = None,
+    *,
+    value: _Number | None = None,
+    reduce: Literal["add", "multiply"] | None = None,
+) -> Tensor:
+    """Return a copy with `src` or `value` written to the elements at `index` along dimension `dim`.
+
+    Args:
+        input: The tensor.
+        dim: The dimension.
+        index: Indices along `dim`, int64, with as many dimensions as the tensor. Element j of `src` is written at
+            `index[j]` along `dim` and at j in the other dimensions. Of several values for one element the last is
+            stored.
+        src: The values, of the dtype of the tensor and at least as large as `index`; or a number.
+        value: A number, instead of `src`.
+        reduce: "add" or "multiply" combines the values with the elements; None replaces these. "multiply" has no
+            gradient.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        ShapeError: The shapes are incompatible.
+        DTypeError: The dtypes of the tensor and of `src` differ, or `index` is not int64.
+        RuntimeError: An index is negative or out of bounds.
+        ArgumentError: `reduce` has another value.
+        TypeError: Neither `src` nor `value` is passed, or both are.
+
+    Example:
+        >>> import interlock
+        >>> interlock.scatter(interlock.zeros(2, 2), 1, interlock.tensor([[1], [0]]), 5)
+        tensor([[0., 5.],
+                [5., 0.]])
+    """
+
+def scatter_add(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor:
+    """Return a copy with `src` added to the elements at `index` along dimension `dim`.
+
+    Sums of several floating-point values for one element have no fixed order, unless
+    `backends.deterministic_algorithms` is set.
+
+    Args:
+        input: The tensor.
+        dim: The dimension.
+        index: Indices along `dim`, int64, with as many dimensions as the tensor. Element j of `src` is written at
+            `index[j]` along `dim` and at j in the other dimensions.
+        src: The values, of the dtype of the tensor and at least as large as `index`.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        ShapeError: The shapes are incompatible.
+        DTypeError: The dtypes of the tensor and of `src` differ, or `index` is not int64.
+        RuntimeError: An index is negative or out of bounds.
+
+    Example:
+        >>> import interlock
+        >>> index = interlock.tensor([0, 1, 0])
+        >>> interlock.scatter_add(interlock.zeros(2), 0, index, interlock.ones(3))
+        tensor([2., 1.])
+    """
+
 def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the logistic function `1 / (1 + exp(-x))` of each element.
 
@@ -10955,6 +10515,73 @@ def sinh_(input: Tensor) -> Tensor:
         RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
     """
 
+def softmax(input: Tensor, dim: builtins.int, *, dtype: _DType | None = None) -> Tensor:
+    """Return the exponentials of the elements, normalized to a sum of 1 along a dimension.
+
+    Args:
+        input: The tensor.
+        dim: The dimension along which the result sums to 1.
+        dtype: The floating-point dtype to convert the elements to first. None means no change.
+
+    Raises:
+        DTypeError: The elements are not floating point, and `dtype` does not convert them.
+        IndexError: The tensor does not have dimension `dim`.
+
+    Example:
+        >>> import interlock
+        >>> interlock.softmax(interlock.tensor([0.0, 0.0]), 0)
+        tensor([0.5000, 0.5000])
+    """
+
+def softmin(input: Tensor, dim: builtins.int, *, dtype: _DType | None = None) -> Tensor:
+    """Return the softmax of the negated elements.
+
+    Args:
+        input: The tensor.
+        dim: The dimension along which the result sums to 1.
+        dtype: The floating-point dtype to convert the elements to first. None means no change.
+
+    Raises:
+        DTypeError: The elements are not floating point, and `dtype` does not convert them.
+        IndexError: The tensor does not have dimension `dim`.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> functional.softmin(interlock.tensor([0.0, 0.0]), 0)
+        tensor([0.5000, 0.5000])
+    """
+
+def sort(
+    input: Tensor,
+    dim: builtins.int | None = None,
+    descending: builtins.bool = False,
+    *,
+    stable: builtins.bool = False,
+) -> _return_types.sort:
+    """Return the sorted elements along a dimension, and their indices.
+
+    Args:
+        input: The tensor.
+        dim: The dimension. None means the last one.
+        descending: Whether the largest element is first.
+        stable: Whether the order of equal elements is preserved, which it always is.
+
+    Returns:
+        A named tuple `(values, indices)`. NaN is larger than all numbers.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([3, 1, 2])
+        >>> interlock.sort(x).values
+        tensor([1, 2, 3])
+        >>> interlock.sort(x).indices
+        tensor([1, 2, 0])
+    """
+
 def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the square root of each element; NaN for negative elements.
 
@@ -11019,6 +10646,72 @@ def square_(input: Tensor) -> Tensor:
         RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
     """
 
+def std(
+    input: Tensor,
+    dim: _Dims | builtins.bool | None = None,
+    unbiased: builtins.bool | None = None,
+    keepdim: builtins.bool = False,
+    *,
+    correction: _Number | None = None,
+) -> Tensor:
+    """Return the standard deviation of all elements, or over one or several dimensions.
+
+    The sum of the squared deviations from the mean is divided by the number of elements less the correction. A
+    `UserWarning` is issued if that is not positive. The gradient is 0 where the result is 0.
+
+    Args:
+        input: The tensor.
+        dim: The dimension or dimensions to reduce, as an int, tuple or list. None means all. A bool is `unbiased`.
+        unbiased: Whether the correction is 1, or 0. Not together with `correction`.
+        keepdim: Whether reduced dimensions remain, with size 1.
+        correction: What is subtracted from the number of elements. None means 1.
+
+    Raises:
+        DTypeError: The elements are not floating point.
+        IndexError: The tensor does not have dimension `dim`.
+        ArgumentError: `dim` names a dimension twice.
+        TypeError: Both `unbiased` and `correction` are given.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([1.0, 2.0, 6.0])
+        >>> interlock.std(x), interlock.std(x, correction=0)
+        (tensor(2.6458), tensor(2.1602))
+    """
+
+def std_mean(
+    input: Tensor,
+    dim: _Dims | builtins.bool | None = None,
+    unbiased: builtins.bool | None = None,
+    keepdim: builtins.bool = False,
+    *,
+    correction: _Number | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Return the standard deviation and the mean of all elements, or over one or several dimensions.
+
+    Args:
+        input: The tensor.
+        dim: The dimension or dimensions to reduce, as an int, tuple or list. None means all. A bool is `unbiased`.
+        unbiased: Whether the correction is 1, or 0. Not together with `correction`.
+        keepdim: Whether reduced dimensions remain, with size 1.
+        correction: What is subtracted from the number of elements. None means 1.
+
+    Returns:
+        The results of `std` and of `mean`.
+
+    Raises:
+        DTypeError: The elements are not floating point.
+        IndexError: The tensor does not have dimension `dim`.
+        ArgumentError: `dim` names a dimension twice.
+        TypeError: Both `unbiased` and `correction` are given.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([1.0, 2.0, 6.0])
+        >>> interlock.std_mean(x)
+        (tensor(2.6458), tensor(3.))
+    """
+
 def sub(
     input: Tensor | _Number,
     other: Tensor | _Number,
@@ -11048,6 +10741,73 @@ def sub(
     """
 
 subtract = sub
+
+def sum(
+    input: Tensor, dim: _Dims | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None
+) -> Tensor:
+    """Return the sum of all elements, or over one or several dimensions.
+
+    Args:
+        input: The tensor.
+        dim: The dimension or dimensions to reduce, as an int, tuple or list. None or an empty tuple means all.
+        keepdim: Whether reduced dimensions remain, with size 1.
+        dtype: The dtype to convert the elements to first. None means int64 for integers and bools, else no change.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        ArgumentError: `dim` names a dimension twice.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([[1, 2], [3, 4]])
+        >>> interlock.sum(x), interlock.sum(x, 0)
+        (tensor(10), tensor([4, 6]))
+    """
+
+def take(input: Tensor, index: Tensor) -> Tensor:
+    """Return the elements at flat (row-major) indices.
+
+    Args:
+        input: The tensor.
+        index: Flat indices of elements in row-major order, int64. Negative indices count from the end.
+
+    Returns:
+        A tensor of the shape of `index`.
+
+    Raises:
+        IndexError: An index is out of bounds.
+        DTypeError: `index` is not int64.
+
+    Example:
+        >>> import interlock
+        >>> interlock.take(interlock.tensor([[5, 6], [7, 8]]), interlock.tensor([0, -1]))
+        tensor([5, 8])
+    """
+
+def take_along_dim(input: Tensor, indices: Tensor, dim: builtins.int | None = None) -> Tensor:
+    """Return the elements at `indices` along dimension `dim`, such as the result of `argmax`.
+
+    Args:
+        input: The tensor.
+        indices: The indices, int64. Broadcast with the tensor in the other dimensions. With `dim` they are taken modulo
+            the size of the dimension, so that -1 is the last one.
+        dim: The dimension; None flattens both tensors first.
+
+    Returns:
+        A tensor of the shape of `indices` after broadcasting.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast, or have different numbers of dimensions.
+        DTypeError: `indices` is not int64.
+        RuntimeError: `dim` is None, and an index is negative or out of bounds.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([[1, 5], [7, 2]])
+        >>> interlock.take_along_dim(x, interlock.argmax(x, 1, True), 1)
+        tensor([[5],
+                [7]])
+    """
 
 def tan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the tangent of each element, in radians.
@@ -11113,6 +10873,38 @@ def tanh_(input: Tensor) -> Tensor:
         RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
     """
 
+def topk(
+    input: Tensor,
+    k: builtins.int,
+    dim: builtins.int | None = None,
+    largest: builtins.bool = True,
+    sorted: builtins.bool = True,
+) -> _return_types.topk:
+    """Return the largest or smallest elements along a dimension, and their indices.
+
+    Args:
+        input: The tensor.
+        k: The number of elements.
+        dim: The dimension. None means the last one.
+        largest: Whether to return the largest elements, or the smallest.
+        sorted: Whether the elements are in order, which they always are.
+
+    Returns:
+        A named tuple `(values, indices)`, in order. Of equal elements the first are returned; NaN is larger than
+        all numbers.
+
+    Raises:
+        ArgumentError: `k` is negative or larger than the dimension.
+        IndexError: The tensor does not have dimension `dim`.
+        DTypeError: The tensor is a bool tensor.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([3, 1, 2])
+        >>> interlock.topk(x, 2).values
+        tensor([3, 2])
+    """
+
 def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Round each element towards 0 to an integer. Integers are unchanged.
 
@@ -11150,6 +10942,72 @@ def trunc_(input: Tensor) -> Tensor:
     """
 
 fix_ = trunc_
+
+def var(
+    input: Tensor,
+    dim: _Dims | builtins.bool | None = None,
+    unbiased: builtins.bool | None = None,
+    keepdim: builtins.bool = False,
+    *,
+    correction: _Number | None = None,
+) -> Tensor:
+    """Return the variance of all elements, or over one or several dimensions.
+
+    The sum of the squared deviations from the mean is divided by the number of elements less the correction. A
+    `UserWarning` is issued if that is not positive.
+
+    Args:
+        input: The tensor.
+        dim: The dimension or dimensions to reduce, as an int, tuple or list. None means all. A bool is `unbiased`.
+        unbiased: Whether the correction is 1, or 0. Not together with `correction`.
+        keepdim: Whether reduced dimensions remain, with size 1.
+        correction: What is subtracted from the number of elements. None means 1.
+
+    Raises:
+        DTypeError: The elements are not floating point.
+        IndexError: The tensor does not have dimension `dim`.
+        ArgumentError: `dim` names a dimension twice.
+        TypeError: Both `unbiased` and `correction` are given.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([1.0, 2.0, 6.0])
+        >>> interlock.var(x), interlock.var(x, correction=0)
+        (tensor(7.), tensor(4.6667))
+    """
+
+def var_mean(
+    input: Tensor,
+    dim: _Dims | builtins.bool | None = None,
+    unbiased: builtins.bool | None = None,
+    keepdim: builtins.bool = False,
+    *,
+    correction: _Number | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Return the variance and the mean of all elements, or over one or several dimensions.
+
+    Args:
+        input: The tensor.
+        dim: The dimension or dimensions to reduce, as an int, tuple or list. None means all. A bool is `unbiased`.
+        unbiased: Whether the correction is 1, or 0. Not together with `correction`.
+        keepdim: Whether reduced dimensions remain, with size 1.
+        correction: What is subtracted from the number of elements. None means 1.
+
+    Returns:
+        The results of `var` and of `mean`.
+
+    Raises:
+        DTypeError: The elements are not floating point.
+        IndexError: The tensor does not have dimension `dim`.
+        ArgumentError: `dim` names a dimension twice.
+        TypeError: Both `unbiased` and `correction` are given.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([1.0, 2.0, 6.0])
+        >>> interlock.var_mean(x)
+        (tensor(7.), tensor(3.))
+    """
 
 @overload
 def where(

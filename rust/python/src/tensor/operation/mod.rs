@@ -3,6 +3,7 @@
 
 mod argument;
 mod arguments;
+mod called;
 mod choice;
 mod lists;
 mod new_tensor;
@@ -14,6 +15,7 @@ pub(super) use argument::{
     ArgumentName, FromArgument, defaulted, given, or_none, required, target, tensor_of,
 };
 pub(super) use arguments::{Count, Data, Ints, Number, Object, Sizes, variadic};
+pub(super) use called::Called;
 pub(super) use choice::Choice;
 pub(super) use interlock_tensor::WriteTo;
 pub(super) use interlock_tensor_op::tensor_op;
