@@ -23,11 +23,7 @@ OF_AUTOGRAD = {
     "set_warn_on_accumulate_grad_stream_mismatch",
 }
 # Functions of `interlock.nn.functional` that are not in the table yet.
-OF_NN = {
-    *("binary_cross_entropy", "binary_cross_entropy_with_logits", "dropout", "embedding", "gelu", "l1_loss"),
-    *("layer_norm", "logsigmoid", "mse_loss", "multi_head_attention", "nll_loss", "one_hot"),
-    *("scaled_dot_product_attention", "silu", "softplus"),
-}
+OF_NN = {"embedding", "multi_head_attention", "one_hot", "scaled_dot_product_attention"}
 
 
 def signatures(row: dict[str, str], form: str) -> list[ast.FunctionDef]:

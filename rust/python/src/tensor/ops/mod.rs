@@ -2,6 +2,7 @@
 
 mod creation;
 mod elementwise;
+mod nn;
 mod products;
 mod random;
 mod reduction;
