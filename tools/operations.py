@@ -23,11 +23,7 @@ OF_AUTOGRAD = {
     "set_warn_on_accumulate_grad_stream_mismatch",
 }
 # Functions of `interlock.nn.functional` that are not in the table yet.
-OF_NN = {
-    *("binary_cross_entropy", "binary_cross_entropy_with_logits", "dropout", "gelu", "l1_loss"),
-    *("layer_norm", "logsigmoid", "mse_loss", "multi_head_attention", "nll_loss"),
-    *("scaled_dot_product_attention", "silu", "softplus"),
-}
+OF_NN = {"multi_head_attention", "scaled_dot_product_attention"}
 
 
 def signatures(row: dict[str, str], form: str) -> list[ast.FunctionDef]:

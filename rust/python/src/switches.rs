@@ -81,7 +81,6 @@ switches! {
     tensor_dlpack "Tensor.__dlpack__": copy;
     from_dlpack: copy;
     current_accelerator "accelerator.current_accelerator": check_available;
-    dropout: inplace training;
     flag_scope "FlagScope": copied;
     event "Event": enable_timing blocking interprocess;
     grad: retain_graph create_graph allow_unused materialize_grads;
@@ -95,7 +94,6 @@ switches! {
     register_flag: optional;
     requires_grad_: requires_grad;
     scaled_dot_product_attention: enable_gqa is_causal;
-    silu: inplace;
     stream "Stream": dedicated;
     tensor: requires_grad pin_memory;
     thread_state "ThreadState": pin;

@@ -1,6 +1,5 @@
 //! The Python class `Tensor` and the functions that create tensors.
 
-mod activations;
 mod args;
 mod arithmetic;
 mod attention;
@@ -31,8 +30,6 @@ mod indexing;
 mod inplace;
 mod iterator;
 mod join;
-mod layers;
-mod losses;
 mod lstm;
 mod matmul;
 mod node;
@@ -122,9 +119,6 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     flips::register(&module)?;
     rearrange::register(&module)?;
     products_old::register(&module)?;
-    activations::register(&module)?;
-    layers::register(&module)?;
-    losses::register(&module)?;
     einsum::register(&module)?;
     attention::register(&module)?;
     lstm::register(&module)?;

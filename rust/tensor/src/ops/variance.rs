@@ -129,6 +129,17 @@ mod tests {
     }
 
     #[test]
+    fn spread_and_mean_are_those_of_the_single_operations() {
+        let x = doubles(&[1.0, 2.0, 3.0, 6.0], &[4]);
+        let (variance, mean) = x.var_mean(None, 1i64.into(), false).unwrap();
+        assert_close(&variance, &[14.0 / 3.0]);
+        assert_close(&mean, &[3.0]);
+        let (root, mean) = x.std_mean(None, 0i64.into(), true).unwrap();
+        assert_close(&root, &[3.5f64.sqrt()]);
+        assert_close(&mean, &[3.0]);
+    }
+
+    #[test]
     fn variance_is_precise_where_the_mean_is_large() {
         let numbers: Vec<f64> = (0..3 * 2_000).map(|i| 1e8 + f64::from(i % 7)).collect();
         let expected = |numbers: &[f64]| {

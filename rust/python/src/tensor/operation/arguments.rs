@@ -139,17 +139,45 @@ impl FromArgument<'_, '_> for Number {
     }
 }
 
+/// A number that is no tensor.
+#[derive(Clone, Copy)]
+pub(in crate::tensor) struct Float(f64);
+
+impl Float {
+    pub const fn new(value: f64) -> Self {
+        Float(value)
+    }
+
+    pub fn get(self) -> f64 {
+        self.0
+    }
+}
+
+impl FromArgument<'_, '_> for Float {
+    const ANNOTATION: &'static str = f64::ANNOTATION;
+    const WANTED: &'static str = "a float";
+
+    fn try_from_argument(name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {
+        let number = PyNumber::extract(given)?;
+        number.map(|number| number.scalar_of(name).map(|value| Float(value.cast()))).transpose()
+    }
+}
+
 /// The Python object of a tensor.
 #[derive(Clone, Copy)]
-pub(in crate::tensor) struct Object<'a>(&'a Bound<'a, PyAny>, &'a CoreTensor);
+pub(in crate::tensor) struct Object<'a>(&'a Bound<'a, Tensor>);
 
 impl<'a> Object<'a> {
     pub fn as_any(&self) -> &'a Bound<'a, PyAny> {
+        self.0.as_any()
+    }
+
+    pub fn tensor_object(&self) -> &'a Bound<'a, Tensor> {
         self.0
     }
 
     pub fn core(&self) -> &'a CoreTensor {
-        self.1
+        &self.0.get().0
     }
 }
 
@@ -157,12 +185,12 @@ impl<'a> FromArgument<'a, '_> for Object<'a> {
     const ANNOTATION: &'static str = <&CoreTensor>::ANNOTATION;
     const WANTED: &'static str = <&CoreTensor>::WANTED;
 
-    fn try_from_argument(name: ArgumentName, given: Arg<'a, '_>) -> PyResult<Option<Self>> {
-        Ok(<&CoreTensor>::try_from_argument(name, given)?.map(|tensor| Object(given, tensor)))
+    fn try_from_argument(_name: ArgumentName, given: Arg<'a, '_>) -> PyResult<Option<Self>> {
+        Ok(given.cast().ok().map(Object))
     }
 
     fn tensor(&self) -> Option<&CoreTensor> {
-        Some(self.1)
+        Some(self.core())
     }
 }
 

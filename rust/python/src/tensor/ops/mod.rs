@@ -3,6 +3,7 @@
 mod creation;
 mod elementwise;
 mod indexing;
+mod nn;
 mod products;
 mod random;
 mod reduction;

@@ -32,7 +32,7 @@ use crate::tensor::operation::{Arg, ArgumentName, FromArgument, IntoPython, Ints
 #[tensor_op(
     function,
     method,
-    example = "x, 1",
+    example = "x; x, 1; x, z",
     overloads(
         "(input: Tensor, dim: None = None) -> Tensor",
         "(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False) -> _return_types.max",
@@ -78,7 +78,7 @@ fn max(
 #[tensor_op(
     function,
     method,
-    example = "x, 1",
+    example = "x; x, 1; x, z",
     overloads(
         "(input: Tensor, dim: None = None) -> Tensor",
         "(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False) -> _return_types.min",

@@ -1,70 +1,10 @@
 //! Loss functions. Those of `interlock.nn.functional` that accept deprecated arguments call these.
 
-use interlock_tensor::{ClassLossOptions, Reduction, Tensor as CoreTensor};
+use interlock_tensor::{ClassLossOptions, Reduction, Result, Tensor as CoreTensor};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyString;
 
-use super::args::{Arg, OptionalArg, extract_float, extract_int, extract_optional_tensor, extract_tensor};
-use super::{Tensor, run_op, work_size, work_size_of};
-use crate::errors::{new_type_error, shown};
-
-pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(nll_loss, module)?)?;
-    module.add_function(wrap_pyfunction!(cross_entropy, module)?)?;
-    module.add_function(wrap_pyfunction!(binary_cross_entropy, module)?)?;
-    module.add_function(wrap_pyfunction!(binary_cross_entropy_with_logits, module)?)?;
-    module.add_function(wrap_pyfunction!(mse_loss, module)?)?;
-    module.add_function(wrap_pyfunction!(l1_loss, module)?)
-}
-
-fn extract_reduction(what: &str, given: Arg<'_, '_>) -> PyResult<Reduction> {
-    let Ok(name) = given.cast::<PyString>() else { return Err(new_type_error(what, "a str", given)) };
-    match &*name.to_string_lossy() {
-        "none" => Ok(Reduction::None),
-        "mean" => Ok(Reduction::Mean),
-        "sum" => Ok(Reduction::Sum),
-        _ => {
-            let message = format!("{what} must be 'none', 'mean' or 'sum', got {}", shown(name)?);
-            Err(PyValueError::new_err(message))
-        }
-    }
-}
-
-/// Defines an extractor of the argument `reduction` for each function.
-macro_rules! reductions {
-    ($($function:ident)+) => {
-        mod reduction_of {
-            use super::{Arg, PyResult, Reduction, extract_reduction};
-
-            $(pub(super) fn $function(given: Arg<'_, '_>) -> PyResult<Reduction> {
-                extract_reduction(concat!(stringify!($function), ": reduction"), given)
-            })+
-        }
-    };
-}
-
-reductions! { nll_loss cross_entropy binary_cross_entropy binary_cross_entropy_with_logits mse_loss l1_loss }
-
-/// Extracts the input and the target of a loss function.
-fn extract_pair(function: &str, input: Arg<'_, '_>, target: Arg<'_, '_>) -> PyResult<[CoreTensor; 2]> {
-    Ok([
-        extract_tensor(&format!("{function}: input"), input)?,
-        extract_tensor(&format!("{function}: target"), target)?,
-    ])
-}
-
-fn nll_ignore_index(given: Arg<'_, '_>) -> PyResult<i64> {
-    extract_int("nll_loss: ignore_index", given)
-}
-
-fn ignore_index(given: Arg<'_, '_>) -> PyResult<i64> {
-    extract_int("cross_entropy: ignore_index", given)
-}
-
-fn label_smoothing(given: Arg<'_, '_>) -> PyResult<f64> {
-    extract_float("cross_entropy: label_smoothing", given)
-}
+use crate::tensor::operation::{Choice, Float, tensor_op};
 
 /// Return the cross entropy of logits for target classes, or for probabilities of the classes.
 ///
@@ -93,28 +33,21 @@ fn label_smoothing(given: Arg<'_, '_>) -> PyResult<f64> {
 ///     ValueError: `reduction` has another value.
 ///
 /// Example:
-///     >>> import interlock
 ///     >>> interlock.cross_entropy(interlock.zeros(2, 3), interlock.tensor([0, 2]))
 ///     tensor(1.0986)
-#[pyfunction]
-#[pyo3(
-    signature = (input, target, weight = None, *, ignore_index = -100, reduction = Reduction::Mean, label_smoothing = 0.0),
-    text_signature = "(input, target, weight=None, *, ignore_index=-100, reduction='mean', label_smoothing=0.0)"
-)]
+#[tensor_op(function, example = "x, classes, label_smoothing=0.1; square, rows")]
 fn cross_entropy(
-    input: Arg<'_, '_>,
-    target: Arg<'_, '_>,
-    weight: OptionalArg<'_, '_>,
-    #[pyo3(from_py_with = self::ignore_index)] ignore_index: i64,
-    #[pyo3(from_py_with = reduction_of::cross_entropy)] reduction: Reduction,
-    #[pyo3(from_py_with = self::label_smoothing)] label_smoothing: f64,
-) -> PyResult<Tensor> {
-    let [scores, target] = extract_pair("cross_entropy", input, target)?;
-    let weight = extract_optional_tensor("cross_entropy: weight", weight)?;
-    run_op(input.py(), "cross_entropy", work_size(&scores), || {
-        let options = ClassLossOptions { weight: weight.as_ref(), ignore_index, reduction };
-        scores.cross_entropy(&target, &options, label_smoothing)
-    })
+    input: &CoreTensor,
+    target: &CoreTensor,
+    weight: Option<&CoreTensor>,
+    #[keyword]
+    #[default(-100)]
+    ignore_index: i64,
+    #[default(Reduction::Mean, "'mean'")] reduction: Reduction,
+    #[default(Float::new(0.0), "0.0")] label_smoothing: Float,
+) -> Result<CoreTensor> {
+    let options = ClassLossOptions { weight, ignore_index, reduction };
+    input.cross_entropy(target, &options, label_smoothing.get())
 }
 
 /// Return the negative log-likelihood of target classes, `-weight[target] * input[target]` of each sample.
@@ -139,28 +72,21 @@ fn cross_entropy(
 ///     ValueError: `reduction` has another value.
 ///
 /// Example:
-///     >>> import interlock
 ///     >>> from interlock.nn import functional
 ///     >>> x = interlock.tensor([[0.0, 1.0]])
 ///     >>> functional.nll_loss(functional.log_softmax(x, 1), interlock.tensor([0]))
 ///     tensor(1.3133)
-#[pyfunction]
-#[pyo3(
-    signature = (input, target, weight = None, *, ignore_index = -100, reduction = Reduction::Mean),
-    text_signature = "(input, target, weight=None, *, ignore_index=-100, reduction='mean')"
-)]
+#[tensor_op(function, namespace = "nn.functional", example = "x.log_softmax(1), classes")]
 fn nll_loss(
-    input: Arg<'_, '_>,
-    target: Arg<'_, '_>,
-    weight: OptionalArg<'_, '_>,
-    #[pyo3(from_py_with = nll_ignore_index)] ignore_index: i64,
-    #[pyo3(from_py_with = reduction_of::nll_loss)] reduction: Reduction,
-) -> PyResult<Tensor> {
-    let [scores, target] = extract_pair("nll_loss", input, target)?;
-    let weight = extract_optional_tensor("nll_loss: weight", weight)?;
-    run_op(input.py(), "nll_loss", work_size(&scores), || {
-        scores.nll_loss(&target, &ClassLossOptions { weight: weight.as_ref(), ignore_index, reduction })
-    })
+    input: &CoreTensor,
+    target: &CoreTensor,
+    weight: Option<&CoreTensor>,
+    #[keyword]
+    #[default(-100)]
+    ignore_index: i64,
+    #[default(Reduction::Mean, "'mean'")] reduction: Reduction,
+) -> Result<CoreTensor> {
+    input.nll_loss(target, &ClassLossOptions { weight, ignore_index, reduction })
 }
 
 /// Return the binary cross entropy of probabilities.
@@ -185,25 +111,19 @@ fn nll_loss(
 ///     ValueError: `reduction` has another value.
 ///
 /// Example:
-///     >>> import interlock
 ///     >>> from interlock.nn import functional
 ///     >>> functional.binary_cross_entropy(interlock.tensor([0.5, 0.9]), interlock.tensor([0.0, 1.0]))
 ///     tensor(0.3993)
-#[pyfunction]
-#[pyo3(
-    signature = (input, target, weight = None, *, reduction = Reduction::Mean),
-    text_signature = "(input, target, weight=None, *, reduction='mean')"
-)]
+#[tensor_op(function, namespace = "nn.functional", example = "x / 2, z / 2")]
 fn binary_cross_entropy(
-    input: Arg<'_, '_>,
-    target: Arg<'_, '_>,
-    weight: OptionalArg<'_, '_>,
-    #[pyo3(from_py_with = reduction_of::binary_cross_entropy)] reduction: Reduction,
-) -> PyResult<Tensor> {
-    let [tensor, target] = extract_pair("binary_cross_entropy", input, target)?;
-    let weight = extract_optional_tensor("binary_cross_entropy: weight", weight)?;
-    let operation = || tensor.binary_cross_entropy(&target, weight.as_ref(), reduction);
-    run_op(input.py(), "binary_cross_entropy", work_size_of(&[&tensor, &target]), operation)
+    input: &CoreTensor,
+    target: &CoreTensor,
+    weight: Option<&CoreTensor>,
+    #[keyword]
+    #[default(Reduction::Mean, "'mean'")]
+    reduction: Reduction,
+) -> Result<CoreTensor> {
+    input.binary_cross_entropy(target, weight, reduction)
 }
 
 /// Return the binary cross entropy of the logistic function of logits, also where that underflows.
@@ -228,30 +148,19 @@ fn binary_cross_entropy(
 ///     ValueError: `reduction` has another value.
 ///
 /// Example:
-///     >>> import interlock
 ///     >>> from interlock.nn import functional
 ///     >>> x, y = interlock.tensor([0.0, 1000.0]), interlock.tensor([1.0, 1.0])
 ///     >>> functional.binary_cross_entropy_with_logits(x, y, reduction="none")
 ///     tensor([0.6931, 0.0000])
-#[pyfunction]
-#[pyo3(
-    signature = (input, target, weight = None, *, pos_weight = None, reduction = Reduction::Mean),
-    text_signature = "(input, target, weight=None, *, pos_weight=None, reduction='mean')"
-)]
+#[tensor_op(function, namespace = "nn.functional", example = "x, z / 2")]
 fn binary_cross_entropy_with_logits(
-    input: Arg<'_, '_>,
-    target: Arg<'_, '_>,
-    weight: OptionalArg<'_, '_>,
-    pos_weight: OptionalArg<'_, '_>,
-    #[pyo3(from_py_with = reduction_of::binary_cross_entropy_with_logits)] reduction: Reduction,
-) -> PyResult<Tensor> {
-    let function = "binary_cross_entropy_with_logits";
-    let [logits, target] = extract_pair(function, input, target)?;
-    let weight = extract_optional_tensor(&format!("{function}: weight"), weight)?;
-    let pos_weight = extract_optional_tensor(&format!("{function}: pos_weight"), pos_weight)?;
-    run_op(input.py(), "binary_cross_entropy_with_logits", work_size_of(&[&logits, &target]), || {
-        logits.binary_cross_entropy_with_logits(&target, weight.as_ref(), pos_weight.as_ref(), reduction)
-    })
+    input: &CoreTensor,
+    target: &CoreTensor,
+    weight: Option<&CoreTensor>,
+    #[keyword] pos_weight: Option<&CoreTensor>,
+    #[default(Reduction::Mean, "'mean'")] reduction: Reduction,
+) -> Result<CoreTensor> {
+    input.binary_cross_entropy_with_logits(target, weight, pos_weight, reduction)
 }
 
 /// Return the squared error: the squares of the differences of two tensors.
@@ -272,26 +181,19 @@ fn binary_cross_entropy_with_logits(
 ///     ValueError: `reduction` has another value.
 ///
 /// Example:
-///     >>> import interlock
 ///     >>> from interlock.nn import functional
 ///     >>> functional.mse_loss(interlock.tensor([1.0, 3.0]), interlock.zeros(2))
 ///     tensor(5.)
-#[pyfunction]
-#[pyo3(
-    signature = (input, target, weight = None, *, reduction = Reduction::Mean),
-    text_signature = "(input, target, weight=None, *, reduction='mean')"
-)]
+#[tensor_op(function, namespace = "nn.functional", example = "x, 2 * z")]
 fn mse_loss(
-    input: Arg<'_, '_>,
-    target: Arg<'_, '_>,
-    weight: OptionalArg<'_, '_>,
-    #[pyo3(from_py_with = reduction_of::mse_loss)] reduction: Reduction,
-) -> PyResult<Tensor> {
-    let [tensor, target] = extract_pair("mse_loss", input, target)?;
-    let weight = extract_optional_tensor("mse_loss: weight", weight)?;
-    run_op(input.py(), "mse_loss", work_size_of(&[&tensor, &target]), || {
-        tensor.mse_loss(&target, weight.as_ref(), reduction)
-    })
+    input: &CoreTensor,
+    target: &CoreTensor,
+    weight: Option<&CoreTensor>,
+    #[keyword]
+    #[default(Reduction::Mean, "'mean'")]
+    reduction: Reduction,
+) -> Result<CoreTensor> {
+    input.mse_loss(target, weight, reduction)
 }
 
 /// Return the L1 loss: the absolute values of the differences of two tensors.
@@ -312,24 +214,29 @@ fn mse_loss(
 ///     ValueError: `reduction` has another value.
 ///
 /// Example:
-///     >>> import interlock
 ///     >>> from interlock.nn import functional
 ///     >>> functional.l1_loss(interlock.tensor([1.0, -3.0]), interlock.zeros(2))
 ///     tensor(2.)
-#[pyfunction]
-#[pyo3(
-    signature = (input, target, weight = None, *, reduction = Reduction::Mean),
-    text_signature = "(input, target, weight=None, *, reduction='mean')"
-)]
+#[tensor_op(function, namespace = "nn.functional", example = "x, 2 * z")]
 fn l1_loss(
-    input: Arg<'_, '_>,
-    target: Arg<'_, '_>,
-    weight: OptionalArg<'_, '_>,
-    #[pyo3(from_py_with = reduction_of::l1_loss)] reduction: Reduction,
-) -> PyResult<Tensor> {
-    let [tensor, target] = extract_pair("l1_loss", input, target)?;
-    let weight = extract_optional_tensor("l1_loss: weight", weight)?;
-    run_op(input.py(), "l1_loss", work_size_of(&[&tensor, &target]), || {
-        tensor.l1_loss(&target, weight.as_ref(), reduction)
-    })
+    input: &CoreTensor,
+    target: &CoreTensor,
+    weight: Option<&CoreTensor>,
+    #[keyword]
+    #[default(Reduction::Mean, "'mean'")]
+    reduction: Reduction,
+) -> Result<CoreTensor> {
+    input.l1_loss(target, weight, reduction)
+}
+
+impl Choice for Reduction {
+    const ANNOTATION: &'static str = "Literal['mean', 'sum', 'none']";
+    const CHOICES: &'static [(&'static str, Self)] =
+        &[("none", Reduction::None), ("mean", Reduction::Mean), ("sum", Reduction::Sum)];
+    const ALLOWED: &'static str = "'none', 'mean' or 'sum'";
+
+    /// As in PyTorch.
+    fn error(_py: Python<'_>, message: String) -> PyErr {
+        PyValueError::new_err(message)
+    }
 }

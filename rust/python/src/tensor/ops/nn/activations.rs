@@ -1,0 +1,119 @@
+//! Activation functions.
+
+use interlock_tensor::{GeluApproximation, Result, Tensor as CoreTensor};
+use pyo3::prelude::*;
+
+use super::change::change;
+use crate::tensor::Tensor;
+use crate::tensor::operation::{Choice, Float, Object, tensor_op};
+
+/// Return each element times the probability that a standard normal variable is at most the element.
+///
+/// `x * (1 + erf(x / sqrt(2))) / 2`, from Hendrycks and Gimpel, "Gaussian Error Linear Units (GELUs)" (2016). The
+/// approximation is `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))`.
+///
+/// Args:
+///     input: A floating-point tensor.
+///     approximate: "none", or "tanh" for the approximation.
+///
+/// Returns:
+///     A tensor of the shape and dtype of `input`.
+///
+/// Raises:
+///     ArgumentError: `approximate` has another value.
+///     DTypeError: `input` is not floating point.
+///
+/// Example:
+///     >>> from interlock.nn import functional
+///     >>> functional.gelu(interlock.tensor([-1.0, 0.0, 1.0]))
+///     tensor([-0.1587,  0.0000,  0.8413])
+#[tensor_op(function, namespace = "nn.functional", example = "x - 1; x - 1, 'tanh'")]
+fn gelu(
+    input: &CoreTensor,
+    #[default(GeluApproximation::None, "'none'")] approximate: GeluApproximation,
+) -> Result<CoreTensor> {
+    input.gelu(approximate)
+}
+
+/// Return each element times its logistic function, `x / (1 + exp(-x))`, also called swish.
+///
+/// Args:
+///     input: A floating-point tensor.
+///     inplace: Whether `input` itself is changed and returned.
+///
+/// Returns:
+///     A tensor of the shape and dtype of `input`.
+///
+/// Raises:
+///     DTypeError: `input` is not floating point.
+///     RuntimeError: `inplace` is True for a leaf that requires grad while gradients are enabled, or for a tensor whose
+///         elements overlap.
+///
+/// Example:
+///     >>> from interlock.nn import functional
+///     >>> functional.silu(interlock.tensor([-1.0, 0.0, 1.0]))
+///     tensor([-0.2689,  0.0000,  0.7311])
+#[tensor_op(function, attached, namespace = "nn.functional", example = "x - 1; x - 1, True")]
+fn silu(
+    py: Python<'_>,
+    op: &'static str,
+    input: Object<'_>,
+    #[default(false)] inplace: bool,
+) -> PyResult<Py<Tensor>> {
+    change(py, op, input, inplace, &|x| if inplace { x.silu_().cloned() } else { x.silu() })
+}
+
+/// Return a smooth form of `relu`, `log(1 + exp(beta * x)) / beta` of each element x.
+///
+/// Args:
+///     input: A floating-point tensor.
+///     beta: The sharpness. The result approaches `relu` as it grows.
+///     threshold: Elements x with `beta * x` above it are returned as they are.
+///
+/// Returns:
+///     A tensor of the shape and dtype of `input`.
+///
+/// Raises:
+///     DTypeError: `input` is not floating point.
+///
+/// Example:
+///     >>> from interlock.nn import functional
+///     >>> functional.softplus(interlock.tensor([-1.0, 0.0, 30.0]))
+///     tensor([ 0.3133,  0.6931, 30.0000])
+#[tensor_op(function, namespace = "nn.functional", example = "x - 1, 2, 0.5")]
+fn softplus(
+    input: &CoreTensor,
+    #[default(Float::new(1.0), "1")] beta: Float,
+    #[default(Float::new(20.0), "20")] threshold: Float,
+) -> Result<CoreTensor> {
+    input.softplus(beta.get(), threshold.get())
+}
+
+/// Return the logarithm of the logistic function of each element, `-log(1 + exp(-x))`.
+///
+/// It is accurate also where the logistic function underflows.
+///
+/// Args:
+///     input: A floating-point tensor.
+///
+/// Returns:
+///     A tensor of the shape and dtype of `input`.
+///
+/// Raises:
+///     DTypeError: `input` is not floating point.
+///
+/// Example:
+///     >>> from interlock.nn import functional
+///     >>> functional.logsigmoid(interlock.tensor([-1000.0, 0.0]))
+///     tensor([-1.0000e+03, -6.9315e-01])
+#[tensor_op(function, namespace = "nn.functional", example = "x - 1")]
+fn logsigmoid(input: &CoreTensor) -> Result<CoreTensor> {
+    input.log_sigmoid()
+}
+
+impl Choice for GeluApproximation {
+    const ANNOTATION: &'static str = "Literal['none', 'tanh']";
+    const CHOICES: &'static [(&'static str, Self)] =
+        &[("none", GeluApproximation::None), ("tanh", GeluApproximation::Tanh)];
+    const ALLOWED: &'static str = "'none' or 'tanh'";
+}

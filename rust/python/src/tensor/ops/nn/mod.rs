@@ -1,0 +1,6 @@
+//! Operations of neural networks.
+
+mod activations;
+mod change;
+mod layers;
+mod losses;
