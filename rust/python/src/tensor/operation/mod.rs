@@ -13,7 +13,9 @@ mod table;
 pub(super) use argument::{
     ArgumentName, FromArgument, defaulted, given, or_none, required, target, tensor_of,
 };
-pub(super) use arguments::{Count, Data, Ints, Number, Object, Sizes, variadic};
+pub(super) use arguments::{
+    Count, Data, IntOrInts, IntOrTensor, Ints, Number, Object, Sections, Sizes, variadic,
+};
 pub(super) use choice::Choice;
 pub(super) use interlock_tensor::WriteTo;
 pub(super) use interlock_tensor_op::tensor_op;

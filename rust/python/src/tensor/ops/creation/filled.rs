@@ -101,7 +101,7 @@ fn explain(
     #[pyo3(from_py_with = given)] pin_memory: OptionalArg<'_, '_>,
 ) -> PyResult<Call> {
     let op = "empty";
-    let size: Sizes = variadic(ArgumentName::new(op, "size"), args, size)?;
+    let size: Sizes = variadic(ArgumentName::new(op, "size"), args, size, false)?;
     let new = NewTensor::from_arguments(op, [dtype, device, requires_grad, pin_memory])?;
     let options = new.on_default_device(args.py(), op, DType::DEFAULT_FLOAT)?;
     Ok(Call::new(EMPTY.explain(&EmptyCall::new(&size, options))))
