@@ -4,6 +4,10 @@
 const SENTENCES: &[(&str, &str)] = &[
     ("input", "input: The tensor."),
     ("no_dim", "IndexError: The tensor does not have dimension `dim`."),
+    ("no_dims", "IndexError: The tensor does not have one of the dimensions."),
+    ("no_dimensions", "ShapeError: The tensor has no dimensions."),
+    ("no_tensors", "ArgumentError: `tensors` is empty."),
+    ("devices", "RuntimeError: `tensors` contains tensors on different devices."),
     ("dim_twice", "ArgumentError: `dim` names a dimension twice."),
     (
         "sizes",

@@ -226,11 +226,6 @@ impl TensorOrScalar {
         Ok(try_extract_scalar(what, given)?.map(TensorOrScalar::Scalar))
     }
 
-    /// Extracts a tensor or a scalar, or raises TypeError.
-    pub fn extract(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Self> {
-        Self::try_extract(what, given)?.ok_or_else(|| new_type_error(what, "a Tensor or a number", given))
-    }
-
     /// Returns the tensor, if it is one.
     pub fn tensor(&self) -> Option<&CoreTensor> {
         match self {

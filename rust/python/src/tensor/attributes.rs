@@ -327,18 +327,7 @@ impl Tensor {
     /// In-place changes of it count as changes of this tensor, so that a backward pass that needs the old values fails.
     #[getter]
     fn data(&self, py: Python<'_>) -> PyResult<Tensor> {
-        self.detach(py)
-    }
-
-    /// Return a tensor that shares memory with this one and has no history.
-    ///
-    /// Example:
-    ///     >>> import interlock
-    ///     >>> x = interlock.ones(2, requires_grad=True)
-    ///     >>> x.detach().requires_grad
-    ///     False
-    fn detach(&self, py: Python<'_>) -> PyResult<Tensor> {
-        maybe_detach(py, "detach", 0, || Ok(Tensor(self.0.detach())))
+        maybe_detach(py, "data", 0, || Ok(Tensor(self.0.detach())))
     }
 
     /// Remove the history of the tensor in place: it becomes a leaf that does not require grad.
@@ -358,11 +347,6 @@ impl Tensor {
         sync(slf.py());
         slf.get().0.detach_().into_py_result(slf.py())?;
         Ok(slf)
-    }
-
-    /// Return a copy of the tensor, as a recorded operation.
-    fn clone(&self, py: Python<'_>) -> PyResult<Tensor> {
-        run_op(py, "clone", work_size(&self.0), || self.0.copy())
     }
 
     /// Return the tensor itself if it is contiguous, else a contiguous copy.

@@ -1,22 +1,58 @@
-//! Views that are expanded, and views and copies with the shape of another tensor.
+//! Operations on tensors that are separate arguments: views of them with a common shape, or with more dimensions.
 
-use interlock_tensor::broadcast_tensors as broadcast_all;
+use interlock_tensor::{Result, Tensor as CoreTensor, broadcast_tensors as broadcast_all};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use super::args::{OptionalArg, extract_ints_or_named, extract_tensor};
-use super::numeric_args::lists;
-use super::parts::{run_views, run_views_or_selves};
-use super::products_old::extract_tensors;
-use super::views::run_or_self;
-use super::{Tensor, run_op, work_size};
+use super::args::{extract_tensor, try_iter_arg};
+use super::fallible_alloc::{try_collect, try_tuple};
+use super::operation::{Call, compute_or_self};
+use super::{Tensor, maybe_detach};
+use crate::scope_debug;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(broadcast_to, module)?)?;
     module.add_function(wrap_pyfunction!(broadcast_tensors, module)?)?;
     module.add_function(wrap_pyfunction!(atleast_1d, module)?)?;
     module.add_function(wrap_pyfunction!(atleast_2d, module)?)?;
     module.add_function(wrap_pyfunction!(atleast_3d, module)?)
+}
+
+/// Runs an operation that returns several views.
+fn run_views<'py>(
+    py: Python<'py>,
+    op: &'static str,
+    operation: impl FnOnce() -> Result<Vec<CoreTensor>> + Send,
+) -> PyResult<Bound<'py, PyTuple>> {
+    scope_debug::warn_suspended_scopes(py)?;
+    tuple_of(py, maybe_detach(py, op, 0, operation)?)
+}
+
+/// Returns a tuple of tensors.
+fn tuple_of(py: Python<'_>, views: Vec<CoreTensor>) -> PyResult<Bound<'_, PyTuple>> {
+    try_tuple(py, views.into_iter().map(|view| Bound::new(py, Tensor(view)).map(Bound::into_any)))
+}
+
+/// Runs an operation that returns a view of each tensor, or the tensor itself, and returns the results. A tensor itself
+/// is the Python object that was given.
+fn run_views_or_selves<'py>(
+    tensors: &Bound<'py, PyTuple>,
+    op: &'static str,
+    operation: impl FnOnce() -> Result<Vec<CoreTensor>> + Send,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let py = tensors.py();
+    scope_debug::warn_suspended_scopes(py)?;
+    let results = maybe_detach(py, op, 0, operation)?;
+    let object = |(result, given): (CoreTensor, Bound<'py, PyAny>)| match given.cast::<Tensor>() {
+        Ok(tensor) if tensor.get().0.is(&result) => Ok(given),
+        _ => Bound::new(py, Tensor(result)).map(Bound::into_any),
+    };
+    try_tuple(py, results.into_iter().zip(tensors.iter()).map(object))
+}
+
+/// Extracts the tensors of an iterable.
+fn extract_tensors(what: &str, item: &str, tensors: &Bound<'_, PyAny>) -> PyResult<Vec<CoreTensor>> {
+    let items = try_iter_arg(what, "a sequence of Tensors", tensors)?;
+    try_collect(tensors.py(), items.map(|given| extract_tensor(item, &given?)))
 }
 
 /// Returns the arguments with at least `ndim` dimensions: a tuple, or one tensor if that is the only argument.
@@ -28,8 +64,9 @@ fn at_least<'py>(
     let py = tensors.py();
     if tensors.len() == 1 {
         let first = tensors.get_item(0)?;
-        if first.is_instance_of::<Tensor>() {
-            return Ok(run_or_self(op, first.cast_into()?, 0, &|x| x.at_least(ndim))?.into_any());
+        if let Ok(tensor) = first.cast::<Tensor>() {
+            let x = &tensor.get().0;
+            return compute_or_self(Call::new(py, op, &[]).view(), &first, &mut || x.at_least(ndim));
         }
         let (what, item) = (format!("{op}: tensors"), format!("{op}: each item of tensors"));
         let parts = extract_tensors(&what, &item, &first)?;
@@ -38,114 +75,6 @@ fn at_least<'py>(
     let parts = extract_tensors(&format!("{op}: tensors"), &format!("{op}: each argument"), tensors)?;
     Ok(run_views_or_selves(tensors, op, || parts.iter().map(|part| part.at_least(ndim)).collect())?
         .into_any())
-}
-
-#[pymethods]
-impl Tensor {
-    /// Return a view with the shape of another tensor.
-    ///
-    /// Args:
-    ///     other: The tensor whose shape is used.
-    ///
-    /// Raises:
-    ///     ShapeError: The number of elements differs, or a copy would be needed.
-    ///     TypeError: `other` is not a tensor.
-    ///
-    /// Example:
-    ///     >>> import interlock
-    ///     >>> interlock.arange(4).view_as(interlock.zeros(2, 2))
-    ///     tensor([[0, 1],
-    ///             [2, 3]])
-    fn view_as(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-        let x = &self.0;
-        let other = extract_tensor("view_as: other", other)?;
-        run_op(py, "view_as", work_size(x), || x.view_as(&other))
-    }
-
-    /// Return the elements in the shape of another tensor: a view if possible, else a copy.
-    ///
-    /// Args:
-    ///     other: The tensor whose shape is used.
-    ///
-    /// Raises:
-    ///     ShapeError: The number of elements differs.
-    ///     TypeError: `other` is not a tensor.
-    ///
-    /// Example:
-    ///     >>> import interlock
-    ///     >>> interlock.arange(4).view(2, 2).t().reshape_as(interlock.zeros(4))
-    ///     tensor([0, 2, 1, 3])
-    fn reshape_as(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-        let x = &self.0;
-        let other = extract_tensor("reshape_as: other", other)?;
-        run_op(py, "reshape_as", work_size(x), || x.reshape_as(&other))
-    }
-
-    /// Return a view in which dimensions of size 1 are repeated to the shape of another tensor.
-    ///
-    /// Args:
-    ///     other: The tensor whose shape is used.
-    ///
-    /// Raises:
-    ///     ShapeError: A size other than 1 would change.
-    ///     TypeError: `other` is not a tensor.
-    ///
-    /// Example:
-    ///     >>> import interlock
-    ///     >>> interlock.tensor([1, 2]).expand_as(interlock.zeros(2, 2))
-    ///     tensor([[1, 2],
-    ///             [1, 2]])
-    fn expand_as(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-        let x = &self.0;
-        let other = extract_tensor("expand_as: other", other)?;
-        run_op(py, "expand_as", work_size(x), || x.expand_as(&other))
-    }
-
-    /// Return a view in which dimensions of size 1 are repeated, as `expand`.
-    ///
-    /// Args:
-    ///     args: The new sizes, as separate ints or as one tuple or list. -1 keeps a size; new dimensions come
-    ///         first.
-    ///     size: The sizes as a tuple or list, by name instead of `args`.
-    ///
-    /// Raises:
-    ///     ShapeError: A size other than 1 would change.
-    ///
-    /// Example:
-    ///     >>> import interlock
-    ///     >>> interlock.tensor([1, 2]).broadcast_to(2, 2)
-    ///     tensor([[1, 2],
-    ///             [1, 2]])
-    #[pyo3(signature = (*args, size = None))]
-    fn broadcast_to(&self, args: &Bound<'_, PyTuple>, size: OptionalArg<'_, '_>) -> PyResult<Tensor> {
-        let size = extract_ints_or_named("broadcast_to: size", args, size)?;
-        let (py, x) = (args.py(), &self.0);
-        run_op(py, "broadcast_to", 0, || x.expand(&size))
-    }
-}
-
-/// Return a view in which dimensions of size 1 are repeated, as `expand`.
-///
-/// Args:
-///     input: The tensor.
-///     size: The new sizes. -1 keeps a size; new dimensions come first.
-///
-/// Raises:
-///     ShapeError: A size other than 1 would change.
-///
-/// Example:
-///     >>> import interlock
-///     >>> interlock.broadcast_to(interlock.tensor([1, 2]), (2, 2))
-///     tensor([[1, 2],
-///             [1, 2]])
-#[pyfunction]
-fn broadcast_to(
-    input: &Bound<'_, PyAny>,
-    #[pyo3(from_py_with = lists::broadcast_to::size)] size: Vec<i64>,
-) -> PyResult<Tensor> {
-    let py = input.py();
-    let x = &extract_tensor("broadcast_to: input", input)?;
-    run_op(py, "broadcast_to", 0, || x.expand(&size))
 }
 
 /// Return views of tensors that are expanded to their common shape.

@@ -194,6 +194,75 @@ impl<'a> FromArgument<'a, '_> for Object<'a> {
     }
 }
 
+/// An int, or a tuple or list of ints, which have another meaning than one int.
+pub(in crate::tensor) enum IntOrInts {
+    Int(i64),
+    Ints(Ints),
+}
+
+impl FromArgument<'_, '_> for IntOrInts {
+    const ANNOTATION: &'static str = Ints::ANNOTATION;
+    const WANTED: &'static str = Ints::WANTED;
+
+    fn try_from_argument(name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {
+        if given.is_instance_of::<PyTuple>() || given.is_instance_of::<PyList>() {
+            return Ok(Ints::try_from_argument(name, given)?.map(IntOrInts::Ints));
+        }
+        Ok(i64::try_from_argument(name, given)?.map(IntOrInts::Int))
+    }
+}
+
+/// An int or a tensor.
+#[derive(Clone, Copy)]
+pub(in crate::tensor) enum IntOrTensor<'a> {
+    Int(i64),
+    Tensor(&'a CoreTensor),
+}
+
+impl<'a> FromArgument<'a, '_> for IntOrTensor<'a> {
+    const ANNOTATION: &'static str = "builtins.int | Tensor";
+    const WANTED: &'static str = i64::WANTED;
+
+    fn try_from_argument(name: ArgumentName, given: Arg<'a, '_>) -> PyResult<Option<Self>> {
+        match given.cast::<Tensor>() {
+            Ok(tensor) => Ok(Some(IntOrTensor::Tensor(&tensor.get().0))),
+            Err(_) => Ok(i64::try_from_argument(name, given)?.map(IntOrTensor::Int)),
+        }
+    }
+
+    fn tensor(&self) -> Option<&CoreTensor> {
+        match self {
+            IntOrTensor::Int(_) => None,
+            IntOrTensor::Tensor(tensor) => Some(tensor),
+        }
+    }
+}
+
+/// An int, or a tuple, list or one-dimensional tensor of ints.
+pub(in crate::tensor) enum Sections<'a> {
+    Ints(IntOrInts),
+    Tensor(&'a CoreTensor),
+}
+
+impl<'a> FromArgument<'a, '_> for Sections<'a> {
+    const ANNOTATION: &'static str = "_Dims | Tensor";
+    const WANTED: &'static str = Ints::WANTED;
+
+    fn try_from_argument(name: ArgumentName, given: Arg<'a, '_>) -> PyResult<Option<Self>> {
+        match given.cast::<Tensor>() {
+            Ok(tensor) if tensor.get().0.ndim() == 1 => Ok(Some(Sections::Tensor(&tensor.get().0))),
+            _ => Ok(IntOrInts::try_from_argument(name, given)?.map(Sections::Ints)),
+        }
+    }
+
+    fn tensor(&self) -> Option<&CoreTensor> {
+        match self {
+            Sections::Ints(_) => None,
+            Sections::Tensor(tensor) => Some(tensor),
+        }
+    }
+}
+
 /// A type of ints that may be passed as separate arguments.
 pub(in crate::tensor) trait Variadic: Sized {
     /// Converts ints that are passed as separate arguments, or as one tuple or list, also by name.

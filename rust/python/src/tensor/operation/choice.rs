@@ -18,6 +18,11 @@ pub(in crate::tensor) trait Choice: Copy + 'static {
 
     /// What is allowed, in errors.
     const ALLOWED: &'static str;
+
+    /// Returns the exception for another text.
+    fn error(py: Python<'_>, message: String) -> PyErr {
+        new_exception(py, "ArgumentError", message)
+    }
 }
 
 impl<T: Choice> FromArgument<'_, '_> for T {
@@ -31,7 +36,7 @@ impl<T: Choice> FromArgument<'_, '_> for T {
             return Ok(Some(*value));
         }
         let message = format!("{name} must be {}, got {}", T::ALLOWED, shown(text)?);
-        Err(new_exception(given.py(), "ArgumentError", message))
+        Err(T::error(given.py(), message))
     }
 }
 

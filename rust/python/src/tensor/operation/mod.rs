@@ -14,7 +14,9 @@ mod table;
 pub(super) use argument::{
     ArgumentName, FromArgument, defaulted, given, or_none, required, target, tensor_of,
 };
-pub(super) use arguments::{Count, Data, Float, Ints, Number, Object, Sizes, variadic};
+pub(super) use arguments::{
+    Count, Data, Float, IntOrInts, IntOrTensor, Ints, Number, Object, Sections, Sizes, variadic,
+};
 pub(super) use called::Called;
 pub(super) use choice::Choice;
 pub(super) use interlock_tensor::WriteTo;

@@ -1,0 +1,10 @@
+//! Operations that change the shape of tensors, the order of their elements, or take parts of them.
+
+mod diagonals;
+mod dims;
+mod flips;
+mod join;
+mod parts;
+mod repeats;
+mod transposes;
+mod views;

@@ -1,0 +1,179 @@
+//! Views and copies with other sizes.
+
+use interlock_tensor::{Error, MAX_DIMENSIONS, Result, Tensor as CoreTensor};
+
+use crate::tensor::operation::{Ints, tensor_op};
+
+/// Return a view with another shape.
+///
+/// Args:
+///     {input}
+///     size: The sizes. One may be -1, and is inferred.
+///
+/// Raises:
+///     ShapeError: The number of elements differs, or a copy would be needed; see `reshape`.
+///
+/// Example:
+///     >>> interlock.arange(6).view(2, -1)
+///     tensor([[0, 1, 2],
+///             [3, 4, 5]])
+#[tensor_op(method, view, example = "x, 3, 2")]
+fn view(input: &CoreTensor, #[variadic] size: &Ints) -> Result<CoreTensor> {
+    input.view(size)
+}
+
+/// Return the elements in another shape: a view if possible, else a copy.
+///
+/// Args:
+///     {input}
+///     shape: The sizes. One may be -1, and is inferred.
+///
+/// Raises:
+///     ShapeError: The number of elements differs.
+///
+/// Example:
+///     >>> interlock.reshape(interlock.arange(4), (2, -1))
+///     tensor([[0, 1],
+///             [2, 3]])
+#[tensor_op(function, method, example = "x, (3, 2)")]
+fn reshape(input: &CoreTensor, #[variadic(method)] shape: &Ints) -> Result<CoreTensor> {
+    input.reshape(shape)
+}
+
+/// Return a view in which dimensions of size 1 are repeated without a copy.
+///
+/// Args:
+///     {input}
+///     size: The new sizes. -1 keeps a size; new dimensions come first.
+///
+/// Raises:
+///     ShapeError: A size other than 1 would change.
+///
+/// Example:
+///     >>> interlock.tensor([[1], [2]]).expand(-1, 3)
+///     tensor([[1, 1, 1],
+///             [2, 2, 2]])
+#[tensor_op(method, view, example = "y, 2, 3")]
+fn expand(input: &CoreTensor, #[variadic] size: &Ints) -> Result<CoreTensor> {
+    input.expand(size)
+}
+
+/// Return a view in which dimensions of size 1 are repeated, as `expand`.
+///
+/// Args:
+///     {input}
+///     size: The new sizes. -1 keeps a size; new dimensions come first.
+///
+/// Raises:
+///     ShapeError: A size other than 1 would change.
+///
+/// Example:
+///     >>> interlock.broadcast_to(interlock.tensor([1, 2]), (2, 2))
+///     tensor([[1, 2],
+///             [1, 2]])
+#[tensor_op(function, method, view, example = "y, (2, 3)")]
+fn broadcast_to(input: &CoreTensor, #[variadic(method)] size: &Ints) -> Result<CoreTensor> {
+    input.expand(size)
+}
+
+/// Return a view with the shape of another tensor.
+///
+/// Args:
+///     {input}
+///     other: The tensor whose shape is used.
+///
+/// Raises:
+///     ShapeError: The number of elements differs, or a copy would be needed.
+///     TypeError: `other` is not a tensor.
+///
+/// Example:
+///     >>> interlock.arange(4).view_as(interlock.zeros(2, 2))
+///     tensor([[0, 1],
+///             [2, 3]])
+#[tensor_op(method, view, example = "x, z.reshape(3, 2)")]
+fn view_as(input: &CoreTensor, other: &CoreTensor) -> Result<CoreTensor> {
+    input.view_as(other)
+}
+
+/// Return the elements in the shape of another tensor: a view if possible, else a copy.
+///
+/// Args:
+///     {input}
+///     other: The tensor whose shape is used.
+///
+/// Raises:
+///     ShapeError: The number of elements differs.
+///     TypeError: `other` is not a tensor.
+///
+/// Example:
+///     >>> interlock.arange(4).view(2, 2).t().reshape_as(interlock.zeros(4))
+///     tensor([0, 2, 1, 3])
+#[tensor_op(method, example = "x, z.reshape(3, 2)")]
+fn reshape_as(input: &CoreTensor, other: &CoreTensor) -> Result<CoreTensor> {
+    input.reshape_as(other)
+}
+
+/// Return a view in which dimensions of size 1 are repeated to the shape of another tensor.
+///
+/// Args:
+///     {input}
+///     other: The tensor whose shape is used.
+///
+/// Raises:
+///     ShapeError: A size other than 1 would change.
+///     TypeError: `other` is not a tensor.
+///
+/// Example:
+///     >>> interlock.tensor([1, 2]).expand_as(interlock.zeros(2, 2))
+///     tensor([[1, 2],
+///             [1, 2]])
+#[tensor_op(method, view, example = "y, x")]
+fn expand_as(input: &CoreTensor, other: &CoreTensor) -> Result<CoreTensor> {
+    input.expand_as(other)
+}
+
+/// Return a view of the storage with any sizes and strides.
+///
+/// Args:
+///     {input}
+///     size: The sizes, as an int or as a tuple or list.
+///     stride: The stride of each dimension in elements, not negative.
+///     storage_offset: The offset of the first element in the storage, in elements. None means that of the tensor.
+///
+/// Raises:
+///     ShapeError: The view exceeds the storage.
+///     ArgumentError: A number is negative, or there are not as many strides as sizes.
+///
+/// Example:
+///     >>> interlock.as_strided(interlock.arange(4), (3, 2), (1, 1))
+///     tensor([[0, 1],
+///             [1, 2],
+///             [2, 3]])
+#[tensor_op(function, method, view, example = "x, (2, 2), (1, 2)")]
+fn as_strided(
+    input: &CoreTensor,
+    size: &Ints,
+    stride: &Ints,
+    storage_offset: Option<i64>,
+) -> Result<CoreTensor> {
+    let (sizes, strides) = (not_negative("size", size)?, not_negative("stride", stride)?);
+    let offset = storage_offset.map(|offset| not_negative("storage_offset", &[offset])).transpose()?;
+    input.as_strided(&sizes, &strides, offset.and_then(|offset| offset.first().copied()))
+}
+
+/// Converts numbers for each dimension, an argument of `as_strided`.
+fn not_negative(argument: &'static str, numbers: &[i64]) -> Result<Vec<usize>> {
+    if numbers.len() > MAX_DIMENSIONS {
+        return Err(Error::TooManyDimensions { given: numbers.len(), limit: MAX_DIMENSIONS });
+    }
+    let number = |&number: &i64| {
+        let expected = "not be negative".to_owned();
+        usize::try_from(number).map_err(|_| Error::Value {
+            op: "as_strided",
+            argument,
+            expected,
+            given: number.to_string(),
+        })
+    };
+    numbers.iter().map(number).collect()
+}
