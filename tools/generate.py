@@ -173,9 +173,7 @@ def stub_of_tensors() -> str:
 
 def package() -> str:
     """Return the source of the package itself."""
-    path = PACKAGE.parent / "__init__.py"
-    text = between(path, "names of tensors", operations.imports())
-    return between(path, "public names of tensors", operations.exports(), text)
+    return between(PACKAGE.parent / "__init__.py", "public names of tensors", operations.exports())
 
 
 def generated() -> dict[Path, str]:

@@ -9,21 +9,6 @@ from collections.abc import Iterator
 from interlock._core import tensor
 
 ROWS = tensor._operations()
-# Public names of the extension module that are functions and classes of `interlock.autograd`.
-OF_AUTOGRAD = {
-    "Node",
-    "RemovableHandle",
-    "backward",
-    "grad",
-    "increment_version",
-    "node_creation_hook",
-    "queue_callback",
-    "saved_tensors_hooks",
-    "set_override_stale_capture_stream",
-    "set_warn_on_accumulate_grad_stream_mismatch",
-}
-# Functions of `interlock.nn.functional` that are not in the table yet.
-OF_NN = {"multi_head_attention", "scaled_dot_product_attention"}
 
 
 def signatures(row: dict[str, str], form: str) -> list[ast.FunctionDef]:
@@ -102,11 +87,6 @@ def stub_of_methods() -> Iterator[str]:
             yield from (f"    {line}" for line in ast.unparse(definition).splitlines())
 
 
-def names() -> list[str]:
-    """Return the names that `interlock` has from the extension module."""
-    return sorted(set(tensor.__all__) - OF_AUTOGRAD - OF_NN)
-
-
 def all_names() -> Iterator[str]:
     """Yield the public names of the extension module."""
     yield "__all__ = ["
@@ -114,15 +94,8 @@ def all_names() -> Iterator[str]:
     yield "]"
 
 
-def imports() -> Iterator[str]:
-    """Yield the import of the names that `interlock` has from the extension module."""
-    yield "    from interlock._core.tensor import ("
-    yield from (f"        {name}," for name in names())
-    yield "    )"
-
-
 def exports() -> Iterator[str]:
     """Yield the public names of `interlock` that its extension module has."""
     yield "__all__ += ["
-    yield from (f'    "{name}",' for name in names())
+    yield from (f'    "{name}",' for name in sorted(tensor.__all__))
     yield "]"

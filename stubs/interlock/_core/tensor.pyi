@@ -24,8 +24,6 @@ from typing_extensions import disjoint_base
 
 # <public names>
 __all__ = [
-    "Node",
-    "RemovableHandle",
     "Tensor",
     "abs",
     "abs_",
@@ -77,12 +75,9 @@ __all__ = [
     "atleast_1d",
     "atleast_2d",
     "atleast_3d",
-    "backward",
     "baddbmm",
     "bernoulli",
     "bfloat16",
-    "binary_cross_entropy",
-    "binary_cross_entropy_with_logits",
     "bitwise_and",
     "bitwise_not",
     "bitwise_or",
@@ -120,7 +115,6 @@ __all__ = [
     "div",
     "divide",
     "dot",
-    "dropout",
     "dtype",
     "einsum",
     "empty",
@@ -163,15 +157,12 @@ __all__ = [
     "full_like",
     "gather",
     "ge",
-    "gelu",
-    "grad",
     "greater",
     "greater_equal",
     "gt",
     "half",
     "hstack",
     "hypot",
-    "increment_version",
     "index_add",
     "index_copy",
     "index_fill",
@@ -190,8 +181,6 @@ __all__ = [
     "isfinite",
     "isinf",
     "isnan",
-    "l1_loss",
-    "layer_norm",
     "le",
     "lerp",
     "less",
@@ -210,7 +199,6 @@ __all__ = [
     "logical_not",
     "logical_or",
     "logical_xor",
-    "logsigmoid",
     "logspace",
     "logsumexp",
     "lstm",
@@ -228,9 +216,7 @@ __all__ = [
     "mm",
     "moveaxis",
     "movedim",
-    "mse_loss",
     "mul",
-    "multi_head_attention",
     "multinomial",
     "multiply",
     "mv",
@@ -242,8 +228,6 @@ __all__ = [
     "neg_",
     "negative",
     "negative_",
-    "nll_loss",
-    "node_creation_hook",
     "nonzero",
     "norm",
     "not_equal",
@@ -256,7 +240,6 @@ __all__ = [
     "pow",
     "prod",
     "put",
-    "queue_callback",
     "rand",
     "rand_like",
     "randint",
@@ -278,24 +261,18 @@ __all__ = [
     "round_",
     "rsqrt",
     "rsqrt_",
-    "saved_tensors_hooks",
-    "scaled_dot_product_attention",
     "scatter",
     "scatter_add",
     "select",
-    "set_override_stale_capture_stream",
-    "set_warn_on_accumulate_grad_stream_mismatch",
     "sigmoid",
     "sigmoid_",
     "sign",
     "signbit",
-    "silu",
     "sin",
     "sin_",
     "sinh",
     "sinh_",
     "softmax",
-    "softplus",
     "sort",
     "split",
     "split_with_sizes",
@@ -782,8 +759,6 @@ class Tensor:
         """
     @overload
     def stride(self, dim: builtins.int) -> builtins.int: ...
-    def numel(self) -> builtins.int:
-        """Return the number of elements."""
     def element_size(self) -> builtins.int:
         """Return the size of one element in bytes."""
     @property
@@ -792,10 +767,6 @@ class Tensor:
     @property
     def nbytes(self) -> builtins.int:
         """The size of all elements in bytes."""
-    def is_floating_point(self) -> builtins.bool:
-        """Return whether the elements are floating-point numbers."""
-    def is_signed(self) -> builtins.bool:
-        """Return whether the elements can be negative."""
     def is_contiguous(self) -> builtins.bool:
         """Return whether the elements are stored in row-major order without gaps."""
     def storage_offset(self) -> builtins.int:
@@ -808,8 +779,6 @@ class Tensor:
     @property
     def _base(self) -> Tensor | None: ...
     def _is_view(self) -> builtins.bool: ...
-    def is_inference(self) -> builtins.bool:
-        """Return whether the tensor was created in inference mode."""
     @property
     def requires_grad(self) -> builtins.bool:
         """Whether operations on the tensor are recorded. It can be set on floating-point leaves.
@@ -962,32 +931,6 @@ class Tensor:
 
         In-place changes of it count as changes of this tensor, so that a backward pass that needs the old values fails.
         """
-    def detach_(self) -> Self:
-        """Remove the history of the tensor in place: it becomes a leaf that does not require grad.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            ArgumentError: The tensor is a view, whose history is that of its base.
-
-        Example:
-            >>> import interlock
-            >>> x = interlock.ones(2, requires_grad=True) * 2
-            >>> x.detach_().is_leaf
-            True
-        """
-    def detach(self) -> Tensor:
-        """Return a tensor that shares memory with this one and has no history.
-
-        Example:
-            >>> import interlock
-            >>> x = interlock.ones(2, requires_grad=True)
-            >>> x.detach().requires_grad
-            False
-        """
-    def clone(self) -> Tensor:
-        """Return a copy of the tensor, as a recorded operation."""
     def contiguous(self) -> Tensor:
         """Return the tensor itself if it is contiguous, else a contiguous copy."""
     def item(self) -> builtins.bool | builtins.int | builtins.float:
@@ -1059,196 +1002,6 @@ class Tensor:
     @property
     def T(self) -> Tensor:
         """A view with the dimensions in reverse order."""
-    def t(self) -> Tensor:
-        """Return the transpose of a matrix, as a view. A tensor with fewer dimensions is unchanged.
-
-        Raises:
-            ShapeError: The tensor has more than two dimensions.
-        """
-    def transpose(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
-        """Return a view with two dimensions exchanged.
-
-        Args:
-            dim0: The first dimension. Negative dimensions count from the last.
-            dim1: The second dimension.
-
-        Raises:
-            IndexError: The tensor does not have one of the dimensions.
-
-        Example:
-            >>> import interlock
-            >>> interlock.zeros(2, 3, 4).transpose(0, -1).shape
-            (4, 3, 2)
-        """
-    def permute(self, *args: builtins.int | _Sizes, dims: _Sizes | None = None) -> Tensor:
-        """Return a view with permuted dimensions.
-
-        Args:
-            args: The dimensions of this tensor in their new order, as separate ints or as one tuple or list.
-            dims: The dimensions as a tuple or list, by name instead of `args`.
-
-        Raises:
-            IndexError: The tensor does not have one of the dimensions.
-            ArgumentError: A dimension is missing or named twice.
-
-        Example:
-            >>> import interlock
-            >>> interlock.zeros(2, 3, 4).permute(2, 0, 1).shape
-            (4, 2, 3)
-        """
-    def reshape(self, *args: builtins.int | _Sizes, shape: _Sizes | None = None) -> Tensor:
-        """Return the elements in another shape: a view if possible, else a copy.
-
-        Args:
-            args: The sizes, as separate ints or as one tuple or list. One size may be -1, and is inferred.
-            shape: The sizes as a tuple or list, by name instead of `args`.
-
-        Raises:
-            ShapeError: The number of elements differs.
-
-        Example:
-            >>> import interlock
-            >>> interlock.arange(4).view(2, 2).t().reshape(-1)
-            tensor([0, 2, 1, 3])
-        """
-    def view(self, *args: builtins.int | _Sizes, size: _Sizes | None = None) -> Tensor:
-        """Return a view with another shape.
-
-        Args:
-            args: The sizes, as separate ints or as one tuple or list. One size may be -1, and is inferred.
-            size: The sizes as a tuple or list, by name instead of `args`.
-
-        Raises:
-            ShapeError: The number of elements differs, or a copy would be needed; see `reshape`.
-
-        Example:
-            >>> import interlock
-            >>> interlock.arange(6).view(2, -1)
-            tensor([[0, 1, 2],
-                    [3, 4, 5]])
-        """
-    def flatten(self, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
-        """Return the elements with some or all dimensions merged into one: a view if possible.
-
-        Args:
-            start_dim: The first of the merged dimensions.
-            end_dim: The last of the merged dimensions.
-
-        Returns:
-            The tensor itself if `start_dim` is `end_dim`.
-
-        Raises:
-            IndexError: The tensor does not have one of the dimensions.
-            ArgumentError: `end_dim` is before `start_dim`.
-
-        Example:
-            >>> import interlock
-            >>> interlock.zeros(2, 3, 4).flatten(1).shape
-            (2, 12)
-        """
-    def unflatten(self, dim: builtins.int, sizes: _Dims) -> Tensor:
-        """Return a view with a dimension divided into several.
-
-        Args:
-            dim: The dimension.
-            sizes: The sizes of the new dimensions. One may be -1, and is inferred.
-
-        Raises:
-            IndexError: The tensor does not have dimension `dim`.
-            ShapeError: The sizes do not multiply to the size of the dimension, or the tensor has no dimensions.
-
-        Example:
-            >>> import interlock
-            >>> interlock.zeros(2, 12).unflatten(1, (3, -1)).shape
-            (2, 3, 4)
-        """
-    def ravel(self) -> Tensor:
-        """Return the elements in one dimension: a view if the tensor is contiguous, else a copy.
-
-        Example:
-            >>> import interlock
-            >>> interlock.zeros(2, 3).ravel().shape
-            (6,)
-        """
-    def diagonal(self, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor:
-        """Return a view of the diagonals of matrices. The diagonal is the last dimension of the view.
-
-        Args:
-            offset: The distance from the main diagonal: positive above it and negative below it.
-            dim1: The dimension of the rows.
-            dim2: The dimension of the columns.
-
-        Raises:
-            IndexError: The tensor does not have one of the dimensions.
-            ArgumentError: The dimensions are equal.
-
-        Example:
-            >>> import interlock
-            >>> interlock.arange(6).view(2, 3).diagonal(1)
-            tensor([1, 5])
-        """
-    def movedim(self, source: _Dims, destination: _Dims) -> Tensor:
-        """Return a view with dimensions at other positions. The other dimensions keep their order.
-
-        Args:
-            source: The dimension or dimensions that are moved.
-            destination: The new position of each of them.
-
-        Raises:
-            IndexError: The tensor does not have one of the dimensions.
-            ArgumentError: A dimension is named twice, or the numbers of dimensions differ.
-
-        Example:
-            >>> import interlock
-            >>> interlock.zeros(2, 3, 4).movedim(0, -1).shape
-            (3, 4, 2)
-        """
-    def moveaxis(self, source: _Dims, destination: _Dims) -> Tensor:
-        """Return a view with dimensions at other positions, as `movedim`.
-
-        Args:
-            source: The dimension or dimensions that are moved.
-            destination: The new position of each of them.
-
-        Raises:
-            IndexError: The tensor does not have one of the dimensions.
-            ArgumentError: A dimension is named twice, or the numbers of dimensions differ.
-
-        Example:
-            >>> import interlock
-            >>> interlock.zeros(2, 3, 4).moveaxis(0, -1).shape
-            (3, 4, 2)
-        """
-    def swapaxes(self, axis0: builtins.int, axis1: builtins.int) -> Tensor:
-        """Return a view with two dimensions exchanged, as `transpose`.
-
-        Args:
-            axis0: The first dimension. Negative dimensions count from the last.
-            axis1: The second dimension.
-
-        Raises:
-            IndexError: The tensor does not have one of the dimensions.
-
-        Example:
-            >>> import interlock
-            >>> interlock.zeros(2, 3, 4).swapaxes(0, -1).shape
-            (4, 3, 2)
-        """
-    def swapdims(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
-        """Return a view with two dimensions exchanged, as `transpose`.
-
-        Args:
-            dim0: The first dimension. Negative dimensions count from the last.
-            dim1: The second dimension.
-
-        Raises:
-            IndexError: The tensor does not have one of the dimensions.
-
-        Example:
-            >>> import interlock
-            >>> interlock.zeros(2, 3, 4).swapdims(0, -1).shape
-            (4, 3, 2)
-        """
     @property
     def mT(self) -> Tensor:
         """A view with the last two dimensions exchanged: the transpose of a matrix, or of each matrix of a batch.
@@ -1269,470 +1022,6 @@ class Tensor:
 
         Raises:
             ShapeError: The tensor is not a matrix.
-        """
-    def adjoint(self) -> Tensor:
-        """Return the conjugate transpose of a matrix, or of each matrix of a batch: that of real numbers is `mT`.
-
-        Raises:
-            ShapeError: The tensor has one dimension.
-
-        Example:
-            >>> import interlock
-            >>> interlock.zeros(2, 3).adjoint().shape
-            (3, 2)
-        """
-    def view_as(self, other: Tensor) -> Tensor:
-        """Return a view with the shape of another tensor.
-
-        Args:
-            other: The tensor whose shape is used.
-
-        Raises:
-            ShapeError: The number of elements differs, or a copy would be needed.
-            TypeError: `other` is not a tensor.
-
-        Example:
-            >>> import interlock
-            >>> interlock.arange(4).view_as(interlock.zeros(2, 2))
-            tensor([[0, 1],
-                    [2, 3]])
-        """
-    def reshape_as(self, other: Tensor) -> Tensor:
-        """Return the elements in the shape of another tensor: a view if possible, else a copy.
-
-        Args:
-            other: The tensor whose shape is used.
-
-        Raises:
-            ShapeError: The number of elements differs.
-            TypeError: `other` is not a tensor.
-
-        Example:
-            >>> import interlock
-            >>> interlock.arange(4).view(2, 2).t().reshape_as(interlock.zeros(4))
-            tensor([0, 2, 1, 3])
-        """
-    def expand_as(self, other: Tensor) -> Tensor:
-        """Return a view in which dimensions of size 1 are repeated to the shape of another tensor.
-
-        Args:
-            other: The tensor whose shape is used.
-
-        Raises:
-            ShapeError: A size other than 1 would change.
-            TypeError: `other` is not a tensor.
-
-        Example:
-            >>> import interlock
-            >>> interlock.tensor([1, 2]).expand_as(interlock.zeros(2, 2))
-            tensor([[1, 2],
-                    [1, 2]])
-        """
-    def broadcast_to(self, *args: builtins.int | _Sizes, size: _Sizes | None = None) -> Tensor:
-        """Return a view in which dimensions of size 1 are repeated, as `expand`.
-
-        Args:
-            args: The new sizes, as separate ints or as one tuple or list. -1 keeps a size; new dimensions come
-                first.
-            size: The sizes as a tuple or list, by name instead of `args`.
-
-        Raises:
-            ShapeError: A size other than 1 would change.
-
-        Example:
-            >>> import interlock
-            >>> interlock.tensor([1, 2]).broadcast_to(2, 2)
-            tensor([[1, 2],
-                    [1, 2]])
-        """
-    def flip(self, *args: builtins.int | _Sizes, dims: _Sizes | None = None) -> Tensor:
-        """Return a copy with the elements of dimensions in reverse order.
-
-        Args:
-            args: The dimensions, as separate ints or as one tuple or list.
-            dims: The dimensions as a tuple or list, by name instead of `args`.
-
-        Raises:
-            IndexError: The tensor does not have one of the dimensions.
-            ArgumentError: A dimension is named twice.
-
-        Example:
-            >>> import interlock
-            >>> interlock.tensor([[1, 2], [3, 4]]).flip(0)
-            tensor([[3, 4],
-                    [1, 2]])
-        """
-    def fliplr(self) -> Tensor:
-        """Return a copy with the columns of a matrix, or of each matrix in the first two dimensions, in reverse order.
-
-        Raises:
-            ShapeError: The tensor has fewer than two dimensions.
-
-        Example:
-            >>> import interlock
-            >>> interlock.tensor([[1, 2], [3, 4]]).fliplr()
-            tensor([[2, 1],
-                    [4, 3]])
-        """
-    def flipud(self) -> Tensor:
-        """Return a copy with the rows, which are along the first dimension, in reverse order.
-
-        Raises:
-            ShapeError: The tensor has no dimensions.
-
-        Example:
-            >>> import interlock
-            >>> interlock.tensor([[1, 2], [3, 4]]).flipud()
-            tensor([[3, 4],
-                    [1, 2]])
-        """
-    def roll(self, shifts: _Dims, dims: _Dims | None = None) -> Tensor:
-        """Return a copy with the elements moved along dimensions. Those that are moved beyond the end come first.
-
-        Args:
-            shifts: The distance for each dimension; a negative one moves elements to the front.
-            dims: The dimension or dimensions. None means that the elements are moved in row-major order.
-
-        Raises:
-            IndexError: The tensor does not have one of the dimensions.
-            ArgumentError: The numbers of shifts and dimensions differ.
-
-        Example:
-            >>> import interlock
-            >>> interlock.arange(4).roll(1)
-            tensor([3, 0, 1, 2])
-        """
-    def repeat(self, *args: builtins.int | _Sizes, repeats: _Sizes | None = None) -> Tensor:
-        """Return a copy in which dimensions are repeated.
-
-        Args:
-            args: How often each dimension is repeated, as separate ints or as one tuple or list. Numbers beyond those of the
-                dimensions are the sizes of new dimensions, which come first.
-            repeats: The numbers as a tuple or list, by name instead of `args`.
-
-        Raises:
-            ArgumentError: A number is negative, or there are fewer numbers than dimensions.
-            OutOfMemoryError: Not enough memory is available.
-
-        Example:
-            >>> import interlock
-            >>> interlock.tensor([1, 2]).repeat(2, 2)
-            tensor([[1, 2, 1, 2],
-                    [1, 2, 1, 2]])
-        """
-    def tile(self, *args: builtins.int | _Sizes, dims: _Sizes | None = None) -> Tensor:
-        """Return a copy in which dimensions are repeated. Of fewer numbers than dimensions, the last is for the last dimension.
-
-        Args:
-            args: How often each dimension is repeated, as separate ints or as one tuple or list.
-            dims: The numbers as a tuple or list, by name instead of `args`.
-
-        Raises:
-            ArgumentError: A number is negative.
-            OutOfMemoryError: Not enough memory is available.
-
-        Example:
-            >>> import interlock
-            >>> interlock.tensor([[1], [2]]).tile(2)
-            tensor([[1, 1],
-                    [2, 2]])
-        """
-    def repeat_interleave(
-        self,
-        repeats: builtins.int | Tensor,
-        dim: builtins.int | None = None,
-        *,
-        output_size: builtins.int | None = None,
-    ) -> Tensor:
-        """Return a copy in which elements along a dimension are repeated, each one several times in a row.
-
-        Args:
-            repeats: How often each element is repeated: an int, or an integer tensor with a number for each index of the dimension.
-                A tensor on a device is waited for.
-            dim: The dimension. None means that the tensor is flattened first.
-            output_size: The size of the dimension in the result, which is checked.
-
-        Raises:
-            IndexError: The tensor does not have dimension `dim`.
-            ArgumentError: A number is negative, or `output_size` is not that of the result.
-            ShapeError: `repeats` is a tensor that does not have a number for each index.
-            DTypeError: `repeats` is not an integer tensor.
-
-        Example:
-            >>> import interlock
-            >>> interlock.tensor([1, 2]).repeat_interleave(2)
-            tensor([1, 1, 2, 2])
-        """
-    def tril(self, diagonal: builtins.int = 0) -> Tensor:
-        """Return the lower triangle of a matrix, or of each matrix of a batch: a copy with zeros above a diagonal.
-
-        Args:
-            diagonal: The last diagonal that is kept: 0 is the main diagonal, positive ones are above it.
-
-        Raises:
-            ShapeError: The tensor has fewer than two dimensions.
-
-        Example:
-            >>> import interlock
-            >>> interlock.tensor([[1, 2], [3, 4]]).tril()
-            tensor([[1, 0],
-                    [3, 4]])
-        """
-    def tril_(self, diagonal: builtins.int = 0) -> Tensor:
-        """In-place version of `tril`.
-
-        Args:
-            diagonal: The last diagonal that is kept: 0 is the main diagonal, positive ones are above it.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            ShapeError: The tensor has fewer than two dimensions.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def triu(self, diagonal: builtins.int = 0) -> Tensor:
-        """Return the upper triangle of a matrix, or of each matrix of a batch: a copy with zeros below a diagonal.
-
-        Args:
-            diagonal: The last diagonal that is kept: 0 is the main diagonal, positive ones are above it.
-
-        Raises:
-            ShapeError: The tensor has fewer than two dimensions.
-
-        Example:
-            >>> import interlock
-            >>> interlock.tensor([[1, 2], [3, 4]]).triu()
-            tensor([[1, 2],
-                    [0, 4]])
-        """
-    def triu_(self, diagonal: builtins.int = 0) -> Tensor:
-        """In-place version of `triu`.
-
-        Args:
-            diagonal: The last diagonal that is kept: 0 is the main diagonal, positive ones are above it.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            ShapeError: The tensor has fewer than two dimensions.
-            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-        """
-    def trace(self) -> Tensor:
-        """Return the sum of the diagonal of a matrix.
-
-        Raises:
-            ShapeError: The tensor is not a matrix.
-            DTypeError: The tensor is a bool tensor.
-
-        Example:
-            >>> import interlock
-            >>> interlock.tensor([[1, 2], [3, 4]]).trace()
-            tensor(5)
-        """
-    def unsqueeze(self, dim: builtins.int) -> Tensor:
-        """Return a view with a new dimension of size 1.
-
-        Args:
-            dim: The position of the new dimension, from -ndim - 1 to ndim.
-
-        Raises:
-            IndexError: `dim` is out of range.
-
-        Example:
-            >>> import interlock
-            >>> interlock.zeros(2, 3).unsqueeze(1).shape
-            (2, 1, 3)
-        """
-    def squeeze(self, dim: _Dims | None = None) -> Tensor:
-        """Return a view without dimensions of size 1.
-
-        Args:
-            dim: The dimension or dimensions to remove; those of other sizes stay. None means all of size 1.
-
-        Raises:
-            IndexError: The tensor does not have one of the dimensions.
-            ArgumentError: A dimension is named twice.
-
-        Example:
-            >>> import interlock
-            >>> interlock.zeros(1, 2, 1).squeeze().shape
-            (2,)
-        """
-    def narrow(self, dim: builtins.int, start: builtins.int, length: builtins.int) -> Tensor:
-        """Return a view of some consecutive indices of a dimension.
-
-        Args:
-            dim: The dimension.
-            start: The first index. A negative index counts from the end.
-            length: The number of indices.
-
-        Raises:
-            IndexError: The tensor does not have dimension `dim` or index `start`.
-            ShapeError: The tensor has no dimensions.
-            ArgumentError: `length` is negative or exceeds the dimension.
-
-        Example:
-            >>> import interlock
-            >>> interlock.arange(5).narrow(0, 1, 3)
-            tensor([1, 2, 3])
-        """
-    def split(self, split_size: _Dims, dim: builtins.int = 0) -> tuple[Tensor, ...]:
-        """Return views of consecutive parts of a dimension.
-
-        The views are results of one node: while gradients are recorded they cannot be changed in place.
-
-        Args:
-            split_size: The size of each part, or a tuple or list with the size of each. With one size the last part may be smaller.
-            dim: The dimension.
-
-        Returns:
-            A tuple of views.
-
-        Raises:
-            IndexError: The tensor does not have dimension `dim`.
-            ShapeError: The tensor has no dimensions.
-            ArgumentError: A size is negative, the size is 0, or the sizes do not add up to the size of the dimension.
-
-        Example:
-            >>> import interlock
-            >>> interlock.arange(5).split(3)
-            (tensor([0, 1, 2]), tensor([3, 4]))
-            >>> interlock.arange(3).split([1, 2])
-            (tensor([0]), tensor([1, 2]))
-        """
-    def split_with_sizes(self, split_sizes: _Dims, dim: builtins.int = 0) -> tuple[Tensor, ...]:
-        """Return views of consecutive parts of a dimension with given sizes, like `split`.
-
-        Args:
-            split_sizes: The size of each part.
-            dim: The dimension.
-
-        Returns:
-            A tuple of views.
-
-        Raises:
-            IndexError: The tensor does not have dimension `dim`.
-            ShapeError: The tensor has no dimensions.
-            ArgumentError: A size is negative, or the sizes do not add up to the size of the dimension.
-
-        Example:
-            >>> import interlock
-            >>> interlock.arange(3).split_with_sizes((1, 2))
-            (tensor([0]), tensor([1, 2]))
-        """
-    def chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
-        """Return at most `chunks` views of consecutive parts of a dimension, of equal sizes except for the last.
-
-        The views are results of one node: while gradients are recorded they cannot be changed in place.
-
-        Args:
-            chunks: The number of parts. There are fewer if the rounded up size of a part leaves none for the last ones.
-            dim: The dimension.
-
-        Returns:
-            A tuple of views.
-
-        Raises:
-            IndexError: The tensor does not have dimension `dim`.
-            ShapeError: The tensor has no dimensions.
-            ArgumentError: `chunks` is not positive.
-
-        Example:
-            >>> import interlock
-            >>> interlock.arange(5).chunk(2)
-            (tensor([0, 1, 2]), tensor([3, 4]))
-        """
-    def tensor_split(self, indices_or_sections: _Dims | Tensor, dim: builtins.int = 0) -> tuple[Tensor, ...]:
-        """Return views of consecutive parts of a dimension, which can be changed in place.
-
-        Args:
-            indices_or_sections: The number of parts, the first of which are longer by 1 if the size is not a multiple; or a tuple,
-                list or one-dimensional tensor with the index at which each part after the first begins.
-            dim: The dimension.
-
-        Returns:
-            A tuple of views.
-
-        Raises:
-            IndexError: The tensor does not have dimension `dim`.
-            ShapeError: The tensor has no dimensions.
-            ArgumentError: The number of parts is not positive.
-
-        Example:
-            >>> import interlock
-            >>> interlock.arange(5).tensor_split((1, 4))
-            (tensor([0]), tensor([1, 2, 3]), tensor([4]))
-        """
-    def unbind(self, dim: builtins.int = 0) -> tuple[Tensor, ...]:
-        """Return a view at each index of a dimension, without that dimension.
-
-        The views are results of one node: while gradients are recorded they cannot be changed in place.
-
-        Args:
-            dim: The dimension.
-
-        Returns:
-            A tuple of views.
-
-        Raises:
-            IndexError: The tensor does not have dimension `dim`.
-
-        Example:
-            >>> import interlock
-            >>> interlock.tensor([[1, 2], [3, 4]]).unbind(1)
-            (tensor([1, 3]), tensor([2, 4]))
-        """
-    def expand(self, *args: builtins.int | _Sizes, size: _Sizes | None = None) -> Tensor:
-        """Return a view in which dimensions of size 1 are repeated without a copy.
-
-        Args:
-            args: The new sizes, as separate ints or as one tuple or list. -1 keeps a size; new dimensions come first.
-            size: The sizes as a tuple or list, by name instead of `args`.
-
-        Raises:
-            ShapeError: A size other than 1 would change.
-
-        Example:
-            >>> import interlock
-            >>> interlock.tensor([[1], [2]]).expand(-1, 3)
-            tensor([[1, 1, 1],
-                    [2, 2, 2]])
-        """
-    def select(self, dim: builtins.int, index: builtins.int) -> Tensor:
-        """Return a view at one index of a dimension, without that dimension.
-
-        Args:
-            dim: The dimension.
-            index: The index. Negative indices count from the end.
-
-        Raises:
-            IndexError: `dim` or `index` is out of range, or the tensor has no dimensions.
-
-        Example:
-            >>> import interlock
-            >>> interlock.tensor([[1, 2], [3, 4]]).select(1, -1)
-            tensor([2, 4])
-        """
-    def as_strided(self, size: _Dims, stride: _Dims, storage_offset: builtins.int | None = None) -> Tensor:
-        """Return a view of the storage with any sizes and strides.
-
-        Args:
-            size: The sizes, as an int or as a tuple or list.
-            stride: The stride of each dimension in elements, not negative.
-            storage_offset: The offset of the first element in the storage, in elements. None means that of this tensor.
-
-        Raises:
-            ShapeError: The view exceeds the storage.
-            ArgumentError: A number is negative, or there are not as many strides as sizes.
-
-        Example:
-            >>> import interlock
-            >>> interlock.arange(4).as_strided((3, 2), (1, 1))
-            tensor([[0, 1],
-                    [1, 2],
-                    [2, 3]])
         """
     def to(
         self,
@@ -1768,25 +1057,6 @@ class Tensor:
             >>> interlock.tensor([1.5, 2.5]).to(interlock.int64)
             tensor([1, 2])
         """
-    def type_as(self, other: Tensor) -> Tensor:
-        """Convert the tensor to the dtype and device of another one.
-
-        Args:
-            other: The tensor whose dtype and device are used.
-
-        Returns:
-            The tensor itself if nothing changes, else a new tensor.
-
-        Raises:
-            TypeError: `other` is not a tensor.
-
-        Example:
-            >>> import interlock
-            >>> interlock.tensor([1.5, 2.5]).type_as(interlock.tensor(0))
-            tensor([1, 2])
-        """
-    def cpu(self) -> Tensor:
-        """Return the tensor on the CPU, or the tensor itself if it is there."""
     def pin_memory(self, device: _Device | None = None) -> Tensor:
         """Return the tensor in pinned (page-locked) CPU memory, or the tensor itself if it is pinned.
 
@@ -1829,34 +1099,6 @@ class Tensor:
             >>> x = interlock.ones(2, device="host:0")
             >>> x.record_stream(interlock.Stream("host:0"))
         """
-    def half(self) -> Tensor:
-        """Convert to float16. Returns the tensor itself if it is a float16 tensor."""
-    def bfloat16(self) -> Tensor:
-        """Convert to bfloat16. Returns the tensor itself if it is a bfloat16 tensor."""
-    def float(self) -> Tensor:
-        """Convert to float32. Returns the tensor itself if it is a float32 tensor."""
-    def double(self) -> Tensor:
-        """Convert to float64. Returns the tensor itself if it is a float64 tensor."""
-    def long(self) -> Tensor:
-        """Convert to int64, by truncation. Returns the tensor itself if it is an int64 tensor."""
-    def int(self) -> Tensor:
-        """Convert to int32: fractions are truncated, and numbers beyond its range wrap. Returns the tensor itself if it is
-        an int32 tensor.
-        """
-    def short(self) -> Tensor:
-        """Convert to int16: fractions are truncated, and numbers beyond its range wrap. Returns the tensor itself if it is
-        an int16 tensor.
-        """
-    def char(self) -> Tensor:
-        """Convert to int8: fractions are truncated, and numbers beyond its range wrap. Returns the tensor itself if it is
-        an int8 tensor.
-        """
-    def byte(self) -> Tensor:
-        """Convert to uint8: fractions are truncated, and numbers beyond its range wrap. Returns the tensor itself if it is
-        a uint8 tensor.
-        """
-    def bool(self) -> Tensor:
-        """Convert to bool: False for 0. Returns the tensor itself if it is a bool tensor."""
     def __add__(self, other: Tensor | _Number | _Array, /) -> Tensor: ...
     def __radd__(self, other: _Number | _Array, /) -> Tensor: ...
     def __iadd__(self, other: Tensor | _Number | _Array, /) -> Tensor: ...
@@ -2167,6 +1409,14 @@ class Tensor:
             DTypeError: The dtypes differ or are bool, or do not fit `beta` or `alpha`.
             ShapeError: The shapes are incompatible.
         """
+    def adjoint(self) -> Tensor:
+        """Return the conjugate transpose of a matrix, or of each matrix of a batch: that of real numbers is `mT`.
+
+        See `interlock.adjoint`.
+
+        Raises:
+            ShapeError: The tensor has one dimension.
+        """
     def all(self, dim: _Dims | None = None, keepdim: builtins.bool = False) -> Tensor:
         """Return whether all elements are nonzero, of all elements or over one or several dimensions. NaN is nonzero.
 
@@ -2331,6 +1581,20 @@ class Tensor:
         Raises:
             IndexError: The tensor does not have dimension `dim`.
         """
+    def as_strided(self, size: _Dims, stride: _Dims, storage_offset: builtins.int | None = None) -> Tensor:
+        """Return a view of the storage with any sizes and strides.
+
+        See `interlock.as_strided`.
+
+        Args:
+            size: The sizes, as an int or as a tuple or list.
+            stride: The stride of each dimension in elements, not negative.
+            storage_offset: The offset of the first element in the storage, in elements. None means that of the tensor.
+
+        Raises:
+            ShapeError: The view exceeds the storage.
+            ArgumentError: A number is negative, or there are not as many strides as sizes.
+        """
     def asin(self) -> Tensor:
         """Return the arc sine of each element, in radians; NaN outside of -1 to 1.
 
@@ -2491,6 +1755,8 @@ class Tensor:
             >>> interlock.zeros(2).bernoulli_(1.0)
             tensor([1., 1.])
         """
+    def bfloat16(self) -> Tensor:
+        """Convert to bfloat16. Returns the tensor itself if it is a bfloat16 tensor."""
     def bitwise_and(self, other: Tensor | _Number) -> Tensor:
         """Return the bitwise and of integers, and the logical and of bools.
 
@@ -2614,6 +1880,24 @@ class Tensor:
             DTypeError: The dtypes differ or are bool, or `out` has another dtype.
             ShapeError: A tensor does not have 3 dimensions, or the sizes differ.
         """
+    def bool(self) -> Tensor:
+        """Convert to bool: False for 0. Returns the tensor itself if it is a bool tensor."""
+    def broadcast_to(self, *args: builtins.int | _Sizes, size: _Sizes | None = None) -> Tensor:
+        """Return a view in which dimensions of size 1 are repeated, as `expand`.
+
+        See `interlock.broadcast_to`.
+
+        Args:
+            args: `size`, as separate ints or as one tuple or list.
+            size: The new sizes. -1 keeps a size; new dimensions come first.
+
+        Raises:
+            ShapeError: A size other than 1 would change.
+        """
+    def byte(self) -> Tensor:
+        """Convert to uint8: fractions are truncated, and numbers beyond its range wrap. Returns the tensor itself if it is a
+        uint8 tensor.
+        """
     def ceil(self) -> Tensor:
         """Round each element up to an integer. Integers are unchanged.
 
@@ -2634,6 +1918,29 @@ class Tensor:
             DTypeError: The tensor has another dtype.
             DTypeError: The dtype of the tensor cannot hold the result.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def char(self) -> Tensor:
+        """Convert to int8: fractions are truncated, and numbers beyond its range wrap. Returns the tensor itself if it is an
+        int8 tensor.
+        """
+    def chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+        """Return at most `chunks` views of consecutive parts of a dimension, of equal sizes except for the last.
+
+        The views are results of one node: while gradients are recorded they cannot be changed in place.
+
+        See `interlock.chunk`.
+
+        Args:
+            chunks: The number of parts. There are fewer if the rounded up size of a part leaves none for the last ones.
+            dim: The dimension.
+
+        Returns:
+            A tuple of views.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+            ShapeError: The tensor has no dimensions.
+            ArgumentError: `chunks` is not positive.
         """
     def clamp(self, min: Tensor | _Number | None = None, max: Tensor | _Number | None = None) -> Tensor:
         """Limit each element to the range from `min` to `max`. NaN is preserved, and a limit of NaN makes elements NaN.
@@ -2736,6 +2043,11 @@ class Tensor:
             DTypeError: The dtype of the tensor cannot hold the result.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
+    def clone(self) -> Tensor:
+        """Return a copy of the tensor, as a recorded operation.
+
+        See `interlock.clone`.
+        """
     def copy_(self, src: Tensor, non_blocking: builtins.bool = False) -> Tensor:
         """Copy the elements of another tensor into this one.
 
@@ -2831,6 +2143,8 @@ class Tensor:
             IndexError: The tensor does not have dimension `dim`.
             ArgumentError: `dim` names a dimension twice.
         """
+    def cpu(self) -> Tensor:
+        """Return the tensor on the CPU, or the tensor itself if it is there."""
     def cumprod(self, dim: builtins.int, *, dtype: _DType | None = None) -> Tensor:
         """Return the cumulative product of the elements along a dimension.
 
@@ -2856,6 +2170,40 @@ class Tensor:
         Raises:
             IndexError: The tensor does not have dimension `dim`.
             DTypeError: `dtype` is bool.
+        """
+    def detach_(self) -> Tensor:
+        """Remove the history of a tensor in place: it becomes a leaf that does not require grad.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            ArgumentError: The tensor is a view, which shares the history of its base.
+
+        Example:
+            >>> import interlock
+            >>> x = interlock.ones(2, requires_grad=True) * 2
+            >>> x.detach_().is_leaf
+            True
+        """
+    def detach(self) -> Tensor:
+        """Return a tensor that shares memory with another and has no history.
+
+        See `interlock.detach`.
+        """
+    def diagonal(self, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor:
+        """Return a view of the diagonals of matrices. The diagonal is the last dimension of the view.
+
+        See `interlock.diagonal`.
+
+        Args:
+            offset: The distance from the main diagonal: positive above it and negative below it.
+            dim1: The dimension of the rows.
+            dim2: The dimension of the columns.
+
+        Raises:
+            IndexError: The tensor does not have one of the dimensions.
+            ArgumentError: The dimensions are equal.
         """
     def div(
         self, other: Tensor | _Number, *, rounding_mode: Literal["floor", "trunc"] | None = None
@@ -2915,6 +2263,8 @@ class Tensor:
             ShapeError: A tensor is not a vector, or the sizes differ.
             DTypeError: The dtypes differ or are bool.
         """
+    def double(self) -> Tensor:
+        """Convert to float64. Returns the tensor itself if it is a float64 tensor."""
     def eq(self, other: Tensor | _Number) -> Tensor:
         """Return a bool tensor that is True where the elements are equal to those of `other`.
 
@@ -3023,6 +2373,38 @@ class Tensor:
             DTypeError: The dtype of the tensor cannot hold the result.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
+    def expand(self, *args: builtins.int | _Sizes, size: _Sizes | None = None) -> Tensor:
+        """Return a view in which dimensions of size 1 are repeated without a copy.
+
+        Args:
+            args: `size`, as separate ints or as one tuple or list.
+            size: The new sizes. -1 keeps a size; new dimensions come first.
+
+        Raises:
+            ShapeError: A size other than 1 would change.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([[1], [2]]).expand(-1, 3)
+            tensor([[1, 1, 1],
+                    [2, 2, 2]])
+        """
+    def expand_as(self, other: Tensor) -> Tensor:
+        """Return a view in which dimensions of size 1 are repeated to the shape of another tensor.
+
+        Args:
+            other: The tensor whose shape is used.
+
+        Raises:
+            ShapeError: A size other than 1 would change.
+            TypeError: `other` is not a tensor.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([1, 2]).expand_as(interlock.zeros(2, 2))
+            tensor([[1, 2],
+                    [1, 2]])
+        """
     def expm1(self) -> Tensor:
         """Return e to the power of each element, minus 1, which is precise near 0.
 
@@ -3059,6 +2441,53 @@ class Tensor:
             >>> interlock.zeros(2).fill_(3)
             tensor([3., 3.])
         """
+    def flatten(self, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
+        """Return the elements with some or all dimensions merged into one: a view if possible.
+
+        See `interlock.flatten`.
+
+        Args:
+            start_dim: The first of the merged dimensions.
+            end_dim: The last of the merged dimensions.
+
+        Returns:
+            The tensor itself if `start_dim` is `end_dim`.
+
+        Raises:
+            IndexError: The tensor does not have one of the dimensions.
+            ArgumentError: `end_dim` is before `start_dim`.
+        """
+    def flip(self, *args: builtins.int | _Sizes, dims: _Sizes | None = None) -> Tensor:
+        """Return a copy with the elements of dimensions in reverse order.
+
+        See `interlock.flip`.
+
+        Args:
+            args: `dims`, as separate ints or as one tuple or list.
+            dims: The dimension or dimensions.
+
+        Raises:
+            IndexError: The tensor does not have one of the dimensions.
+            ArgumentError: A dimension is named twice.
+        """
+    def fliplr(self) -> Tensor:
+        """Return a copy with the columns of a matrix, or of each matrix in the first two dimensions, in reverse order.
+
+        See `interlock.fliplr`.
+
+        Raises:
+            ShapeError: The tensor has fewer than two dimensions.
+        """
+    def flipud(self) -> Tensor:
+        """Return a copy with the rows, which are along the first dimension, in reverse order.
+
+        See `interlock.flipud`.
+
+        Raises:
+            ShapeError: The tensor has no dimensions.
+        """
+    def float(self) -> Tensor:
+        """Convert to float32. Returns the tensor itself if it is a float32 tensor."""
     def floor(self) -> Tensor:
         """Round each element down to an integer. Integers are unchanged.
 
@@ -3262,6 +2691,8 @@ class Tensor:
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
     greater_ = gt_
+    def half(self) -> Tensor:
+        """Convert to float16. Returns the tensor itself if it is a float16 tensor."""
     def hypot(self, other: Tensor) -> Tensor:
         """Return the length of the hypotenuse of a right triangle with these legs, elementwise.
 
@@ -3472,6 +2903,25 @@ class Tensor:
         Raises:
             IndexError: An index is out of bounds, `index` has two dimensions, or the tensor does not have `dim`.
             DTypeError: `index` is not int64.
+        """
+    def int(self) -> Tensor:
+        """Convert to int32: fractions are truncated, and numbers beyond its range wrap. Returns the tensor itself if it is an
+        int32 tensor.
+        """
+    def is_floating_point(self) -> builtins.bool:
+        """Return whether the elements are floating-point numbers.
+
+        See `interlock.is_floating_point`.
+        """
+    def is_inference(self) -> builtins.bool:
+        """Return whether a tensor was created in inference mode.
+
+        See `interlock.is_inference`.
+        """
+    def is_signed(self) -> builtins.bool:
+        """Return whether the elements can be negative.
+
+        See `interlock.is_signed`.
         """
     def isclose(
         self,
@@ -3767,6 +3217,8 @@ class Tensor:
             IndexError: The tensor does not have dimension `dim`.
             ArgumentError: `dim` names a dimension twice.
         """
+    def long(self) -> Tensor:
+        """Convert to int64, by truncation. Returns the tensor itself if it is an int64 tensor."""
     def lt(self, other: Tensor | _Number) -> Tensor:
         """Return a bool tensor that is True where the elements are smaller than those of `other`.
 
@@ -3997,6 +3449,20 @@ class Tensor:
             DTypeError: The dtypes differ or are bool, or `out` has another dtype.
             ShapeError: A tensor is not a matrix, or the inner sizes differ.
         """
+    def movedim(self, source: _Dims, destination: _Dims) -> Tensor:
+        """Return a view with dimensions at other positions. The other dimensions keep their order.
+
+        See `interlock.movedim`.
+
+        Args:
+            source: The dimension or dimensions that are moved.
+            destination: The new position of each of them.
+
+        Raises:
+            IndexError: The tensor does not have one of the dimensions.
+            ArgumentError: A dimension is named twice, or the numbers of dimensions differ.
+        """
+    moveaxis = movedim
     def mul(self, other: Tensor | _Number) -> Tensor:
         """Return `input * other`, elementwise. The product of bools is the logical and.
 
@@ -4096,6 +3562,21 @@ class Tensor:
         Raises:
             DTypeError: The dtype of the tensor cannot hold the result.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def narrow(self, dim: builtins.int, start: builtins.int, length: builtins.int) -> Tensor:
+        """Return a view of some consecutive indices of a dimension.
+
+        See `interlock.narrow`.
+
+        Args:
+            dim: The dimension.
+            start: The first index. A negative index counts from the end.
+            length: The number of indices.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim` or index `start`.
+            ShapeError: The tensor has no dimensions.
+            ArgumentError: `length` is negative or exceeds the dimension.
         """
     def ne(self, other: Tensor | _Number) -> Tensor:
         """Return a bool tensor that is True where the elements differ from those of `other`.
@@ -4364,6 +3845,11 @@ class Tensor:
             >>> interlock.zeros(2).normal_(3.0, 0.0)
             tensor([3., 3.])
         """
+    def numel(self) -> builtins.int:
+        """Return the number of elements.
+
+        See `interlock.numel`.
+        """
     def outer(self, vec2: Tensor) -> Tensor:
         """Return the outer product of two vectors.
 
@@ -4379,6 +3865,19 @@ class Tensor:
 
         Raises:
             ShapeError: A tensor is not a vector.
+        """
+    def permute(self, *args: builtins.int | _Sizes, dims: _Sizes | None = None) -> Tensor:
+        """Return a view with permuted dimensions.
+
+        See `interlock.permute`.
+
+        Args:
+            args: `dims`, as separate ints or as one tuple or list.
+            dims: The dimensions of the tensor in their new order.
+
+        Raises:
+            IndexError: The tensor does not have one of the dimensions.
+            ArgumentError: A dimension is missing or named twice.
         """
     def positive(self) -> Tensor:
         """Return the tensor itself.
@@ -4473,6 +3972,11 @@ class Tensor:
             DTypeError: The dtype of the tensor cannot hold the result.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
+    def ravel(self) -> Tensor:
+        """Return the elements in one dimension: a view if the tensor is contiguous, else a copy.
+
+        See `interlock.ravel`.
+        """
     def reciprocal(self) -> Tensor:
         """Return the reciprocal of each element.
 
@@ -4541,6 +4045,87 @@ class Tensor:
             ShapeError: The shapes cannot be broadcast.
             DTypeError: The dtype of the tensor cannot hold the result.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def repeat(self, *args: builtins.int | _Sizes, repeats: _Sizes | None = None) -> Tensor:
+        """Return a copy in which dimensions are repeated.
+
+        Args:
+            args: `repeats`, as separate ints or as one tuple or list.
+            repeats: How often each dimension is repeated. Numbers beyond those of the dimensions are the sizes of new
+                dimensions, which come first.
+
+        Raises:
+            ArgumentError: A number is negative, or there are fewer numbers than dimensions.
+            OutOfMemoryError: Not enough memory is available.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([1, 2]).repeat(2, 2)
+            tensor([[1, 2, 1, 2],
+                    [1, 2, 1, 2]])
+        """
+    def repeat_interleave(
+        self,
+        repeats: builtins.int | Tensor,
+        dim: builtins.int | None = None,
+        *,
+        output_size: builtins.int | None = None,
+    ) -> Tensor:
+        """Return a copy in which elements along a dimension are repeated, each one several times in a row.
+
+        See `interlock.repeat_interleave`.
+
+        Args:
+            repeats: How often each element is repeated: an int, or an integer tensor with a number for each index of the
+                dimension. A tensor on a device is waited for.
+            dim: The dimension. None means that the tensor is flattened first.
+            output_size: The size of the dimension in the result, which is checked.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+            ArgumentError: A number is negative, or `output_size` is not that of the result.
+            ShapeError: `repeats` is a tensor that does not have a number for each index.
+            DTypeError: `repeats` is not an integer tensor.
+        """
+    def reshape(self, *args: builtins.int | _Sizes, shape: _Sizes | None = None) -> Tensor:
+        """Return the elements in another shape: a view if possible, else a copy.
+
+        See `interlock.reshape`.
+
+        Args:
+            args: `shape`, as separate ints or as one tuple or list.
+            shape: The sizes. One may be -1, and is inferred.
+
+        Raises:
+            ShapeError: The number of elements differs.
+        """
+    def reshape_as(self, other: Tensor) -> Tensor:
+        """Return the elements in the shape of another tensor: a view if possible, else a copy.
+
+        Args:
+            other: The tensor whose shape is used.
+
+        Raises:
+            ShapeError: The number of elements differs.
+            TypeError: `other` is not a tensor.
+
+        Example:
+            >>> import interlock
+            >>> interlock.arange(4).view(2, 2).t().reshape_as(interlock.zeros(4))
+            tensor([0, 2, 1, 3])
+        """
+    def roll(self, shifts: _Dims, dims: _Dims | None = None) -> Tensor:
+        """Return a copy with the elements moved along dimensions. Those that are moved beyond the end come first.
+
+        See `interlock.roll`.
+
+        Args:
+            shifts: The distance for each dimension; a negative one moves elements to the front.
+            dims: The dimension or dimensions. None means that the elements are moved in row-major order.
+
+        Raises:
+            IndexError: The tensor does not have one of the dimensions.
+            ArgumentError: The numbers of shifts and dimensions differ.
         """
     def round(self, *, decimals: builtins.int | None = None) -> Tensor:
         """Round each element to the nearest integer or decimal place, and ties to the even one.
@@ -4695,6 +4280,22 @@ class Tensor:
             DTypeError: The dtype of the tensor cannot hold the result.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
+    def select(self, dim: builtins.int, index: builtins.int) -> Tensor:
+        """Return a view at one index of a dimension, without that dimension.
+
+        See `interlock.select`.
+
+        Args:
+            dim: The dimension.
+            index: The index. Negative indices count from the end.
+
+        Raises:
+            IndexError: `dim` or `index` is out of range, or the tensor has no dimensions.
+        """
+    def short(self) -> Tensor:
+        """Convert to int16: fractions are truncated, and numbers beyond its range wrap. Returns the tensor itself if it is an
+        int16 tensor.
+        """
     def sigmoid(self) -> Tensor:
         """Return the logistic function `1 / (1 + exp(-x))` of each element.
 
@@ -4803,6 +4404,48 @@ class Tensor:
         Raises:
             IndexError: The tensor does not have dimension `dim`.
         """
+    def split(self, split_size: _Dims, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+        """Return views of consecutive parts of a dimension.
+
+        The views are results of one node: while gradients are recorded they cannot be changed in place.
+
+        Args:
+            split_size: The size of each part, or a tuple or list with the size of each. With one size the last part may be
+                smaller.
+            dim: The dimension.
+
+        Returns:
+            A tuple of views.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+            ShapeError: The tensor has no dimensions.
+            ArgumentError: A size is negative, the size is 0, or the sizes do not add up to the size of the dimension.
+
+        Example:
+            >>> import interlock
+            >>> interlock.arange(5).split(3)
+            (tensor([0, 1, 2]), tensor([3, 4]))
+            >>> interlock.arange(3).split([1, 2])
+            (tensor([0]), tensor([1, 2]))
+        """
+    def split_with_sizes(self, split_sizes: _Dims, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+        """Return views of consecutive parts of a dimension with given sizes, like `split`.
+
+        See `interlock.split_with_sizes`.
+
+        Args:
+            split_sizes: The size of each part.
+            dim: The dimension.
+
+        Returns:
+            A tuple of views.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+            ShapeError: The tensor has no dimensions.
+            ArgumentError: A size is negative, or the sizes do not add up to the size of the dimension.
+        """
     def sqrt(self) -> Tensor:
         """Return the square root of each element; NaN for negative elements.
 
@@ -4836,6 +4479,18 @@ class Tensor:
         Raises:
             DTypeError: The dtype of the tensor cannot hold the result.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def squeeze(self, dim: _Dims | None = None) -> Tensor:
+        """Return a view without dimensions of size 1.
+
+        See `interlock.squeeze`.
+
+        Args:
+            dim: The dimension or dimensions to remove; those of other sizes stay. None means all of size 1.
+
+        Raises:
+            IndexError: The tensor does not have one of the dimensions.
+            ArgumentError: `dim` names a dimension twice.
         """
     def std(
         self,
@@ -4917,6 +4572,26 @@ class Tensor:
             IndexError: The tensor does not have dimension `dim`.
             ArgumentError: `dim` names a dimension twice.
         """
+    def swapaxes(self, axis0: builtins.int, axis1: builtins.int) -> Tensor:
+        """Return a view with two dimensions exchanged, as `transpose`.
+
+        See `interlock.swapaxes`.
+
+        Args:
+            axis0: The first dimension. Negative dimensions count from the last.
+            axis1: The second dimension.
+
+        Raises:
+            IndexError: The tensor does not have one of the dimensions.
+        """
+    def t(self) -> Tensor:
+        """Return the transpose of a matrix, as a view. A tensor with fewer dimensions is unchanged.
+
+        See `interlock.t`.
+
+        Raises:
+            ShapeError: The tensor has more than two dimensions.
+        """
     def take(self, index: Tensor) -> Tensor:
         """Return the elements at flat (row-major) indices.
 
@@ -4984,6 +4659,37 @@ class Tensor:
             DTypeError: The dtype of the tensor cannot hold the result.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
+    def tensor_split(self, indices_or_sections: _Dims | Tensor, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+        """Return views of consecutive parts of a dimension, which can be changed in place.
+
+        See `interlock.tensor_split`.
+
+        Args:
+            indices_or_sections: The number of parts, the first of which are longer by 1 if the size is not a multiple; or a
+                tuple, list or one-dimensional tensor with the index at which each part after the first begins.
+            dim: The dimension.
+
+        Returns:
+            A tuple of views.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+            ShapeError: The tensor has no dimensions.
+            ArgumentError: The number of parts is not positive.
+        """
+    def tile(self, *args: builtins.int | _Sizes, dims: _Sizes | None = None) -> Tensor:
+        """Return a copy in which dimensions are repeated. Of fewer numbers than dimensions, the last is for the last dimension.
+
+        See `interlock.tile`.
+
+        Args:
+            args: `dims`, as separate ints or as one tuple or list.
+            dims: How often each dimension is repeated.
+
+        Raises:
+            ArgumentError: A number is negative.
+            OutOfMemoryError: Not enough memory is available.
+        """
     def topk(
         self,
         k: builtins.int,
@@ -5010,6 +4716,82 @@ class Tensor:
             IndexError: The tensor does not have dimension `dim`.
             DTypeError: The tensor is a bool tensor.
         """
+    def trace(self) -> Tensor:
+        """Return the sum of the diagonal of a matrix.
+
+        See `interlock.trace`.
+
+        Raises:
+            ShapeError: The tensor is not a matrix.
+            DTypeError: The tensor is a bool tensor.
+        """
+    def transpose(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
+        """Return a view with two dimensions exchanged.
+
+        See `interlock.transpose`.
+
+        Args:
+            dim0: The first dimension. Negative dimensions count from the last.
+            dim1: The second dimension.
+
+        Raises:
+            IndexError: The tensor does not have one of the dimensions.
+        """
+    swapdims = transpose
+    def tril(self, diagonal: builtins.int = 0) -> Tensor:
+        """Return the lower triangle of a matrix, or of each matrix of a batch: a copy with zeros above a diagonal.
+
+        See `interlock.tril`.
+
+        Args:
+            diagonal: The last diagonal that is kept: 0 is the main diagonal, positive ones are above it.
+
+        Raises:
+            ShapeError: The tensor has fewer than two dimensions.
+        """
+    def tril_(self, diagonal: builtins.int = 0) -> Tensor:
+        """In-place version of `tril`.
+
+        See `interlock.tril`.
+
+        Args:
+            diagonal: The last diagonal that is kept: 0 is the main diagonal, positive ones are above it.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            ShapeError: The tensor has fewer than two dimensions.
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def triu(self, diagonal: builtins.int = 0) -> Tensor:
+        """Return the upper triangle of a matrix, or of each matrix of a batch: a copy with zeros below a diagonal.
+
+        See `interlock.triu`.
+
+        Args:
+            diagonal: The last diagonal that is kept: 0 is the main diagonal, positive ones are above it.
+
+        Raises:
+            ShapeError: The tensor has fewer than two dimensions.
+        """
+    def triu_(self, diagonal: builtins.int = 0) -> Tensor:
+        """In-place version of `triu`.
+
+        See `interlock.triu`.
+
+        Args:
+            diagonal: The last diagonal that is kept: 0 is the main diagonal, positive ones are above it.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            ShapeError: The tensor has fewer than two dimensions.
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
     def trunc(self) -> Tensor:
         """Round each element towards 0 to an integer. Integers are unchanged.
 
@@ -5033,6 +4815,52 @@ class Tensor:
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
     fix_ = trunc_
+    def type_as(self, other: Tensor) -> Tensor:
+        """Convert the tensor to the dtype and device of another one.
+
+        Args:
+            other: The tensor whose dtype and device are used.
+
+        Returns:
+            The tensor itself if nothing changes, else a new tensor.
+
+        Raises:
+            TypeError: `other` is not a tensor.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([1.5, 2.5]).type_as(interlock.tensor(0))
+            tensor([1, 2])
+        """
+    def unbind(self, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+        """Return a view at each index of a dimension, without that dimension.
+
+        The views are results of one node: while gradients are recorded they cannot be changed in place.
+
+        See `interlock.unbind`.
+
+        Args:
+            dim: The dimension.
+
+        Returns:
+            A tuple of views.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+        """
+    def unflatten(self, dim: builtins.int, sizes: _Dims) -> Tensor:
+        """Return a view with a dimension divided into several.
+
+        See `interlock.unflatten`.
+
+        Args:
+            dim: The dimension.
+            sizes: The sizes of the new dimensions. One may be -1, and is inferred.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+            ShapeError: The sizes do not multiply to the size of the dimension, or the tensor has no dimensions.
+        """
     def uniform_(self, from_: builtins.float = 0.0, to: builtins.float = 1.0) -> Tensor:
         """Overwrite the elements with uniformly distributed random numbers.
 
@@ -5052,6 +4880,17 @@ class Tensor:
             >>> import interlock
             >>> interlock.zeros(2).uniform_(3.0, 3.0)
             tensor([3., 3.])
+        """
+    def unsqueeze(self, dim: builtins.int) -> Tensor:
+        """Return a view with a new dimension of size 1.
+
+        See `interlock.unsqueeze`.
+
+        Args:
+            dim: The position of the new dimension, from -ndim - 1 to ndim.
+
+        Raises:
+            IndexError: `dim` is out of range.
         """
     def var(
         self,
@@ -5079,6 +4918,38 @@ class Tensor:
             IndexError: The tensor does not have dimension `dim`.
             ArgumentError: `dim` names a dimension twice.
             TypeError: Both `unbiased` and `correction` are given.
+        """
+    def view(self, *args: builtins.int | _Sizes, size: _Sizes | None = None) -> Tensor:
+        """Return a view with another shape.
+
+        Args:
+            args: `size`, as separate ints or as one tuple or list.
+            size: The sizes. One may be -1, and is inferred.
+
+        Raises:
+            ShapeError: The number of elements differs, or a copy would be needed; see `reshape`.
+
+        Example:
+            >>> import interlock
+            >>> interlock.arange(6).view(2, -1)
+            tensor([[0, 1, 2],
+                    [3, 4, 5]])
+        """
+    def view_as(self, other: Tensor) -> Tensor:
+        """Return a view with the shape of another tensor.
+
+        Args:
+            other: The tensor whose shape is used.
+
+        Raises:
+            ShapeError: The number of elements differs, or a copy would be needed.
+            TypeError: `other` is not a tensor.
+
+        Example:
+            >>> import interlock
+            >>> interlock.arange(4).view_as(interlock.zeros(2, 2))
+            tensor([[0, 1],
+                    [2, 3]])
         """
     def where(self, condition: Tensor, other: Tensor | _Number) -> Tensor:
         """Return this tensor where a condition is true and `other` elsewhere.
@@ -5212,313 +5083,6 @@ def from_dlpack(
         array([1., 1.], dtype=float16)
     """
 
-def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
-    """Return a view of some consecutive indices of a dimension.
-
-    Args:
-        input: The tensor.
-        dim: The dimension.
-        start: The first index. A negative index counts from the end.
-        length: The number of indices.
-
-    Raises:
-        IndexError: The tensor does not have dimension `dim` or index `start`.
-        ShapeError: The tensor has no dimensions.
-        ArgumentError: `length` is negative or exceeds the dimension.
-
-    Example:
-        >>> import interlock
-        >>> interlock.narrow(interlock.arange(5), 0, 1, 3)
-        tensor([1, 2, 3])
-    """
-
-def split(tensor: Tensor, split_size_or_sections: _Dims, dim: int = 0) -> tuple[Tensor, ...]:
-    """Return views of consecutive parts of a dimension.
-
-    The views are results of one node: while gradients are recorded they cannot be changed in place.
-
-    Args:
-        tensor: The tensor.
-        split_size_or_sections: The size of each part, or a tuple or list with the size of each. With one size the last part
-            may be smaller.
-        dim: The dimension.
-
-    Returns:
-        A tuple of views.
-
-    Raises:
-        IndexError: The tensor does not have dimension `dim`.
-        ShapeError: The tensor has no dimensions.
-        ArgumentError: A size is negative, the size is 0, or the sizes do not add up to the size of the dimension.
-
-    Example:
-        >>> import interlock
-        >>> interlock.split(interlock.arange(5), 3)
-        (tensor([0, 1, 2]), tensor([3, 4]))
-    """
-
-def split_with_sizes(input: Tensor, split_sizes: _Dims, dim: int = 0) -> tuple[Tensor, ...]:
-    """Return views of consecutive parts of a dimension with given sizes, like `split`.
-
-    Args:
-        input: The tensor.
-        split_sizes: The size of each part.
-        dim: The dimension.
-
-    Returns:
-        A tuple of views.
-
-    Raises:
-        IndexError: The tensor does not have dimension `dim`.
-        ShapeError: The tensor has no dimensions.
-        ArgumentError: A size is negative, or the sizes do not add up to the size of the dimension.
-
-    Example:
-        >>> import interlock
-        >>> interlock.split_with_sizes(interlock.arange(3), (1, 2))
-        (tensor([0]), tensor([1, 2]))
-    """
-
-def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """Return at most `chunks` views of consecutive parts of a dimension, of equal sizes except for the last.
-
-    The views are results of one node: while gradients are recorded they cannot be changed in place.
-
-    Args:
-        input: The tensor.
-        chunks: The number of parts. There are fewer if the rounded up size of a part leaves none for the last ones.
-        dim: The dimension.
-
-    Returns:
-        A tuple of views.
-
-    Raises:
-        IndexError: The tensor does not have dimension `dim`.
-        ShapeError: The tensor has no dimensions.
-        ArgumentError: `chunks` is not positive.
-
-    Example:
-        >>> import interlock
-        >>> interlock.chunk(interlock.arange(5), 2)
-        (tensor([0, 1, 2]), tensor([3, 4]))
-    """
-
-def tensor_split(input: Tensor, indices_or_sections: _Dims | Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """Return views of consecutive parts of a dimension, which can be changed in place.
-
-    Args:
-        input: The tensor.
-        indices_or_sections: The number of parts, the first of which are longer by 1 if the size is not a multiple; or a tuple,
-            list or one-dimensional tensor with the index at which each part after the first begins.
-        dim: The dimension.
-
-    Returns:
-        A tuple of views.
-
-    Raises:
-        IndexError: The tensor does not have dimension `dim`.
-        ShapeError: The tensor has no dimensions.
-        ArgumentError: The number of parts is not positive.
-
-    Example:
-        >>> import interlock
-        >>> interlock.tensor_split(interlock.arange(5), 2)
-        (tensor([0, 1, 2]), tensor([3, 4]))
-    """
-
-def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """Return a view at each index of a dimension, without that dimension.
-
-    The views are results of one node: while gradients are recorded they cannot be changed in place.
-
-    Args:
-        input: The tensor.
-        dim: The dimension.
-
-    Returns:
-        A tuple of views.
-
-    Raises:
-        IndexError: The tensor does not have dimension `dim`.
-
-    Example:
-        >>> import interlock
-        >>> interlock.unbind(interlock.tensor([[1, 2], [3, 4]]))
-        (tensor([1, 2]), tensor([3, 4]))
-    """
-
-def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """Return the elements with some or all dimensions merged into one: a view if possible.
-
-    Args:
-        input: The tensor.
-        start_dim: The first of the merged dimensions.
-        end_dim: The last of the merged dimensions.
-
-    Returns:
-        The tensor itself if `start_dim` is `end_dim`.
-
-    Raises:
-        IndexError: The tensor does not have one of the dimensions.
-        ArgumentError: `end_dim` is before `start_dim`.
-
-    Example:
-        >>> import interlock
-        >>> interlock.flatten(interlock.zeros(2, 3, 4), 1).shape
-        (2, 12)
-    """
-
-def unflatten(input: Tensor, dim: int, sizes: _Dims) -> Tensor:
-    """Return a view with a dimension divided into several.
-
-    Args:
-        input: The tensor.
-        dim: The dimension.
-        sizes: The sizes of the new dimensions. One may be -1, and is inferred.
-
-    Raises:
-        IndexError: The tensor does not have dimension `dim`.
-        ShapeError: The sizes do not multiply to the size of the dimension, or the tensor has no dimensions.
-
-    Example:
-        >>> import interlock
-        >>> interlock.unflatten(interlock.zeros(2, 12), 1, (3, -1)).shape
-        (2, 3, 4)
-    """
-
-def ravel(input: Tensor) -> Tensor:
-    """Return the elements in one dimension: a view if the tensor is contiguous, else a copy.
-
-    Args:
-        input: The tensor.
-
-    Example:
-        >>> import interlock
-        >>> interlock.ravel(interlock.zeros(2, 3)).shape
-        (6,)
-    """
-
-def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """Return a view of the diagonals of matrices. The diagonal is the last dimension of the view.
-
-    Args:
-        input: The tensor.
-        offset: The distance from the main diagonal: positive above it and negative below it.
-        dim1: The dimension of the rows.
-        dim2: The dimension of the columns.
-
-    Raises:
-        IndexError: The tensor does not have one of the dimensions.
-        ArgumentError: The dimensions are equal.
-
-    Example:
-        >>> import interlock
-        >>> interlock.diagonal(interlock.arange(6).view(2, 3))
-        tensor([0, 4])
-    """
-
-def movedim(input: Tensor, source: _Dims, destination: _Dims) -> Tensor:
-    """Return a view with dimensions at other positions. The other dimensions keep their order.
-
-    Args:
-        input: The tensor.
-        source: The dimension or dimensions that are moved.
-        destination: The new position of each of them.
-
-    Raises:
-        IndexError: The tensor does not have one of the dimensions.
-        ArgumentError: A dimension is named twice, or the numbers of dimensions differ.
-
-    Example:
-        >>> import interlock
-        >>> interlock.movedim(interlock.zeros(2, 3, 4), (0, 1), (1, 0)).shape
-        (3, 2, 4)
-    """
-
-def moveaxis(input: Tensor, source: _Dims, destination: _Dims) -> Tensor:
-    """Return a view with dimensions at other positions, as `movedim`.
-
-    Args:
-        input: The tensor.
-        source: The dimension or dimensions that are moved.
-        destination: The new position of each of them.
-
-    Raises:
-        IndexError: The tensor does not have one of the dimensions.
-        ArgumentError: A dimension is named twice, or the numbers of dimensions differ.
-
-    Example:
-        >>> import interlock
-        >>> interlock.moveaxis(interlock.zeros(2, 3, 4), 0, -1).shape
-        (3, 4, 2)
-    """
-
-def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
-    """Return a view with two dimensions exchanged, as `transpose`.
-
-    Args:
-        input: The tensor.
-        axis0: The first dimension. Negative dimensions count from the last.
-        axis1: The second dimension.
-
-    Raises:
-        IndexError: The tensor does not have one of the dimensions.
-
-    Example:
-        >>> import interlock
-        >>> interlock.swapaxes(interlock.zeros(2, 3, 4), 0, -1).shape
-        (4, 3, 2)
-    """
-
-def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """Return a view with two dimensions exchanged, as `transpose`.
-
-    Args:
-        input: The tensor.
-        dim0: The first dimension. Negative dimensions count from the last.
-        dim1: The second dimension.
-
-    Raises:
-        IndexError: The tensor does not have one of the dimensions.
-
-    Example:
-        >>> import interlock
-        >>> interlock.swapdims(interlock.zeros(2, 3, 4), 0, -1).shape
-        (4, 3, 2)
-    """
-
-def adjoint(input: Tensor) -> Tensor:
-    """Return the conjugate transpose of a matrix, or of each matrix of a batch: that of real numbers is `mT`.
-
-    Args:
-        input: The tensor.
-
-    Raises:
-        ShapeError: The tensor has one dimension.
-
-    Example:
-        >>> import interlock
-        >>> interlock.adjoint(interlock.zeros(2, 3)).shape
-        (3, 2)
-    """
-
-def broadcast_to(input: Tensor, size: _Dims) -> Tensor:
-    """Return a view in which dimensions of size 1 are repeated, as `expand`.
-
-    Args:
-        input: The tensor.
-        size: The new sizes. -1 keeps a size; new dimensions come first.
-
-    Raises:
-        ShapeError: A size other than 1 would change.
-
-    Example:
-        >>> import interlock
-        >>> interlock.broadcast_to(interlock.tensor([1, 2]), (2, 2))
-        tensor([[1, 2],
-                [1, 2]])
-    """
-
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     """Return views of tensors that are expanded to their common shape.
 
@@ -5614,369 +5178,6 @@ def atleast_3d(tensors: Sequence[Tensor], /) -> tuple[Tensor, ...]: ...
 def atleast_3d() -> tuple[()]: ...
 @overload
 def atleast_3d(first: Tensor, second: Tensor, /, *tensors: Tensor) -> tuple[Tensor, ...]: ...
-def flip(input: Tensor, dims: _Dims) -> Tensor:
-    """Return a copy with the elements of dimensions in reverse order.
-
-    Args:
-        input: The tensor.
-        dims: The dimension or dimensions.
-
-    Raises:
-        IndexError: The tensor does not have one of the dimensions.
-        ArgumentError: A dimension is named twice.
-
-    Example:
-        >>> import interlock
-        >>> interlock.flip(interlock.tensor([[1, 2], [3, 4]]), (0, 1))
-        tensor([[4, 3],
-                [2, 1]])
-    """
-
-def fliplr(input: Tensor) -> Tensor:
-    """Return a copy with the columns of a matrix, or of each matrix in the first two dimensions, in reverse order.
-
-    Args:
-        input: The tensor.
-
-    Raises:
-        ShapeError: The tensor has fewer than two dimensions.
-
-    Example:
-        >>> import interlock
-        >>> interlock.fliplr(interlock.tensor([[1, 2], [3, 4]]))
-        tensor([[2, 1],
-                [4, 3]])
-    """
-
-def flipud(input: Tensor) -> Tensor:
-    """Return a copy with the rows, which are along the first dimension, in reverse order.
-
-    Args:
-        input: The tensor.
-
-    Raises:
-        ShapeError: The tensor has no dimensions.
-
-    Example:
-        >>> import interlock
-        >>> interlock.flipud(interlock.tensor([[1, 2], [3, 4]]))
-        tensor([[3, 4],
-                [1, 2]])
-    """
-
-def roll(input: Tensor, shifts: _Dims, dims: _Dims | None = None) -> Tensor:
-    """Return a copy with the elements moved along dimensions. Those that are moved beyond the end come first.
-
-    Args:
-        input: The tensor.
-        shifts: The distance for each dimension; a negative one moves elements to the front.
-        dims: The dimension or dimensions. None means that the elements are moved in row-major order.
-
-    Raises:
-        IndexError: The tensor does not have one of the dimensions.
-        ArgumentError: The numbers of shifts and dimensions differ.
-
-    Example:
-        >>> import interlock
-        >>> interlock.roll(interlock.tensor([[1, 2], [3, 4]]), 1, 0)
-        tensor([[3, 4],
-                [1, 2]])
-    """
-
-def tile(input: Tensor, dims: _Dims) -> Tensor:
-    """Return a copy in which dimensions are repeated. Of fewer numbers than dimensions, the last is for the last dimension.
-
-    Args:
-        input: The tensor.
-        dims: How often each dimension is repeated.
-
-    Raises:
-        ArgumentError: A number is negative.
-        OutOfMemoryError: Not enough memory is available.
-
-    Example:
-        >>> import interlock
-        >>> interlock.tile(interlock.tensor([1, 2]), (2,))
-        tensor([1, 2, 1, 2])
-    """
-
-def repeat_interleave(
-    input: Tensor, repeats: int | Tensor, dim: int | None = None, *, output_size: int | None = None
-) -> Tensor:
-    """Return a copy in which elements along a dimension are repeated, each one several times in a row.
-
-    Args:
-        input: The tensor.
-        repeats: How often each element is repeated: an int, or an integer tensor with a number for each index of the dimension.
-            A tensor on a device is waited for.
-        dim: The dimension. None means that the tensor is flattened first.
-        output_size: The size of the dimension in the result, which is checked.
-
-    Raises:
-        IndexError: The tensor does not have dimension `dim`.
-        ArgumentError: A number is negative, or `output_size` is not that of the result.
-        ShapeError: `repeats` is a tensor that does not have a number for each index.
-        DTypeError: `repeats` is not an integer tensor.
-
-    Example:
-        >>> import interlock
-        >>> interlock.repeat_interleave(interlock.tensor([1, 2]), interlock.tensor([1, 3]))
-        tensor([1, 2, 2, 2])
-    """
-
-def tril(input: Tensor, diagonal: int = 0) -> Tensor:
-    """Return the lower triangle of a matrix, or of each matrix of a batch: a copy with zeros above a diagonal.
-
-    Args:
-        input: The tensor.
-        diagonal: The last diagonal that is kept: 0 is the main diagonal, positive ones are above it.
-
-    Raises:
-        ShapeError: The tensor has fewer than two dimensions.
-
-    Example:
-        >>> import interlock
-        >>> interlock.tril(interlock.tensor([[1, 2], [3, 4]]), -1)
-        tensor([[0, 0],
-                [3, 0]])
-    """
-
-def triu(input: Tensor, diagonal: int = 0) -> Tensor:
-    """Return the upper triangle of a matrix, or of each matrix of a batch: a copy with zeros below a diagonal.
-
-    Args:
-        input: The tensor.
-        diagonal: The last diagonal that is kept: 0 is the main diagonal, positive ones are above it.
-
-    Raises:
-        ShapeError: The tensor has fewer than two dimensions.
-
-    Example:
-        >>> import interlock
-        >>> interlock.triu(interlock.tensor([[1, 2], [3, 4]]), -1)
-        tensor([[1, 2],
-                [3, 4]])
-    """
-
-def trace(input: Tensor) -> Tensor:
-    """Return the sum of the diagonal of a matrix.
-
-    Args:
-        input: The tensor.
-
-    Raises:
-        ShapeError: The tensor is not a matrix.
-        DTypeError: The tensor is a bool tensor.
-
-    Example:
-        >>> import interlock
-        >>> interlock.trace(interlock.tensor([[1, 2], [3, 4]]))
-        tensor(5)
-    """
-
-def hstack(tensors: Iterable[Tensor]) -> Tensor:
-    """Concatenate tensors along the second dimension, or along the only one of vectors.
-
-    Args:
-        tensors: The tensors, as an iterable.
-
-    Returns:
-        A tensor of the widest dtype of `tensors`.
-
-    Raises:
-        ShapeError: The other sizes differ.
-        ArgumentError: `tensors` is empty.
-        RuntimeError: `tensors` contains tensors on different devices.
-
-    Example:
-        >>> import interlock
-        >>> interlock.hstack([interlock.tensor([1, 2]), interlock.tensor([3])])
-        tensor([1, 2, 3])
-    """
-
-def vstack(tensors: Iterable[Tensor]) -> Tensor:
-    """Concatenate tensors along the first dimension. Vectors are the rows of a matrix.
-
-    Args:
-        tensors: The tensors, as an iterable.
-
-    Returns:
-        A tensor of the widest dtype of `tensors`.
-
-    Raises:
-        ShapeError: The other sizes differ.
-        ArgumentError: `tensors` is empty.
-        RuntimeError: `tensors` contains tensors on different devices.
-
-    Example:
-        >>> import interlock
-        >>> interlock.vstack([interlock.tensor([1, 2]), interlock.tensor([3, 4])])
-        tensor([[1, 2],
-                [3, 4]])
-    """
-
-def reshape(input: Tensor, shape: _Dims) -> Tensor:
-    """Return the elements in another shape: a view if possible, else a copy.
-
-    Args:
-        input: The tensor.
-        shape: The sizes. One may be -1, and is inferred.
-
-    Raises:
-        ShapeError: The number of elements differs.
-
-    Example:
-        >>> import interlock
-        >>> interlock.reshape(interlock.arange(4), (2, -1))
-        tensor([[0, 1],
-                [2, 3]])
-    """
-
-def permute(input: Tensor, dims: _Dims) -> Tensor:
-    """Return a view with permuted dimensions.
-
-    Args:
-        input: The tensor.
-        dims: The dimensions of the tensor in their new order.
-
-    Raises:
-        IndexError: The tensor does not have one of the dimensions.
-        ArgumentError: A dimension is missing or named twice.
-
-    Example:
-        >>> import interlock
-        >>> interlock.permute(interlock.zeros(2, 3, 4), (2, 0, 1)).shape
-        (4, 2, 3)
-    """
-
-def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """Return a view with two dimensions exchanged.
-
-    Args:
-        input: The tensor.
-        dim0: The first dimension. Negative dimensions count from the last.
-        dim1: The second dimension.
-
-    Raises:
-        IndexError: The tensor does not have one of the dimensions.
-
-    Example:
-        >>> import interlock
-        >>> interlock.transpose(interlock.zeros(2, 3, 4), 0, -1).shape
-        (4, 3, 2)
-    """
-
-def t(input: Tensor) -> Tensor:
-    """Return the transpose of a matrix, as a view. A tensor with fewer dimensions is unchanged.
-
-    Args:
-        input: The tensor.
-
-    Raises:
-        ShapeError: The tensor has more than two dimensions.
-
-    Example:
-        >>> import interlock
-        >>> interlock.t(interlock.zeros(2, 3)).shape
-        (3, 2)
-    """
-
-def unsqueeze(input: Tensor, dim: int) -> Tensor:
-    """Return a view with a new dimension of size 1.
-
-    Args:
-        input: The tensor.
-        dim: The position of the new dimension, from -ndim - 1 to ndim.
-
-    Raises:
-        IndexError: `dim` is out of range.
-
-    Example:
-        >>> import interlock
-        >>> interlock.unsqueeze(interlock.zeros(2, 3), 1).shape
-        (2, 1, 3)
-    """
-
-def squeeze(input: Tensor, dim: _Dims | None = None) -> Tensor:
-    """Return a view without dimensions of size 1.
-
-    Args:
-        input: The tensor.
-        dim: The dimension or dimensions to remove; those of other sizes stay. None means all of size 1.
-
-    Raises:
-        IndexError: The tensor does not have one of the dimensions.
-        ArgumentError: A dimension is named twice.
-
-    Example:
-        >>> import interlock
-        >>> interlock.squeeze(interlock.zeros(1, 2, 1), (0, 1)).shape
-        (2, 1)
-    """
-
-def select(input: Tensor, dim: int, index: int) -> Tensor:
-    """Return a view at one index of a dimension, without that dimension.
-
-    Args:
-        input: The tensor.
-        dim: The dimension.
-        index: The index. Negative indices count from the end.
-
-    Raises:
-        IndexError: `dim` or `index` is out of range, or the tensor has no dimensions.
-
-    Example:
-        >>> import interlock
-        >>> interlock.select(interlock.tensor([[1, 2], [3, 4]]), 1, -1)
-        tensor([2, 4])
-    """
-
-def as_strided(input: Tensor, size: _Dims, stride: _Dims, storage_offset: int | None = None) -> Tensor:
-    """Return a view of the storage with any sizes and strides.
-
-    Args:
-        input: The tensor.
-        size: The sizes, as an int or as a tuple or list.
-        stride: The stride of each dimension in elements, not negative.
-        storage_offset: The offset of the first element in the storage, in elements. None means that of the tensor.
-
-    Raises:
-        ShapeError: The view exceeds the storage.
-        ArgumentError: A number is negative, or there are not as many strides as sizes.
-
-    Example:
-        >>> import interlock
-        >>> interlock.as_strided(interlock.arange(4), (3, 2), (1, 1))
-        tensor([[0, 1],
-                [1, 2],
-                [2, 3]])
-    """
-
-def clone(input: Tensor) -> Tensor:
-    """Return a copy of the tensor, as a recorded operation.
-
-    Args:
-        input: The tensor.
-
-    Example:
-        >>> import interlock
-        >>> x = interlock.ones(2)
-        >>> interlock.clone(x) is x
-        False
-    """
-
-def detach(input: Tensor) -> Tensor:
-    """Return a tensor that shares memory with another and has no history.
-
-    Args:
-        input: The tensor.
-
-    Example:
-        >>> import interlock
-        >>> interlock.detach(interlock.ones(2, requires_grad=True)).requires_grad
-        False
-    """
-
 def manual_seed(seed: int) -> None:
     """Set the seed of the random numbers of the process.
 
@@ -6003,61 +5204,11 @@ def is_tensor(obj: object) -> TypeGuard[Tensor]:
 
     Args:
         obj: Any object.
-    """
-
-def is_inference(input: Tensor) -> builtins.bool:
-    """Return whether a tensor was created in inference mode.
-
-    Args:
-        input: The tensor.
-
-    Raises:
-        TypeError: `input` is not a tensor.
-    """
-
-def cat(tensors: Iterable[Tensor], dim: int = 0) -> Tensor:
-    """Concatenate tensors along a dimension.
-
-    Args:
-        tensors: An iterable of tensors whose sizes are equal except in `dim`. Tensors of shape [0] are skipped.
-        dim: The dimension that is concatenated.
-
-    Returns:
-        A tensor of the widest dtype of `tensors`.
-
-    Raises:
-        ShapeError: Other sizes differ, or a tensor has no dimensions.
-        IndexError: The tensors do not have dimension `dim`.
-        ArgumentError: `tensors` is empty.
-        RuntimeError: `tensors` contains tensors on different devices.
 
     Example:
         >>> import interlock
-        >>> interlock.cat([interlock.zeros(1), interlock.ones(2)])
-        tensor([0., 1., 1.])
-    """
-
-def stack(tensors: Iterable[Tensor], dim: int = 0) -> Tensor:
-    """Stack tensors along a new dimension.
-
-    Args:
-        tensors: The tensors, as an iterable. Their shapes must be equal.
-        dim: The position of the new dimension; its size is the number of tensors.
-
-    Returns:
-        A tensor of the widest dtype of `tensors`.
-
-    Raises:
-        ShapeError: The shapes differ.
-        IndexError: The result does not have dimension `dim`.
-        ArgumentError: `tensors` is empty.
-        RuntimeError: `tensors` contains tensors on different devices.
-
-    Example:
-        >>> import interlock
-        >>> interlock.stack([interlock.tensor([1, 2]), interlock.tensor([3, 4])], dim=1)
-        tensor([[1, 3],
-                [2, 4]])
+        >>> interlock.is_tensor(interlock.zeros(2)), interlock.is_tensor([0.0])
+        (True, False)
     """
 
 @overload
@@ -6096,43 +5247,6 @@ def einsum(equation: str, /, *operands: Tensor) -> Tensor:
 def einsum(equation: str, operands: Sequence[Tensor], /) -> Tensor: ...
 @overload
 def einsum(operand: Tensor, /, *operands_and_labels: Tensor | Sequence[int | EllipsisType]) -> Tensor: ...
-def nll_loss(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    *,
-    ignore_index: int = -100,
-    reduction: Literal["mean", "sum", "none"] = "mean",
-) -> Tensor:
-    """Return the negative log-likelihood of target classes, `-weight[target] * input[target]` of each sample.
-
-    Args:
-        input: Log-probabilities of shape [classes], [samples, classes] or [samples, classes, ...], floating point.
-        target: Class indices, int64 or uint8, of the shape of `input` without the dimension of classes.
-        weight: A weight for each class, of shape [classes] and of the dtype of `input`, or None.
-        ignore_index: The class index of samples that do not count.
-        reduction: "sum" of the losses, "none" for the loss of each sample, or "mean": the sum, divided by the sum of
-            the weights of the target classes.
-
-    Returns:
-        A tensor of the shape of `target` if `reduction` is "none", else a 0-d tensor.
-
-    Raises:
-        IndexError: An index in `target` is not a class. On a device this error is reported asynchronously.
-        ShapeError: The shapes are incompatible.
-        DTypeError: `input` is not floating point, `target` is not int64 or uint8, or `weight` has another dtype than
-            `input`.
-        ArgumentError: `weight` requires grad.
-        ValueError: `reduction` has another value.
-
-    Example:
-        >>> import interlock
-        >>> from interlock.nn import functional
-        >>> x = interlock.tensor([[0.0, 1.0]])
-        >>> functional.nll_loss(functional.log_softmax(x, 1), interlock.tensor([0]))
-        tensor(1.3133)
-    """
-
 def conv2d(
     input: Tensor,
     weight: Tensor,
@@ -6175,316 +5289,6 @@ def conv2d(
         >>> interlock.conv2d(image, interlock.ones(1, 1, 2, 2))
         tensor([[[ 8., 12.],
                  [20., 24.]]])
-    """
-
-def binary_cross_entropy(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    *,
-    reduction: Literal["mean", "sum", "none"] = "mean",
-) -> Tensor:
-    """Return the binary cross entropy of probabilities.
-
-    The loss of a probability x for the target t is `-t * log(x) - (1 - t) * log(1 - x)`. Logarithms are at least -100,
-    so that losses are finite.
-
-    Args:
-        input: Probabilities from 0 to 1, floating point.
-        target: Probabilities from 0 to 1, of the shape and dtype of `input`.
-        weight: Factors of the losses, which are broadcast to the shape of `input`, or None.
-        reduction: "mean" or "sum" of the losses, or "none" for the loss of each element.
-
-    Returns:
-        A tensor of the shape of `input` if `reduction` is "none", else a 0-d tensor.
-
-    Raises:
-        ArgumentError: An element is not from 0 to 1, or `weight` requires grad. On a device an error of the elements is
-            reported asynchronously.
-        ShapeError: The shapes are incompatible.
-        DTypeError: `input` is not floating point, or `target` has another dtype.
-        ValueError: `reduction` has another value.
-
-    Example:
-        >>> import interlock
-        >>> from interlock.nn import functional
-        >>> functional.binary_cross_entropy(interlock.tensor([0.5, 0.9]), interlock.tensor([0.0, 1.0]))
-        tensor(0.3993)
-    """
-
-def binary_cross_entropy_with_logits(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    *,
-    pos_weight: Tensor | None = None,
-    reduction: Literal["mean", "sum", "none"] = "mean",
-) -> Tensor:
-    """Return the binary cross entropy of the logistic function of logits, also where that underflows.
-
-    The loss of a logit x for the target t is `-p * t * log(s) - (1 - t) * log(1 - s)` with `s = sigmoid(x)` and p from
-    `pos_weight`.
-
-    Args:
-        input: Logits, floating point.
-        target: Probabilities of the shape of `input`, floating point.
-        weight: Factors of the losses, which are broadcast to the shape of `input`, or None.
-        pos_weight: Factors of the losses of targets of 1, which are broadcast to the shape of `input`, or None.
-        reduction: "mean" or "sum" of the losses, or "none" for the loss of each element.
-
-    Returns:
-        A tensor of the shape of `input` if `reduction` is "none", else a 0-d tensor.
-
-    Raises:
-        ArgumentError: `weight` or `pos_weight` requires grad.
-        ShapeError: The shapes are incompatible.
-        DTypeError: `input` or `target` is not floating point.
-        ValueError: `reduction` has another value.
-
-    Example:
-        >>> import interlock
-        >>> from interlock.nn import functional
-        >>> x, y = interlock.tensor([0.0, 1000.0]), interlock.tensor([1.0, 1.0])
-        >>> functional.binary_cross_entropy_with_logits(x, y, reduction="none")
-        tensor([0.6931, 0.0000])
-    """
-
-def mse_loss(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    *,
-    reduction: Literal["mean", "sum", "none"] = "mean",
-) -> Tensor:
-    """Return the squared error: the squares of the differences of two tensors.
-
-    Args:
-        input: A tensor.
-        target: A tensor that is broadcast to the shape of `input`, or the reverse. One of the two is floating point.
-        weight: Factors of the squares, of the shape of `input`, or None.
-        reduction: "sum" of the squares, "none" for each of them, or "mean": the sum, divided by the number of squares,
-            or by the sum of the weights.
-
-    Returns:
-        A tensor of the broadcast shape if `reduction` is "none", else a 0-d tensor.
-
-    Raises:
-        DTypeError: No tensor is floating point.
-        ShapeError: The shapes are incompatible.
-        ValueError: `reduction` has another value.
-
-    Example:
-        >>> import interlock
-        >>> from interlock.nn import functional
-        >>> functional.mse_loss(interlock.tensor([1.0, 3.0]), interlock.zeros(2))
-        tensor(5.)
-    """
-
-def l1_loss(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    *,
-    reduction: Literal["mean", "sum", "none"] = "mean",
-) -> Tensor:
-    """Return the L1 loss: the absolute values of the differences of two tensors.
-
-    Args:
-        input: A tensor, of any dtype except bool.
-        target: A tensor that is broadcast to the shape of `input`, or the reverse.
-        weight: Factors of the absolute values, of the shape of `input`, or None.
-        reduction: "sum" of the absolute values, "none" for each of them, or "mean": the sum, divided by the number of
-            absolute values, or by the sum of the weights. Integers have no mean.
-
-    Returns:
-        A tensor of the broadcast shape if `reduction` is "none", else a 0-d tensor.
-
-    Raises:
-        DTypeError: The tensors are bool, or integers with `reduction` "mean".
-        ShapeError: The shapes are incompatible.
-        ValueError: `reduction` has another value.
-
-    Example:
-        >>> import interlock
-        >>> from interlock.nn import functional
-        >>> functional.l1_loss(interlock.tensor([1.0, -3.0]), interlock.zeros(2))
-        tensor(2.)
-    """
-
-def gelu(input: Tensor, approximate: Literal["none", "tanh"] = "none") -> Tensor:
-    """Return each element times the probability that a standard normal variable is at most the element.
-
-    `x * (1 + erf(x / sqrt(2))) / 2`, from Hendrycks and Gimpel, "Gaussian Error Linear Units (GELUs)" (2016). The
-    approximation is `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))`.
-
-    Args:
-        input: A floating-point tensor.
-        approximate: "none", or "tanh" for the approximation.
-
-    Returns:
-        A tensor of the shape and dtype of `input`.
-
-    Raises:
-        ArgumentError: `approximate` has another value.
-        DTypeError: `input` is not floating point.
-
-    Example:
-        >>> import interlock
-        >>> from interlock.nn import functional
-        >>> functional.gelu(interlock.tensor([-1.0, 0.0, 1.0]))
-        tensor([-0.1587,  0.0000,  0.8413])
-    """
-
-def silu(input: Tensor, inplace: builtins.bool = False) -> Tensor:
-    """Return each element times its logistic function, `x / (1 + exp(-x))`, also called swish.
-
-    Args:
-        input: A floating-point tensor.
-        inplace: Whether `input` itself is changed and returned.
-
-    Returns:
-        A tensor of the shape and dtype of `input`.
-
-    Raises:
-        DTypeError: `input` is not floating point.
-        RuntimeError: `inplace` is True for a leaf that requires grad while gradients are enabled, or for a tensor whose
-            elements overlap.
-
-    Example:
-        >>> import interlock
-        >>> from interlock.nn import functional
-        >>> functional.silu(interlock.tensor([-1.0, 0.0, 1.0]))
-        tensor([-0.2689,  0.0000,  0.7311])
-    """
-
-def softplus(input: Tensor, beta: builtins.float = 1, threshold: builtins.float = 20) -> Tensor:
-    """Return a smooth form of `relu`, `log(1 + exp(beta * x)) / beta` of each element x.
-
-    Args:
-        input: A floating-point tensor.
-        beta: The sharpness. The result approaches `relu` as it grows.
-        threshold: Elements x with `beta * x` above it are returned as they are.
-
-    Returns:
-        A tensor of the shape and dtype of `input`.
-
-    Raises:
-        DTypeError: `input` is not floating point.
-
-    Example:
-        >>> import interlock
-        >>> from interlock.nn import functional
-        >>> functional.softplus(interlock.tensor([-1.0, 0.0, 30.0]))
-        tensor([ 0.3133,  0.6931, 30.0000])
-    """
-
-def logsigmoid(input: Tensor) -> Tensor:
-    """Return the logarithm of the logistic function of each element, `-log(1 + exp(-x))`.
-
-    It is accurate also where the logistic function underflows.
-
-    Args:
-        input: A floating-point tensor.
-
-    Returns:
-        A tensor of the shape and dtype of `input`.
-
-    Raises:
-        DTypeError: `input` is not floating point.
-
-    Example:
-        >>> import interlock
-        >>> from interlock.nn import functional
-        >>> functional.logsigmoid(interlock.tensor([-1000.0, 0.0]))
-        tensor([-1.0000e+03, -6.9315e-01])
-    """
-
-def relu_(input: Tensor) -> Tensor:
-    """Replace each negative element by 0: the in-place version of `relu`.
-
-    Args:
-        input: The tensor, of any dtype except bool.
-
-    Returns:
-        The tensor itself.
-
-    Raises:
-        DTypeError: `input` is a bool tensor.
-        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-
-    Example:
-        >>> import interlock
-        >>> interlock.relu_(interlock.tensor([-1, 2]))
-        tensor([0, 2])
-    """
-
-def layer_norm(
-    input: Tensor,
-    normalized_shape: Sequence[int],
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: builtins.float = 1e-5,
-) -> Tensor:
-    """Normalize the elements of the last dimensions to a mean of 0 and a variance of 1.
-
-    `(x - mean) / sqrt(variance + eps) * weight + bias`, with the biased variance, from Ba, Kiros and Hinton, "Layer
-    Normalization" (2016).
-
-    Args:
-        input: A floating-point tensor of shape [..., *normalized_shape].
-        normalized_shape: The sizes of the last dimensions, as a tuple or list.
-        weight: Factors of shape `normalized_shape`, or None. Of the dtype of `input`, or float32 for float16 and
-            bfloat16.
-        bias: Summands of shape `normalized_shape`, or None. Of the dtype of `weight`.
-        eps: A number that is added to the variance.
-
-    Returns:
-        A tensor of the shape and dtype of `input`.
-
-    Raises:
-        DTypeError: `input` is not floating point, or a parameter has another dtype.
-        ShapeError: `normalized_shape` is empty or does not end the shape of `input`, or a parameter has another shape.
-        RuntimeError: The tensors are on different devices.
-
-    Example:
-        >>> import interlock
-        >>> from interlock.nn import functional
-        >>> functional.layer_norm(interlock.tensor([[1.0, 3.0], [0.0, 8.0]]), (2,))
-        tensor([[-1.0000,  1.0000],
-                [-1.0000,  1.0000]])
-    """
-
-def dropout(
-    input: Tensor, p: builtins.float = 0.5, training: builtins.bool = True, inplace: builtins.bool = False
-) -> Tensor:
-    """Set each element to 0 with a probability, and divide the others by the probability of keeping them.
-
-    The elements are drawn from the generator that `manual_seed` seeds: after one seed they are the same on every
-    device. From Srivastava et al., "Dropout: A Simple Way to Prevent Neural Networks from Overfitting" (2014).
-
-    Args:
-        input: A floating-point tensor.
-        p: The probability of 0.
-        training: Whether elements are dropped. Otherwise `input` itself is returned.
-        inplace: Whether `input` itself is changed and returned.
-
-    Returns:
-        A tensor of the shape and dtype of `input`, or `input` itself if `training` is False or `p` is 0.
-
-    Raises:
-        ValueError: `p` is not from 0 to 1.
-        DTypeError: `input` is not floating point.
-        RuntimeError: `inplace` is True for a leaf that requires grad while gradients are enabled, or for a tensor whose
-            elements overlap.
-
-    Example:
-        >>> import interlock
-        >>> from interlock.nn import functional
-        >>> x = functional.dropout(interlock.ones(1000), p=0.75)
-        >>> set(x.tolist()) == {0.0, 4.0}
-        True
-        >>> functional.dropout(interlock.ones(3), training=False)
-        tensor([1., 1., 1.])
     """
 
 def scaled_dot_product_attention(
@@ -6636,47 +5440,6 @@ def multi_head_attention(
         ArgumentError: `is_causal` is True without a mask, or `num_heads` does not divide the size.
     """
 
-def cross_entropy(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    *,
-    ignore_index: int = -100,
-    reduction: Literal["mean", "sum", "none"] = "mean",
-    label_smoothing: builtins.float = 0.0,
-) -> Tensor:
-    """Return the cross entropy of logits for target classes, or for probabilities of the classes.
-
-    The loss of a sample is `-weight[target] * log_softmax(input)[target]`. A target with probabilities has the loss
-    `-sum(weight * target * log_softmax(input))`.
-
-    Args:
-        input: Logits of shape [classes], [samples, classes] or [samples, classes, ...], floating point.
-        target: Class indices, int64 or uint8, of the shape of `input` without the dimension of classes; or
-            probabilities of the shape of `input`, floating point.
-        weight: A weight for each class, of shape [classes] and of the dtype of `input`, or None.
-        ignore_index: The class index of samples that do not count. For probabilities it must be negative.
-        reduction: "sum" of the losses, "none" for the loss of each sample, or "mean": the sum, divided by the sum of
-            the weights of the target classes, or by the number of samples if targets are probabilities.
-        label_smoothing: The share from 0 to 1 of the uniform distribution with which targets are mixed, from Szegedy et
-            al., "Rethinking the Inception Architecture for Computer Vision" (2016).
-
-    Returns:
-        A tensor of the shape of class indices if `reduction` is "none", else a 0-d tensor.
-
-    Raises:
-        IndexError: An index in `target` is not a class. On a device this error is reported asynchronously.
-        ShapeError: The shapes are incompatible.
-        DTypeError: `input` is not floating point, or another tensor has a wrong dtype.
-        ArgumentError: `label_smoothing` is not from 0 to 1, or `weight` requires grad.
-        ValueError: `reduction` has another value.
-
-    Example:
-        >>> import interlock
-        >>> interlock.cross_entropy(interlock.zeros(2, 3), interlock.tensor([0, 2]))
-        tensor(1.0986)
-    """
-
 def backward(
     tensors: _Tensors,
     grad_tensors: _Gradients | None = None,
@@ -6760,42 +5523,6 @@ def _rebuild(
     requires_grad: builtins.bool,
     device: _Device | None = None,
 ) -> Tensor: ...
-def numel(input: Tensor) -> int:
-    """Return the number of elements.
-
-    Args:
-        input: The tensor.
-
-    Example:
-        >>> import interlock
-        >>> interlock.numel(interlock.zeros(2, 3))
-        6
-    """
-
-def is_floating_point(input: Tensor) -> builtins.bool:
-    """Return whether the elements are floating-point numbers.
-
-    Args:
-        input: The tensor.
-
-    Example:
-        >>> import interlock
-        >>> interlock.is_floating_point(interlock.zeros(2))
-        True
-    """
-
-def is_signed(input: Tensor) -> builtins.bool:
-    """Return whether the elements can be negative.
-
-    Args:
-        input: The tensor.
-
-    Example:
-        >>> import interlock
-        >>> interlock.is_signed(interlock.zeros(2, dtype=interlock.uint8))
-        False
-    """
-
 def resize_as_(input: Tensor, the_template: Tensor) -> Tensor:
     """Change the shape of a tensor in place to that of another one, like `Tensor.resize_`.
 
@@ -6816,25 +5543,6 @@ def resize_as_(input: Tensor, the_template: Tensor) -> Tensor:
         >>> import interlock
         >>> interlock.resize_as_(interlock.tensor([[1, 2], [3, 4]]), interlock.zeros(3))
         tensor([1, 2, 3])
-    """
-
-def detach_(input: Tensor) -> Tensor:
-    """Remove the history of a tensor in place: it becomes a leaf that does not require grad.
-
-    Args:
-        input: The tensor.
-
-    Returns:
-        `input` itself.
-
-    Raises:
-        ArgumentError: The tensor is a view, which shares the history of its base.
-
-    Example:
-        >>> import interlock
-        >>> x = interlock.ones(2, requires_grad=True) * 2
-        >>> interlock.detach_(x).is_leaf
-        True
     """
 
 # <functions of operations>
@@ -7112,6 +5820,21 @@ def addmv(
         tensor([7.])
     """
 
+def adjoint(input: Tensor) -> Tensor:
+    """Return the conjugate transpose of a matrix, or of each matrix of a batch: that of real numbers is `mT`.
+
+    Args:
+        input: The tensor.
+
+    Raises:
+        ShapeError: The tensor has one dimension.
+
+    Example:
+        >>> import interlock
+        >>> interlock.adjoint(interlock.zeros(2, 3)).shape
+        (3, 2)
+    """
+
 def all(input: Tensor, dim: _Dims | None = None, keepdim: builtins.bool = False) -> Tensor:
     """Return whether all elements are nonzero, of all elements or over one or several dimensions. NaN is nonzero.
 
@@ -7370,6 +6093,29 @@ def argsort(
         tensor([1, 2, 0])
     """
 
+def as_strided(
+    input: Tensor, size: _Dims, stride: _Dims, storage_offset: builtins.int | None = None
+) -> Tensor:
+    """Return a view of the storage with any sizes and strides.
+
+    Args:
+        input: The tensor.
+        size: The sizes, as an int or as a tuple or list.
+        stride: The stride of each dimension in elements, not negative.
+        storage_offset: The offset of the first element in the storage, in elements. None means that of the tensor.
+
+    Raises:
+        ShapeError: The view exceeds the storage.
+        ArgumentError: A number is negative, or there are not as many strides as sizes.
+
+    Example:
+        >>> import interlock
+        >>> interlock.as_strided(interlock.arange(4), (3, 2), (1, 1))
+        tensor([[0, 1],
+                [1, 2],
+                [2, 3]])
+    """
+
 def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the arc sine of each element, in radians; NaN outside of -1 to 1.
 
@@ -7587,6 +6333,78 @@ def bernoulli(input: Tensor, p: builtins.float | None = None) -> Tensor:
         tensor([0., 1.])
     """
 
+def binary_cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    *,
+    reduction: Literal["mean", "sum", "none"] = "mean",
+) -> Tensor:
+    """Return the binary cross entropy of probabilities.
+
+    The loss of a probability x for the target t is `-t * log(x) - (1 - t) * log(1 - x)`. Logarithms are at least -100,
+    so that losses are finite.
+
+    Args:
+        input: Probabilities from 0 to 1, floating point.
+        target: Probabilities from 0 to 1, of the shape and dtype of `input`.
+        weight: Factors of the losses, which are broadcast to the shape of `input`, or None.
+        reduction: "mean" or "sum" of the losses, or "none" for the loss of each element.
+
+    Returns:
+        A tensor of the shape of `input` if `reduction` is "none", else a 0-d tensor.
+
+    Raises:
+        ArgumentError: An element is not from 0 to 1, or `weight` requires grad. On a device an error of the elements is
+            reported asynchronously.
+        ShapeError: The shapes are incompatible.
+        DTypeError: `input` is not floating point, or `target` has another dtype.
+        ValueError: `reduction` has another value.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> functional.binary_cross_entropy(interlock.tensor([0.5, 0.9]), interlock.tensor([0.0, 1.0]))
+        tensor(0.3993)
+    """
+
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    *,
+    pos_weight: Tensor | None = None,
+    reduction: Literal["mean", "sum", "none"] = "mean",
+) -> Tensor:
+    """Return the binary cross entropy of the logistic function of logits, also where that underflows.
+
+    The loss of a logit x for the target t is `-p * t * log(s) - (1 - t) * log(1 - s)` with `s = sigmoid(x)` and p from
+    `pos_weight`.
+
+    Args:
+        input: Logits, floating point.
+        target: Probabilities of the shape of `input`, floating point.
+        weight: Factors of the losses, which are broadcast to the shape of `input`, or None.
+        pos_weight: Factors of the losses of targets of 1, which are broadcast to the shape of `input`, or None.
+        reduction: "mean" or "sum" of the losses, or "none" for the loss of each element.
+
+    Returns:
+        A tensor of the shape of `input` if `reduction` is "none", else a 0-d tensor.
+
+    Raises:
+        ArgumentError: `weight` or `pos_weight` requires grad.
+        ShapeError: The shapes are incompatible.
+        DTypeError: `input` or `target` is not floating point.
+        ValueError: `reduction` has another value.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> x, y = interlock.tensor([0.0, 1000.0]), interlock.tensor([1.0, 1.0])
+        >>> functional.binary_cross_entropy_with_logits(x, y, reduction="none")
+        tensor([0.6931, 0.0000])
+    """
+
 def bitwise_and(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """Return the bitwise and of integers, and the logical and of bools.
 
@@ -7685,6 +6503,45 @@ def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
                 [[3.]]])
     """
 
+def broadcast_to(input: Tensor, size: _Dims) -> Tensor:
+    """Return a view in which dimensions of size 1 are repeated, as `expand`.
+
+    Args:
+        input: The tensor.
+        size: The new sizes. -1 keeps a size; new dimensions come first.
+
+    Raises:
+        ShapeError: A size other than 1 would change.
+
+    Example:
+        >>> import interlock
+        >>> interlock.broadcast_to(interlock.tensor([1, 2]), (2, 2))
+        tensor([[1, 2],
+                [1, 2]])
+    """
+
+def cat(tensors: Iterable[Tensor], dim: builtins.int = 0) -> Tensor:
+    """Concatenate tensors along a dimension.
+
+    Args:
+        tensors: An iterable of tensors whose sizes are equal except in `dim`. Tensors of shape [0] are skipped.
+        dim: The dimension that is concatenated.
+
+    Returns:
+        A tensor of the widest dtype of `tensors`.
+
+    Raises:
+        ShapeError: Other sizes differ, or a tensor has no dimensions.
+        IndexError: The tensors do not have dimension `dim`.
+        ArgumentError: `tensors` is empty.
+        RuntimeError: `tensors` contains tensors on different devices.
+
+    Example:
+        >>> import interlock
+        >>> interlock.cat([interlock.zeros(1), interlock.ones(2)])
+        tensor([0., 1., 1.])
+    """
+
 def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Round each element up to an integer. Integers are unchanged.
 
@@ -7717,6 +6574,30 @@ def ceil_(input: Tensor) -> Tensor:
         DTypeError: The tensor has another dtype.
         DTypeError: The dtype of the tensor cannot hold the result.
         RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+    """
+
+def chunk(input: Tensor, chunks: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+    """Return at most `chunks` views of consecutive parts of a dimension, of equal sizes except for the last.
+
+    The views are results of one node: while gradients are recorded they cannot be changed in place.
+
+    Args:
+        input: The tensor.
+        chunks: The number of parts. There are fewer if the rounded up size of a part leaves none for the last ones.
+        dim: The dimension.
+
+    Returns:
+        A tuple of views.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        ShapeError: The tensor has no dimensions.
+        ArgumentError: `chunks` is not positive.
+
+    Example:
+        >>> import interlock
+        >>> interlock.chunk(interlock.arange(5), 2)
+        (tensor([0, 1, 2]), tensor([3, 4]))
     """
 
 def clamp(
@@ -7855,6 +6736,19 @@ def clamp_min_(input: Tensor, min: Tensor | _Number) -> Tensor:
         RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
     """
 
+def clone(input: Tensor) -> Tensor:
+    """Return a copy of the tensor, as a recorded operation.
+
+    Args:
+        input: The tensor.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.ones(2)
+        >>> interlock.clone(x) is x
+        False
+    """
+
 def copysign(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """Return the magnitude of `input` with the sign of `other`, elementwise.
 
@@ -7958,6 +6852,47 @@ def count_nonzero(input: Tensor, dim: _Dims | None = None) -> Tensor:
         tensor(3)
     """
 
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    *,
+    ignore_index: builtins.int = -100,
+    reduction: Literal["mean", "sum", "none"] = "mean",
+    label_smoothing: builtins.float = 0.0,
+) -> Tensor:
+    """Return the cross entropy of logits for target classes, or for probabilities of the classes.
+
+    The loss of a sample is `-weight[target] * log_softmax(input)[target]`. A target with probabilities has the loss
+    `-sum(weight * target * log_softmax(input))`.
+
+    Args:
+        input: Logits of shape [classes], [samples, classes] or [samples, classes, ...], floating point.
+        target: Class indices, int64 or uint8, of the shape of `input` without the dimension of classes; or
+            probabilities of the shape of `input`, floating point.
+        weight: A weight for each class, of shape [classes] and of the dtype of `input`, or None.
+        ignore_index: The class index of samples that do not count. For probabilities it must be negative.
+        reduction: "sum" of the losses, "none" for the loss of each sample, or "mean": the sum, divided by the sum of
+            the weights of the target classes, or by the number of samples if targets are probabilities.
+        label_smoothing: The share from 0 to 1 of the uniform distribution with which targets are mixed, from Szegedy et
+            al., "Rethinking the Inception Architecture for Computer Vision" (2016).
+
+    Returns:
+        A tensor of the shape of class indices if `reduction` is "none", else a 0-d tensor.
+
+    Raises:
+        IndexError: An index in `target` is not a class. On a device this error is reported asynchronously.
+        ShapeError: The shapes are incompatible.
+        DTypeError: `input` is not floating point, or another tensor has a wrong dtype.
+        ArgumentError: `label_smoothing` is not from 0 to 1, or `weight` requires grad.
+        ValueError: `reduction` has another value.
+
+    Example:
+        >>> import interlock
+        >>> interlock.cross_entropy(interlock.zeros(2, 3), interlock.tensor([0, 2]))
+        tensor(1.0986)
+    """
+
 def cumprod(input: Tensor, dim: builtins.int, *, dtype: _DType | None = None) -> Tensor:
     """Return the cumulative product of the elements along a dimension.
 
@@ -7994,6 +6929,56 @@ def cumsum(input: Tensor, dim: builtins.int, *, dtype: _DType | None = None) -> 
         >>> x = interlock.tensor([1, 2, 3])
         >>> interlock.cumsum(x, 0)
         tensor([1, 3, 6])
+    """
+
+def detach_(input: Tensor) -> Tensor:
+    """In-place version of `detach`.
+
+    See `interlock.detach`.
+
+    Args:
+        input: The tensor.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        ArgumentError: The tensor is a view, which shares the history of its base.
+        DTypeError: The dtype of the tensor cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+    """
+
+def detach(input: Tensor) -> Tensor:
+    """Return a tensor that shares memory with another and has no history.
+
+    Args:
+        input: The tensor.
+
+    Example:
+        >>> import interlock
+        >>> interlock.detach(interlock.ones(2, requires_grad=True)).requires_grad
+        False
+    """
+
+def diagonal(
+    input: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1
+) -> Tensor:
+    """Return a view of the diagonals of matrices. The diagonal is the last dimension of the view.
+
+    Args:
+        input: The tensor.
+        offset: The distance from the main diagonal: positive above it and negative below it.
+        dim1: The dimension of the rows.
+        dim2: The dimension of the columns.
+
+    Raises:
+        IndexError: The tensor does not have one of the dimensions.
+        ArgumentError: The dimensions are equal.
+
+    Example:
+        >>> import interlock
+        >>> interlock.diagonal(interlock.arange(6).view(2, 3))
+        tensor([0, 4])
     """
 
 def div(
@@ -8047,6 +7032,39 @@ def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> import interlock
         >>> interlock.dot(interlock.tensor([1, 2]), interlock.tensor([3, 4]))
         tensor(11)
+    """
+
+def dropout(
+    input: Tensor, p: builtins.float = 0.5, training: builtins.bool = True, inplace: builtins.bool = False
+) -> Tensor:
+    """Set each element to 0 with a probability, and divide the others by the probability of keeping them.
+
+    The elements are drawn from the generator that `manual_seed` seeds: after one seed they are the same on every
+    device. From Srivastava et al., "Dropout: A Simple Way to Prevent Neural Networks from Overfitting" (2014).
+
+    Args:
+        input: A floating-point tensor.
+        p: The probability of 0.
+        training: Whether elements are dropped. Otherwise `input` itself is returned.
+        inplace: Whether `input` itself is changed and returned.
+
+    Returns:
+        A tensor of the shape and dtype of `input`, or `input` itself if `training` is False or `p` is 0.
+
+    Raises:
+        ValueError: `p` is not from 0 to 1.
+        DTypeError: `input` is not floating point.
+        RuntimeError: `inplace` is True for a leaf that requires grad while gradients are enabled, or for a tensor whose
+            elements overlap.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> x = functional.dropout(interlock.ones(1000), p=0.75)
+        >>> set(x.tolist()) == {0.0, 4.0}
+        True
+        >>> functional.dropout(interlock.ones(3), training=False)
+        tensor([1., 1., 1.])
     """
 
 def embedding(input: Tensor, weight: Tensor, padding_idx: builtins.int | None = None) -> Tensor:
@@ -8417,6 +7435,77 @@ def fill_(input: Tensor, value: Tensor | _Number) -> Tensor:
         RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
     """
 
+def flatten(input: Tensor, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
+    """Return the elements with some or all dimensions merged into one: a view if possible.
+
+    Args:
+        input: The tensor.
+        start_dim: The first of the merged dimensions.
+        end_dim: The last of the merged dimensions.
+
+    Returns:
+        The tensor itself if `start_dim` is `end_dim`.
+
+    Raises:
+        IndexError: The tensor does not have one of the dimensions.
+        ArgumentError: `end_dim` is before `start_dim`.
+
+    Example:
+        >>> import interlock
+        >>> interlock.flatten(interlock.zeros(2, 3, 4), 1).shape
+        (2, 12)
+    """
+
+def flip(input: Tensor, dims: _Dims) -> Tensor:
+    """Return a copy with the elements of dimensions in reverse order.
+
+    Args:
+        input: The tensor.
+        dims: The dimension or dimensions.
+
+    Raises:
+        IndexError: The tensor does not have one of the dimensions.
+        ArgumentError: A dimension is named twice.
+
+    Example:
+        >>> import interlock
+        >>> interlock.flip(interlock.tensor([[1, 2], [3, 4]]), (0, 1))
+        tensor([[4, 3],
+                [2, 1]])
+    """
+
+def fliplr(input: Tensor) -> Tensor:
+    """Return a copy with the columns of a matrix, or of each matrix in the first two dimensions, in reverse order.
+
+    Args:
+        input: The tensor.
+
+    Raises:
+        ShapeError: The tensor has fewer than two dimensions.
+
+    Example:
+        >>> import interlock
+        >>> interlock.fliplr(interlock.tensor([[1, 2], [3, 4]]))
+        tensor([[2, 1],
+                [4, 3]])
+    """
+
+def flipud(input: Tensor) -> Tensor:
+    """Return a copy with the rows, which are along the first dimension, in reverse order.
+
+    Args:
+        input: The tensor.
+
+    Raises:
+        ShapeError: The tensor has no dimensions.
+
+    Example:
+        >>> import interlock
+        >>> interlock.flipud(interlock.tensor([[1, 2], [3, 4]]))
+        tensor([[3, 4],
+                [1, 2]])
+    """
+
 def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Round each element down to an integer. Integers are unchanged.
 
@@ -8671,6 +7760,30 @@ def ge(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> 
 
 greater_equal = ge
 
+def gelu(input: Tensor, approximate: Literal["none", "tanh"] = "none") -> Tensor:
+    """Return each element times the probability that a standard normal variable is at most the element.
+
+    `x * (1 + erf(x / sqrt(2))) / 2`, from Hendrycks and Gimpel, "Gaussian Error Linear Units (GELUs)" (2016). The
+    approximation is `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))`.
+
+    Args:
+        input: A floating-point tensor.
+        approximate: "none", or "tanh" for the approximation.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Raises:
+        ArgumentError: `approximate` has another value.
+        DTypeError: `input` is not floating point.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> functional.gelu(interlock.tensor([-1.0, 0.0, 1.0]))
+        tensor([-0.1587,  0.0000,  0.8413])
+    """
+
 def gt(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """Return a bool tensor that is True where the elements are larger than those of `other`.
 
@@ -8690,6 +7803,26 @@ def gt(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> 
     """
 
 greater = gt
+
+def hstack(tensors: Iterable[Tensor]) -> Tensor:
+    """Concatenate tensors along the second dimension, or along the only one of vectors.
+
+    Args:
+        tensors: The tensors, as an iterable.
+
+    Returns:
+        A tensor of the widest dtype of `tensors`.
+
+    Raises:
+        ShapeError: The other sizes differ.
+        ArgumentError: `tensors` is empty.
+        RuntimeError: `tensors` contains tensors on different devices.
+
+    Example:
+        >>> import interlock
+        >>> interlock.hstack([interlock.tensor([1, 2]), interlock.tensor([3])])
+        tensor([1, 2, 3])
+    """
 
 def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the length of the hypotenuse of a right triangle with these legs, elementwise.
@@ -8855,6 +7988,42 @@ def index_select(input: Tensor, dim: builtins.int, index: Tensor) -> Tensor:
         tensor([7, 5])
     """
 
+def is_floating_point(input: Tensor) -> builtins.bool:
+    """Return whether the elements are floating-point numbers.
+
+    Args:
+        input: The tensor.
+
+    Example:
+        >>> import interlock
+        >>> interlock.is_floating_point(interlock.zeros(2))
+        True
+    """
+
+def is_inference(input: Tensor) -> builtins.bool:
+    """Return whether a tensor was created in inference mode.
+
+    Args:
+        input: The tensor.
+
+    Example:
+        >>> import interlock
+        >>> interlock.is_inference(interlock.zeros(2))
+        False
+    """
+
+def is_signed(input: Tensor) -> builtins.bool:
+    """Return whether the elements can be negative.
+
+    Args:
+        input: The tensor.
+
+    Example:
+        >>> import interlock
+        >>> interlock.is_signed(interlock.zeros(2, dtype=interlock.uint8))
+        False
+    """
+
 def isclose(
     input: Tensor,
     other: Tensor,
@@ -8920,6 +8089,73 @@ def isnan(input: Tensor) -> Tensor:
         >>> import interlock
         >>> interlock.isnan(interlock.tensor([1.0, float('inf'), float('nan')]))
         tensor([False, False,  True])
+    """
+
+def l1_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    *,
+    reduction: Literal["mean", "sum", "none"] = "mean",
+) -> Tensor:
+    """Return the L1 loss: the absolute values of the differences of two tensors.
+
+    Args:
+        input: A tensor, of any dtype except bool.
+        target: A tensor that is broadcast to the shape of `input`, or the reverse.
+        weight: Factors of the absolute values, of the shape of `input`, or None.
+        reduction: "sum" of the absolute values, "none" for each of them, or "mean": the sum, divided by the number of
+            absolute values, or by the sum of the weights. Integers have no mean.
+
+    Returns:
+        A tensor of the broadcast shape if `reduction` is "none", else a 0-d tensor.
+
+    Raises:
+        DTypeError: The tensors are bool, or integers with `reduction` "mean".
+        ShapeError: The shapes are incompatible.
+        ValueError: `reduction` has another value.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> functional.l1_loss(interlock.tensor([1.0, -3.0]), interlock.zeros(2))
+        tensor(2.)
+    """
+
+def layer_norm(
+    input: Tensor,
+    normalized_shape: Sequence[builtins.int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: builtins.float = 1e-05,
+) -> Tensor:
+    """Normalize the elements of the last dimensions to a mean of 0 and a variance of 1.
+
+    `(x - mean) / sqrt(variance + eps) * weight + bias`, with the biased variance, from Ba, Kiros and Hinton, "Layer
+    Normalization" (2016).
+
+    Args:
+        input: A floating-point tensor of shape [..., *normalized_shape].
+        normalized_shape: The sizes of the last dimensions, as a tuple or list.
+        weight: Factors of shape `normalized_shape`, or None. Of the dtype of `input`, or float32 for float16 and
+            bfloat16.
+        bias: Summands of shape `normalized_shape`, or None. Of the dtype of `weight`.
+        eps: A number that is added to the variance.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Raises:
+        DTypeError: `input` is not floating point, or a parameter has another dtype.
+        ShapeError: `normalized_shape` is empty or does not end the shape of `input`, or a parameter has another shape.
+        RuntimeError: The tensors are on different devices.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> functional.layer_norm(interlock.tensor([[1.0, 3.0], [0.0, 8.0]]), (2,))
+        tensor([[-1.0000,  1.0000],
+                [-1.0000,  1.0000]])
     """
 
 def le(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
@@ -9234,6 +8470,27 @@ def logical_xor(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> T
         tensor([ True, False])
     """
 
+def logsigmoid(input: Tensor) -> Tensor:
+    """Return the logarithm of the logistic function of each element, `-log(1 + exp(-x))`.
+
+    It is accurate also where the logistic function underflows.
+
+    Args:
+        input: A floating-point tensor.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Raises:
+        DTypeError: `input` is not floating point.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> functional.logsigmoid(interlock.tensor([-1000.0, 0.0]))
+        tensor([-1.0000e+03, -6.9315e-01])
+    """
+
 def logspace(
     start: _Number,
     end: _Number,
@@ -9544,6 +8801,57 @@ def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
                 [3.]])
     """
 
+def movedim(input: Tensor, source: _Dims, destination: _Dims) -> Tensor:
+    """Return a view with dimensions at other positions. The other dimensions keep their order.
+
+    Args:
+        input: The tensor.
+        source: The dimension or dimensions that are moved.
+        destination: The new position of each of them.
+
+    Raises:
+        IndexError: The tensor does not have one of the dimensions.
+        ArgumentError: A dimension is named twice, or the numbers of dimensions differ.
+
+    Example:
+        >>> import interlock
+        >>> interlock.movedim(interlock.zeros(2, 3, 4), 0, -1).shape
+        (3, 4, 2)
+    """
+
+moveaxis = movedim
+
+def mse_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    *,
+    reduction: Literal["mean", "sum", "none"] = "mean",
+) -> Tensor:
+    """Return the squared error: the squares of the differences of two tensors.
+
+    Args:
+        input: A tensor.
+        target: A tensor that is broadcast to the shape of `input`, or the reverse. One of the two is floating point.
+        weight: Factors of the squares, of the shape of `input`, or None.
+        reduction: "sum" of the squares, "none" for each of them, or "mean": the sum, divided by the number of squares,
+            or by the sum of the weights.
+
+    Returns:
+        A tensor of the broadcast shape if `reduction` is "none", else a 0-d tensor.
+
+    Raises:
+        DTypeError: No tensor is floating point.
+        ShapeError: The shapes are incompatible.
+        ValueError: `reduction` has another value.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> functional.mse_loss(interlock.tensor([1.0, 3.0]), interlock.zeros(2))
+        tensor(5.)
+    """
+
 def mul(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """Return `input * other`, elementwise. The product of bools is the logical and.
 
@@ -9660,6 +8968,26 @@ def nan_to_num_(
         RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
     """
 
+def narrow(input: Tensor, dim: builtins.int, start: builtins.int, length: builtins.int) -> Tensor:
+    """Return a view of some consecutive indices of a dimension.
+
+    Args:
+        input: The tensor.
+        dim: The dimension.
+        start: The first index. A negative index counts from the end.
+        length: The number of indices.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim` or index `start`.
+        ShapeError: The tensor has no dimensions.
+        ArgumentError: `length` is negative or exceeds the dimension.
+
+    Example:
+        >>> import interlock
+        >>> interlock.narrow(interlock.arange(5), 0, 1, 3)
+        tensor([1, 2, 3])
+    """
+
 def ne(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """Return a bool tensor that is True where the elements differ from those of `other`.
 
@@ -9718,6 +9046,43 @@ def neg_(input: Tensor) -> Tensor:
 
 negative_ = neg_
 
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    *,
+    ignore_index: builtins.int = -100,
+    reduction: Literal["mean", "sum", "none"] = "mean",
+) -> Tensor:
+    """Return the negative log-likelihood of target classes, `-weight[target] * input[target]` of each sample.
+
+    Args:
+        input: Log-probabilities of shape [classes], [samples, classes] or [samples, classes, ...], floating point.
+        target: Class indices, int64 or uint8, of the shape of `input` without the dimension of classes.
+        weight: A weight for each class, of shape [classes] and of the dtype of `input`, or None.
+        ignore_index: The class index of samples that do not count.
+        reduction: "sum" of the losses, "none" for the loss of each sample, or "mean": the sum, divided by the sum of
+            the weights of the target classes.
+
+    Returns:
+        A tensor of the shape of `target` if `reduction` is "none", else a 0-d tensor.
+
+    Raises:
+        IndexError: An index in `target` is not a class. On a device this error is reported asynchronously.
+        ShapeError: The shapes are incompatible.
+        DTypeError: `input` is not floating point, `target` is not int64 or uint8, or `weight` has another dtype than
+            `input`.
+        ArgumentError: `weight` requires grad.
+        ValueError: `reduction` has another value.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> x = interlock.tensor([[0.0, 1.0]])
+        >>> functional.nll_loss(functional.log_softmax(x, 1), interlock.tensor([0]))
+        tensor(1.3133)
+    """
+
 @overload
 def nonzero(input: Tensor, *, as_tuple: Literal[False] = False) -> Tensor:
     """Return the coordinates of the elements that are not zero. Waits for a device.
@@ -9771,6 +9136,18 @@ def norm(
         >>> x = interlock.tensor([3.0, 4.0])
         >>> interlock.norm(x), interlock.norm(x, 1)
         (tensor(5.), tensor(7.))
+    """
+
+def numel(input: Tensor) -> builtins.int:
+    """Return the number of elements.
+
+    Args:
+        input: The tensor.
+
+    Example:
+        >>> import interlock
+        >>> interlock.numel(interlock.zeros(2, 3))
+        6
     """
 
 def one_hot(tensor: Tensor, num_classes: builtins.int = -1) -> Tensor:
@@ -9873,6 +9250,23 @@ def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> interlock.outer(interlock.tensor([1, 2]), interlock.tensor([3, 4]))
         tensor([[3, 4],
                 [6, 8]])
+    """
+
+def permute(input: Tensor, dims: _Dims) -> Tensor:
+    """Return a view with permuted dimensions.
+
+    Args:
+        input: The tensor.
+        dims: The dimensions of the tensor in their new order.
+
+    Raises:
+        IndexError: The tensor does not have one of the dimensions.
+        ArgumentError: A dimension is missing or named twice.
+
+    Example:
+        >>> import interlock
+        >>> interlock.permute(interlock.zeros(2, 3, 4), (2, 0, 1)).shape
+        (4, 2, 3)
     """
 
 def positive(input: Tensor) -> Tensor:
@@ -10191,6 +9585,18 @@ def randperm(
         tensor(10)
     """
 
+def ravel(input: Tensor) -> Tensor:
+    """Return the elements in one dimension: a view if the tensor is contiguous, else a copy.
+
+    Args:
+        input: The tensor.
+
+    Example:
+        >>> import interlock
+        >>> interlock.ravel(interlock.zeros(2, 3)).shape
+        (6,)
+    """
+
 def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the reciprocal of each element.
 
@@ -10240,6 +9646,23 @@ def relu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         tensor([0, 2])
     """
 
+def relu_(input: Tensor) -> Tensor:
+    """In-place version of `relu`.
+
+    See `interlock.relu`.
+
+    Args:
+        input: The tensor, of any dtype except bool.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The tensor has another dtype.
+        DTypeError: The dtype of the tensor cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+    """
+
 def remainder(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """Return the remainder of `input / other`, elementwise, with the sign of `other`, as Python's `%`.
 
@@ -10258,6 +9681,70 @@ def remainder(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor |
         >>> import interlock
         >>> interlock.remainder(interlock.tensor([5, -5]), 3)
         tensor([2, 1])
+    """
+
+def repeat_interleave(
+    input: Tensor,
+    repeats: builtins.int | Tensor,
+    dim: builtins.int | None = None,
+    *,
+    output_size: builtins.int | None = None,
+) -> Tensor:
+    """Return a copy in which elements along a dimension are repeated, each one several times in a row.
+
+    Args:
+        input: The tensor.
+        repeats: How often each element is repeated: an int, or an integer tensor with a number for each index of the
+            dimension. A tensor on a device is waited for.
+        dim: The dimension. None means that the tensor is flattened first.
+        output_size: The size of the dimension in the result, which is checked.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        ArgumentError: A number is negative, or `output_size` is not that of the result.
+        ShapeError: `repeats` is a tensor that does not have a number for each index.
+        DTypeError: `repeats` is not an integer tensor.
+
+    Example:
+        >>> import interlock
+        >>> interlock.repeat_interleave(interlock.tensor([1, 2]), interlock.tensor([1, 3]))
+        tensor([1, 2, 2, 2])
+    """
+
+def reshape(input: Tensor, shape: _Dims) -> Tensor:
+    """Return the elements in another shape: a view if possible, else a copy.
+
+    Args:
+        input: The tensor.
+        shape: The sizes. One may be -1, and is inferred.
+
+    Raises:
+        ShapeError: The number of elements differs.
+
+    Example:
+        >>> import interlock
+        >>> interlock.reshape(interlock.arange(4), (2, -1))
+        tensor([[0, 1],
+                [2, 3]])
+    """
+
+def roll(input: Tensor, shifts: _Dims, dims: _Dims | None = None) -> Tensor:
+    """Return a copy with the elements moved along dimensions. Those that are moved beyond the end come first.
+
+    Args:
+        input: The tensor.
+        shifts: The distance for each dimension; a negative one moves elements to the front.
+        dims: The dimension or dimensions. None means that the elements are moved in row-major order.
+
+    Raises:
+        IndexError: The tensor does not have one of the dimensions.
+        ArgumentError: The numbers of shifts and dimensions differ.
+
+    Example:
+        >>> import interlock
+        >>> interlock.roll(interlock.tensor([[1, 2], [3, 4]]), 1, 0)
+        tensor([[3, 4],
+                [1, 2]])
     """
 
 def round(input: Tensor, *, decimals: builtins.int | None = None, out: Tensor | None = None) -> Tensor:
@@ -10391,6 +9878,23 @@ def scatter_add(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor) ->
         tensor([2., 1.])
     """
 
+def select(input: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
+    """Return a view at one index of a dimension, without that dimension.
+
+    Args:
+        input: The tensor.
+        dim: The dimension.
+        index: The index. Negative indices count from the end.
+
+    Raises:
+        IndexError: `dim` or `index` is out of range, or the tensor has no dimensions.
+
+    Example:
+        >>> import interlock
+        >>> interlock.select(interlock.tensor([[1, 2], [3, 4]]), 1, -1)
+        tensor([2, 4])
+    """
+
 def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the logistic function `1 / (1 + exp(-x))` of each element.
 
@@ -10449,6 +9953,28 @@ def signbit(input: Tensor) -> Tensor:
         >>> import interlock
         >>> interlock.signbit(interlock.tensor([1.0, -0.0, -2.0]))
         tensor([False,  True,  True])
+    """
+
+def silu(input: Tensor, inplace: builtins.bool = False) -> Tensor:
+    """Return each element times its logistic function, `x / (1 + exp(-x))`, also called swish.
+
+    Args:
+        input: A floating-point tensor.
+        inplace: Whether `input` itself is changed and returned.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Raises:
+        DTypeError: `input` is not floating point.
+        RuntimeError: `inplace` is True for a leaf that requires grad while gradients are enabled, or for a tensor whose
+            elements overlap.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> functional.silu(interlock.tensor([-1.0, 0.0, 1.0]))
+        tensor([-0.2689,  0.0000,  0.7311])
     """
 
 def sin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -10552,6 +10078,27 @@ def softmin(input: Tensor, dim: builtins.int, *, dtype: _DType | None = None) ->
         tensor([0.5000, 0.5000])
     """
 
+def softplus(input: Tensor, beta: builtins.float = 1, threshold: builtins.float = 20) -> Tensor:
+    """Return a smooth form of `relu`, `log(1 + exp(beta * x)) / beta` of each element x.
+
+    Args:
+        input: A floating-point tensor.
+        beta: The sharpness. The result approaches `relu` as it grows.
+        threshold: Elements x with `beta * x` above it are returned as they are.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Raises:
+        DTypeError: `input` is not floating point.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> functional.softplus(interlock.tensor([-1.0, 0.0, 30.0]))
+        tensor([ 0.3133,  0.6931, 30.0000])
+    """
+
 def sort(
     input: Tensor,
     dim: builtins.int | None = None,
@@ -10580,6 +10127,53 @@ def sort(
         tensor([1, 2, 3])
         >>> interlock.sort(x).indices
         tensor([1, 2, 0])
+    """
+
+def split(tensor: Tensor, split_size_or_sections: _Dims, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+    """Return views of consecutive parts of a dimension.
+
+    The views are results of one node: while gradients are recorded they cannot be changed in place.
+
+    Args:
+        tensor: The tensor.
+        split_size_or_sections: The size of each part, or a tuple or list with the size of each. With one size the last
+            part may be smaller.
+        dim: The dimension.
+
+    Returns:
+        A tuple of views.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        ShapeError: The tensor has no dimensions.
+        ArgumentError: A size is negative, the size is 0, or the sizes do not add up to the size of the dimension.
+
+    Example:
+        >>> import interlock
+        >>> interlock.split(interlock.arange(5), 3)
+        (tensor([0, 1, 2]), tensor([3, 4]))
+    """
+
+def split_with_sizes(input: Tensor, split_sizes: _Dims, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+    """Return views of consecutive parts of a dimension with given sizes, like `split`.
+
+    Args:
+        input: The tensor.
+        split_sizes: The size of each part.
+        dim: The dimension.
+
+    Returns:
+        A tuple of views.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        ShapeError: The tensor has no dimensions.
+        ArgumentError: A size is negative, or the sizes do not add up to the size of the dimension.
+
+    Example:
+        >>> import interlock
+        >>> interlock.split_with_sizes(interlock.arange(3), (1, 2))
+        (tensor([0]), tensor([1, 2]))
     """
 
 def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -10644,6 +10238,46 @@ def square_(input: Tensor) -> Tensor:
     Raises:
         DTypeError: The dtype of the tensor cannot hold the result.
         RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+    """
+
+def squeeze(input: Tensor, dim: _Dims | None = None) -> Tensor:
+    """Return a view without dimensions of size 1.
+
+    Args:
+        input: The tensor.
+        dim: The dimension or dimensions to remove; those of other sizes stay. None means all of size 1.
+
+    Raises:
+        IndexError: The tensor does not have one of the dimensions.
+        ArgumentError: `dim` names a dimension twice.
+
+    Example:
+        >>> import interlock
+        >>> interlock.squeeze(interlock.zeros(1, 2, 1), (0, 1)).shape
+        (2, 1)
+    """
+
+def stack(tensors: Iterable[Tensor], dim: builtins.int = 0) -> Tensor:
+    """Stack tensors along a new dimension.
+
+    Args:
+        tensors: The tensors, as an iterable. Their shapes must be equal.
+        dim: The position of the new dimension; its size is the number of tensors.
+
+    Returns:
+        A tensor of the widest dtype of `tensors`.
+
+    Raises:
+        ShapeError: The shapes differ.
+        IndexError: The result does not have dimension `dim`.
+        ArgumentError: `tensors` is empty.
+        RuntimeError: `tensors` contains tensors on different devices.
+
+    Example:
+        >>> import interlock
+        >>> interlock.stack([interlock.tensor([1, 2]), interlock.tensor([3, 4])], dim=1)
+        tensor([[1, 3],
+                [2, 4]])
     """
 
 def std(
@@ -10764,6 +10398,38 @@ def sum(
         (tensor(10), tensor([4, 6]))
     """
 
+def swapaxes(input: Tensor, axis0: builtins.int, axis1: builtins.int) -> Tensor:
+    """Return a view with two dimensions exchanged, as `transpose`.
+
+    Args:
+        input: The tensor.
+        axis0: The first dimension. Negative dimensions count from the last.
+        axis1: The second dimension.
+
+    Raises:
+        IndexError: The tensor does not have one of the dimensions.
+
+    Example:
+        >>> import interlock
+        >>> interlock.swapaxes(interlock.zeros(2, 3, 4), 0, -1).shape
+        (4, 3, 2)
+    """
+
+def t(input: Tensor) -> Tensor:
+    """Return the transpose of a matrix, as a view. A tensor with fewer dimensions is unchanged.
+
+    Args:
+        input: The tensor.
+
+    Raises:
+        ShapeError: The tensor has more than two dimensions.
+
+    Example:
+        >>> import interlock
+        >>> interlock.t(interlock.zeros(2, 3)).shape
+        (3, 2)
+    """
+
 def take(input: Tensor, index: Tensor) -> Tensor:
     """Return the elements at flat (row-major) indices.
 
@@ -10873,6 +10539,48 @@ def tanh_(input: Tensor) -> Tensor:
         RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
     """
 
+def tensor_split(
+    input: Tensor, indices_or_sections: _Dims | Tensor, dim: builtins.int = 0
+) -> tuple[Tensor, ...]:
+    """Return views of consecutive parts of a dimension, which can be changed in place.
+
+    Args:
+        input: The tensor.
+        indices_or_sections: The number of parts, the first of which are longer by 1 if the size is not a multiple; or a
+            tuple, list or one-dimensional tensor with the index at which each part after the first begins.
+        dim: The dimension.
+
+    Returns:
+        A tuple of views.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        ShapeError: The tensor has no dimensions.
+        ArgumentError: The number of parts is not positive.
+
+    Example:
+        >>> import interlock
+        >>> interlock.tensor_split(interlock.arange(5), 2)
+        (tensor([0, 1, 2]), tensor([3, 4]))
+    """
+
+def tile(input: Tensor, dims: _Dims) -> Tensor:
+    """Return a copy in which dimensions are repeated. Of fewer numbers than dimensions, the last is for the last dimension.
+
+    Args:
+        input: The tensor.
+        dims: How often each dimension is repeated.
+
+    Raises:
+        ArgumentError: A number is negative.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> interlock.tile(interlock.tensor([1, 2]), (2,))
+        tensor([1, 2, 1, 2])
+    """
+
 def topk(
     input: Tensor,
     k: builtins.int,
@@ -10903,6 +10611,75 @@ def topk(
         >>> x = interlock.tensor([3, 1, 2])
         >>> interlock.topk(x, 2).values
         tensor([3, 2])
+    """
+
+def trace(input: Tensor) -> Tensor:
+    """Return the sum of the diagonal of a matrix.
+
+    Args:
+        input: The tensor.
+
+    Raises:
+        ShapeError: The tensor is not a matrix.
+        DTypeError: The tensor is a bool tensor.
+
+    Example:
+        >>> import interlock
+        >>> interlock.trace(interlock.tensor([[1, 2], [3, 4]]))
+        tensor(5)
+    """
+
+def transpose(input: Tensor, dim0: builtins.int, dim1: builtins.int) -> Tensor:
+    """Return a view with two dimensions exchanged.
+
+    Args:
+        input: The tensor.
+        dim0: The first dimension. Negative dimensions count from the last.
+        dim1: The second dimension.
+
+    Raises:
+        IndexError: The tensor does not have one of the dimensions.
+
+    Example:
+        >>> import interlock
+        >>> interlock.transpose(interlock.zeros(2, 3, 4), 0, -1).shape
+        (4, 3, 2)
+    """
+
+swapdims = transpose
+
+def tril(input: Tensor, diagonal: builtins.int = 0) -> Tensor:
+    """Return the lower triangle of a matrix, or of each matrix of a batch: a copy with zeros above a diagonal.
+
+    Args:
+        input: The tensor.
+        diagonal: The last diagonal that is kept: 0 is the main diagonal, positive ones are above it.
+
+    Raises:
+        ShapeError: The tensor has fewer than two dimensions.
+
+    Example:
+        >>> import interlock
+        >>> interlock.tril(interlock.tensor([[1, 2], [3, 4]]), -1)
+        tensor([[0, 0],
+                [3, 0]])
+    """
+
+def triu(input: Tensor, diagonal: builtins.int = 0) -> Tensor:
+    """Return the upper triangle of a matrix, or of each matrix of a batch: a copy with zeros below a diagonal.
+
+    Args:
+        input: The tensor.
+        diagonal: The last diagonal that is kept: 0 is the main diagonal, positive ones are above it.
+
+    Raises:
+        ShapeError: The tensor has fewer than two dimensions.
+
+    Example:
+        >>> import interlock
+        >>> interlock.triu(interlock.tensor([[1, 2], [3, 4]]), 1)
+        tensor([[0, 2],
+                [0, 0]])
     """
 
 def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -10942,6 +10719,61 @@ def trunc_(input: Tensor) -> Tensor:
     """
 
 fix_ = trunc_
+
+def unbind(input: Tensor, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+    """Return a view at each index of a dimension, without that dimension.
+
+    The views are results of one node: while gradients are recorded they cannot be changed in place.
+
+    Args:
+        input: The tensor.
+        dim: The dimension.
+
+    Returns:
+        A tuple of views.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+
+    Example:
+        >>> import interlock
+        >>> interlock.unbind(interlock.tensor([[1, 2], [3, 4]]))
+        (tensor([1, 2]), tensor([3, 4]))
+    """
+
+def unflatten(input: Tensor, dim: builtins.int, sizes: _Dims) -> Tensor:
+    """Return a view with a dimension divided into several.
+
+    Args:
+        input: The tensor.
+        dim: The dimension.
+        sizes: The sizes of the new dimensions. One may be -1, and is inferred.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        ShapeError: The sizes do not multiply to the size of the dimension, or the tensor has no dimensions.
+
+    Example:
+        >>> import interlock
+        >>> interlock.unflatten(interlock.zeros(2, 12), 1, (3, -1)).shape
+        (2, 3, 4)
+    """
+
+def unsqueeze(input: Tensor, dim: builtins.int) -> Tensor:
+    """Return a view with a new dimension of size 1.
+
+    Args:
+        input: The tensor.
+        dim: The position of the new dimension, from -ndim - 1 to ndim.
+
+    Raises:
+        IndexError: `dim` is out of range.
+
+    Example:
+        >>> import interlock
+        >>> interlock.unsqueeze(interlock.zeros(2, 3), 1).shape
+        (2, 1, 3)
+    """
 
 def var(
     input: Tensor,
@@ -11007,6 +10839,27 @@ def var_mean(
         >>> x = interlock.tensor([1.0, 2.0, 6.0])
         >>> interlock.var_mean(x)
         (tensor(7.), tensor(3.))
+    """
+
+def vstack(tensors: Iterable[Tensor]) -> Tensor:
+    """Concatenate tensors along the first dimension. Vectors are the rows of a matrix.
+
+    Args:
+        tensors: The tensors, as an iterable.
+
+    Returns:
+        A tensor of the widest dtype of `tensors`.
+
+    Raises:
+        ShapeError: The other sizes differ.
+        ArgumentError: `tensors` is empty.
+        RuntimeError: `tensors` contains tensors on different devices.
+
+    Example:
+        >>> import interlock
+        >>> interlock.vstack([interlock.tensor([1, 2]), interlock.tensor([3, 4])])
+        tensor([[1, 2],
+                [3, 4]])
     """
 
 @overload

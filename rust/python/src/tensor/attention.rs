@@ -4,6 +4,7 @@ use interlock_tensor::{AttentionOptions, MultiHeadArgs, Result, Tensor as CoreTe
 use pyo3::prelude::*;
 
 use super::args::{Arg, OptionalArg, extract_float, extract_int, extract_optional_tensor, extract_tensor};
+use super::operation::add_function;
 use super::{DETACH_THRESHOLD, Tensor, maybe_detach, run_op};
 use crate::dispatch::Call;
 use crate::dispatch::explain::Explained;
@@ -11,8 +12,9 @@ use crate::errors::{IntoPyResult, new_exception};
 use crate::{scope_debug, switches};
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(scaled_dot_product_attention, module)?)?;
-    module.add_function(wrap_pyfunction!(multi_head_attention, module)?)
+    let namespace = "interlock.nn.functional";
+    add_function(module, wrap_pyfunction!(scaled_dot_product_attention, module)?, namespace)?;
+    add_function(module, wrap_pyfunction!(multi_head_attention, module)?, namespace)
 }
 
 /// The arguments of `scaled_dot_product_attention`.

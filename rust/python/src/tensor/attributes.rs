@@ -109,11 +109,6 @@ impl Tensor {
         one_or_all(py, "stride: dim", self.0.strides(), dim)
     }
 
-    /// Return the number of elements.
-    fn numel(&self) -> usize {
-        self.0.numel()
-    }
-
     /// Return the size of one element in bytes.
     fn element_size(&self) -> usize {
         self.0.dtype().size()
@@ -129,16 +124,6 @@ impl Tensor {
     #[getter]
     fn nbytes(&self) -> usize {
         self.0.numel().saturating_mul(self.0.dtype().size())
-    }
-
-    /// Return whether the elements are floating-point numbers.
-    fn is_floating_point(&self) -> bool {
-        self.0.dtype().is_floating_point()
-    }
-
-    /// Return whether the elements can be negative.
-    fn is_signed(&self) -> bool {
-        self.0.dtype().is_signed()
     }
 
     /// Return whether the elements are stored in row-major order without gaps.
@@ -197,11 +182,6 @@ impl Tensor {
     /// Return whether the tensor is a view of another one, which is its `_base`.
     fn _is_view(&self) -> bool {
         self.0.is_view()
-    }
-
-    /// Return whether the tensor was created in inference mode.
-    fn is_inference(&self) -> bool {
-        self.0.is_inference()
     }
 
     /// Whether operations on the tensor are recorded. It can be set on floating-point leaves.
@@ -328,25 +308,6 @@ impl Tensor {
     #[getter]
     fn data(&self, py: Python<'_>) -> PyResult<Tensor> {
         maybe_detach(py, "data", 0, || Ok(Tensor(self.0.detach())))
-    }
-
-    /// Remove the history of the tensor in place: it becomes a leaf that does not require grad.
-    ///
-    /// Returns:
-    ///     The tensor itself.
-    ///
-    /// Raises:
-    ///     ArgumentError: The tensor is a view, whose history is that of its base.
-    ///
-    /// Example:
-    ///     >>> import interlock
-    ///     >>> x = interlock.ones(2, requires_grad=True) * 2
-    ///     >>> x.detach_().is_leaf
-    ///     True
-    fn detach_(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
-        sync(slf.py());
-        slf.get().0.detach_().into_py_result(slf.py())?;
-        Ok(slf)
     }
 
     /// Return the tensor itself if it is contiguous, else a contiguous copy.

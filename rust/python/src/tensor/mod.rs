@@ -3,7 +3,6 @@
 mod args;
 mod arithmetic;
 mod attention;
-mod attribute_functions;
 mod attributes;
 mod broadcasting;
 mod checkpoint;
@@ -35,10 +34,8 @@ mod op_warnings;
 mod operation;
 mod ops;
 mod pickling;
-mod products_old;
 mod program;
 mod python_kernel;
-mod reduce;
 mod register_kernel;
 mod resizing;
 mod saved_tensors_hooks;
@@ -49,6 +46,7 @@ mod transposes;
 use interlock::base::once_call::OnceCall;
 use interlock_tensor::{Tensor as CoreTensor, check_memory};
 use pyo3::prelude::*;
+use pyo3::types::PyList;
 
 use crate::context::sync;
 use crate::deferred_drop;
@@ -84,10 +82,8 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     explain::set_operations(EXPLAINED);
     register_kernel::register(parent)?;
     let module = submodule(parent, "tensor")?;
-    module.add_class::<Tensor>()?;
     module.add_class::<node::Node>()?;
     module.add_class::<saved_tensors_hooks::SavedTensorsHooks>()?;
-    // Not in `__all__`: private.
     module.setattr(
         "_SavedTensorsHooksDisabled",
         module.py().get_type::<saved_tensors_hooks::SavedTensorsHooksDisabled>(),
@@ -98,20 +94,21 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     checkpoint::register(&module)?;
     generator::register(&module)?;
     function::register(&module)?;
+    gradients::register(&module)?;
+    pickling::register(&module)?;
+    // `__all__` lists the names that the package `interlock` has. Those before are of its submodules.
+    module.setattr("__all__", PyList::empty(module.py()))?;
+    module.add_class::<Tensor>()?;
     dtype::register(&module)?;
     conversion::register(&module)?;
-    pickling::register(&module)?;
-    attribute_functions::register(&module)?;
     resizing::register(&module)?;
     broadcasting::register(&module)?;
-    products_old::register(&module)?;
     einsum::register(&module)?;
     attention::register(&module)?;
     lstm::register(&module)?;
     conv::register(&module)?;
     ops::register(&module)?;
-    operation::register(&module)?;
-    gradients::register(&module)
+    operation::register(&module)
 }
 
 /// A multi-dimensional array with a single dtype.

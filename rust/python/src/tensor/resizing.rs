@@ -6,7 +6,6 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use super::args::{OptionalArg, checked_sizes, extract_ints_or_named, extract_object, extract_tensor};
-use super::inplace::PySelf;
 use super::{Tensor, maybe_detach, work_size};
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -19,7 +18,7 @@ fn run_resize<'py>(
     tensor: Bound<'py, Tensor>,
     count: usize,
     resize: impl FnOnce(&CoreTensor) -> Result<&CoreTensor> + Send,
-) -> PySelf<'py> {
+) -> PyResult<Bound<'py, Tensor>> {
     let target = &tensor.get().0;
     maybe_detach(tensor.py(), op, work_size(target).max(count), || resize(target).map(drop))?;
     Ok(tensor)
@@ -58,7 +57,7 @@ impl Tensor {
         slf: Bound<'py, Self>,
         args: &Bound<'py, PyTuple>,
         size: OptionalArg<'_, 'py>,
-    ) -> PySelf<'py> {
+    ) -> PyResult<Bound<'py, Tensor>> {
         if args.is_empty() && size.is_none() {
             return Err(PyTypeError::new_err("resize_: size must be passed"));
         }
@@ -86,7 +85,10 @@ impl Tensor {
     ///     >>> import interlock
     ///     >>> interlock.tensor([[1, 2], [3, 4]]).resize_as_(interlock.zeros(3))
     ///     tensor([1, 2, 3])
-    fn resize_as_<'py>(slf: Bound<'py, Self>, the_template: &Bound<'py, PyAny>) -> PySelf<'py> {
+    fn resize_as_<'py>(
+        slf: Bound<'py, Self>,
+        the_template: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, Tensor>> {
         let template = extract_tensor("resize_as_: the_template", the_template)?;
         run_resize("resize_as_", slf, template.numel(), |tensor| tensor.resize_as_(&template))
     }
@@ -112,6 +114,9 @@ impl Tensor {
 ///     >>> interlock.resize_as_(interlock.tensor([[1, 2], [3, 4]]), interlock.zeros(3))
 ///     tensor([1, 2, 3])
 #[pyfunction]
-fn resize_as_<'py>(input: &Bound<'py, PyAny>, the_template: &Bound<'py, PyAny>) -> PySelf<'py> {
+fn resize_as_<'py>(
+    input: &Bound<'py, PyAny>,
+    the_template: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, Tensor>> {
     Tensor::resize_as_(extract_object("resize_as_: input", input)?, the_template)
 }

@@ -50,6 +50,14 @@ impl IntoPython for Py<Tensor> {
     }
 }
 
+impl IntoPython for usize {
+    const ANNOTATION: &'static str = "builtins.int";
+
+    fn into_python<'py>(self, py: Python<'py>, _op: &'static str) -> PyResult<Bound<'py, PyAny>> {
+        Ok(self.into_pyobject(py)?.into_any())
+    }
+}
+
 impl IntoPython for bool {
     const ANNOTATION: &'static str = "builtins.bool";
 

@@ -1,5 +1,6 @@
 //! The operations, a folder for each family, and a file for each group of operations.
 
+mod attributes;
 mod conversions;
 mod creation;
 mod elementwise;
@@ -12,4 +13,11 @@ mod shape;
 
 pub(super) use conversions::least_size;
 pub(super) use creation::EXPLAINED as EMPTY_EXPLAINED;
-pub(super) use random::register;
+
+use pyo3::prelude::*;
+
+/// Adds the functions that are no operations of tensors.
+pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    attributes::register(module)?;
+    random::register(module)
+}
