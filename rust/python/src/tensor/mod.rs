@@ -1,7 +1,6 @@
 //! The Python class `Tensor` and the functions that create tensors.
 
 mod args;
-mod arithmetic;
 mod attention;
 mod attribute_functions;
 mod attributes;
@@ -25,7 +24,6 @@ mod hooks;
 mod identity;
 mod indexed_writes;
 mod indexing;
-mod inplace;
 mod iterator;
 mod lstm;
 mod matmul;
@@ -38,7 +36,6 @@ mod pickling;
 mod products_old;
 mod program;
 mod python_kernel;
-mod reduce;
 mod register_kernel;
 mod resizing;
 mod saved_tensors_hooks;
