@@ -45,14 +45,6 @@ pub(super) fn extract_tensor(what: &str, given: &Bound<'_, PyAny>) -> PyResult<C
     }
 }
 
-/// Extracts a tensor as its Python object, which an in-place operation returns.
-pub(super) fn extract_tensor_object<'py>(
-    what: &str,
-    given: &Bound<'py, PyAny>,
-) -> PyResult<Bound<'py, Tensor>> {
-    given.cast::<Tensor>().cloned().map_err(|_| new_type_error(what, "a Tensor", given))
-}
-
 /// Extracts an optional tensor.
 pub(super) fn extract_optional_tensor(
     what: &str,

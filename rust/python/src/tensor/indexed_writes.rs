@@ -1,12 +1,12 @@
 //! The choices of kernels for the operations that write at the positions of an index. The operations themselves are in
 //! `ops/indexing`.
 
+use interlock_tensor::Scalar;
 use pyo3::prelude::*;
 
 use super::args::{Arg, OptionalArg};
 use super::args::{extract_int, extract_tensor};
-use super::arithmetic::factor;
-use super::operation::{ArgumentName, Indices, required};
+use super::operation::{ArgumentName, Indices, defaulted, required};
 use crate::dispatch::Call;
 use crate::dispatch::explain::Explained;
 use crate::errors::IntoPyResult;
@@ -36,7 +36,7 @@ fn index_add(
     let dim = extract_int("index_add: dim", dim)?;
     let position = extract_tensor("index_add: index", index)?;
     let values = extract_tensor("index_add: source", source)?;
-    factor("index_add: alpha", alpha)?;
+    defaulted::<Option<Scalar>>(ArgumentName::new("index_add", "alpha"), alpha, None)?;
     target.explain_index_add(dim, &position, &values).map(Call::new).into_py_result(input.py())
 }
 

@@ -1,7 +1,6 @@
 //! The Python class `Tensor` and the functions that create tensors.
 
 mod args;
-mod arithmetic;
 mod attention;
 mod attributes;
 mod broadcasting;
@@ -24,7 +23,6 @@ mod hooks;
 mod identity;
 mod indexed_writes;
 mod indexing;
-mod inplace;
 mod iterator;
 mod lstm;
 mod matmul;
