@@ -3,20 +3,24 @@
 import ast
 import json
 import re
+import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import interlock
 from interlock import accelerator
 from interlock._core import backends
-from operation_examples import CREATION, IN_PLACE, NOT_OPERATIONS, OPERATIONS
+from operation_examples import CREATION, IN_PLACE, NOT_OPERATIONS, OPERATIONS, OPERATORS, SECTIONS
 
 if TYPE_CHECKING:
     from interlock._core.backends import Flag
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT))
+from tests.helpers.operations import Example, examples, operands  # noqa: E402
+
 STUBS = ROOT / "stubs" / "interlock" / "_core"
 FLAGS = backends.table()
 
@@ -239,10 +243,15 @@ DTYPES = (*FLOATS, "int64", "int32", "int16", "int8", "uint8", "bool")
 DTYPE_GROUPS = {DTYPES: "all", DTYPES[:-1]: "all but bool", FLOATS: "floating point"}
 
 
+# A function that runs an example with the operands.
+Run = Callable[[dict[str, Any]], Any]
+
+
 def tensor_operations(stub: str) -> Iterator[str]:
     """Yield the page that lists the operations of tensors, whose stub has this text."""
-    signatures = stub_signatures(stub)
-    shown = {*CREATION, *(name for group in OPERATIONS.values() for name in group)}
+    sections = examples_by_section()
+    signatures = stub_signatures(stub, {name for section in sections.values() for name in section})
+    shown = {each for section in sections.values() for name in section for each in (name, f"{name}_")}
     missing = sorted(signatures.keys() - shown - {*NOT_OPERATIONS})
     if missing:
         raise SystemExit(f"tools/operation_examples.py has no example of the operations {', '.join(missing)}")
@@ -250,9 +259,11 @@ def tensor_operations(stub: str) -> Iterator[str]:
     yield from """# Tensor operations
 
 Every operation that creates, computes or copies tensors, with its dtypes. `make generate` runs each
-operation with matrices of each dtype, with and without gradients, on the CPU and on a device of the host
+operation with tensors of each dtype, with and without gradients, on the CPU and on a device of the host
 driver, and writes the results here.
 
+- **operation**: its methods and functions. A form that ends in an underscore changes the tensor, which must
+  be able to hold the result.
 - **dtypes**: those for which the operation does not raise. Operands of two dtypes are promoted as in
   PyTorch.
 - **gradient**: whether the operation is recorded for `backward`.
@@ -261,43 +272,58 @@ driver, and writes the results here.
   tensor itself, if no copy is needed. A driver whose memory the CPU cannot access, such as `cuda`, supports
   only `empty`, `to`, `cpu` and `copy_` yet.
 
+The arguments `dim` and `keepdim` have second names, those of NumPy: `axis` and `keepdims`.
 [Tensors](tensors.md) explains devices, streams and gradients, and [`interlock`](reference/interlock.md)
-documents the arguments.
-
-## Creation""".splitlines()
-    rows = (
-        (signatures.pop(name), dtypes_of(example), "no" if device_of(example) is None else "yes")
-        for name, example in CREATION.items()
-    )
-    yield from table(("function", "dtypes", "on a device"), rows)
-    for title, examples in OPERATIONS.items():
+documents the arguments.""".splitlines()
+    for title, runs in sections.items():
         yield ""
         yield f"## {title}"
         columns = ("operation", "dtypes", "gradient", "device")
-        yield from table(columns, (operation_row(signatures[name], examples[name]) for name in examples))
+        yield from table(columns, (operation_row(signatures, name, run) for name, run in runs.items()))
 
 
-def operation_row(signature: str, example: str) -> tuple[str, ...]:
+def examples_by_section() -> dict[str, dict[str, Run]]:
+    """Return an example of each operation, by its name, in sections."""
+    sections: dict[str, dict[str, Run]] = {title: {} for title in SECTIONS}
+    for example in examples():
+        sections[section_of(example)].setdefault(example.name, example.function())
+    for title, texts in {"Creation": CREATION, **OPERATIONS}.items():
+        for name, text in texts.items():
+            sections[title][name] = expression(text)
+    return sections
+
+
+def section_of(example: Example) -> str:
+    """Return the title of the section of an operation."""
+    matches = (title for title, prefixes in SECTIONS.items() if example.family.startswith(prefixes))
+    return next(matches)
+
+
+def expression(text: str) -> Run:
+    """Return a function that evaluates an expression."""
+    return lambda names: eval(text, names)
+
+
+def operation_row(signatures: dict[str, str], name: str, run: Run) -> tuple[str, ...]:
     """Return the row of an operation: what its example does with each dtype and on a device."""
-    is_operator = "." not in example and "[" not in example
-    forms = "<br>".join(filter(None, (signature, f"`{example}`" if is_operator else "")))
-    return forms, dtypes_of(example), "yes" if is_recorded(example) else "no", device_of(example) or "no"
+    operator = f"`{OPERATORS[name]}`" if name in OPERATORS else ""
+    inplace = signatures.get(f"{name}_", "") if not name.endswith("_") else ""
+    forms = "<br>".join(filter(None, (signatures.get(name, ""), operator, inplace)))
+    return forms, dtypes_of(run), "yes" if is_recorded(run) else "no", device_of(run) or "no"
 
 
-def stub_signatures(stub: str) -> dict[str, str]:
+def stub_signatures(stub: str, shown: set[str]) -> dict[str, str]:
     """Return the forms of each operation: functions of interlock, and methods and operators of a tensor."""
     tree = ast.parse(stub)
     (tensor,) = (node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Tensor")
     forms: dict[str, list[str]] = {}
     for prefix, body in (("x.", tensor.body), ("", tree.body)):
         for node in body:
-            if not isinstance(node, ast.FunctionDef) or not is_operation(node):
+            if not isinstance(node, ast.FunctionDef) or not (node.name in shown or returns_tensor(node)):
                 continue
             form = f"`{prefix}{node.name}{arguments_of(node)}`"
             if node.name in ("__getitem__", "__setitem__"):
                 form = "`x[index]`" if node.name == "__getitem__" else "`x[index] = value`"
-            elif node.name.startswith("__"):
-                form = ""
             elif node.name in IN_PLACE:
                 form += f"<br>`x {IN_PLACE[node.name]} y`"
             if form not in forms.setdefault(node.name, []):
@@ -305,14 +331,10 @@ def stub_signatures(stub: str) -> dict[str, str]:
     return {name: "<br>".join(each) for name, each in forms.items()}
 
 
-def is_operation(node: ast.FunctionDef) -> bool:
-    """Return whether a definition of the stub takes or returns tensors and has a row of its own."""
-    shown = {*CREATION, *(name for group in OPERATIONS.values() for name in group)}
-    if node.name in shown:
-        return True
-    return (
-        not node.name.startswith("_") and node.returns is not None and "Tensor" in ast.unparse(node.returns)
-    )
+def returns_tensor(node: ast.FunctionDef) -> bool:
+    """Return whether a public definition of the stub returns tensors."""
+    is_public = not node.name.startswith("_") and node.returns is not None
+    return is_public and "Tensor" in ast.unparse(node.returns or ast.Constant(None))
 
 
 def arguments_of(node: ast.FunctionDef) -> str:
@@ -328,48 +350,42 @@ def arguments_of(node: ast.FunctionDef) -> str:
     return f"({ast.unparse(arguments)})"
 
 
-def operands(dtype: str, device: str = "cpu", requires_grad: bool = False) -> dict[str, Any]:
-    """Return the names that the examples use."""
-    options = {"dtype": getattr(interlock, dtype), "device": device}
-    x, y = (interlock.ones(2, 2, **options).requires_grad_(requires_grad) for _ in range(2))
-    classes = interlock.tensor([0, 1], device=device)
-    mask = interlock.tensor([True, False], device=device)
-    return {"T": interlock, "x": x, "y": y, "classes": classes, "mask": mask, "options": options}
-
-
-def dtypes_of(example: str) -> str:
+def dtypes_of(run: Run) -> str:
     """Return the dtypes for which an example does not raise."""
-    found = tuple(dtype for dtype in DTYPES if succeeds(example, operands(dtype)))
+    found = tuple(dtype for dtype in DTYPES if succeeds(run, operands(getattr(interlock, dtype))))
     return DTYPE_GROUPS.get(found, ", ".join(found))
 
 
-def is_recorded(example: str) -> bool:
+def is_recorded(run: Run) -> bool:
     """Return whether the result of an example with operands that require grad requires grad."""
-    if not succeeds(example, operands("float32", requires_grad=True)):
+    names = operands(interlock.float32, requires_grad=True)
+    if not succeeds(run, names):
         return False
-    result = eval(example, operands("float32", requires_grad=True))
-    return bool(getattr(result, "requires_grad", False))
+    results = run(names)
+    results = results if isinstance(results, tuple) else (results,)
+    return any(getattr(result, "requires_grad", False) for result in results)
 
 
-def device_of(example: str) -> str | None:
+def device_of(run: Run) -> str | None:
     """Return what an example does on a device; None if it raises there."""
-    candidates = (operands(dtype, "host:0") for dtype in ("float32", "int64"))
-    names = next((names for names in candidates if succeeds(example, names)), None)
+    dtypes = (interlock.float32, interlock.int64)
+    candidates = (operands(dtype, "host:0") for dtype in dtypes)
+    names = next((names for names in candidates if succeeds(run, names)), None)
     if names is None:
         return None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         with interlock.no_grad(), interlock.Stream("host:0"), accelerator.Graph():
-            is_queued = succeeds(example, names)
+            is_queued = succeeds(run, names)
     # Capturing an example that queues nothing issues a warning about an empty graph.
     return ("no work" if caught else "queued") if is_queued else "waits"
 
 
-def succeeds(example: str, names: dict[str, Any]) -> bool:
+def succeeds(run: Run, names: dict[str, Any]) -> bool:
     """Return whether an example does not raise."""
     try:
-        eval(example, names)
-    except (interlock.errors.InterlockError, RuntimeError, TypeError):
+        run(names)
+    except (interlock.errors.InterlockError, RuntimeError, TypeError, ValueError):
         return False
     return True
 

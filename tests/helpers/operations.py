@@ -52,6 +52,8 @@ class Example(NamedTuple):
     namespace: str
     signature: str
     """The annotated signature of the function."""
+    family: str
+    """The Rust module that declares the operation, below the one of all operations."""
 
     def owner(self, first: Any) -> Callable[..., Any]:
         """Return the function, or the method of `first`."""
@@ -92,6 +94,7 @@ def examples(form: str | None = None) -> Iterator[Example]:
         if chosen not in forms:
             continue
         name = row["name"] + ("_" if chosen == "inplace" else "")
+        family = row["family"].partition("::ops::")[2]
         for arguments in row["example"].split("; "):
             text = f"{arguments}, **options" if "pin_memory" in row["signature"] else arguments
-            yield Example(name, chosen, text, row["namespace"], row["signature"])
+            yield Example(name, chosen, text, row["namespace"], row["signature"], family)

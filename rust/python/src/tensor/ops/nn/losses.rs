@@ -114,7 +114,7 @@ fn nll_loss(
 ///     >>> from interlock.nn import functional
 ///     >>> functional.binary_cross_entropy(interlock.tensor([0.5, 0.9]), interlock.tensor([0.0, 1.0]))
 ///     tensor(0.3993)
-#[tensor_op(function, namespace = "nn.functional", example = "x / 2, z / 2")]
+#[tensor_op(function, namespace = "nn.functional", example = "(x / 2).to(x.dtype), (z / 2).to(x.dtype)")]
 fn binary_cross_entropy(
     input: &CoreTensor,
     target: &CoreTensor,
@@ -217,7 +217,7 @@ fn mse_loss(
 ///     >>> from interlock.nn import functional
 ///     >>> functional.l1_loss(interlock.tensor([1.0, -3.0]), interlock.zeros(2))
 ///     tensor(2.)
-#[tensor_op(function, namespace = "nn.functional", example = "x, 2 * z")]
+#[tensor_op(function, namespace = "nn.functional", example = "x, 2 * z, reduction='sum'")]
 fn l1_loss(
     input: &CoreTensor,
     target: &CoreTensor,

@@ -97,7 +97,7 @@ fn bmm(input: &CoreTensor, mat2: &CoreTensor) -> Result<CoreTensor> {
 /// Example:
 ///     >>> interlock.addmm(interlock.ones(2), interlock.ones(1, 3), interlock.ones(3, 2), alpha=2)
 ///     tensor([[7., 7.]])
-#[tensor_op(function, method, long, out(exact), example = "z, x, square, beta=0.5, alpha=2.0")]
+#[tensor_op(function, method, long, out(exact), example = "z, x, square; z, x, square, beta=0.5, alpha=2.0")]
 fn addmm(
     input: &CoreTensor,
     mat1: &CoreTensor,
@@ -171,7 +171,13 @@ fn mv(input: &CoreTensor, vec: &CoreTensor) -> Result<CoreTensor> {
 /// Example:
 ///     >>> interlock.addmv(interlock.ones(1), interlock.ones(1, 3), interlock.ones(3), alpha=2)
 ///     tensor([7.])
-#[tensor_op(function, method, long, out(exact), example = "x[:, 0], z, y, beta=0.5, alpha=2.0")]
+#[tensor_op(
+    function,
+    method,
+    long,
+    out(exact),
+    example = "x[:, 0], z, y; x[:, 0], z, y, beta=0.5, alpha=2.0"
+)]
 fn addmv(
     input: &CoreTensor,
     mat: &CoreTensor,
@@ -201,7 +207,13 @@ fn addmv(
 /// Example:
 ///     >>> interlock.baddbmm(interlock.ones(1), interlock.ones(1, 1, 3), interlock.ones(1, 3, 2))
 ///     tensor([[[4., 4.]]])
-#[tensor_op(function, method, long, out(exact), example = "z, x[None], square[None], beta=0.5, alpha=2.0")]
+#[tensor_op(
+    function,
+    method,
+    long,
+    out(exact),
+    example = "z, x[None], square[None]; z, x[None], square[None], beta=0.5, alpha=2.0"
+)]
 fn baddbmm(
     input: &CoreTensor,
     batch1: &CoreTensor,

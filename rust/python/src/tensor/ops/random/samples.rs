@@ -20,7 +20,7 @@ use crate::tensor::operation::{WriteTo, tensor_op};
 /// Example:
 ///     >>> interlock.bernoulli(interlock.tensor([0.0, 1.0]))
 ///     tensor([0., 1.])
-#[tensor_op(function, method, example = "x / 2")]
+#[tensor_op(function, method, example = "(x / 2).to(x.dtype)")]
 fn bernoulli(input: &CoreTensor, p: Option<f64>) -> Result<CoreTensor> {
     match p {
         Some(p) => input.bernoulli_p(p),
