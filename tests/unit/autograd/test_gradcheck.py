@@ -30,19 +30,6 @@ def leaf(*shape: int) -> Tensor:
     return interlock.tensor(values, dtype=float64).reshape(shape).requires_grad_()
 
 
-def changed(tensor: Tensor, change: Callable[[Tensor], object]) -> Tensor:
-    """Return a copy that was changed in place."""
-    copy = tensor.clone()
-    change(copy)
-    return copy
-
-
-def seeded(draw: Callable[[], Tensor]) -> Tensor:
-    """Call a function that draws the same random numbers each time."""
-    interlock.manual_seed(0)
-    return draw()
-
-
 def assigned(x: Tensor, y: Tensor) -> Tensor:
     copy = x.clone()
     copy[0] = y
@@ -67,44 +54,9 @@ def recurrent(x: Tensor, hidden: Tensor, cell: Tensor, inner: Tensor, outer: Ten
 
 
 X, Y = (2, 3), (3,)
-ROWS = interlock.tensor([1, 0, 1])
-COLUMNS = interlock.tensor([[2, 0], [0, 0]])
-MASK = interlock.tensor([True, False, True])
-CLASSES = interlock.tensor([2, 0])
-functional = interlock.nn.functional
-
-
-def dropped(x: Tensor) -> Tensor:
-    # The same elements in every call.
-    interlock.manual_seed(3)
-    return functional.dropout(x, 0.5) ** 2
 
 
 CASES: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
-    "add": (lambda x, y: x.add(y, alpha=2.0), (X, Y)),
-    "sub": (lambda x, y: x.sub(y, alpha=2.0), (X, Y)),
-    "mul": (lambda x, y: x * y, (X, Y)),
-    "div": (lambda x, y: x / y, (X, Y)),
-    "pow": (lambda x, y: x**y, (X, Y)),
-    "remainder": (lambda x: x.remainder(0.7) ** 2, (X,)),
-    "fmod": (lambda x, y: interlock.fmod(x, 0.7 * y) ** 2, (X, Y)),
-    "neg": (lambda x: -x, (X,)),
-    "abs": (lambda x: abs(x - 1), (X,)),
-    "sign": (lambda x: x.sign() * x, (X,)),
-    "copysign": (lambda x, y: x.copysign(y - 1), (X, Y)),
-    "addcmul": (lambda x, y, z: x.addcmul(y, z, value=0.5) ** 2, (X, Y, X)),
-    "addcdiv": (lambda x, y, z: x.addcdiv(y, z, value=0.5) ** 2, (X, Y, X)),
-    "lerp": (lambda x, y, z: x.lerp(y, z) ** 2 + x.lerp(y, 0.7), (X, Y, X)),
-    "matmul": (lambda x, y: x @ y, (X, Y)),
-    "mm": (lambda x, y: x.mm(y), (X, (3, 2))),
-    "bmm": (lambda x, y: x.bmm(y), ((2, 2, 3), (2, 3, 2))),
-    "addmm": (lambda x, y, z: x.addmm(y, z, beta=0.5, alpha=2.0), ((2, 2), X, (3, 2))),
-    "linear": (lambda x, y, z: interlock.nn.functional.linear(x, y, z), (X, (4, 3), (4,))),
-    "dot": (lambda x, y: x.dot(y), (Y, Y)),
-    "mv": (lambda x, y: x.mv(y), (X, Y)),
-    "outer": (lambda x, y: x.outer(y), (Y, Y)),
-    "addmv": (lambda x, y, z: x.addmv(y, z, beta=0.5, alpha=2.0), ((2,), X, Y)),
-    "baddbmm": (lambda x, y, z: x.baddbmm(y, z, beta=0.5, alpha=2.0), ((1, 2), (2, 2, 3), (2, 3, 2))),
     "einsum": (lambda x, y: interlock.einsum("ij,kj->ik", x, y), (X, (4, 3))),
     "conv2d": (
         lambda x, y, z: interlock.conv2d(x, y, z, stride=(2, 1), padding=1, groups=2),
@@ -113,217 +65,17 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
     "scaled_dot_product_attention": (attention, (X, X, X)),
     "multi_head_attention": (heads, ((3, 1, 2), (6, 2), (2, 2))),
     "lstm": (recurrent, ((2, 1, 3), (1, 1, 1), (1, 1, 1), (4, 3), (4, 1), (4,))),
-    "exp": (lambda x: x.exp(), (X,)),
-    "log": (lambda x: x.log(), (X,)),
-    "sqrt": (lambda x: x.sqrt(), (X,)),
-    "sin": (lambda x: x.sin(), (X,)),
-    "cos": (lambda x: x.cos(), (X,)),
-    "tanh": (lambda x: x.tanh(), (X,)),
-    "sigmoid": (lambda x: x.sigmoid(), (X,)),
-    "relu": (lambda x: (x - 1).relu(), (X,)),
-    **{
-        name: (lambda x, name=name: getattr(interlock, name)(x), (X,))
-        for name in (
-            *("exp2", "expm1", "log2", "log10", "log1p", "rsqrt", "square", "reciprocal"),
-            *("tan", "atan", "sinh", "cosh", "asinh", "erf", "erfc"),
-        )
-    },
-    **{name: (lambda x, name=name: getattr(x / 3, name)(), (X,)) for name in ("asin", "acos", "atanh")},
-    "acosh": (lambda x: (x + 1).acosh(), (X,)),
-    **{
-        name: (lambda x, name=name: getattr(x * 1.3, name)() + x, (X,))
-        for name in ("ceil", "floor", "round", "trunc", "frac", "nan_to_num")
-    },
-    "atan2": (lambda x, y: interlock.atan2(x, y), (X, Y)),
-    "hypot": (lambda x, y: interlock.hypot(x, y), (X, Y)),
-    "where": (lambda x, y: interlock.where(x > 1, x, y) ** 2, (X, Y)),
-    "clamp": (lambda x, y, z: x.clamp(0.9 * y, 1.05 * z) + x.clamp(0.7, 1.1) ** 2, (X, Y, X)),
-    "clamp_min": (lambda x, y: x.clamp_min(1.1 * y) ** 2, (X, Y)),
-    "clamp_max": (lambda x: x.clamp_max(1.0) ** 2, (X,)),
-    **{
-        name: (lambda x, y, name=name: getattr(interlock, name)(x, 1.1 * y) ** 2, (X, Y))
-        for name in ("maximum", "minimum", "fmax", "fmin")
-    },
-    "sum": (lambda x: x.sum(1), (X,)),
-    "mean": (lambda x: x.mean(0), (X,)),
-    "max": (lambda x: x.max(), (X,)),
-    "min": (lambda x: x.min(), (X,)),
-    "amax": (lambda x: x.amax(1), (X,)),
-    "amin": (lambda x: x.amin(0), (X,)),
-    "trace": (lambda x: x.trace() ** 2, (X,)),
-    "aminmax": (lambda x: x.aminmax(dim=1), (X,)),
-    "prod": (lambda x: x.prod(1), (X,)),
-    "var": (lambda x: x.var(1), (X,)),
-    "std": (lambda x: x.std(0, correction=0), (X,)),
-    "var_mean": (lambda x: interlock.var_mean(x, 1), (X,)),
-    "std_mean": (lambda x: interlock.std_mean(x), (X,)),
-    "norm": (lambda x: x.norm(3, 1), (X,)),
-    "logsumexp": (lambda x: x.logsumexp(1), (X,)),
-    "cumsum": (lambda x: x.cumsum(1) ** 2, (X,)),
-    "cumprod": (lambda x: x.cumprod(1), (X,)),
-    "sort": (lambda x: x.sort(1).values ** 2, (X,)),
-    "topk": (lambda x: x.topk(2).values ** 2, (X,)),
-    "softmax": (lambda x: x.softmax(1), (X,)),
-    "log_softmax": (lambda x: x.log_softmax(0), (X,)),
-    "softmin": (lambda x: interlock.nn.functional.softmin(x, 0), (X,)),
-    "nll_loss": (lambda x: interlock.nn.functional.nll_loss(x.log_softmax(1), CLASSES), (X,)),
-    "cross_entropy": (lambda x: interlock.cross_entropy(x, CLASSES, label_smoothing=0.1), (X,)),
-    "binary_cross_entropy": (lambda x, y: functional.binary_cross_entropy(x / 2, y / 2), (X, X)),
-    "binary_cross_entropy_with_logits": (functional.binary_cross_entropy_with_logits, (X, X)),
-    "mse_loss": (lambda x, y: functional.mse_loss(x, y * 2), (X, X)),
-    "l1_loss": (lambda x, y: functional.l1_loss(x, y * 2) ** 2, (X, X)),
-    "layer_norm": (lambda x, y, z: functional.layer_norm(x, (3,), y, z), (X, Y, Y)),
-    "gelu": (lambda x: functional.gelu(x - 1) + functional.gelu(x - 1, "tanh"), (X,)),
-    "silu": (lambda x: functional.silu(x - 1), (X,)),
-    "softplus": (lambda x: functional.softplus(x - 1, 2, 0.5), (X,)),
-    "logsigmoid": (lambda x: functional.logsigmoid(x - 1), (X,)),
-    "dropout": (dropped, (X,)),
     "T": (lambda x: x.T * x.T, (X,)),
-    "t": (lambda x: x.t() * x.t(), (X,)),
-    "transpose": (lambda x: x.transpose(0, 1) ** 2, (X,)),
-    "permute": (lambda x: x.permute(1, 0) ** 2, (X,)),
-    "reshape": (lambda x: x.reshape(3, 2) ** 2, (X,)),
-    "view": (lambda x: x.view(6) ** 2, (X,)),
-    "flatten": (lambda x: x.flatten() ** 2, (X,)),
     "mT": (lambda x: x.mT**2, (X,)),
     "mH": (lambda x: x.mH**2, (X,)),
     "H": (lambda x: x.H**2, (X,)),
-    "adjoint": (lambda x: x.adjoint() ** 2, (X,)),
-    "swapaxes": (lambda x: x.swapaxes(0, 1) ** 2, (X,)),
-    "swapdims": (lambda x: x.swapdims(0, 1) ** 2, (X,)),
-    "movedim": (lambda x: x.movedim(0, 2) ** 2, ((2, 1, 3),)),
-    "moveaxis": (lambda x: x.moveaxis((0, 1), (1, 0)) ** 2, (X,)),
-    "reshape_as": (lambda x, y: x.reshape_as(y) ** 2 * y, (X, (3, 2))),
-    "view_as": (lambda x, y: x.view_as(y) ** 2 * y, (X, (3, 2))),
-    "unflatten": (lambda x: x.unflatten(1, (3, 1)) ** 2, (X,)),
-    "ravel": (lambda x: x.t().ravel() ** 2, (X,)),
-    "expand_as": (lambda x, y: x.expand_as(y) ** 2 * y, (Y, X)),
-    "broadcast_to": (lambda x: x.broadcast_to((2, 3)) ** 2, (Y,)),
     "broadcast_tensors": (lambda x, y: interlock.broadcast_tensors(x, y)[1] ** 2 * x, (X, Y)),
     "atleast_1d": (lambda x: interlock.atleast_1d(x) ** 2, ((),)),
     "atleast_2d": (lambda x: interlock.atleast_2d(x) ** 2, (Y,)),
     "atleast_3d": (lambda x: interlock.atleast_3d(x) ** 2, (X,)),
-    "narrow": (lambda x: x.narrow(1, 1, 2) ** 2, (X,)),
-    "diagonal": (lambda x: x.diagonal(1) ** 2, (X,)),
-    "split": (lambda x: x.split(2, 1)[1] ** 2, (X,)),
-    "split_with_sizes": (lambda x: x.split_with_sizes((1, 2), 1), (X,)),
-    "chunk": (lambda x: x.chunk(2, 1), (X,)),
-    "tensor_split": (lambda x: x.tensor_split((1,), 1)[1] ** 2, (X,)),
-    "unbind": (lambda x: x.unbind(1)[1] ** 2, (X,)),
-    "unsqueeze": (lambda x: x.unsqueeze(1) ** 2, (X,)),
-    "squeeze": (lambda x: x.squeeze() ** 2, ((2, 1, 3),)),
-    "expand": (lambda x: x.expand(2, 3) ** 2, (Y,)),
-    "select": (lambda x: x.select(1, 2) ** 2, (X,)),
-    "as_strided": (lambda x: x.as_strided((2, 2), (1, 2)) ** 2, (X,)),
     "x[index]": (lambda x: x[[1, 0, 1], 1:] ** 2, (X,)),
-    "gather": (lambda x: x.gather(1, COLUMNS) ** 2, (X,)),
-    "index_select": (lambda x: x.index_select(0, ROWS) ** 2, (X,)),
-    "take": (lambda x: x.take(ROWS) ** 2, (X,)),
-    "take_along_dim": (lambda x: x.take_along_dim(COLUMNS, 1) ** 2, (X,)),
-    "masked_select": (lambda x: x.masked_select(MASK) ** 2, (X,)),
-    "embedding": (
-        lambda x: interlock.nn.functional.embedding(COLUMNS.remainder(2), x, padding_idx=1) ** 2,
-        (X,),
-    ),
-    "index_add": (lambda x, y: x.index_add(0, ROWS, y, alpha=2.0) ** 2, (X, (3, 3))),
-    "index_copy": (lambda x, y: x.index_copy(1, interlock.tensor([2, 0]), y) ** 2, (X, (2, 2))),
-    "index_fill": (lambda x: x.index_fill(1, interlock.tensor([-1]), 0.5) ** 2, (X,)),
-    "index_put": (lambda x, y: x.index_put((ROWS, ROWS), y, accumulate=True) ** 2, (X, Y)),
-    "masked_fill": (lambda x, y: x.masked_fill(MASK, y) ** 2, (X, ())),
-    "masked_scatter": (lambda x, y: x.masked_scatter(MASK, y) ** 2, (X, (5,))),
-    "put": (lambda x, y: x.put(ROWS, y, accumulate=True) ** 2, (X, Y)),
-    "scatter": (lambda x, y: x.scatter(1, interlock.tensor([[2], [0]]), y) ** 2, (X, X)),
-    "scatter_add": (lambda x, y: x.scatter_add(1, COLUMNS, y) ** 2, (X, X)),
-    "index_add_": (lambda x, y: changed(x, lambda copy: copy.index_add_(0, ROWS, y)) ** 2, (X, (3, 3))),
-    "index_copy_": (
-        lambda x, y: changed(x, lambda copy: copy.index_copy_(0, interlock.tensor([1]), y)) ** 2,
-        (X, (1, 3)),
-    ),
-    "index_fill_": (lambda x, y: changed(x, lambda copy: copy.index_fill_(1, ROWS[:2], y)) ** 2, (X, ())),
-    "index_put_": (lambda x, y: changed(x, lambda copy: copy.index_put_((ROWS[:1],), y)) ** 2, (X, Y)),
-    "masked_fill_": (lambda x: changed(x, lambda copy: copy.masked_fill_(MASK, 2.0)) ** 2, (X,)),
-    "masked_scatter_": (lambda x, y: changed(x, lambda copy: copy.masked_scatter_(MASK, y)) ** 2, (X, X)),
-    "put_": (lambda x, y: changed(x, lambda copy: copy.put_(interlock.tensor([4, 0, -1]), y)) ** 2, (X, Y)),
-    "scatter_": (lambda x: changed(x, lambda copy: copy.scatter_(1, COLUMNS, 3.0)) ** 2, (X,)),
-    "scatter_add_": (lambda x, y: changed(x, lambda copy: copy.scatter_add_(1, COLUMNS, y)) ** 2, (X, X)),
-    "cat": (lambda x, y: interlock.cat([x, y]) ** 2, (X, (1, 3))),
-    "stack": (lambda x, y: interlock.stack([x, y], 1) ** 2, (X, X)),
-    "hstack": (lambda x, y: interlock.hstack([x, y]) ** 2, (X, (2, 1))),
-    "vstack": (lambda x, y: interlock.vstack([x, y]) ** 2, (X, Y)),
-    "fliplr": (lambda x: x.fliplr() ** 2, (X,)),
-    "flipud": (lambda x: x.flipud() ** 2, (X,)),
-    "flip": (lambda x: x.flip(1) ** 2, (X,)),
-    "roll": (lambda x: x.roll((1, 2), (0, 1)) ** 2, (X,)),
-    "repeat": (lambda x: x.repeat(2, 1, 3) ** 2, (X,)),
-    "tile": (lambda x: x.tile(2) ** 2, (X,)),
-    "repeat_interleave": (lambda x: x.repeat_interleave(interlock.tensor([2, 1]), 0) ** 2, (X,)),
-    "tril": (lambda x: x.tril() ** 2, (X,)),
-    "triu": (lambda x: x.triu(1) ** 2, (X,)),
-    "bernoulli": (lambda x: seeded(lambda: (x / 2).bernoulli()) + x**2, (X,)),
-    "bernoulli_": (lambda x: seeded(lambda: changed(x, lambda copy: copy[0].bernoulli_())) ** 2, (X,)),
-    "normal_": (lambda x: seeded(lambda: changed(x, lambda copy: copy[0].normal_())) ** 2, (X,)),
-    "uniform_": (lambda x: seeded(lambda: changed(x, lambda copy: copy[0].uniform_())) ** 2, (X,)),
-    "tril_": (lambda x: changed(x, lambda copy: copy.tril_()) ** 2, (X,)),
-    "triu_": (lambda x: changed(x, lambda copy: copy.triu_(1)) ** 2, (X,)),
-    "add_": (lambda x, y: changed(x, lambda copy: copy.add_(y, alpha=2.0)) ** 2, (X, Y)),
-    "sub_": (lambda x, y: changed(x, lambda copy: copy.sub_(y)) ** 2, (X, Y)),
-    "mul_": (lambda x, y: changed(x, lambda copy: copy.mul_(y)), (X, Y)),
-    "div_": (lambda x, y: changed(x, lambda copy: copy.div_(y)), (X, Y)),
-    **{
-        f"{name}_": (
-            lambda x, name=name: changed(1.1 * x, lambda copy: getattr(copy, f"{name}_")()) ** 2,
-            (X,),
-        )
-        for name in (
-            *(
-                "exp",
-                "exp2",
-                "expm1",
-                "log",
-                "log2",
-                "log10",
-                "log1p",
-                "sqrt",
-                "rsqrt",
-                "square",
-                "reciprocal",
-            ),
-            *("sin", "cos", "tan", "atan", "sinh", "cosh", "tanh", "asinh", "erf", "erfc", "sigmoid", "relu"),
-            *("ceil", "floor", "round", "trunc", "frac", "neg", "abs", "sign", "logical_not", "nan_to_num"),
-        )
-    },
-    **{
-        f"{name}_": (
-            lambda x, name=name: changed(x / 3, lambda copy: getattr(copy, f"{name}_")()) ** 2,
-            (X,),
-        )
-        for name in ("asin", "acos", "atanh")
-    },
-    "acosh_": (lambda x: changed(x + 1, lambda copy: copy.acosh_()) ** 2, (X,)),
-    **{
-        f"{name}_": (
-            lambda x, y, name=name: changed(x, lambda copy: getattr(copy, f"{name}_")(0.7 * y)) ** 2,
-            (X, Y),
-        )
-        for name in (
-            *("pow", "fmod", "atan2", "hypot", "copysign", "clamp_min", "clamp_max"),
-            *("eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor"),
-        )
-    },
-    "remainder_": (lambda x: changed(x, lambda copy: copy.remainder_(0.7)) ** 2, (X,)),
-    "addcmul_": (lambda x, y: changed(x, lambda copy: copy.addcmul_(y, y)) ** 2, (X, Y)),
-    "addcdiv_": (lambda x, y: changed(x, lambda copy: copy.addcdiv_(x, y)) ** 2, (X, Y)),
-    "lerp_": (lambda x, y: changed(x, lambda copy: copy.lerp_(y, 0.7)) ** 2, (X, X)),
-    "clamp_": (lambda x: changed(x, lambda copy: copy.clamp_(0.7, 1.1)) ** 2, (X,)),
-    "zero_": (lambda x: changed(x, lambda copy: copy[0].zero_()) ** 2, (X,)),
-    "fill_": (lambda x: changed(x, lambda copy: copy[0].fill_(2.0)) ** 2, (X,)),
-    "copy_": (lambda x, y: changed(x, lambda copy: copy.copy_(y)) * x, (X, X)),
     "x[index] = value": (lambda x, y: assigned(x, y) ** 2, (X, Y)),
     "to": (lambda x: x.to(float64, copy=True) ** 2, (X,)),
-    "double": (lambda x: x.double() ** 2, (X,)),
-    "type_as": (lambda x: x.type_as(interlock.zeros(1, dtype=float64)) ** 2, (X,)),
-    "cpu": (lambda x: x.cpu() ** 2, (X,)),
-    "clone": (lambda x: x.clone() ** 2, (X,)),
     "contiguous": (lambda x: x.t().contiguous() ** 2, (X,)),
 }
 """A function with each differentiable operation, and the shapes of its arguments."""

@@ -12,11 +12,11 @@ unary! {
     /// Return the reciprocal of each element.
     reciprocal floats inplace_function "[2, 4]" => "tensor([0.5000, 0.2500])", "x";
     /// Return the absolute value of each element. The gradient at 0 is 0.
-    abs numbers inplace_function "[-1, 2]" => "tensor([1, 2])", "x";
+    abs numbers inplace_function "[-1, 2]" => "tensor([1, 2])", "x; x - 1";
     /// Return the negation of each element.
     neg numbers inplace_function alias(negative) "[-1, 2]" => "tensor([ 1, -2])", "x";
     /// Return each element, or 0 if it is negative. The gradient at 0 is 0.
-    relu numbers inplace_function "[-1, 2]" => "tensor([0, 2])", "x";
+    relu numbers inplace_function "[-1, 2]" => "tensor([0, 2])", "x; x - 1";
     /// Return the sign of each element: 1, -1, or 0 for 0 and NaN.
     sign any inplace "[-3, 0, 2]" => "tensor([-1,  0,  1])", "x";
     /// Return the square of each element. Bools are converted to int64.

@@ -35,7 +35,14 @@ binary! {
 /// Example:
 ///     >>> interlock.clamp(interlock.tensor([-2.0, 0.5, 2.0]), -1, 1)
 ///     tensor([-1.0000,  0.5000,  1.0000])
-#[tensor_op(function, method, inplace_function, out, alias(clip), example = "x, 0.7, 1.1")]
+#[tensor_op(
+    function,
+    method,
+    inplace_function,
+    out,
+    alias(clip),
+    example = "x, 0, 1; x, 0.7, 1.1; x, 0.9 * y, 1.05 * z"
+)]
 fn clamp(input: &CoreTensor, min: Option<Operand<'_>>, max: Option<Operand<'_>>) -> Result<CoreTensor> {
     elementwise::clamp(input, min, max)
 }
