@@ -16,12 +16,12 @@ use declaration::Declaration;
 /// are made.
 ///
 /// The first argument is the tensor of a method. An argument is required, unless its type is `Option`, whose default is
-/// None, or it has the attribute `#[default(VALUE)]`; `#[default(VALUE, "TEXT")]` names the text of the default in Python. It
-/// and those after it are passed by name if it has the attribute `#[keyword]`, to functions only with `#[keyword(function)]`. Their types implement `FromArgument`; a
-/// reference to another type than a tensor borrows the converted argument. `Ints` with the attribute `#[variadic]` may also be
-/// passed as separate arguments; with `#[variadic(method)]` to methods only, and with `#[variadic(required)]` not as none at all.
-/// `NewTensor` with the attribute `#[options]` has
-/// the arguments `dtype`, `device`, `requires_grad` and `pin_memory`.
+/// None, or it has the attribute `#[default(VALUE)]`; `#[default(VALUE, "TEXT")]` names the text of the default in Python.
+/// It and those after it are passed by name if it has the attribute `#[keyword]`, to functions only with
+/// `#[keyword(function)]`. Their types implement `FromArgument`; a reference to another type than a tensor borrows the
+/// converted argument. `Ints` with the attribute `#[variadic]` may also be passed as separate arguments; with
+/// `#[variadic(method)]` to methods only, and with `#[variadic(required)]` not as none at all. `NewTensor` with the
+/// attribute `#[options]` has the arguments `dtype`, `device`, `requires_grad` and `pin_memory`.
 ///
 /// The options are:
 /// - `function`, `method`, `inplace` (the method `NAME_`) and `inplace_function` (also the function `NAME_`): the forms;

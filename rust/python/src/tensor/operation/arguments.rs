@@ -139,7 +139,7 @@ impl FromArgument<'_, '_> for Number {
     }
 }
 
-/// A number that is no tensor.
+/// A number, but no tensor, as a float.
 #[derive(Clone, Copy)]
 pub(in crate::tensor) struct Float(f64);
 
@@ -158,8 +158,7 @@ impl FromArgument<'_, '_> for Float {
     const WANTED: &'static str = "a float";
 
     fn try_from_argument(name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {
-        let number = PyNumber::extract(given)?;
-        number.map(|number| number.scalar_of(name).map(|value| Float(value.cast()))).transpose()
+        Ok(Number::try_from_argument(name, given)?.map(|Number(value)| Float(value.cast())))
     }
 }
 
@@ -170,10 +169,6 @@ pub(in crate::tensor) struct Object<'a>(&'a Bound<'a, Tensor>);
 impl<'a> Object<'a> {
     pub fn as_any(&self) -> &'a Bound<'a, PyAny> {
         self.0.as_any()
-    }
-
-    pub fn tensor_object(&self) -> &'a Bound<'a, Tensor> {
-        self.0
     }
 
     pub fn core(&self) -> &'a CoreTensor {

@@ -1,11 +1,8 @@
 //! Activation functions.
 
 use interlock_tensor::{GeluApproximation, Result, Tensor as CoreTensor};
-use pyo3::prelude::*;
 
-use super::change::change;
-use crate::tensor::Tensor;
-use crate::tensor::operation::{Choice, Float, Object, tensor_op};
+use crate::tensor::operation::{Choice, Float, tensor_op};
 
 /// Return each element times the probability that a standard normal variable is at most the element.
 ///
@@ -53,14 +50,9 @@ fn gelu(
 ///     >>> from interlock.nn import functional
 ///     >>> functional.silu(interlock.tensor([-1.0, 0.0, 1.0]))
 ///     tensor([-0.2689,  0.0000,  0.7311])
-#[tensor_op(function, attached, namespace = "nn.functional", example = "x - 1; x - 1, True")]
-fn silu(
-    py: Python<'_>,
-    op: &'static str,
-    input: Object<'_>,
-    #[default(false)] inplace: bool,
-) -> PyResult<Py<Tensor>> {
-    change(py, op, input, inplace, &|x| if inplace { x.silu_().cloned() } else { x.silu() })
+#[tensor_op(function, or_self, namespace = "nn.functional", example = "x - 1; x - 1, True")]
+fn silu(input: &CoreTensor, #[default(false)] inplace: bool) -> Result<CoreTensor> {
+    if inplace { input.silu_().cloned() } else { input.silu() }
 }
 
 /// Return a smooth form of `relu`, `log(1 + exp(beta * x)) / beta` of each element x.

@@ -5,10 +5,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
-use super::change::change;
 use crate::errors::shown;
-use crate::tensor::Tensor;
-use crate::tensor::operation::{Arg, ArgumentName, Float, FromArgument, Object, Sizes, tensor_op};
+use crate::tensor::operation::{Arg, ArgumentName, Float, FromArgument, Sizes, tensor_op};
 
 /// Normalize the elements of the last dimensions to a mean of 0 and a variance of 1.
 ///
@@ -74,20 +72,18 @@ fn layer_norm(
 ///     True
 ///     >>> functional.dropout(interlock.ones(3), training=False)
 ///     tensor([1., 1., 1.])
-#[tensor_op(function, attached, namespace = "nn.functional", example = "x")]
+#[tensor_op(function, or_self, namespace = "nn.functional", example = "x")]
 fn dropout(
-    py: Python<'_>,
-    op: &'static str,
-    input: Object<'_>,
+    input: &CoreTensor,
     #[default(Probability(0.5), "0.5")] p: Probability,
     #[default(true)] training: bool,
     #[default(false)] inplace: bool,
-) -> PyResult<Py<Tensor>> {
-    let Probability(p) = p;
-    if !training || p == 0.0 {
-        return Ok(input.tensor_object().clone().unbind());
+) -> Result<CoreTensor> {
+    match p {
+        Probability(p) if !training || p == 0.0 => Ok(input.clone()),
+        Probability(p) if inplace => input.dropout_(p).cloned(),
+        Probability(p) => input.dropout(p),
     }
-    change(py, op, input, inplace, &|x| if inplace { x.dropout_(p).cloned() } else { x.dropout(p) })
 }
 
 /// The sizes of the last dimensions, as a tuple or list.

@@ -1,6 +1,5 @@
 //! Operations of neural networks.
 
 mod activations;
-mod change;
 mod layers;
 mod losses;
