@@ -8,9 +8,6 @@ use pyo3::types::PyTuple;
 use super::args::{OptionalArg, checked_sizes, extract_ints_or_named, extract_object, extract_tensor};
 use super::{Tensor, maybe_detach, work_size};
 
-/// The tensor itself, which in-place operations return.
-type PySelf<'py> = PyResult<Bound<'py, Tensor>>;
-
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(resize_as_, module)?)
 }
