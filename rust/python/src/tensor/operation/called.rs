@@ -26,18 +26,19 @@ impl Called {
         let Some(renamed) = renamed else { return Ok(found) };
         for (given, value) in renamed.iter() {
             let text = given.str()?;
-            let position = names.iter().position(|(_, numpy, _)| text == *numpy);
-            let Some(position) = position else {
+            let slots = names.iter().zip(&mut found);
+            let Some((&(name, numpy, is_passed), slot)) =
+                slots.into_iter().find(|((_, numpy, _), _)| text == *numpy)
+            else {
                 let message =
                     format!("{} got an unexpected keyword argument {}", self.text(), shown(&given)?);
                 return Err(PyTypeError::new_err(message));
             };
-            let (name, numpy, is_passed) = names[position];
             if is_passed {
                 let message = format!("{}: {name} must not be passed with {numpy}", self.op);
                 return Err(PyTypeError::new_err(message));
             }
-            found[position] = Some(value);
+            *slot = Some(value);
         }
         Ok(found)
     }

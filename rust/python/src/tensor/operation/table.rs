@@ -86,6 +86,7 @@ macro_rules! joined {
 pub(in crate::tensor) use joined;
 
 /// Returns the length of joined texts.
+#[expect(clippy::indexing_slicing, reason = "evaluated at compile time, where iterators are not available")]
 pub(in crate::tensor) const fn length_of(parts: &[&str]) -> usize {
     let (mut length, mut part) = (0, 0);
     while part < parts.len() {
@@ -96,6 +97,7 @@ pub(in crate::tensor) const fn length_of(parts: &[&str]) -> usize {
 }
 
 /// Returns the bytes of joined texts.
+#[expect(clippy::indexing_slicing, reason = "evaluated at compile time, where iterators are not available")]
 pub(in crate::tensor) const fn join<const N: usize>(parts: &[&str]) -> [u8; N] {
     let (mut joined, mut end, mut part) = ([0; N], 0, 0);
     while part < parts.len() {
