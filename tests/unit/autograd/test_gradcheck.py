@@ -108,7 +108,7 @@ def of_leaves(example: Example) -> tuple[Callable[..., Any], list[Tensor]] | Non
 DIFFERENTIABLE = {
     f"{example.name}({example.arguments})": case
     for example in (*examples(), *examples("inplace"))
-    if example.name not in NO_GRADIENT and (case := of_leaves(example)) is not None
+    if example.name not in NO_GRADIENT | NOT_FLOAT64 and (case := of_leaves(example)) is not None
 }
 """The examples of the table of operations whose results have gradients."""
 
