@@ -47,7 +47,7 @@ fn detach(input: &CoreTensor) -> Result<CoreTensor> {
 /// Example:
 ///     >>> interlock.tensor([1.5, 2.5]).type_as(interlock.tensor(0))
 ///     tensor([1, 2])
-#[tensor_op(method, or_self, size = least_size(other.options().placement), example = "x.float(), x.double()")]
+#[tensor_op(method, or_self, size = least_size(other.options().placement), example = "x, y.double()")]
 fn type_as(input: &CoreTensor, other: &CoreTensor) -> Result<CoreTensor> {
     input.to(other.options(), false)
 }

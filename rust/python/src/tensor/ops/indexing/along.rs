@@ -137,7 +137,7 @@ fn index_fill(
 ///     >>> functional.embedding(interlock.tensor([1, 0]), interlock.tensor([[1.0, 2.0], [3.0, 4.0]]))
 ///     tensor([[3., 4.],
 ///             [1., 2.]])
-#[tensor_op(function, namespace = "nn.functional", example = "columns.remainder(2), x, padding_idx=1")]
+#[tensor_op(function, namespace = "nn.functional", example = "rows, x")]
 fn embedding(input: &CoreTensor, weight: &CoreTensor, padding_idx: Option<i64>) -> Result<CoreTensor> {
     weight.embedding(input, padding_idx)
 }
