@@ -2172,6 +2172,11 @@ class Tensor:
             IndexError: The tensor does not have dimension `dim`.
             DTypeError: `dtype` is bool.
         """
+    def detach(self) -> Tensor:
+        """Return a tensor that shares memory with another and has no history.
+
+        See `interlock.detach`.
+        """
     def detach_(self) -> Tensor:
         """Remove the history of a tensor in place: it becomes a leaf that does not require grad.
 
@@ -2186,11 +2191,6 @@ class Tensor:
             >>> x = interlock.ones(2, requires_grad=True) * 2
             >>> x.detach_().is_leaf
             True
-        """
-    def detach(self) -> Tensor:
-        """Return a tensor that shares memory with another and has no history.
-
-        See `interlock.detach`.
         """
     def diagonal(self, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor:
         """Return a view of the diagonals of matrices. The diagonal is the last dimension of the view.
@@ -6932,6 +6932,18 @@ def cumsum(input: Tensor, dim: builtins.int, *, dtype: _DType | None = None) -> 
         tensor([1, 3, 6])
     """
 
+def detach(input: Tensor) -> Tensor:
+    """Return a tensor that shares memory with another and has no history.
+
+    Args:
+        input: The tensor.
+
+    Example:
+        >>> import interlock
+        >>> interlock.detach(interlock.ones(2, requires_grad=True)).requires_grad
+        False
+    """
+
 def detach_(input: Tensor) -> Tensor:
     """In-place version of `detach`.
 
@@ -6947,18 +6959,6 @@ def detach_(input: Tensor) -> Tensor:
         ArgumentError: The tensor is a view, which shares the history of its base.
         DTypeError: The dtype of the tensor cannot hold the result.
         RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-    """
-
-def detach(input: Tensor) -> Tensor:
-    """Return a tensor that shares memory with another and has no history.
-
-    Args:
-        input: The tensor.
-
-    Example:
-        >>> import interlock
-        >>> interlock.detach(interlock.ones(2, requires_grad=True)).requires_grad
-        False
     """
 
 def diagonal(
