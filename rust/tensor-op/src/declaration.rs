@@ -103,3 +103,39 @@ fn text_of(value: &Expr) -> Option<String> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(options: &str, item: &str) -> String {
+        let parsed = Declaration::parse(options.parse().unwrap(), item.parse().unwrap());
+        parsed.err().map_or_else(String::new, |error| error.to_string())
+    }
+
+    #[test]
+    fn declaration_names_its_parts() {
+        let (options, item) = (
+            "function, method, out(exact), alias(b, c)",
+            "fn a(to: WriteTo, x: &CoreTensor, #[keyword] d: Option<i64>) -> Result<CoreTensor> {}",
+        );
+        let declared = Declaration::parse(options.parse().unwrap(), item.parse().unwrap()).ok().unwrap();
+        assert_eq!((declared.name(), declared.namespace()), ("a".to_owned(), "interlock".to_owned()));
+        assert_eq!((declared.first.shown(), declared.others.len()), ("x".to_owned(), 1));
+        assert!(declared.takes_target && declared.options.forms.out_is_exact);
+        assert_eq!(declared.options.aliases, ["b", "c"]);
+    }
+
+    #[test]
+    fn wrong_declarations_are_named() {
+        let item = "fn a(x: &CoreTensor) -> Result<CoreTensor> {}";
+        assert_eq!(error("", item), "an operation has a form, such as `function` or `method`");
+        assert_eq!(error("function, fast", item), "`fast` is no option of an operation");
+        assert_eq!(error("function, out(wide)", item), "`out` or `out(exact)`");
+        assert_eq!(error("function", "fn a() -> Result<A> {}"), "an operation has an argument");
+        assert_eq!(error("function", "fn a(x: A) {}"), "an operation returns a `Result`");
+        assert_eq!(error("function", "fn a(self) -> Result<A> {}"), "an operation is no method in Rust");
+        let unknown = error("function", "fn a(#[short] x: A) -> Result<A> {}");
+        assert!(unknown.starts_with("a parameter of an operation has no attribute but"), "{unknown}");
+    }
+}

@@ -249,3 +249,73 @@ fn joined(summary: &[String], sections: [&Vec<String>; 4], sentence: &str) -> St
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINES: &str = "\
+Return the sums along a dimension.
+
+Args:
+    {input}
+    dim: The dimension, which is
+        one of the tensor.
+
+Raises:
+    {no_dim}
+    {wrong_any}
+
+Example:
+    >>> interlock.sums(x, 0)
+    tensor([1, 3])
+";
+
+    fn docs(has_out: bool) -> Docs {
+        let lines: Vec<_> = LINES.lines().map(str::to_owned).collect();
+        Docs::parse(&lines, has_out)
+    }
+
+    #[test]
+    fn function_has_all_sections_and_the_entries_of_out() {
+        let text = docs(true).of_function("sums", "sums2", None);
+        assert!(text.starts_with("Return the sums along a dimension.\n\nArgs:\n    input: The tensor.\n"));
+        assert!(text.contains("    out: The tensor that receives the result"));
+        assert!(text.contains(
+            "Raises:\n    IndexError: The tensor does not have dimension `dim`.\n    RuntimeError: `out`"
+        ));
+        assert!(text.ends_with(
+            "Example:\n    >>> import interlock\n    >>> interlock.sums2(x, 0)\n    tensor([1, 3])"
+        ));
+    }
+
+    #[test]
+    fn method_lacks_its_tensor_and_out_and_refers_to_the_function() {
+        let text = docs(true).of_method("input", "interlock.sums", None);
+        assert_eq!(
+            text,
+            "Return the sums along a dimension.\n\nSee `interlock.sums`.\n\nArgs:\n    dim: The dimension, which is\n        \
+             one of the tensor.\n\nRaises:\n    IndexError: The tensor does not have dimension `dim`."
+        );
+    }
+
+    #[test]
+    fn method_without_a_function_has_the_example() {
+        let text = docs(false).of_own_method("input", None);
+        assert!(text.contains(">>> import interlock") && !text.contains("See `"));
+    }
+
+    #[test]
+    fn in_place_form_returns_its_tensor_and_adds_errors() {
+        let text = docs(true).of_inplace("sums", Some("input"), "interlock.sums");
+        assert!(text.starts_with("In-place version of `sums`.\n\nSee `interlock.sums`."));
+        assert!(text.contains("Returns:\n    The tensor itself."));
+        assert!(text.contains("a leaf that requires grad") && !text.contains("out"));
+    }
+
+    #[test]
+    fn separate_arguments_have_an_entry() {
+        let text = docs(false).of_own_method("input", Some("dim"));
+        assert!(text.contains("    args: `dim`, as separate ints or as one tuple or list.\n    dim:"));
+    }
+}

@@ -367,3 +367,31 @@ pub fn with_lifetime(tokens: TokenStream, lifetime: &Lifetime) -> TokenStream {
 pub fn elided(declared: &Type) -> TokenStream {
     with_lifetime(declared.to_token_stream(), &parse_quote!('_))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn replaced(declared: &str) -> String {
+        let tokens: TokenStream = declared.parse().unwrap();
+        with_lifetime(tokens, &parse_quote!('a)).to_string().replace(' ', "")
+    }
+
+    #[test]
+    fn lifetimes_are_replaced_and_added() {
+        assert_eq!(replaced("&Tensor"), "&'aTensor");
+        assert_eq!(replaced("&'b Tensor"), "&'aTensor");
+        assert_eq!(replaced("Option<Operand<'_>>"), "Option<Operand<'a>>");
+        assert_eq!(replaced("(&A, [B<'py>; 2], &'static str)"), "(&'aA,[B<'a>;2],&'staticstr)");
+    }
+
+    #[test]
+    fn defaults_are_shown_as_in_python() {
+        let text = |value: &str| syn::parse_str::<Default>(value).map(|default| default.text);
+        assert_eq!(text("false").unwrap(), "False");
+        assert_eq!(text("-1").unwrap(), "-1");
+        assert_eq!(text("1e-5").unwrap(), "1e-5");
+        assert_eq!(text("Reduction::Mean, \"'mean'\"").unwrap(), "'mean'");
+        assert!(text("\"text\"").is_err());
+    }
+}
