@@ -4,7 +4,7 @@ use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{ToTokens, format_ident, quote};
 
 use crate::declaration::Declaration;
-use crate::parameter::{InForm, Kind, Parameter, elided};
+use crate::parameter::{InForm, Kind, Parameter, elided, last_name};
 
 /// Returns the function itself, the forms of the operation under each of its names, and its row in the table.
 pub fn expand(declared: &Declaration) -> TokenStream {
@@ -65,6 +65,8 @@ fn compute(declared: &Declaration) -> TokenStream {
         quote!(operation::compute_into(#call, out, #exact, &mut || #body))
     } else if declared.options.returns_self {
         quote!(operation::compute_or_self(#call, object, &mut || #body))
+    } else if last_name(&declared.result).as_deref() == Some("CoreTensor") {
+        quote!(operation::compute_tensor(#call, &mut || #body))
     } else {
         quote!(operation::compute(#call, || #body))
     };

@@ -180,7 +180,7 @@ pub(super) fn indexed_size(tensor: &CoreTensor, indices: &[Index]) -> Option<usi
         .iter()
         .skip(tensors.len())
         .fold(1, |product: usize, size| product.saturating_mul(*size));
-    let positions = (!tensors.is_empty()).then(|| work_size_of(&tensors))?;
+    let positions = (!tensors.is_empty()).then(|| work_size_of(tensors.iter().copied()))?;
     Some(positions.saturating_mul(others).max(work_size(tensor)))
 }
 
@@ -200,7 +200,7 @@ impl Tensor {
         };
         let Some(indices) = extract_assigned_indices(index)? else { return Ok(()) };
         let indexed = indexed_size(&self.0, &indices).unwrap_or(0);
-        let work_size = work_size_of(&[&self.0, &value]).max(indexed);
+        let work_size = work_size_of([&self.0, &value]).max(indexed);
         maybe_detach(py, "__setitem__", work_size, || self.0.set_index(&indices, &value))
     }
 }

@@ -139,15 +139,16 @@ fn work_size(tensor: &CoreTensor) -> usize {
 
 /// Returns the number of elements that an operation visits if it broadcasts the tensors; at least the number of elements
 /// of each tensor.
-fn work_size_of(tensors: &[&CoreTensor]) -> usize {
-    let largest = tensors.iter().map(|tensor| work_size(tensor)).max().unwrap_or(1);
-    let most = tensors.iter().map(|tensor| tensor.numel().max(1)).fold(1, usize::saturating_mul);
+fn work_size_of<'a>(tensors: impl IntoIterator<Item = &'a CoreTensor, IntoIter: Clone>) -> usize {
+    let tensors = tensors.into_iter();
+    let largest = tensors.clone().map(work_size).max().unwrap_or(1);
+    let most = tensors.clone().map(|tensor| tensor.numel().max(1)).fold(1, usize::saturating_mul);
     if largest >= DETACH_THRESHOLD || most < DETACH_THRESHOLD {
         return largest;
     }
     // Sizes are aligned at the last dimension.
     let size =
-        |from_last| tensors.iter().filter_map(|tensor| tensor.shape().iter().nth_back(from_last)).max();
+        |from_last| tensors.clone().filter_map(|tensor| tensor.shape().iter().nth_back(from_last)).max();
     let sizes = (0..).map_while(size);
     sizes.fold(1, |product: usize, size| product.saturating_mul(*size)).max(largest)
 }

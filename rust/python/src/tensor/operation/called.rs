@@ -17,16 +17,29 @@ pub(in crate::tensor) struct Called {
 impl Called {
     /// Returns the arguments that are passed by the names of NumPy: the second ones. The third says whether the argument has
     /// also been passed by the first name.
+    #[inline]
     pub fn numpy_names<'py, const N: usize>(
         self,
         renamed: Option<&Bound<'py, PyDict>>,
         names: [(&str, &str, bool); N],
     ) -> PyResult<[Option<Bound<'py, PyAny>>; N]> {
         let mut found = [const { None }; N];
-        let Some(renamed) = renamed else { return Ok(found) };
+        if let Some(renamed) = renamed {
+            self.find_renamed(renamed, &names, &mut found)?;
+        }
+        Ok(found)
+    }
+
+    #[cold]
+    fn find_renamed<'py>(
+        self,
+        renamed: &Bound<'py, PyDict>,
+        names: &[(&str, &str, bool)],
+        found: &mut [Option<Bound<'py, PyAny>>],
+    ) -> PyResult<()> {
         for (given, value) in renamed.iter() {
             let text = given.str()?;
-            let slots = names.iter().zip(&mut found);
+            let slots = names.iter().zip(&mut *found);
             let Some((&(name, numpy, is_passed), slot)) =
                 slots.into_iter().find(|((_, numpy, _), _)| text == *numpy)
             else {
@@ -40,7 +53,7 @@ impl Called {
             }
             *slot = Some(value);
         }
-        Ok(found)
+        Ok(())
     }
 
     /// Returns the exception for a call without some arguments. The flag of each says whether it was passed.

@@ -24,7 +24,7 @@ pub(super) use interlock_tensor_op::tensor_op;
 pub(super) use lists::{Indices, Tensors};
 pub(super) use new_tensor::{NewTensor, build};
 pub(super) use result::{IntoPython, NamedPair, OneOrMore};
-pub(super) use run::{Call, compute, compute_into, compute_or_self, replace, update};
+pub(super) use run::{Call, compute, compute_into, compute_or_self, compute_tensor, replace, update};
 pub(super) use table::{Operation, add_function, join, joined, length_of, register};
 
 pub(super) use super::args::{Arg, OptionalArg};

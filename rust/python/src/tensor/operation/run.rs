@@ -48,7 +48,7 @@ impl<'a, 'py> Call<'a, 'py> {
             _ if self.is_view => 0,
             _ if self.least >= DETACH_THRESHOLD => self.least,
             [Some(input)] => work_size(input).max(self.least),
-            inputs => work_size_of(&present(inputs)).max(self.least),
+            inputs => work_size_of(inputs.iter().copied().flatten()).max(self.least),
         }
     }
 }
@@ -58,7 +58,7 @@ fn present<'a>(inputs: &[Option<&'a CoreTensor>]) -> Vec<&'a CoreTensor> {
     inputs.iter().copied().flatten().collect()
 }
 
-/// Runs an operation, and returns its result.
+/// Runs an operation whose result is no tensor, and returns it.
 pub(in crate::tensor) fn compute<'py, T: IntoPython + Send>(
     call: Call<'_, 'py>,
     operation: impl FnOnce() -> Result<T> + Send,
@@ -66,6 +66,14 @@ pub(in crate::tensor) fn compute<'py, T: IntoPython + Send>(
     let Call { py, op, .. } = call;
     scope_debug::warn_suspended_scopes(py)?;
     maybe_detach(py, op, call.work_size(), operation)?.into_python(py, op)
+}
+
+/// Runs an operation, and returns its result.
+pub(in crate::tensor) fn compute_tensor<'py>(
+    call: Call<'_, 'py>,
+    operation: &mut (dyn FnMut() -> Result<CoreTensor> + Send),
+) -> PyResult<Bound<'py, PyAny>> {
+    Ok(Bound::new(call.py, run_op(call.py, call.op, call.work_size(), operation)?)?.into_any())
 }
 
 /// Runs an operation. Returns a new tensor, or `object` if the result is the tensor of it.
@@ -91,7 +99,7 @@ pub(in crate::tensor) fn compute_into<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let Call { py, op, .. } = call;
     let Some(out) = out else {
-        return Ok(Bound::new(py, run_op(py, op, call.work_size(), operation)?)?.into_any());
+        return compute_tensor(call, operation);
     };
     let Ok(target) = out.cast::<Tensor>() else {
         return Err(new_type_error(&format!("{op}: out"), "a Tensor or None", out));
