@@ -116,6 +116,7 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
         "x.nan_to_num()",
         "x.nan_to_num({factor})",
         "T.abs(x)",
+        "T.absolute(x)",
         "T.neg(x)",
         "~x",
         "x & y",
@@ -336,6 +337,7 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
     "expression in place": (
         "x.exp_()",
         "x.abs_()",
+        "x.absolute_()",
         "x.neg_()",
         "x.sqrt_()",
         "x.round_()",

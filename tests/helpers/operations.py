@@ -63,6 +63,14 @@ class Example(NamedTuple):
         found: Callable[..., Any] = getattr(owner, self.name)
         return found
 
+    def expression(self) -> str:
+        """Return an expression of the operands that calls the operation; an in-place form with a copy."""
+        if self.form == "function":
+            return f"{self.namespace}.{self.name}({self.arguments})"
+        first = "first.clone()" if self.form == "inplace" else "first"
+        call = f"lambda first, *args, **keywords: {first}.{self.name}(*args, **keywords)"
+        return f"({call})({self.arguments})"
+
     def called(self) -> list[str]:
         """Return the operands whose dtype can be chosen, in the arguments."""
         words = re.findall(r"(?<![\w.])\w+", self.arguments)

@@ -48,12 +48,24 @@ def operations(examples):
 
 
 def operands_of():
-    """Return the operands of the examples of operations."""
+    """Return the operands of the examples of operations, like `tests.helpers.operations.operands`."""
     context = contextvars.Context()
     return context.run(new_operands)
 
 
 def new_operands():
-    x, y = (interlock.ones(2, 2).requires_grad_() for _ in range(2))
-    classes, mask = interlock.tensor([0, 1]), interlock.tensor([True, False])
-    return {"T": interlock, "x": x, "y": y, "classes": classes, "mask": mask, "options": {}}
+    def numbers(*shape):
+        return interlock.full(shape, 0.75).requires_grad_()
+
+    return {
+        "interlock": interlock,
+        "x": numbers(2, 3),
+        "y": numbers(3),
+        "z": numbers(2, 3),
+        "square": numbers(3, 3),
+        "rows": interlock.tensor([1, 0, 1]),
+        "columns": interlock.tensor([[2, 0], [0, 0]]),
+        "mask": interlock.tensor([True, False, True]),
+        "classes": interlock.tensor([2, 0]),
+        "options": {},
+    }

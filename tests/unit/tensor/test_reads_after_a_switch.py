@@ -5,35 +5,39 @@ from __future__ import annotations
 import runpy
 from pathlib import Path
 
+from tests.helpers.operations import examples
 from tests.helpers.subprocess import run_program
 
 TOOLS = Path(__file__).parents[3] / "tools"
-# What the examples of operations leave out.
+# What the table of operations and tools/operation_examples.py leave out.
 OTHERS = {
-    "requires_grad_": "T.ones(2).requires_grad_()",
+    "requires_grad_": "interlock.ones(2).requires_grad_()",
     "retain_grad": "(x * y).retain_grad()",
     "backward": "(x * y).sum().backward()",
-    "grad": "T.autograd.grad((x * y).sum(), (x,))",
+    "grad": "interlock.autograd.grad((x * y).sum(), (x,))",
     "numpy()": "x.numpy()",
     "memoryview": "memoryview(x)",
     "__dlpack__": "x.__dlpack__()",
-    "from_dlpack of a tensor": "T.from_dlpack(x)",
+    "from_dlpack of a tensor": "interlock.from_dlpack(x)",
     "assignment": "x.__setitem__(0, 1.0)",
     "index": "x[0]",
     "data": "x.data",
     "T": "x.T",
-    "view": "x.view(4)",
+    "view": "x.view(6)",
     "iteration": "list(x)",
-    "parameter": "T.nn.Parameter(T.ones(2))",
-    "dtype of a default": "T.tensor(1.0)",
+    "parameter": "interlock.nn.Parameter(interlock.ones(2))",
+    "dtype of a default": "interlock.tensor(1.0)",
 }
 
 
 def test_operations_read_the_context_of_their_call() -> None:
     listed = runpy.run_path(str(TOOLS / "operation_examples.py"))
-    examples = dict(listed["CREATION"])
-    for group in listed["OPERATIONS"].values():
-        examples |= group
-    examples |= OTHERS
-    status, printed, errors = run_program("tensor.reads_after_a_switch.operations", examples, seconds=120)
+    expressions = {
+        f"{form} {example.name}": example.expression()
+        for form in ("function", "method", "inplace")
+        for example in examples(form)
+    }
+    for group in (listed["CREATION"], *listed["OPERATIONS"].values(), OTHERS):
+        expressions |= group
+    status, printed, errors = run_program("tensor.reads_after_a_switch.operations", expressions, seconds=120)
     assert (status, printed) == (0, "True []\n"), errors
