@@ -98,7 +98,5 @@ switches! {
     tensor: requires_grad pin_memory;
     thread_state "ThreadState": pin;
     to: non_blocking copy;
-    index_put: accumulate;
-    put: accumulate;
     live_objects "FaultInjector.live_objects": internal;
 }

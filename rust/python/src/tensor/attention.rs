@@ -1,6 +1,7 @@
 //! Functions of attention.
 
 use interlock_tensor::{AttentionOptions, MultiHeadArgs, Result, Tensor as CoreTensor};
+use pyo3::inventory;
 use pyo3::prelude::*;
 
 use super::args::{Arg, OptionalArg, extract_float, extract_int, extract_optional_tensor, extract_tensor};
@@ -77,8 +78,7 @@ impl AttentionArguments {
     }
 }
 
-pub(super) static EXPLAINED: Explained =
-    Explained { name: "scaled_dot_product_attention", function: |py| wrap_pyfunction!(explain, py) };
+inventory::submit! { Explained { name: "scaled_dot_product_attention", function: |py| wrap_pyfunction!(explain, py) } }
 
 /// Binds the arguments as the operation itself does, and returns the choice of a kernel.
 #[pyfunction]

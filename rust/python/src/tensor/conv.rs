@@ -1,6 +1,7 @@
 //! The convolution.
 
 use interlock_tensor::{ConvOptions, ConvPadding, Result, Tensor as CoreTensor};
+use pyo3::inventory;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
@@ -113,8 +114,7 @@ impl ConvArguments {
     }
 }
 
-pub(super) static EXPLAINED: Explained =
-    Explained { name: "conv2d", function: |py| wrap_pyfunction!(explain, py) };
+inventory::submit! { Explained { name: "conv2d", function: |py| wrap_pyfunction!(explain, py) } }
 
 /// Binds the arguments as the operation itself does, and returns the choice of a kernel.
 #[pyfunction]

@@ -2,6 +2,7 @@
 
 use interlock_tensor::{LstmArgs, LstmLayer, Tensor as CoreTensor};
 use pyo3::exceptions::PyTypeError;
+use pyo3::inventory;
 use pyo3::prelude::*;
 
 use super::args::{Arg, extract_int, extract_scalar, extract_tensor, try_iter_arg};
@@ -117,8 +118,7 @@ fn layer_of(params: &[CoreTensor]) -> Option<LstmLayer<'_>> {
     Some(LstmLayer { weight_ih, weight_hh, biases })
 }
 
-pub(super) static EXPLAINED: Explained =
-    Explained { name: "lstm", function: |py| wrap_pyfunction!(explain, py) };
+inventory::submit! { Explained { name: "lstm", function: |py| wrap_pyfunction!(explain, py) } }
 
 /// Binds the arguments as the operation itself does, and returns the choice of a kernel.
 #[pyfunction]
