@@ -255,9 +255,17 @@ fn row(declared: &Declaration, name: &str, functions: &[Ident]) -> TokenStream {
 fn explain(declared: &Declaration, name: &str) -> Option<TokenStream> {
     let Form { parameters, signature, conversions, .. } = &Form::new(declared, true, false);
     let (names, first) = (names(declared), declared.first.converted());
-    let explain = declared.options.explain.as_ref()?;
-    let choice = called(declared, explain, None, &declared.first.passed(&quote!(first)));
+    let choice = declared.options.explain.as_ref()?;
+    let inputs = declared.function.sig.inputs.iter().skip(usize::from(declared.takes_target));
+    let result =
+        if declared.options.is_attached { quote!(PyResult) } else { quote!(interlock_tensor::Result) };
+    let call = called(declared, &quote!(choice), None, &declared.first.passed(&quote!(first)));
     Some(quote! {
+        #[allow(clippy::too_many_arguments, unused_variables, reason = "those of the operation")]
+        fn choice(#(#inputs),*) -> #result<interlock::dispatch::Call> {
+            #choice
+        }
+
         #[pyfunction]
         #[pyo3(name = #name, signature = #signature)]
         #[allow(clippy::too_many_arguments, reason = "those of the operation")]
@@ -266,7 +274,7 @@ fn explain(declared: &Declaration, name: &str) -> Option<TokenStream> {
             #conversions
             let first = #first;
             let others = convert_others(op, #(#names),*)?;
-            crate::dispatch::explain::choice(py, #choice)
+            crate::dispatch::explain::converted(py, #call)
         }
 
         pyo3::inventory::submit! {

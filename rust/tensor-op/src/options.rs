@@ -18,7 +18,7 @@ pub struct Options {
     pub is_view: bool,
     /// The number of elements that the operation visits, if it may be larger than that of its tensors.
     pub size: Option<Expr>,
-    /// The function that returns the choice of a kernel.
+    /// The choice of a kernel, made of the parameters.
     pub explain: Option<Expr>,
     /// A result that is the first tensor itself is the Python object of it.
     pub returns_self: bool,

@@ -21,11 +21,11 @@ pub(crate) struct Explained {
 inventory::collect!(Explained);
 
 /// Converts the choice of a kernel.
-pub(crate) fn choice<E: ToPyErr>(
+pub(crate) fn converted<E: ToPyErr>(
     py: Python<'_>,
-    found: Result<interlock::dispatch::Call, E>,
+    choice: Result<interlock::dispatch::Call, E>,
 ) -> PyResult<Call> {
-    found.map(Call::new).into_py_result(py)
+    choice.map(Call::new).into_py_result(py)
 }
 
 /// Return the choice of a kernel for a call in the current context now, without running it.

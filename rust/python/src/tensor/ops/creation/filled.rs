@@ -1,6 +1,5 @@
 //! Tensors of one number, and tensors that are not initialized.
 
-use interlock::dispatch::Call;
 use interlock_tensor::{DType, EMPTY, EmptyCall, Scalar, Tensor as CoreTensor};
 use pyo3::prelude::*;
 
@@ -72,7 +71,15 @@ fn ones(
 /// Example:
 ///     >>> interlock.empty(2, 3).shape
 ///     (2, 3)
-#[tensor_op(function, attached, explain = explain_empty, example = "2, 3")]
+#[tensor_op(
+    function,
+    attached,
+    explain = {
+        let options = options.on_default_device(py, op, DType::DEFAULT_FLOAT)?;
+        Ok(EMPTY.explain(&EmptyCall::new(size, options)))
+    },
+    example = "2, 3"
+)]
 fn empty(
     py: Python<'_>,
     op: &'static str,
@@ -80,12 +87,6 @@ fn empty(
     #[options] options: &NewTensor<'_>,
 ) -> PyResult<Py<Tensor>> {
     options.create(py, op, DType::DEFAULT_FLOAT, |options| CoreTensor::empty(size, options))
-}
-
-/// Returns the choice of a kernel for `empty`.
-fn explain_empty(py: Python<'_>, op: &'static str, size: &Sizes, options: &NewTensor<'_>) -> PyResult<Call> {
-    let options = options.on_default_device(py, op, DType::DEFAULT_FLOAT)?;
-    Ok(EMPTY.explain(&EmptyCall::new(size, options)))
 }
 
 /// Return an uninitialized tensor with the strides `stride`.

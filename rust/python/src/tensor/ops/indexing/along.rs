@@ -1,6 +1,5 @@
 //! Slices at the indices of a dimension.
 
-use interlock::dispatch::Call;
 use interlock_tensor::{Operand, Result, Scalar, Tensor as CoreTensor};
 
 use crate::tensor::operation::{WriteTo, tensor_op};
@@ -49,7 +48,13 @@ fn index_select(input: &CoreTensor, dim: i64, index: &CoreTensor) -> Result<Core
 ///     >>> index = interlock.tensor([0, 2, 0])
 ///     >>> interlock.index_add(interlock.zeros(3), 0, index, interlock.ones(3), alpha=2)
 ///     tensor([4., 0., 2.])
-#[tensor_op(function, method, inplace, explain = explain_index_add, example = "x, 0, rows, square, alpha=2.0")]
+#[tensor_op(
+    function,
+    method,
+    inplace,
+    explain = input.explain_index_add(dim, index, source),
+    example = "x, 0, rows, square, alpha=2.0"
+)]
 fn index_add(
     to: WriteTo,
     input: &CoreTensor,
@@ -59,17 +64,6 @@ fn index_add(
     #[keyword] alpha: Option<Scalar>,
 ) -> Result<CoreTensor> {
     input.index_add(to, dim, index, source, alpha.unwrap_or(Scalar::Int(1)))
-}
-
-/// Returns the choice of a kernel for `index_add`, which does not depend on `alpha`.
-fn explain_index_add(
-    input: &CoreTensor,
-    dim: i64,
-    index: &CoreTensor,
-    source: &CoreTensor,
-    _alpha: Option<Scalar>,
-) -> Result<Call> {
-    input.explain_index_add(dim, index, source)
 }
 
 /// Return a copy with the slices of `source` written to the slices `index` of dimension `dim`.

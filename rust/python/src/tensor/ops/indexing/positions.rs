@@ -48,7 +48,7 @@ fn take(input: &CoreTensor, index: &CoreTensor) -> Result<CoreTensor> {
     function,
     method,
     inplace,
-    explain = CoreTensor::explain_put,
+    explain = input.explain_put(index, source, accumulate),
     example = "x, rows, y, accumulate=True"
 )]
 fn put(
@@ -88,7 +88,7 @@ fn put(
     method,
     inplace_function,
     size = indexed_size(input, indices).unwrap_or(0),
-    explain = CoreTensor::explain_index_put,
+    explain = input.explain_index_put(indices, values, accumulate),
     example = "x, (rows, rows), y, accumulate=True"
 )]
 fn index_put(
