@@ -1,11 +1,9 @@
 //! The Python class `Tensor` and the functions that create tensors.
 
 mod args;
-mod attention;
 mod attributes;
 mod broadcasting;
 mod checkpoint;
-mod conv;
 mod conversion;
 mod copy;
 mod dlpack;
@@ -23,8 +21,8 @@ mod hooks;
 mod identity;
 mod indexing;
 mod iterator;
-mod lstm;
 mod matmul;
+mod multi_head_attention;
 mod node;
 mod numpy;
 mod op_warnings;
@@ -85,9 +83,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     resizing::register(&module)?;
     broadcasting::register(&module)?;
     einsum::register(&module)?;
-    attention::register(&module)?;
-    lstm::register(&module)?;
-    conv::register(&module)?;
+    multi_head_attention::register(&module)?;
     ops::register(&module)?;
     operation::register(&module)
 }
