@@ -59,6 +59,12 @@ pub(crate) trait ToPyErr {
     fn to_pyerr(&self, py: Python<'_>) -> PyErr;
 }
 
+impl ToPyErr for PyErr {
+    fn to_pyerr(&self, py: Python<'_>) -> PyErr {
+        self.clone_ref(py)
+    }
+}
+
 impl ToPyErr for CoreError {
     fn to_pyerr(&self, py: Python<'_>) -> PyErr {
         if matches!(self, CoreError::ContextNotStored { .. }) {

@@ -85,7 +85,6 @@ switches! {
     event "Event": enable_timing blocking interprocess;
     grad: retain_graph create_graph allow_unused materialize_grads;
     graph "Graph": keep_graph;
-    lstm: has_biases train bidirectional batch_first;
     mem_pool "MemPool": use_on_oom no_split;
     mem_pool_snapshot "MemPool.snapshot": include_traces;
     memory_copy_ "accelerator.memory.copy_": non_blocking;
@@ -93,12 +92,9 @@ switches! {
     numpy: force;
     register_flag: optional;
     requires_grad_: requires_grad;
-    scaled_dot_product_attention: enable_gqa is_causal;
     stream "Stream": dedicated;
     tensor: requires_grad pin_memory;
     thread_state "ThreadState": pin;
     to: non_blocking copy;
-    index_put: accumulate;
-    put: accumulate;
     live_objects "FaultInjector.live_objects": internal;
 }

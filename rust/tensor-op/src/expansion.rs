@@ -17,7 +17,7 @@ pub fn expand(declared: &Declaration) -> TokenStream {
         forms.extend(form);
         functions.extend(names);
     }
-    let row = row(declared, &name, &functions);
+    let (row, explain) = (row(declared, &name, &functions), explain(declared, &name));
     quote! {
         #function
 
@@ -30,6 +30,7 @@ pub fn expand(declared: &Declaration) -> TokenStream {
             #compute
             #forms
             #row
+            #explain
         };
     }
 }
@@ -55,7 +56,7 @@ fn compute(declared: &Declaration) -> TokenStream {
     let out = declared.options.forms.out.then(|| quote!(out: operation::OptionalArg<'_, 'py>));
     let object = declared.options.returns_self.then(|| quote!(object: operation::Arg<'_, 'py>));
     let first_passed = declared.first.passed(&quote!(first));
-    let body = called(declared, &first_passed, &quote!(operation::WriteTo::Copy));
+    let body = run(declared, &first_passed, &quote!(operation::WriteTo::Copy));
     let call = quote!(operation::Call::new(py, op, &[operation::tensor_of(&first), #inputs]));
     let call = sized(declared, call, &quote!(first));
     let computed = if declared.options.is_attached {
@@ -182,7 +183,7 @@ fn inplace_method(declared: &Declaration, name: &str) -> TokenStream {
         false => declared.docs.of_own_method(&declared.first.shown(), declared.variadic(true).as_deref()),
     };
     let (first, inputs) = (elided(&declared.first.storage), inputs(declared));
-    let body = called(declared, &quote!(<#first>::from(target)), &quote!(operation::WriteTo::InPlace));
+    let body = run(declared, &quote!(<#first>::from(target)), &quote!(operation::WriteTo::InPlace));
     let change = if declared.takes_target { quote!(update) } else { quote!(replace) };
     let call = quote!(operation::Call::new(slf.py(), op, &[#inputs]));
     let call = sized(declared, call, &quote!(<#first>::from(&slf.get().0)));
@@ -251,14 +252,56 @@ fn row(declared: &Declaration, name: &str, functions: &[Ident]) -> TokenStream {
     }
 }
 
-/// Returns the call of the declared function; `others` are the converted arguments but the first.
-fn called(declared: &Declaration, first: &TokenStream, target: &TokenStream) -> TokenStream {
-    let function = &declared.function.sig.ident;
+/// Returns the function that `dispatch.explain` calls with the arguments of an operation whose choice of a kernel can be
+/// explained.
+fn explain(declared: &Declaration, name: &str) -> Option<TokenStream> {
+    let Form { parameters, signature, conversions, .. } = &Form::new(declared, true, false);
+    let (names, first) = (names(declared), declared.first.converted());
+    let choice = declared.options.explain.as_ref()?;
+    let inputs = declared.function.sig.inputs.iter().skip(usize::from(declared.takes_target));
+    let result =
+        if declared.options.is_attached { quote!(PyResult) } else { quote!(interlock_tensor::Result) };
+    let call = called(declared, &quote!(choice), None, &declared.first.passed(&quote!(first)));
+    Some(quote! {
+        #[allow(clippy::too_many_arguments, unused_variables, reason = "those of the operation")]
+        fn choice(#(#inputs),*) -> #result<interlock::dispatch::Call> {
+            #choice
+        }
+
+        #[pyfunction]
+        #[pyo3(name = #name, signature = #signature)]
+        #[allow(clippy::too_many_arguments, reason = "those of the operation")]
+        fn explain<'py>(py: Python<'py>, #parameters) -> PyResult<crate::dispatch::Call> {
+            let op = #name;
+            #conversions
+            let first = #first;
+            let others = convert_others(op, #(#names),*)?;
+            crate::dispatch::explain::converted(py, #call)
+        }
+
+        pyo3::inventory::submit! {
+            crate::dispatch::explain::Explained { name: #name, function: |py| wrap_pyfunction!(explain, py) }
+        }
+    })
+}
+
+/// Returns the call of the declared function.
+fn run(declared: &Declaration, first: &TokenStream, target: &TokenStream) -> TokenStream {
+    let target = declared.takes_target.then(|| quote!(#target,));
+    called(declared, &declared.function.sig.ident, target, first)
+}
+
+/// Returns the call of a function with the converted arguments; `others` are those but the first.
+fn called(
+    declared: &Declaration,
+    function: &impl ToTokens,
+    target: Option<TokenStream>,
+    first: &TokenStream,
+) -> TokenStream {
     let others = declared.others.iter().enumerate().map(|(position, parameter)| {
         let position = Literal::usize_unsuffixed(position);
         parameter.passed(&quote!(others.#position))
     });
-    let target = declared.takes_target.then(|| quote!(#target,));
     let attached = declared.options.is_attached.then(|| quote!(py, op,));
     quote!(#function(#target #attached #first, #(#others),*))
 }

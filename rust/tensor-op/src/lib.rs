@@ -31,6 +31,8 @@ use declaration::Declaration;
 /// - `view`: the operation takes no time, however many elements its tensors have;
 /// - `size = EXPRESSION`: the number of elements that the operation visits, if it may be larger than that of its tensors;
 ///   made of references to the converted arguments;
+/// - `explain = EXPRESSION`: the choice of a kernel, a `Result` made of the parameters; `dispatch.explain` then accepts the
+///   operation, and converts the arguments as the operation does;
 /// - `or_self`: a result that is the first tensor itself is the Python object of it;
 /// - `attached`: the function is called attached to the interpreter, with the token and the name of the called form, and
 ///   detaches itself;

@@ -18,6 +18,8 @@ pub struct Options {
     pub is_view: bool,
     /// The number of elements that the operation visits, if it may be larger than that of its tensors.
     pub size: Option<Expr>,
+    /// The choice of a kernel, made of the parameters.
+    pub explain: Option<Expr>,
     /// A result that is the first tensor itself is the Python object of it.
     pub returns_self: bool,
     /// The function is called attached to the interpreter.
@@ -64,10 +66,8 @@ impl Options {
             }
             "long" => self.is_long = true,
             "view" => self.is_view = true,
-            "size" => {
-                input.parse::<Token![=]>()?;
-                self.size = Some(input.parse()?);
-            }
+            "size" => self.size = Some(expression(input)?),
+            "explain" => self.explain = Some(expression(input)?),
             "or_self" => self.returns_self = true,
             "attached" => self.is_attached = true,
             "alias" => self.aliases = names(input)?,
@@ -94,6 +94,12 @@ fn names(input: ParseStream<'_>) -> Result<Vec<String>> {
     let names =
         content.parse_terminated(syn::ext::IdentExt::parse_any as fn(ParseStream<'_>) -> _, Token![,])?;
     Ok(names.iter().map(|name: &Ident| name.to_string()).collect())
+}
+
+/// Parses `= EXPRESSION`.
+fn expression(input: ParseStream<'_>) -> Result<Expr> {
+    input.parse::<Token![=]>()?;
+    input.parse()
 }
 
 /// Parses `= "TEXT"`.

@@ -2,15 +2,15 @@
 
 use interlock::backends::suggest;
 use interlock::base::quote::quoted;
-use once_cell::race::OnceBox;
+use pyo3::inventory;
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyString, PyTuple};
 
 use super::Call;
 use crate::detach::call_with_keywords;
-use crate::errors::{new_exception, new_type_error};
+use crate::errors::{IntoPyResult, ToPyErr, new_exception, new_type_error};
 
-/// An operation that `explain` accepts. The module of the operation declares it.
+/// An operation that `explain` accepts, because its kernels are chosen.
 pub(crate) struct Explained {
     /// The name of the operation in records.
     pub name: &'static str,
@@ -18,14 +18,14 @@ pub(crate) struct Explained {
     pub function: for<'py> fn(Python<'py>) -> PyResult<Bound<'py, PyCFunction>>,
 }
 
-/// The operations whose kernels are chosen.
-type Operations = &'static [&'static Explained];
+inventory::collect!(Explained);
 
-static OPERATIONS: OnceBox<Operations> = OnceBox::new();
-
-/// Sets the operations that `explain` accepts. Only the first call has an effect.
-pub(crate) fn set_operations(operations: Operations) {
-    let _ = OPERATIONS.set(Box::new(operations));
+/// Converts the choice of a kernel.
+pub(crate) fn converted<E: ToPyErr>(
+    py: Python<'_>,
+    choice: Result<interlock::dispatch::Call, E>,
+) -> PyResult<Call> {
+    choice.map(Call::new).into_py_result(py)
 }
 
 /// Return the choice of a kernel for a call in the current context now, without running it.
@@ -68,16 +68,17 @@ pub(super) fn explain<'py>(
         return Err(new_type_error("explain: operation", "a str", operation));
     };
     let operation = &*name.to_string_lossy();
-    let operations = OPERATIONS.get().copied().unwrap_or_default();
-    let names = || operations.iter().map(|operation| operation.name);
-    if let Some(found) = operations.iter().find(|found| found.name == operation) {
+    let operations = || inventory::iter::<Explained>();
+    if let Some(found) = operations().find(|found| found.name == operation) {
         return Ok(call_with_keywords((found.function)(tensors.py())?.as_any(), tensors, options)?
             .cast_into::<Call>()?);
     }
-    let hint = suggest(operation, names()).map(|name| format!("; did you mean {name:?}?"));
+    let mut names: Vec<_> = operations().map(|operation| operation.name).collect();
+    names.sort_unstable();
+    let hint = suggest(operation, names.iter().copied()).map(|name| format!("; did you mean {name:?}?"));
     let message = format!(
         "explain: operation must be one of {}, got {}{}",
-        names().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", "),
+        names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", "),
         quoted(operation),
         hint.unwrap_or_default()
     );

@@ -3,6 +3,7 @@
 use interlock::accelerator::Error as AcceleratorError;
 use interlock::dispatch::{KernelError, Reason};
 use interlock_tensor::{Error, PathOptimizer, PathRequest, Tensor as CoreTensor};
+use pyo3::inventory;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyEllipsis, PyList, PyString, PyTuple};
 
@@ -103,8 +104,7 @@ fn einsum(equation: &Bound<'_, PyAny>, operands: &Bound<'_, PyTuple>) -> PyResul
     })
 }
 
-pub(super) static EXPLAINED: Explained =
-    Explained { name: "einsum", function: |py| wrap_pyfunction!(explain, py) };
+inventory::submit! { Explained { name: "einsum", function: |py| wrap_pyfunction!(explain, py) } }
 
 /// Binds the arguments as the operation itself does, and returns the choice of a kernel.
 #[pyfunction]

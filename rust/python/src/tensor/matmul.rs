@@ -1,6 +1,7 @@
 //! The choice of a kernel for a matrix product. The product itself is in `arithmetic.rs` and `ops.rs`.
 
 use pyo3::exceptions::PyTypeError;
+use pyo3::inventory;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
@@ -9,8 +10,7 @@ use crate::dispatch::Call;
 use crate::dispatch::explain::Explained;
 use crate::errors::{IntoPyResult, new_type_error, shown};
 
-pub(super) static EXPLAINED: Explained =
-    Explained { name: "matmul", function: |py| wrap_pyfunction!(explain, py) };
+inventory::submit! { Explained { name: "matmul", function: |py| wrap_pyfunction!(explain, py) } }
 
 #[pyfunction]
 #[pyo3(name = "matmul", signature = (*tensors, **options))]

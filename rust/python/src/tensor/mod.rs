@@ -1,11 +1,9 @@
 //! The Python class `Tensor` and the functions that create tensors.
 
 mod args;
-mod attention;
 mod attributes;
 mod broadcasting;
 mod checkpoint;
-mod conv;
 mod conversion;
 mod copy;
 mod dlpack;
@@ -21,11 +19,10 @@ mod gradients;
 mod graph;
 mod hooks;
 mod identity;
-mod indexed_writes;
 mod indexing;
 mod iterator;
-mod lstm;
 mod matmul;
+mod multi_head_attention;
 mod node;
 mod numpy;
 mod op_warnings;
@@ -49,7 +46,6 @@ use pyo3::types::PyList;
 use crate::context::sync;
 use crate::deferred_drop;
 use crate::detach::detach;
-use crate::dispatch::explain::{self, Explained};
 use crate::errors::{IntoPyResult, ToPyErr};
 use crate::scope_debug;
 use crate::submodule::submodule;
@@ -58,26 +54,11 @@ pub(crate) use saved_tensors_hooks::traverse_hooks;
 /// Operations on at least this many elements detach from the interpreter, so that other Python threads can run.
 const DETACH_THRESHOLD: usize = 4096;
 
-/// The operations whose kernels are chosen. Each module of one declares it.
-static EXPLAINED: &[&Explained] = &[
-    &matmul::EXPLAINED,
-    &einsum::EXPLAINED,
-    &attention::EXPLAINED,
-    &conv::EXPLAINED,
-    &lstm::EXPLAINED,
-    &ops::EMPTY_EXPLAINED,
-    &indexed_writes::INDEX_ADD,
-    &indexed_writes::INDEX_PUT,
-    &indexed_writes::PUT,
-    &indexed_writes::SCATTER_ADD,
-];
-
 pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     interlock_tensor::announce_operations();
     node::install_forward_stack_provider();
     gradients::install_pass_threads();
     op_warnings::install();
-    explain::set_operations(EXPLAINED);
     register_kernel::register(parent)?;
     let module = submodule(parent, "tensor")?;
     module.add_class::<node::Node>()?;
@@ -102,9 +83,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     resizing::register(&module)?;
     broadcasting::register(&module)?;
     einsum::register(&module)?;
-    attention::register(&module)?;
-    lstm::register(&module)?;
-    conv::register(&module)?;
+    multi_head_attention::register(&module)?;
     ops::register(&module)?;
     operation::register(&module)
 }

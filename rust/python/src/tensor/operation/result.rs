@@ -74,6 +74,14 @@ impl IntoPython for (CoreTensor, CoreTensor) {
     }
 }
 
+impl IntoPython for (CoreTensor, CoreTensor, CoreTensor) {
+    const ANNOTATION: &'static str = "tuple[Tensor, Tensor, Tensor]";
+
+    fn into_python<'py>(self, py: Python<'py>, _op: &'static str) -> PyResult<Bound<'py, PyAny>> {
+        Ok((Tensor(self.0), Tensor(self.1), Tensor(self.2)).into_pyobject(py)?.into_any())
+    }
+}
+
 impl IntoPython for Vec<CoreTensor> {
     const ANNOTATION: &'static str = "tuple[Tensor, ...]";
 

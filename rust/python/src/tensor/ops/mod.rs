@@ -12,7 +12,6 @@ mod reduction;
 mod shape;
 
 pub(super) use conversions::least_size;
-pub(super) use creation::EXPLAINED as EMPTY_EXPLAINED;
 
 use pyo3::prelude::*;
 

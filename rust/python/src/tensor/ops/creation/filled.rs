@@ -2,11 +2,9 @@
 
 use interlock_tensor::{DType, EMPTY, EmptyCall, Scalar, Tensor as CoreTensor};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
 
-use crate::dispatch::Call;
-use crate::tensor::operation::{ArgumentName, NewTensor, OptionalArg, Sizes, given, tensor_op, variadic};
-use crate::tensor::{Explained, Tensor};
+use crate::tensor::Tensor;
+use crate::tensor::operation::{NewTensor, Sizes, tensor_op};
 
 /// Return a tensor of zeros.
 ///
@@ -73,7 +71,15 @@ fn ones(
 /// Example:
 ///     >>> interlock.empty(2, 3).shape
 ///     (2, 3)
-#[tensor_op(function, attached, example = "2, 3")]
+#[tensor_op(
+    function,
+    attached,
+    explain = {
+        let options = options.on_default_device(py, op, DType::DEFAULT_FLOAT)?;
+        Ok(EMPTY.explain(&EmptyCall::new(size, options)))
+    },
+    example = "2, 3"
+)]
 fn empty(
     py: Python<'_>,
     op: &'static str,
@@ -81,30 +87,6 @@ fn empty(
     #[options] options: &NewTensor<'_>,
 ) -> PyResult<Py<Tensor>> {
     options.create(py, op, DType::DEFAULT_FLOAT, |options| CoreTensor::empty(size, options))
-}
-
-pub(in crate::tensor) static EXPLAINED: Explained =
-    Explained { name: "empty", function: |py| wrap_pyfunction!(explain, py) };
-
-/// Converts the arguments as `empty` itself does, and returns the choice of a kernel.
-#[pyfunction]
-#[pyo3(
-    name = "empty",
-    signature = (*args, size = None, dtype = None, device = None, requires_grad = None, pin_memory = None)
-)]
-fn explain(
-    args: &Bound<'_, PyTuple>,
-    size: OptionalArg<'_, '_>,
-    dtype: OptionalArg<'_, '_>,
-    device: OptionalArg<'_, '_>,
-    #[pyo3(from_py_with = given)] requires_grad: OptionalArg<'_, '_>,
-    #[pyo3(from_py_with = given)] pin_memory: OptionalArg<'_, '_>,
-) -> PyResult<Call> {
-    let op = "empty";
-    let size: Sizes = variadic(ArgumentName::new(op, "size"), args, size, false)?;
-    let new = NewTensor::from_arguments(op, [dtype, device, requires_grad, pin_memory])?;
-    let options = new.on_default_device(args.py(), op, DType::DEFAULT_FLOAT)?;
-    Ok(Call::new(EMPTY.explain(&EmptyCall::new(&size, options))))
 }
 
 /// Return an uninitialized tensor with the strides `stride`.

@@ -3,5 +3,3 @@
 mod filled;
 mod like;
 mod spaced;
-
-pub(in crate::tensor) use filled::EXPLAINED;

@@ -48,7 +48,13 @@ fn index_select(input: &CoreTensor, dim: i64, index: &CoreTensor) -> Result<Core
 ///     >>> index = interlock.tensor([0, 2, 0])
 ///     >>> interlock.index_add(interlock.zeros(3), 0, index, interlock.ones(3), alpha=2)
 ///     tensor([4., 0., 2.])
-#[tensor_op(function, method, inplace, example = "x, 0, rows, square, alpha=2.0")]
+#[tensor_op(
+    function,
+    method,
+    inplace,
+    explain = input.explain_index_add(dim, index, source),
+    example = "x, 0, rows, square, alpha=2.0"
+)]
 fn index_add(
     to: WriteTo,
     input: &CoreTensor,

@@ -142,7 +142,13 @@ impl Choice for ScatterReduce {
 ///     >>> index = interlock.tensor([0, 1, 0])
 ///     >>> interlock.scatter_add(interlock.zeros(2), 0, index, interlock.ones(3))
 ///     tensor([2., 1.])
-#[tensor_op(function, method, inplace, example = "x, 1, columns, z")]
+#[tensor_op(
+    function,
+    method,
+    inplace,
+    explain = input.explain_scatter_add(dim, index, src),
+    example = "x, 1, columns, z"
+)]
 fn scatter_add(
     to: WriteTo,
     input: &CoreTensor,

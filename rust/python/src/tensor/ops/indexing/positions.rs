@@ -44,7 +44,13 @@ fn take(input: &CoreTensor, index: &CoreTensor) -> Result<CoreTensor> {
 /// Example:
 ///     >>> interlock.put(interlock.zeros(3), interlock.tensor([0, -1]), interlock.ones(2))
 ///     tensor([1., 0., 1.])
-#[tensor_op(function, method, inplace, example = "x, rows, y, accumulate=True")]
+#[tensor_op(
+    function,
+    method,
+    inplace,
+    explain = input.explain_put(index, source, accumulate),
+    example = "x, rows, y, accumulate=True"
+)]
 fn put(
     to: WriteTo,
     input: &CoreTensor,
@@ -82,6 +88,7 @@ fn put(
     method,
     inplace_function,
     size = indexed_size(input, indices).unwrap_or(0),
+    explain = input.explain_index_put(indices, values, accumulate),
     example = "x, (rows, rows), y, accumulate=True"
 )]
 fn index_put(

@@ -1,5 +1,8 @@
 //! Operations of neural networks.
 
 mod activations;
+mod attention;
+mod convolution;
 mod layers;
 mod losses;
+mod lstm;
