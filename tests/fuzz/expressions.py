@@ -293,6 +293,7 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
         "x.norm(1, {dim}, {flag})",
         "T.norm(x, {count}, {dim})",
         "x.sum({dims}, {flag})",
+        "x.nansum({dims}, {flag})",
         "x.mean({dims})",
         "x.amax({dims})",
         "F.mse_loss(x, y.detach(), reduction={reduction})",
