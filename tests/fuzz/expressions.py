@@ -225,6 +225,8 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
         "{count} >> x",
         "T.bitwise_left_shift(x, {count})",
         "x.bitwise_right_shift(y)",
+        "x.median()",
+        "list(T.median(x.detach(), {dim}, {flag}))[0]",
         "{count} | x",
         "True & x",
         "T.broadcast_tensors(x, y)",

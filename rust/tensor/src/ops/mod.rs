@@ -40,6 +40,7 @@ mod lstm;
 mod masked;
 mod matmul;
 mod matmul_kernels;
+mod median;
 mod multi_head;
 mod nll_loss;
 mod nonzero;
