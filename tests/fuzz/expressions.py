@@ -227,6 +227,8 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
         "x.bitwise_right_shift(y)",
         "x.median()",
         "list(T.median(x.detach(), {dim}, {flag}))[0]",
+        "F.pad(x, ({count}, {count}))",
+        "F.pad(x, (1, -1, -{count}, 2), value={number})",
         "{count} | x",
         "True & x",
         "T.broadcast_tensors(x, y)",

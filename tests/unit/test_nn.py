@@ -36,6 +36,7 @@ SIGNATURES = {
     "nll_loss": "input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, "
     "reduction='mean'",
     "one_hot": "tensor, num_classes=-1",
+    "pad": "input, pad, mode='constant', value=None",
     "relu": "input, inplace=False",
     "relu_": "input",
     "scaled_dot_product_attention": "query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, *, "

@@ -46,6 +46,7 @@ mod nll_loss;
 mod nonzero;
 mod norm;
 mod operand;
+mod pad;
 mod pairs;
 mod pointwise;
 mod positions;

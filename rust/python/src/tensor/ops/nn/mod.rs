@@ -3,3 +3,4 @@
 mod activations;
 mod layers;
 mod losses;
+mod padding;
