@@ -57,6 +57,8 @@ IN_PLACE = {
     "bitwise_and_": "&=",
     "bitwise_or_": "|=",
     "bitwise_xor_": "^=",
+    "bitwise_left_shift_": "<<=",
+    "bitwise_right_shift_": ">>=",
 }
 # The operators of other operations.
 OPERATORS = {
@@ -81,12 +83,15 @@ OPERATORS = {
     "bitwise_and": "x & z",
     "bitwise_or": "x | z",
     "bitwise_xor": "x ^ z",
+    "bitwise_left_shift": "x << z",
+    "bitwise_right_shift": "x >> z",
 }
 # Members of the stub that compute no tensor.
 NOT_OPERATIONS = (
     "data",
     "backward",
     "grad",
+    "get_default_dtype",
     "is_tensor",
     "manual_seed",
     "record_stream",

@@ -19,7 +19,7 @@ import interlock._requires_tensors  # noqa: F401 (raises ImportError in a build 
 if TYPE_CHECKING:
     from interlock._core.tensor import Tensor
 
-__all__ = ["aminmax", "max", "min", "sort", "topk"]
+__all__ = ["aminmax", "max", "median", "min", "sort", "topk"]
 
 
 def _text(result: tuple[Tensor, ...], names: tuple[str, ...]) -> str:
@@ -30,6 +30,16 @@ def _text(result: tuple[Tensor, ...], names: tuple[str, ...]) -> str:
 
 class max(NamedTuple):
     """The maxima along a dimension, and their indices."""
+
+    values: Tensor
+    indices: Tensor
+
+    def __repr__(self) -> str:
+        return _text(self, self._fields)
+
+
+class median(NamedTuple):
+    """The medians along a dimension, and their indices."""
 
     values: Tensor
     indices: Tensor

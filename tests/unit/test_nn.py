@@ -22,11 +22,13 @@ SIGNATURES = {
     "cross_entropy": "input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, "
     "reduction='mean', label_smoothing=0.0",
     "dropout": "input, p=0.5, training=True, inplace=False",
+    "elu": "input, alpha=1.0, inplace=False",
     "gelu": "input, approximate='none'",
     "embedding": "input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, "
     "sparse=False",
     "l1_loss": f"input, target, {LEGACY}, weight=None",
     "layer_norm": "input, normalized_shape, weight=None, bias=None, eps=1e-05",
+    "leaky_relu": "input, negative_slope=0.01, inplace=False",
     "linear": "input, weight, bias=None",
     "log_softmax": "input, dim=None, _stacklevel=3, dtype=None",
     "logsigmoid": "input",
@@ -34,6 +36,7 @@ SIGNATURES = {
     "nll_loss": "input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, "
     "reduction='mean'",
     "one_hot": "tensor, num_classes=-1",
+    "pad": "input, pad, mode='constant', value=None",
     "relu": "input, inplace=False",
     "relu_": "input",
     "scaled_dot_product_attention": "query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, *, "

@@ -35,6 +35,12 @@ ACTIVATIONS: dict[str, tuple[Callable[[Tensor], Tensor], list[list[float]]]] = {
             [0.73105857863, 2.85772238047, -0.0719448398484],
         ],
     ),
+    "elu": (functional.elu, [[-0.864664716763, -0.393469340287, 0.25], [1.0, 3.0, -0.981684361111]]),
+    "elu with a factor": (
+        lambda x: functional.elu(x, -2.0),
+        [[1.72932943353, 0.786938680575, 0.25], [1.0, 3.0, 1.96336872222]],
+    ),
+    "leaky relu": (functional.leaky_relu, [[-0.02, -0.005, 0.25], [1.0, 3.0, -0.04]]),
     "softplus": (
         functional.softplus,
         [[0.126928011043, 0.47407698418, 0.825939419879], [1.31326168752, 3.04858735157, 0.0181499279178]],
@@ -102,7 +108,9 @@ def test_activation_on_a_device_has_the_bits_of_the_cpu(name: str, device: str) 
     assert results[0] == results[1]
 
 
-@pytest.mark.parametrize("name", ["gelu", "silu", "softplus", "logsigmoid", "dropout", "layer_norm"])
+@pytest.mark.parametrize(
+    "name", ["gelu", "silu", "elu", "leaky_relu", "softplus", "logsigmoid", "dropout", "layer_norm"]
+)
 def test_integers_are_refused(name: str) -> None:
     arguments = ((2,),) if name == "layer_norm" else ()
     with pytest.raises(
@@ -123,6 +131,31 @@ def test_activations_of_special_numbers() -> None:
     assert found["softplus"][3:] == [100.0, 0.0]
     assert found["logsigmoid"][:2] == [0.0, -math.inf]
     assert found["logsigmoid"][4] == -1000.0
+    assert found["elu"][:2] == [math.inf, -1.0]
+    assert found["elu"][3:] == [100.0, -1.0]
+    assert found["leaky relu"][:2] == [math.inf, -math.inf]
+    assert found["leaky relu"][3:] == [100.0, -10.0]
+    for name in ("elu", "leaky relu"):
+        assert math.isnan(found[name][2])
+
+
+@pytest.mark.parametrize("name", ["elu", "leaky_relu"])
+def test_activations_in_place_return_the_input(name: str) -> None:
+    function = getattr(functional, name)
+    x = numbers().requires_grad_()
+    y = x * 1
+    # Unlike in PyTorch the factor may be negative.
+    z = function(y, -0.5, True)
+    assert z is y
+    assert z.tolist() == function(numbers(), -0.5).tolist()
+    z.sum().backward()
+    other = numbers().requires_grad_()
+    function(other, -0.5).sum().backward()
+    assert x.grad is not None
+    assert other.grad is not None
+    assert x.grad.tolist() == other.grad.tolist()
+    with pytest.raises(RuntimeError):
+        function(x, 1.0, True)
 
 
 untyped: Any = functional

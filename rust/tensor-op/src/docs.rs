@@ -66,6 +66,7 @@ const SENTENCES: &[(&str, &str)] = &[
     ("promoted_promoting", ""),
     ("promoted_floating", "DTypeError: The promoted dtype is not floating point."),
     ("promoted_integral", "DTypeError: The promoted dtype is floating point."),
+    ("promoted_integers", "DTypeError: The promoted dtype is floating point or bool."),
     (
         "promoted_divisible",
         "ArgumentError: Integers on the CPU are divided by 0.\n    DTypeError: The promoted dtype is bool.",

@@ -33,10 +33,11 @@ mod testing;
 /// Elementwise operations on two or three operands, each of which is a tensor or a number.
 pub mod elementwise {
     pub use crate::ops::{
-        RoundingMode, add_scaled, addcdiv, addcmul, atan2, bitwise_and, bitwise_or, bitwise_xor, clamp,
-        copysign, divide, divide_with, equal, floor_divide, fmax, fmin, fmod, greater, greater_equal, hypot,
-        lerp, less, less_equal, logical_and, logical_or, logical_xor, maximum, minimum, multiply, not_equal,
-        power, remainder, sub_scaled, where_cond,
+        RoundingMode, add_scaled, addcdiv, addcmul, atan2, bitwise_and, bitwise_left_shift, bitwise_or,
+        bitwise_right_shift, bitwise_xor, clamp, copysign, divide, divide_with, equal, floor_divide, fmax,
+        fmin, fmod, greater, greater_equal, hypot, lerp, less, less_equal, logaddexp, logical_and,
+        logical_or, logical_xor, maximum, minimum, multiply, not_equal, power, remainder, sub_scaled,
+        where_cond,
     };
 }
 
@@ -71,7 +72,7 @@ pub use ops::{
     MatmulArgs, MatmulCall, MultiHeadArgs, MultiHeadAttention, MultiHeadCall, Operand, PUT, PathOptimizer,
     PathRequest, Put, Reduction, Rows, SCATTER_ADD, ScatterAdd, ScatterArgs, ScatterCall, ScatterReduce,
     Tolerance, WriteTo, broadcast_tensors, cat, einsum, explain_einsum, hstack, lstm,
-    register_foreign_kernel, stack, vstack,
+    register_foreign_kernel, result_type, stack, vstack,
 };
 pub use shape::MAX_DIMENSIONS;
 pub use storage::{Placement, Storage, TensorOptions};

@@ -79,13 +79,16 @@ __all__ = [
     "bernoulli",
     "bfloat16",
     "bitwise_and",
+    "bitwise_left_shift",
     "bitwise_not",
     "bitwise_or",
+    "bitwise_right_shift",
     "bitwise_xor",
     "bmm",
     "bool",
     "broadcast_tensors",
     "broadcast_to",
+    "can_cast",
     "cat",
     "ceil",
     "ceil_",
@@ -134,6 +137,7 @@ __all__ = [
     "expm1_",
     "eye",
     "fill_",
+    "finfo",
     "fix",
     "fix_",
     "flatten",
@@ -157,12 +161,14 @@ __all__ = [
     "full_like",
     "gather",
     "ge",
+    "get_default_dtype",
     "greater",
     "greater_equal",
     "gt",
     "half",
     "hstack",
     "hypot",
+    "iinfo",
     "index_add",
     "index_copy",
     "index_fill",
@@ -195,6 +201,7 @@ __all__ = [
     "log2_",
     "log_",
     "log_softmax",
+    "logaddexp",
     "logical_and",
     "logical_not",
     "logical_or",
@@ -211,6 +218,7 @@ __all__ = [
     "max",
     "maximum",
     "mean",
+    "median",
     "min",
     "minimum",
     "mm",
@@ -222,6 +230,7 @@ __all__ = [
     "mv",
     "nan_to_num",
     "nan_to_num_",
+    "nansum",
     "narrow",
     "ne",
     "neg",
@@ -239,6 +248,7 @@ __all__ = [
     "positive",
     "pow",
     "prod",
+    "promote_types",
     "put",
     "rand",
     "rand_like",
@@ -256,6 +266,7 @@ __all__ = [
     "repeat_interleave",
     "reshape",
     "resize_as_",
+    "result_type",
     "roll",
     "round",
     "round_",
@@ -362,6 +373,84 @@ class dtype:
     def __reduce__(self) -> str: ...
 
 _DType: TypeAlias = dtype
+
+@final
+class finfo:
+    """The limits of a floating-point dtype.
+
+    Args:
+        type: The dtype. By default it is that of `get_default_dtype`.
+
+    Raises:
+        TypeError: `type` is not a floating-point dtype.
+
+    Example:
+        >>> import interlock
+        >>> interlock.finfo(interlock.float16).max
+        65504.0
+    """
+    def __new__(cls, type: _DType = ...) -> finfo: ...
+    @property
+    def bits(self) -> int:
+        """The number of bits of an element."""
+    @property
+    def dtype(self) -> str:
+        """The name of the dtype."""
+    @property
+    def max(self) -> builtins.float:
+        """The largest finite number."""
+    @property
+    def min(self) -> builtins.float:
+        """The smallest finite number, which is negative."""
+    @property
+    def eps(self) -> builtins.float:
+        """The difference of 1 and the next larger number."""
+    @property
+    def smallest_normal(self) -> builtins.float:
+        """The smallest positive number of full precision."""
+    @property
+    def tiny(self) -> builtins.float:
+        """The same as `smallest_normal`."""
+    @property
+    def resolution(self) -> builtins.float:
+        """The value of the last reliable decimal digit of numbers near 1."""
+    def __eq__(self, other: object, /) -> builtins.bool: ...
+    def __ne__(self, other: object, /) -> builtins.bool: ...
+    def __hash__(self) -> int: ...
+    def __reduce__(self) -> tuple[type, tuple[_DType]]: ...
+
+@final
+class iinfo:
+    """The limits of an integer dtype.
+
+    Args:
+        type: The dtype.
+
+    Raises:
+        TypeError: `type` is not an integer dtype.
+
+    Example:
+        >>> import interlock
+        >>> interlock.iinfo(interlock.int8).min
+        -128
+    """
+    def __new__(cls, type: _DType) -> iinfo: ...
+    @property
+    def bits(self) -> int:
+        """The number of bits of an element."""
+    @property
+    def dtype(self) -> str:
+        """The name of the dtype."""
+    @property
+    def max(self) -> int:
+        """The largest number."""
+    @property
+    def min(self) -> int:
+        """The smallest number."""
+    def __eq__(self, other: object, /) -> builtins.bool: ...
+    def __ne__(self, other: object, /) -> builtins.bool: ...
+    def __hash__(self) -> int: ...
+    def __reduce__(self) -> tuple[type, tuple[_DType]]: ...
 
 float16: dtype
 half: dtype
@@ -713,6 +802,9 @@ class Tensor:
     @property
     def device(self) -> _DeviceObject:
         """The device of the elements."""
+    @property
+    def is_cuda(self) -> builtins.bool:
+        """Whether the elements are on a device of the type "cuda"."""
     @property
     def ndim(self) -> builtins.int:
         """The number of dimensions."""
@@ -1129,6 +1221,12 @@ class Tensor:
     def __xor__(self, other: Tensor | _Number | _Array, /) -> Tensor: ...
     def __rxor__(self, other: _Number | _Array, /) -> Tensor: ...
     def __ixor__(self, other: Tensor | _Number | _Array, /) -> Tensor: ...
+    def __lshift__(self, other: Tensor | _Number | _Array, /) -> Tensor: ...
+    def __rlshift__(self, other: _Number | _Array, /) -> Tensor: ...
+    def __ilshift__(self, other: Tensor | _Number | _Array, /) -> Tensor: ...
+    def __rshift__(self, other: Tensor | _Number | _Array, /) -> Tensor: ...
+    def __rrshift__(self, other: _Number | _Array, /) -> Tensor: ...
+    def __irshift__(self, other: Tensor | _Number | _Array, /) -> Tensor: ...
     def __pow__(self, exponent: Tensor | _Number | _Array, modulo: None = None, /) -> Tensor: ...
     def __rpow__(self, base: _Number | _Array, modulo: None = None, /) -> Tensor: ...
     def __matmul__(self, other: Tensor | _Array, /) -> Tensor: ...
@@ -5198,6 +5296,15 @@ def manual_seed(seed: int) -> None:
         >>> interlock.manual_seed(7)
         >>> (interlock.rand(3) == x).min().item()
         True
+    """
+
+def get_default_dtype() -> _DType:
+    """Return the dtype of new floating-point tensors, which is `interlock.float32`.
+
+    Example:
+        >>> import interlock
+        >>> interlock.get_default_dtype()
+        interlock.float32
     """
 
 def is_tensor(obj: object) -> TypeGuard[Tensor]:

@@ -193,6 +193,7 @@ def test_assignment_through_an_index_tensor_is_recorded_as_index_put() -> None:
 
 REDUCTIONS = [
     "sum", "mean", "amax", "amin", "var", "std", "logsumexp", "any", "all", "count_nonzero", "norm",
+    "nansum",
 ]  # fmt: skip
 
 

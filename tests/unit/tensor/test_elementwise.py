@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 
 import interlock
+import numpy as np
 import pytest
 from interlock import Tensor, accelerator, bfloat16, float16, float32, float64, int64, tensor
 from interlock.errors import ArgumentError, DTypeError, ShapeError
@@ -522,3 +523,69 @@ def test_in_place_functions_may_be_followed_by_an_in_place_operation(name: str) 
     assert first is not None
     assert second is not None
     assert first.tolist() == second.tolist()
+
+
+@pytest.mark.usefixtures("everywhere")
+def test_logaddexp_matches_numpy() -> None:
+    pairs = np.array([[0.5, 1e3, -1e3, INF, -INF, -INF, NAN], [2.0, 1e3, 5.0, INF, -INF, 1.0, 0.0]])
+    x, y = tensor(pairs[0]), tensor(pairs[1])
+    with np.errstate(invalid="ignore"):
+        expected = np.logaddexp(*pairs)
+    for found in (
+        interlock.logaddexp(x, y),
+        y.logaddexp(x),
+        interlock.logaddexp(x, y, out=interlock.zeros_like(x)),
+    ):
+        np.testing.assert_allclose(found.cpu().numpy(), expected, rtol=1e-14)
+    assert interlock.logaddexp(tensor([1]), tensor([1.0])).dtype is float32
+    assert interlock.logaddexp(tensor([1.0], dtype=float16), tensor(1.0)).dtype is float16
+    with pytest.raises(DTypeError, match=r"^logaddexp: "):
+        interlock.logaddexp(tensor([1]), tensor([2]))
+    with pytest.raises(TypeError, match=r"^logaddexp: other must be a Tensor"):
+        interlock.logaddexp(x, 2)  # type: ignore[arg-type]
+
+
+INTEGERS = {"int8": 8, "uint8": 8, "int16": 16, "int32": 32, "int64": 64}
+
+
+@pytest.mark.usefixtures("everywhere")
+@pytest.mark.parametrize("name", INTEGERS)
+def test_shifts_match_numpy(name: str) -> None:
+    dtype, bits = getattr(interlock, name), INTEGERS[name]
+    limits = np.iinfo(name)
+    array = np.array([0, 1, 6, limits.min, limits.max], dtype=name)
+    x = tensor(array)
+    for places in (0, 1, 3, bits - 1):
+        wanted = np.array(places, dtype=name)
+        for left in (x << places, interlock.bitwise_left_shift(x, tensor(places, dtype=dtype))):
+            np.testing.assert_array_equal(left.cpu().numpy(), array << wanted)
+        for right in (x >> places, x.bitwise_right_shift(tensor(places, dtype=dtype))):
+            np.testing.assert_array_equal(right.cpu().numpy(), array >> wanted)
+    for places in (bits, bits + 1, 100, -1):
+        if name == "uint8" and places < 0:
+            continue
+        assert (x << places).tolist() == [0] * 5
+        assert (x >> places).tolist() == [-1 if number < 0 else 0 for number in array.tolist()]
+
+
+@pytest.mark.usefixtures("everywhere")
+def test_operators_of_shifts() -> None:
+    x = tensor([1, 2])
+    y = x.clone()
+    y <<= 3
+    assert y.tolist() == [8, 16]
+    y >>= tensor([1, 2])
+    assert (y.tolist(), y._version) == ([4, 4], 2)
+    assert x.clone().bitwise_left_shift_(1).tolist() == [2, 4]
+    assert ((1 << x).tolist(), (-8 >> x).tolist()) == ([2, 4], [-4, -2])
+    assert (tensor([True]) << 1).tolist() == [2]
+    assert (tensor([1], dtype=interlock.uint8) << tensor([9])).tolist() == [512]
+    if not x.is_cuda and str(x.device) == "cpu":
+        assert (np.array([1, 2]) << x).tolist() == [2, 8]
+    for wrong in (1.0, tensor([1.0])):
+        with pytest.raises(
+            DTypeError, match=r"^bitwise_left_shift: the promoted dtype must be an integer dtype"
+        ):
+            x << wrong
+    with pytest.raises(DTypeError, match=r"^bitwise_right_shift: "):
+        tensor([True]) >> True

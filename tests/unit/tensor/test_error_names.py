@@ -169,6 +169,8 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "bitwise_and": operator.and_,
     "bitwise_or": operator.or_,
     "bitwise_xor": operator.xor,
+    "bitwise_left_shift": operator.lshift,
+    "bitwise_right_shift": operator.rshift,
     "eq": operator.eq,
     "ne": operator.ne,
     "lt": operator.lt,
@@ -185,6 +187,8 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "bitwise_and_": operator.iand,
     "bitwise_or_": operator.ior,
     "bitwise_xor_": operator.ixor,
+    "bitwise_left_shift_": operator.ilshift,
+    "bitwise_right_shift_": operator.irshift,
 }
 
 

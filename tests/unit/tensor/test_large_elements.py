@@ -101,6 +101,7 @@ FINITE: dict[str, tuple[Callable[[Tensor], Tensor], list[float], list[float], li
     ),
     "softmax": (lambda x: functional.softmax(x, 0), [1e30, 1e30, -1e30], [0.5, 0.5, 0], [0, 0, 0]),
     "logsumexp": (lambda x: x.logsumexp(0), [1e9, 1e9, -1e9], [1e9], [0.5, 0.5, 0]),
+    "logaddexp": (lambda x: interlock.logaddexp(x, x), [1e9, -1e9], [1e9, -1e9], [1, 1]),
     "logsumexp with an infinity": (lambda x: x.logsumexp(0), [-inf, 1e9, 1e9], [1e9], [0, 0.5, 0.5]),
     "cross_entropy": (
         lambda x: functional.cross_entropy(x, interlock.tensor(0)),

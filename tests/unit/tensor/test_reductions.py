@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -49,6 +50,28 @@ def test_integers_sum_to_integers() -> None:
     assert interlock.tensor([True, True]).sum().tolist() == 2
     assert interlock.tensor([1, 2]).sum(dtype=interlock.float64).dtype == interlock.float64
     assert interlock.tensor([1, 2]).mean(dtype=interlock.float32).item() == 1.5
+
+
+@pytest.mark.parametrize("dim", [None, 0, -1, (0, 2), ()])
+@pytest.mark.parametrize("keepdim", [False, True])
+def test_nansum_matches_numpy(dim: Any, keepdim: bool) -> None:
+    array = np.where(ARRAY > 1.5, np.nan, ARRAY)
+    expected = np.nansum(array, axis=None if dim == () else dim, keepdims=keepdim)
+    result = interlock.tensor(array, requires_grad=True).nansum(dim, keepdim)
+    np.testing.assert_allclose(result.cpu().detach().numpy(), expected)
+    assert "NansumBackward0" in repr(result)
+    gradcheck.check(lambda x: x.nansum(dim, keepdim), ARRAY)
+
+
+def test_nansum_of_other_dtypes_and_its_gradient() -> None:
+    x = interlock.tensor([1.0, float("nan"), 2.0], requires_grad=True)
+    x.nansum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [1, 0, 1]
+    assert interlock.nansum(interlock.tensor([True, False])).dtype is interlock.int64
+    assert interlock.nansum(x.detach(), dtype=interlock.float64).dtype is interlock.float64
+    assert interlock.nansum(x.detach().half()).item() == 3
+    assert math.isnan(interlock.nansum(interlock.tensor([math.inf, -math.inf])).item())
 
 
 def test_dimensions_that_do_not_exist_are_named() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import interlock
 import numpy as np
 import pytest
+from interlock.errors import DTypeError, ShapeError
 
 from . import gradcheck
 
@@ -149,3 +150,54 @@ def test_operations_along_a_dimension_accept_numbers_and_nothing() -> None:
 def test_cumulative_sums_of_halves_are_accumulated_in_float32() -> None:
     x = interlock.ones(5000, dtype=interlock.float16)
     assert x.cumsum(0)[-1].item() == 5000.0
+
+
+@pytest.mark.parametrize("dim", [0, 1, -1])
+@pytest.mark.parametrize("keepdim", [False, True])
+def test_median_along_a_dimension_is_the_smaller_middle_element(dim: int, keepdim: bool) -> None:
+    result = interlock.median(interlock.tensor(ARRAY), dim, keepdim)
+    middle = (ARRAY.shape[dim] - 1) // 2
+    expected = np.sort(ARRAY, dim).take([middle] if keepdim else middle, dim)
+    np.testing.assert_array_equal(result.values.cpu().numpy(), expected)
+    indices = result.indices.cpu().numpy()
+    indices = indices if keepdim else np.expand_dims(indices, dim)
+    np.testing.assert_array_equal(np.take_along_axis(ARRAY, indices, dim).reshape(expected.shape), expected)
+    assert type(result) is interlock.return_types.median
+    gradcheck.check(lambda x: x.median(dim, keepdim)[0], ARRAY)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_median_of_all_elements(dtype: interlock.dtype) -> None:
+    for values, expected in (([3, 1, 2], 2), ([4, 1, 3, 2], 2), ([5], 5)):
+        found = interlock.tensor(values, dtype=dtype).median()
+        assert (found.item(), found.dtype, found.shape) == (expected, dtype, ())
+    assert interlock.tensor(7, dtype=dtype).median(-1).indices.item() == 0
+
+
+def test_median_of_nan_and_of_nothing() -> None:
+    x = interlock.tensor([[3.0, NAN, NAN], [1.0, 1.0, 1.0]])
+    values, indices = x.median(1)
+    assert math.isnan(values[0].item())
+    assert indices.tolist() == [1, 1]
+    assert math.isnan(x.median().item())
+    assert math.isnan(interlock.zeros(0).median().item())
+    assert interlock.zeros(3, 0).median(0).values.shape == (0,)
+    with pytest.raises(IndexError, match=r"^median: input must have no reduced dimension of size 0"):
+        interlock.zeros(3, 0).median(1)
+    with pytest.raises(ShapeError, match=r"^median: "):
+        interlock.zeros(0, dtype=interlock.int64).median()
+    with pytest.raises(DTypeError, match=r"^median: "):
+        interlock.tensor([True]).median()
+    with pytest.raises(TypeError, match=r"^median: keepdim needs a dim"):
+        interlock.median(x, keepdim=True)  # type: ignore[call-overload]
+
+
+def test_equal_elements_share_the_gradient_of_the_median_of_all() -> None:
+    for values, expected in (
+        ([1.0, 1.0, 2.0, 1.0], [1 / 3, 1 / 3, 0, 1 / 3]),
+        ([1.0, NAN, NAN], [0, 0.5, 0.5]),
+    ):
+        x = interlock.tensor(values, requires_grad=True)
+        x.median().backward()
+        assert x.grad is not None
+        assert x.grad.tolist() == pytest.approx(expected)

@@ -56,6 +56,12 @@ impl Tensor {
         Device::of(self.0.device())
     }
 
+    /// Whether the elements are on a device of the type "cuda".
+    #[getter]
+    fn is_cuda(&self) -> bool {
+        self.0.device().kind().name() == "cuda"
+    }
+
     /// The number of dimensions.
     #[getter]
     fn ndim(&self) -> usize {

@@ -37,6 +37,7 @@ mod saved_tensors_hooks;
 mod scalars;
 mod to;
 mod transposes;
+mod type_info;
 
 use interlock::base::once_call::OnceCall;
 use interlock_tensor::{Tensor as CoreTensor, check_memory};
@@ -79,6 +80,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     module.setattr("__all__", PyList::empty(module.py()))?;
     module.add_class::<Tensor>()?;
     dtype::register(&module)?;
+    type_info::register(&module)?;
     conversion::register(&module)?;
     resizing::register(&module)?;
     broadcasting::register(&module)?;

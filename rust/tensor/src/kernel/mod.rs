@@ -40,7 +40,7 @@ pub(crate) use indexed::{
 pub(crate) use layer_norm::{NormResults, NormRows, layer_norm, layer_norm_backward};
 pub(crate) use matmul::{MatmulElement, Matrix, MatrixBatch, matmul};
 pub(crate) use nll_loss::{ClassGrid, distribute_gradient, sample_weights, select_scores};
-pub(crate) use reduce::{mean, sum};
+pub(crate) use reduce::{mean, sum, sum_of};
 pub(crate) use sample::{bernoulli, multinomial};
 pub(crate) use scan::scan;
-pub(crate) use sort::{numbered, position_of, sort};
+pub(crate) use sort::{middle, numbered, position_of, sort};

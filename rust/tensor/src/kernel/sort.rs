@@ -39,6 +39,14 @@ pub(crate) fn sort(numbers: &mut [Numbered], count: usize) {
     }
 }
 
+/// Returns the number in the middle, or the smaller one of two; 0 if there is none.
+pub(crate) fn middle(numbers: &mut [Numbered]) -> Numbered {
+    match numbers.len().checked_sub(1) {
+        Some(last) => *numbers.select_nth_unstable(last / 2).1,
+        None => 0,
+    }
+}
+
 /// Returns the position of a number.
 pub(crate) fn position_of(number: Numbered) -> i64 {
     number as i64

@@ -2,7 +2,9 @@
 //! Second derivatives are computed by recorded operations, so that gradients of any order exist.
 //!
 //! Sources: Hendrycks and Gimpel, "Gaussian Error Linear Units (GELUs)" (2016), for gelu and silu; Dugas et al.,
-//! "Incorporating Second-Order Functional Knowledge for Better Option Pricing" (2000), for softplus.
+//! "Incorporating Second-Order Functional Knowledge for Better Option Pricing" (2000), for softplus; Clevert et al.,
+//! "Fast and Accurate Deep Network Learning by Exponential Linear Units (ELUs)" (2015), for elu; Maas et al., "Rectifier
+//! Nonlinearities Improve Neural Network Acoustic Models" (2013), for leaky_relu.
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 
@@ -22,6 +24,8 @@ trait Activation: Copy + Send + Sync + 'static {
     const OP: &'static str;
     const NODE: &'static str;
     const BACKWARD_NODE: &'static str;
+    /// The node of the in-place form.
+    const INPLACE_NODE: &'static str = Self::NODE;
     /// Whether the result is contiguous even if the elements of the input are in another order.
     const IS_CONTIGUOUS: bool = false;
 
@@ -256,6 +260,61 @@ impl Activation for LogSigmoid {
     }
 }
 
+/// x, and `alpha * (exp(x) - 1)` where x is not positive.
+#[derive(Clone, Copy)]
+struct Elu {
+    alpha: f64,
+}
+
+impl Activation for Elu {
+    const OP: &'static str = "elu";
+    const NODE: &'static str = "EluBackward0";
+    const BACKWARD_NODE: &'static str = "EluBackwardBackward0";
+    const INPLACE_NODE: &'static str = "EluBackward1";
+
+    #[inline(always)]
+    fn value<T: Real>(self, x: T) -> T {
+        if x <= T::default() { T::from_f64(self.alpha) * x.exp_m1() } else { x }
+    }
+
+    #[inline(always)]
+    fn derivative<T: Real>(self, x: T) -> T {
+        if x <= T::default() { T::from_f64(self.alpha) * x.exp() } else { T::from_i64(1) }
+    }
+
+    fn second_derivative(self, x: &Tensor) -> Result<Tensor> {
+        let is_linear = x.detach().less_equal(0i64)?.logical_not()?;
+        zero_where(&is_linear, &x.exp()?.mul(self.alpha)?)
+    }
+}
+
+/// x, and `slope * x` where x is not positive.
+#[derive(Clone, Copy)]
+struct LeakyRelu {
+    slope: f64,
+}
+
+impl Activation for LeakyRelu {
+    const OP: &'static str = "leaky_relu";
+    const NODE: &'static str = "LeakyReluBackward0";
+    const BACKWARD_NODE: &'static str = "LeakyReluBackwardBackward0";
+    const INPLACE_NODE: &'static str = "LeakyReluBackward1";
+
+    #[inline(always)]
+    fn value<T: Real>(self, x: T) -> T {
+        x * self.derivative(x)
+    }
+
+    #[inline(always)]
+    fn derivative<T: Real>(self, x: T) -> T {
+        if x > T::default() { T::from_i64(1) } else { T::from_f64(self.slope) }
+    }
+
+    fn second_derivative(self, x: &Tensor) -> Result<Tensor> {
+        Tensor::zeros(x.shape(), x.options())
+    }
+}
+
 /// Applies a function to each element.
 fn activate<A: Activation>(activation: A, input: &Tensor) -> Result<Tensor> {
     check_floating_point(A::OP, input)?;
@@ -290,7 +349,7 @@ fn activate_inplace<'a, A: Activation>(
         }
         overwrite_with(op, target, &activate(activation, &target.detach())?)
     };
-    target.run_inplace(op, A::NODE, &[], work, move |ctx, gradient| {
+    target.run_inplace(op, A::INPLACE_NODE, &[], work, move |ctx, gradient| {
         Ok(vec![ctx.gradient(0, || activate_backward(activation, gradient, &ctx.saved(0)?))?])
     })
 }
@@ -353,6 +412,26 @@ impl Tensor {
         activate(LogSigmoid, self)
     }
 
+    /// Returns each element x, or `alpha * (exp(x) - 1)` where x is not positive.
+    pub fn elu(&self, alpha: f64) -> Result<Tensor> {
+        activate(Elu { alpha }, self)
+    }
+
+    /// Replaces each element by its [`elu`](Tensor::elu).
+    pub fn elu_(&self, alpha: f64) -> Result<&Tensor> {
+        activate_inplace(Elu { alpha }, "elu_", self)
+    }
+
+    /// Returns each element, multiplied by `slope` where it is not positive.
+    pub fn leaky_relu(&self, slope: f64) -> Result<Tensor> {
+        activate(LeakyRelu { slope }, self)
+    }
+
+    /// Replaces each element by its [`leaky_relu`](Tensor::leaky_relu).
+    pub fn leaky_relu_(&self, slope: f64) -> Result<&Tensor> {
+        activate_inplace(LeakyRelu { slope }, "leaky_relu_", self)
+    }
+
     /// Replaces each negative element by 0.
     pub fn relu_(&self) -> Result<&Tensor> {
         let op = "relu_";
@@ -394,17 +473,21 @@ mod tests {
         assert_close(&x.softplus(1.0, 20.0).unwrap(), &[2f64.ln(), 1.313261687518223, 0.313261687518223]);
         assert_close(&x.softplus(2.0, 1.0).unwrap(), &[2f64.ln() / 2.0, 1.0, 0.063464005565]);
         assert_close(&x.log_sigmoid().unwrap(), &[-2f64.ln(), -0.313261687518223, -1.313261687518223]);
+        assert_close(&x.elu(2.0).unwrap(), &[0.0, 1.0, -1.264241117657115]);
+        assert_close(&x.leaky_relu(0.1).unwrap(), &[0.0, 1.0, -0.1]);
     }
 
     #[test]
     fn activations_of_strided_inputs_pass_gradcheck() {
-        let functions: [fn(&Tensor) -> Result<Tensor>; 6] = [
+        let functions: [fn(&Tensor) -> Result<Tensor>; 8] = [
             |x| x.gelu(GeluApproximation::None),
             |x| x.gelu(GeluApproximation::Tanh),
             Tensor::silu,
             |x| x.softplus(1.0, 20.0),
             |x| x.softplus(2.0, 1.0),
             Tensor::log_sigmoid,
+            |x| x.elu(-2.0),
+            |x| x.leaky_relu(0.25),
         ];
         for f in functions {
             gradcheck(|x| f(&x[0].transpose(0, 1)?), &[numbers()]);
@@ -413,7 +496,8 @@ mod tests {
 
     #[test]
     fn activations_in_place_record_the_old_values() {
-        let functions: [fn(&Tensor) -> Result<&Tensor>; 2] = [Tensor::silu_, Tensor::relu_];
+        let functions: [fn(&Tensor) -> Result<&Tensor>; 4] =
+            [Tensor::silu_, Tensor::relu_, |x| x.elu_(-2.0), |x| x.leaky_relu_(-0.25)];
         for f in functions {
             gradcheck(|x| f(&x[0].mul(2.0)?).cloned(), &[numbers()]);
         }

@@ -35,6 +35,33 @@ bitwise_operations! {
     bitwise_xor, |x, y| x ^ y, |x: bool, y: bool| x ^ y;
 }
 
+/// Defines shifts of integers, as functions of the bits, the number of places and the width of the dtype.
+macro_rules! shifts {
+    ($($(#[$doc:meta])* $name:ident, $f:expr;)+) => {
+        $($(#[$doc])*
+        pub fn $name<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -> Result<Tensor> {
+            let op = stringify!($name);
+            let operands = promote(op, (left.into(), right.into()), Numbers::Rounded, |dtype| dtype)?;
+            let given = operands.dtype;
+            if !given.is_integer() {
+                let (argument, expected) = ("the promoted dtype", "an integer dtype".to_owned());
+                return Err(Error::DType { op, argument, expected, given, hint: "" });
+            }
+            let width = i64::from(u8::BITS) * given.size() as i64;
+            operands.zip::<i64>(op, move |bits, places| $f(bits, places, width))
+        })+
+    };
+}
+
+shifts! {
+    /// Returns integers whose bits are moved to the left. As in PyTorch the result is 0 for a negative number of places, and
+    /// for one that is not less than the width of the dtype.
+    bitwise_left_shift, |bits: i64, places, width| if (0..width).contains(&places) { bits << places } else { 0 };
+    /// Returns integers whose bits are moved to the right; those that enter are equal to the sign. As in PyTorch all bits
+    /// leave for a negative number of places.
+    bitwise_right_shift, |bits: i64, places, width| bits >> if (0..width).contains(&places) { places } else { 63 };
+}
+
 /// Defines operations on the truth of elements: whether they are nonzero.
 macro_rules! logical_operations {
     ($($(#[$doc:meta])* $name:ident, $f:expr;)+) => {
@@ -86,6 +113,20 @@ mod tests {
         assert_eq!(bitwise_or(&bools, true).unwrap().dtype(), DType::Bool);
         assert!(bitwise_and(&ints, 0.5).is_err());
         assert!(ints.cast(DType::Float32).unwrap().bitwise_not().is_err());
+    }
+
+    #[test]
+    fn shifts_by_places_beyond_the_width_move_all_bits_out() {
+        let bits = Tensor::from_slice(&[6i8, -6, 127, -128], &[4]).unwrap();
+        let values = |tensor: Result<Tensor>| tensor.unwrap().to_vec::<i64>().unwrap();
+        assert_eq!(values(bitwise_left_shift(&bits, 1i64)), [12, -12, -2, 0]);
+        assert_eq!(values(bitwise_right_shift(&bits, 1i64)), [3, -3, 63, -64]);
+        for places in [-1i64, 8, 100] {
+            assert_eq!(values(bitwise_left_shift(&bits, places)), [0; 4]);
+            assert_eq!(values(bitwise_right_shift(&bits, places)), [0, -1, 0, -1]);
+        }
+        assert!(bitwise_left_shift(&bits, 1.0).is_err());
+        assert!(bitwise_right_shift(&Tensor::ones(&[1], DType::Bool).unwrap(), true).is_err());
     }
 
     #[test]

@@ -19,41 +19,42 @@ impl RowIndices for ExtremeIndex {
     }
 }
 
+/// Returns the elements along `dim` whose indices `index` writes, one of each row, and the indices.
+pub(super) fn select_one_along(
+    (op, node): (&'static str, &'static str),
+    input: &Tensor,
+    dim: i64,
+    keepdim: bool,
+    index: impl RowIndices,
+) -> Result<(Tensor, Tensor)> {
+    let over = reduced_dims(op, input.shape(), Some(&[dim]))?;
+    if over.count == 0 {
+        return Err(err_nothing_to_reduce(op, input.shape(), true));
+    }
+    let indices = indices_along(op, input, dim, |_| 1, index)?;
+    let shaped = |tensor: &Tensor| tensor.alias(Layout::contiguous(over.shape(keepdim)));
+    let values = shaped(&gather_along(op, input, dim, &indices)?);
+    if let Some(mut builder) = NodeBuilder::new(node, &[input])? {
+        let saved = builder.save(&indices)?;
+        let (shape, ones) = (input.shape().to_vec(), over.shape(true).to_vec());
+        builder.set_history(&values, move |ctx, gradient| {
+            let gradient = gradient.reshaped(&ones)?;
+            Ok(vec![Some(scatter_along(op, &gradient, dim, &ctx.saved(saved)?, &shape)?)])
+        })?;
+    }
+    Ok((values, shaped(&indices)))
+}
+
 impl Tensor {
     /// Returns the maxima along `dim` and their indices. Of equal elements the first counts, which receives the
     /// gradient; NaN counts as the largest.
     pub fn max_along(&self, dim: i64, keepdim: bool) -> Result<(Tensor, Tensor)> {
-        self.extreme_along(("max", "MaxBackward0"), dim, keepdim, true)
+        select_one_along(("max", "MaxBackward0"), self, dim, keepdim, ExtremeIndex { largest: true })
     }
 
     /// Returns the minima along `dim` and their indices, like [`max_along`](Tensor::max_along).
     pub fn min_along(&self, dim: i64, keepdim: bool) -> Result<(Tensor, Tensor)> {
-        self.extreme_along(("min", "MinBackward0"), dim, keepdim, false)
-    }
-
-    fn extreme_along(
-        &self,
-        (op, node): (&'static str, &'static str),
-        dim: i64,
-        keepdim: bool,
-        largest: bool,
-    ) -> Result<(Tensor, Tensor)> {
-        let over = reduced_dims(op, self.shape(), Some(&[dim]))?;
-        if over.count == 0 {
-            return Err(err_nothing_to_reduce(op, self.shape(), true));
-        }
-        let indices = indices_along(op, self, dim, |_| 1, ExtremeIndex { largest })?;
-        let shaped = |tensor: &Tensor| tensor.alias(Layout::contiguous(over.shape(keepdim)));
-        let values = shaped(&gather_along(op, self, dim, &indices)?);
-        if let Some(mut builder) = NodeBuilder::new(node, &[self])? {
-            let saved = builder.save(&indices)?;
-            let (shape, ones) = (self.shape().to_vec(), over.shape(true).to_vec());
-            builder.set_history(&values, move |ctx, gradient| {
-                let gradient = gradient.reshaped(&ones)?;
-                Ok(vec![Some(scatter_along(op, &gradient, dim, &ctx.saved(saved)?, &shape)?)])
-            })?;
-        }
-        Ok((values, shaped(&indices)))
+        select_one_along(("min", "MinBackward0"), self, dim, keepdim, ExtremeIndex { largest: false })
     }
 
     /// Returns the index of the maximum, among all elements in row-major order or along `dim`. Among equal elements

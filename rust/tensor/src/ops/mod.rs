@@ -40,11 +40,13 @@ mod lstm;
 mod masked;
 mod matmul;
 mod matmul_kernels;
+mod median;
 mod multi_head;
 mod nll_loss;
 mod nonzero;
 mod norm;
 mod operand;
+mod pad;
 mod pairs;
 mod pointwise;
 mod positions;
@@ -82,7 +84,10 @@ pub(crate) use as_strided::{as_strided, as_strided_node};
 pub use attention::AttentionOptions;
 pub use attention_kernels::{ATTENTION, Attention, AttentionArgs, AttentionCall, AttentionOut};
 pub use binary::{add_scaled, divide, multiply, sub_scaled};
-pub use bitwise::{bitwise_and, bitwise_or, bitwise_xor, logical_and, logical_or, logical_xor};
+pub use bitwise::{
+    bitwise_and, bitwise_left_shift, bitwise_or, bitwise_right_shift, bitwise_xor, logical_and, logical_or,
+    logical_xor,
+};
 pub(crate) use cast::copy_with_layout;
 pub use closeness::Tolerance;
 pub use compare::{equal, greater, greater_equal, less, less_equal, not_equal};
@@ -102,8 +107,8 @@ pub use lstm::{LSTM, Lstm, LstmArgs, LstmCall, LstmLayer, LstmOut, lstm};
 pub use matmul_kernels::{MATMUL, Matmul, MatmulArgs, MatmulCall};
 pub use multi_head::{MULTI_HEAD_ATTENTION, MultiHeadArgs, MultiHeadAttention, MultiHeadCall};
 pub use nll_loss::ClassLossOptions;
-pub use operand::Operand;
-pub use pairs::{atan2, copysign, fmax, fmin, hypot, maximum, minimum};
+pub use operand::{Operand, result_type};
+pub use pairs::{atan2, copysign, fmax, fmin, hypot, logaddexp, maximum, minimum};
 pub use pointwise::{addcdiv, addcmul, lerp};
 pub use power::power;
 pub(crate) use reduce::sum_to;

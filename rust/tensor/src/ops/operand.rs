@@ -104,7 +104,7 @@ impl Numbers {
 
 /// Returns the promoted type of operands: `torch.result_type`. Tensors with dimensions determine it. Tensors without
 /// dimensions, and after them scalars, only raise its category.
-pub(super) fn result_type(operands: &[Operand<'_>]) -> DType {
+pub fn result_type(operands: &[Operand<'_>]) -> DType {
     let rank = |operand: &Operand<'_>| match operand {
         Operand::Tensor(tensor) if tensor.ndim() > 0 => 0,
         Operand::Tensor(_) => 1,

@@ -9,6 +9,7 @@ use super::sign::set_zero_gradients;
 use crate::autograd::NodeBuilder;
 use crate::dtype::{dispatch_compute, dispatch_float};
 use crate::element::{larger, smaller};
+use crate::real::Real;
 use crate::{DType, Element, Error, Result, Tensor};
 
 /// Computes the gradient of one operand.
@@ -98,6 +99,10 @@ pair_operations! {
     hypot, floating, "HypotBackward0", |x, y| x.hypot(y), |g, x, y| (
         g.mul(&x.div(&hypot(x, y)?)?), g.mul(&y.div(&hypot(x, y)?)?)
     );
+    /// Returns the logarithm of the sum of the exponentials, also where an exponential overflows.
+    logaddexp, floating, "LogaddexpBackward0", log_add_exp, |g, x, y| (
+        g.mul(&x.sub(y)?.sigmoid()?), g.mul(&y.sub(x)?.sigmoid()?)
+    );
     /// Returns the magnitude of `left` with the sign of `right`.
     copysign, dividing, "CopysignBackward0", |x, y| x.copysign(y), |g, x, y| (
         copysign_gradient(g, x, y), alone Tensor::zeros(g.shape(), g.options())
@@ -120,6 +125,15 @@ pair_operations! {
         zero_where(&passes_left(x, y, |x, y| x.less_equal(y))?.logical_not()?, &shared_if_equal(g, x, y)?),
         zero_where(&passes_left(x, y, |x, y| x.less(y))?, &shared_if_equal(g, x, y)?)
     );
+}
+
+/// Returns `ln(exp(x) + exp(y))`. The difference of equal infinities would be NaN.
+#[inline(always)]
+fn log_add_exp<T: Real>(x: T, y: T) -> T {
+    if x == y && x.abs() == T::from_f64(f64::INFINITY) {
+        return x;
+    }
+    larger(x, y) + (-(x - y).abs()).exp().ln_1p()
 }
 
 /// Returns `g * numerator / (x^2 + y^2)`, and 0 where both are 0.
@@ -173,6 +187,7 @@ mod tests {
         gradcheck(|x| atan2(&x[0], &x[1]), &inputs);
         gradcheck(|x| hypot(&x[0], &x[1]), &inputs);
         gradcheck(|x| copysign(&x[0], &x[1]), &inputs);
+        gradcheck(|x| logaddexp(&x[0], &x[1]), &inputs);
         gradcheck(|x| maximum(&x[0], &x[1])?.add(&fmax(&x[0], &x[1])?), &inputs);
         gradcheck(|x| minimum(&x[0], &x[1])?.mul(&fmin(&x[0], &x[1])?), &inputs);
     }
@@ -185,6 +200,15 @@ mod tests {
         for out in [fmax(&x, &nan), fmax(&nan, &x), fmin(&x, &nan), fmin(&nan, &x)] {
             assert_close(&out.unwrap(), &[1.0]);
         }
+    }
+
+    #[test]
+    fn logaddexp_does_not_overflow() {
+        let x = doubles(&[1000.0, f64::INFINITY, f64::NEG_INFINITY, f64::NEG_INFINITY], &[4]);
+        let y = doubles(&[1000.0, f64::INFINITY, f64::NEG_INFINITY, 1.0], &[4]);
+        let found = logaddexp(&x, &y).unwrap().to_vec::<f64>().unwrap();
+        assert_eq!(found, [1000.0 + 2f64.ln(), f64::INFINITY, f64::NEG_INFINITY, 1.0]);
+        assert!(logaddexp(&x, &doubles(&[f64::NAN], &[1])).unwrap().isnan().unwrap().all().unwrap());
     }
 
     #[test]

@@ -118,6 +118,32 @@ pub(crate) fn sum_to(tensor: &Tensor, shape: &[usize]) -> Result<Tensor> {
     summed.reshaped(shape)
 }
 
+/// Records that `out` has an element of each group of `input`. Its gradient is shared by the elements that are equal to it.
+///
+/// With `propagates_nan` the gradient is multiplied by the mask of these elements, so that a non-finite gradient reaches the
+/// other elements as NaN.
+pub(super) fn record_shared(
+    node: &'static str,
+    input: &Tensor,
+    out: &Tensor,
+    over: ReducedDims,
+    propagates_nan: bool,
+) -> Result<()> {
+    let Some(mut builder) = NodeBuilder::new(node, &[input])? else { return Ok(()) };
+    let (input, output) = (builder.save(input)?, builder.save_output(out)?);
+    let ones = over.keepdim_shape;
+    let dims: Vec<i64> = (0i64..).zip(&over.mask).filter(|(_, mark)| **mark).map(|(dim, _)| dim).collect();
+    builder.set_history(out, move |ctx, gradient| {
+        let best = ctx.saved(output)?.detach().reshaped(&ones)?;
+        let passed = not_extreme(&ctx.saved(input)?.detach(), &best)?;
+        let chosen = passed.logical_not()?.cast(gradient.dtype())?;
+        let share = gradient.reshaped(&ones)?.div(&chosen.sum(Some(&dims), true)?)?;
+        // As in PyTorch a non-finite gradient reaches all elements of amax and amin as NaN.
+        Ok(vec![Some(if propagates_nan { share.mul(&chosen)? } else { zero_where(&passed, &share)? })])
+    })?;
+    Ok(())
+}
+
 impl Tensor {
     /// Returns the sum of all elements or over `dims`. Integers and bools are summed as `int64`.
     pub fn sum(&self, dims: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
@@ -129,6 +155,24 @@ impl Tensor {
             let (ones, before) = (over.keepdim_shape, signed_sizes(self.shape()));
             builder.set_history(&out, move |_, gradient| {
                 Ok(vec![Some(gradient.reshaped(&ones)?.expand(&before)?)])
+            })?;
+        }
+        Ok(out)
+    }
+
+    /// Returns the sum of the elements that are not NaN, of all or over `dims`. Integers and bools are summed as `int64`.
+    pub fn nansum(&self, dims: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
+        let op = "nansum";
+        let over = reduced_dims(op, self.shape(), dims)?;
+        let out = dispatch_compute!(self.dtype(), T => {
+            let zero_if_nan = |value: T| if value.is_nan() { T::default() } else { value };
+            kernel::sum_of(op, self, &over.mask, over.shape(keepdim), zero_if_nan)
+        })?;
+        if let Some(mut builder) = NodeBuilder::new("NansumBackward0", &[self])? {
+            let (saved, ones) = (builder.save(self)?, over.keepdim_shape);
+            builder.set_history(&out, move |ctx, gradient| {
+                let is_nan = ctx.saved(saved)?.detach().isnan()?;
+                Ok(vec![Some(zero_where(&is_nan, &gradient.reshaped(&ones)?)?)])
             })?;
         }
         Ok(out)
@@ -191,24 +235,7 @@ impl Tensor {
             let extremes = if largest { largest_of::<T>() } else { smallest_of::<T>() };
             reduce(op, self, &over.mask, (over.shape(keepdim), self.dtype()), &*extremes)
         })?;
-        if let Some(mut builder) = NodeBuilder::new(node, &[self])? {
-            let (input, output) = (builder.save(self)?, builder.save_output(&out)?);
-            let ones = over.keepdim_shape;
-            let dims: Vec<i64> =
-                (0i64..).zip(&over.mask).filter(|(_, mark)| **mark).map(|(dim, _)| dim).collect();
-            builder.set_history(&out, move |ctx, gradient| {
-                let best = ctx.saved(output)?.detach().reshaped(&ones)?;
-                let passed = not_extreme(&ctx.saved(input)?.detach(), &best)?;
-                let chosen = passed.logical_not()?.cast(gradient.dtype())?;
-                let share = gradient.reshaped(&ones)?.div(&chosen.sum(Some(&dims), true)?)?;
-                // As in PyTorch a non-finite gradient reaches all elements of amax and amin as NaN.
-                Ok(vec![Some(if propagates_nan {
-                    share.mul(&chosen)?
-                } else {
-                    zero_where(&passed, &share)?
-                })])
-            })?;
-        }
+        record_shared(node, self, &out, over, propagates_nan)?;
         Ok(out)
     }
 }
@@ -241,6 +268,17 @@ mod tests {
         assert_eq!((sum.dtype(), sum.to_vec::<i64>().unwrap()), (DType::Int64, vec![3]));
         let error = bools.mean(None, false).unwrap_err();
         assert!(error.to_string().contains("bool"), "{error}");
+    }
+
+    #[test]
+    fn nansum_and_its_gradient_skip_nan() {
+        let x = doubles(&[1.0, f64::NAN, 2.0, f64::NAN], &[2, 2]);
+        assert_close(&x.nansum(Some(&[0]), false).unwrap(), &[3.0, 0.0]);
+        x.set_requires_grad(true).unwrap();
+        x.nansum(None, false).unwrap().backward().unwrap();
+        assert_close(&x.grad().unwrap(), &[1.0, 0.0, 1.0, 0.0]);
+        let bools = Tensor::ones(&[3], DType::Bool).unwrap();
+        assert_eq!(bools.nansum(None, false).unwrap().dtype(), DType::Int64);
     }
 
     #[test]

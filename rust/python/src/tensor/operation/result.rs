@@ -1,12 +1,12 @@
 //! The conversion of results.
 
-use interlock_tensor::Tensor as CoreTensor;
+use interlock_tensor::{DType, Tensor as CoreTensor};
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
 
 use super::Object;
 use crate::detach::call_with;
-use crate::tensor::{Tensor, fallible_alloc};
+use crate::tensor::{Tensor, dtype, fallible_alloc};
 
 /// A type of results of operations.
 pub(in crate::tensor) trait IntoPython {
@@ -63,6 +63,14 @@ impl IntoPython for bool {
 
     fn into_python<'py>(self, py: Python<'py>, _op: &'static str) -> PyResult<Bound<'py, PyAny>> {
         Ok(PyBool::new(py, self).to_owned().into_any())
+    }
+}
+
+impl IntoPython for DType {
+    const ANNOTATION: &'static str = "_DType";
+
+    fn into_python<'py>(self, py: Python<'py>, _op: &'static str) -> PyResult<Bound<'py, PyAny>> {
+        dtype::object(py, self)
     }
 }
 

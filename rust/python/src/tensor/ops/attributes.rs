@@ -37,6 +37,15 @@ fn numel(_py: Python<'_>, _op: &'static str, input: &CoreTensor) -> PyResult<usi
     Ok(input.numel())
 }
 
+/// Return the number of elements, as `numel`.
+///
+/// Args:
+///     {input}
+#[tensor_op(method, attached, example = "x")]
+fn nelement(_py: Python<'_>, _op: &'static str, input: &CoreTensor) -> PyResult<usize> {
+    Ok(input.numel())
+}
+
 /// Return whether the elements are floating-point numbers.
 ///
 /// Args:

@@ -10,6 +10,7 @@ mod products;
 mod random;
 mod reduction;
 mod shape;
+mod types;
 
 pub(super) use conversions::least_size;
 
@@ -18,5 +19,6 @@ use pyo3::prelude::*;
 /// Adds the functions that are no operations of tensors.
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     attributes::register(module)?;
+    types::register(module)?;
     random::register(module)
 }

@@ -62,4 +62,6 @@ binary! {
     atan2 atan2 dividing inplace alias(arctan2) "interlock.tensor([1.0, -1.0]), interlock.tensor([1.0, 0.0])" => "tensor([ 0.7854, -1.5708])", "x, y";
     /// Return the length of the hypotenuse of a right triangle with these legs, elementwise.
     hypot hypot floating inplace "interlock.tensor([3.0]), interlock.tensor([4.0])" => "tensor([5.])", "x, y";
+    /// Return `log(exp(input) + exp(other))`, elementwise, also where an exponential overflows.
+    logaddexp logaddexp floating method "interlock.tensor([1000.0]), interlock.tensor([1000.0])" => "tensor([1000.6931])", "x, y";
 }

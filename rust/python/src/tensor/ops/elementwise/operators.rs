@@ -1,6 +1,8 @@
 //! Operators.
 
-use interlock_tensor::elementwise::{bitwise_and, bitwise_or, bitwise_xor, floor_divide, remainder};
+use interlock_tensor::elementwise::{
+    bitwise_and, bitwise_left_shift, bitwise_or, bitwise_right_shift, bitwise_xor, floor_divide, remainder,
+};
 use interlock_tensor::{Result, Scalar, Tensor as CoreTensor};
 use pyo3::Borrowed;
 use pyo3::basic::CompareOp;
@@ -188,6 +190,26 @@ impl Tensor {
         binary_operator("bitwise_xor: input", self, other, &|a, b| bitwise_xor(b.operand(), a))
     }
 
+    fn __lshift__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
+        binary_operator("bitwise_left_shift: other", self, other, &|a, b| bitwise_left_shift(a, b.operand()))
+    }
+
+    fn __rlshift__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
+        binary_operator("bitwise_left_shift: input", self, other, &|a, b| bitwise_left_shift(b.operand(), a))
+    }
+
+    fn __rshift__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
+        binary_operator("bitwise_right_shift: other", self, other, &|a, b| {
+            bitwise_right_shift(a, b.operand())
+        })
+    }
+
+    fn __rrshift__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
+        binary_operator("bitwise_right_shift: input", self, other, &|a, b| {
+            bitwise_right_shift(b.operand(), a)
+        })
+    }
+
     fn __mod__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
         binary_operator("remainder: other", self, other, &|a, b| a.remainder(b.operand()))
     }
@@ -300,6 +322,18 @@ impl Tensor {
 
     fn __ixor__<'py>(slf: Bound<'py, Self>, other: Other<'py>) -> PyResult<()> {
         replace_by_operator("bitwise_xor_: other", slf, &other, |a, b| bitwise_xor(a, b.operand()))
+    }
+
+    fn __ilshift__<'py>(slf: Bound<'py, Self>, other: Other<'py>) -> PyResult<()> {
+        replace_by_operator("bitwise_left_shift_: other", slf, &other, |a, b| {
+            bitwise_left_shift(a, b.operand())
+        })
+    }
+
+    fn __irshift__<'py>(slf: Bound<'py, Self>, other: Other<'py>) -> PyResult<()> {
+        replace_by_operator("bitwise_right_shift_: other", slf, &other, |a, b| {
+            bitwise_right_shift(a, b.operand())
+        })
     }
 
     fn __ipow__<'py>(

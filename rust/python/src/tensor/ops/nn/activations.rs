@@ -55,6 +55,64 @@ fn silu(input: &CoreTensor, #[default(false)] inplace: bool) -> Result<CoreTenso
     if inplace { input.silu_().cloned() } else { input.silu() }
 }
 
+/// Return each element x, or `alpha * (exp(x) - 1)` where x is not positive.
+///
+/// From Clevert et al., "Fast and Accurate Deep Network Learning by Exponential Linear Units (ELUs)" (2015).
+///
+/// Args:
+///     input: A floating-point tensor.
+///     alpha: The limit for negative elements is `-alpha`.
+///     inplace: Whether `input` itself is changed and returned.
+///
+/// Returns:
+///     A tensor of the shape and dtype of `input`.
+///
+/// Raises:
+///     DTypeError: `input` is not floating point.
+///     RuntimeError: `inplace` is True for a leaf that requires grad while gradients are enabled, or for a tensor whose
+///         elements overlap.
+///
+/// Example:
+///     >>> from interlock.nn import functional
+///     >>> functional.elu(interlock.tensor([-1.0, 0.0, 1.0]))
+///     tensor([-0.6321,  0.0000,  1.0000])
+#[tensor_op(function, or_self, namespace = "nn.functional", example = "x - 1; x - 1, 2.0; x - 1, 0.5, True")]
+fn elu(
+    input: &CoreTensor,
+    #[default(1.0)] alpha: f64,
+    #[default(false)] inplace: bool,
+) -> Result<CoreTensor> {
+    if inplace { input.elu_(alpha).cloned() } else { input.elu(alpha) }
+}
+
+/// Return each element, multiplied by a slope where it is not positive.
+///
+/// Args:
+///     input: A floating-point tensor.
+///     negative_slope: The slope.
+///     inplace: Whether `input` itself is changed and returned.
+///
+/// Returns:
+///     A tensor of the shape and dtype of `input`.
+///
+/// Raises:
+///     DTypeError: `input` is not floating point.
+///     RuntimeError: `inplace` is True for a leaf that requires grad while gradients are enabled, or for a tensor whose
+///         elements overlap.
+///
+/// Example:
+///     >>> from interlock.nn import functional
+///     >>> functional.leaky_relu(interlock.tensor([-1.0, 0.0, 1.0]))
+///     tensor([-0.0100,  0.0000,  1.0000])
+#[tensor_op(function, or_self, namespace = "nn.functional", example = "x - 1; x - 1, 0.5; x - 1, 0.5, True")]
+fn leaky_relu(
+    input: &CoreTensor,
+    #[default(0.01)] negative_slope: f64,
+    #[default(false)] inplace: bool,
+) -> Result<CoreTensor> {
+    if inplace { input.leaky_relu_(negative_slope).cloned() } else { input.leaky_relu(negative_slope) }
+}
+
 /// Return a smooth form of `relu`, `log(1 + exp(beta * x)) / beta` of each element x.
 ///
 /// Args:

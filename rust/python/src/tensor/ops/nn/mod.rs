@@ -6,3 +6,4 @@ mod convolution;
 mod layers;
 mod losses;
 mod lstm;
+mod padding;

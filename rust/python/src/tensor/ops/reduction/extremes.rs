@@ -206,13 +206,13 @@ impl<'a, 'py> FromArgument<'a, 'py> for DimOrTensor<'a> {
 }
 
 /// Extremes, with their indices if they are those along a dimension.
-enum Extremes {
+pub(super) enum Extremes {
     Tensor(CoreTensor),
     WithIndices(NamedPair),
 }
 
 impl Extremes {
-    fn along((values, indices): (CoreTensor, CoreTensor)) -> Self {
+    pub fn along((values, indices): (CoreTensor, CoreTensor)) -> Self {
         Extremes::WithIndices(NamedPair(values, indices))
     }
 }

@@ -3,6 +3,7 @@
 mod conversion;
 mod extreme_indices;
 mod extremes;
+mod median;
 mod norms;
 mod scans;
 mod softmax;

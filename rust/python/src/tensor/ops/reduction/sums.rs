@@ -31,6 +31,32 @@ fn sum(
     converted(input, dtype, |input| input.sum(dim.as_deref(), keepdim))
 }
 
+/// Return the sum of the elements that are not NaN, of all or over one or several dimensions.
+///
+/// Args:
+///     {input}
+///     {dims}
+///     {keepdim}
+///     {wide_dtype}
+///
+/// Raises:
+///     {no_dim}
+///     {dim_twice}
+///
+/// Example:
+///     >>> x = interlock.tensor([1.0, float("nan"), 2.0])
+///     >>> interlock.nansum(x)
+///     tensor(3.)
+#[tensor_op(function, method, example = "x; x, 1")]
+fn nansum(
+    input: &CoreTensor,
+    dim: &Option<Ints>,
+    #[default(false)] keepdim: bool,
+    #[keyword] dtype: Option<DType>,
+) -> Result<CoreTensor> {
+    converted(input, dtype, |input| input.nansum(dim.as_deref(), keepdim))
+}
+
 /// Return the mean of all elements, or over one or several dimensions. The mean of no elements is NaN.
 ///
 /// Args:
