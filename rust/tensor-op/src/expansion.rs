@@ -226,23 +226,19 @@ fn row(declared: &Declaration, name: &str, functions: &[Ident]) -> TokenStream {
         [] => Form::new(declared, true, false).annotated(),
         _ => overloads.join("\n").to_token_stream(),
     };
+    let differs = declared.others.iter().any(Parameter::differs_in_methods);
     let method_signature = match overloads[..] {
-        [] if declared.options.forms.method => Form::new(declared, false, false).annotated(),
+        [] if declared.options.forms.method && differs => Form::new(declared, false, false).annotated(),
         _ => "".to_token_stream(),
     };
     let result = elided(&declared.result);
     quote! {
         pyo3::inventory::submit! {
             operation::Operation {
-                name: #name,
-                forms: #forms,
-                namespace: #namespace,
-                aliases: #aliases,
-                signature: #signature,
-                method_signature: #method_signature,
-                result: <#result as operation::IntoPython>::ANNOTATION,
-                example: #example,
-                family: module_path!(),
+                texts: operation::joined!(
+                    #name, "\t", #forms, "\t", #namespace, "\t", #aliases, "\t", #signature, "\t", #method_signature, "\t",
+                    <#result as operation::IntoPython>::ANNOTATION, "\t", #example, "\t", module_path!()
+                ),
                 register: |module| {
                     #(operation::add_function(module, wrap_pyfunction!(#functions, module)?, #namespace)?;)*
                     Ok(())

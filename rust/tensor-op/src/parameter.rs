@@ -199,6 +199,11 @@ impl Parameter {
         }
     }
 
+    /// Returns whether methods have the argument in another way than functions.
+    pub fn differs_in_methods(&self) -> bool {
+        self.is_variadic(true) != self.is_variadic(false) || self.is_keyword(true) != self.is_keyword(false)
+    }
+
     /// Returns whether there is no default.
     pub fn is_required(&self) -> bool {
         self.kind == Kind::Plain && self.default.is_none()

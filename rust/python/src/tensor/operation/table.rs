@@ -6,26 +6,20 @@ use pyo3::types::{PyCFunction, PyDict};
 
 /// A row: what the stub, the page and the tests are made of.
 pub(in crate::tensor) struct Operation {
-    pub name: &'static str,
-    /// The names of the forms, such as "function method".
-    pub forms: &'static str,
-    /// The module that has the function.
-    pub namespace: &'static str,
-    /// Further names.
-    pub aliases: &'static str,
-    /// The annotated arguments of the function, in parentheses; overloads stand on lines of their own.
-    pub signature: &'static str,
-    /// Those of the method. Empty if they are overloads.
-    pub method_signature: &'static str,
-    /// The annotation of the result.
-    pub result: &'static str,
-    /// Arguments for tests.
-    pub example: &'static str,
-    /// The Rust module that declares the operation.
-    pub family: &'static str,
+    /// The texts of [`KEYS`], separated by tabs: one address to relocate when the library is loaded.
+    pub texts: &'static str,
     /// Adds the functions to the module.
     pub register: fn(&Bound<'_, PyModule>) -> PyResult<()>,
 }
+
+/// The texts of a row:
+/// - the name, and the names of the forms, such as "function method";
+/// - the module that has the function, and further names of the operation;
+/// - the annotated arguments of the function, in parentheses; overloads stand on lines of their own;
+/// - those of the method, if they are not those of the function without the first;
+/// - the annotation of the result, arguments for tests, and the Rust module that declares the operation.
+const KEYS: [&str; 9] =
+    ["name", "forms", "namespace", "aliases", "signature", "method_signature", "result", "example", "family"];
 
 inventory::collect!(Operation);
 
@@ -51,22 +45,11 @@ pub(in crate::tensor) fn add_function(
 /// Returns the rows of the table, in the order of names.
 #[pyfunction(name = "_operations")]
 fn operations(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
-    let mut rows: Vec<&Operation> = inventory::iter::<Operation>().collect();
-    rows.sort_by_key(|row| row.name);
-    let dict = |row: &Operation| {
+    let mut rows: Vec<_> = inventory::iter::<Operation>().map(|row| row.texts).collect();
+    rows.sort_unstable();
+    let dict = |texts: &str| {
         let dict = PyDict::new(py);
-        let texts = [
-            ("name", row.name),
-            ("forms", row.forms),
-            ("namespace", row.namespace),
-            ("aliases", row.aliases),
-            ("signature", row.signature),
-            ("method_signature", row.method_signature),
-            ("result", row.result),
-            ("example", row.example),
-            ("family", row.family),
-        ];
-        texts.into_iter().try_for_each(|(key, text)| dict.set_item(key, text))?;
+        KEYS.into_iter().zip(texts.split('\t')).try_for_each(|(key, text)| dict.set_item(key, text))?;
         Ok(dict)
     };
     rows.into_iter().map(dict).collect()
