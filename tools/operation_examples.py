@@ -3,22 +3,10 @@
 An example is an expression of the names that `tests.helpers.operations.operands` returns.
 """
 
-CREATION = {
-    "tensor": "interlock.tensor([[1, 0]], **options)",
-    "as_tensor": "interlock.as_tensor([[1, 0]], **options)",
-    "from_dlpack": "interlock.from_dlpack(x.detach())",
-    "from_numpy": "interlock.from_numpy(x.numpy())",
-}
 OPERATIONS = {
     "Products": {
         "einsum": "interlock.einsum('ij,jk->ik', x, square)",
-        "conv2d": "interlock.conv2d(square[None, None], x[None, None])",
-        "scaled_dot_product_attention": "interlock.nn.functional.scaled_dot_product_attention(x, z, z)",
         "multi_head_attention": "interlock.nn.MultiheadAttention(3, 1, **options)(x, z, z)[0]",
-        "lstm": (
-            "interlock.lstm(x[None], (x[None, :, :1],) * 2, (interlock.cat([x, z]), interlock.cat([x, z])[:, :1]), "
-            "False, 1, 0, False, False, False)[0]"
-        ),
     },
     "Shape": {
         "T": "x.T",
@@ -42,7 +30,6 @@ OPERATIONS = {
         "tolist": "x.tolist()",
         "numpy": "x.numpy(force=True)",
         "resize_": "x.detach().clone().resize_(3)",
-        "resize_as_": "x.detach().clone().resize_as_(y)",
     },
 }
 # The operators of in-place methods.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import interlock
 from interlock import accelerator
 from interlock._core import backends
-from operation_examples import CREATION, IN_PLACE, NOT_OPERATIONS, OPERATIONS, OPERATORS, SECTIONS
+from operation_examples import IN_PLACE, NOT_OPERATIONS, OPERATIONS, OPERATORS, SECTIONS
 
 if TYPE_CHECKING:
     from interlock._core.backends import Flag
@@ -287,7 +287,7 @@ def examples_by_section() -> dict[str, dict[str, Run]]:
     sections: dict[str, dict[str, Run]] = {title: {} for title in SECTIONS}
     for example in examples():
         sections[section_of(example)].setdefault(example.name, example.function())
-    for title, texts in {"Creation": CREATION, **OPERATIONS}.items():
+    for title, texts in OPERATIONS.items():
         for name, text in texts.items():
             sections[title][name] = expression(text)
     return sections

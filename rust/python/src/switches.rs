@@ -79,7 +79,6 @@ switches! {
     buffer_dlpack "Buffer.__dlpack__": copy;
     table: registered;
     tensor_dlpack "Tensor.__dlpack__": copy;
-    from_dlpack: copy;
     current_accelerator "accelerator.current_accelerator": check_available;
     flag_scope "FlagScope": copied;
     event "Event": enable_timing blocking interprocess;
@@ -93,7 +92,6 @@ switches! {
     register_flag: optional;
     requires_grad_: requires_grad;
     stream "Stream": dedicated;
-    tensor: requires_grad pin_memory;
     thread_state "ThreadState": pin;
     to: non_blocking copy;
     live_objects "FaultInjector.live_objects": internal;

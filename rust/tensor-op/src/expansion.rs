@@ -204,8 +204,11 @@ fn inplace_function(declared: &Declaration, name: &str) -> TokenStream {
     let Form { parameters, signature, text, renamed, .. } = &Form::new(declared, true, false);
     let (function, method) = (format_ident!("function_{name}_"), format_ident!("inplace_{name}"));
     let (first, shown, names) = (&declared.first.name, declared.first.shown(), names(declared));
-    let (inplace_name, doc) =
-        (format!("{name}_"), declared.docs.of_inplace(name, None, &dotted(declared, name)));
+    let (inplace_name, forms) = (format!("{name}_"), declared.options.forms);
+    let doc = match forms.function || forms.method {
+        true => declared.docs.of_inplace(name, None, &dotted(declared, name)),
+        false => declared.docs.of_function(name, name, None),
+    };
     quote! {
         #[pyfunction]
         #[doc = #doc]

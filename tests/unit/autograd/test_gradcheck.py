@@ -13,7 +13,6 @@ import pytest
 from interlock import Tensor, float64
 from interlock._core.tensor import multi_head_attention
 from interlock.autograd import gradcheck, gradgradcheck
-from interlock.backends.cuda import SDPBackend, sdpa_kernel
 from interlock.errors import ArgumentError, DTypeError, GradcheckError
 
 from tests.helpers.operations import Example, examples, operands
@@ -36,12 +35,6 @@ def assigned(x: Tensor, y: Tensor) -> Tensor:
     return copy
 
 
-def attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    # The other kernels refuse second derivatives.
-    with sdpa_kernel(SDPBackend.MATH):
-        return interlock.nn.functional.scaled_dot_product_attention(query, key, value)
-
-
 def heads(x: Tensor, weight: Tensor, out_weight: Tensor) -> Tensor:
     result: Tensor = multi_head_attention(
         x, x, x, 1, weight, None, out_weight, None, training=True, batch_first=True
@@ -49,22 +42,12 @@ def heads(x: Tensor, weight: Tensor, out_weight: Tensor) -> Tensor:
     return result
 
 
-def recurrent(x: Tensor, hidden: Tensor, cell: Tensor, inner: Tensor, outer: Tensor, bias: Tensor) -> Any:
-    return interlock.lstm(x, (hidden, cell), (inner, outer, bias, bias), True, 1, 0.0, False, False, False)[0]
-
-
 X, Y = (2, 3), (3,)
 
 
 CASES: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
     "einsum": (lambda x, y: interlock.einsum("ij,kj->ik", x, y), (X, (4, 3))),
-    "conv2d": (
-        lambda x, y, z: interlock.conv2d(x, y, z, stride=(2, 1), padding=1, groups=2),
-        ((1, 2, 4, 3), (2, 1, 3, 2), (2,)),
-    ),
-    "scaled_dot_product_attention": (attention, (X, X, X)),
     "multi_head_attention": (heads, ((3, 1, 2), (6, 2), (2, 2))),
-    "lstm": (recurrent, ((2, 1, 3), (1, 1, 1), (1, 1, 1), (4, 3), (4, 1), (4,))),
     "T": (lambda x: x.T * x.T, (X,)),
     "mT": (lambda x: x.mT**2, (X,)),
     "mH": (lambda x: x.mH**2, (X,)),

@@ -179,7 +179,7 @@ CASES: list[tuple[str, type[Exception], str]] = [
         'tensor([1.0], dtype="float32")',
         TypeError,
         "tensor: dtype must be interlock.float16, bfloat16, float32, float64, int64, int32, int16, int8,"
-        " uint8 or bool, got str",
+        " uint8, bool or None, got str",
     ),
     ("tensor([1], requires_grad=True)", DTypeError, "requires_grad: dtype must be floating point, got int64"),
     (

@@ -7,7 +7,7 @@ use std::fmt::Display;
 use interlock_tensor::{
     DType as CoreDType, Error, MAX_DIMENSIONS, Operand, Placement, Scalar, Tensor as CoreTensor,
 };
-use pyo3::exceptions::{PyOverflowError, PyTypeError};
+use pyo3::exceptions::PyOverflowError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyIterator, PyList, PyTuple};
@@ -17,7 +17,7 @@ use super::operation::{ArgumentName, FromArgument};
 use super::{Tensor, fallible_alloc, numpy};
 use crate::accelerator;
 use crate::detach::call_method;
-use crate::errors::{exception, new_exception, new_type_error, shown};
+use crate::errors::{exception, new_exception, new_type_error};
 use crate::py_int;
 
 /// An argument of any type.
@@ -148,21 +148,6 @@ pub(super) fn try_extract_scalar(what: &str, given: &Bound<'_, PyAny>) -> PyResu
     PyNumber::extract(given)?.map(|plain| plain.scalar(what)).transpose()
 }
 
-/// Extracts a float.
-pub(super) fn extract_float(what: &str, given: &Bound<'_, PyAny>) -> PyResult<f64> {
-    let number = try_extract_scalar(what, given)?.ok_or_else(|| new_type_error(what, "a float", given))?;
-    Ok(number.cast())
-}
-
-/// Extracts a scalar: a number or a tensor with one element.
-pub(super) fn extract_scalar(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Scalar> {
-    let wanted = "a number or a Tensor with one element";
-    let Ok(tensor) = given.cast::<Tensor>() else {
-        return try_extract_scalar(what, given)?.ok_or_else(|| new_type_error(what, wanted, given));
-    };
-    scalar_of_tensor(what, wanted, &tensor.get().0, given.py())
-}
-
 /// Returns the element of a tensor, which must have one.
 pub(super) fn scalar_of_tensor(
     what: impl Display,
@@ -175,14 +160,6 @@ pub(super) fn scalar_of_tensor(
     }
     let shape = PyTuple::new(py, tensor.shape())?;
     Err(new_exception(py, "ShapeError", format!("{what} must be {wanted}, got shape {shape}")))
-}
-
-/// Extracts a tensor as the object itself.
-pub(super) fn extract_object<'py>(what: &str, given: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Tensor>> {
-    match given.cast::<Tensor>() {
-        Ok(tensor) => Ok(tensor.clone()),
-        Err(_) => Err(new_type_error(what, "a Tensor", given)),
-    }
 }
 
 /// An operand: a tensor or a scalar.
@@ -249,31 +226,6 @@ pub(super) fn extract_int(what: &str, given: &Bound<'_, PyAny>) -> PyResult<i64>
     }
     let index = py_int::extract_index(what, "an int", given)?;
     py_int::int64(&index).ok_or_else(|| err_int64_overflow(what, &index))
-}
-
-/// Extracts ints that are passed as separate arguments or as one tuple or list.
-pub(super) fn extract_ints(what: &str, given: &Bound<'_, PyTuple>) -> PyResult<Vec<i64>> {
-    if given.len() == 1 {
-        return extract_int_or_ints(what, &given.get_item(0)?);
-    }
-    fallible_alloc::try_collect(given.py(), given.iter().map(|item| extract_int(what, &item)))
-}
-
-/// Extracts ints that are passed like those of [`extract_ints`], or as a tuple or list by name.
-pub(super) fn extract_ints_or_named(
-    what: &str,
-    args: &Bound<'_, PyTuple>,
-    named: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Vec<i64>> {
-    let Some(named) = named else { return extract_ints(what, args) };
-    if !args.is_empty() {
-        let message = format!("{what} must be passed once, got {} and {}", shown(args)?, shown(named)?);
-        return Err(PyTypeError::new_err(message));
-    }
-    if !named.is_instance_of::<PyTuple>() && !named.is_instance_of::<PyList>() {
-        return Err(new_type_error(what, "a tuple or list of ints", named));
-    }
-    extract_int_or_ints(what, named)
 }
 
 /// Extracts an int, or a tuple or list of ints.

@@ -2,6 +2,7 @@
 
 use std::ops::Deref;
 
+use interlock::accelerator::Device;
 use interlock_tensor::{DType, Operand, Scalar, Tensor as CoreTensor};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -9,6 +10,7 @@ use pyo3::types::{PyBool, PyFloat, PyList, PyTuple};
 
 use super::argument::{ArgumentName, FromArgument};
 use super::{Arg, OptionalArg, joined, required};
+use crate::accelerator::parse;
 use crate::errors::shown;
 use crate::py_int;
 use crate::switches::try_bool;
@@ -370,6 +372,25 @@ impl FromArgument<'_, '_> for Count {
     }
 }
 
+/// Any object.
+impl<'a> FromArgument<'a, '_> for Bound<'a, PyAny> {
+    const ANNOTATION: &'static str = "object";
+    const WANTED: &'static str = "an object";
+
+    fn try_from_argument(_name: ArgumentName, given: Arg<'a, '_>) -> PyResult<Option<Self>> {
+        Ok(Some(given.clone()))
+    }
+}
+
+impl FromArgument<'_, '_> for Device {
+    const ANNOTATION: &'static str = "_Device";
+    const WANTED: &'static str = "a device";
+
+    fn try_from_argument(name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {
+        parse(given, name.function, name.argument).map(Some)
+    }
+}
+
 /// Data of a new tensor: numbers, sequences, arrays and tensors.
 #[derive(Clone, Copy)]
 pub(in crate::tensor) struct Data<'a>(&'a Bound<'a, PyAny>);
@@ -381,7 +402,7 @@ impl<'a> Data<'a> {
 }
 
 impl<'a> FromArgument<'a, '_> for Data<'a> {
-    const ANNOTATION: &'static str = "npt.ArrayLike | Tensor";
+    const ANNOTATION: &'static str = "_Nested | npt.NDArray[Any]";
     const WANTED: &'static str = "data";
 
     fn try_from_argument(_name: ArgumentName, given: Arg<'a, '_>) -> PyResult<Option<Self>> {

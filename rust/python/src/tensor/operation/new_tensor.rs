@@ -72,6 +72,16 @@ impl<'a> NewTensor<'a> {
         self.resolve(py, op, (other.dtype(), other.device().into()))
     }
 
+    /// Returns the given dtype.
+    pub fn dtype(&self) -> Option<DType> {
+        self.dtype
+    }
+
+    /// Returns the given placement, or the default one.
+    pub fn placement(&self, py: Python<'_>, op: &'static str, default: Placement) -> PyResult<Placement> {
+        placement(py, op, self.device, self.pin_memory, default)
+    }
+
     /// Returns the given dtype and placement, or the default ones.
     fn resolve(
         &self,
@@ -79,7 +89,7 @@ impl<'a> NewTensor<'a> {
         op: &'static str,
         (dtype, default): (DType, Placement),
     ) -> PyResult<TensorOptions> {
-        let placement = placement(py, op, self.device, self.pin_memory, default)?;
+        let placement = self.placement(py, op, default)?;
         Ok(TensorOptions { dtype: self.dtype.unwrap_or(dtype), placement })
     }
 

@@ -1,5 +1,7 @@
 //! Operations that create tensors.
 
+mod data;
+mod dlpack;
 mod filled;
 mod like;
 mod spaced;

@@ -85,7 +85,7 @@ impl FromArgument<'_, '_> for ConvPadding {
     explain = input.explain_conv2d(weight, &ConvOptions { bias, stride, padding, dilation, groups }),
     example = "square[None, None], x[None, None]; \
         x[None, None], z[None, None], y[:1], stride=(2, 1), padding=1; \
-        x[:, None], z[:, None, :1], y[:2], groups=2"
+        interlock.stack([x, z])[None], interlock.stack([z[:, :2], x[:, 1:]])[:, None], y[:2], groups=2"
 )]
 fn conv2d(
     input: &CoreTensor,

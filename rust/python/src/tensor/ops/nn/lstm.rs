@@ -105,7 +105,10 @@ impl States {
         hx.args(input, &layers(params, has_biases, num_layers)?, batch_first).explain()
     },
     example = "x[None], (x[None, :, :1], z[None, :, :1]), (interlock.cat([x, z]), interlock.cat([x, z])[:, :1]), \
-        False, 1, 0, False, False, False"
+        False, 1, 0, False, False, False; \
+        square[None], (x[None, :1, :1], z[None, :1, :1]), \
+        (interlock.cat([x, z]), interlock.cat([z, x])[:, :1], x.flatten()[:4], z.flatten()[:4]), \
+        True, 1, 0, False, False, True"
 )]
 #[expect(clippy::too_many_arguments, reason = "the signature is PyTorch's")]
 fn lstm(

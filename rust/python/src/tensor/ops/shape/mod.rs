@@ -6,5 +6,6 @@ mod flips;
 mod join;
 mod parts;
 mod repeats;
+mod resizing;
 mod transposes;
 mod views;

@@ -1,22 +1,14 @@
-//! Functions that convert numbers, sequences, arrays and other tensors to tensors.
+//! Tensors of numbers, sequences, arrays and other tensors.
 
-use interlock_tensor::Placement;
+use interlock::accelerator::Device;
+use interlock_tensor::{DType, Placement, Tensor as CoreTensor};
 use pyo3::prelude::*;
 
-use super::args::{OptionalArg, extract_dtype, placement};
-use super::operation::build;
-use super::{Tensor, from_data, numpy};
 use crate::context::sync;
 use crate::detach::detach;
-use crate::errors::{IntoPyResult, new_type_error};
-use crate::switches;
-
-pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(tensor, module)?)?;
-    module.add_function(wrap_pyfunction!(as_tensor, module)?)?;
-    module.add_function(wrap_pyfunction!(from_numpy, module)?)?;
-    module.add_function(wrap_pyfunction!(super::dlpack::from_dlpack, module)?)
-}
+use crate::errors::IntoPyResult;
+use crate::tensor::operation::{Arg, ArgumentName, Data, FromArgument, NewTensor, tensor_op};
+use crate::tensor::{Tensor, from_data, numpy};
 
 /// Return a tensor with a copy of `data`.
 ///
@@ -32,35 +24,30 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 ///     ArgumentError: int64 cannot hold a number.
 ///     OverflowError: `dtype` is floating point and float64 cannot hold an int.
 ///     TypeError: `data` contains other objects.
-///     DTypeError: `requires_grad` is True for a dtype that is not floating point.
-///     NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
-///     OutOfMemoryError: Not enough memory is available.
+///     {new_tensor_errors}
 ///
 /// Example:
-///     >>> import interlock
 ///     >>> interlock.tensor([[1, 2], [3, 4]])
 ///     tensor([[1, 2],
 ///             [3, 4]])
 ///     >>> interlock.tensor([1, 2.5]).dtype
 ///     interlock.float32
-#[pyfunction]
-#[pyo3(signature = (data, *, dtype = None, device = None, requires_grad = false, pin_memory = false))]
+#[tensor_op(function, attached, example = "[[1, 0]]")]
 fn tensor(
-    data: &Bound<'_, PyAny>,
-    dtype: OptionalArg<'_, '_>,
-    device: OptionalArg<'_, '_>,
-    #[pyo3(from_py_with = switches::tensor::requires_grad)] requires_grad: bool,
-    #[pyo3(from_py_with = switches::tensor::pin_memory)] pin_memory: bool,
+    py: Python<'_>,
+    op: &'static str,
+    data: Data<'_>,
+    #[keyword]
+    #[options]
+    options: &NewTensor<'_>,
 ) -> PyResult<Py<Tensor>> {
-    let (py, op) = (data.py(), "tensor");
-    let placement = placement(py, op, device, pin_memory, default_placement(data))?;
-    let dtype = extract_dtype(op, dtype)?;
+    let data = data.object();
+    let (dtype, placement) = (options.dtype(), options.placement(py, op, default_placement(data))?);
     let tensor = match from_data::pinned_source(data, placement) {
         Some(source) => source,
         None => from_data::from_data(op, data, dtype)?,
     };
-    let options = (dtype.unwrap_or(tensor.dtype()), placement);
-    build(py, requires_grad, || tensor.to(options, false).map_err(|error| error.during(op)))
+    options.build(py, op, || tensor.to((dtype.unwrap_or(tensor.dtype()), placement), false))
 }
 
 /// Returns the placement of a tensor with the numbers of `data` if no device is passed: the default device, or the
@@ -88,33 +75,45 @@ fn default_placement(data: &Bound<'_, PyAny>) -> Placement {
 ///     TypeError: `data` contains other objects.
 ///
 /// Example:
-///     >>> import interlock
 ///     >>> x = interlock.ones(2)
 ///     >>> interlock.as_tensor(x) is x
 ///     True
-#[pyfunction]
-#[pyo3(signature = (data, dtype = None, device = None))]
-fn as_tensor<'py>(
-    data: &Bound<'py, PyAny>,
-    dtype: OptionalArg<'_, 'py>,
-    device: OptionalArg<'_, 'py>,
-) -> PyResult<Bound<'py, Tensor>> {
-    let (py, op) = (data.py(), "as_tensor");
-    let placement = placement(py, op, device, false, default_placement(data))?;
-    let wanted = extract_dtype(op, dtype)?;
+#[tensor_op(function, attached, example = "[[1, 0]], **options")]
+fn as_tensor(
+    py: Python<'_>,
+    op: &'static str,
+    data: Data<'_>,
+    dtype: Option<DType>,
+    device: Option<Device>,
+) -> PyResult<Py<Tensor>> {
+    let data = data.object();
+    let placement = device.map_or_else(|| default_placement(data), Placement::from);
     let source = if let Ok(tensor) = data.cast::<Tensor>() {
         tensor.get().0.clone()
     } else if numpy::is_array(data)? {
         numpy::tensor_from_array(op, data)?
     } else {
-        from_data::from_data(op, data, wanted)?
+        from_data::from_data(op, data, dtype)?
     };
-    let options = (wanted.unwrap_or(source.dtype()), placement);
+    let options = (dtype.unwrap_or(source.dtype()), placement);
     let result = detach(py, || source.to(options, false).map_err(|error| error.during(op)));
     let result = result.into_py_result(py)?;
     match data.cast::<Tensor>() {
-        Ok(tensor) if result.is(&tensor.get().0) => Ok(tensor.clone()),
-        _ => Bound::new(py, Tensor(result)),
+        Ok(tensor) if result.is(&tensor.get().0) => Ok(tensor.clone().unbind()),
+        _ => Py::new(py, Tensor(result)),
+    }
+}
+
+/// A `numpy.ndarray`.
+#[derive(Clone, Copy)]
+struct Array<'a>(&'a Bound<'a, PyAny>);
+
+impl<'a> FromArgument<'a, '_> for Array<'a> {
+    const ANNOTATION: &'static str = "npt.NDArray[Any]";
+    const WANTED: &'static str = "a numpy.ndarray";
+
+    fn try_from_argument(_name: ArgumentName, given: Arg<'a, '_>) -> PyResult<Option<Self>> {
+        Ok(numpy::is_array(given)?.then_some(Array(given)))
     }
 }
 
@@ -130,17 +129,13 @@ fn as_tensor<'py>(
 ///     ValueError: A stride is negative or not a multiple of the element size.
 ///
 /// Example:
-///     >>> import interlock
 ///     >>> import numpy
 ///     >>> array = numpy.zeros(2)
 ///     >>> interlock.from_numpy(array).fill_(1)
 ///     tensor([1., 1.], dtype=interlock.float64)
 ///     >>> array
 ///     array([1., 1.])
-#[pyfunction]
-fn from_numpy(ndarray: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-    if !numpy::is_array(ndarray)? {
-        return Err(new_type_error("from_numpy: ndarray", "a numpy.ndarray", ndarray));
-    }
-    numpy::tensor_from_array("from_numpy", ndarray).map(Tensor)
+#[tensor_op(function, attached, example = "x.detach().numpy()")]
+fn from_numpy(_py: Python<'_>, op: &'static str, ndarray: Array<'_>) -> PyResult<CoreTensor> {
+    numpy::tensor_from_array(op, ndarray.0)
 }
