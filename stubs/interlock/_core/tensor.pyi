@@ -1268,26 +1268,6 @@ class Tensor:
             tensor([[1, 2],
                     [3, 4]])
         """
-    def resize_as_(self, the_template: Tensor) -> Tensor:
-        """Change the shape in place to that of another tensor, like `resize_`; the tensor becomes contiguous.
-
-        Args:
-            the_template: The tensor whose shape is used.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            ArgumentError: The tensor requires grad, also in no-grad mode.
-            RuntimeError: The memory is too small and belongs to another library or was shared with NumPy, or the tensor is
-                an inference tensor outside of inference mode.
-            TypeError: `the_template` is not a tensor.
-
-        Example:
-            >>> import interlock
-            >>> interlock.tensor([[1, 2], [3, 4]]).resize_as_(interlock.zeros(3))
-            tensor([1, 2, 3])
-        """
     # <methods of operations>
     def abs(self) -> Tensor:
         """Return the absolute value of each element. The gradient at 0 is 0.
@@ -1885,6 +1865,35 @@ class Tensor:
             DTypeError: The dtype of the tensor cannot hold the result.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
+    def bitwise_left_shift(self, other: Tensor | _Number) -> Tensor:
+        """Return `input << other` of integers; 0 if `other` is negative or not less than the number of bits.
+
+        See `interlock.bitwise_left_shift`.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+
+        Raises:
+            DTypeError: The promoted dtype is floating point or bool.
+            ShapeError: The shapes cannot be broadcast.
+        """
+    def bitwise_left_shift_(self, other: Tensor | _Number) -> Tensor:
+        """In-place version of `bitwise_left_shift`.
+
+        See `interlock.bitwise_left_shift`.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The promoted dtype is floating point or bool.
+            ShapeError: The shapes cannot be broadcast.
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
     def bitwise_not(self) -> Tensor:
         """Return the complement of the bits of integers, and the negation of bools.
 
@@ -1931,6 +1940,35 @@ class Tensor:
 
         Raises:
             DTypeError: The promoted dtype is floating point.
+            ShapeError: The shapes cannot be broadcast.
+            DTypeError: The dtype of the tensor cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def bitwise_right_shift(self, other: Tensor | _Number) -> Tensor:
+        """Return `input >> other` of integers. All bits leave if `other` is negative; those that enter equal the sign.
+
+        See `interlock.bitwise_right_shift`.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+
+        Raises:
+            DTypeError: The promoted dtype is floating point or bool.
+            ShapeError: The shapes cannot be broadcast.
+        """
+    def bitwise_right_shift_(self, other: Tensor | _Number) -> Tensor:
+        """In-place version of `bitwise_right_shift`.
+
+        See `interlock.bitwise_right_shift`.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The promoted dtype is floating point or bool.
             ShapeError: The shapes cannot be broadcast.
             DTypeError: The dtype of the tensor cannot hold the result.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
@@ -3203,6 +3241,18 @@ class Tensor:
             DTypeError: The elements are not floating point, and `dtype` does not convert them.
             IndexError: The tensor does not have dimension `dim`.
         """
+    def logaddexp(self, other: Tensor) -> Tensor:
+        """Return `log(exp(input) + exp(other))`, elementwise, also where an exponential overflows.
+
+        See `interlock.logaddexp`.
+
+        Args:
+            other: A tensor. Shapes are broadcast and dtypes promoted.
+
+        Raises:
+            DTypeError: The promoted dtype is not floating point.
+            ShapeError: The shapes cannot be broadcast.
+        """
     def logical_and(self, other: Tensor) -> Tensor:
         """Return a bool tensor that is True where both elements are nonzero.
 
@@ -3498,6 +3548,30 @@ class Tensor:
             ArgumentError: `dim` names a dimension twice.
         """
     @overload
+    def median(self, dim: None = None) -> Tensor:
+        """Return the median of all elements, or along a dimension: the middle element, or the smaller one of two.
+
+        See `interlock.median`.
+
+        Args:
+            dim: The dimension. None means all elements.
+            keepdim: Whether reduced dimensions remain, with size 1.
+
+        Returns:
+            The median of all elements, which share the gradient if they are equal; NaN if there are none. With a dimension a
+            named tuple `(values, indices)`, in which the element at the index receives the gradient. It is NaN where an element
+            is.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+            ShapeError: There are no elements, and the dtype is an integer dtype.
+            IndexError: The reduced dimension has size 0.
+            DTypeError: The tensor is a bool tensor.
+            TypeError: `keepdim` is set without `dim`.
+        """
+    @overload
+    def median(self, dim: builtins.int, keepdim: builtins.bool = False) -> _return_types.median: ...
+    @overload
     def min(self, dim: None = None) -> Tensor:
         """Return the minimum of all elements, or along a dimension, or of each pair of elements of two tensors.
 
@@ -3662,6 +3736,22 @@ class Tensor:
             DTypeError: The dtype of the tensor cannot hold the result.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
+    def nansum(
+        self, dim: _Dims | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None
+    ) -> Tensor:
+        """Return the sum of the elements that are not NaN, of all or over one or several dimensions.
+
+        See `interlock.nansum`.
+
+        Args:
+            dim: The dimension or dimensions to reduce, as an int, tuple or list. None or an empty tuple means all.
+            keepdim: Whether reduced dimensions remain, with size 1.
+            dtype: The dtype to convert the elements to first. None means int64 for integers and bools, else no change.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+            ArgumentError: `dim` names a dimension twice.
+        """
     def narrow(self, dim: builtins.int, start: builtins.int, length: builtins.int) -> Tensor:
         """Return a view of some consecutive indices of a dimension.
 
@@ -3729,6 +3819,8 @@ class Tensor:
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
     negative_ = neg_
+    def nelement(self) -> builtins.int:
+        """Return the number of elements, as `numel`."""
     def new_empty(
         self,
         *args: builtins.int | _Sizes,
@@ -3822,7 +3914,7 @@ class Tensor:
         """
     def new_tensor(
         self,
-        data: npt.ArrayLike | Tensor,
+        data: _Nested | npt.NDArray[Any],
         *,
         dtype: _DType | None = None,
         device: _Device | None = None,
@@ -4212,6 +4304,26 @@ class Tensor:
             >>> import interlock
             >>> interlock.arange(4).view(2, 2).t().reshape_as(interlock.zeros(4))
             tensor([0, 2, 1, 3])
+        """
+    def resize_as_(self, the_template: Tensor) -> Tensor:
+        """Change the shape in place to that of another tensor, like `resize_`; the tensor becomes contiguous.
+
+        Args:
+            the_template: The tensor whose shape is used.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            ArgumentError: The tensor requires grad, also in no-grad mode.
+            RuntimeError: The memory is too small and belongs to another library or was shared with NumPy, or the tensor is
+                an inference tensor outside of inference mode.
+            TypeError: `the_template` is not a tensor.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([[1, 2], [3, 4]]).resize_as_(interlock.zeros(3))
+            tensor([1, 2, 3])
         """
     def roll(self, shifts: _Dims, dims: _Dims | None = None) -> Tensor:
         """Return a copy with the elements moved along dimensions. Those that are moved beyond the end come first.
@@ -5073,115 +5185,6 @@ class Tensor:
         """
     # </methods of operations>
 
-def tensor(
-    data: _Nested | npt.NDArray[Any],
-    *,
-    dtype: _DType | None = None,
-    device: _Device | None = None,
-    requires_grad: builtins.bool = False,
-    pin_memory: builtins.bool = False,
-) -> Tensor:
-    """Return a tensor with a copy of `data`.
-
-    Args:
-        data: A number, nested sequences of numbers, a NumPy array or a tensor.
-        dtype: The element type. None means the dtype of an array or tensor, else bool, int64 or float32 for Python numbers.
-        device: The device. None means the default device; if none is set, the device of `data` if it is a tensor.
-        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
-        pin_memory: Whether a CPU tensor is allocated in pinned memory.
-
-    Raises:
-        ValueError: Sequences of one level have different lengths, or are nested more than 64 levels deep.
-        ArgumentError: int64 cannot hold a number.
-        OverflowError: `dtype` is floating point and float64 cannot hold an int.
-        TypeError: `data` contains other objects.
-        DTypeError: `requires_grad` is True for a dtype that is not floating point.
-        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
-        OutOfMemoryError: Not enough memory is available.
-
-    Example:
-        >>> import interlock
-        >>> interlock.tensor([[1, 2], [3, 4]])
-        tensor([[1, 2],
-                [3, 4]])
-        >>> interlock.tensor([1, 2.5]).dtype
-        interlock.float32
-    """
-
-def as_tensor(
-    data: _Nested | npt.NDArray[Any], dtype: _DType | None = None, device: _Device | None = None
-) -> Tensor:
-    """Return `data` as a tensor, without a copy if possible.
-
-    Args:
-        data: A number, nested sequences of numbers, a NumPy array or a tensor.
-        dtype: The element type. None means the type that `tensor` infers.
-        device: The device. None means the default device; if none is set, the device of `data` if it is a tensor.
-
-    Returns:
-        `data` itself if it is a tensor of that dtype and device. The memory of such an array is shared.
-
-    Raises:
-        ValueError: Sequences of one level have different lengths, or a stride of an array is not supported.
-        ArgumentError: int64 cannot hold a number.
-        TypeError: `data` contains other objects.
-
-    Example:
-        >>> import interlock
-        >>> x = interlock.ones(2)
-        >>> interlock.as_tensor(x) is x
-        True
-    """
-
-def from_numpy(ndarray: npt.NDArray[Any]) -> Tensor:
-    """Return a tensor that shares the memory of a NumPy array.
-
-    Read-only and unaligned arrays are copied.
-
-    Args:
-        ndarray: A `numpy.ndarray` of dtype float16, float32, float64, int64, int32, int16, int8, uint8 or bool, or of `ml_dtypes.bfloat16`.
-
-    Raises:
-        TypeError: `ndarray` is not an array, or its dtype is not supported.
-        ValueError: A stride is negative or not a multiple of the element size.
-
-    Example:
-        >>> import interlock
-        >>> import numpy
-        >>> array = numpy.zeros(2)
-        >>> interlock.from_numpy(array).fill_(1)
-        tensor([1., 1.], dtype=interlock.float64)
-        >>> array
-        array([1., 1.])
-    """
-
-def from_dlpack(
-    ext_tensor: object, *, device: _Device | None = None, copy: builtins.bool | None = None
-) -> Tensor:
-    """Return a tensor that shares the memory of an object of another library, through DLPack.
-
-    Read-only memory is copied.
-
-    Args:
-        ext_tensor: An object with `__dlpack__` and `__dlpack_device__`, or a DLPack capsule. Its memory must be on the
-            CPU, unless it is a tensor of interlock.
-        device: The device of the result. None means that of `ext_tensor`. The CPU requests a copy of memory elsewhere.
-        copy: Whether to copy the elements. None copies if it is necessary, and False raises BufferError then.
-
-    Raises:
-        TypeError: `ext_tensor` does not support DLPack, or interlock does not have its dtype.
-        BufferError: The memory is on another device, its layout is not supported, or a copy is needed and forbidden.
-
-    Example:
-        >>> import interlock
-        >>> import numpy
-        >>> array = numpy.zeros(2, dtype="float16")
-        >>> interlock.from_dlpack(array).fill_(1)
-        tensor([1., 1.], dtype=interlock.float16)
-        >>> array
-        array([1., 1.], dtype=float16)
-    """
-
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     """Return views of tensors that are expanded to their common shape.
 
@@ -5355,150 +5358,6 @@ def einsum(equation: str, /, *operands: Tensor) -> Tensor:
 def einsum(equation: str, operands: Sequence[Tensor], /) -> Tensor: ...
 @overload
 def einsum(operand: Tensor, /, *operands_and_labels: Tensor | Sequence[int | EllipsisType]) -> Tensor: ...
-def conv2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: int | Sequence[int] = 1,
-    padding: int | Sequence[int] | Literal["same", "valid"] = 0,
-    dilation: int | Sequence[int] = 1,
-    groups: int = 1,
-) -> Tensor:
-    """Return the convolution of images with filters, as PyTorch's `conv2d`. Pairs are of rows and columns.
-
-    On devices the kernel is chosen by the flags of `backends.cudnn`, on the CPU by those of `backends.mkldnn`.
-    `dispatch.explain` and `dispatch.record` show the choice.
-
-    Args:
-        input: Images of shape [batch, channels, rows, columns], or one of shape [channels, rows, columns]. Any dtype
-            except bool.
-        weight: Filters of shape [filters, channels / groups, rows, columns], of the same dtype.
-        bias: A number for each filter, of shape [filters], or None.
-        stride: The step between two positions of a filter: an int, or a pair.
-        padding: The zeros on each side of the images: an int or a pair, or ``"valid"`` for none, or ``"same"`` for an
-            output of the size of the images, which needs a stride of 1.
-        dilation: The distance between two elements of a filter: an int, or a pair.
-        groups: The number of groups of channels, each of which has its own filters. It divides both numbers of
-            channels.
-
-    Returns:
-        A tensor of shape [batch, filters, rows, columns], without the batch if `input` has none.
-
-    Raises:
-        ShapeError: The shapes are incompatible, or a filter is larger than the padded images.
-        DTypeError: The dtypes differ or are bool.
-        ArgumentError: `stride`, `dilation` or `groups` is not positive, or `padding` is negative, another text, or
-            ``"same"`` for another stride than 1.
-        RuntimeError: The tensors are on different devices.
-
-    Example:
-        >>> import interlock
-        >>> image = interlock.arange(9.0).reshape(1, 3, 3)
-        >>> interlock.conv2d(image, interlock.ones(1, 1, 2, 2))
-        tensor([[[ 8., 12.],
-                 [20., 24.]]])
-    """
-
-def scaled_dot_product_attention(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    attn_mask: Tensor | None = None,
-    dropout_p: builtins.float = 0.0,
-    is_causal: builtins.bool = False,
-    *,
-    scale: builtins.float | None = None,
-    enable_gqa: builtins.bool = False,
-) -> Tensor:
-    """Return the mean of the values for each query, weighted by the softmax of its scaled dot products with the keys.
-
-    The kernel is chosen by the flags `backends.cuda.flash_sdp`, `mem_efficient_sdp`, `math_sdp`, `cudnn_sdp` and, on
-    devices, `sdp_priority`. `dispatch.explain` and `dispatch.record` show the choice. Only the kernel `math` can be
-    differentiated twice.
-
-    Args:
-        query: The queries, of shape [..., heads, queries, size]. Floating point.
-        key: The keys, of shape [..., heads, keys, size], of the same dtype.
-        value: The values, of shape [..., heads, keys, value size], of the same dtype.
-        attn_mask: Bools, where True lets a query see a key, or floats, which are added to the scores; None for no mask.
-            Broadcast to [..., heads, queries, keys]. A query that sees no key has a result of 0.
-        dropout_p: 0; None means 0. Attention has no dropout here.
-        is_causal: Whether a query sees only the keys up to its own position. Must be False with a mask.
-        scale: The factor of the scores; None means `1 / sqrt(size)`.
-        enable_gqa: Whether several heads of queries may share one head of keys and values, whose number then divides
-            that of the queries.
-
-    Returns:
-        A tensor of shape [..., heads, queries, value size].
-
-    Raises:
-        ShapeError: The shapes are incompatible.
-        DTypeError: The dtypes differ or are not floating point.
-        ArgumentError: `dropout_p` is not 0, or `is_causal` is True with a mask.
-        RuntimeError: No kernel can run the call; the message lists why each was rejected. Or the tensors are on
-            different devices.
-
-    Example:
-        >>> import interlock
-        >>> from interlock.nn import functional
-        >>> x = interlock.tensor([[[[1.0, 0.0], [0.0, 1.0]]]])
-        >>> functional.scaled_dot_product_attention(x, x, x, is_causal=True)
-        tensor([[[[1.0000, 0.0000],
-                  [0.3302, 0.6698]]]])
-    """
-
-def lstm(
-    input: Tensor,
-    hx: Iterable[Tensor],
-    params: Iterable[Tensor],
-    has_biases: builtins.bool,
-    num_layers: SupportsIndex,
-    dropout: float,
-    train: builtins.bool,
-    bidirectional: Literal[False],
-    batch_first: builtins.bool,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the outputs and the last states of a long short-term memory (LSTM), a stack of recurrent layers.
-
-    On devices the kernel is ``cudnn`` while `backends.cudnn.enabled` is set: its calls of `matmul` obey
-    `backends.cudnn.rnn.fp32_precision`. The kernel ``native`` obeys the node of `matmul`. Gradients choose their
-    arithmetic under the flags of the thread that runs the backward pass.
-
-    Args:
-        input: The input, of shape [steps, batch, features], or [batch, steps, features] if `batch_first` is True.
-            Floating point.
-        hx: The first hidden state and the first cell state, both of shape [num_layers, batch, size].
-        params: For each layer the weights of its input, of shape [4 * size, features] (of later layers
-            [4 * size, size]), and of its hidden state, of shape [4 * size, size]; if `has_biases` is True, followed by
-            their biases, of shape [4 * size]. The gates are in the order input, forget, cell, output.
-        has_biases: Whether `params` contains biases.
-        num_layers: The number of layers, at least 1. A layer reads the hidden states of the one before.
-        dropout: The probability of dropout between layers. It must be 0 if `train` is True.
-        train: Whether the layers are trained.
-        bidirectional: False. Layers run in one direction; to run another layer backwards, flip its input and output.
-        batch_first: Whether the batch is the first dimension of `input` and of the output.
-
-    Returns:
-        The hidden state of the last layer in each step, with the dimensions of `input` and `size` features, and the
-        last hidden state and cell state of each layer, both of shape [num_layers, batch, size].
-
-    Raises:
-        ShapeError: The shapes are incompatible, or there is no step.
-        DTypeError: The dtypes differ, or are not floating point.
-        RuntimeError: The devices differ.
-        ArgumentError: `bidirectional` is True, `dropout` has an effect, or `params` has the wrong length.
-
-    Example:
-        >>> import interlock
-        >>> x, state = interlock.ones(5, 1, 3), interlock.zeros(1, 1, 2)
-        >>> weights = [interlock.zeros(8, 3), interlock.zeros(8, 2)]
-        >>> output, hidden, cell = interlock.lstm(
-        ...     x, (state, state), weights, False, 1, 0.0, False, False, False
-        ... )
-        >>> output.shape
-        (5, 1, 2)
-    """
-
 def multi_head_attention(
     query: Tensor,
     key: Tensor,
@@ -5631,27 +5490,6 @@ def _rebuild(
     requires_grad: builtins.bool,
     device: _Device | None = None,
 ) -> Tensor: ...
-def resize_as_(input: Tensor, the_template: Tensor) -> Tensor:
-    """Change the shape of a tensor in place to that of another one, like `Tensor.resize_`.
-
-    Args:
-        input: The tensor that is resized.
-        the_template: The tensor whose shape is used.
-
-    Returns:
-        `input` itself.
-
-    Raises:
-        ArgumentError: `input` requires grad, also in no-grad mode.
-        RuntimeError: The memory is too small and belongs to another library or was shared with NumPy, or `input` is an
-            inference tensor outside of inference mode.
-        TypeError: An argument is not a tensor.
-
-    Example:
-        >>> import interlock
-        >>> interlock.resize_as_(interlock.tensor([[1, 2], [3, 4]]), interlock.zeros(3))
-        tensor([1, 2, 3])
-    """
 
 # <functions of operations>
 def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -6224,6 +6062,31 @@ def as_strided(
                 [2, 3]])
     """
 
+def as_tensor(
+    data: _Nested | npt.NDArray[Any], dtype: _DType | None = None, device: _Device | None = None
+) -> Tensor:
+    """Return `data` as a tensor, without a copy if possible.
+
+    Args:
+        data: A number, nested sequences of numbers, a NumPy array or a tensor.
+        dtype: The element type. None means the type that `tensor` infers.
+        device: The device. None means the default device; if none is set, the device of `data` if it is a tensor.
+
+    Returns:
+        `data` itself if it is a tensor of that dtype and device. The memory of such an array is shared.
+
+    Raises:
+        ValueError: Sequences of one level have different lengths, or a stride of an array is not supported.
+        ArgumentError: int64 cannot hold a number.
+        TypeError: `data` contains other objects.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.ones(2)
+        >>> interlock.as_tensor(x) is x
+        True
+    """
+
 def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the arc sine of each element, in radians; NaN outside of -1 to 1.
 
@@ -6532,6 +6395,27 @@ def bitwise_and(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor
         tensor([2, 1])
     """
 
+def bitwise_left_shift(
+    input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None
+) -> Tensor:
+    """Return `input << other` of integers; 0 if `other` is negative or not less than the number of bits.
+
+    Args:
+        input: A tensor or a number.
+        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: The promoted dtype is floating point or bool.
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.bitwise_left_shift(interlock.tensor([1, 3]), 2)
+        tensor([ 4, 12])
+    """
+
 def bitwise_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the complement of the bits of integers, and the negation of bools.
 
@@ -6566,6 +6450,27 @@ def bitwise_or(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor 
         >>> import interlock
         >>> interlock.bitwise_or(interlock.tensor([6, 5]), 3)
         tensor([7, 7])
+    """
+
+def bitwise_right_shift(
+    input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None
+) -> Tensor:
+    """Return `input >> other` of integers. All bits leave if `other` is negative; those that enter equal the sign.
+
+    Args:
+        input: A tensor or a number.
+        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: The promoted dtype is floating point or bool.
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.bitwise_right_shift(interlock.tensor([8, -8]), 2)
+        tensor([ 2, -2])
     """
 
 def bitwise_xor(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
@@ -6626,6 +6531,19 @@ def broadcast_to(input: Tensor, size: _Dims) -> Tensor:
         >>> interlock.broadcast_to(interlock.tensor([1, 2]), (2, 2))
         tensor([[1, 2],
                 [1, 2]])
+    """
+
+def can_cast(from_: _DType, to: _DType) -> builtins.bool:
+    """Return whether a dtype can be converted to another one without a narrower category, of bools, integers and floats.
+
+    Args:
+        from_: A dtype.
+        to: A dtype.
+
+    Example:
+        >>> import interlock
+        >>> interlock.can_cast(interlock.int64, interlock.int8), interlock.can_cast(interlock.float32, interlock.int8)
+        (True, False)
     """
 
 def cat(tensors: Iterable[Tensor], dim: builtins.int = 0) -> Tensor:
@@ -6857,6 +6775,50 @@ def clone(input: Tensor) -> Tensor:
         False
     """
 
+def conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: _Dims = 1,
+    padding: _Dims | Literal["same", "valid"] = 0,
+    dilation: _Dims = 1,
+    groups: builtins.int = 1,
+) -> Tensor:
+    """Return the convolution of images with filters, as PyTorch's `conv2d`. Pairs are of rows and columns.
+
+    On devices the kernel is chosen by the flags of `backends.cudnn`, on the CPU by those of `backends.mkldnn`.
+    `dispatch.explain` and `dispatch.record` show the choice.
+
+    Args:
+        input: Images of shape [batch, channels, rows, columns], or one of shape [channels, rows, columns]. Any dtype
+            except bool.
+        weight: Filters of shape [filters, channels / groups, rows, columns], of the same dtype.
+        bias: A number for each filter, of shape [filters], or None.
+        stride: The step between two positions of a filter: an int, or a pair.
+        padding: The zeros on each side of the images: an int or a pair, or ``"valid"`` for none, or ``"same"`` for an
+            output of the size of the images, which needs a stride of 1.
+        dilation: The distance between two elements of a filter: an int, or a pair.
+        groups: The number of groups of channels, each of which has its own filters. It divides both numbers of
+            channels.
+
+    Returns:
+        A tensor of shape [batch, filters, rows, columns], without the batch if `input` has none.
+
+    Raises:
+        ShapeError: The shapes are incompatible, or a filter is larger than the padded images.
+        DTypeError: The dtypes differ or are bool.
+        ArgumentError: `stride`, `dilation` or `groups` is not positive, or `padding` is negative, another text, or
+            ``"same"`` for another stride than 1.
+        RuntimeError: The tensors are on different devices.
+
+    Example:
+        >>> import interlock
+        >>> image = interlock.arange(9.0).reshape(1, 3, 3)
+        >>> interlock.conv2d(image, interlock.ones(1, 1, 2, 2))
+        tensor([[[ 8., 12.],
+                 [20., 24.]]])
+    """
+
 def copysign(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """Return the magnitude of `input` with the sign of `other`, elementwise.
 
@@ -7052,20 +7014,22 @@ def detach(input: Tensor) -> Tensor:
     """
 
 def detach_(input: Tensor) -> Tensor:
-    """In-place version of `detach`.
-
-    See `interlock.detach`.
+    """Remove the history of a tensor in place: it becomes a leaf that does not require grad.
 
     Args:
         input: The tensor.
 
     Returns:
-        `input` itself.
+        The tensor itself.
 
     Raises:
         ArgumentError: The tensor is a view, which shares the history of its base.
-        DTypeError: The dtype of the tensor cannot hold the result.
-        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.ones(2, requires_grad=True) * 2
+        >>> x.detach_().is_leaf
+        True
     """
 
 def diagonal(
@@ -7173,6 +7137,31 @@ def dropout(
         True
         >>> functional.dropout(interlock.ones(3), training=False)
         tensor([1., 1., 1.])
+    """
+
+def elu(input: Tensor, alpha: builtins.float = 1.0, inplace: builtins.bool = False) -> Tensor:
+    """Return each element x, or `alpha * (exp(x) - 1)` where x is not positive.
+
+    From Clevert et al., "Fast and Accurate Deep Network Learning by Exponential Linear Units (ELUs)" (2015).
+
+    Args:
+        input: A floating-point tensor.
+        alpha: The limit for negative elements is `-alpha`.
+        inplace: Whether `input` itself is changed and returned.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Raises:
+        DTypeError: `input` is not floating point.
+        RuntimeError: `inplace` is True for a leaf that requires grad while gradients are enabled, or for a tensor whose
+            elements overlap.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> functional.elu(interlock.tensor([-1.0, 0.0, 1.0]))
+        tensor([-0.6321,  0.0000,  1.0000])
     """
 
 def embedding(input: Tensor, weight: Tensor, padding_idx: builtins.int | None = None) -> Tensor:
@@ -7524,23 +7513,24 @@ def eye(
     """
 
 def fill_(input: Tensor, value: Tensor | _Number) -> Tensor:
-    """In-place version of `fill`.
-
-    See `interlock.fill`.
+    """Set all elements of a tensor to `value`. A number also fills an expanded tensor.
 
     Args:
         input: The tensor, which is changed.
         value: A number, or a 0-d tensor, whose gradient is the sum of all gradients.
 
     Returns:
-        `input` itself.
+        The tensor itself.
 
     Raises:
         ArgumentError: The dtype cannot hold the number.
         ShapeError: `value` is a tensor with dimensions.
         RuntimeError: The tensor is a leaf that requires grad while gradients are enabled.
-        DTypeError: The dtype of the tensor cannot hold the result.
-        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+    Example:
+        >>> import interlock
+        >>> interlock.zeros(2).fill_(3)
+        tensor([3., 3.])
     """
 
 def flatten(input: Tensor, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
@@ -7756,6 +7746,55 @@ def frac_(input: Tensor) -> Tensor:
         DTypeError: The tensor has another dtype.
         DTypeError: The dtype of the tensor cannot hold the result.
         RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+    """
+
+def from_dlpack(
+    ext_tensor: object, *, device: _Device | None = None, copy: builtins.bool | None = None
+) -> Tensor:
+    """Return a tensor that shares the memory of an object of another library, through DLPack.
+
+    Read-only memory is copied.
+
+    Args:
+        ext_tensor: An object with `__dlpack__` and `__dlpack_device__`, or a DLPack capsule. Its memory must be on the
+            CPU, unless it is a tensor of interlock.
+        device: The device of the result. None means that of `ext_tensor`. The CPU requests a copy of memory elsewhere.
+        copy: Whether to copy the elements. None copies if it is necessary, and False raises BufferError then.
+
+    Raises:
+        TypeError: `ext_tensor` does not support DLPack, or interlock does not have its dtype.
+        BufferError: The memory is on another device, its layout is not supported, or a copy is needed and forbidden.
+
+    Example:
+        >>> import interlock
+        >>> import numpy
+        >>> array = numpy.zeros(2, dtype="float16")
+        >>> interlock.from_dlpack(array).fill_(1)
+        tensor([1., 1.], dtype=interlock.float16)
+        >>> array
+        array([1., 1.], dtype=float16)
+    """
+
+def from_numpy(ndarray: npt.NDArray[Any]) -> Tensor:
+    """Return a tensor that shares the memory of a NumPy array.
+
+    Read-only and unaligned arrays are copied.
+
+    Args:
+        ndarray: A `numpy.ndarray` of dtype float16, float32, float64, int64, int32, int16, int8, uint8 or bool, or of `ml_dtypes.bfloat16`.
+
+    Raises:
+        TypeError: `ndarray` is not an array, or its dtype is not supported.
+        ValueError: A stride is negative or not a multiple of the element size.
+
+    Example:
+        >>> import interlock
+        >>> import numpy
+        >>> array = numpy.zeros(2)
+        >>> interlock.from_numpy(array).fill_(1)
+        tensor([1., 1.], dtype=interlock.float64)
+        >>> array
+        array([1., 1.])
     """
 
 def full(
@@ -8286,6 +8325,31 @@ def le(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> 
 
 less_equal = le
 
+def leaky_relu(
+    input: Tensor, negative_slope: builtins.float = 0.01, inplace: builtins.bool = False
+) -> Tensor:
+    """Return each element, multiplied by a slope where it is not positive.
+
+    Args:
+        input: A floating-point tensor.
+        negative_slope: The slope.
+        inplace: Whether `input` itself is changed and returned.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Raises:
+        DTypeError: `input` is not floating point.
+        RuntimeError: `inplace` is True for a leaf that requires grad while gradients are enabled, or for a tensor whose
+            elements overlap.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> functional.leaky_relu(interlock.tensor([-1.0, 0.0, 1.0]))
+        tensor([-0.0100,  0.0000,  1.0000])
+    """
+
 def lerp(input: Tensor, end: Tensor, weight: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """Return `input + weight * (end - input)`, elementwise.
 
@@ -8508,6 +8572,25 @@ def log_softmax(input: Tensor, dim: builtins.int, *, dtype: _DType | None = None
         tensor([-1.3133, -0.3133])
     """
 
+def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return `log(exp(input) + exp(other))`, elementwise, also where an exponential overflows.
+
+    Args:
+        input: A tensor.
+        other: A tensor. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: The promoted dtype is not floating point.
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.logaddexp(interlock.tensor([1000.0]), interlock.tensor([1000.0]))
+        tensor([1000.6931])
+    """
+
 def logical_and(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return a bool tensor that is True where both elements are nonzero.
 
@@ -8654,6 +8737,58 @@ def logsumexp(input: Tensor, dim: _Dims, keepdim: builtins.bool = False) -> Tens
         >>> x = interlock.tensor([1000.0, 1000.0])
         >>> interlock.logsumexp(x, 0)
         tensor(1000.6932)
+    """
+
+def lstm(
+    input: Tensor,
+    hx: Iterable[Tensor],
+    params: Iterable[Tensor],
+    has_biases: builtins.bool,
+    num_layers: builtins.int,
+    dropout: builtins.float,
+    train: builtins.bool,
+    bidirectional: builtins.bool,
+    batch_first: builtins.bool,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the outputs and the last states of a long short-term memory (LSTM), a stack of recurrent layers.
+
+    On devices the kernel is ``cudnn`` while `backends.cudnn.enabled` is set: its calls of `matmul` obey
+    `backends.cudnn.rnn.fp32_precision`. The kernel ``native`` obeys the node of `matmul`. Gradients choose their
+    arithmetic under the flags of the thread that runs the backward pass.
+
+    Args:
+        input: The input, of shape [steps, batch, features], or [batch, steps, features] if `batch_first` is True.
+            Floating point.
+        hx: The first hidden state and the first cell state, both of shape [num_layers, batch, size].
+        params: For each layer the weights of its input, of shape [4 * size, features] (of later layers
+            [4 * size, size]), and of its hidden state, of shape [4 * size, size]; if `has_biases` is True, followed by
+            their biases, of shape [4 * size]. The gates are in the order input, forget, cell, output.
+        has_biases: Whether `params` contains biases.
+        num_layers: The number of layers, at least 1. A layer reads the hidden states of the one before.
+        dropout: The probability of dropout between layers. It must be 0 if `train` is True.
+        train: Whether the layers are trained.
+        bidirectional: False. Layers run in one direction; to run another layer backwards, flip its input and output.
+        batch_first: Whether the batch is the first dimension of `input` and of the output.
+
+    Returns:
+        The hidden state of the last layer in each step, with the dimensions of `input` and `size` features, and the
+        last hidden state and cell state of each layer, both of shape [num_layers, batch, size].
+
+    Raises:
+        ShapeError: The shapes are incompatible, or there is no step.
+        DTypeError: The dtypes differ, or are not floating point.
+        RuntimeError: The devices differ.
+        ArgumentError: `bidirectional` is True, `dropout` has an effect, or `params` has the wrong length.
+
+    Example:
+        >>> import interlock
+        >>> x, state = interlock.ones(5, 1, 3), interlock.zeros(1, 1, 2)
+        >>> weights = [interlock.zeros(8, 3), interlock.zeros(8, 2)]
+        >>> output, hidden, cell = interlock.lstm(
+        ...     x, (state, state), weights, False, 1, 0.0, False, False, False
+        ... )
+        >>> output.shape
+        (5, 1, 2)
     """
 
 def lt(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
@@ -8835,6 +8970,38 @@ def mean(
         tensor([1.5000, 3.5000])
     """
 
+@overload
+def median(input: Tensor, dim: None = None) -> Tensor:
+    """Return the median of all elements, or along a dimension: the middle element, or the smaller one of two.
+
+    Args:
+        input: The tensor.
+        dim: The dimension. None means all elements.
+        keepdim: Whether reduced dimensions remain, with size 1.
+
+    Returns:
+        The median of all elements, which share the gradient if they are equal; NaN if there are none. With a dimension a
+        named tuple `(values, indices)`, in which the element at the index receives the gradient. It is NaN where an element
+        is.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        ShapeError: There are no elements, and the dtype is an integer dtype.
+        IndexError: The reduced dimension has size 0.
+        DTypeError: The tensor is a bool tensor.
+        TypeError: `keepdim` is set without `dim`.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([[1, 5, 4], [7, 2, 3]])
+        >>> interlock.median(x)
+        tensor(3)
+        >>> interlock.median(x, 1).values
+        tensor([4, 3])
+    """
+
+@overload
+def median(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False) -> _return_types.median: ...
 @overload
 def min(input: Tensor, dim: None = None) -> Tensor:
     """Return the minimum of all elements, or along a dimension, or of each pair of elements of two tensors.
@@ -9074,6 +9241,28 @@ def nan_to_num_(
     Raises:
         DTypeError: The dtype of the tensor cannot hold the result.
         RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+    """
+
+def nansum(
+    input: Tensor, dim: _Dims | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None
+) -> Tensor:
+    """Return the sum of the elements that are not NaN, of all or over one or several dimensions.
+
+    Args:
+        input: The tensor.
+        dim: The dimension or dimensions to reduce, as an int, tuple or list. None or an empty tuple means all.
+        keepdim: Whether reduced dimensions remain, with size 1.
+        dtype: The dtype to convert the elements to first. None means int64 for integers and bools, else no change.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        ArgumentError: `dim` names a dimension twice.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([1.0, float("nan"), 2.0])
+        >>> interlock.nansum(x)
+        tensor(3.)
     """
 
 def narrow(input: Tensor, dim: builtins.int, start: builtins.int, length: builtins.int) -> Tensor:
@@ -9360,6 +9549,30 @@ def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
                 [6, 8]])
     """
 
+def pad(
+    input: Tensor, pad: _Dims, mode: Literal["constant"] = "constant", value: _Number | None = None
+) -> Tensor:
+    """Return a copy with a number around the elements.
+
+    Args:
+        input: The tensor.
+        pad: The numbers of new elements before and after those of the last dimension, then of the dimension before it, and
+            so on. Negative numbers remove elements.
+        mode: "constant"; the other modes of PyTorch are not available.
+        value: The number; None means 0.
+
+    Raises:
+        ArgumentError: `mode` has another value, `pad` does not fit the dimensions or removes more elements than there are,
+            or the dtype cannot hold `value`.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> functional.pad(interlock.tensor([[1, 2, 3]]), (1, -1, 0, 1), value=9)
+        tensor([[9, 1, 2],
+                [9, 9, 9]])
+    """
+
 def permute(input: Tensor, dims: _Dims) -> Tensor:
     """Return a view with permuted dimensions.
 
@@ -9435,6 +9648,19 @@ def prod(
         >>> x = interlock.tensor([[1, 2], [3, 4]])
         >>> interlock.prod(x), interlock.prod(x, 0)
         (tensor(24), tensor([3, 8]))
+    """
+
+def promote_types(type1: _DType, type2: _DType) -> _DType:
+    """Return the narrowest dtype that holds the values of both.
+
+    Args:
+        type1: A dtype.
+        type2: A dtype.
+
+    Example:
+        >>> import interlock
+        >>> interlock.promote_types(interlock.uint8, interlock.int8)
+        interlock.int16
     """
 
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor:
@@ -9836,6 +10062,41 @@ def reshape(input: Tensor, shape: _Dims) -> Tensor:
                 [2, 3]])
     """
 
+def resize_as_(input: Tensor, the_template: Tensor) -> Tensor:
+    """Change the shape in place to that of another tensor, like `resize_`; the tensor becomes contiguous.
+
+    Args:
+        input: The tensor.
+        the_template: The tensor whose shape is used.
+
+    Returns:
+        The tensor itself.
+
+    Raises:
+        ArgumentError: The tensor requires grad, also in no-grad mode.
+        RuntimeError: The memory is too small and belongs to another library or was shared with NumPy, or the tensor is
+            an inference tensor outside of inference mode.
+        TypeError: `the_template` is not a tensor.
+
+    Example:
+        >>> import interlock
+        >>> interlock.tensor([[1, 2], [3, 4]]).resize_as_(interlock.zeros(3))
+        tensor([1, 2, 3])
+    """
+
+def result_type(tensor: Tensor | _Number, other: Tensor | _Number) -> _DType:
+    """Return the dtype of the result of an operation on two operands.
+
+    Args:
+        tensor: A tensor or a number.
+        other: A tensor or a number. Numbers, and tensors without dimensions, only raise the category of the dtype.
+
+    Example:
+        >>> import interlock
+        >>> interlock.result_type(interlock.tensor([1, 2]), 1.5)
+        interlock.float32
+    """
+
 def roll(input: Tensor, shifts: _Dims, dims: _Dims | None = None) -> Tensor:
     """Return a copy with the elements moved along dimensions. Those that are moved beyond the end come first.
 
@@ -9921,6 +10182,54 @@ def rsqrt_(input: Tensor) -> Tensor:
     Raises:
         DTypeError: The dtype of the tensor cannot hold the result.
         RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+    """
+
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: builtins.float | None = 0.0,
+    is_causal: builtins.bool = False,
+    *,
+    scale: builtins.float | None = None,
+    enable_gqa: builtins.bool = False,
+) -> Tensor:
+    """Return the mean of the values for each query, weighted by the softmax of its scaled dot products with the keys.
+
+    The kernel is chosen by the flags `backends.cuda.flash_sdp`, `mem_efficient_sdp`, `math_sdp`, `cudnn_sdp` and, on
+    devices, `sdp_priority`. `dispatch.explain` and `dispatch.record` show the choice. Only the kernel `math` can be
+    differentiated twice.
+
+    Args:
+        query: The queries, of shape [..., heads, queries, size]. Floating point.
+        key: The keys, of shape [..., heads, keys, size], of the same dtype.
+        value: The values, of shape [..., heads, keys, value size], of the same dtype.
+        attn_mask: Bools, where True lets a query see a key, or floats, which are added to the scores; None for no mask.
+            Broadcast to [..., heads, queries, keys]. A query that sees no key has a result of 0.
+        dropout_p: 0; None means 0. Attention has no dropout here.
+        is_causal: Whether a query sees only the keys up to its own position. Must be False with a mask.
+        scale: The factor of the scores; None means `1 / sqrt(size)`.
+        enable_gqa: Whether several heads of queries may share one head of keys and values, whose number then divides
+            that of the queries.
+
+    Returns:
+        A tensor of shape [..., heads, queries, value size].
+
+    Raises:
+        ShapeError: The shapes are incompatible.
+        DTypeError: The dtypes differ or are not floating point.
+        ArgumentError: `dropout_p` is not 0, or `is_causal` is True with a mask.
+        RuntimeError: No kernel can run the call; the message lists why each was rejected. Or the tensors are on
+            different devices.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> x = interlock.tensor([[[[1.0, 0.0], [0.0, 1.0]]]])
+        >>> functional.scaled_dot_product_attention(x, x, x, is_causal=True)
+        tensor([[[[1.0000, 0.0000],
+                  [0.3302, 0.6698]]]])
     """
 
 def scatter(
@@ -10647,6 +10956,41 @@ def tanh_(input: Tensor) -> Tensor:
         RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
     """
 
+def tensor(
+    data: _Nested | npt.NDArray[Any],
+    *,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """Return a tensor with a copy of `data`.
+
+    Args:
+        data: A number, nested sequences of numbers, a NumPy array or a tensor.
+        dtype: The element type. None means the dtype of an array or tensor, else bool, int64 or float32 for Python numbers.
+        device: The device. None means the default device; if none is set, the device of `data` if it is a tensor.
+        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+        pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+    Raises:
+        ValueError: Sequences of one level have different lengths, or are nested more than 64 levels deep.
+        ArgumentError: int64 cannot hold a number.
+        OverflowError: `dtype` is floating point and float64 cannot hold an int.
+        TypeError: `data` contains other objects.
+        DTypeError: `requires_grad` is True for a dtype that is not floating point.
+        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> interlock.tensor([[1, 2], [3, 4]])
+        tensor([[1, 2],
+                [3, 4]])
+        >>> interlock.tensor([1, 2.5]).dtype
+        interlock.float32
+    """
+
 def tensor_split(
     input: Tensor, indices_or_sections: _Dims | Tensor, dim: builtins.int = 0
 ) -> tuple[Tensor, ...]:
@@ -11003,20 +11347,21 @@ def where(
 @overload
 def where(condition: Tensor) -> tuple[Tensor, ...]: ...
 def zero_(input: Tensor) -> Tensor:
-    """In-place version of `zero`.
-
-    See `interlock.zero`.
+    """Set all elements of a tensor to 0.
 
     Args:
         input: The tensor, which is changed.
 
     Returns:
-        `input` itself.
+        The tensor itself.
 
     Raises:
         RuntimeError: The tensor is a leaf that requires grad while gradients are enabled.
-        DTypeError: The dtype of the tensor cannot hold the result.
-        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+    Example:
+        >>> import interlock
+        >>> interlock.ones(2).zero_()
+        tensor([0., 0.])
     """
 
 def zeros(
