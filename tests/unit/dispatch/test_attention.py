@@ -272,7 +272,9 @@ def test_arguments_are_checked() -> None:
         functional.scaled_dot_product_attention(*operands, is_causal=1)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"^scaled_dot_product_attention: attn_mask must be a Tensor or None"):
         functional.scaled_dot_product_attention(*operands, attn_mask=1)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match=r"^scaled_dot_product_attention: scale must be a float or None, got str"):
+    with pytest.raises(
+        TypeError, match=r"^scaled_dot_product_attention: scale must be a float or None, got str"
+    ):
         functional.scaled_dot_product_attention(*operands, scale="x")  # type: ignore[arg-type]
     with pytest.raises(TypeError):
         functional.scaled_dot_product_attention(*operands, None, 0.0, False, 0.5)  # type: ignore[misc]
