@@ -41,7 +41,12 @@ fn convert_others(declared: &Declaration) -> TokenStream {
     let types = declared.others.iter().map(Parameter::storage_with_lifetime);
     let converted = declared.others.iter().map(Parameter::converted);
     quote! {
-        #[allow(clippy::unused_unit, clippy::unnecessary_wraps, reason = "an operation may have one argument")]
+        #[allow(
+            clippy::too_many_arguments,
+            clippy::unused_unit,
+            clippy::unnecessary_wraps,
+            reason = "the operation has one argument, or many"
+        )]
         fn convert_others<'a, 'py>(op: &'static str, #(#parameters),*) -> PyResult<(#(#types,)*)> {
             Ok((#(#converted,)*))
         }

@@ -1,4 +1,4 @@
-//! The choice of a kernel for a matrix product. The product itself is in `arithmetic.rs` and `ops.rs`.
+//! The choice of a kernel for a matrix product. The product itself is in `ops/products`.
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::inventory;
