@@ -37,7 +37,7 @@ def test_operations_read_the_context_of_their_call() -> None:
         for form in ("function", "method", "inplace")
         for example in examples(form)
     }
-    for group in (listed["CREATION"], *listed["OPERATIONS"].values(), OTHERS):
+    for group in (*listed["OPERATIONS"].values(), OTHERS):
         expressions |= group
     status, printed, errors = run_program("tensor.reads_after_a_switch.operations", expressions, seconds=120)
     assert (status, printed) == (0, "True []\n"), errors
