@@ -45,7 +45,7 @@ impl Tensor {
     pub fn pad(&self, pad: &[i64], value: Scalar) -> Result<Tensor> {
         let op = "pad";
         let value = value.check_fits(self.dtype(), op, "value")?;
-        if pad.len() % 2 != 0 {
+        if !pad.len().is_multiple_of(2) {
             return Err(Error::value(op, "pad", "have two numbers for each dimension", Tuple(pad)));
         }
         if pad.len() > 2 * self.ndim() {
