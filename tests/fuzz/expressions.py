@@ -226,7 +226,7 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
         "{count} >> x",
         "T.bitwise_left_shift(x, {count})",
         "x.bitwise_right_shift(y)",
-        "x.median()",
+        "(x if x.numel() else x.float()).median()",
         "list(T.median(x.detach(), {dim}, {flag}))[0]",
         "F.pad(x, ({count}, {count}))",
         "F.pad(x, (1, -1, -{count}, 2), value={number})",
