@@ -28,6 +28,7 @@ from tests.fuzz.names import Target, targets
 from tests.fuzz.pool import OwnBaseError, OwnError, Pool
 from tests.fuzz.values import Values
 from tests.helpers import sanitizer
+from tests.helpers.operations import ROWS
 
 EPISODE = 40
 MEMORY = 64 << 20
@@ -43,6 +44,7 @@ LOOPS = {
     "prod", "reversed", "set", "setitem", "stack", "std", "std_mean", "sub_", "sum", "tensor", "var",
     "var_mean", "zero_",
 }  # fmt: skip
+LOOPS |= {row["name"] for row in ROWS if "::reduction" in row["family"]}
 MOST_ELEMENTS = 1 << 24
 SECONDS_OF_A_FORK = 20.0
 # Errors of CPython and PyO3 that indicate a bug of the bindings, not of the caller.

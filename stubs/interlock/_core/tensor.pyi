@@ -8588,7 +8588,7 @@ def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Ten
     Example:
         >>> import interlock
         >>> interlock.logaddexp(interlock.tensor([1000.0]), interlock.tensor([1000.0]))
-        tensor([1000.6931])
+        tensor([1000.6932])
     """
 
 def logical_and(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
