@@ -163,7 +163,7 @@ def stub_of_tensors() -> str:
     path = STUBS / "tensor.pyi"
     text = path.read_text()
     for title, lines in (
-        ("public names", operations.all_names()),
+        ("public names", operations.public_names("=")),
         ("methods of operations", operations.stub_of_methods()),
         ("functions of operations", operations.stub_of_functions()),
     ):
@@ -173,7 +173,7 @@ def stub_of_tensors() -> str:
 
 def package() -> str:
     """Return the source of the package itself."""
-    return between(PACKAGE.parent / "__init__.py", "public names of tensors", operations.exports())
+    return between(PACKAGE.parent / "__init__.py", "public names of tensors", operations.public_names("+="))
 
 
 def generated() -> dict[Path, str]:

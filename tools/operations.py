@@ -87,15 +87,8 @@ def stub_of_methods() -> Iterator[str]:
             yield from (f"    {line}" for line in ast.unparse(definition).splitlines())
 
 
-def all_names() -> Iterator[str]:
-    """Yield the public names of the extension module."""
-    yield "__all__ = ["
-    yield from (f'    "{name}",' for name in sorted(tensor.__all__))
-    yield "]"
-
-
-def exports() -> Iterator[str]:
-    """Yield the public names of `interlock` that its extension module has."""
-    yield "__all__ += ["
+def public_names(assignment: str) -> Iterator[str]:
+    """Yield the lines that assign the public names of the extension module, or add them, to `__all__`."""
+    yield f"__all__ {assignment} ["
     yield from (f'    "{name}",' for name in sorted(tensor.__all__))
     yield "]"

@@ -1,8 +1,14 @@
 //! The documentation of an operation and of its forms.
 
+const INPUT: &str = "input: The tensor.";
+const TENSOR: &str = "input: A tensor.";
+const OTHER_OPERAND: &str = "other: A tensor or a number. Shapes are broadcast and dtypes promoted.";
+const ANOTHER_DTYPE: &str = "DTypeError: The tensor has another dtype.";
+const LEAF: &str = "RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.";
+
 /// Frequent sentences, by the name that stands for them. An empty one leaves its line out.
 const SENTENCES: &[(&str, &str)] = &[
-    ("input", "input: The tensor."),
+    ("input", INPUT),
     ("no_dim", "IndexError: The tensor does not have dimension `dim`."),
     ("no_dims", "IndexError: The tensor does not have one of the dimensions."),
     ("no_dimensions", "ShapeError: The tensor has no dimensions."),
@@ -22,8 +28,8 @@ const SENTENCES: &[(&str, &str)] = &[
     ),
     (
         "new_tensor_like",
-        "dtype: The element type; None means that of the tensor.\n    \
-         device: The device; None means that of the tensor.\n    \
+        "dtype: The element type; None means the dtype of the tensor.\n    \
+         device: The device; None means the device of the tensor.\n    \
          requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.\n    \
          pin_memory: Whether a CPU tensor is allocated in pinned memory.",
     ),
@@ -33,10 +39,7 @@ const SENTENCES: &[(&str, &str)] = &[
          NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.\n    \
          OutOfMemoryError: Not enough memory is available.",
     ),
-    (
-        "leaf",
-        "RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.",
-    ),
+    ("leaf", LEAF),
     ("no_broadcast", "ShapeError: The shapes cannot be broadcast."),
     (
         "dims",
@@ -44,24 +47,23 @@ const SENTENCES: &[(&str, &str)] = &[
     ),
     ("keepdim", "keepdim: Whether reduced dimensions remain, with size 1."),
     // The dtypes of operations on one tensor, and the errors for others.
-    ("any", "input: The tensor."),
+    ("any", INPUT),
     ("floats", "input: The tensor. Integers and bools are converted to float32."),
     ("floats_only", "input: The tensor, of a floating-point dtype."),
     ("integral", "input: The tensor, of integers or bools."),
     ("numbers", "input: The tensor, of any dtype except bool."),
     ("wrong_any", ""),
     ("wrong_floats", ""),
-    ("wrong_floats_only", "DTypeError: The tensor has another dtype."),
-    ("wrong_integral", "DTypeError: The tensor has another dtype."),
-    ("wrong_numbers", "DTypeError: The tensor has another dtype."),
+    ("wrong_floats_only", ANOTHER_DTYPE),
+    ("wrong_integral", ANOTHER_DTYPE),
+    ("wrong_numbers", ANOTHER_DTYPE),
     // The operands of operations on two, and the errors for their dtypes.
     ("input_any", "input: A tensor or a number."),
-    ("input_left", "input: A tensor."),
-    ("input_tensors", "input: A tensor."),
-    ("other_any", "other: A tensor or a number. Shapes are broadcast and dtypes promoted."),
-    ("other_left", "other: A tensor or a number. Shapes are broadcast and dtypes promoted."),
+    ("input_left", TENSOR),
+    ("input_tensors", TENSOR),
+    ("other_any", OTHER_OPERAND),
+    ("other_left", OTHER_OPERAND),
     ("other_tensors", "other: A tensor. Shapes are broadcast and dtypes promoted."),
-    ("promoted_any", ""),
     ("promoted_dividing", ""),
     ("promoted_promoting", ""),
     ("promoted_floating", "DTypeError: The promoted dtype is not floating point."),
@@ -102,10 +104,7 @@ const SENTENCES: &[(&str, &str)] = &[
 const OUT: &str = "    out: The tensor that receives the result, and is returned; None for a new one.";
 const OUT_ERROR: &str =
     "    RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.";
-const IN_PLACE_ERRORS: [&str; 2] = [
-    "    DTypeError: The dtype of the tensor cannot hold the result.",
-    "    RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.",
-];
+const IN_PLACE_ERRORS: [&str; 2] = ["DTypeError: The dtype of the tensor cannot hold the result.", LEAF];
 
 /// A docstring: paragraphs, and sections of indented lines.
 pub struct Docs {
@@ -174,15 +173,15 @@ impl Docs {
         joined(&self.summary, [&arguments, &self.returns, &raises, &Vec::new()], &see(function))
     }
 
-    /// Returns the documentation of the in-place form of the function `function`; that of the method if `first` is its first
-    /// argument.
+    /// Returns the documentation of the in-place form of the function `function`. With `first`, the name of the first
+    /// argument, it is the documentation of a method, without it of a function.
     pub fn of_inplace(&self, name: &str, first: Option<&str>, function: &str) -> String {
         let arguments = without_entries(&self.arguments, &[first.unwrap_or_default(), "out"]);
         let summary = [format!("In-place version of `{name}`.")];
         let returns =
             vec![format!("    {}", if first.is_some() { "The tensor itself." } else { "`input` itself." })];
         let mut raises: Vec<_> = self.raises.iter().filter(|line| *line != OUT_ERROR).cloned().collect();
-        raises.extend(IN_PLACE_ERRORS.map(str::to_owned));
+        raises.extend(IN_PLACE_ERRORS.map(|error| format!("    {error}")));
         joined(&summary, [&arguments, &returns, &raises, &Vec::new()], &see(function))
     }
 }
@@ -226,7 +225,7 @@ fn without_entries(lines: &[String], names: &[&str]) -> Vec<String> {
     kept
 }
 
-/// Adds the entry of `*args` before that of the argument that is also passed as separate ones.
+/// Adds an entry for `*args` before the entry of the argument `variadic`, whose ints may be passed as separate arguments.
 fn with_separate(mut lines: Vec<String>, variadic: Option<&str>) -> Vec<String> {
     if let Some(name) = variadic
         && !lines.iter().any(|line| line.starts_with("    args:"))

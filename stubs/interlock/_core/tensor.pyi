@@ -379,7 +379,7 @@ class finfo:
     """The limits of a floating-point dtype.
 
     Args:
-        type: The dtype. By default it is that of `get_default_dtype`.
+        type: The dtype; by default the result of `get_default_dtype`.
 
     Raises:
         TypeError: `type` is not a floating-point dtype.
@@ -410,7 +410,7 @@ class finfo:
         """The smallest positive number of full precision."""
     @property
     def tiny(self) -> builtins.float:
-        """The same as `smallest_normal`."""
+        """NumPy's second name of `smallest_normal`."""
     @property
     def resolution(self) -> builtins.float:
         """The value of the last reliable decimal digit of numbers near 1."""
@@ -1489,7 +1489,7 @@ class Tensor:
             ShapeError: The shapes are incompatible.
         """
     def adjoint(self) -> Tensor:
-        """Return the conjugate transpose of a matrix, or of each matrix of a batch: that of real numbers is `mT`.
+        """Return the conjugate transpose of a matrix, or of each matrix of a batch. All dtypes are real, so it is `mT`.
 
         See `interlock.adjoint`.
 
@@ -1668,7 +1668,7 @@ class Tensor:
         Args:
             size: The sizes, as an int or as a tuple or list.
             stride: The stride of each dimension in elements, not negative.
-            storage_offset: The offset of the first element in the storage, in elements. None means that of the tensor.
+            storage_offset: The offset of the first element in the storage, in elements. None means the offset of the tensor.
 
         Raises:
             ShapeError: The view exceeds the storage.
@@ -3835,8 +3835,8 @@ class Tensor:
         Args:
             args: The sizes, as separate ints or as one tuple or list.
             size: The sizes as a tuple or list, by name instead of `args`.
-            dtype: The element type; None means that of the tensor.
-            device: The device; None means that of the tensor.
+            dtype: The element type; None means the dtype of the tensor.
+            device: The device; None means the device of the tensor.
             requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
             pin_memory: Whether a CPU tensor is allocated in pinned memory.
 
@@ -3866,8 +3866,8 @@ class Tensor:
         Args:
             size: The sizes, as an int or as a tuple or list.
             fill_value: The number, or a tensor with one element.
-            dtype: The element type; None means that of the tensor.
-            device: The device; None means that of the tensor.
+            dtype: The element type; None means the dtype of the tensor.
+            device: The device; None means the device of the tensor.
             requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
             pin_memory: Whether a CPU tensor is allocated in pinned memory.
 
@@ -3896,8 +3896,8 @@ class Tensor:
         Args:
             args: The sizes, as separate ints or as one tuple or list.
             size: The sizes as a tuple or list, by name instead of `args`.
-            dtype: The element type; None means that of the tensor.
-            device: The device; None means that of the tensor.
+            dtype: The element type; None means the dtype of the tensor.
+            device: The device; None means the device of the tensor.
             requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
             pin_memory: Whether a CPU tensor is allocated in pinned memory.
 
@@ -3925,8 +3925,8 @@ class Tensor:
 
         Args:
             data: A number, nested sequences of numbers, a NumPy array or a tensor.
-            dtype: The element type; None means that of the tensor.
-            device: The device; None means that of the tensor.
+            dtype: The element type; None means the dtype of the tensor.
+            device: The device; None means the device of the tensor.
             requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
             pin_memory: Whether a CPU tensor is allocated in pinned memory.
 
@@ -3957,8 +3957,8 @@ class Tensor:
         Args:
             args: The sizes, as separate ints or as one tuple or list.
             size: The sizes as a tuple or list, by name instead of `args`.
-            dtype: The element type; None means that of the tensor.
-            device: The device; None means that of the tensor.
+            dtype: The element type; None means the dtype of the tensor.
+            device: The device; None means the device of the tensor.
             requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
             pin_memory: Whether a CPU tensor is allocated in pinned memory.
 
@@ -4274,7 +4274,7 @@ class Tensor:
 
         Raises:
             IndexError: The tensor does not have dimension `dim`.
-            ArgumentError: A number is negative, or `output_size` is not that of the result.
+            ArgumentError: A number is negative, or `output_size` is not the size of the result.
             ShapeError: `repeats` is a tensor that does not have a number for each index.
             DTypeError: `repeats` is not an integer tensor.
         """
@@ -4306,7 +4306,7 @@ class Tensor:
             tensor([0, 2, 1, 3])
         """
     def resize_as_(self, the_template: Tensor) -> Tensor:
-        """Change the shape in place to that of another tensor, like `resize_`; the tensor becomes contiguous.
+        """Change the shape in place to the shape of another tensor, like `resize_`; the tensor becomes contiguous.
 
         Args:
             the_template: The tensor whose shape is used.
@@ -5767,7 +5767,7 @@ def addmv(
     """
 
 def adjoint(input: Tensor) -> Tensor:
-    """Return the conjugate transpose of a matrix, or of each matrix of a batch: that of real numbers is `mT`.
+    """Return the conjugate transpose of a matrix, or of each matrix of a batch. All dtypes are real, so it is `mT`.
 
     Args:
         input: The tensor.
@@ -6048,7 +6048,7 @@ def as_strided(
         input: The tensor.
         size: The sizes, as an int or as a tuple or list.
         stride: The stride of each dimension in elements, not negative.
-        storage_offset: The offset of the first element in the storage, in elements. None means that of the tensor.
+        storage_offset: The offset of the first element in the storage, in elements. None means the offset of the tensor.
 
     Raises:
         ShapeError: The view exceeds the storage.
@@ -7233,8 +7233,8 @@ def empty_like(
 
     Args:
         input: The tensor whose shape and memory order are used.
-        dtype: The element type; None means that of the tensor.
-        device: The device; None means that of the tensor.
+        dtype: The element type; None means the dtype of the tensor.
+        device: The device; None means the device of the tensor.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
 
@@ -7758,7 +7758,7 @@ def from_dlpack(
     Args:
         ext_tensor: An object with `__dlpack__` and `__dlpack_device__`, or a DLPack capsule. Its memory must be on the
             CPU, unless it is a tensor of interlock.
-        device: The device of the result. None means that of `ext_tensor`. The CPU requests a copy of memory elsewhere.
+        device: The device of the result. None means the device of `ext_tensor`. The CPU requests a copy of memory elsewhere.
         copy: Whether to copy the elements. None copies if it is necessary, and False raises BufferError then.
 
     Raises:
@@ -7844,8 +7844,8 @@ def full_like(
     Args:
         input: The tensor whose shape and memory order are used.
         fill_value: The number, or a tensor with one element.
-        dtype: The element type; None means that of the tensor.
-        device: The device; None means that of the tensor.
+        dtype: The element type; None means the dtype of the tensor.
+        device: The device; None means the device of the tensor.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
 
@@ -9509,8 +9509,8 @@ def ones_like(
 
     Args:
         input: The tensor whose shape and memory order are used.
-        dtype: The element type; None means that of the tensor.
-        device: The device; None means that of the tensor.
+        dtype: The element type; None means the dtype of the tensor.
+        device: The device; None means the device of the tensor.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
 
@@ -9733,8 +9733,8 @@ def rand_like(
 
     Args:
         input: The tensor whose shape and memory order are used.
-        dtype: The element type; None means that of the tensor.
-        device: The device; None means that of the tensor.
+        dtype: The element type; None means the dtype of the tensor.
+        device: The device; None means the device of the tensor.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
 
@@ -9805,8 +9805,8 @@ def randint_like(
         input: The tensor whose shape and memory order are used.
         low: The least integer, or the end if `high` is None.
         high: The end of the range, which it does not contain.
-        dtype: The element type; None means that of the tensor.
-        device: The device; None means that of the tensor.
+        dtype: The element type; None means the dtype of the tensor.
+        device: The device; None means the device of the tensor.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
 
@@ -9870,8 +9870,8 @@ def randn_like(
 
     Args:
         input: The tensor whose shape and memory order are used.
-        dtype: The element type; None means that of the tensor.
-        device: The device; None means that of the tensor.
+        dtype: The element type; None means the dtype of the tensor.
+        device: The device; None means the device of the tensor.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
 
@@ -10035,7 +10035,7 @@ def repeat_interleave(
 
     Raises:
         IndexError: The tensor does not have dimension `dim`.
-        ArgumentError: A number is negative, or `output_size` is not that of the result.
+        ArgumentError: A number is negative, or `output_size` is not the size of the result.
         ShapeError: `repeats` is a tensor that does not have a number for each index.
         DTypeError: `repeats` is not an integer tensor.
 
@@ -10063,7 +10063,7 @@ def reshape(input: Tensor, shape: _Dims) -> Tensor:
     """
 
 def resize_as_(input: Tensor, the_template: Tensor) -> Tensor:
-    """Change the shape in place to that of another tensor, like `resize_`; the tensor becomes contiguous.
+    """Change the shape in place to the shape of another tensor, like `resize_`; the tensor becomes contiguous.
 
     Args:
         input: The tensor.
@@ -10210,8 +10210,8 @@ def scaled_dot_product_attention(
         dropout_p: 0; None means 0. Attention has no dropout here.
         is_causal: Whether a query sees only the keys up to its own position. Must be False with a mask.
         scale: The factor of the scores; None means `1 / sqrt(size)`.
-        enable_gqa: Whether several heads of queries may share one head of keys and values, whose number then divides
-            that of the queries.
+        enable_gqa: Whether several heads of queries may share one head of keys and values. The number of heads of
+            keys and values then divides the number of heads of queries.
 
     Returns:
         A tensor of shape [..., heads, queries, value size].
@@ -11407,8 +11407,8 @@ def zeros_like(
 
     Args:
         input: The tensor whose shape and memory order are used.
-        dtype: The element type; None means that of the tensor.
-        device: The device; None means that of the tensor.
+        dtype: The element type; None means the dtype of the tensor.
+        device: The device; None means the device of the tensor.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
 

@@ -580,7 +580,7 @@ def test_operators_of_shifts() -> None:
     assert ((1 << x).tolist(), (-8 >> x).tolist()) == ([2, 4], [-4, -2])
     assert (tensor([True]) << 1).tolist() == [2]
     assert (tensor([1], dtype=interlock.uint8) << tensor([9])).tolist() == [512]
-    if not x.is_cuda and str(x.device) == "cpu":
+    if x.device.type == "cpu":
         assert (np.array([1, 2]) << x).tolist() == [2, 8]
     for wrong in (1.0, tensor([1.0])):
         with pytest.raises(

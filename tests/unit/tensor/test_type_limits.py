@@ -20,7 +20,7 @@ def test_limits_of_floats_are_those_of_numpy(name: str) -> None:
     info = interlock.finfo(getattr(interlock, name))
     expected: Any = ml_dtypes.finfo(FLOATS[name])
     for attribute in ("bits", "max", "min", "eps", "tiny", "smallest_normal", "resolution"):
-        # The resolution of NumPy is one of its floats.
+        # NumPy rounds the resolution to the dtype.
         assert getattr(info, attribute) == pytest.approx(float(getattr(expected, attribute)), rel=1e-3)
     assert (info.max, info.eps) == (float(expected.max), float(expected.eps))
     assert info.dtype == name

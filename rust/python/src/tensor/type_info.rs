@@ -18,7 +18,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// The limits of a floating-point dtype.
 ///
 /// Args:
-///     type: The dtype. By default it is that of `get_default_dtype`.
+///     type: The dtype; by default the result of `get_default_dtype`.
 ///
 /// Raises:
 ///     TypeError: `type` is not a floating-point dtype.
@@ -90,7 +90,7 @@ impl FloatInfo {
         }
     }
 
-    /// The same as `smallest_normal`.
+    /// NumPy's second name of `smallest_normal`.
     #[getter]
     fn tiny(&self) -> f64 {
         self.smallest_normal()

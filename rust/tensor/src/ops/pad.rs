@@ -1,5 +1,7 @@
 //! Constants around the elements of a tensor.
 
+use std::iter::repeat;
+
 use crate::autograd::NodeBuilder;
 use crate::error::Tuple;
 use crate::shape::Layout;
@@ -45,24 +47,21 @@ impl Tensor {
     pub fn pad(&self, pad: &[i64], value: Scalar) -> Result<Tensor> {
         let op = "pad";
         let value = value.check_fits(self.dtype(), op, "value")?;
-        if !pad.len().is_multiple_of(2) {
+        let (pairs, rest) = pad.as_chunks::<2>();
+        if !rest.is_empty() {
             return Err(Error::value(op, "pad", "have two numbers for each dimension", Tuple(pad)));
         }
-        if pad.len() > 2 * self.ndim() {
+        if pairs.len() > self.ndim() {
             let expected = format!("have at most two numbers for each of {} dimensions", self.ndim());
             return Err(Error::value(op, "pad", expected, Tuple(pad)));
         }
-        let pairs = pad.chunks_exact(2).map(|pair| match pair {
-            [before, after] => (*before, *after),
-            _ => (0, 0),
-        });
-        let pairs = pairs.chain(std::iter::repeat((0, 0)));
+        let pairs = pairs.iter().copied().chain(repeat([0, 0]));
         let kept = self
             .shape()
             .iter()
             .rev()
             .zip(pairs)
-            .map(|(&size, (before, after))| Kept::new(size, before, after));
+            .map(|(&size, [before, after])| Kept::new(size, before, after));
         let kept: Option<Vec<Kept>> = kept.collect();
         let Some(mut kept) = kept else {
             let expected = format!("remove no more elements than the shape {} has", Tuple(self.shape()));

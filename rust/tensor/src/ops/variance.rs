@@ -2,7 +2,7 @@
 
 use super::masked::zero_where;
 use super::operand::check_floating_point;
-use super::reduce::reduced_dims;
+use super::reduce::{ReducedDims, reduced_dims};
 use crate::autograd::NodeBuilder;
 use crate::dtype::dispatch_float;
 use crate::iterate::reduce;
@@ -17,6 +17,23 @@ fn divisor(op: &'static str, count: usize, correction: Scalar) -> f64 {
         warning::issue(&format!("{op}: the correction must be less than the number of reduced elements"));
     }
     degrees
+}
+
+/// Computes `finish` of the variances of a tensor. Returns the result, the reduced dimensions and the degrees of freedom.
+fn of_variances(
+    op: &'static str,
+    input: &Tensor,
+    (dims, correction, keepdim): (Option<&[i64]>, Scalar, bool),
+    finish: fn(f64) -> f64,
+) -> Result<(Tensor, ReducedDims, f64)> {
+    check_floating_point(op, input)?;
+    let over = reduced_dims(op, input.shape(), dims)?;
+    let divisor = divisor(op, over.count, correction);
+    let out = dispatch_float!(input.dtype(), T => {
+        let finish = move |squares: f64| T::from_f64(finish(squares / divisor));
+        reduce(op, input, &over.mask, (over.shape(keepdim), input.dtype()), &squared_deviations(finish))
+    })?;
+    Ok((out, over, divisor))
 }
 
 impl Tensor {
@@ -43,13 +60,7 @@ impl Tensor {
         correction: Scalar,
         keepdim: bool,
     ) -> Result<Tensor> {
-        check_floating_point(op, self)?;
-        let over = reduced_dims(op, self.shape(), dims)?;
-        let divisor = divisor(op, over.count, correction);
-        let out = dispatch_float!(self.dtype(), T => {
-            let finish = move |squares: f64| T::from_f64(squares / divisor);
-            reduce(op, self, &over.mask, (over.shape(keepdim), self.dtype()), &squared_deviations(finish))
-        })?;
+        let (out, over, divisor) = of_variances(op, self, (dims, correction, keepdim), |variance| variance)?;
         if let Some(mut builder) = NodeBuilder::new("VarBackward0", &[self])? {
             let (saved, ones) = (builder.save(self)?, over.shape(true).to_vec());
             let dims = dims.map(<[i64]>::to_vec);
@@ -87,13 +98,7 @@ impl Tensor {
         correction: Scalar,
         keepdim: bool,
     ) -> Result<Tensor> {
-        check_floating_point(op, self)?;
-        let over = reduced_dims(op, self.shape(), dims)?;
-        let divisor = divisor(op, over.count, correction);
-        let out = dispatch_float!(self.dtype(), T => {
-            let finish = move |squares: f64| T::from_f64((squares / divisor).sqrt());
-            reduce(op, self, &over.mask, (over.shape(keepdim), self.dtype()), &squared_deviations(finish))
-        })?;
+        let (out, over, divisor) = of_variances(op, self, (dims, correction, keepdim), f64::sqrt)?;
         if let Some(mut builder) = NodeBuilder::new("StdBackward0", &[self])? {
             let (input, output) = (builder.save(self)?, builder.save_output(&out)?);
             let (ones, dims) = (over.shape(true).to_vec(), dims.map(<[i64]>::to_vec));

@@ -28,7 +28,7 @@ const VERSION: (u32, u32) = (1, 0);
 /// Args:
 ///     ext_tensor: An object with `__dlpack__` and `__dlpack_device__`, or a DLPack capsule. Its memory must be on the
 ///         CPU, unless it is a tensor of interlock.
-///     device: The device of the result. None means that of `ext_tensor`. The CPU requests a copy of memory elsewhere.
+///     device: The device of the result. None means the device of `ext_tensor`. The CPU requests a copy of memory elsewhere.
 ///     copy: Whether to copy the elements. None copies if it is necessary, and False raises BufferError then.
 ///
 /// Raises:

@@ -14,6 +14,9 @@ use crate::tensor::operation::{Call, replace, update};
 use crate::tensor::{DETACH_THRESHOLD, Tensor, numpy, run_op, work_size};
 
 type OperatorResult = PyResult<Py<PyAny>>;
+type Operation<'a> = dyn Fn(&CoreTensor) -> Result<CoreTensor> + Sync + 'a;
+type Write =
+    for<'a, 'py> fn(Call<'a, 'py>, Bound<'py, Tensor>, &'a Operation<'a>) -> PyResult<Bound<'py, Tensor>>;
 
 /// Runs a binary operator, or returns NotImplemented for an operand of another type.
 fn binary_operator(
@@ -86,30 +89,18 @@ impl Other<'_> {
     }
 }
 
-/// Runs an operator that changes the target itself.
-fn with_operator<'py>(
+/// Runs an in-place operator. `write` changes the target itself, [`update`], or copies a new result into it, [`replace`].
+fn in_place_operator<'py>(
     what: &'static str,
-    tensor: Bound<'py, Tensor>,
+    target: Bound<'py, Tensor>,
     other: &Other<'py>,
+    write: Write,
     operation: fn(&CoreTensor, &TensorOrScalar) -> Result<CoreTensor>,
 ) -> PyResult<()> {
     let other = other.get(what)?;
     let inputs = [other.tensor()];
-    let call = Call::new(tensor.py(), function_of(what), &inputs);
-    update(call, tensor, &|target| operation(target, &other)).map(drop)
-}
-
-/// Runs an operator that computes a new tensor and copies its elements into the target.
-fn replace_by_operator<'py>(
-    what: &'static str,
-    tensor: Bound<'py, Tensor>,
-    other: &Other<'py>,
-    operation: fn(&CoreTensor, &TensorOrScalar) -> Result<CoreTensor>,
-) -> PyResult<()> {
-    let other = other.get(what)?;
-    let inputs = [other.tensor()];
-    let call = Call::new(tensor.py(), function_of(what), &inputs);
-    replace(call, tensor, &|target| operation(target, &other)).map(drop)
+    let call = Call::new(target.py(), function_of(what), &inputs);
+    write(call, target, &|target| operation(target, &other)).map(drop)
 }
 
 #[pymethods]
@@ -289,49 +280,49 @@ impl Tensor {
     }
 
     fn __iadd__<'py>(slf: Bound<'py, Self>, other: Other<'py>) -> PyResult<()> {
-        with_operator("add_: other", slf, &other, |a, b| a.add_(b.operand()).cloned())
+        in_place_operator("add_: other", slf, &other, update, |a, b| a.add_(b.operand()).cloned())
     }
 
     fn __isub__<'py>(slf: Bound<'py, Self>, other: Other<'py>) -> PyResult<()> {
-        with_operator("sub_: other", slf, &other, |a, b| a.sub_(b.operand()).cloned())
+        in_place_operator("sub_: other", slf, &other, update, |a, b| a.sub_(b.operand()).cloned())
     }
 
     fn __imul__<'py>(slf: Bound<'py, Self>, other: Other<'py>) -> PyResult<()> {
-        with_operator("mul_: other", slf, &other, |a, b| a.mul_(b.operand()).cloned())
+        in_place_operator("mul_: other", slf, &other, update, |a, b| a.mul_(b.operand()).cloned())
     }
 
     fn __itruediv__<'py>(slf: Bound<'py, Self>, other: Other<'py>) -> PyResult<()> {
-        with_operator("div_: other", slf, &other, |a, b| a.div_(b.operand()).cloned())
+        in_place_operator("div_: other", slf, &other, update, |a, b| a.div_(b.operand()).cloned())
     }
 
     fn __ifloordiv__<'py>(slf: Bound<'py, Self>, other: Other<'py>) -> PyResult<()> {
-        replace_by_operator("floor_divide_: other", slf, &other, |a, b| floor_divide(a, b.operand()))
+        in_place_operator("floor_divide_: other", slf, &other, replace, |a, b| floor_divide(a, b.operand()))
     }
 
     fn __imod__<'py>(slf: Bound<'py, Self>, other: Other<'py>) -> PyResult<()> {
-        replace_by_operator("remainder_: other", slf, &other, |a, b| remainder(a, b.operand()))
+        in_place_operator("remainder_: other", slf, &other, replace, |a, b| remainder(a, b.operand()))
     }
 
     fn __iand__<'py>(slf: Bound<'py, Self>, other: Other<'py>) -> PyResult<()> {
-        replace_by_operator("bitwise_and_: other", slf, &other, |a, b| bitwise_and(a, b.operand()))
+        in_place_operator("bitwise_and_: other", slf, &other, replace, |a, b| bitwise_and(a, b.operand()))
     }
 
     fn __ior__<'py>(slf: Bound<'py, Self>, other: Other<'py>) -> PyResult<()> {
-        replace_by_operator("bitwise_or_: other", slf, &other, |a, b| bitwise_or(a, b.operand()))
+        in_place_operator("bitwise_or_: other", slf, &other, replace, |a, b| bitwise_or(a, b.operand()))
     }
 
     fn __ixor__<'py>(slf: Bound<'py, Self>, other: Other<'py>) -> PyResult<()> {
-        replace_by_operator("bitwise_xor_: other", slf, &other, |a, b| bitwise_xor(a, b.operand()))
+        in_place_operator("bitwise_xor_: other", slf, &other, replace, |a, b| bitwise_xor(a, b.operand()))
     }
 
     fn __ilshift__<'py>(slf: Bound<'py, Self>, other: Other<'py>) -> PyResult<()> {
-        replace_by_operator("bitwise_left_shift_: other", slf, &other, |a, b| {
+        in_place_operator("bitwise_left_shift_: other", slf, &other, replace, |a, b| {
             bitwise_left_shift(a, b.operand())
         })
     }
 
     fn __irshift__<'py>(slf: Bound<'py, Self>, other: Other<'py>) -> PyResult<()> {
-        replace_by_operator("bitwise_right_shift_: other", slf, &other, |a, b| {
+        in_place_operator("bitwise_right_shift_: other", slf, &other, replace, |a, b| {
             bitwise_right_shift(a, b.operand())
         })
     }
@@ -341,6 +332,6 @@ impl Tensor {
         exponent: Other<'py>,
         _modulo: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<()> {
-        replace_by_operator("pow_: exponent", slf, &exponent, |a, b| a.pow(b.operand()))
+        in_place_operator("pow_: exponent", slf, &exponent, replace, |a, b| a.pow(b.operand()))
     }
 }

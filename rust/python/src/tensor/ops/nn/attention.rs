@@ -19,8 +19,8 @@ use crate::tensor::operation::{Float, tensor_op};
 ///     dropout_p: 0; None means 0. Attention has no dropout here.
 ///     is_causal: Whether a query sees only the keys up to its own position. Must be False with a mask.
 ///     scale: The factor of the scores; None means `1 / sqrt(size)`.
-///     enable_gqa: Whether several heads of queries may share one head of keys and values, whose number then divides
-///         that of the queries.
+///     enable_gqa: Whether several heads of queries may share one head of keys and values. The number of heads of
+///         keys and values then divides the number of heads of queries.
 ///
 /// Returns:
 ///     A tensor of shape [..., heads, queries, value size].

@@ -54,7 +54,7 @@ fn tile(input: &CoreTensor, #[variadic(method, required)] dims: &Ints) -> Result
 ///
 /// Raises:
 ///     {no_dim}
-///     ArgumentError: A number is negative, or `output_size` is not that of the result.
+///     ArgumentError: A number is negative, or `output_size` is not the size of the result.
 ///     ShapeError: `repeats` is a tensor that does not have a number for each index.
 ///     DTypeError: `repeats` is not an integer tensor.
 ///

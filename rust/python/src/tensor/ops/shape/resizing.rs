@@ -55,7 +55,7 @@ impl Tensor {
     }
 }
 
-/// Change the shape in place to that of another tensor, like `resize_`; the tensor becomes contiguous.
+/// Change the shape in place to the shape of another tensor, like `resize_`; the tensor becomes contiguous.
 ///
 /// Args:
 ///     {input}

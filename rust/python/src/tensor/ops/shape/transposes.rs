@@ -93,7 +93,7 @@ fn t(input: &CoreTensor) -> Result<CoreTensor> {
     input.t()
 }
 
-/// Return the conjugate transpose of a matrix, or of each matrix of a batch: that of real numbers is `mT`.
+/// Return the conjugate transpose of a matrix, or of each matrix of a batch. All dtypes are real, so it is `mT`.
 ///
 /// Args:
 ///     {input}

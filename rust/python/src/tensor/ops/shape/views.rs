@@ -138,7 +138,7 @@ fn expand_as(input: &CoreTensor, other: &CoreTensor) -> Result<CoreTensor> {
 ///     {input}
 ///     size: The sizes, as an int or as a tuple or list.
 ///     stride: The stride of each dimension in elements, not negative.
-///     storage_offset: The offset of the first element in the storage, in elements. None means that of the tensor.
+///     storage_offset: The offset of the first element in the storage, in elements. None means the offset of the tensor.
 ///
 /// Raises:
 ///     ShapeError: The view exceeds the storage.
