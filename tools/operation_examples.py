@@ -29,7 +29,6 @@ OPERATIONS = {
         "item": "x[0, 0].item()",
         "tolist": "x.tolist()",
         "numpy": "x.numpy(force=True)",
-        "resize_": "x.detach().clone().resize_(3)",
     },
 }
 # The operators of in-place methods.

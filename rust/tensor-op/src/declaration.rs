@@ -44,7 +44,45 @@ impl Declaration {
         let Some(result) = result else {
             return Err(Error::new_spanned(&function.sig, "an operation returns a `Result`"));
         };
-        Ok(Declaration { options, docs, function, first, others: parameters, takes_target, result })
+        let declared =
+            Declaration { options, docs, function, first, others: parameters, takes_target, result };
+        declared.check_order()?;
+        Ok(declared)
+    }
+
+    /// Returns an error if an argument that must be passed follows one with a default, or is passed by name.
+    fn check_order(&self) -> Result<()> {
+        for is_method in [false, true] {
+            let required: Vec<_> = self.parameters().map(|one| one.in_form(is_method).is_required).collect();
+            let is_keyword =
+                self.parameters().any(|one| one.is_keyword(is_method) && one.in_form(is_method).is_required);
+            if is_keyword || !required.is_sorted_by(|a, b| a >= b) {
+                let message =
+                    "an argument without a default precedes those with one, and is passed by position";
+                return Err(Error::new_spanned(&self.function.sig, message));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the parameters that Python passes.
+    pub fn parameters(&self) -> impl Iterator<Item = &Parameter> {
+        [&self.first].into_iter().chain(&self.others)
+    }
+
+    /// Returns the parameters after the first, with the positions of their first arguments.
+    pub fn others(&self) -> impl Iterator<Item = (usize, &Parameter)> {
+        let mut next = self.first.arguments();
+        self.others.iter().map(move |parameter| {
+            let position = next;
+            next += parameter.arguments();
+            (position, parameter)
+        })
+    }
+
+    /// Returns the position of `out`, which follows the other arguments.
+    pub fn out_position(&self) -> usize {
+        self.parameters().map(Parameter::arguments).sum()
     }
 
     /// Returns the name in Python.
@@ -135,6 +173,9 @@ mod tests {
         assert_eq!(error("function", "fn a() -> Result<A> {}"), "an operation has an argument");
         assert_eq!(error("function", "fn a(x: A) {}"), "an operation returns a `Result`");
         assert_eq!(error("function", "fn a(self) -> Result<A> {}"), "an operation is no method in Rust");
+        let order = "an argument without a default precedes those with one, and is passed by position";
+        assert_eq!(error("function", "fn a(x: Option<A>, y: A) -> Result<A> {}"), order);
+        assert_eq!(error("function", "fn a(x: A, #[keyword] y: A) -> Result<A> {}"), order);
         let unknown = error("function", "fn a(#[short] x: A) -> Result<A> {}");
         assert!(unknown.starts_with("a parameter of an operation has no attribute but"), "{unknown}");
     }

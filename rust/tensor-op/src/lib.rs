@@ -6,6 +6,7 @@ mod expansion;
 mod forms;
 mod options;
 mod parameter;
+mod signature;
 
 use proc_macro::TokenStream;
 

@@ -1,7 +1,7 @@
 //! The parameters of a declared function.
 
-use proc_macro2::{Group, TokenStream, TokenTree};
-use quote::{ToTokens, format_ident, quote};
+use proc_macro2::{Group, Literal, TokenStream, TokenTree};
+use quote::{ToTokens, quote};
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
@@ -48,18 +48,18 @@ pub enum Kind {
 /// A parameter in a form of an operation.
 #[derive(Default)]
 pub struct InForm {
-    /// The parameters of the Rust function.
-    pub declared: TokenStream,
-    /// The parameters in the signature for PyO3.
-    pub signature: Vec<TokenStream>,
-    /// The parameters as Python shows them.
+    /// The names of its arguments.
+    pub names: Vec<String>,
+    /// The name that NumPy has for the argument, which is also accepted.
+    pub second_name: Option<&'static str>,
+    /// The argument must be passed.
+    pub is_required: bool,
+    /// It takes several arguments; those after it are passed by name.
+    pub is_variadic: bool,
+    /// The arguments as Python shows them.
     pub texts: Vec<String>,
     /// The parts of the annotated signature: expressions of type `&str`.
     pub annotated: Vec<TokenStream>,
-    /// The statement that converts the arguments of a parameter that is not [`Kind::Plain`].
-    pub conversion: TokenStream,
-    /// Those after it are passed by name.
-    pub is_variadic: bool,
 }
 
 /// The options of a new tensor.
@@ -158,17 +158,22 @@ impl Parameter {
         with_lifetime(self.storage.to_token_stream(), &parse_quote!('a))
     }
 
-    /// Returns the expression that converts the argument, for the form `op`. Forms convert what several arguments make.
-    pub fn converted(&self) -> TokenStream {
-        let (name, shown) = (&self.name, self.shown());
-        if self.kind != Kind::Plain {
-            return quote!(#name);
+    /// Returns the expression that converts the argument at a position of `call`.
+    pub fn converted(&self, position: usize) -> TokenStream {
+        let (position, shown) = (Literal::usize_unsuffixed(position), self.shown());
+        match (self.kind, &self.default) {
+            (Kind::Options, _) => quote!(call.new_tensor(#position)?),
+            (Kind::Variadic { is_required, .. }, _) => {
+                quote!(call.variadic(#position, #shown, #is_required)?)
+            }
+            (Kind::Plain, None) => quote!(call.required(#position, #shown)?),
+            (Kind::Plain, Some(Default { value, .. })) => quote!(call.defaulted(#position, #shown, #value)?),
         }
-        let argument = quote!(operation::ArgumentName::new(op, #shown), #name);
-        match &self.default {
-            None => quote!(operation::required(#argument)?),
-            Some(Default { value, .. }) => quote!(operation::defaulted(#argument, #value)?),
-        }
+    }
+
+    /// Returns the number of its arguments.
+    pub fn arguments(&self) -> usize {
+        if self.kind == Kind::Options { OPTIONS.len() } else { 1 }
     }
 
     /// Returns the expression that passes the converted argument, a place, to the function.
@@ -176,25 +181,12 @@ impl Parameter {
         if self.is_borrowed { quote!(&#place) } else { quote!(#place) }
     }
 
-    /// Returns the parameter of a function that gets it from a form.
-    pub fn argument(&self) -> TokenStream {
-        let name = &self.name;
-        match self.default {
-            _ if self.kind != Kind::Plain => {
-                let storage = self.storage_with_lifetime();
-                quote!(#name: #storage)
-            }
-            None => quote!(#name: operation::Arg<'a, 'py>),
-            Some(_) => quote!(#name: operation::OptionalArg<'a, 'py>),
-        }
-    }
-
     /// Returns the parameter in a function or a method.
     pub fn in_form(&self, is_method: bool) -> InForm {
         match self.kind {
             Kind::Plain => self.plain(),
             Kind::Variadic { of_methods: true, .. } if !is_method => self.sizes(),
-            Kind::Variadic { is_required, .. } => self.variadic(is_required),
+            Kind::Variadic { .. } => self.variadic(),
             Kind::Options => self.options(),
         }
     }
@@ -204,59 +196,40 @@ impl Parameter {
         self.is_variadic(true) != self.is_variadic(false) || self.is_keyword(true) != self.is_keyword(false)
     }
 
-    /// Returns whether there is no default.
-    pub fn is_required(&self) -> bool {
-        self.kind == Kind::Plain && self.default.is_none()
-    }
-
-    /// Returns the name that NumPy has for the argument, which is also accepted.
-    pub fn numpy_name(&self) -> Option<&'static str> {
-        match self.shown().as_str() {
-            "dim" if self.kind == Kind::Plain => Some("axis"),
-            "keepdim" => Some("keepdims"),
-            _ => None,
-        }
-    }
-
-    /// Returns a required parameter in a form that checks by itself whether it is passed.
-    pub fn unchecked(&self) -> InForm {
-        let name = &self.name;
-        InForm {
-            declared: quote!(#[pyo3(from_py_with = operation::given)] #name: operation::OptionalArg<'_, 'py>,),
-            signature: vec![quote!(#name = None)],
-            ..self.plain()
-        }
-    }
-
     fn plain(&self) -> InForm {
-        let (name, shown, storage) = (&self.name, self.shown(), elided(&self.storage));
+        let (shown, storage) = (self.shown(), elided(&self.storage));
         let annotation = quote!(<#storage as operation::FromArgument<'_, '_>>::ANNOTATION);
         let none = quote!(operation::or_none(<#storage as operation::FromArgument<'_, '_>>::IS_OPTIONAL));
         let mut annotated = vec![format!("{shown}: ").to_token_stream(), annotation, none];
-        let (declared, signature, text) = match &self.default {
-            None => (quote!(#name: operation::Arg<'_, 'py>,), quote!(#name), shown),
-            Some(default) => {
-                annotated.push(format!(" = {}", default.text).to_token_stream());
-                // An explicit None is a value of a wrong type, unless it is the default.
-                let passed =
-                    (!is_option(&self.storage)).then(|| quote!(#[pyo3(from_py_with = operation::given)]));
-                let declared = quote!(#passed #name: operation::OptionalArg<'_, 'py>,);
-                (declared, quote!(#name = None), format!("{shown}={}", default.text))
-            }
+        let mut text = shown.clone();
+        if let Some(default) = &self.default {
+            annotated.push(format!(" = {}", default.text).to_token_stream());
+            text = format!("{shown}={}", default.text);
+        }
+        let second_name = match shown.as_str() {
+            "dim" => Some("axis"),
+            "keepdim" => Some("keepdims"),
+            _ => None,
         };
-        InForm { declared, signature: vec![signature], texts: vec![text], annotated, ..InForm::default() }
+        InForm {
+            names: vec![shown],
+            second_name,
+            is_required: self.default.is_none(),
+            texts: vec![text],
+            annotated,
+            ..InForm::default()
+        }
     }
 
     /// Ints as one argument.
     fn sizes(&self) -> InForm {
-        let (name, shown) = (&self.name, self.shown());
+        let shown = self.shown();
         InForm {
-            declared: quote!(#name: operation::Arg<'_, 'py>,),
-            signature: vec![quote!(#name)],
-            texts: vec![shown.clone()],
             annotated: vec![format!("{shown}: _Dims").to_token_stream()],
-            conversion: quote!(let #name = operation::required(operation::ArgumentName::new(op, #shown), #name)?;),
-            is_variadic: false,
+            texts: vec![shown.clone()],
+            names: vec![shown],
+            is_required: true,
+            ..InForm::default()
         }
     }
 
@@ -265,37 +238,26 @@ impl Parameter {
         matches!(self.kind, Kind::Variadic { of_methods, .. } if is_method || !of_methods)
     }
 
-    fn variadic(&self, is_required: bool) -> InForm {
-        let (name, shown) = (&self.name, self.shown());
+    fn variadic(&self) -> InForm {
+        let shown = self.shown();
+        let annotated = format!("*args: builtins.int | _Sizes, {shown}: _Sizes | None = None");
         InForm {
-            declared: quote!(args: &Bound<'py, pyo3::types::PyTuple>, #name: operation::OptionalArg<'_, 'py>,),
-            signature: vec![quote!(*args), quote!(#name = None)],
             texts: vec!["*args".to_owned(), format!("{shown}=None")],
-            annotated: vec![
-                format!("*args: builtins.int | _Sizes, {shown}: _Sizes | None = None").to_token_stream(),
-            ],
-            conversion: quote! {
-                let #name = operation::variadic(operation::ArgumentName::new(op, #shown), args, #name, #is_required)?;
-            },
+            annotated: vec![annotated.to_token_stream()],
+            names: vec![shown],
             is_variadic: true,
+            ..InForm::default()
         }
     }
 
     fn options(&self) -> InForm {
-        let own = &self.name;
         let mut found = InForm::default();
-        let mut names = Vec::new();
-        for (shown, annotation, default) in OPTIONS {
-            let name = format_ident!("{shown}");
-            let passed = (default != "None").then(|| quote!(#[pyo3(from_py_with = operation::given)]));
-            found.declared.extend(quote!(#passed #name: operation::OptionalArg<'_, 'py>,));
-            found.signature.push(quote!(#name = None));
-            found.texts.push(format!("{shown}={default}"));
-            let separator = if names.is_empty() { "" } else { ", " };
-            found.annotated.push(format!("{separator}{shown}: {annotation} = {default}").to_token_stream());
-            names.push(name);
+        for (name, annotation, default) in OPTIONS {
+            let separator = if found.names.is_empty() { "" } else { ", " };
+            found.annotated.push(format!("{separator}{name}: {annotation} = {default}").to_token_stream());
+            found.texts.push(format!("{name}={default}"));
+            found.names.push(name.to_owned());
         }
-        found.conversion = quote!(let #own = operation::NewTensor::from_arguments(op, [#(#names),*])?;);
         found
     }
 }

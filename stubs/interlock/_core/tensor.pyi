@@ -1240,34 +1240,6 @@ class Tensor:
     def __le__(self, other: Tensor | _Number | _Array, /) -> Tensor: ...
     def __gt__(self, other: Tensor | _Number | _Array, /) -> Tensor: ...
     def __ge__(self, other: Tensor | _Number | _Array, /) -> Tensor: ...
-    def resize_(self, *args: builtins.int | _Sizes, size: _Sizes | None = None) -> Tensor:
-        """Change the shape in place; the tensor becomes contiguous.
-
-        The elements are those of the memory of the tensor from its `storage_offset` on. If the memory is too small, it
-        grows, and the new elements are not initialized; under `use_deterministic_algorithms` they are filled like
-        those of `empty`. Tensors that share the memory share the memory that has grown. Its old copies are released when
-        the last of them is dropped. If the tensor has the shape already, nothing changes.
-
-        Args:
-            args: The sizes, as separate ints or as one tuple or list.
-            size: The sizes as a tuple or list, by name instead of `args`.
-
-        Returns:
-            The tensor itself.
-
-        Raises:
-            ArgumentError: The tensor requires grad, also in no-grad mode, or a size is negative.
-            RuntimeError: The memory is too small and belongs to another library or was shared with NumPy, or the tensor is
-                an inference tensor outside of inference mode.
-            ShapeError: The sizes are too large, or there are too many dimensions.
-            TypeError: No sizes are passed.
-
-        Example:
-            >>> import interlock
-            >>> interlock.tensor([[1, 2], [3, 4], [5, 6]]).resize_(2, 2)
-            tensor([[1, 2],
-                    [3, 4]])
-        """
     # <methods of operations>
     def abs(self) -> Tensor:
         """Return the absolute value of each element. The gradient at 0 is 0.
@@ -4304,6 +4276,34 @@ class Tensor:
             >>> import interlock
             >>> interlock.arange(4).view(2, 2).t().reshape_as(interlock.zeros(4))
             tensor([0, 2, 1, 3])
+        """
+    def resize_(self, *args: builtins.int | _Sizes, size: _Sizes | None = None) -> Tensor:
+        """Change the shape in place; the tensor becomes contiguous.
+
+        The elements are those of the memory of the tensor from its `storage_offset` on. If the memory is too small, it
+        grows, and the new elements are not initialized; under `use_deterministic_algorithms` they are filled like
+        those of `empty`. Tensors that share the memory share the memory that has grown. Its old copies are released when
+        the last of them is dropped. If the tensor has the shape already, nothing changes.
+
+        Args:
+            args: The sizes, as separate ints or as one tuple or list.
+            size: The sizes as a tuple or list, by name instead of `args`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            ArgumentError: The tensor requires grad, also in no-grad mode, or a size is negative.
+            RuntimeError: The memory is too small and belongs to another library or was shared with NumPy, or the tensor is
+                an inference tensor outside of inference mode.
+            ShapeError: The sizes are too large, or there are too many dimensions.
+            TypeError: No sizes are passed.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([[1, 2], [3, 4], [5, 6]]).resize_(2, 2)
+            tensor([[1, 2],
+                    [3, 4]])
         """
     def resize_as_(self, the_template: Tensor) -> Tensor:
         """Change the shape in place to the shape of another tensor, like `resize_`; the tensor becomes contiguous.

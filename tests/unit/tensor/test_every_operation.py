@@ -43,6 +43,7 @@ OF_MEMORY = {
     "as_strided",
     "view",
     "view_as",
+    "resize_",
     "resize_as_",
     "from_numpy",
     "empty",

@@ -121,7 +121,11 @@ def test_inference_tensors_are_resized_in_inference_mode() -> None:
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda x: x.resize_(), TypeError, "resize_: size must be passed"),
+        (
+            lambda x: x.resize_(),
+            TypeError,
+            "resize_: size must be ints, or one tuple or list of them, got nothing",
+        ),
         (lambda x: x.resize_(-1, 2), ArgumentError, "resize_: size must not be negative, got -1"),
         (lambda x: x.resize_(2.0), TypeError, "resize_: size must be an int, got float"),
         (lambda x: x.resize_(True), TypeError, "resize_: size must be an int, got bool"),

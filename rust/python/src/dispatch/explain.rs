@@ -4,19 +4,20 @@ use interlock::backends::suggest;
 use interlock::base::quote::quoted;
 use pyo3::inventory;
 use pyo3::prelude::*;
-use pyo3::types::{PyCFunction, PyDict, PyString, PyTuple};
+use pyo3::types::{PyDict, PyString, PyTuple};
 
 use super::Call;
-use crate::detach::call_with_keywords;
 use crate::errors::{IntoPyResult, ToPyErr, new_exception, new_type_error};
 
 /// An operation that `explain` accepts, because its kernels are chosen.
 pub(crate) struct Explained {
     /// The name of the operation in records.
     pub name: &'static str,
-    /// Returns a function that takes the arguments of the operation and returns a [`Call`].
-    pub function: for<'py> fn(Python<'py>) -> PyResult<Bound<'py, PyCFunction>>,
+    /// Returns the [`Call`] for the arguments of the operation.
+    pub function: Function,
 }
+
+type Function = for<'py> fn(&Bound<'py, PyTuple>, Option<&Bound<'py, PyDict>>) -> PyResult<Bound<'py, PyAny>>;
 
 inventory::collect!(Explained);
 
@@ -24,8 +25,8 @@ inventory::collect!(Explained);
 pub(crate) fn converted<E: ToPyErr>(
     py: Python<'_>,
     choice: Result<interlock::dispatch::Call, E>,
-) -> PyResult<Call> {
-    choice.map(Call::new).into_py_result(py)
+) -> PyResult<Bound<'_, PyAny>> {
+    Ok(Bound::new(py, choice.map(Call::new).into_py_result(py)?)?.into_any())
 }
 
 /// Return the choice of a kernel for a call in the current context now, without running it.
@@ -63,15 +64,14 @@ pub(super) fn explain<'py>(
     operation: &Bound<'py, PyAny>,
     tensors: &Bound<'py, PyTuple>,
     options: Option<&Bound<'py, PyDict>>,
-) -> PyResult<Bound<'py, Call>> {
+) -> PyResult<Bound<'py, PyAny>> {
     let Ok(name) = operation.cast::<PyString>() else {
         return Err(new_type_error("explain: operation", "a str", operation));
     };
     let operation = &*name.to_string_lossy();
     let operations = || inventory::iter::<Explained>();
     if let Some(found) = operations().find(|found| found.name == operation) {
-        return Ok(call_with_keywords((found.function)(tensors.py())?.as_any(), tensors, options)?
-            .cast_into::<Call>()?);
+        return (found.function)(tensors, options);
     }
     let mut names: Vec<_> = operations().map(|operation| operation.name).collect();
     names.sort_unstable();

@@ -240,7 +240,7 @@ pub(super) fn extract_int_or_ints(what: &str, given: &Bound<'_, PyAny>) -> PyRes
 }
 
 /// Converts sizes of a new tensor. Raises `ShapeError` for too many dimensions and `ArgumentError` for negative sizes.
-pub(super) fn checked_sizes(py: Python<'_>, what: &str, sizes: &[i64]) -> PyResult<Vec<usize>> {
+pub(super) fn checked_sizes(py: Python<'_>, what: impl Display, sizes: &[i64]) -> PyResult<Vec<usize>> {
     if sizes.len() > MAX_DIMENSIONS {
         return Err(exception(py, &Error::TooManyDimensions { given: sizes.len(), limit: MAX_DIMENSIONS }));
     }

@@ -104,7 +104,14 @@ fn einsum(equation: &Bound<'_, PyAny>, operands: &Bound<'_, PyTuple>) -> PyResul
     })
 }
 
-inventory::submit! { Explained { name: "einsum", function: |py| wrap_pyfunction!(explain, py) } }
+inventory::submit! {
+    Explained {
+        name: "einsum",
+        function: |args, named| {
+            call_with_keywords(wrap_pyfunction!(explain, args.py())?.as_any(), args, named)
+        },
+    }
+}
 
 /// Binds the arguments as the operation itself does, and returns the choice of a kernel.
 #[pyfunction]

@@ -20,7 +20,6 @@ mod hooks;
 mod identity;
 mod indexing;
 mod iterator;
-mod matmul;
 mod multi_head_attention;
 mod node;
 mod numpy;

@@ -4,12 +4,11 @@ use interlock_tensor::MultiHeadArgs;
 use pyo3::prelude::*;
 
 use super::args::{Arg, OptionalArg, extract_int, extract_optional_tensor, extract_tensor};
-use super::operation::add_function;
 use super::{DETACH_THRESHOLD, Tensor, maybe_detach};
 use crate::{scope_debug, switches};
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    add_function(module, wrap_pyfunction!(multi_head_attention, module)?, "interlock.nn.functional")
+    module.setattr("multi_head_attention", wrap_pyfunction!(multi_head_attention, module)?)
 }
 
 /// Return the attention of several heads, projected, and the weights of the values: the `forward` of

@@ -7,7 +7,6 @@ use pyo3::prelude::*;
 
 use super::{Arg, OptionalArg};
 use crate::errors::new_type_error;
-use crate::tensor::Tensor;
 
 /// The name of an argument in errors: the function that the program called, and the argument.
 #[derive(Clone, Copy)]
@@ -92,25 +91,12 @@ fn or_none_is_wanted(wanted: &str) -> String {
 }
 
 /// Converts an argument that may be absent.
-pub(in crate::tensor) fn defaulted<'a, 'py, T: FromArgument<'a, 'py>>(
+pub(super) fn defaulted<'a, 'py, T: FromArgument<'a, 'py>>(
     name: ArgumentName,
     given: OptionalArg<'a, 'py>,
     default: T,
 ) -> PyResult<T> {
     given.map_or(Ok(default), |given| required(name, given))
-}
-
-/// Passes an argument on that may be absent. PyO3 would take an explicit None for an absent argument.
-pub(in crate::tensor) fn given<'a, 'py>(given: Arg<'a, 'py>) -> PyResult<OptionalArg<'a, 'py>> {
-    Ok(Some(given))
-}
-
-/// Returns the object that the function of an in-place operation changes.
-pub(in crate::tensor) fn target<'py>(
-    name: ArgumentName,
-    given: Arg<'_, 'py>,
-) -> PyResult<Bound<'py, Tensor>> {
-    given.cast().cloned().map_err(|_| name.type_error(<&CoreTensor>::WANTED, given))
 }
 
 /// Returns the tensor, if an argument is one.

@@ -1,411 +1,211 @@
-//! The types of arguments.
+//! The arguments of a call.
 
-use std::ops::Deref;
+use std::slice;
 
-use interlock::accelerator::Device;
-use interlock_tensor::{DType, Operand, Scalar, Tensor as CoreTensor};
+use interlock_tensor::Tensor as CoreTensor;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyFloat, PyList, PyTuple};
+use pyo3::types::{PyString, PyTuple};
+use pyo3::{Borrowed, ffi};
 
-use super::argument::{ArgumentName, FromArgument};
-use super::{Arg, OptionalArg, joined, required};
-use crate::accelerator::parse;
-use crate::errors::shown;
-use crate::py_int;
-use crate::switches::try_bool;
-use crate::tensor::args::{PyNumber, checked_sizes, err_int64_overflow, scalar_of_tensor};
-use crate::tensor::dtype::{DType as PyDType, NAMES};
-use crate::tensor::{Tensor, fallible_alloc};
+use super::argument::{ArgumentName, FromArgument, required};
+use super::ints::Variadic;
+use super::new_tensor::NewTensor;
+use super::signature::{MAX_ARGUMENTS, Signature};
+use super::{Arg, OptionalArg};
+use crate::tensor::Tensor;
 
-impl<'a> FromArgument<'a, '_> for &'a CoreTensor {
-    const ANNOTATION: &'static str = "Tensor";
-    const WANTED: &'static str = "a Tensor";
+/// An argument of a call.
+pub(super) type Passed<'a, 'py> = Borrowed<'a, 'py, PyAny>;
 
-    fn try_from_argument(_name: ArgumentName, given: Arg<'a, '_>) -> PyResult<Option<Self>> {
-        Ok(given.cast::<Tensor>().ok().map(|tensor| &tensor.get().0))
-    }
-
-    fn tensor(&self) -> Option<&CoreTensor> {
-        Some(self)
-    }
+/// The arguments of a call by position, with the tensor of a method. One that the program does not pass is absent.
+pub(in crate::tensor) struct Arguments<'a, 'py> {
+    py: Python<'py>,
+    signature: &'static Signature,
+    passed: [Option<Passed<'a, 'py>>; MAX_ARGUMENTS],
+    /// The separate arguments of a variadic parameter.
+    separate: &'a [Passed<'a, 'py>],
 }
 
-impl<'a> FromArgument<'a, '_> for Operand<'a> {
-    const ANNOTATION: &'static str = "Tensor | _Number";
-    const WANTED: &'static str = "a Tensor or a number";
-
-    fn try_from_argument(name: ArgumentName, given: Arg<'a, '_>) -> PyResult<Option<Self>> {
-        if let Ok(tensor) = given.cast::<Tensor>() {
-            return Ok(Some(Operand::Tensor(&tensor.get().0)));
-        }
-        let number = PyNumber::extract(given)?;
-        number.map(|number| number.scalar_of(name).map(Operand::Scalar)).transpose()
-    }
-
-    fn tensor(&self) -> Option<&CoreTensor> {
-        match self {
-            Operand::Tensor(tensor) => Some(tensor),
-            Operand::Scalar(_) => None,
-        }
-    }
-}
-
-impl FromArgument<'_, '_> for Scalar {
-    const ANNOTATION: &'static str = "_Number";
-    const WANTED: &'static str = "a number or a Tensor with one element";
-
-    fn try_from_argument(name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {
-        match given.cast::<Tensor>() {
-            Ok(tensor) => scalar_of_tensor(name, Self::WANTED, &tensor.get().0, given.py()).map(Some),
-            Err(_) => PyNumber::extract(given)?.map(|number| number.scalar_of(name)).transpose(),
-        }
-    }
-}
-
-impl FromArgument<'_, '_> for f64 {
-    const ANNOTATION: &'static str = "builtins.float";
-    const WANTED: &'static str = Scalar::WANTED;
-
-    fn try_from_argument(name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {
-        Ok(Scalar::try_from_argument(name, given)?.map(Scalar::cast))
-    }
-}
-
-impl FromArgument<'_, '_> for i64 {
-    const ANNOTATION: &'static str = "builtins.int";
-    const WANTED: &'static str = "an int";
-
-    fn try_from_argument(name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {
-        if given.is_instance_of::<PyBool>() || given.is_instance_of::<PyFloat>() {
-            return Ok(None);
-        }
-        let Some(index) = py_int::index_of_argument(given)? else { return Ok(None) };
-        let value = py_int::int64(&index).ok_or_else(|| err_int64_overflow(&name.to_string(), &index));
-        value.map(Some)
-    }
-}
-
-impl FromArgument<'_, '_> for bool {
-    const ANNOTATION: &'static str = "builtins.bool";
-    const WANTED: &'static str = "a bool";
-
-    fn try_from_argument(_name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {
-        try_bool(given)
-    }
-}
-
-impl FromArgument<'_, '_> for DType {
-    const ANNOTATION: &'static str = "_DType";
-    const WANTED: &'static str = joined!("interlock.", NAMES);
-
-    fn try_from_argument(_name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {
-        Ok(given.cast::<PyDType>().ok().map(|dtype| dtype.get().0))
-    }
-}
-
-/// An int, or a tuple or list of ints.
-pub(in crate::tensor) struct Ints(Vec<i64>);
-
-impl Deref for Ints {
-    type Target = [i64];
-
-    fn deref(&self) -> &[i64] {
-        &self.0
-    }
-}
-
-impl<'py> FromArgument<'_, 'py> for Ints {
-    const ANNOTATION: &'static str = "_Dims";
-    const WANTED: &'static str = i64::WANTED;
-
-    fn try_from_argument(name: ArgumentName, given: Arg<'_, 'py>) -> PyResult<Option<Self>> {
-        if given.is_instance_of::<PyTuple>() || given.is_instance_of::<PyList>() {
-            let items = given.try_iter()?.map(|item| required::<i64>(name, &item?));
-            return fallible_alloc::try_collect(given.py(), items).map(|ints| Some(Ints(ints)));
-        }
-        Ok(i64::try_from_argument(name, given)?.map(|int| Ints(vec![int])))
-    }
-}
-
-/// A number, but no tensor.
-#[derive(Clone, Copy)]
-pub(in crate::tensor) struct Number(pub Scalar);
-
-impl FromArgument<'_, '_> for Number {
-    const ANNOTATION: &'static str = Scalar::ANNOTATION;
-    const WANTED: &'static str = "a number";
-
-    fn try_from_argument(name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {
-        PyNumber::extract(given)?.map(|number| number.scalar_of(name).map(Number)).transpose()
-    }
-}
-
-/// A number, but no tensor, as a float.
-#[derive(Clone, Copy)]
-pub(in crate::tensor) struct Float(f64);
-
-impl Float {
-    pub const fn new(value: f64) -> Self {
-        Float(value)
-    }
-
-    pub fn get(self) -> f64 {
-        self.0
-    }
-}
-
-impl FromArgument<'_, '_> for Float {
-    const ANNOTATION: &'static str = f64::ANNOTATION;
-    const WANTED: &'static str = "a float";
-
-    fn try_from_argument(name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {
-        Ok(Number::try_from_argument(name, given)?.map(|Number(value)| Float(value.cast())))
-    }
-}
-
-/// The Python object of a tensor.
-#[derive(Clone, Copy)]
-pub(in crate::tensor) struct Object<'a>(&'a Bound<'a, Tensor>);
-
-impl<'a> Object<'a> {
-    pub fn as_any(&self) -> &'a Bound<'a, PyAny> {
-        self.0.as_any()
-    }
-
-    pub fn core(&self) -> &'a CoreTensor {
-        &self.0.get().0
-    }
-}
-
-impl<'a> FromArgument<'a, '_> for Object<'a> {
-    const ANNOTATION: &'static str = <&CoreTensor>::ANNOTATION;
-    const WANTED: &'static str = <&CoreTensor>::WANTED;
-
-    fn try_from_argument(_name: ArgumentName, given: Arg<'a, '_>) -> PyResult<Option<Self>> {
-        Ok(given.cast().ok().map(Object))
-    }
-
-    fn tensor(&self) -> Option<&CoreTensor> {
-        Some(self.core())
-    }
-}
-
-/// An int, or a tuple or list of ints, which have another meaning than one int.
-pub(in crate::tensor) enum IntOrInts {
-    Int(i64),
-    Ints(Ints),
-}
-
-impl FromArgument<'_, '_> for IntOrInts {
-    const ANNOTATION: &'static str = Ints::ANNOTATION;
-    const WANTED: &'static str = Ints::WANTED;
-
-    fn try_from_argument(name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {
-        if given.is_instance_of::<PyTuple>() || given.is_instance_of::<PyList>() {
-            return Ok(Ints::try_from_argument(name, given)?.map(IntOrInts::Ints));
-        }
-        Ok(i64::try_from_argument(name, given)?.map(IntOrInts::Int))
-    }
-}
-
-/// An int or a tensor.
-#[derive(Clone, Copy)]
-pub(in crate::tensor) enum IntOrTensor<'a> {
-    Int(i64),
-    Tensor(&'a CoreTensor),
-}
-
-impl<'a> FromArgument<'a, '_> for IntOrTensor<'a> {
-    const ANNOTATION: &'static str = "builtins.int | Tensor";
-    const WANTED: &'static str = i64::WANTED;
-
-    fn try_from_argument(name: ArgumentName, given: Arg<'a, '_>) -> PyResult<Option<Self>> {
-        match given.cast::<Tensor>() {
-            Ok(tensor) => Ok(Some(IntOrTensor::Tensor(&tensor.get().0))),
-            Err(_) => Ok(i64::try_from_argument(name, given)?.map(IntOrTensor::Int)),
-        }
-    }
-
-    fn tensor(&self) -> Option<&CoreTensor> {
-        match self {
-            IntOrTensor::Int(_) => None,
-            IntOrTensor::Tensor(tensor) => Some(tensor),
-        }
-    }
-}
-
-/// An int, or a tuple, list or one-dimensional tensor of ints.
-pub(in crate::tensor) enum Sections<'a> {
-    Ints(IntOrInts),
-    Tensor(&'a CoreTensor),
-}
-
-impl<'a> FromArgument<'a, '_> for Sections<'a> {
-    const ANNOTATION: &'static str = "_Dims | Tensor";
-    const WANTED: &'static str = Ints::WANTED;
-
-    fn try_from_argument(name: ArgumentName, given: Arg<'a, '_>) -> PyResult<Option<Self>> {
-        match given.cast::<Tensor>() {
-            Ok(tensor) if tensor.get().0.ndim() == 1 => Ok(Some(Sections::Tensor(&tensor.get().0))),
-            _ => Ok(IntOrInts::try_from_argument(name, given)?.map(Sections::Ints)),
-        }
-    }
-
-    fn tensor(&self) -> Option<&CoreTensor> {
-        match self {
-            Sections::Ints(_) => None,
-            Sections::Tensor(tensor) => Some(tensor),
-        }
-    }
-}
-
-/// A type of ints that may be passed as separate arguments.
-pub(in crate::tensor) trait Variadic: Sized {
-    /// Converts ints that are passed as separate arguments, or as one tuple or list, also by name.
-    fn from_args(name: ArgumentName, args: &Bound<'_, PyTuple>, named: OptionalArg<'_, '_>)
-    -> PyResult<Self>;
-}
-
-impl Variadic for Ints {
-    fn from_args(
-        name: ArgumentName,
-        args: &Bound<'_, PyTuple>,
-        named: OptionalArg<'_, '_>,
+impl<'a, 'py> Arguments<'a, 'py> {
+    /// Assigns what the interpreter passes to a form to the parameters: the tensor of a method, the arguments, how many of
+    /// them are passed by position, and a tuple of the names of the others, or null.
+    ///
+    /// # Safety
+    /// It is what the interpreter passes to a function with the flags `METH_FASTCALL | METH_KEYWORDS`, and lives for `'a`.
+    #[inline]
+    pub unsafe fn from_fastcall(
+        py: Python<'py>,
+        signature: &'static Signature,
+        object: *mut ffi::PyObject,
+        args: *const *mut ffi::PyObject,
+        count: usize,
+        names: *mut ffi::PyObject,
     ) -> PyResult<Self> {
-        let Some(named) = named else {
-            return match args.len() {
-                1 => required(name, &args.get_item(0)?),
-                _ => {
-                    let ints = args.iter().map(|item| required(name, &item));
-                    fallible_alloc::try_collect(args.py(), ints).map(Ints)
-                }
-            };
+        // SAFETY: guaranteed by the caller; an argument is represented as a pointer.
+        let array = |start: usize, count: usize| match count {
+            0 => &[][..],
+            _ => unsafe { slice::from_raw_parts(args.add(start).cast::<Passed<'a, 'py>>(), count) },
         };
-        if !args.is_empty() {
-            let message = format!("{name} must be passed once, got {} and {}", shown(args)?, shown(named)?);
-            return Err(PyTypeError::new_err(message));
+        // SAFETY: guaranteed by the caller.
+        let object = unsafe { Borrowed::from_ptr_or_opt(py, object) }.filter(|_| signature.is_method);
+        let mut bound = Self::by_position(py, signature, object, array(0, count))?;
+        // SAFETY: guaranteed by the caller.
+        if let Some(names) = unsafe { Borrowed::from_ptr_or_opt(py, names) } {
+            let names = unsafe { names.cast_unchecked::<PyTuple>() };
+            for (name, argument) in names.iter_borrowed().zip(array(count, names.len())) {
+                bound.add(&name, *argument, count)?;
+            }
         }
-        if !named.is_instance_of::<PyTuple>() && !named.is_instance_of::<PyList>() {
-            return Err(name.type_error("a tuple or list of ints", named));
-        }
-        required(name, named)
+        bound.complete(count)
     }
-}
 
-/// Converts arguments of a [`Variadic`] type, of which there must be one if it `is_required`.
-pub(in crate::tensor) fn variadic<T: Variadic>(
-    name: ArgumentName,
-    args: &Bound<'_, PyTuple>,
-    named: OptionalArg<'_, '_>,
-    is_required: bool,
-) -> PyResult<T> {
-    if is_required && args.is_empty() && named.is_none() {
-        let message = format!("{name} must be ints, or one tuple or list of them, got nothing");
-        return Err(PyTypeError::new_err(message));
-    }
-    T::from_args(name, args, named)
-}
-
-/// The sizes of a new tensor.
-pub(in crate::tensor) struct Sizes(Vec<usize>);
-
-impl Deref for Sizes {
-    type Target = [usize];
-
-    fn deref(&self) -> &[usize] {
-        &self.0
-    }
-}
-
-impl Sizes {
-    fn checked(py: Python<'_>, name: ArgumentName, ints: &[i64]) -> PyResult<Self> {
-        checked_sizes(py, &name.to_string(), ints).map(Sizes)
-    }
-}
-
-impl FromArgument<'_, '_> for Sizes {
-    const ANNOTATION: &'static str = Ints::ANNOTATION;
-    const WANTED: &'static str = Ints::WANTED;
-
-    fn try_from_argument(name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {
-        let ints = Ints::try_from_argument(name, given)?;
-        ints.map(|ints| Sizes::checked(given.py(), name, &ints)).transpose()
-    }
-}
-
-impl Variadic for Sizes {
-    fn from_args(
-        name: ArgumentName,
-        args: &Bound<'_, PyTuple>,
-        named: OptionalArg<'_, '_>,
+    /// Assigns the arguments of a call of a function to its parameters.
+    pub fn of_function(
+        py: Python<'py>,
+        signature: &'static Signature,
+        args: &'a [Passed<'a, 'py>],
+        named: &'a [(Bound<'py, PyAny>, Bound<'py, PyAny>)],
     ) -> PyResult<Self> {
-        let py = args.py();
-        let Some(dtype) = args.iter().next_back().filter(|last| last.is_instance_of::<PyDType>()) else {
-            return Sizes::checked(py, name, &Ints::from_args(name, args, named)?);
+        let mut bound = Self::by_position(py, signature, None, args)?;
+        for (name, argument) in named {
+            bound.add(name, argument.as_borrowed(), args.len())?;
+        }
+        bound.complete(args.len())
+    }
+
+    /// Assigns the arguments that are passed by position.
+    #[inline]
+    fn by_position(
+        py: Python<'py>,
+        signature: &'static Signature,
+        object: Option<Passed<'a, 'py>>,
+        args: &'a [Passed<'a, 'py>],
+    ) -> PyResult<Self> {
+        let (args, separate) = args.split_at_checked(signature.positional()).unwrap_or((args, &[]));
+        if !separate.is_empty() && !signature.is_variadic {
+            return Err(signature.too_many(args.len() + separate.len()));
+        }
+        let mut passed = [None; MAX_ARGUMENTS];
+        let given = object.into_iter().chain(args.iter().copied());
+        passed.iter_mut().zip(given).for_each(|(slot, argument)| *slot = Some(argument));
+        Ok(Arguments { py, signature, passed, separate })
+    }
+
+    /// Assigns an argument that is passed by name, after `count` arguments by position.
+    fn add(&mut self, name: &Bound<'py, PyAny>, argument: Passed<'a, 'py>, count: usize) -> PyResult<()> {
+        let signature = self.signature;
+        let name = name.cast::<PyString>()?;
+        // A text with surrogates is no name of an argument.
+        let text = name.to_str().unwrap_or_default();
+        let Some(found) = signature.find(text) else {
+            return Err(signature.unexpected(name));
         };
-        let ints = Ints::from_args(name, &args.get_slice(0, args.len() - 1), None)?;
-        let sizes = PyTuple::new(py, Sizes::checked(py, name, &ints)?.iter())?;
-        let message = format!("dtype is keyword-only: {}({sizes}, dtype={dtype})", name.function);
-        Err(PyTypeError::new_err(message))
+        match self.passed.get_mut(found.position + signature.own()) {
+            Some(slot @ None) => {
+                *slot = Some(argument);
+                Ok(())
+            }
+            _ => Err(signature.passed_twice(&found, count)),
+        }
     }
-}
 
-/// A number of things.
-#[derive(Clone, Copy)]
-pub(in crate::tensor) struct Count(usize);
-
-impl Count {
-    pub fn get(self) -> usize {
-        self.0
+    /// Checks that the required arguments are passed, `count` of all by position.
+    #[inline]
+    fn complete(self, count: usize) -> PyResult<Self> {
+        let signature = self.signature;
+        if count >= signature.required() {
+            return Ok(self);
+        }
+        let is_passed = |position: usize| self.get(position + signature.own()).is_some();
+        let is_complete = (0..signature.required()).all(is_passed);
+        if is_complete { Ok(self) } else { Err(signature.missing(is_passed)) }
     }
-}
 
-impl FromArgument<'_, '_> for Count {
-    const ANNOTATION: &'static str = i64::ANNOTATION;
-    const WANTED: &'static str = i64::WANTED;
-
-    fn try_from_argument(name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {
-        let Some(count) = i64::try_from_argument(name, given)? else { return Ok(None) };
-        let found = Sizes::checked(given.py(), name, &[count])?;
-        Ok(found.first().copied().map(Count))
+    pub fn py(&self) -> Python<'py> {
+        self.py
     }
-}
 
-/// Any object.
-impl<'a> FromArgument<'a, '_> for Bound<'a, PyAny> {
-    const ANNOTATION: &'static str = "object";
-    const WANTED: &'static str = "an object";
-
-    fn try_from_argument(_name: ArgumentName, given: Arg<'a, '_>) -> PyResult<Option<Self>> {
-        Ok(Some(given.clone()))
+    /// Returns the name of the form.
+    pub fn op(&self) -> &'static str {
+        self.signature.function()
     }
-}
 
-impl FromArgument<'_, '_> for Device {
-    const ANNOTATION: &'static str = "_Device";
-    const WANTED: &'static str = "a device";
-
-    fn try_from_argument(name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {
-        parse(given, name.function, name.argument).map(Some)
+    /// Returns the argument at a position.
+    fn get(&self, position: usize) -> OptionalArg<'_, 'py> {
+        self.passed.get(position)?.as_deref()
     }
-}
 
-/// Data of a new tensor: numbers, sequences, arrays and tensors.
-#[derive(Clone, Copy)]
-pub(in crate::tensor) struct Data<'a>(&'a Bound<'a, PyAny>);
-
-impl<'a> Data<'a> {
-    pub fn object(self) -> &'a Bound<'a, PyAny> {
-        self.0
+    /// Converts a required argument.
+    #[inline]
+    pub fn required<'b, T: FromArgument<'b, 'py>>(
+        &'b self,
+        position: usize,
+        name: &'static str,
+    ) -> PyResult<T> {
+        required(self.name(name), self.present(position)?)
     }
-}
 
-impl<'a> FromArgument<'a, '_> for Data<'a> {
-    const ANNOTATION: &'static str = "_Nested | npt.NDArray[Any]";
-    const WANTED: &'static str = "data";
+    /// Converts an argument that may be absent.
+    #[inline]
+    pub fn defaulted<'b, T: FromArgument<'b, 'py>>(
+        &'b self,
+        position: usize,
+        name: &'static str,
+        default: T,
+    ) -> PyResult<T> {
+        self.get(position).map_or(Ok(default), |given| required(self.name(name), given))
+    }
 
-    fn try_from_argument(_name: ArgumentName, given: Arg<'a, '_>) -> PyResult<Option<Self>> {
-        Ok(Some(Data(given)))
+    /// Returns an argument that may be absent or None.
+    pub fn optional(&self, position: usize) -> OptionalArg<'_, 'py> {
+        self.get(position).filter(|given| !given.is_none())
+    }
+
+    /// Converts ints that are passed as separate arguments, or as one tuple or list, also by name. A form without separate
+    /// arguments has one argument instead. If the parameter `is_required`, there must be an argument.
+    pub fn variadic<'b, T: Variadic + FromArgument<'b, 'py>>(
+        &'b self,
+        position: usize,
+        name: &'static str,
+        is_required: bool,
+    ) -> PyResult<T> {
+        let (name, named) = (self.name(name), self.get(position));
+        match named {
+            Some(given) if !self.signature.is_variadic => required(name, given),
+            None if is_required && self.separate.is_empty() => {
+                let message = format!("{name} must be ints, or one tuple or list of them, got nothing");
+                Err(PyTypeError::new_err(message))
+            }
+            named => T::from_separate(self.py, name, self.separate, named.filter(|named| !named.is_none())),
+        }
+    }
+
+    /// Converts the options of a new tensor, the first of which has this position.
+    pub fn new_tensor(&self, position: usize) -> PyResult<NewTensor<'_>> {
+        let device = self.optional(position + 1);
+        let other = |index| self.get(position + index);
+        NewTensor::from_arguments(self.op(), [other(0), device, other(2), other(3)])
+    }
+
+    /// Returns the tensor that an in-place form changes.
+    pub fn target(&self, name: &'static str) -> PyResult<Bound<'py, Tensor>> {
+        let given = self.object()?;
+        given.cast().cloned().map_err(|_| self.name(name).type_error(<&CoreTensor>::WANTED, given))
+    }
+
+    /// Returns the first argument.
+    pub fn object(&self) -> PyResult<Arg<'_, 'py>> {
+        self.present(0)
+    }
+
+    /// Returns a required argument.
+    fn present(&self, position: usize) -> PyResult<Arg<'_, 'py>> {
+        let is_passed = |position: usize| self.get(position + self.signature.own()).is_some();
+        self.get(position).ok_or_else(|| self.signature.missing(is_passed))
+    }
+
+    fn name(&self, argument: &'static str) -> ArgumentName {
+        ArgumentName::new(self.op(), argument)
     }
 }

@@ -3,28 +3,32 @@
 
 mod argument;
 mod arguments;
-mod called;
 mod choice;
+mod form;
+mod ints;
 mod lists;
 mod new_tensor;
+mod numbers;
+mod objects;
 mod result;
 mod run;
+mod signature;
 mod table;
 
-pub(super) use argument::{
-    ArgumentName, FromArgument, defaulted, given, or_none, required, target, tensor_of,
-};
-pub(super) use arguments::{
-    Count, Data, Float, IntOrInts, IntOrTensor, Ints, Number, Object, Sections, Sizes, variadic,
-};
-pub(super) use called::Called;
+pub(super) use argument::{ArgumentName, FromArgument, or_none, required, tensor_of};
+pub(super) use arguments::Arguments;
 pub(super) use choice::Choice;
+pub(super) use form::{Declared, Form, call_function};
 pub(super) use interlock_tensor::WriteTo;
 pub(super) use interlock_tensor_op::tensor_op;
+pub(super) use ints::{Count, IntOrInts, IntOrTensor, Ints, Sections, Sizes};
 pub(super) use lists::{Indices, Tensors};
 pub(super) use new_tensor::{NewTensor, build};
+pub(super) use numbers::{Float, Number};
+pub(super) use objects::{Data, Object};
 pub(super) use result::{IntoPython, NamedPair, OneOrMore};
 pub(super) use run::{Call, compute, compute_into, compute_or_self, compute_tensor, replace, update};
-pub(super) use table::{Operation, add_function, join, joined, length_of, register};
+pub(super) use signature::{MAX_ARGUMENTS, Signature};
+pub(super) use table::{Operation, join, joined, length_of, register};
 
 pub(super) use super::args::{Arg, OptionalArg};

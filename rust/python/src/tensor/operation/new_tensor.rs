@@ -3,7 +3,8 @@
 use interlock_tensor::{DType, Placement, Result, Tensor as CoreTensor, TensorOptions};
 use pyo3::prelude::*;
 
-use super::{ArgumentName, OptionalArg, defaulted};
+use super::OptionalArg;
+use super::argument::{ArgumentName, defaulted};
 use crate::context::sync;
 use crate::detach::detach;
 use crate::errors::IntoPyResult;

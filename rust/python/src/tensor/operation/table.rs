@@ -2,14 +2,16 @@
 
 use pyo3::inventory;
 use pyo3::prelude::*;
-use pyo3::types::{PyCFunction, PyDict};
+use pyo3::types::PyDict;
+
+use super::form::Form;
+use crate::tensor::Tensor;
 
 /// A row: what the stub, the page and the tests are made of.
 pub(in crate::tensor) struct Operation {
     /// The texts of [`KEYS`], separated by tabs: one address to relocate when the library is loaded.
     pub texts: &'static str,
-    /// Adds the functions to the module.
-    pub register: fn(&Bound<'_, PyModule>) -> PyResult<()>,
+    pub forms: &'static [Form],
 }
 
 /// The texts of a row:
@@ -21,25 +23,34 @@ pub(in crate::tensor) struct Operation {
 const KEYS: [&str; 9] =
     ["name", "forms", "namespace", "aliases", "signature", "method_signature", "result", "example", "family"];
 
+/// The index of the module in the texts.
+const NAMESPACE: usize = 2;
+
 inventory::collect!(Operation);
 
-/// Adds the functions of all operations to a module.
+/// Adds the functions of all operations to a module, and the methods to the class.
 pub(in crate::tensor) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    inventory::iter::<Operation>().try_for_each(|operation| (operation.register)(module))?;
+    let class = module.py().get_type::<Tensor>();
+    for operation in inventory::iter::<Operation> {
+        let namespace = operation.texts.split('\t').nth(NAMESPACE).unwrap_or_default();
+        for form in operation.forms {
+            match form.is_method() {
+                true => class.setattr(form.name(), form.method(&class)?)?,
+                false => add_function(module, form.name(), form.function(module)?, namespace)?,
+            }
+        }
+    }
     module.setattr("_operations", wrap_pyfunction!(operations, module)?)
 }
 
 /// Adds a function of an operation to a module. Only those of `interlock` itself are in `__all__`.
-pub(in crate::tensor) fn add_function(
+fn add_function(
     module: &Bound<'_, PyModule>,
-    function: Bound<'_, PyCFunction>,
+    name: &str,
+    function: Bound<'_, PyAny>,
     namespace: &str,
 ) -> PyResult<()> {
-    if namespace == "interlock" {
-        module.add_function(function)
-    } else {
-        module.setattr(function.getattr("__name__")?.cast_into()?, function)
-    }
+    if namespace == "interlock" { module.add(name, function) } else { module.setattr(name, function) }
 }
 
 /// Returns the rows of the table, in the order of names.

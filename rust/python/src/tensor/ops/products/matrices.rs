@@ -28,7 +28,14 @@ fn factor(given: Option<Scalar>) -> Scalar {
 /// Example:
 ///     >>> interlock.matmul(interlock.ones(2, 3), interlock.ones(3))
 ///     tensor([3., 3.])
-#[tensor_op(function, method, long, out(exact), example = "x, y")]
+#[tensor_op(
+    function,
+    method,
+    long,
+    out(exact),
+    explain = input.explain_matmul(other),
+    example = "x, y"
+)]
 fn matmul(input: &CoreTensor, other: &CoreTensor) -> Result<CoreTensor> {
     input.matmul(other)
 }

@@ -1,58 +1,42 @@
 //! Changes of the size of a tensor in place.
 
 use interlock_tensor::{Result, Tensor as CoreTensor};
-use pyo3::exceptions::PyTypeError;
-use pyo3::prelude::*;
-use pyo3::types::PyTuple;
 
-use crate::tensor::Tensor;
-use crate::tensor::args::checked_sizes;
-use crate::tensor::operation::{ArgumentName, Call, Ints, OptionalArg, WriteTo, tensor_op, update, variadic};
+use crate::tensor::operation::{Sizes, WriteTo, tensor_op};
 
-#[pymethods]
-impl Tensor {
-    /// Change the shape in place; the tensor becomes contiguous.
-    ///
-    /// The elements are those of the memory of the tensor from its `storage_offset` on. If the memory is too small, it
-    /// grows, and the new elements are not initialized; under `use_deterministic_algorithms` they are filled like
-    /// those of `empty`. Tensors that share the memory share the memory that has grown. Its old copies are released when
-    /// the last of them is dropped. If the tensor has the shape already, nothing changes.
-    ///
-    /// Args:
-    ///     args: The sizes, as separate ints or as one tuple or list.
-    ///     size: The sizes as a tuple or list, by name instead of `args`.
-    ///
-    /// Returns:
-    ///     The tensor itself.
-    ///
-    /// Raises:
-    ///     ArgumentError: The tensor requires grad, also in no-grad mode, or a size is negative.
-    ///     RuntimeError: The memory is too small and belongs to another library or was shared with NumPy, or the tensor is
-    ///         an inference tensor outside of inference mode.
-    ///     ShapeError: The sizes are too large, or there are too many dimensions.
-    ///     TypeError: No sizes are passed.
-    ///
-    /// Example:
-    ///     >>> import interlock
-    ///     >>> interlock.tensor([[1, 2], [3, 4], [5, 6]]).resize_(2, 2)
-    ///     tensor([[1, 2],
-    ///             [3, 4]])
-    #[pyo3(signature = (*args, size = None))]
-    fn resize_<'py>(
-        slf: Bound<'py, Self>,
-        args: &Bound<'py, PyTuple>,
-        size: OptionalArg<'_, 'py>,
-    ) -> PyResult<Bound<'py, Tensor>> {
-        if args.is_empty() && size.is_none() {
-            return Err(PyTypeError::new_err("resize_: size must be passed"));
-        }
-        let (py, name) = (slf.py(), ArgumentName::new("resize_", "size"));
-        let sizes: Ints = variadic(name, args, size, false)?;
-        let sizes = checked_sizes(py, &name.to_string(), &sizes)?;
-        let count = sizes.iter().fold(1usize, |count, &size| count.saturating_mul(size));
-        let call = Call::new(py, "resize_", &[]).at_least(count);
-        update(call, slf, &|tensor| tensor.resize_(&sizes).cloned())
-    }
+/// Change the shape in place; the tensor becomes contiguous.
+///
+/// The elements are those of the memory of the tensor from its `storage_offset` on. If the memory is too small, it
+/// grows, and the new elements are not initialized; under `use_deterministic_algorithms` they are filled like
+/// those of `empty`. Tensors that share the memory share the memory that has grown. Its old copies are released when
+/// the last of them is dropped. If the tensor has the shape already, nothing changes.
+///
+/// Args:
+///     args: The sizes, as separate ints or as one tuple or list.
+///     size: The sizes as a tuple or list, by name instead of `args`.
+///
+/// Returns:
+///     The tensor itself.
+///
+/// Raises:
+///     ArgumentError: The tensor requires grad, also in no-grad mode, or a size is negative.
+///     RuntimeError: The memory is too small and belongs to another library or was shared with NumPy, or the tensor is
+///         an inference tensor outside of inference mode.
+///     ShapeError: The sizes are too large, or there are too many dimensions.
+///     TypeError: No sizes are passed.
+///
+/// Example:
+///     >>> interlock.tensor([[1, 2], [3, 4], [5, 6]]).resize_(2, 2)
+///     tensor([[1, 2],
+///             [3, 4]])
+#[tensor_op(
+    inplace,
+    name = "resize",
+    size = size.iter().fold(1, |count: usize, &size| count.saturating_mul(size)),
+    example = "x.detach().clone(), 2, 2"
+)]
+fn resize_(_to: WriteTo, input: &CoreTensor, #[variadic(required)] size: &Sizes) -> Result<CoreTensor> {
+    input.resize_(size).cloned()
 }
 
 /// Change the shape in place to the shape of another tensor, like `resize_`; the tensor becomes contiguous.

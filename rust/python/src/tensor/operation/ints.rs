@@ -1,0 +1,231 @@
+//! Arguments that are ints, and tuples and lists of ints.
+
+use std::ops::Deref;
+
+use interlock_tensor::Tensor as CoreTensor;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyFloat, PyList, PyTuple};
+
+use super::argument::{ArgumentName, FromArgument, required};
+use super::arguments::Passed;
+use super::{Arg, OptionalArg};
+use crate::errors::shown;
+use crate::py_int;
+use crate::tensor::args::{checked_sizes, err_int64_overflow};
+use crate::tensor::dtype::DType as PyDType;
+use crate::tensor::{Tensor, fallible_alloc};
+
+impl FromArgument<'_, '_> for i64 {
+    const ANNOTATION: &'static str = "builtins.int";
+    const WANTED: &'static str = "an int";
+
+    fn try_from_argument(name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {
+        if given.is_instance_of::<PyBool>() || given.is_instance_of::<PyFloat>() {
+            return Ok(None);
+        }
+        let Some(index) = py_int::index_of_argument(given)? else { return Ok(None) };
+        let value = py_int::int64(&index).ok_or_else(|| err_int64_overflow(&name.to_string(), &index));
+        value.map(Some)
+    }
+}
+
+/// Returns whether an object is a tuple or list.
+fn is_list(given: Arg<'_, '_>) -> bool {
+    given.is_instance_of::<PyTuple>() || given.is_instance_of::<PyList>()
+}
+
+/// An int, or a tuple or list of ints.
+pub(in crate::tensor) struct Ints(Vec<i64>);
+
+impl Deref for Ints {
+    type Target = [i64];
+
+    fn deref(&self) -> &[i64] {
+        &self.0
+    }
+}
+
+impl<'py> FromArgument<'_, 'py> for Ints {
+    const ANNOTATION: &'static str = "_Dims";
+    const WANTED: &'static str = i64::WANTED;
+
+    fn try_from_argument(name: ArgumentName, given: Arg<'_, 'py>) -> PyResult<Option<Self>> {
+        if is_list(given) {
+            let items = given.try_iter()?.map(|item| required::<i64>(name, &item?));
+            return fallible_alloc::try_collect(given.py(), items).map(|ints| Some(Ints(ints)));
+        }
+        Ok(i64::try_from_argument(name, given)?.map(|int| Ints(vec![int])))
+    }
+}
+
+/// An int, or a tuple or list of ints, which have another meaning than one int.
+pub(in crate::tensor) enum IntOrInts {
+    Int(i64),
+    Ints(Ints),
+}
+
+impl FromArgument<'_, '_> for IntOrInts {
+    const ANNOTATION: &'static str = Ints::ANNOTATION;
+    const WANTED: &'static str = Ints::WANTED;
+
+    fn try_from_argument(name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {
+        if is_list(given) {
+            return Ok(Ints::try_from_argument(name, given)?.map(IntOrInts::Ints));
+        }
+        Ok(i64::try_from_argument(name, given)?.map(IntOrInts::Int))
+    }
+}
+
+/// An int or a tensor.
+#[derive(Clone, Copy)]
+pub(in crate::tensor) enum IntOrTensor<'a> {
+    Int(i64),
+    Tensor(&'a CoreTensor),
+}
+
+impl<'a> FromArgument<'a, '_> for IntOrTensor<'a> {
+    const ANNOTATION: &'static str = "builtins.int | Tensor";
+    const WANTED: &'static str = i64::WANTED;
+
+    fn try_from_argument(name: ArgumentName, given: Arg<'a, '_>) -> PyResult<Option<Self>> {
+        match given.cast::<Tensor>() {
+            Ok(tensor) => Ok(Some(IntOrTensor::Tensor(&tensor.get().0))),
+            Err(_) => Ok(i64::try_from_argument(name, given)?.map(IntOrTensor::Int)),
+        }
+    }
+
+    fn tensor(&self) -> Option<&CoreTensor> {
+        match self {
+            IntOrTensor::Int(_) => None,
+            IntOrTensor::Tensor(tensor) => Some(tensor),
+        }
+    }
+}
+
+/// An int, or a tuple, list or one-dimensional tensor of ints.
+pub(in crate::tensor) enum Sections<'a> {
+    Ints(IntOrInts),
+    Tensor(&'a CoreTensor),
+}
+
+impl<'a> FromArgument<'a, '_> for Sections<'a> {
+    const ANNOTATION: &'static str = "_Dims | Tensor";
+    const WANTED: &'static str = Ints::WANTED;
+
+    fn try_from_argument(name: ArgumentName, given: Arg<'a, '_>) -> PyResult<Option<Self>> {
+        match given.cast::<Tensor>() {
+            Ok(tensor) if tensor.get().0.ndim() == 1 => Ok(Some(Sections::Tensor(&tensor.get().0))),
+            _ => Ok(IntOrInts::try_from_argument(name, given)?.map(Sections::Ints)),
+        }
+    }
+
+    fn tensor(&self) -> Option<&CoreTensor> {
+        match self {
+            Sections::Ints(_) => None,
+            Sections::Tensor(tensor) => Some(tensor),
+        }
+    }
+}
+
+/// A type of ints that may be passed as separate arguments.
+pub(in crate::tensor) trait Variadic: Sized {
+    /// Converts ints that are passed as separate arguments, or as one tuple or list, also by name.
+    fn from_separate<'py>(
+        py: Python<'py>,
+        name: ArgumentName,
+        ints: &[Passed<'_, 'py>],
+        named: OptionalArg<'_, 'py>,
+    ) -> PyResult<Self>;
+}
+
+impl Variadic for Ints {
+    fn from_separate<'py>(
+        py: Python<'py>,
+        name: ArgumentName,
+        ints: &[Passed<'_, 'py>],
+        named: OptionalArg<'_, 'py>,
+    ) -> PyResult<Self> {
+        match (ints, named) {
+            ([one], None) => required(name, one),
+            (ints, None) => {
+                let ints = ints.iter().map(|int| required(name, int));
+                ints.collect::<PyResult<_>>().map(Ints)
+            }
+            ([], Some(named)) if is_list(named) => required(name, named),
+            ([], Some(named)) => Err(name.type_error("a tuple or list of ints", named)),
+            (ints, Some(named)) => {
+                let given = shown(PyTuple::new(py, ints)?.as_any())?;
+                let message = format!("{name} must be passed once, got {given} and {}", shown(named)?);
+                Err(PyTypeError::new_err(message))
+            }
+        }
+    }
+}
+
+/// The sizes of a new tensor.
+pub(in crate::tensor) struct Sizes(Vec<usize>);
+
+impl Deref for Sizes {
+    type Target = [usize];
+
+    fn deref(&self) -> &[usize] {
+        &self.0
+    }
+}
+
+impl Sizes {
+    fn checked(py: Python<'_>, name: ArgumentName, ints: &[i64]) -> PyResult<Self> {
+        checked_sizes(py, name, ints).map(Sizes)
+    }
+}
+
+impl FromArgument<'_, '_> for Sizes {
+    const ANNOTATION: &'static str = Ints::ANNOTATION;
+    const WANTED: &'static str = Ints::WANTED;
+
+    fn try_from_argument(name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {
+        let ints = Ints::try_from_argument(name, given)?;
+        ints.map(|ints| Sizes::checked(given.py(), name, &ints)).transpose()
+    }
+}
+
+impl Variadic for Sizes {
+    fn from_separate<'py>(
+        py: Python<'py>,
+        name: ArgumentName,
+        ints: &[Passed<'_, 'py>],
+        named: OptionalArg<'_, 'py>,
+    ) -> PyResult<Self> {
+        let sizes = |ints, named| Sizes::checked(py, name, &Ints::from_separate(py, name, ints, named)?);
+        match ints {
+            [ints @ .., dtype] if dtype.is_instance_of::<PyDType>() => {
+                let sizes = PyTuple::new(py, sizes(ints, None)?.iter())?;
+                let message = format!("dtype is keyword-only: {}({sizes}, dtype={})", name.function, **dtype);
+                Err(PyTypeError::new_err(message))
+            }
+            ints => sizes(ints, named),
+        }
+    }
+}
+
+/// A number of things.
+#[derive(Clone, Copy)]
+pub(in crate::tensor) struct Count(usize);
+
+impl Count {
+    pub fn get(self) -> usize {
+        self.0
+    }
+}
+
+impl FromArgument<'_, '_> for Count {
+    const ANNOTATION: &'static str = i64::ANNOTATION;
+    const WANTED: &'static str = i64::WANTED;
+
+    fn try_from_argument(name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {
+        let Some(count) = i64::try_from_argument(name, given)? else { return Ok(None) };
+        let found = Sizes::checked(given.py(), name, &[count])?;
+        Ok(found.first().copied().map(Count))
+    }
+}

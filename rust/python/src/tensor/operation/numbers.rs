@@ -1,0 +1,86 @@
+//! Arguments that are numbers.
+
+use interlock_tensor::{Operand, Scalar, Tensor as CoreTensor};
+use pyo3::prelude::*;
+
+use super::Arg;
+use super::argument::{ArgumentName, FromArgument};
+use crate::tensor::Tensor;
+use crate::tensor::args::{PyNumber, scalar_of_tensor};
+
+impl<'a> FromArgument<'a, '_> for Operand<'a> {
+    const ANNOTATION: &'static str = "Tensor | _Number";
+    const WANTED: &'static str = "a Tensor or a number";
+
+    fn try_from_argument(name: ArgumentName, given: Arg<'a, '_>) -> PyResult<Option<Self>> {
+        if let Ok(tensor) = given.cast::<Tensor>() {
+            return Ok(Some(Operand::Tensor(&tensor.get().0)));
+        }
+        let number = PyNumber::extract(given)?;
+        number.map(|number| number.scalar_of(name).map(Operand::Scalar)).transpose()
+    }
+
+    fn tensor(&self) -> Option<&CoreTensor> {
+        match self {
+            Operand::Tensor(tensor) => Some(tensor),
+            Operand::Scalar(_) => None,
+        }
+    }
+}
+
+impl FromArgument<'_, '_> for Scalar {
+    const ANNOTATION: &'static str = "_Number";
+    const WANTED: &'static str = "a number or a Tensor with one element";
+
+    fn try_from_argument(name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {
+        match given.cast::<Tensor>() {
+            Ok(tensor) => scalar_of_tensor(name, Self::WANTED, &tensor.get().0, given.py()).map(Some),
+            Err(_) => PyNumber::extract(given)?.map(|number| number.scalar_of(name)).transpose(),
+        }
+    }
+}
+
+impl FromArgument<'_, '_> for f64 {
+    const ANNOTATION: &'static str = "builtins.float";
+    const WANTED: &'static str = Scalar::WANTED;
+
+    fn try_from_argument(name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {
+        Ok(Scalar::try_from_argument(name, given)?.map(Scalar::cast))
+    }
+}
+
+/// A number, but no tensor.
+#[derive(Clone, Copy)]
+pub(in crate::tensor) struct Number(pub Scalar);
+
+impl FromArgument<'_, '_> for Number {
+    const ANNOTATION: &'static str = Scalar::ANNOTATION;
+    const WANTED: &'static str = "a number";
+
+    fn try_from_argument(name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {
+        PyNumber::extract(given)?.map(|number| number.scalar_of(name).map(Number)).transpose()
+    }
+}
+
+/// A number, but no tensor, as a float.
+#[derive(Clone, Copy)]
+pub(in crate::tensor) struct Float(f64);
+
+impl Float {
+    pub const fn new(value: f64) -> Self {
+        Float(value)
+    }
+
+    pub fn get(self) -> f64 {
+        self.0
+    }
+}
+
+impl FromArgument<'_, '_> for Float {
+    const ANNOTATION: &'static str = f64::ANNOTATION;
+    const WANTED: &'static str = "a float";
+
+    fn try_from_argument(name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {
+        Ok(Number::try_from_argument(name, given)?.map(|Number(value)| Float(value.cast())))
+    }
+}
