@@ -105,9 +105,6 @@ CYCLES: dict[str, dict[frozenset[str], str]] = {
         ): "streams, events, graphs, pools and buffers refer to the accelerator that made them",
     },
     "tensor": {
-        frozenset(
-            {"dtype", "element", "error"}
-        ): "an element type is a DType and the other way round; errors name it",
         frozenset({"autograd", "kernel", "ops", "storage", "tensor", "drop_queue"}): (
             "operations record nodes, gradients are operations; the drop queue stores both"
         ),

@@ -10,11 +10,9 @@ mod append_vec;
 pub mod autograd;
 mod drop_queue;
 mod dtype;
-mod element;
 mod error;
 mod fallible_alloc;
 mod fork_rwlock;
-mod forward_stack;
 mod generator;
 mod iterate;
 mod kernel;
@@ -25,7 +23,6 @@ mod scaled;
 mod shape;
 mod storage;
 mod tensor;
-mod warning;
 
 #[cfg(test)]
 mod testing;
@@ -57,9 +54,8 @@ pub fn announce_operations() {
     EMPTY.announce();
 }
 
-pub use dtype::{DType, Scalar};
-pub use element::Element;
-pub use error::{Error, ForeignError, Result};
+pub use dtype::{DType, Element, Scalar};
+pub use error::{Error, ForeignError, Result, WarningHandler, set_warning_handler};
 pub use fallible_alloc::check_memory;
 pub use generator::{Generator, GeneratorState, GeneratorStates, manual_seed};
 pub use half::{bf16, f16};
@@ -77,4 +73,3 @@ pub use ops::{
 pub use shape::MAX_DIMENSIONS;
 pub use storage::{Placement, Storage, TensorOptions};
 pub use tensor::Tensor;
-pub use warning::{WarningHandler, set_warning_handler};

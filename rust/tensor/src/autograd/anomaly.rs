@@ -7,7 +7,7 @@ use interlock::autograd::Mode;
 use once_cell::race::OnceBox;
 
 use super::Node;
-use crate::forward_stack::{Creator, ForwardStack};
+use crate::error::{Creator, ForwardStack};
 use crate::{Error, Result, Tensor};
 
 type Provider = fn() -> Option<ForwardStack>;

@@ -29,7 +29,7 @@ use interlock::backends::SourceLocation;
 
 use crate::{Error, Result, Tensor};
 
-pub use crate::forward_stack::{Creator, ForwardStack};
+pub use crate::error::{Creator, ForwardStack};
 pub use accumulate_grad::AccumulateGrad;
 use accumulate_grad::WeakAccumulateGrad;
 pub use anomaly::set_forward_stack_provider;

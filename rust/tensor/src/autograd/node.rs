@@ -13,9 +13,9 @@ use super::edge::{Edge, Edges, NextFunction};
 use super::hooks::{HookCalls, Hooks};
 use super::saved_tensor::SavedValue;
 use crate::drop_queue::Deferred;
+use crate::error::ForwardStack;
 use crate::fallible_alloc::{try_from_elem, try_with_capacity};
 use crate::fork_rwlock::ForkRwLock;
-use crate::forward_stack::ForwardStack;
 use crate::shape::is_expandable_to;
 use crate::{DType, Error, Result, Tensor, TensorOptions};
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use interlock::accelerator::check_interrupts;
 
 use super::launch::{Launch, QueuedWork, Target};
-use crate::element::Bool8;
+use crate::dtype::Bool8;
 use crate::fallible_alloc::check_memory;
 use crate::shape::{Layout, checked_ndim, checked_numel};
 use crate::storage::{Placement, Span, Storage, TensorOptions};

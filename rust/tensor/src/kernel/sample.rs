@@ -1,7 +1,7 @@
 //! Kernels that draw samples from distributions.
 
 use super::sort::{numbered, position_of, sort};
-use crate::element::Bool8;
+use crate::dtype::Bool8;
 use crate::fallible_alloc::try_collect;
 use crate::iterate::{TensorPart, check_count, launch_unary};
 use crate::{Element, Error, Result, Tensor};

@@ -55,7 +55,7 @@ pub(crate) fn position_of(number: Numbered) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::element::Bool8;
+    use crate::dtype::Bool8;
 
     #[test]
     fn orders_are_those_of_the_numbers() {

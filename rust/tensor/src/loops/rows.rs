@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 use super::lanes::{fold_in_lanes, fold_indexed};
 use super::vectorized::vectorized;
 use crate::Element;
-use crate::element::{larger, smaller};
+use crate::dtype::{larger, smaller};
 use crate::real::Real;
 
 /// Returns the largest element that is not NaN; minus infinity if there is none.

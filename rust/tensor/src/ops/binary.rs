@@ -3,6 +3,7 @@
 use super::operand::{Numbers, Operand, result_type};
 use crate::autograd::NodeBuilder;
 use crate::dtype::{dispatch_float, dispatch_wrapping};
+use crate::error::check_fits;
 use crate::shape::broadcast;
 use crate::{DType, Element, Error, Result, Scalar, Tensor, kernel};
 
@@ -260,7 +261,7 @@ pub(super) fn scale_by_alpha<'a>(
     if is_bool && dtype != DType::Bool || !alpha.dtype().can_cast_to(category) {
         return Err(Error::FactorType { op, argument, dtype, given: alpha });
     }
-    let alpha = alpha.check_fits(dtype, op, argument)?;
+    let alpha = check_fits(alpha, dtype, op, argument)?;
     if alpha == Scalar::Int(1) {
         let product = Product::Operand(other);
         return Ok(ScaledOperand { product, dtype, numbers: Numbers::Rounded });

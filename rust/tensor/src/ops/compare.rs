@@ -2,8 +2,8 @@
 
 use super::binary::promote;
 use super::operand::{Numbers, Operand};
+use crate::dtype::Bool8;
 use crate::dtype::dispatch_compute;
-use crate::element::Bool8;
 use crate::{DType, Result, Tensor, kernel};
 
 macro_rules! comparisons {

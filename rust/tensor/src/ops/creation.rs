@@ -1,7 +1,7 @@
 //! Creation of tensors.
 
 use crate::dtype::dispatch_wrapping;
-use crate::error::Tuple;
+use crate::error::{Tuple, check_fits};
 use crate::shape::{Layout, checked_numel};
 use crate::{DType, Element, Error, Result, Scalar, Tensor, TensorOptions, kernel};
 
@@ -63,7 +63,7 @@ impl Tensor {
     /// Returns a tensor filled with `value`, which the element type must be able to hold.
     pub fn full(shape: &[usize], value: Scalar, options: impl Into<TensorOptions>) -> Result<Self> {
         let (op, options) = ("full", options.into());
-        let value = value.check_fits(options.dtype, op, "fill_value")?;
+        let value = check_fits(value, options.dtype, op, "fill_value")?;
         kernel::filled(op, options, shape, value)
     }
 
@@ -79,7 +79,7 @@ impl Tensor {
         let converted = |given: Scalar, argument| -> Result<Scalar> {
             // As in PyTorch the numbers of a narrow integer type wrap.
             if options.dtype.is_integer() {
-                return Ok(Scalar::Int(given.check_fits(DType::Int64, op, argument)?.cast()));
+                return Ok(Scalar::Int(check_fits(given, DType::Int64, op, argument)?.cast()));
             }
             Ok(given)
         };

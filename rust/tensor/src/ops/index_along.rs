@@ -9,7 +9,7 @@ use super::operand::{Operand, check_device, check_same_dtype};
 use super::positions::{IndexRule, Positions};
 use super::scatter_kernels::{INDEX_ADD, ScatterCall};
 use crate::autograd::NodeBuilder;
-use crate::error::Tuple;
+use crate::error::{Tuple, check_fits};
 use crate::shape::{signed_sizes, wrap_dim};
 use crate::{DType, Error, Result, Scalar, Tensor};
 
@@ -51,7 +51,7 @@ fn check_same_ndim(op: &'static str, target: &Tensor, source: &Tensor) -> Result
 
 /// Returns `alpha`, which is converted to the type of `source`, times `source`.
 fn scaled(op: &'static str, source: &Tensor, alpha: Scalar) -> Result<Tensor> {
-    let alpha = alpha.check_fits(source.dtype(), op, "alpha")?;
+    let alpha = check_fits(alpha, source.dtype(), op, "alpha")?;
     let alpha = match source.dtype() {
         DType::Bool => Scalar::Bool(alpha.cast::<f64>() != 0.0),
         dtype if dtype.is_floating_point() => Scalar::Float(alpha.cast()),
@@ -192,7 +192,7 @@ pub(super) fn fill_value(op: &'static str, target: &Tensor, value: Operand<'_>) 
     let dtype = target.dtype();
     match value {
         Operand::Scalar(number) => {
-            let number = number.check_fits(dtype, op, "value")?;
+            let number = check_fits(number, dtype, op, "value")?;
             Tensor::full(&[], number, (dtype, target.placement()))
         }
         Operand::Tensor(tensor) if tensor.ndim() == 0 => {

@@ -7,6 +7,7 @@ use super::operand::{Numbers, Operand, result_type};
 use super::rounded_division::{RoundingMode, divide_with};
 use crate::autograd::{BackwardContext, Gradients, Node, NodeBuilder, check_inplace, rebase_history};
 use crate::dtype::{dispatch_float, dispatch_wrapping};
+use crate::error::check_fits;
 use crate::shape::check_broadcastable_to;
 use crate::{DType, Element, Error, Result, Scalar, Tensor, kernel};
 
@@ -210,7 +211,7 @@ impl Tensor {
     pub fn fill_<'a>(&self, value: impl Into<Operand<'a>>) -> Result<&Tensor> {
         let (op, node) = ("fill_", "FillBackward0");
         match value.into() {
-            Operand::Scalar(value) => self.overwrite(op, node, value.check_fits(self.dtype(), op, "value")?),
+            Operand::Scalar(value) => self.overwrite(op, node, check_fits(value, self.dtype(), op, "value")?),
             Operand::Tensor(value) if value.ndim() == 0 => {
                 let source = Operand::Scalar(value.item()?).tensor(self.dtype())?;
                 let work = |_: Option<&mut NodeBuilder>| overwrite_with(op, self, &source);

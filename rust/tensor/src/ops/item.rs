@@ -1,7 +1,7 @@
 //! Conversion of elements to scalars and vectors. Device tensors are copied to the CPU, which synchronizes with their
 //! stream.
 
-use crate::element::Bool8;
+use crate::dtype::Bool8;
 use crate::error::Tuple;
 use crate::fallible_alloc::{try_collect, try_with_capacity};
 use crate::loops::scalar_of;

@@ -1,6 +1,7 @@
 //! Numbers at equal distances.
 
 use crate::dtype::dispatch_compute;
+use crate::error::check_fits;
 use crate::{DType, Element, Error, Result, Scalar, Tensor, TensorOptions, kernel};
 
 /// Equally distant numbers between two bounds.
@@ -40,7 +41,7 @@ fn spaced(
         return Err(Error::not_numeric(op, "dtype", ""));
     }
     let count = usize::try_from(steps).map_err(|_| Error::value(op, "steps", "not be negative", steps))?;
-    let (start, end) = (start.check_fits(dtype, op, "start")?, end.check_fits(dtype, op, "end")?);
+    let (start, end) = (check_fits(start, dtype, op, "start")?, check_fits(end, dtype, op, "end")?);
     // For integers the bounds are truncated first.
     let [start, end] = [start, end].map(|bound| bound.stored(dtype).cast());
     let range = Range { start, end, steps: count };

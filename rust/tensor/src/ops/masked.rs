@@ -6,8 +6,8 @@ use super::indexed::{WriteTo, name_of};
 use super::nonzero::nonzero_coordinates;
 use super::operand::{Operand, check_same_dtype};
 use crate::autograd::{BackwardContext, Gradients, NodeBuilder};
+use crate::dtype::Bool8;
 use crate::dtype::{dispatch_float, dispatch_size};
-use crate::element::Bool8;
 use crate::shape::{broadcast, check_broadcastable_to, signed_sizes};
 use crate::{DType, Element, Error, Result, Scalar, Tensor, kernel};
 

@@ -1,6 +1,6 @@
 //! The positions of elements that are not zero.
 
-use crate::element::Bool8;
+use crate::dtype::Bool8;
 use crate::fallible_alloc::try_collect;
 use crate::shape::contiguous_strides;
 use crate::{DType, Result, Tensor};

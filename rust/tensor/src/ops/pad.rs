@@ -3,7 +3,7 @@
 use std::iter::repeat;
 
 use crate::autograd::NodeBuilder;
-use crate::error::Tuple;
+use crate::error::{Tuple, check_fits};
 use crate::shape::Layout;
 use crate::{Error, Result, Scalar, Tensor, kernel};
 
@@ -46,7 +46,7 @@ impl Tensor {
     /// before and after those of the last dimension, then of the one before it, and so on. Negative numbers remove elements.
     pub fn pad(&self, pad: &[i64], value: Scalar) -> Result<Tensor> {
         let op = "pad";
-        let value = value.check_fits(self.dtype(), op, "value")?;
+        let value = check_fits(value, self.dtype(), op, "value")?;
         let (pairs, rest) = pad.as_chunks::<2>();
         if !rest.is_empty() {
             return Err(Error::value(op, "pad", "have two numbers for each dimension", Tuple(pad)));

@@ -8,7 +8,7 @@ use super::select::where_cond;
 use super::sign::set_zero_gradients;
 use crate::autograd::NodeBuilder;
 use crate::dtype::{dispatch_compute, dispatch_float};
-use crate::element::{larger, smaller};
+use crate::dtype::{larger, smaller};
 use crate::real::Real;
 use crate::{DType, Element, Error, Result, Tensor};
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::operand::check_device;
+use crate::dtype::Bool8;
 use crate::dtype::{dispatch_float, dispatch_size};
-use crate::element::Bool8;
 use crate::error::Tuple;
 use crate::fallible_alloc::try_collect;
 use crate::kernel::{self, Combine, IndexBounds, IndexedLayout};

@@ -5,6 +5,7 @@ use super::masked::zero_where;
 use super::operand::{Numbers, Operand};
 use crate::autograd::NodeBuilder;
 use crate::dtype::dispatch_float;
+use crate::error::check_fits;
 use crate::real::Real;
 use crate::{DType, Element, Error, Result, Scalar, Tensor, kernel};
 
@@ -38,7 +39,7 @@ pub fn power<'a>(base: impl Into<Operand<'a>>, exponent: impl Into<Operand<'a>>)
         && operands.dtype.is_half()
     {
         // As in PyTorch a finite exponent must be finite in the half-precision type.
-        exponent.check_fits(operands.dtype, op, "exponent")?;
+        check_fits(exponent, operands.dtype, op, "exponent")?;
     }
     if let Operand::Scalar(_) = base {
         // As in PyTorch the powers of a scalar are contiguous, whatever the memory order of the exponent's
@@ -60,7 +61,7 @@ pub fn power<'a>(base: impl Into<Operand<'a>>, exponent: impl Into<Operand<'a>>)
                     return Err(Error::value(op, "exponent", expected, exponent));
                 }
                 // An exponent that wraps gives another power. A base that wraps gives the wrapped power.
-                exponent.check_fits(dtype, op, "exponent")?;
+                check_fits(exponent, dtype, op, "exponent")?;
             }
             operands.zip(op, integer_power)?
         }

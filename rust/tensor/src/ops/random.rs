@@ -3,6 +3,7 @@
 use std::f64::consts::TAU;
 
 use crate::dtype::dispatch_float;
+use crate::error::check_fits;
 use crate::{DType, Element, Error, Generator, Result, Scalar, Tensor, TensorOptions, kernel};
 
 /// Returns a tensor of numbers that `f` draws.
@@ -56,7 +57,7 @@ fn check_bound(op: &'static str, argument: &'static str, bound: i64, dtype: DTyp
             let fits = Scalar::Float(bound as f64).fits(dtype);
             if fits { Ok(()) } else { Err(Error::OutOfBounds { op, argument, value, dtype }) }
         }
-        _ => value.check_fits(dtype, op, argument).map(drop),
+        _ => check_fits(value, dtype, op, argument).map(drop),
     }
 }
 

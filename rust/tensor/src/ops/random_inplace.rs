@@ -4,7 +4,8 @@ use super::inplace::{overwrite_with, overwritten};
 use super::operand::Operand;
 use super::random::{draw, normal, uniform};
 use crate::autograd::NodeBuilder;
-use crate::element::Bool8;
+use crate::dtype::Bool8;
+use crate::error::check_fits;
 use crate::shape::check_broadcastable_to;
 use crate::{DType, Error, Generator, Result, Scalar, Tensor, TensorOptions, kernel};
 
@@ -38,7 +39,7 @@ impl Tensor {
             if !bound.is_finite() {
                 return Err(Error::value(op, argument, "be finite", Scalar::Float(bound)));
             }
-            Scalar::Float(bound).check_fits(dtype, op, argument)?;
+            check_fits(Scalar::Float(bound), dtype, op, argument)?;
         }
         if low > high {
             let expected = format!("not be less than from_, {}", Scalar::Float(low));

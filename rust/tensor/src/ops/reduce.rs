@@ -3,8 +3,8 @@
 use super::masked::zero_where;
 use super::operand::check_floating_point;
 use crate::autograd::NodeBuilder;
+use crate::dtype::{Bool8, larger, smaller};
 use crate::dtype::{dispatch_compute, dispatch_float};
-use crate::element::{Bool8, larger, smaller};
 use crate::error::Tuple;
 use crate::iterate::reduce;
 use crate::loops::{self, ReduceLoop};

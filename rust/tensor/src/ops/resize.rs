@@ -4,10 +4,10 @@ use super::empty::{is_filled, marker};
 use super::inplace::overwrite_with;
 use super::operand::Operand;
 use crate::autograd::check_inplace;
-use crate::error::Tuple;
+use crate::error::{Tuple, warn};
 use crate::fallible_alloc::check_memory;
 use crate::shape::{Layout, checked_numel};
-use crate::{Error, Result, Tensor, warning};
+use crate::{Error, Result, Tensor};
 
 impl Tensor {
     /// Changes the shape in place, and the strides to those of a contiguous tensor. The offset in the storage remains.
@@ -104,7 +104,7 @@ impl Tensor {
         let layout = Layout { offset: before.offset, ..result.layout().preserve_format() };
         self.grow_storage(op, &layout)?;
         if before.numel() > 0 {
-            warning::issue(&format!(
+            warn(&format!(
                 "{op}: out had the shape {} and was resized to {}, that of the result. This is deprecated: pass a \
                  tensor of this shape, or one that resize_(0) has emptied",
                 Tuple(&before.shape),

@@ -8,8 +8,9 @@ use interlock::dispatch::{Composite, FlagRequirement, Kernel, KernelError, Numer
 
 use super::positions::{Order, Positions};
 use crate::error::Sizes;
+use crate::error::warn;
 use crate::kernel::Combine;
-use crate::{DType, Error, Result, Tensor, warning};
+use crate::{DType, Error, Result, Tensor};
 
 /// The properties of a call on which the choice of its kernel depends: of `index_add`, `index_put`, `put` and
 /// `scatter_add`.
@@ -187,7 +188,7 @@ fn run_with_warning(
     args: &ScatterArgs<'_>,
 ) -> Result<(), KernelError<Error>> {
     run(call, args, Order::Any)?;
-    warning::issue(&format!(
+    warn(&format!(
         "{}: no kernel has a fixed order of assignments, although backends.deterministic_algorithms is True; \
          accumulate=True has one, or use index_put_",
         args.op

@@ -5,8 +5,9 @@ use super::masked::zero_where;
 use super::operand::{Numbers, Operand, result_type};
 use super::pairs::{maximum_gradient, minimum_gradient};
 use crate::autograd::{BackwardContext, Gradients, NodeBuilder};
+use crate::dtype::{Bool8, larger, smaller};
 use crate::dtype::{dispatch_compute, dispatch_size};
-use crate::element::{Bool8, larger, smaller};
+use crate::error::check_fits;
 use crate::shape::broadcast;
 use crate::{DType, Error, Result, Tensor, kernel};
 
@@ -94,7 +95,7 @@ fn limit_of(
         if wraps {
             return Err(Error::OutOfBounds { op: "clamp", argument, value: number, dtype });
         }
-        number.check_fits(dtype, "clamp", argument)?;
+        check_fits(number, dtype, "clamp", argument)?;
     }
     given.tensor(dtype).map(Some)
 }

@@ -2,8 +2,8 @@
 
 use super::unary::{Saved, UnaryRecord};
 use crate::autograd::NodeBuilder;
+use crate::dtype::Bool8;
 use crate::dtype::dispatch_compute;
-use crate::element::Bool8;
 use crate::{DType, Element, Error, Result, Tensor, kernel};
 
 impl Tensor {

@@ -1,7 +1,7 @@
 //! Reductions of truth values: all, any and the number of nonzero elements.
 
 use super::reduce::reduced_dims;
-use crate::element::Bool8;
+use crate::dtype::Bool8;
 use crate::iterate::reduce;
 use crate::loops;
 use crate::{DType, Element, Result, Tensor};

@@ -5,16 +5,17 @@ use super::operand::check_floating_point;
 use super::reduce::{ReducedDims, reduced_dims};
 use crate::autograd::NodeBuilder;
 use crate::dtype::dispatch_float;
+use crate::error::warn;
 use crate::iterate::reduce;
 use crate::loops::squared_deviations;
-use crate::{Element, Result, Scalar, Tensor, warning};
+use crate::{Element, Result, Scalar, Tensor};
 
 /// Returns the degrees of freedom, by which the sum of squares is divided: the number of reduced elements less the
 /// correction. Warns if none are left.
 fn divisor(op: &'static str, count: usize, correction: Scalar) -> f64 {
     let degrees = (count as f64 - correction.cast::<f64>()).max(0.0);
     if degrees == 0.0 {
-        warning::issue(&format!("{op}: the correction must be less than the number of reduced elements"));
+        warn(&format!("{op}: the correction must be less than the number of reduced elements"));
     }
     degrees
 }

@@ -1,12 +1,15 @@
 //! Element types, type promotion rules and Python scalars.
 
+mod element;
+
 use std::fmt;
 
 use half::{bf16, f16};
 
 use interlock::sys::InterlockDType;
 
-use crate::{Element, Error, Result};
+pub use element::Element;
+pub(crate) use element::{Bool8, larger, smaller};
 
 /// The type of a tensor's elements.
 ///
@@ -224,14 +227,6 @@ impl Scalar {
         }
     }
 
-    /// Returns this value if a tensor of `dtype` can hold it.
-    ///
-    /// # Errors
-    /// [`Error::OutOfBounds`] with the names of the function and its argument.
-    pub(crate) fn check_fits(self, dtype: DType, op: &'static str, argument: &'static str) -> Result<Self> {
-        if self.fits(dtype) { Ok(self) } else { Err(Error::OutOfBounds { op, argument, value: self, dtype }) }
-    }
-
     /// Returns the value that a tensor of a half-precision `dtype` holds; other types do not change it.
     pub(crate) fn rounded(self, dtype: DType) -> Self {
         if dtype.is_half() { self.stored(dtype) } else { self }
@@ -360,7 +355,7 @@ macro_rules! dispatch_compute {
     ($dtype:expr, $element:ident => $body:expr) => {
         match $crate::DType::compute($dtype) {
             $crate::DType::Bool => {
-                type $element = $crate::element::Bool8;
+                type $element = $crate::dtype::Bool8;
                 $body
             }
             $crate::DType::Int64 => {

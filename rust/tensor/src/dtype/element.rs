@@ -2,7 +2,7 @@
 
 use half::{bf16, f16};
 
-use crate::{DType, Scalar};
+use super::{DType, Scalar};
 
 /// A bool of one byte. Foreign memory may hold any byte: 0 is false and all others are true.
 #[derive(Clone, Copy, Debug, Default)]

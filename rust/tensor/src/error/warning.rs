@@ -20,7 +20,7 @@ pub fn set_warning_handler(handler: WarningHandler) {
 }
 
 /// Issues a warning.
-pub(crate) fn issue(message: &str) {
+pub(crate) fn warn(message: &str) {
     match HANDLER.get() {
         Some(handler) => handler(message),
         // If standard error is closed, nothing can show the warning.
