@@ -6,21 +6,16 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
-mod append_vec;
 pub mod autograd;
-mod drop_queue;
 mod dtype;
 mod error;
-mod fallible_alloc;
-mod fork_rwlock;
 mod generator;
 mod iterate;
 mod kernel;
+mod layout;
 mod loops;
 mod ops;
-mod real;
-mod scaled;
-mod shape;
+mod recording;
 mod storage;
 mod tensor;
 
@@ -56,10 +51,10 @@ pub fn announce_operations() {
 
 pub use dtype::{DType, Element, Scalar};
 pub use error::{Error, ForeignError, Result, WarningHandler, set_warning_handler};
-pub use fallible_alloc::check_memory;
 pub use generator::{Generator, GeneratorState, GeneratorStates, manual_seed};
 pub use half::{bf16, f16};
 pub use kernel::ConvPass;
+pub use layout::MAX_DIMENSIONS;
 pub use ops::{
     ATTENTION, Attention, AttentionArgs, AttentionCall, AttentionOptions, AttentionOut, CONV2D,
     ClassLossOptions, Conv2d, ConvArgs, ConvCall, ConvOptions, ConvPadding, EINSUM, EMPTY, Einsum,
@@ -70,6 +65,6 @@ pub use ops::{
     Tolerance, WriteTo, broadcast_tensors, cat, einsum, explain_einsum, hstack, lstm,
     register_foreign_kernel, result_type, stack, vstack,
 };
-pub use shape::MAX_DIMENSIONS;
+pub use storage::fallible_alloc::check_memory;
 pub use storage::{Placement, Storage, TensorOptions};
 pub use tensor::Tensor;

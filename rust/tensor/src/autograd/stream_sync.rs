@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use interlock::accelerator::{Stream, StreamKind, current_stream};
 use interlock::state::ScopeGuard;
 
-use super::GradFn;
-use super::edge::Edge;
-use super::node::{Node, stream_of};
 use crate::error::warn;
-use crate::fallible_alloc::oom_error;
+use crate::storage::fallible_alloc::oom_error;
+use crate::tensor::autograd_meta::GradFn;
+use crate::tensor::edge::Edge;
+use crate::tensor::node::{Node, stream_of};
 use crate::{Error, Result, Tensor};
 
 /// Whether gradients of a leaf from several streams cause a warning.

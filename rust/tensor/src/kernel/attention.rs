@@ -10,12 +10,12 @@ use std::ops::Range;
 use super::Plan;
 use super::matmul::{MatmulElement, Matrix, THREADED_WORK};
 use super::parts::{item, part_mut, rest, rest_mut, source, take};
-use crate::fallible_alloc::{try_from_elem, try_push};
 use crate::iterate::parallel;
 use crate::iterate::{PartedKernel, TensorPart, check_count, launch_several, threads_on};
 use crate::loops;
-use crate::real::Real;
+use crate::loops::real::Real;
 use crate::storage::Placement;
+use crate::storage::fallible_alloc::{try_from_elem, try_push};
 use crate::{Error, Result, Tensor};
 
 /// The rows of queries of a tile. Tiles depend on the shapes only, so results do not depend on the number of threads.

@@ -7,10 +7,10 @@
 use std::ops::Range;
 
 use super::parts::{item, part, part_mut, source};
-use crate::fallible_alloc::try_from_elem;
 use crate::iterate::{PartedKernel, TensorPart, launch_several, threads_on};
 use crate::iterate::{THREADED_ELEMENTS, TILE, for_each};
-use crate::scaled::Scaled;
+use crate::loops::scaled::Scaled;
+use crate::storage::fallible_alloc::try_from_elem;
 use crate::{Element, Result, Tensor};
 
 /// The number of multiplications between two checks for interrupts.

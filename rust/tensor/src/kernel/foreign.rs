@@ -10,8 +10,8 @@ use interlock::sys::{
     INTERLOCK_TENSOR_CPU, INTERLOCK_TENSOR_CUDA, INTERLOCK_TENSOR_EXTENSION, InterlockTensorDevice,
 };
 
-use crate::fallible_alloc::check_memory;
-use crate::shape::{Layout, checked_numel};
+use crate::layout::{Layout, checked_numel};
+use crate::storage::fallible_alloc::check_memory;
 use crate::storage::{Placement, RawSlice, Storage};
 use crate::{DType, Error, Result, Tensor};
 

@@ -6,7 +6,7 @@ use half::slice::HalfFloatSliceExt;
 use super::matmul::{MatmulElement, Matrix};
 use super::parts::part_mut;
 use crate::Result;
-use crate::fallible_alloc::try_from_elem;
+use crate::storage::fallible_alloc::try_from_elem;
 
 impl MatmulElement for f16 {
     type Total = f32;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::parts::{part, part_mut, rest, take};
 use crate::iterate::{Plan, PlanOperand, THREADED_ELEMENTS, for_each, for_each_tile};
 use crate::iterate::{TensorPart, launch_binary, launch_inplace_from, launch_nullary, threads_on};
-use crate::shape::{Layout, contiguous_strides};
+use crate::layout::{Layout, contiguous_strides};
 use crate::storage::{AtomicSlice, Placement, TensorOptions};
 use crate::{DType, Element, Error, Result, Tensor};
 

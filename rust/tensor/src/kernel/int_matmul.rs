@@ -5,7 +5,7 @@ use pulp::{Arch, NullaryFnOnce};
 use super::Matrix;
 use super::parts::{item, part, part_mut, rest};
 use crate::Result;
-use crate::fallible_alloc::try_with_capacity;
+use crate::storage::fallible_alloc::try_with_capacity;
 
 /// Rows, columns and depth of a tile. The part of `b` (512 KiB) stays in the L2 cache while all rows of `a` are read,
 /// and a row of the result (4 KiB) in the L1 cache.

@@ -7,13 +7,13 @@
 use std::ops::Range;
 
 use super::parts::{part, rest, rest_mut, source, take};
-use crate::fallible_alloc::{try_from_elem, try_push};
 use crate::iterate::{
     PartedKernel, TensorPart, check_count, launch_several, rows_with_statistics, threads_on,
 };
 use crate::iterate::{THREADED_ELEMENTS, for_each};
 use crate::loops;
-use crate::real::Real;
+use crate::loops::real::Real;
+use crate::storage::fallible_alloc::{try_from_elem, try_push};
 use crate::{Result, Tensor};
 
 /// The number of elements from which on rows are normalized on several threads.

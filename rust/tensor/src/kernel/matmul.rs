@@ -7,10 +7,10 @@ use interlock::base::fork::initialize_without_forks;
 
 use super::parts::{item, rest_mut, split_mut};
 use super::{Plan, int_matmul, workspace};
-use crate::fallible_alloc::try_push;
 use crate::iterate::parallel;
 use crate::iterate::{ChunkedKernel, TensorPart, check_count, launch_chunked};
 use crate::iterate::{on_device_of, result_placement, threads_on};
+use crate::storage::fallible_alloc::try_push;
 use crate::{Element, Error, Result, Tensor};
 
 /// The offset, sizes and strides of a matrix in memory.
@@ -369,7 +369,7 @@ pub(crate) fn matmul<T: MatmulElement>(
 mod tests {
     use super::*;
     use crate::iterate::PlanOperand;
-    use crate::shape::Layout;
+    use crate::layout::Layout;
 
     /// Multiplies batches of contiguous matrices, the second of which is transposed in memory.
     fn product<T: MatmulElement>(

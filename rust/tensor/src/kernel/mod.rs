@@ -2,9 +2,7 @@
 
 mod attention;
 mod conv;
-mod copy;
 mod cumulative;
-mod elementwise;
 mod flip;
 mod foreign;
 mod half_matmul;
@@ -23,14 +21,13 @@ mod tests;
 mod workspace;
 
 pub(crate) use crate::iterate::{
-    Plan, PlanOperand, launch_nullary, launch_zeros, map_rows, result_placement, try_along_last_dim, zip_rows,
+    Plan, PlanOperand, add_strided, bits, cast, copy_as, copy_into, filled, launch_nullary, launch_zeros,
+    map, map_rows, map_with, reinterpret, result_placement, try_along_last_dim, update, zip, zip_rows, zip3,
 };
 pub(crate) use attention::{AttentionHeads, AttentionResults, attention, attention_backward};
 pub use conv::ConvPass;
 pub(crate) use conv::{ConvAlgorithm, ConvGeometry, add_columns, columns, convolve};
-pub(crate) use copy::{bits, copy_as, copy_into, reinterpret};
 pub(crate) use cumulative::{cumulative_products, cumulative_products_backward};
-pub(crate) use elementwise::{add_strided, cast, filled, map, map_with, update, zip, zip3};
 pub(crate) use flip::flip;
 pub(crate) use foreign::{ForeignLaunch, foreign_tensor};
 pub(crate) use indexed::{

@@ -2,8 +2,8 @@
 
 use super::sort::{numbered, position_of, sort};
 use crate::dtype::Bool8;
-use crate::fallible_alloc::try_collect;
 use crate::iterate::{TensorPart, check_count, launch_unary};
+use crate::storage::fallible_alloc::try_collect;
 use crate::{Element, Error, Result, Tensor};
 
 /// Returns true with the probability of each element of a contiguous tensor.

@@ -1,6 +1,6 @@
 //! Orders of numbers. All element types are sorted as integers with the same order, so there is one sorting function.
 
-use crate::fallible_alloc::try_collect;
+use crate::storage::fallible_alloc::try_collect;
 use crate::{DType, Element, Result};
 
 /// A number with its position. Integers are compared, first of the numbers and then of the positions, so that no two are

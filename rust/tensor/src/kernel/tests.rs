@@ -1,7 +1,7 @@
 //! Kernels whose operands another thread resizes between the reading of their layouts and the acquisition of the locks.
 
 use super::*;
-use crate::shape::Layout;
+use crate::layout::Layout;
 use crate::testing::doubles;
 use crate::{Error, Result, Tensor};
 

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use gemm_common::cache::CACHE_INFO;
 
 use crate::Result;
-use crate::fallible_alloc::check_available;
+use crate::storage::fallible_alloc::check_available;
 
 /// Returns an error unless there is memory for what `gemm` allocates for a product of these sizes, because gemm
 /// aborts the process if an allocation fails. The cache sizes must have been read.

@@ -13,9 +13,9 @@ use super::masked::zero_where;
 use super::operand::check_floating_point;
 use super::select::clamp;
 use super::sign::threshold_backward;
-use crate::autograd::NodeBuilder;
 use crate::dtype::dispatch_float;
-use crate::real::Real;
+use crate::loops::real::Real;
+use crate::recording::NodeBuilder;
 use crate::{DType, Error, Result, Tensor, kernel};
 
 /// A function of each element with its first two derivatives. The first two functions are inlined, so that the loop around them

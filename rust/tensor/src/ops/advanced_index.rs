@@ -7,7 +7,7 @@ use super::indexed::{INDEX, WriteTo};
 use super::operand::check_device;
 use super::positions::{Positions, broadcast_indices};
 use super::scatter_kernels::{self, IndexedWrite, ScatterCall};
-use crate::shape::check_broadcastable_to;
+use crate::layout::check_broadcastable_to;
 use crate::{Result, Tensor};
 
 pub(super) const INDEX_PUT: &str = "index_put_";

@@ -3,9 +3,9 @@
 use super::cast::copy_with_layout;
 use super::indexed::{GATHER, WriteTo};
 use super::positions::Positions;
-use crate::autograd::NodeBuilder;
 use crate::dtype::dispatch_compute;
-use crate::shape::{Layout, wrap_dim};
+use crate::layout::{Layout, wrap_dim};
+use crate::recording::NodeBuilder;
 use crate::{DType, Result, Tensor, kernel};
 
 /// A tensor whose dimension `dim` was moved to the end.

@@ -1,11 +1,9 @@
 //! Views with arbitrary strides.
 
-use std::sync::Arc;
-
 use super::view::view;
-use crate::autograd::{Node, NodeBuilder};
 use crate::dtype::dispatch_float;
-use crate::shape::{Layout, err_stride_count};
+use crate::layout::{Layout, err_stride_count};
+use crate::recording::NodeBuilder;
 use crate::{Error, Result, Tensor, kernel};
 
 /// Returns a view of the storage of `source` with any layout. In the backward pass, gradients of elements that share
@@ -21,21 +19,9 @@ pub(crate) fn as_strided(source: &Tensor, layout: Layout) -> Result<Tensor> {
     })
 }
 
-/// Returns the node of a view of `base` with `layout`, whose history is that of the base.
-pub(crate) fn as_strided_node(base: &Tensor, layout: &Layout) -> Result<Arc<Node>> {
-    let (geometry, own) = (base.layout().clone(), layout.clone());
-    // The history exists independently of the current mode, in which recording may be disabled.
-    let _recording = interlock::autograd::inference_mode(false);
-    let builder = NodeBuilder::new("AsStridedBackward0", &[base])?;
-    let builder = builder.ok_or(Error::NoGraph { op: "as_strided" })?;
-    Ok(builder.build(&base.alias(layout.clone()), move |_, gradient| {
-        Ok(vec![Some(as_strided_backward(gradient, &own, &geometry)?)])
-    }))
-}
-
 /// Returns the gradient of a tensor with layout `geometry`, from the gradient of a view with layout `part`: ATen's
 /// `as_strided_backward`.
-fn as_strided_backward(gradient: &Tensor, part: &Layout, geometry: &Layout) -> Result<Tensor> {
+pub(crate) fn as_strided_backward(gradient: &Tensor, part: &Layout, geometry: &Layout) -> Result<Tensor> {
     let start = geometry.offset;
     let inside = || Layout { offset: part.offset.checked_sub(start).unwrap_or(usize::MAX), ..part.clone() };
     let (part, geometry) = (inside(), Layout { offset: 0, ..geometry.clone() });
@@ -60,7 +46,7 @@ impl Tensor {
         if shape.len() != strides.len() {
             return Err(err_stride_count("as_strided", shape, strides));
         }
-        crate::shape::checked_numel(shape, self.dtype().size())?;
+        crate::layout::checked_numel(shape, self.dtype().size())?;
         let offset = offset.unwrap_or_else(|| self.storage_offset());
         if self.requires_grad() && offset < self.storage_offset() {
             let expected =

@@ -6,7 +6,7 @@ use super::attention_kernels::{ATTENTION, AttentionArgs, AttentionCall};
 use super::attention_tiled::with_history;
 use super::operand::{check_device, check_same_dtype};
 use crate::error::Tuple;
-use crate::shape::{broadcast, check_broadcastable_to};
+use crate::layout::{broadcast, check_broadcastable_to};
 use crate::{DType, Error, Result, Tensor};
 
 pub(super) const OP: &str = "scaled_dot_product_attention";

@@ -13,7 +13,7 @@ use interlock::dispatch::{FlagRequirement, Kernel, Op, Operation, Order, Prefere
 use super::attention::OP;
 use super::attention_math::run_math;
 use super::attention_tiled::{run_cudnn, run_efficient, run_flash};
-use crate::shape::broadcast;
+use crate::layout::broadcast;
 use crate::{DType, Error, Tensor};
 
 /// Scaled-dot-product attention. [`ATTENTION`] has its kernels.

@@ -8,7 +8,7 @@ use super::attention::{OP, heads};
 use super::attention_kernels::{AttentionArgs, AttentionCall, AttentionOut};
 use super::masked::zero_where;
 use crate::dtype::dispatch_float;
-use crate::shape::signed_sizes;
+use crate::layout::signed_sizes;
 use crate::{DType, Element, Error, Result, Tensor, TensorOptions, kernel};
 
 pub(super) fn run_math(

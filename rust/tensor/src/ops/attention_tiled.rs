@@ -5,9 +5,9 @@ use interlock::dispatch::{KernelError, Numerics};
 use super::attention::OP;
 use super::attention_kernels::{AttentionArgs, AttentionCall, AttentionOut};
 use super::attention_math::additive_mask;
-use crate::autograd::{NodeBuilder, is_recording};
 use crate::kernel::{AttentionHeads, AttentionResults, Matrix, Plan, PlanOperand};
-use crate::shape::Layout;
+use crate::layout::Layout;
+use crate::recording::{NodeBuilder, is_recording};
 use crate::{DType, Error, Result, Tensor, kernel};
 
 type KernelResult = Result<AttentionOut, KernelError<Error>>;

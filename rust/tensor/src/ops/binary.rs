@@ -1,10 +1,10 @@
 //! Arithmetic operations with broadcasting and type promotion.
 
 use super::operand::{Numbers, Operand, result_type};
-use crate::autograd::NodeBuilder;
 use crate::dtype::{dispatch_float, dispatch_wrapping};
 use crate::error::check_fits;
-use crate::shape::broadcast;
+use crate::layout::broadcast;
+use crate::recording::NodeBuilder;
 use crate::{DType, Element, Error, Result, Scalar, Tensor, kernel};
 
 /// Two operands converted to their promoted type, and the shape of the result.

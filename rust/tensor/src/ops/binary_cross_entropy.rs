@@ -3,12 +3,12 @@
 use super::loss::Reduction;
 use super::masked::zero_where;
 use super::operand::{check_device, check_floating_point, check_no_gradient, check_same_dtype, result_type};
-use crate::autograd::NodeBuilder;
 use crate::dtype::dispatch_float;
 use crate::error::Tuple;
+use crate::layout::broadcast;
 use crate::loops;
-use crate::real::Real;
-use crate::shape::broadcast;
+use crate::loops::real::Real;
+use crate::recording::NodeBuilder;
 use crate::{DType, Element, Error, Result, Tensor, kernel};
 
 /// The least logarithm of a probability: the loss of a certain error is finite.

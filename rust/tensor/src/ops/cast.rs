@@ -1,7 +1,7 @@
 //! Copies and conversions of the element type.
 
-use crate::autograd::NodeBuilder;
-use crate::shape::Layout;
+use crate::layout::Layout;
+use crate::recording::NodeBuilder;
 use crate::{DType, Result, Tensor, kernel};
 
 impl Tensor {

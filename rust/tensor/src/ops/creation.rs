@@ -2,7 +2,7 @@
 
 use crate::dtype::dispatch_wrapping;
 use crate::error::{Tuple, check_fits};
-use crate::shape::{Layout, checked_numel};
+use crate::layout::{Layout, checked_numel};
 use crate::{DType, Element, Error, Result, Scalar, Tensor, TensorOptions, kernel};
 
 impl Tensor {

@@ -2,7 +2,7 @@
 
 use super::view::{layout, scatter_into_zeros, view};
 use crate::error::Tuple;
-use crate::shape::{broadcast, infer_size, signed_sizes, sizes_and_strides, wrap_dim};
+use crate::layout::{broadcast, infer_size, signed_sizes, sizes_and_strides, wrap_dim};
 use crate::{Error, Result, Tensor};
 
 impl Tensor {

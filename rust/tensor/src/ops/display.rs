@@ -4,7 +4,8 @@ use std::fmt;
 
 use interlock::accelerator::check_interrupts;
 
-use crate::{DType, Result, Scalar, Tensor, fallible_alloc};
+use crate::storage::fallible_alloc;
+use crate::{DType, Result, Scalar, Tensor};
 
 const LINE_WIDTH: usize = 80;
 /// Tensors with more elements than this are summarized: `EDGE` items at both ends of each dimension are shown.

@@ -6,7 +6,7 @@ use interlock::backends::flags::{DETERMINISTIC_ALGORITHMS, DETERMINISTIC_FILL_UN
 use interlock::dispatch::{FlagRequirement, Kernel, KernelError, Numerics, Op, Operation, annotate};
 
 use crate::error::Sizes;
-use crate::shape::{Layout, checked_numel, err_stride_count};
+use crate::layout::{Layout, checked_numel, err_stride_count};
 use crate::storage::{Placement, Storage};
 use crate::{DType, Error, Result, Scalar, Tensor, TensorOptions};
 

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use super::advanced_index::INDEX_PUT;
 use super::indexed::{INDEX, WriteTo};
 use super::positions::Positions;
-use crate::autograd::{BackwardContext, NodeBuilder};
-use crate::fallible_alloc::try_collect;
 use crate::kernel::Combine;
-use crate::shape::{Layout, contiguous_strides};
+use crate::layout::{Layout, contiguous_strides};
+use crate::recording::NodeBuilder;
+use crate::storage::fallible_alloc::try_collect;
+use crate::tensor::node::BackwardContext;
 use crate::{Result, Tensor};
 
 /// The rows of an expanded tensor, by the memory locations that they use.

@@ -2,9 +2,9 @@
 
 use super::along_dim::{RowIndices, gather_along, indices_along, scatter_along};
 use super::reduce::{Extreme, err_nothing_to_reduce, reduced_dims};
-use crate::autograd::NodeBuilder;
+use crate::layout::Layout;
 use crate::loops;
-use crate::shape::Layout;
+use crate::recording::NodeBuilder;
 use crate::{DType, Element, Error, Result, Tensor};
 
 /// Writes the index of the extreme of a row: the first of equal elements, or of NaN.

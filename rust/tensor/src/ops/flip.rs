@@ -1,10 +1,10 @@
 //! Copies with the elements of dimensions in another order.
 
 use super::view::distinct_dims;
-use crate::autograd::NodeBuilder;
 use crate::dtype::dispatch_size;
 use crate::error::Tuple;
-use crate::shape::{Layout, wrap_dim};
+use crate::layout::{Layout, wrap_dim};
+use crate::recording::NodeBuilder;
 use crate::{Error, Result, Tensor, kernel};
 
 impl Tensor {

@@ -6,7 +6,7 @@ use super::indexed::{WriteTo, name_of};
 use super::nonzero::nonzero_coordinates;
 use super::operand::check_same_dtype;
 use crate::error::Tuple;
-use crate::shape::wrap_index;
+use crate::layout::wrap_index;
 use crate::{DType, Error, Result, Tensor};
 
 pub(super) const OP: &str = "index";

@@ -8,9 +8,9 @@ use super::indexed::{SELECT, WriteTo, name_of, spread};
 use super::operand::{Operand, check_device, check_same_dtype};
 use super::positions::{IndexRule, Positions};
 use super::scatter_kernels::{INDEX_ADD, ScatterCall};
-use crate::autograd::NodeBuilder;
 use crate::error::{Tuple, check_fits};
-use crate::shape::{signed_sizes, wrap_dim};
+use crate::layout::{signed_sizes, wrap_dim};
+use crate::recording::NodeBuilder;
 use crate::{DType, Error, Result, Scalar, Tensor};
 
 /// Checks the dimension, and the shape of an index of at most one dimension. Returns the dimension.

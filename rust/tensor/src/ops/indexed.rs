@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use super::positions::Positions;
 use super::scatter_kernels::{IndexedWrite, ScatterArgs};
-use crate::autograd::{BackwardContext, Gradients, NodeBuilder};
 use crate::kernel::Combine;
+use crate::recording::NodeBuilder;
+use crate::tensor::node::{BackwardContext, Gradients};
 use crate::{Result, Tensor};
 
 /// A pair of operations: one reads elements, the other adds to them. Each computes the gradient of the other.

@@ -5,11 +5,18 @@ use std::sync::Arc;
 use super::binary::{scale_by_alpha, sub_check};
 use super::operand::{Numbers, Operand, result_type};
 use super::rounded_division::{RoundingMode, divide_with};
-use crate::autograd::{BackwardContext, Gradients, Node, NodeBuilder, check_inplace, rebase_history};
 use crate::dtype::{dispatch_float, dispatch_wrapping};
 use crate::error::check_fits;
-use crate::shape::check_broadcastable_to;
+use crate::layout::check_broadcastable_to;
+use crate::recording::{NodeBuilder, check_inplace, rebase_history};
+use crate::tensor::node::{BackwardContext, Gradients, Node};
 use crate::{DType, Element, Error, Result, Scalar, Tensor, kernel};
+
+/// Saves a copy of a tensor before it is changed in place, if the gradient of `other` needs it.
+fn save_copy_for(builder: &mut NodeBuilder, other: usize, tensor: &Tensor) -> Result<usize> {
+    let old = if builder.needs(other) { tensor.contiguous_copy()? } else { tensor.clone() };
+    builder.save_for(other, &old)
+}
 
 impl Tensor {
     /// Runs an in-place operation: checks the target, runs `work`, increments the version and sets the new history.
@@ -149,7 +156,7 @@ impl Tensor {
         let work = |builder: Option<&mut NodeBuilder>| {
             if let Some(builder) = builder {
                 builder.save_for(0, &other)?;
-                builder.save_copy_for(1, self)?;
+                save_copy_for(builder, 1, self)?;
             }
             self.update(&other, dtype, Numbers::Exact, Arithmetic::Multiply)
         };
@@ -187,7 +194,7 @@ impl Tensor {
         let work = |builder: Option<&mut NodeBuilder>| {
             if let Some(builder) = builder {
                 builder.save(&other)?;
-                builder.save_copy_for(1, self)?;
+                save_copy_for(builder, 1, self)?;
             }
             self.update(&other, dtype, Numbers::Exact, Arithmetic::Divide)
         };

@@ -3,10 +3,10 @@
 
 use crate::dtype::Bool8;
 use crate::error::Tuple;
-use crate::fallible_alloc::{try_collect, try_with_capacity};
+use crate::layout::{Layout, checked_numel};
 use crate::loops::scalar_of;
-use crate::shape::{Layout, checked_numel};
 use crate::storage::RawSlice;
+use crate::storage::fallible_alloc::{try_collect, try_with_capacity};
 use crate::{DType, Element, Error, Result, Scalar, Tensor, kernel};
 
 /// Converts elements from the order of bytes of this machine to little-endian or back, and bools to 0 and 1.

@@ -2,10 +2,10 @@
 
 use interlock::accelerator::Device;
 
-use crate::autograd::NodeBuilder;
-use crate::fallible_alloc::{try_collect, try_with_capacity};
 use crate::iterate::new_of_parts;
-use crate::shape::{checked_ndim, contiguous_strides, wrap_dim};
+use crate::layout::{checked_ndim, contiguous_strides, wrap_dim};
+use crate::recording::NodeBuilder;
+use crate::storage::fallible_alloc::{try_collect, try_with_capacity};
 use crate::{DType, Error, Result, Tensor};
 
 /// Concatenates tensors along `dim`: `torch.cat`. Their other sizes must be equal.

@@ -1,10 +1,11 @@
 //! Layer normalization.
 
 use super::operand::{check_device, check_floating_point};
-use crate::autograd::{BackwardContext, Gradients, NodeBuilder, is_recording};
 use crate::dtype::dispatch_float;
 use crate::error::Tuple;
 use crate::kernel::{NormResults, NormRows};
+use crate::recording::{NodeBuilder, is_recording};
+use crate::tensor::node::{BackwardContext, Gradients};
 use crate::{DType, Error, Result, Tensor, kernel};
 
 const OP: &str = "layer_norm";

@@ -2,8 +2,8 @@
 
 use super::masked::zero_where;
 use super::reduce::reduced_dims;
-use crate::autograd::NodeBuilder;
-use crate::shape::Layout;
+use crate::layout::Layout;
+use crate::recording::NodeBuilder;
 use crate::{Result, Tensor, kernel};
 
 /// Returns the largest element of each group. An infinity is replaced by 0, because the difference of two is NaN.

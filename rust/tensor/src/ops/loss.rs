@@ -1,7 +1,7 @@
 //! Losses of each element, and the reductions of losses.
 
 use crate::error::Tuple;
-use crate::shape::broadcast;
+use crate::layout::broadcast;
 use crate::{DType, Error, Result, Tensor};
 
 /// The reduction of the losses of a batch.

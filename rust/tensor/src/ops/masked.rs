@@ -5,10 +5,11 @@ use super::index_along::fill_value;
 use super::indexed::{WriteTo, name_of};
 use super::nonzero::nonzero_coordinates;
 use super::operand::{Operand, check_same_dtype};
-use crate::autograd::{BackwardContext, Gradients, NodeBuilder};
 use crate::dtype::Bool8;
 use crate::dtype::{dispatch_float, dispatch_size};
-use crate::shape::{broadcast, check_broadcastable_to, signed_sizes};
+use crate::layout::{broadcast, check_broadcastable_to, signed_sizes};
+use crate::recording::NodeBuilder;
+use crate::tensor::node::{BackwardContext, Gradients};
 use crate::{DType, Element, Error, Result, Scalar, Tensor, kernel};
 
 /// Returns `values` with 0 where `mask` is true: `torch.where(mask, 0, values)`. Both are broadcast. Unlike a product

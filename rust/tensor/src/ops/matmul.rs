@@ -6,9 +6,9 @@ use interlock::dispatch::{Call, Composite, Numerics};
 use super::binary::{add_products, scale_by_alpha};
 use super::matmul_kernels::{MATMUL, MatmulArgs, MatmulCall};
 use super::operand::{check_device, check_same_dtype};
-use crate::autograd::NodeBuilder;
 use crate::error::Tuple;
-use crate::shape::broadcast;
+use crate::layout::broadcast;
+use crate::recording::NodeBuilder;
 use crate::{DType, Error, Result, Scalar, Tensor};
 
 const OP: &str = "matmul";

@@ -16,7 +16,7 @@ use interlock::dispatch::{
 };
 
 use crate::kernel::{self, Matrix, MatrixBatch, Plan, PlanOperand};
-use crate::shape::{Layout, sizes_and_strides};
+use crate::layout::{Layout, sizes_and_strides};
 use crate::{DType, Error, Result, Tensor, f16};
 
 /// The product of matrices in tensors with at least two dimensions, broadcast over the others. [`MATMUL`] has its

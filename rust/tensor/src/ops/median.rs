@@ -3,7 +3,7 @@
 use super::along_dim::{RowIndices, gather_along, indices_along};
 use super::extreme_along::select_one_along;
 use super::reduce::{err_nothing_to_reduce, record_shared, reduced_dims};
-use crate::shape::Layout;
+use crate::layout::Layout;
 use crate::{DType, Element, Error, Result, Tensor, kernel};
 
 /// Writes the index of the median of a row, or of the first NaN. Of equal elements, it is the one in the middle.

@@ -80,7 +80,7 @@ mod variance;
 mod view;
 
 pub use activation::GeluApproximation;
-pub(crate) use as_strided::{as_strided, as_strided_node};
+pub(crate) use as_strided::{as_strided, as_strided_backward};
 pub use attention::AttentionOptions;
 pub use attention_kernels::{ATTENTION, Attention, AttentionArgs, AttentionCall, AttentionOut};
 pub use binary::{add_scaled, divide, multiply, sub_scaled};

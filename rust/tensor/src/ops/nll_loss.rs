@@ -2,11 +2,11 @@
 
 use super::loss::Reduction;
 use super::operand::{check_device, check_floating_point, check_no_gradient};
-use crate::autograd::NodeBuilder;
 use crate::dtype::dispatch_float;
 use crate::error::Tuple;
 use crate::kernel::ClassGrid;
-use crate::shape::signed_sizes;
+use crate::layout::signed_sizes;
+use crate::recording::NodeBuilder;
 use crate::{DType, Error, Result, Tensor, kernel};
 
 /// The options of losses for target classes.

@@ -1,8 +1,8 @@
 //! The positions of elements that are not zero.
 
 use crate::dtype::Bool8;
-use crate::fallible_alloc::try_collect;
-use crate::shape::contiguous_strides;
+use crate::layout::contiguous_strides;
+use crate::storage::fallible_alloc::try_collect;
 use crate::{DType, Result, Tensor};
 
 /// Returns the coordinates of the nonzero elements in row-major order: a tensor for each dimension, on the CPU. Waits

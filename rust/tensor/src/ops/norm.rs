@@ -2,10 +2,10 @@
 
 use super::masked::zero_where;
 use super::reduce::{ReducedDims, err_nothing_to_reduce, reduced_dims};
-use crate::autograd::NodeBuilder;
 use crate::dtype::dispatch_float;
 use crate::iterate::reduce;
 use crate::loops;
+use crate::recording::NodeBuilder;
 use crate::{DType, Element, Error, Result, Tensor, kernel};
 
 impl Tensor {

@@ -1,6 +1,6 @@
 //! Operands and type promotion.
 
-use crate::autograd::is_recording;
+use crate::recording::is_recording;
 use crate::{DType, Error, Result, Scalar, Tensor};
 
 /// An operand of an operation: a tensor or a scalar.

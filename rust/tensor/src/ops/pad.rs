@@ -2,9 +2,9 @@
 
 use std::iter::repeat;
 
-use crate::autograd::NodeBuilder;
 use crate::error::{Tuple, check_fits};
-use crate::shape::Layout;
+use crate::layout::Layout;
+use crate::recording::NodeBuilder;
 use crate::{Error, Result, Scalar, Tensor, kernel};
 
 /// Where the elements that a padded tensor keeps are, along one dimension.

@@ -6,10 +6,10 @@ use super::masked::zero_where;
 use super::operand::{Numbers, Operand};
 use super::select::where_cond;
 use super::sign::set_zero_gradients;
-use crate::autograd::NodeBuilder;
 use crate::dtype::{dispatch_compute, dispatch_float};
 use crate::dtype::{larger, smaller};
-use crate::real::Real;
+use crate::loops::real::Real;
+use crate::recording::NodeBuilder;
 use crate::{DType, Element, Error, Result, Tensor};
 
 /// Computes the gradient of one operand.

@@ -1,9 +1,9 @@
 //! Interpolation, and products and quotients that are scaled and added.
 
 use super::operand::{Operand, result_type};
-use crate::autograd::NodeBuilder;
 use crate::dtype::{dispatch_compute, dispatch_float};
-use crate::shape::broadcast;
+use crate::layout::broadcast;
+use crate::recording::NodeBuilder;
 use crate::{DType, Element, Error, Result, Scalar, Tensor, kernel};
 
 /// Returns the shape to which three tensors are broadcast.

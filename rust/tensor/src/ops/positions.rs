@@ -6,10 +6,10 @@ use super::operand::check_device;
 use crate::dtype::Bool8;
 use crate::dtype::{dispatch_float, dispatch_size};
 use crate::error::Tuple;
-use crate::fallible_alloc::try_collect;
 use crate::kernel::{self, Combine, IndexBounds, IndexedLayout};
-use crate::shape::{Layout, broadcast, checked_numel, view_strides, wrap_dim};
+use crate::layout::{Layout, broadcast, checked_numel, view_strides, wrap_dim};
 use crate::storage::Placement;
+use crate::storage::fallible_alloc::try_collect;
 use crate::{DType, Error, Result, Tensor};
 
 /// The name of the argument with the indices, but for a few functions.

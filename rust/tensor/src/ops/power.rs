@@ -3,10 +3,10 @@
 use super::binary::promote;
 use super::masked::zero_where;
 use super::operand::{Numbers, Operand};
-use crate::autograd::NodeBuilder;
 use crate::dtype::dispatch_float;
 use crate::error::check_fits;
-use crate::real::Real;
+use crate::loops::real::Real;
+use crate::recording::NodeBuilder;
 use crate::{DType, Element, Error, Result, Scalar, Tensor, kernel};
 
 /// Returns the wrapping power of integers. A power with a negative exponent is rounded towards 0, and is 0 for base

@@ -4,11 +4,11 @@ use super::along_dim::size_of_dim;
 use super::join::cat;
 use super::reduce::reduced_dims;
 use super::scan::{cumprod_backward, widened};
-use crate::autograd::NodeBuilder;
 use crate::dtype::dispatch_float;
 use crate::iterate::reduce;
 use crate::loops;
-use crate::scaled::Scaled;
+use crate::loops::scaled::Scaled;
+use crate::recording::NodeBuilder;
 use crate::{Element, Result, Tensor};
 
 impl Tensor {

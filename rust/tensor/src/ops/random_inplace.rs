@@ -3,10 +3,10 @@
 use super::inplace::{overwrite_with, overwritten};
 use super::operand::Operand;
 use super::random::{draw, normal, uniform};
-use crate::autograd::NodeBuilder;
 use crate::dtype::Bool8;
 use crate::error::check_fits;
-use crate::shape::check_broadcastable_to;
+use crate::layout::check_broadcastable_to;
+use crate::recording::NodeBuilder;
 use crate::{DType, Error, Generator, Result, Scalar, Tensor, TensorOptions, kernel};
 
 impl Tensor {

@@ -2,13 +2,13 @@
 
 use super::masked::zero_where;
 use super::operand::check_floating_point;
-use crate::autograd::NodeBuilder;
 use crate::dtype::{Bool8, larger, smaller};
 use crate::dtype::{dispatch_compute, dispatch_float};
 use crate::error::Tuple;
 use crate::iterate::reduce;
+use crate::layout::{signed_sizes, wrap_dim};
 use crate::loops::{self, ReduceLoop};
-use crate::shape::{signed_sizes, wrap_dim};
+use crate::recording::NodeBuilder;
 use crate::{DType, Element, Error, Result, Tensor, kernel};
 
 /// The reduced dimensions of a tensor, and the result shapes without them (`squeezed_shape`) and with them as size 1

@@ -3,8 +3,8 @@
 use super::binary::promote;
 use super::operand::{Numbers, Operand};
 use super::rounded_division::{RoundingMode, check_divisible, divide_with};
-use crate::autograd::NodeBuilder;
 use crate::dtype::dispatch_float;
+use crate::recording::NodeBuilder;
 use crate::{Result, Tensor};
 
 const OP: &str = "remainder";

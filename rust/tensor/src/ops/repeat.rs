@@ -1,9 +1,9 @@
 //! Copies that contain elements several times.
 
-use crate::autograd::NodeBuilder;
 use crate::error::Tuple;
-use crate::fallible_alloc::try_with_capacity;
-use crate::shape::{Layout, checked_ndim, checked_numel, signed_sizes, sizes_and_strides, wrap_dim};
+use crate::layout::{Layout, checked_ndim, checked_numel, signed_sizes, sizes_and_strides, wrap_dim};
+use crate::recording::NodeBuilder;
+use crate::storage::fallible_alloc::try_with_capacity;
 use crate::{DType, Error, Index, Result, Tensor, kernel};
 
 /// The sizes of a result in which each dimension of the source is repeated.

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use super::inplace::overwritten;
 use super::operand::check_device;
-use crate::autograd::{NodeBuilder, check_inplace, grad_fn, is_recording, rebase_history};
 use crate::error::Tuple;
-use crate::shape::Layout;
+use crate::layout::Layout;
+use crate::recording::{NodeBuilder, check_inplace, grad_fn, is_recording, rebase_history};
 use crate::{Error, Result, Tensor};
 
 /// Returns the node of a comparison in place: its gradients are zeros, also that of the other tensor.

@@ -3,10 +3,10 @@
 use super::empty::{is_filled, marker};
 use super::inplace::overwrite_with;
 use super::operand::Operand;
-use crate::autograd::check_inplace;
 use crate::error::{Tuple, warn};
-use crate::fallible_alloc::check_memory;
-use crate::shape::{Layout, checked_numel};
+use crate::layout::{Layout, checked_numel};
+use crate::recording::check_inplace;
+use crate::storage::fallible_alloc::check_memory;
 use crate::{Error, Result, Tensor};
 
 impl Tensor {

@@ -4,8 +4,8 @@ use super::binary::{PromotedOperands, divide, promote};
 use super::operand::{Numbers, Operand};
 use super::pairs::{OperandGradient, record_pair};
 use super::sign::set_zero_gradients;
-use crate::autograd::NodeBuilder;
 use crate::dtype::dispatch_float;
+use crate::recording::NodeBuilder;
 use crate::{DType, Error, Result, Tensor};
 
 /// How a quotient is rounded: the `rounding_mode` of `torch.div`.

@@ -4,9 +4,9 @@ use super::masked::zero_where;
 use super::operand::check_floating_point;
 use super::sign::set_zero_gradient;
 use super::unary::{Saved, UnaryRecord, element_function};
-use crate::autograd::NodeBuilder;
 use crate::dtype::Bool8;
 use crate::dtype::{dispatch_compute, dispatch_float};
+use crate::recording::NodeBuilder;
 use crate::{DType, Element, Error, Result, Tensor, bf16, f16, kernel};
 
 /// Defines functions that round floating-point numbers and return integers unchanged. Their gradient is 0.

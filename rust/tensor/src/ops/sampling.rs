@@ -1,8 +1,8 @@
 //! Samples from distributions whose probabilities are elements of a tensor.
 
 use super::operand::check_floating_point;
-use crate::autograd::NodeBuilder;
 use crate::dtype::dispatch_float;
+use crate::recording::NodeBuilder;
 use crate::{Error, Generator, Result, Tensor, kernel};
 
 impl Tensor {

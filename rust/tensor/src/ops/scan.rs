@@ -1,8 +1,8 @@
 //! Cumulative sums and products.
 
 use super::along_dim::Rows;
-use crate::autograd::NodeBuilder;
 use crate::dtype::dispatch_float;
+use crate::recording::NodeBuilder;
 use crate::{DType, Element, Result, Tensor, kernel};
 
 /// Returns the sums of the elements along `dim` up to each, or from each on if `is_reverse`. 16-bit floats and `float32`

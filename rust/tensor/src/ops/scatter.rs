@@ -9,7 +9,7 @@ use super::positions::{IndexRule, Positions, check_coordinates};
 use super::scatter_kernels::{SCATTER_ADD, ScatterCall};
 use crate::error::Tuple;
 use crate::kernel::Combine;
-use crate::shape::{broadcast, signed_sizes, wrap_dim};
+use crate::layout::{broadcast, signed_sizes, wrap_dim};
 use crate::{DType, Error, Result, Scalar, Tensor};
 
 /// How `scatter` combines a value with the element that it is written to.

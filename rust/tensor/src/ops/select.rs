@@ -4,11 +4,12 @@ use super::binary::promote;
 use super::masked::zero_where;
 use super::operand::{Numbers, Operand, result_type};
 use super::pairs::{maximum_gradient, minimum_gradient};
-use crate::autograd::{BackwardContext, Gradients, NodeBuilder};
 use crate::dtype::{Bool8, larger, smaller};
 use crate::dtype::{dispatch_compute, dispatch_size};
 use crate::error::check_fits;
-use crate::shape::broadcast;
+use crate::layout::broadcast;
+use crate::recording::NodeBuilder;
+use crate::tensor::node::{BackwardContext, Gradients};
 use crate::{DType, Error, Result, Tensor, kernel};
 
 /// Returns `x` where `condition` is true and `y` elsewhere: `torch.where`. Shapes are broadcast and types promoted.

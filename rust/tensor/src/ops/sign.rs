@@ -1,9 +1,9 @@
 //! Signs and absolute values.
 
 use super::unary::{Saved, UnaryRecord};
-use crate::autograd::NodeBuilder;
 use crate::dtype::Bool8;
 use crate::dtype::dispatch_compute;
+use crate::recording::NodeBuilder;
 use crate::{DType, Element, Error, Result, Tensor, kernel};
 
 impl Tensor {

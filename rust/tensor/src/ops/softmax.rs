@@ -5,9 +5,10 @@
 
 use super::along_dim::Rows;
 use super::operand::check_floating_point;
-use crate::autograd::{BackwardContext, NodeBuilder, is_recording};
 use crate::dtype::dispatch_float;
 use crate::loops;
+use crate::recording::{NodeBuilder, is_recording};
+use crate::tensor::node::BackwardContext;
 use crate::{Result, Tensor, kernel};
 
 impl Tensor {

@@ -1,10 +1,10 @@
 //! Views of all parts of a dimension, which are the results of one node.
 
 use super::view::layout;
-use crate::autograd::{NodeBuilder, is_recording, track_view_of_several};
 use crate::error::Tuple;
-use crate::fallible_alloc::{check_memory, try_collect, try_with_capacity};
-use crate::shape::{Layout, sizes_and_strides, wrap_dim};
+use crate::layout::{Layout, sizes_and_strides, wrap_dim};
+use crate::recording::{NodeBuilder, is_recording, track_view_of_several};
+use crate::storage::fallible_alloc::{check_memory, try_collect, try_with_capacity};
 use crate::{Error, Result, Tensor, TensorOptions};
 
 /// A dimension that is divided into parts.

@@ -6,8 +6,8 @@ use interlock::accelerator::driver::Owners;
 use interlock::accelerator::memory::{self, CopyOperand, DeviceBuffer, HostMemory};
 use interlock::accelerator::{Device, Stream, current_stream};
 
-use crate::autograd::NodeBuilder;
-use crate::shape::Layout;
+use crate::layout::Layout;
+use crate::recording::NodeBuilder;
 use crate::storage::{Bytes, Placement, Storage, TensorOptions, current_stream_of};
 use crate::{DType, Error, Result, Tensor, kernel};
 

@@ -1,8 +1,8 @@
 //! Triangles and traces of matrices.
 
-use crate::autograd::NodeBuilder;
 use crate::dtype::Bool8;
 use crate::dtype::dispatch_size;
+use crate::recording::NodeBuilder;
 use crate::{DType, Error, Result, Tensor, TensorOptions, kernel};
 
 /// A part of a matrix, up to and including a diagonal.

@@ -4,10 +4,10 @@ use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, LN_10};
 
 use super::binary::subtract;
 use super::pairs::hypot;
-use crate::autograd::NodeBuilder;
 use crate::dtype::dispatch_float;
 use crate::loops;
-use crate::real::Real;
+use crate::loops::real::Real;
+use crate::recording::NodeBuilder;
 use crate::{Result, Tensor, kernel};
 
 /// The operands of the gradient of an elementwise function, besides the gradient of the result.

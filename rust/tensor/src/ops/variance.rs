@@ -3,11 +3,11 @@
 use super::masked::zero_where;
 use super::operand::check_floating_point;
 use super::reduce::{ReducedDims, reduced_dims};
-use crate::autograd::NodeBuilder;
 use crate::dtype::dispatch_float;
 use crate::error::warn;
 use crate::iterate::reduce;
 use crate::loops::squared_deviations;
+use crate::recording::NodeBuilder;
 use crate::{Element, Result, Scalar, Tensor};
 
 /// Returns the degrees of freedom, by which the sum of squares is divided: the number of reduced elements less the

@@ -1,9 +1,11 @@
 //! Views: tensors over the same storage with other shapes and strides.
 
-use crate::autograd::{NodeBuilder, track_view};
 use crate::error::Tuple;
-use crate::fallible_alloc::check_memory;
-use crate::shape::{Layout, checked_ndim, infer_size, sizes_and_strides, view_strides, wrap_dim, wrap_index};
+use crate::layout::{
+    Layout, checked_ndim, infer_size, sizes_and_strides, view_strides, wrap_dim, wrap_index,
+};
+use crate::recording::{NodeBuilder, track_view};
+use crate::storage::fallible_alloc::check_memory;
 use crate::{Error, Result, Tensor};
 
 /// Returns a view of `source`. `backward` computes the gradient of `source` from the gradient of the view.
@@ -198,7 +200,7 @@ impl Tensor {
         let mut dims = dims.collect::<Result<Vec<_>>>()?;
         dims.reverse();
         let layout = layout(self.storage_offset(), dims);
-        crate::shape::checked_numel(&layout.shape, self.dtype().size())?;
+        crate::layout::checked_numel(&layout.shape, self.dtype().size())?;
         let before = self.shape().to_vec();
         view(self, "ExpandBackward0", layout, move |gradient| super::sum_to(gradient, &before))
     }

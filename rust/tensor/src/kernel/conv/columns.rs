@@ -5,11 +5,11 @@ use std::ops::Range;
 
 use super::{ConvGeometry, at, chunk, operand, part};
 use crate::dtype::dispatch_size;
-use crate::fallible_alloc::try_push;
 use crate::iterate::parallel::{self, THREADED_ELEMENTS};
 use crate::iterate::{PartedKernel, launch_several, threads_on};
-use crate::kernel::copy::{bits, reinterpret};
+use crate::iterate::{bits, reinterpret};
 use crate::kernel::parts::{part_mut, rest, rest_mut, source, split_mut};
+use crate::storage::fallible_alloc::try_push;
 use crate::{Element, Result, Tensor};
 
 /// Consecutive output positions of a tile for which a tap of the kernel is inside of the image.

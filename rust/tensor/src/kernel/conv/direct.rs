@@ -3,11 +3,11 @@
 use std::ops::Range;
 
 use super::{ConvGeometry, ConvPass, area, chunk, operand, part};
-use crate::fallible_alloc::try_push;
 use crate::iterate::parallel;
 use crate::iterate::{PartedKernel, launch_several, threads_on};
 use crate::kernel::matmul::{MatmulElement, THREADED_WORK};
 use crate::kernel::parts::{rest, rest_mut, source};
+use crate::storage::fallible_alloc::try_push;
 use crate::{Element, Result, Tensor};
 
 /// Computes a pass. A part is a channel of an image, or a filter of the gradient of the weight.

@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use super::columns::{add_patches, write_columns};
 use super::{ConvGeometry, area, chunk, for_each_task, operand, part, scratch_shape};
-use crate::fallible_alloc::try_push;
 use crate::iterate::{PartedKernel, launch_several, threads_on};
 use crate::kernel::matmul::{MatmulElement, Matrix, THREADED_WORK};
 use crate::kernel::parts::{part_mut, rest_mut, source};
+use crate::storage::fallible_alloc::try_push;
 use crate::{Result, Tensor};
 
 /// A block of channels of the result of a group of an image.

@@ -14,9 +14,9 @@ pub(crate) use columns::{add_columns, columns};
 
 use super::matmul::{MatmulElement, THREADED_WORK};
 use super::parts::part;
-use crate::fallible_alloc::try_from_elem;
 use crate::iterate::{TensorPart, parallel};
 use crate::storage::Placement;
+use crate::storage::fallible_alloc::try_from_elem;
 use crate::{Result, Tensor};
 
 /// The result that is computed from the two other tensors of a convolution.

@@ -8,13 +8,13 @@ use interlock::num_threads;
 
 use super::columns::write_columns;
 use super::{ConvGeometry, chunk, for_each_task, operand, part, scratch_shape};
-use crate::fallible_alloc::{try_from_elem, try_push};
 use crate::iterate::parallel;
 use crate::iterate::{PartedKernel, launch_several, threads_on};
 use crate::kernel::matmul::{MatmulElement, Matrix, THREADED_WORK};
 use crate::kernel::parts::{part_mut, source, split_mut};
 use crate::kernel::reduce;
 use crate::storage::Placement;
+use crate::storage::fallible_alloc::{try_from_elem, try_push};
 use crate::{Result, Tensor};
 
 /// The sums of the images of each lane.

@@ -12,8 +12,8 @@ pub use call::{Conv2d, ConvArgs, ConvCall};
 pub use kernels::CONV2D;
 pub use shape::{ConvOptions, ConvPadding};
 
-use crate::autograd::NodeBuilder;
 use crate::kernel::{ConvGeometry, ConvPass};
+use crate::recording::NodeBuilder;
 use crate::{Result, Tensor};
 
 const OP: &str = "conv2d";

@@ -4,7 +4,7 @@ use super::super::operand::{check_device, check_same_dtype};
 use super::OP;
 use crate::error::Tuple;
 use crate::kernel::ConvGeometry;
-use crate::shape::checked_numel;
+use crate::layout::checked_numel;
 use crate::{DType, Error, Result, Tensor};
 
 /// The largest padding for which no size of a padded image overflows.

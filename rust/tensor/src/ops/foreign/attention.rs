@@ -9,7 +9,7 @@ use interlock::sys::InterlockAttentionOptions;
 
 use super::super::attention_kernels::{Attention, AttentionArgs, AttentionCall, AttentionOut};
 use crate::kernel::{ForeignLaunch, foreign_tensor, result_placement};
-use crate::shape::Layout;
+use crate::layout::Layout;
 use crate::{Error, Tensor};
 
 fn options_of(scale: f64, is_causal: bool, enable_gqa: bool) -> InterlockAttentionOptions {

@@ -7,7 +7,7 @@ use interlock::dispatch::{
 
 use super::super::matmul_kernels::{Matmul, MatmulArgs, MatmulCall, split};
 use crate::kernel::{self, ForeignLaunch, Matrix, foreign_tensor, result_placement};
-use crate::shape::{Layout, broadcast};
+use crate::layout::{Layout, broadcast};
 use crate::{Error, Tensor};
 
 /// Returns a kernel of `matmul`. With the node of cuBLAS it accumulates 16-bit floats as the flags of `cuda.matmul`

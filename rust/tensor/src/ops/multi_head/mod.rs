@@ -9,8 +9,8 @@ use interlock::dispatch::{FlagRequirement, Kernel, KernelError, Numerics, Op, Op
 
 use super::attention::AttentionOptions;
 use super::attention_math::additive_mask;
-use crate::autograd::is_recording;
 use crate::error::Tuple;
+use crate::recording::is_recording;
 use crate::{DType, Error, Result, Tensor};
 
 /// The name in errors.

@@ -1,59 +1,22 @@
-//! Values that nodes save for the backward pass.
+//! Saving of tensors for the backward pass, and what backward functions see of them.
 
 use std::any::Any;
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::NodeBuilder;
 use super::edge::is_leaf_with_grad;
-use super::saved_tensor_hooks::{self, PackedTensor};
-use super::{GradFn, Node, NodeBuilder};
+use super::saved_tensor_hooks;
+use super::views::grad_fn;
+use crate::tensor::autograd_meta::GradFn;
+use crate::tensor::node::{BackwardContext, Node};
+use crate::tensor::saved_tensor::{Content, Producer, SavedTensor, SavedValue};
 use crate::{Error, Result, Tensor};
-
-/// A value that a node saved. It is freed by the backward pass.
-#[derive(Clone)]
-pub(crate) enum SavedValue {
-    Tensor(SavedTensor),
-    /// Another value that the backward function needs, such as indices.
-    Other(Arc<dyn Any + Send + Sync>),
-}
-
-/// A tensor that a node saved, as PyTorch's `SavedVariable`, with its version at that time.
-#[derive(Clone)]
-pub(crate) struct SavedTensor {
-    /// The leaf itself, or an alias without autograd metadata, so that an in-place operation on the original cannot
-    /// create a reference cycle through the graph.
-    content: Content,
-    producer: Producer,
-}
-
-#[derive(Clone)]
-enum Content {
-    Tensor {
-        tensor: Tensor,
-        version: u32,
-    },
-    /// The tensor as hooks have packed it. Changes in place are not detected.
-    Packed(Arc<dyn PackedTensor>),
-}
-
-#[derive(Clone)]
-enum Producer {
-    None,
-    /// The tensor was an input without an edge that requires grad: a view, created in no_grad mode, of a tensor that
-    /// does. Operations on it in the backward pass are recorded.
-    Unconnected,
-    /// The tensor was an input that requires grad, without an operation that produced it.
-    Leaf(Tensor),
-    /// The tensor was an input, and this node produced it.
-    Input(GradFn),
-    /// The tensor is this result of the node that saved it.
-    Output(usize),
-}
 
 impl SavedTensor {
     /// Saves an input. Returns an error for inference tensors, because in-place changes of them cannot be detected.
     pub fn input(tensor: &Tensor) -> Result<Self> {
-        let producer = match super::grad_fn(tensor)? {
+        let producer = match grad_fn(tensor)? {
             Some(grad_fn) => Producer::Input(grad_fn),
             None if is_leaf_with_grad(tensor) => Producer::Leaf(tensor.clone()),
             None if tensor.requires_grad() => Producer::Unconnected,
@@ -122,20 +85,54 @@ impl SavedTensor {
         }
     }
 
-    /// Calls `visit` with the object of the program that replaces the tensor, if only this value owns it.
-    pub fn visit_owned(&self, visit: &mut dyn FnMut(&dyn Any)) {
-        if let Content::Packed(packed) = &self.content
-            && Arc::strong_count(packed) == 1
-        {
-            visit(&**packed);
-        }
-    }
-
     fn content(&self) -> Result<Tensor> {
         match &self.content {
             Content::Tensor { tensor, .. } => Ok(tensor.clone()),
             Content::Packed(packed) => saved_tensor_hooks::unpack(&**packed),
         }
+    }
+}
+
+impl BackwardContext<'_> {
+    /// Returns whether the gradient of an input is needed.
+    pub fn needs(&self, input: usize) -> bool {
+        self.needed.get(input).copied().unwrap_or(false)
+    }
+
+    /// Returns a saved tensor. Returns an error if it was freed or modified in place.
+    pub fn saved(&self, index: usize) -> Result<Tensor> {
+        match self.saved.get(index) {
+            Some(Some(SavedValue::Tensor(saved))) => saved.unpack(self.node),
+            _ => Err(self.node.err_freed()),
+        }
+    }
+
+    /// Returns a value that [`NodeBuilder::save_value`](NodeBuilder::save_value) saved.
+    pub fn saved_value<T: Send + Sync + 'static>(&self, index: usize) -> Result<Arc<T>> {
+        let value = match self.saved.get(index) {
+            Some(Some(SavedValue::Other(value))) => value.clone().downcast().ok(),
+            _ => None,
+        };
+        value.ok_or_else(|| self.node.err_freed())
+    }
+
+    /// Computes the gradient of an input if it is needed.
+    pub fn gradient(&self, input: usize, f: impl FnOnce() -> Result<Tensor>) -> Result<Option<Tensor>> {
+        if self.needs(input) { f().map(Some) } else { Ok(None) }
+    }
+}
+
+impl Node {
+    /// Returns the tensors that the node saved, in the order in which they were saved. `None` for those that no
+    /// gradient needs.
+    pub fn saved_tensors(self: &Arc<Self>) -> Result<Vec<Option<Tensor>>> {
+        let saved = self.saved_values().ok_or_else(|| self.err_freed())?;
+        let tensors = saved.iter().filter_map(|slot| match slot {
+            Some(SavedValue::Tensor(saved)) => Some(saved.unpack(self).map(Some)),
+            Some(SavedValue::Other(_)) => None,
+            None => Some(Ok(None)),
+        });
+        tensors.collect()
     }
 }
 

@@ -6,12 +6,14 @@ use interlock::autograd::{is_grad_enabled, is_inference_mode_enabled};
 use interlock::backends::SourceLocation;
 
 use super::change_observer::before_change;
-use super::edge::Edge;
-use super::node::{BackwardFn, Node};
+use super::edge::edge_of;
+use super::forward_stack::forward_stack;
+use super::node_builder::{NodeBuilder, is_recording};
 use super::node_creation_hook::created;
-use super::{CreationMeta, GradFn, ViewInfo, is_recording};
-use crate::shape::Layout;
-use crate::{Error, Result, Tensor, ops};
+use crate::layout::Layout;
+use crate::tensor::autograd_meta::{CreationMeta, GradFn, ViewInfo};
+use crate::tensor::node::{BackwardFn, Node, PartOfBase};
+use crate::{Error, Result, Tensor};
 
 /// Marks `view` as a view of `source`.
 pub(crate) fn track_view(view: &Tensor, source: &Tensor) {
@@ -69,7 +71,7 @@ pub(crate) fn grad_fn(tensor: &Tensor) -> Result<Option<GradFn>> {
     }
     check_creation_meta(&view)?;
     // The base was changed in place: the history of the view is now derived from the base.
-    let own = GradFn::only(ops::as_strided_node(&view.base, tensor.layout())?);
+    let own = GradFn::only(node_of_view(&view.base, tensor.layout())?);
     let mut meta = tensor.meta_mut();
     let retains_grad = meta.retains_grad;
     meta.grad_fn = Some(own.clone());
@@ -132,7 +134,7 @@ pub(crate) fn rebase_history(target: &Tensor, node: Arc<Node>) -> Result<()> {
 }
 
 /// Replaces the `grad_fn` of a tensor and moves its retained gradient to the new node.
-pub(super) fn set_grad_fn(target: &Tensor, grad_fn: GradFn) {
+pub(crate) fn set_grad_fn(target: &Tensor, grad_fn: GradFn) {
     let mut meta = target.meta_mut();
     let retains_grad = meta.retains_grad;
     let old = meta.grad_fn.replace(grad_fn.clone());
@@ -152,44 +154,53 @@ fn copy_slices(base: &Tensor, layout: Layout, inner: Arc<Node>) -> Result<Arc<No
     };
     let (mut edges, saved, function) = inner;
     if let Some(first) = edges.first_mut() {
-        *first = Edge::of(base)?;
+        *first = edge_of(base)?;
     }
-    let geometry = base.layout().clone();
-    let backward = move |ctx: &super::node::BackwardContext<'_>, gradient: &Tensor| {
-        // The gradients of elements that share one memory location would overwrite each other.
-        if geometry.has_internal_overlap() {
-            return Err(Error::Overlap { op: "backward" });
-        }
-        let whole = ops::copy_with_layout(gradient, &geometry)?;
-        let offset = layout.offset.checked_sub(geometry.offset).ok_or(Error::ViewBeforeBase)?;
-        let part = ops::as_strided(&whole, Layout { offset, ..layout.clone() })?;
-        let mut gradients = function.gradients(ctx, &part.contiguous_copy()?)?;
-        if let Some(first) = gradients.first_mut() {
-            match first.take() {
-                Some(changed) => part.copy_(&changed)?,
-                None => part.zero_()?,
-            };
-            *first = ctx.needs(0).then_some(whole);
-        }
-        Ok(gradients)
-    };
-    let function = BackwardFn::AllInputs(Box::new(backward));
-    Ok(Arc::new(Node::new("CopySlices".into(), edges, base, saved, function)))
+    let layouts = PartOfBase { base: base.layout().clone(), part: layout };
+    let function = BackwardFn::ChangedPart(Box::new(layouts), Box::new(function));
+    Ok(Arc::new(Node::new("CopySlices".into(), edges, base, saved, function, forward_stack())))
 }
 
-/// Makes backward passes accumulate the gradient of a non-leaf tensor.
-pub(crate) fn retain_grad(tensor: &Tensor) -> Result<()> {
-    if !tensor.requires_grad() {
-        return Err(Error::NoGraph { op: "retain_grad" });
+/// Returns the node of a view of `base` with `layout`, whose history is that of the base.
+fn node_of_view(base: &Tensor, layout: &Layout) -> Result<Arc<Node>> {
+    // The history exists independently of the current mode, in which recording may be disabled.
+    let _recording = interlock::autograd::inference_mode(false);
+    let builder = NodeBuilder::new("AsStridedBackward0", &[base])?;
+    let builder = builder.ok_or(Error::NoGraph { op: "as_strided" })?;
+    let layouts = PartOfBase { base: base.layout().clone(), part: layout.clone() };
+    Ok(builder.build_with(&base.alias(layout.clone()), BackwardFn::View(Box::new(layouts))))
+}
+
+impl Tensor {
+    /// Sets whether operations on this leaf are recorded.
+    pub fn set_requires_grad(&self, requires_grad: bool) -> Result<()> {
+        if !requires_grad && !self.is_leaf()? {
+            return Err(Error::NotLeaf);
+        }
+        if requires_grad && !self.dtype().is_floating_point() {
+            let (expected, given) = ("floating point".to_owned(), self.dtype());
+            return Err(Error::DType { op: "requires_grad", argument: "dtype", expected, given, hint: "" });
+        }
+        if requires_grad && self.is_inference() && !is_inference_mode_enabled() {
+            return Err(Error::Inference { action: "require grad" });
+        }
+        if !requires_grad || (!self.requires_grad() && self.is_leaf()?) {
+            self.meta_mut().requires_grad = requires_grad;
+        }
+        Ok(())
     }
-    let grad_fn = match grad_fn(tensor) {
-        Ok(Some(grad_fn)) => grad_fn,
-        Ok(None) | Err(Error::UntrackedView { .. }) => return Ok(()),
-        Err(error) => return Err(error),
-    };
-    if std::mem::replace(&mut tensor.meta_mut().retains_grad, true) {
-        return Ok(());
+
+    /// Returns whether the tensor is not the result of a recorded operation. Returns the errors of
+    /// [`grad_fn`](Tensor::grad_fn).
+    pub fn is_leaf(&self) -> Result<bool> {
+        Ok(self.grad_fn()?.is_none())
     }
-    grad_fn.node.hooks.write().retain(grad_fn.output, tensor);
-    Ok(())
+
+    /// Returns the node of the operation that produced this tensor, if one was recorded.
+    ///
+    /// For a view whose base was changed in place this creates a new node. It returns an error if the view was
+    /// created in a mode that does not record its history.
+    pub fn grad_fn(&self) -> Result<Option<Arc<Node>>> {
+        Ok(grad_fn(self)?.map(|grad_fn| grad_fn.node))
+    }
 }

@@ -7,6 +7,7 @@ use interlock::autograd::{self, SavedTensorHooksContext};
 use interlock::state::ThreadState;
 use interlock::state::internal::State;
 
+use crate::tensor::saved_tensor::PackedTensor;
 use crate::{Error, Result, Tensor};
 
 /// Packs the tensors that nodes save.
@@ -43,12 +44,6 @@ use crate::{Error, Result, Tensor};
 pub trait SavedTensorHooks: Any + Send + Sync {
     /// Packs a tensor without history.
     fn pack(&self, tensor: &Tensor) -> Result<Arc<dyn PackedTensor>>;
-}
-
-/// A packed tensor. The node that saved the tensor owns it; see [`SavedTensorHooks`].
-pub trait PackedTensor: Any + Send + Sync {
-    /// Returns the tensor, when the backward pass needs it.
-    fn unpack(&self) -> Result<Tensor>;
 }
 
 /// The hooks as the state of a thread stores them.

@@ -9,7 +9,9 @@ use interlock::autograd::{self, NodeCreationHookContext};
 use interlock::state::ThreadState;
 use interlock::state::internal::State;
 
-use super::{GradFn, NextFunction, Node};
+use crate::tensor::autograd_meta::GradFn;
+use crate::tensor::edge::NextFunction;
+use crate::tensor::node::Node;
 use crate::{Error, Result};
 
 /// A hook that is called with each new node.
@@ -95,7 +97,7 @@ pub(super) fn created(grad_fn: &GradFn) -> Result<()> {
 }
 
 /// Calls the active hooks with a new node.
-pub(super) fn created_node(node: &Arc<Node>) -> Result<()> {
+pub(crate) fn created_node(node: &Arc<Node>) -> Result<()> {
     call_hooks(|| NextFunction::Node(node.clone()))
 }
 

@@ -1,9 +1,9 @@
 //! Copies of elements. They move bits, so one kernel for each size of an element is enough.
 
 use super::elementwise::update_with;
-use crate::iterate::new_result;
+use super::new_result;
+use crate::layout::Layout;
 use crate::loops;
-use crate::shape::Layout;
 use crate::{DType, Result, Tensor};
 
 /// Returns a handle of the elements as another type of the same size, without autograd metadata.

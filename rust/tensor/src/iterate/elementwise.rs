@@ -1,9 +1,9 @@
 //! Elementwise operations on tensors.
 
 use super::copy::copy_as;
-use crate::iterate::{into_target, launch_zeros, new_result, on_device_of, result_placement};
+use super::{into_target, launch_zeros, new_result, on_device_of, result_placement};
+use crate::layout::Layout;
 use crate::loops::{self, ElementLoop};
-use crate::shape::Layout;
 use crate::storage::{Placement, TensorOptions};
 use crate::{DType, Element, Result, Scalar, Tensor};
 

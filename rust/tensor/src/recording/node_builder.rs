@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use interlock::autograd::{is_grad_enabled, is_inference_mode_enabled};
 
-use super::GradFn;
-use super::edge::Edge;
-use super::node::{BackwardContext, BackwardFn, Gradients, Node, ResultKind};
+use super::edge::edge_of;
+use super::forward_stack::forward_stack;
 use super::node_creation_hook::created;
-use super::saved_tensor::{SavedTensor, SavedValue};
-use crate::fallible_alloc::{check_memory, try_with_capacity};
+use crate::storage::fallible_alloc::{check_memory, try_with_capacity};
+use crate::tensor::autograd_meta::GradFn;
+use crate::tensor::edge::Edge;
+use crate::tensor::node::{BackwardContext, BackwardFn, Gradients, Node, ResultKind};
+use crate::tensor::saved_tensor::{SavedTensor, SavedValue};
 use crate::{Result, Tensor};
 
 /// Returns whether operations on tensors that require grad are recorded on this thread.
@@ -42,7 +44,7 @@ impl NodeBuilder {
         check_memory()?;
         let mut edges = try_with_capacity(inputs.len())?;
         for input in inputs {
-            edges.push(Edge::of(input)?);
+            edges.push(edge_of(input)?);
         }
         Ok(Some(NodeBuilder { name, edges, saved: Vec::new() }))
     }
@@ -63,13 +65,6 @@ impl NodeBuilder {
     pub fn save_for(&mut self, input: usize, tensor: &Tensor) -> Result<usize> {
         let saved = if self.needs(input) { Some(SavedTensor::input(tensor)?) } else { None };
         Ok(self.push(saved))
-    }
-
-    /// Saves a copy of an input before it is changed in place, if the gradient of `other` needs it.
-    pub fn save_copy_for(&mut self, other: usize, tensor: &Tensor) -> Result<usize> {
-        let old =
-            if self.needs(other) { Some(SavedTensor::input(&tensor.contiguous_copy()?)?) } else { None };
-        Ok(self.push(old))
     }
 
     /// Saves the result and returns its index.
@@ -105,8 +100,9 @@ impl NodeBuilder {
         self.build_with(output, BackwardFn::AllInputs(Box::new(backward)))
     }
 
-    fn build_with(self, output: &Tensor, function: BackwardFn) -> Arc<Node> {
-        Arc::new(Node::new(self.name.into(), self.edges, output, self.saved, function))
+    /// Like [`build`](NodeBuilder::build), with any backward function.
+    pub fn build_with(self, output: &Tensor, function: BackwardFn) -> Arc<Node> {
+        Arc::new(Node::new(self.name.into(), self.edges, output, self.saved, function, forward_stack()))
     }
 
     /// Sets the `grad_fn` of `output` to the node, as PyTorch's `set_history`, unless its type has no gradients, and calls
@@ -141,7 +137,7 @@ impl NodeBuilder {
             return Ok(());
         }
         let function = BackwardFn::SeveralResults(Box::new(backward));
-        let mut node = Node::new(self.name.into(), self.edges, first, self.saved, function);
+        let mut node = Node::new(self.name.into(), self.edges, first, self.saved, function, forward_stack());
         node.set_more_results(others.iter().map(ResultKind::of).collect());
         let node = Arc::new(node);
         for (output, tensor) in outputs.iter().enumerate() {

@@ -1,4 +1,11 @@
-//! The tensor: a reference-counted view of a storage with autograd metadata.
+//! The tensor: a reference-counted view of a storage, and the graph of nodes and saved tensors that it may own. Tensors own
+//! nodes and nodes own tensors; what records nodes and what runs them is above.
+
+pub(crate) mod autograd_meta;
+pub(crate) mod edge;
+pub(crate) mod hooks;
+pub(crate) mod node;
+pub(crate) mod saved_tensor;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -6,19 +13,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
 use interlock::accelerator::Device;
-use interlock::autograd::is_inference_mode_enabled;
 use once_cell::race::OnceBox;
 
-use crate::append_vec::AppendVec;
-use crate::autograd::{AutogradMeta, Node};
-use crate::drop_queue::Deferred;
 use crate::error::Tuple;
-use crate::fallible_alloc::check_memory;
-use crate::fork_rwlock::{ForkRwLock, ReadGuard, WriteGuard};
+use crate::layout::{Layout, checked_numel, err_stride_count};
 use crate::loops::element_bytes;
-use crate::shape::{Layout, checked_numel, err_stride_count};
+use crate::storage::append_vec::AppendVec;
+use crate::storage::drop_queue::defer;
+use crate::storage::fallible_alloc::check_memory;
+use crate::storage::fork_rwlock::{ForkRwLock, ReadGuard, WriteGuard};
 use crate::storage::{Placement, Storage, TensorOptions};
 use crate::{DType, Element, Error, Result, Scalar};
+use autograd_meta::AutogradMeta;
 
 /// A multi-dimensional array with a single dtype. Clones of the handle refer to the same tensor.
 #[derive(Clone)]
@@ -61,7 +67,7 @@ impl Drop for Inner {
     fn drop(&mut self) {
         let meta = std::mem::take(&mut *self.meta.write());
         if meta.owns_tensors() {
-            Deferred::Tensor { _meta: meta }.push();
+            defer(meta);
         }
     }
 }
@@ -130,6 +136,12 @@ impl Tensor {
     /// Returns a tensor over the same storage with another layout, without autograd metadata.
     pub(crate) fn alias(&self, layout: Layout) -> Self {
         Tensor::new(self.0.storage.clone(), self.0.dtype, layout)
+    }
+
+    /// Returns a tensor with the same elements and no history. It shares the storage and the version counter with
+    /// this tensor.
+    pub fn detach(&self) -> Tensor {
+        self.alias(self.layout().clone())
     }
 
     pub(crate) fn storage_handle(&self) -> &Arc<Storage> {
@@ -278,30 +290,6 @@ impl Tensor {
         base.is_some_and(|base| base.requires_grad())
     }
 
-    /// Sets whether operations on this leaf are recorded.
-    pub fn set_requires_grad(&self, requires_grad: bool) -> Result<()> {
-        if !requires_grad && !self.is_leaf()? {
-            return Err(Error::NotLeaf);
-        }
-        if requires_grad && !self.dtype().is_floating_point() {
-            let (expected, given) = ("floating point".to_owned(), self.dtype());
-            return Err(Error::DType { op: "requires_grad", argument: "dtype", expected, given, hint: "" });
-        }
-        if requires_grad && self.is_inference() && !is_inference_mode_enabled() {
-            return Err(Error::Inference { action: "require grad" });
-        }
-        if !requires_grad || (!self.requires_grad() && self.is_leaf()?) {
-            self.meta_mut().requires_grad = requires_grad;
-        }
-        Ok(())
-    }
-
-    /// Returns whether the tensor is not the result of a recorded operation. Returns the errors of
-    /// [`grad_fn`](Tensor::grad_fn).
-    pub fn is_leaf(&self) -> Result<bool> {
-        Ok(self.grad_fn()?.is_none())
-    }
-
     /// Returns the gradient that backward passes have accumulated.
     pub fn grad(&self) -> Option<Tensor> {
         self.meta().grad.clone()
@@ -331,14 +319,6 @@ impl Tensor {
         let old = std::mem::replace(&mut self.meta_mut().grad, grad);
         drop(old);
         Ok(())
-    }
-
-    /// Returns the node of the operation that produced this tensor, if one was recorded.
-    ///
-    /// For a view whose base was changed in place this creates a new node. It returns an error if the view was
-    /// created in a mode that does not record its history.
-    pub fn grad_fn(&self) -> Result<Option<Arc<Node>>> {
-        Ok(crate::autograd::grad_fn(self)?.map(|grad_fn| grad_fn.node))
     }
 }
 
