@@ -1,11 +1,13 @@
 //! Gradients of edges, and edges as outputs and inputs of backward passes.
 
 use super::hooks::GradientKind;
+use crate::ops::conversion::transfer::to_device;
+use crate::ops::reduction::sums::sum_to;
 use crate::recording::edge_of;
 use crate::tensor::autograd_meta::GradFn;
 use crate::tensor::edge::{Edge, NextFunction};
 use crate::tensor::node::GradDType;
-use crate::{Error, Result, Tensor, ops};
+use crate::{Error, Result, Tensor};
 
 /// Returns the shape, type and device of the gradient of an edge.
 pub(super) fn kind(edge: &Edge) -> GradientKind<'_> {
@@ -18,13 +20,13 @@ pub(super) fn convert(edge: &Edge, gradient: &Tensor) -> Result<Tensor> {
         Edge::Leaf(_) => GradDType::OfResult,
         Edge::Node(grad_fn) => grad_fn.result().grad_dtype,
     };
-    let gradient = ops::sum_to(gradient, edge.shape())?;
+    let gradient = sum_to(gradient, edge.shape())?;
     let gradient = match grad_dtype {
         GradDType::OfResult => gradient.cast(edge.dtype())?,
         GradDType::As(dtype) => gradient.cast(dtype)?,
         GradDType::Any => gradient,
     };
-    ops::to_device(edge.device(), gradient)
+    to_device(edge.device(), gradient)
 }
 
 /// The node that receives the gradient of a tensor, and the index of the tensor among its results: PyTorch's

@@ -17,6 +17,7 @@ use super::run_node::NodeCall;
 use super::stream_sync::StreamSync;
 use super::{anomaly, nesting, without_history};
 use crate::error::Tuple;
+use crate::ops::elementwise::writing::add_unrecorded;
 use crate::recording::{self, edge_of, grad_fn, is_leaf_with_grad};
 use crate::storage::fallible_alloc::{
     check_memory, oom_error, try_collect, try_from_elem, try_push, try_with_capacity,
@@ -25,7 +26,7 @@ use crate::storage::fork_rwlock::{LockRequest, RawForkRwLock, with_locks};
 use crate::tensor::autograd_meta::GradFn;
 use crate::tensor::edge::{AccumulateGrad, Edge, EdgeKey};
 use crate::tensor::node::{Gradients, Node};
-use crate::{Error, Result, Tensor, TensorOptions, ops};
+use crate::{Error, Result, Tensor, TensorOptions};
 
 /// The arguments of a backward pass.
 pub struct BackwardArgs<'a, T = Tensor> {
@@ -539,7 +540,7 @@ fn can_accumulate_inplace(tensor: &Tensor) -> bool {
 fn add(sum: Option<Tensor>, gradient: Tensor, create_graph: bool) -> Result<Tensor> {
     let Some(sum) = sum else { return Ok(gradient) };
     if !create_graph && can_accumulate_inplace(&sum) {
-        return ops::add_unrecorded(sum, &gradient);
+        return add_unrecorded(sum, &gradient);
     }
     sum.add(&gradient)
 }
@@ -641,7 +642,7 @@ mod tests {
         // The leaf with the last number receives its gradient first.
         let late: Vec<Tensor> = (0..2 * COUNT).map(named).collect();
         // The oldest node that uses these leaves receives no gradient.
-        let joined = ops::cat(&late, 0).unwrap();
+        let joined = crate::cat(&late, 0).unwrap();
         let builder = NodeBuilder::new("NoGradientBackward0", &[&joined]).unwrap().unwrap();
         let mut total = doubles(&[0.0], &[1]);
         builder.set_history(&total, |_, _| Ok(vec![None])).unwrap();
@@ -649,7 +650,7 @@ mod tests {
             let older = second.mul(2.0).unwrap();
             // This leaf is finished between the two others.
             let early = named(usize::MAX);
-            let newer = ops::cat(&[early, first.clone()], 0).unwrap().sum(None, false).unwrap();
+            let newer = crate::cat(&[early, first.clone()], 0).unwrap().sum(None, false).unwrap();
             total = total.add(&older).unwrap().add(&newer).unwrap();
         }
         total.sum(None, false).unwrap().backward().unwrap();

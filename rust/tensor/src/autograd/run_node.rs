@@ -7,13 +7,15 @@ use super::custom::{self, GradBuffers};
 use super::edge::convert;
 use super::hooks::HookCalls;
 use crate::layout::{Layout, is_expandable_to};
+use crate::ops::conversion::cast::copy_with_layout;
+use crate::ops::shape::as_strided::{as_strided, as_strided_backward};
 use crate::storage::fallible_alloc::{try_from_elem, try_with_capacity};
 use crate::tensor::edge::Edge;
 use crate::tensor::node::{
     BackwardContext, BackwardFn, CustomFunction, GradDType, Gradients, Node, PartOfBase,
 };
 use crate::tensor::saved_tensor::SavedValue;
-use crate::{Error, Result, Tensor, TensorOptions, ops};
+use crate::{Error, Result, Tensor, TensorOptions};
 
 /// How a backward pass runs a node.
 pub(super) struct NodeCall<'a> {
@@ -170,7 +172,7 @@ fn gradients(function: &BackwardFn, ctx: &BackwardContext<'_>, gradient: &Tensor
         BackwardFn::AllInputs(function) => function(ctx, gradient),
         BackwardFn::SeveralResults(function) => Ok(vec![Some(function(&[Some(gradient.clone())])?)]),
         BackwardFn::View(layouts) => {
-            Ok(vec![Some(ops::as_strided_backward(gradient, &layouts.part, &layouts.base)?)])
+            Ok(vec![Some(as_strided_backward(gradient, &layouts.part, &layouts.base)?)])
         }
         BackwardFn::ChangedPart(layouts, change) => gradients_of_change(layouts, change, ctx, gradient),
         BackwardFn::PerInput(function) => {
@@ -196,9 +198,9 @@ fn gradients_of_change(
     if base.has_internal_overlap() {
         return Err(Error::Overlap { op: "backward" });
     }
-    let whole = ops::copy_with_layout(gradient, base)?;
+    let whole = copy_with_layout(gradient, base)?;
     let offset = part.offset.checked_sub(base.offset).ok_or(Error::ViewBeforeBase)?;
-    let part = ops::as_strided(&whole, Layout { offset, ..part.clone() })?;
+    let part = as_strided(&whole, Layout { offset, ..part.clone() })?;
     let mut gradients = gradients(change, ctx, &part.contiguous_copy()?)?;
     if let Some(first) = gradients.first_mut() {
         match first.take() {

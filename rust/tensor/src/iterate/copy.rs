@@ -3,8 +3,7 @@
 use super::elementwise::update_with;
 use super::new_result;
 use crate::layout::Layout;
-use crate::loops;
-use crate::{DType, Result, Tensor};
+use crate::{DType, Result, Tensor, loops};
 
 /// Returns a handle of the elements as another type of the same size, without autograd metadata.
 pub(crate) fn reinterpret(tensor: &Tensor, dtype: DType) -> Tensor {

@@ -5,11 +5,13 @@ mod elements;
 mod elementwise;
 mod launch;
 pub(crate) mod parallel;
+pub(crate) mod parts;
 mod plan;
 mod reduction;
 mod rows;
 mod run;
 mod slices;
+mod sums;
 #[cfg(test)]
 mod tests;
 
@@ -25,3 +27,4 @@ pub(crate) use slices::{
     ChunkedKernel, NoInput, PartedKernel, TensorPart, check_count, launch_binary, launch_chunked,
     launch_inplace_from, launch_nullary, launch_several, launch_unary, launch_with_layout, launch_zeros,
 };
+pub(crate) use sums::{mean, sum, sum_of};
