@@ -58,7 +58,7 @@ impl SavedTensor {
     }
 }
 
-/// A packed tensor. The node that saved the tensor owns it; see [`SavedTensorHooks`].
+/// A packed tensor. The node that saved the tensor owns it; see [`SavedTensorHooks`](crate::autograd::SavedTensorHooks).
 pub trait PackedTensor: Any + Send + Sync {
     /// Returns the tensor, when the backward pass needs it.
     fn unpack(&self) -> Result<Tensor>;

@@ -1,4 +1,4 @@
-//! Convolutions as calls of [`MATMUL`](crate::MATMUL), whose flags control the arithmetic, with matrices of patches in
+//! Convolutions as calls of [`MATMUL`], whose flags control the arithmetic, with matrices of patches in
 //! memory of the device.
 
 use interlock::dispatch::{Composite, KernelError, Numerics};

@@ -71,7 +71,7 @@ fn plan_of(shape: &[usize], operands: &[(&[usize], usize)]) -> Plan {
     Plan::new(&Layout::contiguous(shape), &operands)
 }
 
-/// Returns an element of an index, as [`item`](super::parts::item) does; beyond the memory it is [`SKIPPED`].
+/// Returns an element of an index, as [`item`](crate::iterate::parts::item) does; beyond the memory it is [`SKIPPED`].
 fn element(index: &[i64], at: usize) -> i64 {
     debug_assert!(at < index.len(), "element {at} of {}", index.len());
     index.get(at).copied().unwrap_or(SKIPPED)

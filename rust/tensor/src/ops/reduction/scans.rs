@@ -63,7 +63,7 @@ fn cumulative_products(factors: &Tensor, directions: &[Tensor], dim: i64) -> Res
     Ok(out)
 }
 
-/// Returns the gradient of the factors of [`cumulative_products`] for the gradient of the products, differentiated in
+/// Returns the gradient of the factors of [`cumulative_products`](fn@cumulative_products) for the gradient of the products, differentiated in
 /// the directions. It divides by no factor, so zeros need no special case.
 pub(crate) fn cumprod_backward(
     factors: &Tensor,
