@@ -104,11 +104,6 @@ CYCLES: dict[str, dict[frozenset[str], str]] = {
             }
         ): "streams, events, graphs, pools and buffers refer to the accelerator that made them",
     },
-    "python": {
-        frozenset({"accelerator", "detach", "errors", "shutdown", "state"}): (
-            "an exception of a device has the device as an attribute; waiting for devices detaches and raises"
-        ),
-    },
 }
 
 PATH = re.compile(r"(?<![\w:])(crate|super(?:::super)*)((?:::\w+)+|::\{)")

@@ -25,6 +25,7 @@ mod carried_contexts;
 mod context;
 mod deferred_drop;
 mod detach;
+mod device;
 mod dispatch;
 mod dlpack;
 mod errors;
@@ -69,7 +70,7 @@ pub mod _core {
         detach::install_wait_hooks();
         context::register(module.py())?;
         SourceLocation::set_provider(|| detach::attach(call_site::current));
-        shutdown::register_atexit(module.py(), module)?;
+        shutdown::register_atexit(module.py(), module, accelerator::STORED_FUNCTIONS)?;
         signals::install_signal_check();
         deferred_drop::register(module)?;
         autograd::register(module)?;

@@ -20,7 +20,7 @@ use super::stream;
 use crate::deferred_drop::DeferredDrop;
 use crate::detach::{detach, detach_to_wait};
 use crate::errors::{IntoPyResult, new_type_error};
-use crate::shutdown::close_if_finalizing;
+use crate::shutdown::{self, close_if_finalizing};
 use crate::state::ThreadState;
 use crate::switches::extract_as;
 use crate::traverse;
@@ -109,7 +109,9 @@ struct CallbackWorker {
 /// Park this thread if the interpreter, which no longer starts threads, is finalized within a moment.
 #[pyfunction]
 fn park_if_finalizing(py: Python<'_>) {
-    crate::shutdown::park_if_exiting(py);
+    if !shutdown::is_finalizing_thread() {
+        detach(py, shutdown::park_if_finalizing);
+    }
 }
 
 /// Return a worker that the caller starts a thread for, or None if enough of them are idle.

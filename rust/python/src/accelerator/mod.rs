@@ -3,7 +3,7 @@
 mod allocator_config;
 mod callback_queue;
 mod current_device;
-mod device;
+mod errors;
 mod event;
 mod fault_injection;
 mod graph;
@@ -17,13 +17,20 @@ pub(crate) mod stream;
 
 use pyo3::prelude::*;
 
-pub(crate) use callback_queue::{
-    close as close_functions, forget as forget_functions, open as open_functions,
-};
-pub(crate) use device::{Device, optional as optional_device, parse, parse_index};
-pub(crate) use memory::forget_callbacks;
-
+use crate::device;
+pub(crate) use crate::device::{Device, optional as optional_device, parse};
+use crate::shutdown::StoredFunctions;
 use crate::submodule::submodule;
+
+/// The Python functions that this module stores, for the end of the interpreter.
+pub(crate) const STORED_FUNCTIONS: StoredFunctions = StoredFunctions {
+    open: callback_queue::open,
+    close: callback_queue::close,
+    forget: |py| {
+        callback_queue::forget(py);
+        memory::forget_callbacks(py);
+    },
+};
 
 pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     let module = submodule(parent, "accelerator")?;

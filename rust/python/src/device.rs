@@ -15,7 +15,7 @@ use crate::errors::{IntoPyResult, exception, new_exception, new_type_error};
 use crate::py_int;
 use crate::scope_debug;
 
-pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Device>()
 }
 
@@ -182,7 +182,7 @@ pub(crate) fn optional(
 
 /// Extracts an optional device argument of a memory query, which also works without an accelerator: then an index of 0
 /// means no device, and every other index is an error.
-pub(super) fn for_memory_query(
+pub(crate) fn for_memory_query(
     given: Option<&Bound<'_, PyAny>>,
     operation: &'static str,
 ) -> PyResult<Option<CoreDevice>> {
@@ -206,7 +206,7 @@ pub(super) fn for_memory_query(
 }
 
 /// Calls `function`, a query of memory, with an optional device argument. Errors name `operation`.
-pub(super) fn query<T: Send>(
+pub(crate) fn query<T: Send>(
     py: Python<'_>,
     device: Option<&Bound<'_, PyAny>>,
     operation: &'static str,
@@ -217,7 +217,7 @@ pub(super) fn query<T: Send>(
 }
 
 /// Extracts a device argument that must have an index, for `operation`.
-pub(super) fn with_index(given: &Bound<'_, PyAny>, operation: &'static str) -> PyResult<CoreDevice> {
+pub(crate) fn with_index(given: &Bound<'_, PyAny>, operation: &'static str) -> PyResult<CoreDevice> {
     let device = if given.is_none() { None } else { Some(parse(given, operation, "device")?) };
     device.filter(|device| device.index().is_some()).ok_or_else(|| {
         let given_device = device.map_or("None".to_owned(), |device| format!("\"{device}\""));
