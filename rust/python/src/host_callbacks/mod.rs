@@ -5,6 +5,8 @@
 //! result. Workers run calls of all streams. Before a worker runs a call while no other is idle, it starts another one,
 //! so that functions of different streams run at the same time.
 
+mod queue;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -15,8 +17,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 use pyo3::{PyTraverseError, PyVisit};
 
-use super::callback_queue::{CallbackQueue, FunctionGuard, PendingCall, PyCall, QueueState, call_python};
-use super::stream;
+use crate::accelerator::stream;
 use crate::deferred_drop::DeferredDrop;
 use crate::detach::{detach, detach_to_wait};
 use crate::errors::{IntoPyResult, new_type_error};
@@ -24,8 +25,10 @@ use crate::shutdown::{self, close_if_finalizing};
 use crate::state::ThreadState;
 use crate::switches::extract_as;
 use crate::traverse;
+use queue::{CallbackQueue, FunctionGuard, PendingCall, PyCall, QueueState, call_python};
+pub(crate) use queue::{close, forget, open};
 
-pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<HostCallback>()?;
     module.add_class::<CallbackWorker>()?;
     module.add_class::<Call>()?;
