@@ -4,10 +4,11 @@ use interlock_tensor::{Result, Tensor as CoreTensor, broadcast_tensors as broadc
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
+use super::Tensor;
 use super::args::{extract_tensor, try_iter_arg};
+use super::call::maybe_detach;
 use super::fallible_alloc::{try_collect, try_tuple};
 use super::operation::{Call, compute_or_self};
-use super::{Tensor, maybe_detach};
 use crate::scope_debug;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -7,8 +7,9 @@ use pyo3::inventory;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyEllipsis, PyList, PyString, PyTuple};
 
+use super::Tensor;
 use super::args::{extract_tensor, try_iter_arg};
-use super::{Tensor, run_op};
+use super::call::run_op;
 use crate::detach::{attach, call_with, call_with_keywords};
 use crate::dispatch::Call;
 use crate::dispatch::explain::Explained;
@@ -99,7 +100,7 @@ fn contract_path(py: Python<'_>, request: &PathRequest<'_>) -> PyResult<Option<V
 fn einsum(equation: &Bound<'_, PyAny>, operands: &Bound<'_, PyTuple>) -> PyResult<Tensor> {
     let py = operands.py();
     let (equation, tensors) = extract(equation, operands)?;
-    run_op(py, "einsum", super::DETACH_THRESHOLD, || {
+    run_op(py, "einsum", super::call::DETACH_THRESHOLD, || {
         interlock_tensor::einsum(&equation, &tensors, Some(&OptEinsum))
     })
 }

@@ -3,9 +3,10 @@
 use interlock_tensor::MultiHeadArgs;
 use pyo3::prelude::*;
 
+use super::Tensor;
 use super::args::{Arg, OptionalArg, extract_int, extract_optional_tensor, extract_tensor};
+use super::call::{DETACH_THRESHOLD, maybe_detach};
 use super::operation::add_function;
-use super::{DETACH_THRESHOLD, Tensor, maybe_detach};
 use crate::{scope_debug, switches};
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
