@@ -2,28 +2,20 @@
 
 mod args;
 mod attributes;
-mod broadcasting;
+mod autograd;
 mod call;
-mod checkpoint;
 mod copy;
 mod dlpack;
 mod dtype;
-mod einsum;
 mod errors;
 mod fallible_alloc;
 mod foreign_memory;
 mod from_data;
-mod function;
 mod generator;
-mod gradients;
-mod graph;
-mod hooks;
 mod identity;
 mod indexing;
 mod iterator;
 mod matmul;
-mod multi_head_attention;
-mod node;
 mod numpy;
 mod op_warnings;
 mod operation;
@@ -32,7 +24,6 @@ mod pickling;
 mod program;
 mod python_kernel;
 mod register_kernel;
-mod saved_tensors_hooks;
 mod scalars;
 mod to;
 mod transposes;
@@ -43,38 +34,22 @@ use pyo3::prelude::*;
 use pyo3::types::PyList;
 
 use crate::submodule::submodule;
+pub(crate) use autograd::saved_tensors_hooks::traverse_hooks;
 use call::{DETACH_THRESHOLD, maybe_detach, run_op, work_size, work_size_of};
-pub(crate) use saved_tensors_hooks::traverse_hooks;
 
 pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     interlock_tensor::announce_operations();
-    node::install_forward_stack_provider();
-    gradients::install_pass_threads();
     op_warnings::install();
     register_kernel::register(parent)?;
     let module = submodule(parent, "tensor")?;
-    module.add_class::<node::Node>()?;
-    module.add_class::<saved_tensors_hooks::SavedTensorsHooks>()?;
-    module.setattr(
-        "_SavedTensorsHooksDisabled",
-        module.py().get_type::<saved_tensors_hooks::SavedTensorsHooksDisabled>(),
-    )?;
-    hooks::register(&module)?;
-    node::register(&module)?;
-    graph::register(&module)?;
-    checkpoint::register(&module)?;
+    autograd::register(&module)?;
     generator::register(&module)?;
-    function::register(&module)?;
-    gradients::register(&module)?;
     pickling::register(&module)?;
     // `__all__` lists the names that the package `interlock` has. Those before are of its submodules.
     module.setattr("__all__", PyList::empty(module.py()))?;
     module.add_class::<Tensor>()?;
     dtype::register(&module)?;
     type_info::register(&module)?;
-    broadcasting::register(&module)?;
-    einsum::register(&module)?;
-    multi_head_attention::register(&module)?;
     ops::register(&module)?;
     operation::register(&module)
 }

@@ -15,13 +15,13 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use pyo3::{PyTraverseError, PyVisit};
 
-use super::args::extract_tensor;
 use super::node::next_object;
-use super::program::{call_program, tuple_of};
 use crate::context::traverse_scope;
 use crate::deferred_drop::{Clearable, DeferredDrop};
 use crate::detach::{call, call_with};
 use crate::errors::{IntoPyResult, new_exception, new_type_error};
+use crate::tensor::args::extract_tensor;
+use crate::tensor::program::{call_program, tuple_of};
 use crate::{scope_debug, traverse};
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {

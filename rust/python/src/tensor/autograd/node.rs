@@ -9,18 +9,18 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PyTuple};
 use pyo3::{PyTraverseError, PyVisit};
 
-use super::args::{extract_int, extract_tensor};
 use super::function::FunctionBackward;
 use super::hooks::{self, PyHook, RemovableHandle};
-use super::identity::{metadata, node_object, tensor_object};
-use super::{Tensor, fallible_alloc};
 use crate::call_site;
 use crate::detach::call_with;
 use crate::errors::{IntoPyResult, new_exception, new_type_error};
+use crate::tensor::args::{extract_int, extract_tensor};
+use crate::tensor::identity::{metadata, node_object, tensor_object};
+use crate::tensor::{Tensor, fallible_alloc};
 
 /// A node of the autograd graph: an operation, or the accumulation of gradients in a leaf.
 #[pyclass(frozen, weakref, subclass, module = "interlock.autograd.graph", name = "Node")]
-pub(super) struct Node(Reference);
+pub(crate) struct Node(Reference);
 
 enum Reference {
     Graph(NextFunction),
@@ -29,24 +29,24 @@ enum Reference {
 }
 
 impl Node {
-    pub(super) fn of(node: NextFunction) -> Self {
+    pub(crate) fn of(node: NextFunction) -> Self {
         Node(Reference::Graph(node))
     }
 
     /// Creates the node of a call that is not recorded yet.
-    pub(super) fn of_function() -> Self {
+    pub(crate) fn of_function() -> Self {
         Node(Reference::Function(OnceBox::new()))
     }
 
     /// Sets the node of a call. Only the first call has an effect.
-    pub(super) fn set_recorded(&self, node: &Arc<core::Node>) {
+    pub(crate) fn set_recorded(&self, node: &Arc<core::Node>) {
         if let Reference::Function(recorded) = &self.0 {
             let _ = recorded.set(Box::new(Arc::downgrade(node)));
         }
     }
 
     /// Returns the node, or `None` for a call that was not recorded or whose graph was freed.
-    pub(super) fn try_get(&self) -> Option<NextFunction> {
+    pub(crate) fn try_get(&self) -> Option<NextFunction> {
         match &self.0 {
             Reference::Graph(node) => Some(node.clone()),
             Reference::Function(recorded) => recorded.get()?.upgrade().map(NextFunction::Node),
@@ -72,7 +72,7 @@ impl Node {
 }
 
 /// Returns the Python object of a node: for a call of `autograd.Function` its `ctx`.
-pub(super) fn grad_fn_object(py: Python<'_>, node: Arc<core::Node>) -> PyResult<Bound<'_, PyAny>> {
+pub(crate) fn grad_fn_object(py: Python<'_>, node: Arc<core::Node>) -> PyResult<Bound<'_, PyAny>> {
     let function = node.custom_function().map(|function| &**function as &dyn std::any::Any);
     match function.and_then(|function| function.downcast_ref::<FunctionBackward>()) {
         Some(function) => Ok(function.ctx(py)),
@@ -80,7 +80,7 @@ pub(super) fn grad_fn_object(py: Python<'_>, node: Arc<core::Node>) -> PyResult<
     }
 }
 
-pub(super) fn next_object(py: Python<'_>, next: NextFunction) -> PyResult<Bound<'_, PyAny>> {
+pub(crate) fn next_object(py: Python<'_>, next: NextFunction) -> PyResult<Bound<'_, PyAny>> {
     match next {
         NextFunction::Node(node) => grad_fn_object(py, node),
         leaf => node_object(py, leaf),
@@ -236,7 +236,7 @@ impl Node {
     }
 }
 
-pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     // Not in `__all__`: private.
     module.setattr("_gradient_edge", wrap_pyfunction!(_gradient_edge, module)?)
 }
@@ -257,7 +257,7 @@ fn _gradient_edge<'py>(tensor: &Bound<'py, PyAny>) -> PyResult<EdgeMembers<'py>>
 }
 
 /// Extracts a `GradientEdge` of Python. Returns `None` for other objects.
-pub(super) fn try_extract_edge(given: &Bound<'_, PyAny>) -> PyResult<Option<GradientEdge>> {
+pub(crate) fn try_extract_edge(given: &Bound<'_, PyAny>) -> PyResult<Option<GradientEdge>> {
     let py = given.py();
     // The class is a named tuple, so only subclasses of tuple are compared with it.
     if !given.is_instance_of::<PyTuple>() || given.is_exact_instance_of::<PyTuple>() {
@@ -280,7 +280,7 @@ pub(super) fn try_extract_edge(given: &Bound<'_, PyAny>) -> PyResult<Option<Grad
 }
 
 /// Makes nodes store the Python stack in anomaly mode.
-pub(super) fn install_forward_stack_provider() {
+pub(crate) fn install_forward_stack_provider() {
     core::set_forward_stack_provider(|| crate::detach::attach(|py| forward_stack(py).ok()).flatten());
 }
 

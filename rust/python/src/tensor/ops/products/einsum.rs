@@ -7,16 +7,16 @@ use pyo3::inventory;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyEllipsis, PyList, PyString, PyTuple};
 
-use super::Tensor;
-use super::args::{extract_tensor, try_iter_arg};
-use super::call::run_op;
 use crate::detach::{attach, call_with, call_with_keywords};
 use crate::dispatch::Call;
 use crate::dispatch::explain::Explained;
 use crate::errors::{IntoPyResult, new_exception, new_type_error};
+use crate::tensor::Tensor;
+use crate::tensor::args::{extract_tensor, try_iter_arg};
+use crate::tensor::call::{DETACH_THRESHOLD, run_op};
 use crate::{pending_exception, py_int};
 
-pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(einsum, module)?)
 }
 
@@ -100,9 +100,7 @@ fn contract_path(py: Python<'_>, request: &PathRequest<'_>) -> PyResult<Option<V
 fn einsum(equation: &Bound<'_, PyAny>, operands: &Bound<'_, PyTuple>) -> PyResult<Tensor> {
     let py = operands.py();
     let (equation, tensors) = extract(equation, operands)?;
-    run_op(py, "einsum", super::call::DETACH_THRESHOLD, || {
-        interlock_tensor::einsum(&equation, &tensors, Some(&OptEinsum))
-    })
+    run_op(py, "einsum", DETACH_THRESHOLD, || interlock_tensor::einsum(&equation, &tensors, Some(&OptEinsum)))
 }
 
 inventory::submit! { Explained { name: "einsum", function: |py| wrap_pyfunction!(explain, py) } }

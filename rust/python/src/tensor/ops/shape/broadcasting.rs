@@ -4,14 +4,14 @@ use interlock_tensor::{Result, Tensor as CoreTensor, broadcast_tensors as broadc
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use super::Tensor;
-use super::args::{extract_tensor, try_iter_arg};
-use super::call::maybe_detach;
-use super::fallible_alloc::{try_collect, try_tuple};
-use super::operation::{Call, compute_or_self};
 use crate::scope_debug;
+use crate::tensor::Tensor;
+use crate::tensor::args::{extract_tensor, try_iter_arg};
+use crate::tensor::call::maybe_detach;
+use crate::tensor::fallible_alloc::{try_collect, try_tuple};
+use crate::tensor::operation::{Call, compute_or_self};
 
-pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(broadcast_tensors, module)?)?;
     module.add_function(wrap_pyfunction!(atleast_1d, module)?)?;
     module.add_function(wrap_pyfunction!(atleast_2d, module)?)?;

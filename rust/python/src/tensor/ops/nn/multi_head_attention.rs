@@ -3,13 +3,13 @@
 use interlock_tensor::MultiHeadArgs;
 use pyo3::prelude::*;
 
-use super::Tensor;
-use super::args::{Arg, OptionalArg, extract_int, extract_optional_tensor, extract_tensor};
-use super::call::{DETACH_THRESHOLD, maybe_detach};
-use super::operation::add_function;
+use crate::tensor::Tensor;
+use crate::tensor::args::{Arg, OptionalArg, extract_int, extract_optional_tensor, extract_tensor};
+use crate::tensor::call::{DETACH_THRESHOLD, maybe_detach};
+use crate::tensor::operation::add_function;
 use crate::{scope_debug, switches};
 
-pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     add_function(module, wrap_pyfunction!(multi_head_attention, module)?, "interlock.nn.functional")
 }
 

@@ -18,16 +18,16 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use pyo3::{PyTraverseError, PyVisit};
 
-use super::Tensor;
-use super::args::extract_tensor;
 use super::graph::CreationHook;
-use super::program::call_program;
 use crate::context::{OwningState, traverse_scope};
 use crate::deferred_drop::{Clearable, DeferredDrop};
 use crate::detach::call;
 use crate::errors::new_type_error;
 use crate::scope_debug;
 use crate::switches;
+use crate::tensor::Tensor;
+use crate::tensor::args::extract_tensor;
+use crate::tensor::program::call_program;
 use crate::traverse;
 
 /// Returns the exception of PyTorch: RuntimeError with the message of the caller.
@@ -60,13 +60,13 @@ impl Functions {
 
 /// The result of `pack_hook`. Each has its own reference to `unpack_hook`, so that a garbage collector finds the one
 /// owner of each reference.
-pub(super) struct Packed {
+pub(crate) struct Packed {
     object: DeferredDrop,
     unpack: DeferredDrop,
 }
 
 impl Packed {
-    pub(super) fn traverse(&self, visit: &PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
+    pub(crate) fn traverse(&self, visit: &PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
         self.object.traverse(visit).and_then(|()| self.unpack.traverse(visit))
     }
 }
@@ -144,7 +144,7 @@ impl OwningState {
 ///     >>> x.grad
 ///     tensor([2., 4.])
 #[pyclass(frozen, subclass, weakref, module = "interlock.autograd.graph", name = "saved_tensors_hooks")]
-pub(super) struct SavedTensorsHooks(OnceBox<Initialized>);
+pub(crate) struct SavedTensorsHooks(OnceBox<Initialized>);
 
 /// The values that `__init__` sets, which a subclass may override.
 struct Initialized {
@@ -232,7 +232,7 @@ impl SavedTensorsHooks {
 
 /// A scope in which hooks of saved tensors are disabled. `autograd.graph.disable_saved_tensors_hooks` is its public class.
 #[pyclass(frozen, weakref, module = "interlock._core.tensor", name = "_SavedTensorsHooksDisabled")]
-pub(super) struct SavedTensorsHooksDisabled(SavedTensorHooksDisabledContext);
+pub(crate) struct SavedTensorsHooksDisabled(SavedTensorHooksDisabledContext);
 
 #[pymethods]
 impl SavedTensorsHooksDisabled {

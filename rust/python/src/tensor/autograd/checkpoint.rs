@@ -7,13 +7,13 @@ use interlock_tensor::autograd::{self as core, pass_object};
 use pyo3::prelude::*;
 use pyo3::{PyTraverseError, PyVisit};
 
-use super::Tensor;
-use super::args::extract_tensor;
 use super::hooks::traverse_all;
-use super::identity::{remember_tensor, tensor_object};
 use crate::deferred_drop::DeferredDrop;
 use crate::detach::detach;
 use crate::errors::IntoPyResult;
+use crate::tensor::Tensor;
+use crate::tensor::args::extract_tensor;
+use crate::tensor::identity::{remember_tensor, tensor_object};
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     // Not in `__all__`: private.

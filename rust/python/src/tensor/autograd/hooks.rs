@@ -11,15 +11,15 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use pyo3::{PyTraverseError, PyVisit};
 
-use super::args::try_iter_arg;
 use super::function::FunctionBackward;
-use super::identity::{self, remember_tensor, tensor_object};
-use super::program::{call_program, optional_gradients, optional_tensor, tuple_of};
 use super::saved_tensors_hooks::Packed;
-use super::{Tensor, fallible_alloc};
 use crate::deferred_drop::DeferredDrop;
 use crate::detach::{attach, call, call_with};
 use crate::errors::{IntoPyResult, new_exception, new_type_error, shown};
+use crate::tensor::args::try_iter_arg;
+use crate::tensor::identity::{self, remember_tensor, tensor_object};
+use crate::tensor::program::{call_program, optional_gradients, optional_tensor, tuple_of};
+use crate::tensor::{Tensor, fallible_alloc};
 use crate::traverse;
 
 /// A Python function that a backward pass calls.

@@ -10,15 +10,15 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use pyo3::{PyTraverseError, PyVisit};
 
-use super::args::{extract_required_dtype, extract_tensor};
-use super::identity::{remember_tensor, tensor_object};
 use super::node::Node;
-use super::program::{call_program, optional_gradients, optional_tensor, tuple_of};
-use super::{Tensor, fallible_alloc};
 use crate::deferred_drop::DeferredDrop;
 use crate::detach::{attach, call};
 use crate::errors::{IntoPyResult, new_type_error};
 use crate::switches::extract_as;
+use crate::tensor::args::{extract_required_dtype, extract_tensor};
+use crate::tensor::identity::{remember_tensor, tensor_object};
+use crate::tensor::program::{call_program, optional_gradients, optional_tensor, tuple_of};
+use crate::tensor::{Tensor, fallible_alloc};
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     // Not in `__all__`: private.

@@ -10,10 +10,10 @@ use pyo3::prelude::*;
 use crate::detach::{attach, detach};
 use pyo3::types::PyTuple;
 
-use super::args::{OptionalArg, try_iter_arg};
 use super::node::try_extract_edge;
-use super::{Tensor, fallible_alloc, op_warnings};
 use crate::errors::{IntoPyResult, new_type_error};
+use crate::tensor::args::{OptionalArg, try_iter_arg};
+use crate::tensor::{Tensor, fallible_alloc, op_warnings};
 use crate::{shutdown, switches};
 
 const REFERENCE_CYCLE: &CStr =
