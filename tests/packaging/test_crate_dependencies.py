@@ -104,19 +104,6 @@ CYCLES: dict[str, dict[frozenset[str], str]] = {
             }
         ): "streams, events, graphs, pools and buffers refer to the accelerator that made them",
     },
-    "tensor": {
-        frozenset(
-            {"dtype", "element", "error"}
-        ): "an element type is a DType and the other way round; errors name it",
-        frozenset({"autograd", "kernel", "ops", "storage", "tensor", "drop_queue"}): (
-            "operations record nodes, gradients are operations; the drop queue stores both"
-        ),
-    },
-    "python": {
-        frozenset({"accelerator", "detach", "errors", "shutdown", "state"}): (
-            "an exception of a device has the device as an attribute; waiting for devices detaches and raises"
-        ),
-    },
 }
 
 PATH = re.compile(r"(?<![\w:])(crate|super(?:::super)*)((?:::\w+)+|::\{)")

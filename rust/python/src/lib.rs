@@ -25,11 +25,13 @@ mod carried_contexts;
 mod context;
 mod deferred_drop;
 mod detach;
+mod device;
 mod dispatch;
 mod dlpack;
 mod errors;
 mod gil;
 mod hooks;
+mod host_callbacks;
 mod pending_exception;
 mod py_buffer;
 mod py_int;
@@ -69,12 +71,20 @@ pub mod _core {
         detach::install_wait_hooks();
         context::register(module.py())?;
         SourceLocation::set_provider(|| detach::attach(call_site::current));
-        shutdown::register_atexit(module.py(), module)?;
+        let stored = shutdown::StoredFunctions {
+            open: host_callbacks::open,
+            close: host_callbacks::close,
+            forget: |py| {
+                host_callbacks::forget(py);
+                accelerator::forget_callbacks(py);
+            },
+        };
+        shutdown::register_atexit(module.py(), module, stored)?;
         signals::install_signal_check();
         deferred_drop::register(module)?;
         autograd::register(module)?;
         backends::register(module)?;
-        accelerator::register(module)?;
+        host_callbacks::register(&accelerator::register(module)?)?;
         state::register(module)?;
         hooks::register(module)?;
         dispatch::register(module)?;

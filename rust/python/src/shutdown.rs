@@ -12,9 +12,8 @@ use libloading::os::unix::Library;
 use once_cell::race::OnceBox;
 use pyo3::prelude::*;
 
-use crate::detach::detach;
 use crate::thread_count::ThreadCount;
-use crate::{accelerator, context, deferred_drop, registrations};
+use crate::{context, deferred_drop, registrations};
 
 /// The number of threads that are about to attach.
 static REATTACHING: ThreadCount = ThreadCount::new();
@@ -30,12 +29,28 @@ thread_local! {
     static HAS_WAITED: Cell<bool> = const { Cell::new(false) };
 }
 
+/// What a module that stores Python functions does at the end of the interpreter.
+pub(crate) struct StoredFunctions {
+    /// Accepts functions, also after an interpreter has ended.
+    pub open: fn(Python<'_>),
+    /// Ends the waits for functions, which no thread can run any more.
+    pub close: fn(Python<'_>),
+    /// Releases the functions.
+    pub forget: fn(Python<'_>),
+}
+
+static STORED: OnceBox<StoredFunctions> = OnceBox::new();
+
 /// Registers [`on_finalize`] with `atexit`.
-pub(crate) fn register_atexit(py: Python<'_>, module: &Bound<'_, PyModule>) -> PyResult<()> {
+pub(crate) fn register_atexit(
+    py: Python<'_>,
+    module: &Bound<'_, PyModule>,
+    stored: StoredFunctions,
+) -> PyResult<()> {
     // A program may finalize an interpreter and initialize another.
     EXITING.store(false, Ordering::SeqCst);
     IS_FINALIZING_THREAD.set(false);
-    accelerator::open_functions(py);
+    (STORED.get_or_init(|| Box::new(stored)).open)(py);
     let handler = wrap_pyfunction!(on_finalize, module)?;
     py.import("atexit")?.call_method1("register", (handler,))?;
     Ok(())
@@ -49,8 +64,9 @@ fn on_finalize(py: Python<'_>) {
     EXITING.store(true, Ordering::SeqCst);
     context::unwatch(py);
     registrations::forget();
-    accelerator::forget_functions(py);
-    accelerator::forget_callbacks(py);
+    if let Some(stored) = STORED.get() {
+        (stored.forget)(py);
+    }
     deferred_drop::drain(py);
     py.detach(|| {
         // The threads need only this thread's attachment, so a longer wait means that another component hangs.
@@ -90,7 +106,7 @@ impl Drop for ReattachGuard {
 /// Waits a moment for finalization and parks this thread forever if it begins. Returns if it does not begin, because a
 /// handler of `atexit` is still running and may wait for this thread, or because the program called the handlers
 /// itself.
-fn park_if_finalizing() {
+pub(crate) fn park_if_finalizing() {
     /// Handlers that were registered before `on_finalize` usually take less, even on a busy machine.
     const FIRST_TIMEOUT: Duration = Duration::from_millis(500);
     /// Shorter, because a handler may wait for a thread that attaches often.
@@ -108,12 +124,9 @@ fn park_if_finalizing() {
     }
 }
 
-/// Parks this thread until the process has exited, unless it finalizes the interpreter itself. Returns if finalization
-/// does not begin within a moment.
-pub(crate) fn park_if_exiting(py: Python<'_>) {
-    if !IS_FINALIZING_THREAD.get() {
-        detach(py, park_if_finalizing);
-    }
+/// Returns whether this thread finalizes the interpreter.
+pub(crate) fn is_finalizing_thread() -> bool {
+    IS_FINALIZING_THREAD.get()
 }
 
 /// Returns whether the interpreter finalizes; `None` if it has no function for that. The thread need not be attached.
@@ -136,12 +149,14 @@ pub(crate) fn is_finalizing() -> Option<bool> {
 /// Closes the queues of Python functions if this thread finalizes the interpreter: no other thread can run Python then,
 /// so a wait for a queued function would never end.
 pub(crate) fn close_if_finalizing(py: Python<'_>) {
-    if mark_if_finalizing(py) {
-        accelerator::close_functions(py);
+    if mark_if_finalizing(py)
+        && let Some(stored) = STORED.get()
+    {
+        (stored.close)(py);
     }
 }
 
-/// Returns whether this thread finalizes the interpreter.
+/// Returns whether this thread finalizes the interpreter, and remembers it.
 pub(crate) fn mark_if_finalizing(_py: Python<'_>) -> bool {
     let is_finalizing = is_finalizing() == Some(true);
     if is_finalizing {

@@ -14,10 +14,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use pyo3::{PyTraverseError, PyVisit};
 
-use crate::accelerator::{optional_device, parse_index};
 use crate::args::extract_dict;
 use crate::autograd::decorated;
 use crate::detach::call_with;
+use crate::device::{optional as optional_device, parse_index};
 use crate::errors::IntoPyResult;
 use crate::resumes::Resumes;
 use crate::scope_warning::{file_and_line, warn};

@@ -10,9 +10,9 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use crate::accelerator::{parse as parse_device, parse_index};
 use crate::args::extract_dict;
 use crate::backends::{dict_of, scope_of};
+use crate::device::{parse as parse_device, parse_index};
 use crate::switches::extract_as;
 
 /// Modes by name, flags by dotted name, the index of the current device, the name of the default device.

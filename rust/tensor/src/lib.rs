@@ -6,39 +6,39 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
-mod append_vec;
 pub mod autograd;
-mod drop_queue;
 mod dtype;
-mod element;
 mod error;
-mod fallible_alloc;
-mod fork_rwlock;
-mod forward_stack;
-mod generator;
 mod iterate;
-mod kernel;
+mod layout;
 mod loops;
 mod ops;
-mod real;
-mod scaled;
-mod shape;
+mod products;
+mod recording;
 mod storage;
 mod tensor;
-mod warning;
 
 #[cfg(test)]
 mod testing;
 
 /// Elementwise operations on two or three operands, each of which is a tensor or a number.
 pub mod elementwise {
-    pub use crate::ops::{
-        RoundingMode, add_scaled, addcdiv, addcmul, atan2, bitwise_and, bitwise_left_shift, bitwise_or,
-        bitwise_right_shift, bitwise_xor, clamp, copysign, divide, divide_with, equal, floor_divide, fmax,
-        fmin, fmod, greater, greater_equal, hypot, lerp, less, less_equal, logaddexp, logical_and,
-        logical_or, logical_xor, maximum, minimum, multiply, not_equal, power, remainder, sub_scaled,
-        where_cond,
+    pub use crate::ops::elementwise::arithmetic::{add_scaled, divide, multiply, sub_scaled};
+    pub use crate::ops::elementwise::bitwise::{
+        bitwise_and, bitwise_left_shift, bitwise_or, bitwise_right_shift, bitwise_xor, logical_and,
+        logical_or, logical_xor,
     };
+    pub use crate::ops::elementwise::comparison::{
+        equal, greater, greater_equal, less, less_equal, not_equal,
+    };
+    pub use crate::ops::elementwise::pairs::{
+        atan2, copysign, fmax, fmin, hypot, logaddexp, maximum, minimum,
+    };
+    pub use crate::ops::elementwise::pointwise::{addcdiv, addcmul, lerp};
+    pub use crate::ops::elementwise::power::power;
+    pub use crate::ops::elementwise::remainder::remainder;
+    pub use crate::ops::elementwise::rounded_division::{RoundingMode, divide_with, floor_divide, fmod};
+    pub use crate::ops::elementwise::selection::{clamp, where_cond};
 }
 
 /// Adds the operations of this crate to those that `explain` lists for the flags that they obey. The first call of an
@@ -57,24 +57,37 @@ pub fn announce_operations() {
     EMPTY.announce();
 }
 
-pub use dtype::{DType, Scalar};
-pub use element::Element;
-pub use error::{Error, ForeignError, Result};
-pub use fallible_alloc::check_memory;
-pub use generator::{Generator, GeneratorState, GeneratorStates, manual_seed};
+pub use dtype::{DType, Element, Scalar};
+pub use error::{Error, ForeignError, Result, WarningHandler, set_warning_handler};
 pub use half::{bf16, f16};
-pub use kernel::ConvPass;
-pub use ops::{
-    ATTENTION, Attention, AttentionArgs, AttentionCall, AttentionOptions, AttentionOut, CONV2D,
-    ClassLossOptions, Conv2d, ConvArgs, ConvCall, ConvOptions, ConvPadding, EINSUM, EMPTY, Einsum,
-    EinsumArgs, EinsumCall, Empty, EmptyCall, GeluApproximation, INDEX_ADD, INDEX_PUT, Index, IndexAdd,
-    IndexPut, LSTM, Lstm, LstmArgs, LstmCall, LstmLayer, LstmOut, MATMUL, MULTI_HEAD_ATTENTION, Matmul,
-    MatmulArgs, MatmulCall, MultiHeadArgs, MultiHeadAttention, MultiHeadCall, Operand, PUT, PathOptimizer,
-    PathRequest, Put, Reduction, Rows, SCATTER_ADD, ScatterAdd, ScatterArgs, ScatterCall, ScatterReduce,
-    Tolerance, WriteTo, broadcast_tensors, cat, einsum, explain_einsum, hstack, lstm,
-    register_foreign_kernel, result_type, stack, vstack,
+pub use layout::MAX_DIMENSIONS;
+pub use ops::convolution::{CONV2D, Conv2d, ConvArgs, ConvCall, ConvOptions, ConvPadding};
+pub use ops::creation::empty::{EMPTY, Empty, EmptyCall};
+pub use ops::einsum::{
+    EINSUM, Einsum, EinsumArgs, EinsumCall, PathOptimizer, PathRequest, einsum, explain_einsum,
 };
-pub use shape::MAX_DIMENSIONS;
+pub use ops::elementwise::closeness::Tolerance;
+pub use ops::elementwise::operand::{Operand, result_type};
+pub use ops::foreign::register_foreign_kernel;
+pub use ops::indexing::coordinates::ScatterReduce;
+pub use ops::indexing::index::Index;
+pub use ops::indexing::indexed::WriteTo;
+pub use ops::indexing::scatter_kernels::{
+    INDEX_ADD, INDEX_PUT, IndexAdd, IndexPut, PUT, Put, SCATTER_ADD, ScatterAdd, ScatterArgs, ScatterCall,
+};
+pub use ops::nn::activations::GeluApproximation;
+pub use ops::nn::attention::AttentionOptions;
+pub use ops::nn::attention::kernels::{ATTENTION, Attention, AttentionArgs, AttentionCall, AttentionOut};
+pub use ops::nn::loss::Reduction;
+pub use ops::nn::multi_head::{MULTI_HEAD_ATTENTION, MultiHeadArgs, MultiHeadAttention, MultiHeadCall};
+pub use ops::nn::nll_loss::ClassLossOptions;
+pub use ops::products::matmul_kernels::{MATMUL, Matmul, MatmulArgs, MatmulCall};
+pub use ops::random::generator::{Generator, GeneratorState, GeneratorStates, manual_seed};
+pub use ops::recurrent::{LSTM, Lstm, LstmArgs, LstmCall, LstmLayer, LstmOut, lstm};
+pub use ops::shape::dims::broadcast_tensors;
+pub use ops::shape::join::{cat, hstack, stack, vstack};
+pub use ops::shape::parts::Rows;
+pub use products::ConvPass;
+pub use storage::fallible_alloc::check_memory;
 pub use storage::{Placement, Storage, TensorOptions};
 pub use tensor::Tensor;
-pub use warning::{WarningHandler, set_warning_handler};

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("num_threads_restored")
 LONG = os.environ.get("LONG_TESTS") == "1"
 
 # The numbers of elements and of multiplications from which on operations run on several threads: the
-# constants of rust/tensor/src/kernel with these names.
+# constants of rust/tensor/src with these names.
 THREADED_ELEMENTS = 1 << 20
 THREADED_WORK = 1 << 26
 

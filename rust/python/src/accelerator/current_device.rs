@@ -12,13 +12,13 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use pyo3::{PyTraverseError, PyVisit};
 
-use super::device::{self, Device};
 use super::fault_injection::FaultInjector;
 use super::stream::{self, Stream};
 use crate::args;
 use crate::context::sync;
 use crate::context::traverse_scope;
 use crate::detach::{detach, detach_with_env, wait};
+use crate::device::{self, Device};
 use crate::errors::{IntoPyResult, exception, new_exception, new_type_error};
 use crate::scope_debug;
 use crate::switches;

@@ -5,9 +5,9 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use super::device::{self, Device};
 use super::stream;
 use crate::detach::{detach, wait};
+use crate::device::{self, Device};
 use crate::errors::{IntoPyResult, new_type_error};
 use crate::switches;
 

@@ -6,9 +6,9 @@ use interlock::base::mutex::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict, PyTuple};
 
-use super::device;
 use crate::args::{extract_int, extract_optional_int, extract_str};
 use crate::detach::detach;
+use crate::device;
 use crate::errors::IntoPyResult;
 use crate::switches;
 

@@ -9,9 +9,9 @@ use pyo3::exceptions::{PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyMapping, PySequence, PyString, PyTuple};
 
-use super::device;
 use crate::args::{extract_int, extract_str};
 use crate::detach::detach;
+use crate::device;
 use crate::errors::{IntoPyResult, exception, new_type_error, type_name};
 use crate::py_int;
 use crate::switches::extract_bool;

@@ -6,10 +6,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use pyo3::{PyTraverseError, PyVisit};
 
-use super::device::{self, Device};
 use super::snapshot;
 use crate::context::traverse_scope;
 use crate::detach::detach;
+use crate::device::{self, Device};
 use crate::errors::{IntoPyResult, new_type_error};
 use crate::scope_debug;
 use crate::switches;

@@ -1,14 +1,12 @@
 //! The module `interlock._core.accelerator`: devices, streams, events, graphs and memory.
 
 mod allocator_config;
-mod callback_queue;
 mod current_device;
-mod device;
+mod errors;
 mod event;
 mod fault_injection;
 mod graph;
 mod history;
-mod host_callbacks;
 mod mem_pool;
 pub(crate) mod memory;
 mod pinned;
@@ -17,15 +15,13 @@ pub(crate) mod stream;
 
 use pyo3::prelude::*;
 
-pub(crate) use callback_queue::{
-    close as close_functions, forget as forget_functions, open as open_functions,
-};
-pub(crate) use device::{Device, optional as optional_device, parse, parse_index};
+use crate::device;
+pub(crate) use crate::device::{Device, optional as optional_device, parse};
+use crate::submodule::submodule;
 pub(crate) use memory::forget_callbacks;
 
-use crate::submodule::submodule;
-
-pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
+/// Registers the module and returns it.
+pub(crate) fn register<'py>(parent: &Bound<'py, PyModule>) -> PyResult<Bound<'py, PyModule>> {
     let module = submodule(parent, "accelerator")?;
     device::register(&module)?;
     current_device::register(&module)?;
@@ -33,11 +29,11 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     event::register(&module)?;
     graph::register(&module)?;
     mem_pool::register(&module)?;
-    host_callbacks::register(&module)?;
     memory::register(&module)?;
     pinned::register(&module)?;
     allocator_config::register(&module)?;
     history::register(&module)?;
     snapshot::register(&module)?;
-    fault_injection::register(&module)
+    fault_injection::register(&module)?;
+    Ok(module)
 }

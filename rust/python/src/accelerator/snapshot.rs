@@ -9,8 +9,8 @@ use interlock::accelerator::memory::{
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use super::device;
 use crate::detach::detach;
+use crate::device;
 use crate::errors::IntoPyResult;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -11,12 +11,12 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use pyo3::{PyTraverseError, PyVisit};
 
-use super::device::{self, Device};
 use super::event::{self, Event};
 use crate::args;
 use crate::context::traverse_scope;
 use crate::deferred_drop::DeferredDrop;
 use crate::detach::{call_with, detach, wait};
+use crate::device::{self, Device};
 use crate::errors::{IntoPyResult, new_type_error, shown};
 use crate::py_int;
 use crate::scope_debug;

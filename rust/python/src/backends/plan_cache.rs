@@ -4,8 +4,8 @@ use interlock::backends::PlanCache;
 use pyo3::prelude::*;
 
 use super::values::from_py;
-use crate::accelerator::Device;
 use crate::detach::detach;
+use crate::device::Device;
 use crate::errors::IntoPyResult;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -213,8 +213,8 @@ impl TensorOrScalar {
     /// Returns the number of elements that an operation on this and a tensor visits.
     pub fn work_size_with(&self, tensor: &CoreTensor) -> usize {
         match self {
-            TensorOrScalar::Tensor(own) => super::work_size_of([own, tensor]),
-            TensorOrScalar::Scalar(_) => super::work_size(tensor),
+            TensorOrScalar::Tensor(own) => super::call::work_size_of([own, tensor]),
+            TensorOrScalar::Scalar(_) => super::call::work_size(tensor),
         }
     }
 }

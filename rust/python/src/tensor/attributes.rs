@@ -6,11 +6,12 @@ use pyo3::exceptions::{PyTypeError, PyUserWarning};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
+use super::Tensor;
 use super::args::{extract_int, function_of};
+use super::autograd::node::grad_fn_object;
+use super::call::{maybe_detach, run_op, work_size};
 use super::dtype;
 use super::identity::{remember_tensor, tensor_object};
-use super::node::grad_fn_object;
-use super::{Tensor, maybe_detach, run_op, work_size};
 use crate::accelerator::{Device, parse};
 use crate::context::sync;
 use crate::errors::{IntoPyResult, new_exception, new_type_error};

@@ -8,8 +8,9 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
+use super::Tensor;
+use super::call::{maybe_detach, work_size};
 use super::pickling::{new_leaf, state, whole_storage};
-use super::{Tensor, maybe_detach, work_size};
 use crate::detach::call_with;
 use crate::errors::{IntoPyResult, new_type_error};
 

@@ -6,9 +6,10 @@ use interlock_tensor::Tensor as CoreTensor;
 use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
 
+use super::Tensor;
 use super::args::OptionalArg;
+use super::call::{run_op, work_size};
 use super::numpy::is_recorded;
-use super::{Tensor, run_op, work_size};
 use crate::accelerator::memory::interop;
 use crate::accelerator::stream;
 use crate::args::{extract_optional_int, extract_str};

@@ -9,9 +9,10 @@ use crate::detach::detach;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
 
 use super::args::PyNumber;
+use super::call::{maybe_detach, work_size};
 use super::numpy;
 use super::scalars::item;
-use super::{Tensor, fallible_alloc, maybe_detach, work_size};
+use super::{Tensor, fallible_alloc};
 use crate::errors::{IntoPyResult, exception};
 use crate::errors::{new_exception, type_name};
 use crate::py_int;

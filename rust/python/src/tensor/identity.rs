@@ -12,7 +12,7 @@ use pyo3::types::{PyDict, PyWeakrefMethods, PyWeakrefReference};
 use pyo3::{PyTraverseError, PyVisit};
 
 use super::Tensor;
-use super::node::Node;
+use super::autograd::node::Node;
 use crate::deferred_drop::DeferredDrop;
 
 /// A weak reference to a Python object.

@@ -7,7 +7,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PySlice, PyTuple};
 
 use super::args::{PyNumber, extract_int};
-use super::{Tensor, fallible_alloc, from_data, maybe_detach, run_op, scalars, work_size, work_size_of};
+use super::call::{maybe_detach, run_op, work_size, work_size_of};
+use super::{Tensor, fallible_alloc, from_data, scalars};
 use crate::context::sync;
 use crate::errors::{IntoPyResult, exception};
 use crate::errors::{new_exception, new_type_error, type_name};

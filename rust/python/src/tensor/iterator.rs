@@ -6,8 +6,9 @@ use interlock_tensor::Rows;
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 
+use super::Tensor;
 use super::args::TensorOrScalar;
-use super::{Tensor, maybe_detach, run_op, work_size};
+use super::call::{maybe_detach, run_op, work_size};
 use crate::errors::{IntoPyResult, type_name};
 
 /// An iterator over a tensor along its first dimension.

@@ -12,9 +12,10 @@ use pyo3::exceptions::{PyBufferError, PyRuntimeError, PyTypeError, PyValueError}
 use pyo3::ffi;
 use pyo3::prelude::*;
 
+use super::Tensor;
+use super::call::{run_op, work_size};
 use super::dtype::NAMES;
 use super::foreign_memory::tensor_over;
-use super::{Tensor, run_op, work_size};
 use crate::context::sync;
 use crate::errors::{IntoPyResult, new_type_error};
 use crate::py_buffer::PyBuffer;

@@ -222,6 +222,6 @@ fn restored(
     let placement = placement(py, op, device, false, Placement::Cpu)?;
     let tensor = CoreTensor::from_le_bytes(bytes.as_bytes(), dtype, shape);
     let tensor = tensor.map_err(|error| error.during(op)).into_py_result(py)?;
-    let size = super::work_size(&tensor);
-    super::maybe_detach(py, op, size, || tensor.to((tensor.dtype(), placement), false))
+    let size = super::call::work_size(&tensor);
+    super::call::maybe_detach(py, op, size, || tensor.to((tensor.dtype(), placement), false))
 }

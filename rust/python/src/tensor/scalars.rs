@@ -6,7 +6,8 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString, PyTuple};
 
-use super::{Tensor, maybe_detach, work_size};
+use super::Tensor;
+use super::call::{maybe_detach, work_size};
 use crate::errors::{new_type_error, shown};
 
 /// Returns the only element of a tensor. Waits for the element of a device tensor.
@@ -17,7 +18,7 @@ pub(super) fn item(py: Python<'_>, tensor: &CoreTensor) -> PyResult<Scalar> {
 /// Returns the only element like [`item`], for a function that errors name.
 fn item_for(py: Python<'_>, op: &'static str, tensor: &CoreTensor) -> PyResult<Scalar> {
     // Reading one element of CPU memory is fast.
-    let work_size = if tensor.is_on_device() { super::DETACH_THRESHOLD } else { 1 };
+    let work_size = if tensor.is_on_device() { super::call::DETACH_THRESHOLD } else { 1 };
     maybe_detach(py, op, work_size, || tensor.item_for(op))
 }
 

@@ -3,8 +3,9 @@
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
+use super::Tensor;
+use super::call::run_op;
 use super::operation::{Call, compute_or_self};
-use super::{Tensor, run_op};
 use crate::errors::new_exception;
 
 #[pymethods]

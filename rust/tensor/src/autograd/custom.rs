@@ -1,93 +1,14 @@
 //! Recording of functions of the program: PyTorch's `autograd.Function`.
 
-use std::any::Any;
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use super::edge::Edge;
-use super::node::{BackwardFn, Gradients, Node, ResultKind};
-use super::node_creation_hook::created_node;
-use super::saved_tensor::{SavedTensor, SavedValue};
-use super::views::set_grad_fn;
-use super::{GradFn, is_recording};
-use crate::fallible_alloc::{check_memory, try_with_capacity};
-use crate::{DType, Error, Result, Tensor};
-
-/// The backward function of an operation that the program defines.
-///
-/// ```
-/// use std::sync::Arc;
-/// use interlock::autograd::no_grad;
-/// use interlock_tensor::autograd::{CustomFunction, CustomRecord, record};
-/// use interlock_tensor::{Result, Tensor};
-///
-/// /// The backward function of a doubling.
-/// struct Double;
-/// impl CustomFunction for Double {
-///     fn backward(&self, gradients: Vec<Option<Tensor>>) -> Result<Vec<Option<Tensor>>> {
-///         gradients.into_iter().map(|gradient| gradient.map(|g| g.mul(2.0)).transpose()).collect()
-///     }
-/// }
-///
-/// let leaf = Tensor::from_slice(&[3.0], &[])?;
-/// leaf.set_requires_grad(true)?;
-/// let guard = no_grad();
-/// let (inputs, results) = ([leaf.clone()], [leaf.mul(2.0)?]);
-/// drop(guard);
-/// let call = CustomRecord::new("DoubleBackward", &inputs, &results);
-/// let forward = record(&call, Arc::new(Double))?;
-/// forward.results[0].backward()?;
-/// assert_eq!(leaf.grad().map(|gradient| gradient.to_vec::<f64>()), Some(Ok(vec![2.0])));
-/// # Ok::<(), interlock_tensor::Error>(())
-/// ```
-pub trait CustomFunction: Any + Send + Sync {
-    /// Computes the gradients of the inputs from those of the results.
-    fn backward(&self, gradients: Vec<Option<Tensor>>) -> Result<Vec<Option<Tensor>>>;
-
-    /// Returns whether zeros are passed to [`backward`](CustomFunction::backward) for results without a gradient.
-    fn materialize_grads(&self) -> bool {
-        true
-    }
-
-    /// Called with the node of the call before hooks of the creation of nodes.
-    fn recorded(&self, _node: &Arc<Node>) {}
-}
-
-/// The type in which the gradient of a result arrives at the backward function.
-///
-/// ```
-/// use std::sync::Arc;
-/// use interlock_tensor::autograd::{CustomFunction, CustomRecord, GradDType, record};
-/// use interlock_tensor::{DType, Result, Tensor};
-///
-/// /// Checks the type of the gradient.
-/// struct Precise;
-/// impl CustomFunction for Precise {
-///     fn backward(&self, gradients: Vec<Option<Tensor>>) -> Result<Vec<Option<Tensor>>> {
-///         assert!(gradients.iter().flatten().all(|gradient| gradient.dtype() == DType::Float64));
-///         Ok(gradients)
-///     }
-/// }
-///
-/// let leaf = Tensor::from_slice(&[3.0f32], &[1])?;
-/// leaf.set_requires_grad(true)?;
-/// let (inputs, results) = ([leaf.clone()], [leaf.detach()]);
-/// let dtypes = [GradDType::As(DType::Float64)];
-/// let call = CustomRecord { grad_dtypes: &dtypes, ..CustomRecord::new("Precise", &inputs, &results) };
-/// record(&call, Arc::new(Precise))?.results[0].backward()?;
-/// assert_eq!(leaf.grad().map(|gradient| gradient.dtype()), Some(DType::Float32));
-/// # Ok::<(), interlock_tensor::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum GradDType {
-    /// The type of the result.
-    #[default]
-    OfResult,
-    /// This type.
-    As(DType),
-    /// The type that the gradient has.
-    Any,
-}
+use crate::recording::{created_node, edge_of, forward_stack, is_recording, set_grad_fn};
+use crate::storage::fallible_alloc::{check_memory, try_with_capacity};
+use crate::tensor::autograd_meta::GradFn;
+use crate::tensor::node::{BackwardFn, CustomFunction, GradDType, Gradients, Node, ResultKind};
+use crate::tensor::saved_tensor::{SavedTensor, SavedValue};
+use crate::{Error, Result, Tensor};
 
 /// The gradients of the inputs of a running backward function that other nodes have contributed so far, or the reason why
 /// they are not available.
@@ -223,10 +144,10 @@ pub fn record(call: &CustomRecord<'_>, function: Arc<dyn CustomFunction>) -> Res
     };
     let mut edges = try_with_capacity(call.inputs.len())?;
     for input in call.inputs {
-        edges.push(Edge::of(input)?);
+        edges.push(edge_of(input)?);
     }
-    let mut node =
-        Node::new(call.name.clone().into(), edges, first, Vec::new(), BackwardFn::Custom(function));
+    let function = BackwardFn::Custom(function);
+    let mut node = Node::new(call.name.clone().into(), edges, first, Vec::new(), function, forward_stack());
     node.set_more_results(results.iter().skip(1).map(ResultKind::of).collect());
     node.set_grad_dtypes(call.grad_dtypes);
     let node = Arc::new(node);

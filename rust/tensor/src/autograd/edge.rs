@@ -1,105 +1,32 @@
-//! Edges of the autograd graph, from a node to the consumers of its gradients.
+//! Gradients of edges, and edges as outputs and inputs of backward passes.
 
-use std::sync::Arc;
+use super::hooks::GradientKind;
+use crate::ops::conversion::transfer::to_device;
+use crate::ops::reduction::sums::sum_to;
+use crate::recording::edge_of;
+use crate::tensor::autograd_meta::GradFn;
+use crate::tensor::edge::{Edge, NextFunction};
+use crate::tensor::node::GradDType;
+use crate::{Error, Result, Tensor};
 
-use interlock::accelerator::Device;
-
-use super::custom::GradDType;
-use super::hooks::{GradientKind, HookHandle, NodePostHook, NodePreHook};
-use super::{AccumulateGrad, GradFn, Node};
-use crate::{DType, Error, Result, Tensor, ops};
-
-/// The edges of a node, one per input. `None` for inputs without a gradient.
-pub(crate) type Edges = Vec<Option<Edge>>;
-
-/// The destination of the gradient of an input.
-#[derive(Clone)]
-pub(crate) enum Edge {
-    /// A leaf, which accumulates the gradient.
-    Leaf(AccumulateGrad),
-    /// A result of a node.
-    Node(GradFn),
+/// Returns the shape, type and device of the gradient of an edge.
+pub(super) fn kind(edge: &Edge) -> GradientKind<'_> {
+    GradientKind { shape: edge.shape(), dtype: edge.dtype(), device: edge.device() }
 }
 
-/// Identifies an edge in a graph that is alive: its leaf, by the identity of the tensor, or its result of a node, by
-/// the sequence number of the node.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum EdgeKey {
-    Leaf(usize),
-    Result { node: u64, output: usize },
-}
-
-impl Edge {
-    /// Returns what is equal for equal edges.
-    pub(super) fn key(&self) -> EdgeKey {
-        #[cfg(test)]
-        super::engine::KEYS.set(super::engine::KEYS.get() + 1);
-        match self {
-            Edge::Leaf(tensor) => EdgeKey::Leaf(tensor.identity()),
-            Edge::Node(grad_fn) => EdgeKey::Result { node: grad_fn.node.sequence, output: grad_fn.output },
-        }
-    }
-
-    /// Returns the destination of the gradient of `tensor`, if it has one. Creates the node of a leaf.
-    pub fn of(tensor: &Tensor) -> Result<Option<Self>> {
-        match super::grad_fn(tensor)? {
-            Some(grad_fn) => Ok(Some(Edge::Node(grad_fn))),
-            // A view without recorded history accumulates no gradient, even if its base requires grad.
-            None if is_leaf_with_grad(tensor) => {
-                AccumulateGrad::of(tensor).map(|leaf| Some(Edge::Leaf(leaf)))
-            }
-            None => Ok(None),
-        }
-    }
-
-    pub fn shape(&self) -> &[usize] {
-        match self {
-            Edge::Leaf(tensor) => tensor.shape(),
-            Edge::Node(grad_fn) => &grad_fn.result().shape,
-        }
-    }
-
-    pub fn dtype(&self) -> DType {
-        match self {
-            Edge::Leaf(tensor) => tensor.dtype(),
-            Edge::Node(grad_fn) => grad_fn.result().dtype,
-        }
-    }
-
-    fn grad_dtype(&self) -> GradDType {
-        match self {
-            Edge::Leaf(_) => GradDType::OfResult,
-            Edge::Node(grad_fn) => grad_fn.result().grad_dtype,
-        }
-    }
-
-    pub fn device(&self) -> Device {
-        match self {
-            Edge::Leaf(tensor) => tensor.device(),
-            Edge::Node(grad_fn) => grad_fn.result().device,
-        }
-    }
-
-    /// Returns the shape, type and device of the gradient.
-    pub(super) fn kind(&self) -> GradientKind<'_> {
-        GradientKind { shape: self.shape(), dtype: self.dtype(), device: self.device() }
-    }
-
-    /// Converts a gradient to the shape, type and device of the tensor that it belongs to.
-    pub fn convert(&self, gradient: &Tensor) -> Result<Tensor> {
-        let gradient = ops::sum_to(gradient, self.shape())?;
-        let gradient = match self.grad_dtype() {
-            GradDType::OfResult => gradient.cast(self.dtype())?,
-            GradDType::As(dtype) => gradient.cast(dtype)?,
-            GradDType::Any => gradient,
-        };
-        ops::to_device(self.device(), gradient)
-    }
-}
-
-/// Returns whether a tensor without a node accumulates gradients.
-pub(super) fn is_leaf_with_grad(tensor: &Tensor) -> bool {
-    tensor.meta().requires_grad
+/// Converts a gradient to the shape, type and device of the tensor that it belongs to.
+pub(super) fn convert(edge: &Edge, gradient: &Tensor) -> Result<Tensor> {
+    let grad_dtype = match edge {
+        Edge::Leaf(_) => GradDType::OfResult,
+        Edge::Node(grad_fn) => grad_fn.result().grad_dtype,
+    };
+    let gradient = sum_to(gradient, edge.shape())?;
+    let gradient = match grad_dtype {
+        GradDType::OfResult => gradient.cast(edge.dtype())?,
+        GradDType::As(dtype) => gradient.cast(dtype)?,
+        GradDType::Any => gradient,
+    };
+    to_device(edge.device(), gradient)
 }
 
 /// The node that receives the gradient of a tensor, and the index of the tensor among its results: PyTorch's
@@ -127,7 +54,7 @@ pub struct GradientEdge(Edge);
 impl GradientEdge {
     /// Returns the edge of a tensor that requires grad.
     pub fn of(tensor: &Tensor) -> Result<Self> {
-        match Edge::of(tensor)? {
+        match edge_of(tensor)? {
             Some(edge) => Ok(GradientEdge(edge)),
             None => super::engine::target("get_gradient_edge", tensor).map(GradientEdge),
         }
@@ -252,53 +179,6 @@ pub(super) mod private {
             match self {
                 EdgeOrTensor::Edge(edge) => edge.source(),
                 EdgeOrTensor::Tensor(tensor) => tensor.source(),
-            }
-        }
-    }
-}
-
-/// The consumer of a gradient, as in PyTorch's `next_functions`.
-#[derive(Clone)]
-pub enum NextFunction {
-    /// The node of the operation that computed the input.
-    Node(Arc<Node>),
-    /// The node of a leaf, whose [`grad`](Tensor::grad) accumulates the gradient.
-    Leaf(AccumulateGrad),
-}
-
-impl NextFunction {
-    /// Returns the name of the node, "AccumulateGrad" for a leaf.
-    pub fn name(&self) -> &str {
-        match self {
-            NextFunction::Node(node) => node.name(),
-            NextFunction::Leaf(_) => "AccumulateGrad",
-        }
-    }
-
-    /// Registers a hook that is called before the backward function, or before a leaf accumulates its gradient.
-    pub fn register_prehook(&self, hook: Arc<dyn NodePreHook>) -> HookHandle {
-        match self {
-            NextFunction::Node(node) => {
-                let id = node.hooks.write().add_pre(hook);
-                HookHandle::from_node(node, id)
-            }
-            NextFunction::Leaf(leaf) => {
-                let id = leaf.meta_mut().leaf_hooks.add_pre(hook);
-                HookHandle::from_leaf(leaf, id)
-            }
-        }
-    }
-
-    /// Registers a hook that is called after the backward function, or after a leaf has accumulated its gradient.
-    pub fn register_hook(&self, hook: Arc<dyn NodePostHook>) -> HookHandle {
-        match self {
-            NextFunction::Node(node) => {
-                let id = node.hooks.write().add_post(hook);
-                HookHandle::from_node(node, id)
-            }
-            NextFunction::Leaf(leaf) => {
-                let id = leaf.meta_mut().leaf_hooks.add_post(hook);
-                HookHandle::from_leaf(leaf, id)
             }
         }
     }

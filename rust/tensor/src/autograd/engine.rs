@@ -9,18 +9,24 @@ use interlock::accelerator::Stream;
 use interlock::autograd::{scope_barrier, set_grad_enabled};
 
 use super::custom::GradBuffers;
-use super::edge::is_leaf_with_grad;
 use super::edge::private::Source;
-use super::edge::{Differentiable, Edge, EdgeKey};
+use super::edge::{Differentiable, convert, kind};
 use super::hooks::{GradientKind, HookCalls, calls_of};
 use super::multi_grad::{self, MultiGradCalls};
-use super::node::{Gradients, Node, NodeCall};
+use super::run_node::NodeCall;
 use super::stream_sync::StreamSync;
-use super::{AccumulateGrad, GradFn, anomaly, nesting, without_history};
+use super::{anomaly, nesting, without_history};
 use crate::error::Tuple;
-use crate::fallible_alloc::{oom_error, try_collect, try_from_elem, try_push, try_with_capacity};
-use crate::fork_rwlock::{LockRequest, RawForkRwLock, with_locks};
-use crate::{Error, Result, Tensor, TensorOptions, ops};
+use crate::ops::elementwise::writing::add_unrecorded;
+use crate::recording::{self, edge_of, grad_fn, is_leaf_with_grad};
+use crate::storage::fallible_alloc::{
+    check_memory, oom_error, try_collect, try_from_elem, try_push, try_with_capacity,
+};
+use crate::storage::fork_rwlock::{LockRequest, RawForkRwLock, with_locks};
+use crate::tensor::autograd_meta::GradFn;
+use crate::tensor::edge::{AccumulateGrad, Edge, EdgeKey};
+use crate::tensor::node::{Gradients, Node};
+use crate::{Error, Result, Tensor, TensorOptions};
 
 /// The arguments of a backward pass.
 pub struct BackwardArgs<'a, T = Tensor> {
@@ -90,14 +96,20 @@ fn targets<T: Differentiable>(op: &'static str, inputs: &[T]) -> Result<Vec<Edge
 
 /// Returns the edge of a tensor that requires grad.
 pub(super) fn target(op: &'static str, tensor: &Tensor) -> Result<Edge> {
-    match super::grad_fn(tensor)? {
+    match grad_fn(tensor)? {
         Some(grad_fn) => Ok(Edge::Node(grad_fn)),
         // A leaf that no output depends on needs no node, and no output depends on a view without recorded history.
-        None if is_leaf_with_grad(tensor) || tensor.requires_grad() => {
-            AccumulateGrad::of_input(tensor).map(Edge::Leaf)
-        }
+        None if is_leaf_with_grad(tensor) || tensor.requires_grad() => leaf_of_input(tensor).map(Edge::Leaf),
         None => Err(Error::NoGraph { op }),
     }
+}
+
+/// Returns the node of an input of a backward pass. An input that no operation uses needs one only for the pass, of which
+/// no hook learns.
+fn leaf_of_input(tensor: &Tensor) -> Result<AccumulateGrad> {
+    check_memory()?;
+    let existing = tensor.meta().accumulate_grad.upgrade();
+    Ok(existing.unwrap_or_else(|| AccumulateGrad::new(tensor)))
 }
 
 /// A node whose gradient is complete, ordered from the newest to the oldest.
@@ -210,9 +222,9 @@ impl GraphTask {
         for (output, gradient) in request.outputs.iter().zip(request.gradients) {
             let (edge, kind) = match output.source() {
                 Source::Tensor(tensor) => {
-                    (Edge::of(tensor)?.ok_or(Error::NoGraph { op })?, GradientKind::of(tensor))
+                    (edge_of(tensor)?.ok_or(Error::NoGraph { op })?, GradientKind::of(tensor))
                 }
-                Source::Edge(edge) => (edge.edge().clone(), edge.edge().kind()),
+                Source::Edge(edge) => (edge.edge().clone(), kind(edge.edge())),
             };
             roots.push((edge, root_gradient(op, &kind, gradient.as_ref())?));
         }
@@ -262,7 +274,7 @@ impl GraphTask {
             let barrier = scope_barrier();
             // The backward function runs on the stream of the forward operation.
             let stream = self.stream_sync.stream_of_node(&node).map(Stream::guard).transpose()?;
-            let running = anomaly::enter(&node);
+            let running = recording::enter(&node);
             self.visit(&node, gradients).map_err(|error| anomaly::add_stack(&node, error))?;
             drop((running, stream, barrier));
             self.finish_leaves_of(&node)?;
@@ -302,7 +314,7 @@ impl GraphTask {
         let buffers = node.custom_function().map(|_| self.grad_buffers(node, hooks.as_ref()));
         let call =
             NodeCall { needed: &needed, retain_graph: self.retain_graph, hooks: hooks.as_ref(), buffers };
-        node.apply(gradients, call, |edge, gradient| self.deliver(edge, gradient))
+        call.run(node, gradients, |edge, gradient| self.deliver(edge, gradient))
     }
 
     /// Returns the gradients of the inputs of a node that other nodes have contributed so far, where the backward function
@@ -337,7 +349,7 @@ impl GraphTask {
 
     /// Delivers a gradient to an edge, converted to the shape, type and device of the tensor that it belongs to.
     fn deliver(&mut self, edge: &Edge, gradient: Tensor) -> Result<()> {
-        let gradient = edge.convert(&gradient)?;
+        let gradient = convert(edge, &gradient)?;
         let _stream = self.stream_sync.enter_consumer_stream(edge, &gradient)?;
         match edge {
             Edge::Leaf(leaf) => self.deliver_to_leaf(leaf, gradient),
@@ -528,7 +540,7 @@ fn can_accumulate_inplace(tensor: &Tensor) -> bool {
 fn add(sum: Option<Tensor>, gradient: Tensor, create_graph: bool) -> Result<Tensor> {
     let Some(sum) = sum else { return Ok(gradient) };
     if !create_graph && can_accumulate_inplace(&sum) {
-        return ops::add_unrecorded(sum, &gradient);
+        return add_unrecorded(sum, &gradient);
     }
     sum.add(&gradient)
 }
@@ -583,17 +595,12 @@ fn accumulate_grad(tensor: &Tensor, gradient: Tensor, create_graph: bool) -> Res
 }
 
 #[cfg(test)]
-thread_local! {
-    /// The number of keys of edges that this thread has computed.
-    pub(super) static KEYS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
-}
-
-#[cfg(test)]
 mod tests {
     use std::sync::Mutex;
 
     use super::*;
-    use crate::autograd::NodeBuilder;
+    use crate::recording::NodeBuilder;
+    use crate::tensor::edge::KEYS;
     use crate::testing::doubles;
 
     fn leaf() -> Tensor {
@@ -635,7 +642,7 @@ mod tests {
         // The leaf with the last number receives its gradient first.
         let late: Vec<Tensor> = (0..2 * COUNT).map(named).collect();
         // The oldest node that uses these leaves receives no gradient.
-        let joined = ops::cat(&late, 0).unwrap();
+        let joined = crate::cat(&late, 0).unwrap();
         let builder = NodeBuilder::new("NoGradientBackward0", &[&joined]).unwrap().unwrap();
         let mut total = doubles(&[0.0], &[1]);
         builder.set_history(&total, |_, _| Ok(vec![None])).unwrap();
@@ -643,7 +650,7 @@ mod tests {
             let older = second.mul(2.0).unwrap();
             // This leaf is finished between the two others.
             let early = named(usize::MAX);
-            let newer = ops::cat(&[early, first.clone()], 0).unwrap().sum(None, false).unwrap();
+            let newer = crate::cat(&[early, first.clone()], 0).unwrap().sum(None, false).unwrap();
             total = total.add(&older).unwrap().add(&newer).unwrap();
         }
         total.sum(None, false).unwrap().backward().unwrap();

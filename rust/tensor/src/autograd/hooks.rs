@@ -1,253 +1,19 @@
-//! Hooks: functions of the program that backward passes call with gradients.
+//! Registration of hooks, and their calls in backward passes.
 
 use std::any::Any;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
-use super::multi_grad::{MultiGradCalls, MultiGradPart, MultiGradState};
-use super::node::Node;
-use crate::error::Tuple;
-use crate::fallible_alloc::try_push;
-use crate::fork_rwlock::ForkRwLock;
-use crate::tensor::Inner;
-use crate::{DType, Error, Result, Tensor};
 use interlock::accelerator::Device;
 
-/// A hook of a tensor: receives the gradient of the tensor and may replace it.
-///
-/// ```
-/// use std::sync::Arc;
-/// use interlock_tensor::Tensor;
-///
-/// let leaf = Tensor::from_slice(&[3.0], &[])?;
-/// leaf.set_requires_grad(true)?;
-/// leaf.register_hook(Arc::new(|gradient: &Tensor| gradient.mul(10.0).map(Some)))?;
-/// leaf.mul(2.0)?.backward()?;
-/// assert_eq!(leaf.grad().map(|gradient| gradient.to_vec::<f64>()), Some(Ok(vec![20.0])));
-/// # Ok::<(), interlock_tensor::Error>(())
-/// ```
-pub trait TensorHook: Any + Send + Sync {
-    /// Returns the gradient to use instead, or `None` to use the given one.
-    fn call(&self, gradient: &Tensor) -> Result<Option<Tensor>>;
-}
-
-impl<F: Fn(&Tensor) -> Result<Option<Tensor>> + Any + Send + Sync> TensorHook for F {
-    fn call(&self, gradient: &Tensor) -> Result<Option<Tensor>> {
-        self(gradient)
-    }
-}
-
-/// A hook that is called with a leaf after a backward pass has accumulated a gradient in its
-/// [`grad`](Tensor::grad).
-///
-/// ```
-/// use std::sync::Arc;
-/// use interlock_tensor::Tensor;
-///
-/// let leaf = Tensor::from_slice(&[3.0], &[])?;
-/// leaf.set_requires_grad(true)?;
-/// // The gradient is not needed any more, and its memory is reused.
-/// leaf.register_post_accumulate_grad_hook(Arc::new(|leaf: &Tensor| leaf.set_grad(None)))?;
-/// leaf.mul(2.0)?.backward()?;
-/// assert!(leaf.grad().is_none());
-/// # Ok::<(), interlock_tensor::Error>(())
-/// ```
-pub trait PostAccumulateHook: Any + Send + Sync {
-    /// Called with the leaf.
-    fn call(&self, leaf: &Tensor) -> Result<()>;
-}
-
-impl<F: Fn(&Tensor) -> Result<()> + Any + Send + Sync> PostAccumulateHook for F {
-    fn call(&self, leaf: &Tensor) -> Result<()> {
-        self(leaf)
-    }
-}
-
-/// A hook of a node, called before its backward function.
-///
-/// ```
-/// use std::sync::Arc;
-/// use interlock_tensor::autograd::NextFunction;
-/// use interlock_tensor::Tensor;
-///
-/// let leaf = Tensor::from_slice(&[3.0], &[])?;
-/// leaf.set_requires_grad(true)?;
-/// let result = leaf.mul(2.0)?;
-/// if let Some(node) = result.grad_fn()? {
-///     NextFunction::Node(node).register_prehook(Arc::new(|gradients: &[Option<Tensor>]| {
-///         let doubled = gradients.iter().flatten().map(|gradient| gradient.mul(2.0).map(Some));
-///         doubled.collect::<Result<_, _>>().map(Some)
-///     }));
-/// }
-/// result.backward()?;
-/// assert_eq!(leaf.grad().map(|gradient| gradient.to_vec::<f64>()), Some(Ok(vec![4.0])));
-/// # Ok::<(), interlock_tensor::Error>(())
-/// ```
-pub trait NodePreHook: Any + Send + Sync {
-    /// Receives the gradients of the results. Returns those to use instead, or `None`.
-    fn call(&self, gradients: &[Option<Tensor>]) -> Result<Option<Vec<Option<Tensor>>>>;
-}
-
-impl<F> NodePreHook for F
-where
-    F: Fn(&[Option<Tensor>]) -> Result<Option<Vec<Option<Tensor>>>> + Any + Send + Sync,
-{
-    fn call(&self, gradients: &[Option<Tensor>]) -> Result<Option<Vec<Option<Tensor>>>> {
-        self(gradients)
-    }
-}
-
-/// A hook of a node, called after its backward function.
-///
-/// ```
-/// use std::sync::Arc;
-/// use interlock_tensor::autograd::NextFunction;
-/// use interlock_tensor::Tensor;
-///
-/// let leaf = Tensor::from_slice(&[3.0], &[])?;
-/// leaf.set_requires_grad(true)?;
-/// let result = leaf.mul(2.0)?;
-/// if let Some(node) = result.grad_fn()? {
-///     let drop_all = |inputs: &[Option<Tensor>], _: &[Option<Tensor>]| Ok(Some(vec![None; inputs.len()]));
-///     NextFunction::Node(node).register_hook(Arc::new(drop_all));
-/// }
-/// result.backward()?;
-/// assert!(leaf.grad().is_none());
-/// # Ok::<(), interlock_tensor::Error>(())
-/// ```
-pub trait NodePostHook: Any + Send + Sync {
-    /// Receives the gradients of the inputs and of the results. Returns the gradients of the inputs to use instead,
-    /// or `None`.
-    fn call(
-        &self,
-        inputs: &[Option<Tensor>],
-        results: &[Option<Tensor>],
-    ) -> Result<Option<Vec<Option<Tensor>>>>;
-}
-
-impl<F> NodePostHook for F
-where
-    F: Fn(&[Option<Tensor>], &[Option<Tensor>]) -> Result<Option<Vec<Option<Tensor>>>> + Any + Send + Sync,
-{
-    fn call(
-        &self,
-        inputs: &[Option<Tensor>],
-        results: &[Option<Tensor>],
-    ) -> Result<Option<Vec<Option<Tensor>>>> {
-        self(inputs, results)
-    }
-}
-
-/// A hook with the id that its handle removes.
-#[derive(Clone)]
-struct Registered<H: ?Sized> {
-    id: u64,
-    hook: Arc<H>,
-}
-
-/// The hooks of a node or of a leaf, each list in the order of registration. Most have none.
-#[derive(Default)]
-pub(crate) struct Hooks(Option<Box<Lists>>);
-
-#[derive(Default)]
-struct Lists {
-    /// Hooks of tensors, with the result of the node that the tensor is.
-    tensor: Vec<(usize, Registered<dyn TensorHook>)>,
-    /// Results of the node whose `grad` accumulates their gradient.
-    retained: Vec<(usize, Weak<Inner>)>,
-    pre: Vec<Registered<dyn NodePreHook>>,
-    post: Vec<Registered<dyn NodePostHook>>,
-    post_accumulate: Vec<Registered<dyn PostAccumulateHook>>,
-}
-
-pub(super) fn new_id() -> u64 {
-    static LAST_ID: AtomicU64 = AtomicU64::new(0);
-    LAST_ID.fetch_add(1, Ordering::Relaxed)
-}
-
-impl Hooks {
-    pub fn is_empty(&self) -> bool {
-        self.0.is_none()
-    }
-
-    fn lists(&mut self) -> &mut Lists {
-        self.0.get_or_insert_default()
-    }
-
-    pub fn add_tensor(&mut self, output: usize, hook: Arc<dyn TensorHook>) -> Result<u64> {
-        let id = new_id();
-        try_push(&mut self.lists().tensor, (output, Registered { id, hook }))?;
-        Ok(id)
-    }
-
-    pub fn add_pre(&mut self, hook: Arc<dyn NodePreHook>) -> u64 {
-        let id = new_id();
-        self.lists().pre.push(Registered { id, hook });
-        id
-    }
-
-    pub fn add_post(&mut self, hook: Arc<dyn NodePostHook>) -> u64 {
-        let id = new_id();
-        self.lists().post.push(Registered { id, hook });
-        id
-    }
-
-    pub fn add_post_accumulate(&mut self, hook: Arc<dyn PostAccumulateHook>) -> Result<u64> {
-        let id = new_id();
-        try_push(&mut self.lists().post_accumulate, Registered { id, hook })?;
-        Ok(id)
-    }
-
-    /// Accumulates the gradient of a result in `grad` of this tensor.
-    pub fn retain(&mut self, output: usize, tensor: &Tensor) {
-        self.lists().retained.push((output, tensor.downgrade()));
-    }
-
-    /// Undoes [`retain`](Hooks::retain).
-    pub fn unretain(&mut self, tensor: &Tensor) {
-        let weak = tensor.downgrade();
-        if let Some(lists) = &mut self.0 {
-            lists.retained.retain(|(_, retained)| !retained.ptr_eq(&weak));
-        }
-    }
-
-    /// Removes the hook with this id and returns it: it must be dropped after the lock is released, because its drop
-    /// may run code of the program.
-    fn remove(&mut self, id: u64) -> Option<Arc<dyn Any + Send + Sync>> {
-        fn take<H: ?Sized>(list: &mut Vec<Registered<H>>, id: u64) -> Option<Arc<H>> {
-            let found = list.iter().position(|registered| registered.id == id)?;
-            Some(list.remove(found).hook)
-        }
-        let lists = self.0.as_mut()?;
-        if let Some(found) = lists.tensor.iter().position(|(_, registered)| registered.id == id) {
-            return Some(lists.tensor.remove(found).1.hook);
-        }
-        let pre = take(&mut lists.pre, id).map(|hook| hook as Arc<dyn Any + Send + Sync>);
-        let post = || take(&mut lists.post, id).map(|hook| hook as Arc<dyn Any + Send + Sync>);
-        pre.or_else(post)
-            .or_else(|| take(&mut lists.post_accumulate, id).map(|hook| hook as Arc<dyn Any + Send + Sync>))
-    }
-
-    /// Returns the parts of hooks of several tensors, with the result of the node that the tensor is.
-    pub(super) fn multi_grad_parts(&self) -> impl Iterator<Item = (usize, &MultiGradPart)> {
-        let tensor = self.0.iter().flat_map(|lists| &lists.tensor);
-        tensor.filter_map(|(output, registered)| {
-            Some((*output, (&*registered.hook as &dyn Any).downcast_ref::<MultiGradPart>()?))
-        })
-    }
-
-    /// Calls `visit` with each hook.
-    pub fn visit(&self, visit: &mut dyn FnMut(&dyn Any)) {
-        let Some(lists) = &self.0 else { return };
-        lists.tensor.iter().for_each(|(_, registered)| {
-            let hook = &*registered.hook as &dyn Any;
-            visit(hook.downcast_ref::<MultiGradPart>().map_or(hook, MultiGradPart::owned));
-        });
-        lists.pre.iter().for_each(|registered| visit(&*registered.hook as &dyn Any));
-        lists.post.iter().for_each(|registered| visit(&*registered.hook as &dyn Any));
-        lists.post_accumulate.iter().for_each(|registered| visit(&*registered.hook as &dyn Any));
-    }
-}
+use super::multi_grad::{MultiGradCalls, MultiGradPart, MultiGradState};
+use crate::error::Tuple;
+use crate::recording::grad_fn;
+use crate::storage::fork_rwlock::ForkRwLock;
+use crate::tensor::Inner;
+use crate::tensor::edge::NextFunction;
+use crate::tensor::hooks::{Hooks, NodePostHook, NodePreHook, PostAccumulateHook, TensorHook};
+use crate::tensor::node::Node;
+use crate::{DType, Error, Result, Tensor};
 
 /// The shape, type and device of a tensor, and so of its gradient.
 pub(super) struct GradientKind<'a> {
@@ -294,7 +60,7 @@ pub(super) struct HookCalls {
 impl HookCalls {
     /// Returns the hooks, or `None` if there are none.
     pub fn of(hooks: &Hooks) -> Option<Self> {
-        let lists = hooks.0.as_ref()?;
+        let lists = hooks.get()?;
         let retained = |(output, tensor): &(usize, Weak<Inner>)| Some((*output, Tensor::upgrade(tensor)?));
         Some(HookCalls {
             tensor: lists.tensor.iter().map(|(output, one)| (*output, one.hook.clone())).collect(),
@@ -450,7 +216,7 @@ pub(super) fn register_tensor_hook(
     if !tensor.requires_grad() {
         return Err(Error::NoGraph { op });
     }
-    match super::grad_fn(tensor)? {
+    match grad_fn(tensor)? {
         Some(grad_fn) => {
             let id = grad_fn.node.hooks.write().add_tensor(grad_fn.output, hook)?;
             Ok(HookHandle::from_node(&grad_fn.node, id))
@@ -482,4 +248,34 @@ pub(super) fn register_post_accumulate_hook(
 /// Returns the hooks of a node for one call.
 pub(super) fn calls_of(hooks: &ForkRwLock<Hooks>) -> Option<HookCalls> {
     HookCalls::of(&hooks.read())
+}
+
+impl NextFunction {
+    /// Registers a hook that is called before the backward function, or before a leaf accumulates its gradient.
+    pub fn register_prehook(&self, hook: Arc<dyn NodePreHook>) -> HookHandle {
+        match self {
+            NextFunction::Node(node) => {
+                let id = node.hooks.write().add_pre(hook);
+                HookHandle::from_node(node, id)
+            }
+            NextFunction::Leaf(leaf) => {
+                let id = leaf.meta_mut().leaf_hooks.add_pre(hook);
+                HookHandle::from_leaf(leaf, id)
+            }
+        }
+    }
+
+    /// Registers a hook that is called after the backward function, or after a leaf has accumulated its gradient.
+    pub fn register_hook(&self, hook: Arc<dyn NodePostHook>) -> HookHandle {
+        match self {
+            NextFunction::Node(node) => {
+                let id = node.hooks.write().add_post(hook);
+                HookHandle::from_node(node, id)
+            }
+            NextFunction::Leaf(leaf) => {
+                let id = leaf.meta_mut().leaf_hooks.add_post(hook);
+                HookHandle::from_leaf(leaf, id)
+            }
+        }
+    }
 }

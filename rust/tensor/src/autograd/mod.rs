@@ -5,93 +5,39 @@
 //! creation and edges only lead to older nodes, so visiting nodes from the newest to the oldest is a topological
 //! order.
 
-mod accumulate_grad;
 mod anomaly;
-mod change_observer;
 mod custom;
 mod edge;
 mod engine;
 mod hooks;
 mod multi_grad;
 mod nesting;
-mod node;
-mod node_builder;
-mod node_creation_hook;
-mod saved_tensor;
-mod saved_tensor_hooks;
+mod run_node;
 mod stream_sync;
-mod views;
 
 use std::any::Any;
 use std::sync::Arc;
 
-use interlock::backends::SourceLocation;
-
+use crate::recording::grad_fn;
 use crate::{Error, Result, Tensor};
 
-pub use crate::forward_stack::{Creator, ForwardStack};
-pub use accumulate_grad::AccumulateGrad;
-use accumulate_grad::WeakAccumulateGrad;
-pub use anomaly::set_forward_stack_provider;
-pub use change_observer::{ChangeObservation, ChangeObserver, observe_changes};
-pub use custom::{CustomFunction, CustomRecord, ForwardResult, GradDType, input_grad_buffers, record};
-pub(crate) use edge::Edges;
-pub use edge::{Differentiable, EdgeOrTensor, GradientEdge, NextFunction};
+pub use crate::error::{Creator, ForwardStack};
+pub use crate::recording::{
+    ChangeObservation, ChangeObserver, NodeCreationHook, SavedInput, SavedTensorHooks,
+    node_creation_hook_context, observe_changes, own_hooks_of, saved_tensor_hooks_context,
+    set_forward_stack_provider, visit_own_creation_hooks, visit_own_creation_hooks_of, visit_own_hooks,
+};
+pub use crate::tensor::edge::{AccumulateGrad, NextFunction};
+pub use crate::tensor::hooks::{NodePostHook, NodePreHook, PostAccumulateHook, TensorHook};
+pub use crate::tensor::node::{CustomFunction, GradDType, Node};
+pub use crate::tensor::saved_tensor::PackedTensor;
+pub use custom::{CustomRecord, ForwardResult, input_grad_buffers, record};
+pub use edge::{Differentiable, EdgeOrTensor, GradientEdge};
 pub use engine::{BackwardArgs, backward, grad};
-pub(crate) use hooks::Hooks;
-pub use hooks::{HookHandle, NodePostHook, NodePreHook, PostAccumulateHook, TensorHook};
+pub use hooks::HookHandle;
 pub use multi_grad::{MultiGradHook, MultiGradMode, register_multi_grad_hook};
 pub use nesting::{PassThreads, pass_object, queue_callback, set_pass_threads};
-pub use node::Node;
-pub(crate) use node::{BackwardContext, Gradients, SavedValues};
-pub(crate) use node_builder::{NodeBuilder, is_recording};
-pub use node_creation_hook::{
-    NodeCreationHook, node_creation_hook_context, visit_own_creation_hooks, visit_own_creation_hooks_of,
-};
-pub use saved_tensor::SavedInput;
-pub use saved_tensor_hooks::{
-    PackedTensor, SavedTensorHooks, own_hooks_of, saved_tensor_hooks_context, visit_own_hooks,
-};
 pub use stream_sync::{set_override_stale_capture_stream, set_warn_on_accumulate_grad_stream_mismatch};
-use views::retain_grad;
-pub(crate) use views::{check_inplace, grad_fn, rebase_history, track_view, track_view_of_several};
-
-/// The autograd metadata of a tensor: c10's `AutogradMeta`.
-#[derive(Default)]
-pub(crate) struct AutogradMeta {
-    /// Set by the user on leaves.
-    pub requires_grad: bool,
-    pub grad: Option<Tensor>,
-    pub grad_fn: Option<GradFn>,
-    pub retains_grad: bool,
-    /// Whether this is a number among the operands of an operation, which hooks do not pack: c10's `is_wrapped_number`.
-    pub is_number: bool,
-    pub view: Option<ViewInfo>,
-    /// The node of a leaf.
-    pub accumulate_grad: WeakAccumulateGrad,
-    /// The hooks of a leaf. Those of other tensors belong to the node.
-    pub leaf_hooks: Hooks,
-    /// The program's object for this tensor.
-    pub object: Option<Arc<dyn Any + Send + Sync>>,
-}
-
-/// The node that produced a tensor, and which of its results the tensor is: PyTorch's gradient edge.
-#[derive(Clone)]
-pub(crate) struct GradFn {
-    pub node: Arc<Node>,
-    pub output: usize,
-}
-
-impl GradFn {
-    /// The only result of a node.
-    pub fn only(node: Arc<Node>) -> Self {
-        GradFn { node, output: 0 }
-    }
-
-    fn result(&self) -> &node::ResultKind {
-        self.node.result(self.output)
-    }
-}
 
 /// Returns a gradient of a pass that is not recorded: without the history that a function of the program may have given
 /// it.
@@ -99,42 +45,24 @@ fn without_history(gradient: Tensor) -> Tensor {
     if gradient.requires_grad() { gradient.detach() } else { gradient }
 }
 
-impl AutogradMeta {
-    /// Returns whether dropping the metadata may drop other tensors.
-    pub fn owns_tensors(&self) -> bool {
-        self.grad.is_some() || self.grad_fn.is_some() || self.view.is_some() || !self.leaf_hooks.is_empty()
+/// Makes backward passes accumulate the gradient of a non-leaf tensor.
+fn retain_grad(tensor: &Tensor) -> Result<()> {
+    if !tensor.requires_grad() {
+        return Err(Error::NoGraph { op: "retain_grad" });
     }
-}
-
-/// The view relation of a tensor: in-place changes of a view are recorded on its base.
-#[derive(Clone)]
-pub(crate) struct ViewInfo {
-    /// The base, which is not a view itself.
-    pub base: Tensor,
-    pub creation_meta: CreationMeta,
-    /// The version for which the view's `grad_fn` is valid.
-    pub version: u32,
-    /// The source location that created a view without history, if tracing is enabled.
-    pub created_at: Option<SourceLocation>,
-}
-
-/// How a view was created: PyTorch's `CreationMeta`.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CreationMeta {
-    Default,
-    /// With other views, by one node.
-    MultiOutputNode,
-    NoGradMode,
-    InferenceMode,
+    let grad_fn = match grad_fn(tensor) {
+        Ok(Some(grad_fn)) => grad_fn,
+        Ok(None) | Err(Error::UntrackedView { .. }) => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    if std::mem::replace(&mut tensor.meta_mut().retains_grad, true) {
+        return Ok(());
+    }
+    grad_fn.node.hooks.write().retain(grad_fn.output, tensor);
+    Ok(())
 }
 
 impl Tensor {
-    /// Returns a tensor with the same elements and no history. It shares the storage and the version counter with
-    /// this tensor.
-    pub fn detach(&self) -> Tensor {
-        self.alias(self.layout().clone())
-    }
-
     /// Removes the history of this tensor in place: it becomes a leaf that does not require grad. Returns an error for a
     /// view, whose history is that of its base.
     pub fn detach_(&self) -> Result<&Tensor> {
@@ -253,6 +181,7 @@ mod tests {
     use interlock::autograd::{ModeContext, ModeKind};
 
     use super::*;
+    use crate::recording::NodeBuilder;
     use crate::testing::doubles;
 
     type Visitors = Arc<Mutex<Vec<ThreadId>>>;

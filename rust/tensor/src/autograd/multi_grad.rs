@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use super::hooks::{HookHandle, Hooks, TensorHook, new_id, register_tensor_hook};
+use super::hooks::{HookHandle, register_tensor_hook};
 use super::without_history;
+use crate::tensor::hooks::{Hooks, TensorHook, new_id};
 use crate::{Result, Tensor};
 
 /// The number of [`MultiGradState`], so that a backward pass searches for hooks only if there are any.
@@ -119,9 +120,12 @@ pub(super) struct MultiGradPart {
 }
 
 impl MultiGradPart {
-    /// Returns the hook, for [`Tensor::visit_owned`].
-    pub fn owned(&self) -> &dyn Any {
-        &*self.hook
+    /// Returns the parts among the hooks of tensors, with the result of the node that the tensor is.
+    fn among(hooks: &Hooks) -> impl Iterator<Item = (usize, &MultiGradPart)> {
+        let tensor = hooks.get().into_iter().flat_map(|lists| &lists.tensor);
+        tensor.filter_map(|(output, registered)| {
+            Some((*output, (&*registered.hook as &dyn Any).downcast_ref::<MultiGradPart>()?))
+        })
     }
 }
 
@@ -129,6 +133,10 @@ impl TensorHook for MultiGradPart {
     /// Returns `None`: [`MultiGradCalls::deliver`] calls the hook.
     fn call(&self, _: &Tensor) -> Result<Option<Tensor>> {
         Ok(None)
+    }
+
+    fn owned(&self) -> Option<&dyn Any> {
+        Some(&*self.hook)
     }
 }
 
@@ -195,7 +203,7 @@ impl MultiGradCalls {
 
     /// Adds the hooks of a node or leaf. `needs` returns whether the pass computes the gradient of a result.
     pub fn expect(&mut self, hooks: &Hooks, needs: impl Fn(usize) -> bool) {
-        for (output, part) in hooks.multi_grad_parts() {
+        for (output, part) in MultiGradPart::among(hooks) {
             if needs(output) {
                 let call = self.calls.entry(part.state.id).or_insert_with(|| Call {
                     hook: part.hook.clone(),

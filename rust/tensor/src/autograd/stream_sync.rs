@@ -6,11 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use interlock::accelerator::{Stream, StreamKind, current_stream};
 use interlock::state::ScopeGuard;
 
-use super::GradFn;
-use super::edge::Edge;
-use super::node::{Node, stream_of};
-use crate::fallible_alloc::oom_error;
-use crate::{Error, Result, Tensor, warning};
+use crate::error::warn;
+use crate::storage::fallible_alloc::oom_error;
+use crate::tensor::autograd_meta::GradFn;
+use crate::tensor::edge::Edge;
+use crate::tensor::node::{Node, stream_of};
+use crate::{Error, Result, Tensor};
 
 /// Whether gradients of a leaf from several streams cause a warning.
 static WARNS_OF_MISMATCH: AtomicBool = AtomicBool::new(true);
@@ -37,7 +38,7 @@ pub fn set_override_stale_capture_stream(enabled: bool) {
 /// Warns once that the gradients of a leaf were computed on several streams.
 fn warn_of_mismatch() {
     if WARNS_OF_MISMATCH.load(Ordering::Relaxed) && !HAS_WARNED.swap(true, Ordering::Relaxed) {
-        warning::issue(
+        warn(
             "backward: the gradients of a leaf were computed on several streams, so one stream waits for another; use \
              the leaf on one stream, or call autograd.graph.set_warn_on_accumulate_grad_stream_mismatch(False)",
         );

@@ -2,6 +2,8 @@
 
 mod display;
 mod foreign;
+mod forward_stack;
+mod warning;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,8 +14,10 @@ use interlock::dispatch::NoKernel;
 
 pub(crate) use display::{Sizes, Tuple};
 pub use foreign::ForeignError;
+pub use forward_stack::{Creator, ForwardStack};
+pub(crate) use warning::warn;
+pub use warning::{WarningHandler, set_warning_handler};
 
-use crate::forward_stack::ForwardStack;
 use crate::{DType, Scalar};
 
 /// The result of an operation of this crate.
@@ -475,6 +479,19 @@ pub enum Error {
         /// The error.
         error: Box<Error>,
     },
+}
+
+/// Returns a number if a tensor of `dtype` can hold it.
+///
+/// # Errors
+/// [`Error::OutOfBounds`] with the names of the function and its argument.
+pub(crate) fn check_fits(
+    value: Scalar,
+    dtype: DType,
+    op: &'static str,
+    argument: &'static str,
+) -> Result<Scalar> {
+    if value.fits(dtype) { Ok(value) } else { Err(Error::OutOfBounds { op, argument, value, dtype }) }
 }
 
 impl Error {

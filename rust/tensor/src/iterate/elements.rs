@@ -9,9 +9,9 @@ use super::parallel::{THREADED_ELEMENTS, TILE, for_each};
 use super::plan::{Plan, PlanOperand};
 use super::run::Elements;
 use super::slices::new_tensor;
-use crate::fallible_alloc::check_memory;
+use crate::layout::Layout;
 use crate::loops::{ElementLoop, convert};
-use crate::shape::Layout;
+use crate::storage::fallible_alloc::check_memory;
 use crate::storage::{Placement, Span};
 use crate::{DType, Error, Result, Tensor};
 

@@ -7,6 +7,8 @@ use interlock::accelerator::driver::Owners;
 use interlock::accelerator::{Device, HostFn, Stream, current_stream};
 use interlock::num_threads;
 
+use super::copy::copy_as;
+use crate::layout::Layout;
 use crate::storage::{KernelArg, Placement, RawSlice, Span, Storage};
 use crate::{Error, Result, Tensor};
 
@@ -170,7 +172,7 @@ pub(crate) fn on_device_of<'a>(
         (Placement::Cpu | Placement::Pinned, false) => return Ok(Cow::Borrowed(source)),
         (Placement::Device(device), true) if source.device() == device => return Ok(Cow::Borrowed(source)),
         (Placement::Device(_), false) if source.ndim() == 0 => {
-            return source.detach().contiguous_copy().map(Cow::Owned);
+            return copy_as("clone", source, Layout::contiguous(source.shape())).map(Cow::Owned);
         }
         (Placement::Device(device), _) => device,
         (Placement::Cpu | Placement::Pinned, true) => Device::CPU,

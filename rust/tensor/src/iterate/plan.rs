@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
+use crate::layout::Layout;
 use crate::loops::MAX_OPERANDS;
-use crate::shape::Layout;
 
 /// A dimension that all operands have.
 #[derive(Clone, Copy, Debug, PartialEq)]

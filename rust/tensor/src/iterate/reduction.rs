@@ -6,10 +6,10 @@ use super::parallel::{THREADED_ELEMENTS, for_each};
 use super::plan::{Plan, PlanOperand};
 use super::run::{BLOCK, Block, is_stored_as};
 use super::slices::new_tensor;
-use crate::fallible_alloc::try_from_elem;
+use crate::layout::Layout;
 use crate::loops::{ROWS, ReduceLoop, conversion};
-use crate::shape::Layout;
 use crate::storage::Span;
+use crate::storage::fallible_alloc::try_from_elem;
 use crate::{DType, Error, Result, Tensor};
 
 /// Returns the strides of the result for the shape of the source (0 for reduced dimensions), and the number of

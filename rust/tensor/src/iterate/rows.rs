@@ -6,10 +6,11 @@ use std::ops::Range;
 
 use interlock::accelerator::check_interrupts;
 
+use super::copy::copy_as;
 use super::launch::{Launch, Target, threads_on};
 use super::parallel::{THREADED_ELEMENTS, TILE, for_each};
 use super::slices::new_tensor;
-use crate::shape::Layout;
+use crate::layout::Layout;
 use crate::storage::{Placement, Span};
 use crate::{DType, Element, Error, Result, Tensor};
 
@@ -196,7 +197,7 @@ fn aligned(source: &Tensor) -> Result<Cow<'_, Tensor>> {
     if is_aligned || source.is_on_device() {
         return Ok(Cow::Borrowed(source));
     }
-    source.contiguous_copy().map(Cow::Owned)
+    copy_as("clone", source, Layout::contiguous(source.shape())).map(Cow::Owned)
 }
 
 /// Applies `f` to each row of `length` elements of a contiguous tensor. Each call writes `width` elements of the

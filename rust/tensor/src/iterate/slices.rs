@@ -6,9 +6,9 @@ use std::sync::Arc;
 use interlock::accelerator::check_interrupts;
 
 use super::launch::{Launch, QueuedWork, Target};
-use crate::element::Bool8;
-use crate::fallible_alloc::check_memory;
-use crate::shape::{Layout, checked_ndim, checked_numel};
+use crate::dtype::Bool8;
+use crate::layout::{Layout, checked_ndim, checked_numel};
+use crate::storage::fallible_alloc::check_memory;
 use crate::storage::{Placement, Span, Storage, TensorOptions};
 use crate::{DType, Element, Error, Result, Tensor};
 

@@ -5,8 +5,8 @@ use fastrand::Rng;
 use super::plan::{Plan, PlanOperand};
 use super::run::Elements;
 use crate::dtype::dispatch;
+use crate::layout::Layout;
 use crate::loops::{self, ElementLoop};
-use crate::shape::Layout;
 use crate::storage::Span;
 use crate::{DType, Element};
 

@@ -11,8 +11,10 @@ mod fill;
 mod halves;
 mod lanes;
 mod moments;
+pub(crate) mod real;
 mod reduction;
 mod rows;
+pub(crate) mod scaled;
 mod vectorized;
 
 pub(crate) use blocks::fold_blocks;

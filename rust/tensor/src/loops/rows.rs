@@ -3,10 +3,10 @@
 use std::mem::MaybeUninit;
 
 use super::lanes::{fold_in_lanes, fold_indexed};
+use super::real::Real;
 use super::vectorized::vectorized;
 use crate::Element;
-use crate::element::{larger, smaller};
-use crate::real::Real;
+use crate::dtype::{larger, smaller};
 
 /// Returns the largest element that is not NaN; minus infinity if there is none.
 #[inline(always)]

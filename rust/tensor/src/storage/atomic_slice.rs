@@ -60,7 +60,7 @@ mod tests {
     use half::f16;
 
     use super::*;
-    use crate::element::Bool8;
+    use crate::dtype::Bool8;
 
     fn added_by_two_threads<T: Element>(one: T) -> Vec<T> {
         let mut elements = vec![T::default(); 3];

@@ -1,13 +1,15 @@
 //! The allocation behind a storage and the lock that guards it.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use interlock::accelerator::Device;
 use interlock::accelerator::memory::{DeviceBuffer, PinnedMemory, RawBuffer};
 
 use super::Storage;
+use super::drop_queue::{Deferred, Queue};
+use super::fork_rwlock::RawForkRwLock;
 use super::placement::{Placement, current_stream_of};
-use crate::fork_rwlock::RawForkRwLock;
 use crate::{Error, Result};
 
 /// The allocation behind a storage.
@@ -18,6 +20,17 @@ pub(crate) enum Bytes {
     /// The memory of a pinned storage, mapped into the address space of a device: kernels that are queued on the
     /// streams of the device use it, as `cudaHostGetDevicePointer` permits.
     Mapped(Arc<Storage>, Device),
+}
+
+thread_local! {
+    static DROPPED: RefCell<Vec<Bytes>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Foreign memory may belong to an array that is a view of another tensor.
+impl Deferred for Bytes {
+    fn queue() -> &'static Queue<Self> {
+        &DROPPED
+    }
 }
 
 impl Bytes {

@@ -1,7 +1,11 @@
-//! Storages: the memory that tensors view.
+//! Storages: the memory that tensors view, with its locks.
 
+pub(crate) mod append_vec;
 mod atomic_slice;
 mod bytes;
+pub(crate) mod drop_queue;
+pub(crate) mod fallible_alloc;
+pub(crate) mod fork_rwlock;
 mod placement;
 mod raw_slice;
 
@@ -24,11 +28,11 @@ pub(crate) use bytes::Bytes;
 pub(crate) use placement::current_stream_of;
 pub(crate) use raw_slice::{KernelArg, RawSlice, Span};
 
-use crate::append_vec::AppendVec;
-use crate::drop_queue::Deferred;
-use crate::fork_rwlock::{LockRequest, RawForkRwLock, with_locks};
 use crate::{Element, Error, Result};
+use append_vec::AppendVec;
 use bytes::StorageLock;
+use drop_queue::defer;
+use fork_rwlock::{LockRequest, RawForkRwLock, with_locks};
 
 /// Memory of one or more tensors, with the version counter that in-place operations increment. A tensor's views share
 /// its storage.
@@ -350,7 +354,7 @@ impl Drop for Storage {
     fn drop(&mut self) {
         // SAFETY: the bytes are moved out once, here, and the storage is not used again.
         let bytes = unsafe { ManuallyDrop::take(&mut self.bytes) };
-        Deferred::Bytes { _bytes: bytes }.push();
+        defer(bytes);
     }
 }
 

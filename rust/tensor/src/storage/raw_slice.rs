@@ -11,8 +11,8 @@ use std::sync::Arc;
 use interlock::accelerator::memory::{self, ByteRange};
 
 use super::Storage;
+use super::fork_rwlock::{LockRequest, RawForkRwLock, with_locks};
 use crate::Element;
-use crate::fork_rwlock::{LockRequest, RawForkRwLock, with_locks};
 
 /// The bytes of a storage and their lock. The constructor requires that the bytes are initialized and can be accessed
 /// by the CPU for as long as the lock is borrowed.

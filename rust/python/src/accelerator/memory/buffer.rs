@@ -9,10 +9,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PySlice, PyTuple};
 
 use super::copies;
-use crate::accelerator::device::{self, Device};
 use crate::accelerator::stream::{self, Stream};
 use crate::args::{extract_int, extract_optional_int, extract_str};
 use crate::detach::{call_with, detach};
+use crate::device::{self, Device};
 use crate::errors::{IntoPyResult, exception, new_exception, new_type_error};
 use crate::switches;
 

@@ -3,8 +3,8 @@
 use interlock::accelerator::memory::{self, Statistics};
 use pyo3::prelude::*;
 
-use crate::accelerator::device::query;
 use crate::detach::detach;
+use crate::device::query;
 use crate::errors::IntoPyResult;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {

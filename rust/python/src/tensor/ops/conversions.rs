@@ -2,7 +2,7 @@
 
 use interlock_tensor::{DType, Placement, Result, Tensor as CoreTensor};
 
-use crate::tensor::DETACH_THRESHOLD;
+use crate::tensor::call::DETACH_THRESHOLD;
 use crate::tensor::operation::tensor_op;
 
 /// Return a copy of the tensor, as a recorded operation.

@@ -18,6 +18,9 @@ use pyo3::prelude::*;
 
 /// Adds the functions that are no operations of tensors.
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    shape::broadcasting::register(module)?;
+    products::einsum::register(module)?;
+    nn::multi_head_attention::register(module)?;
     attributes::register(module)?;
     types::register(module)?;
     random::register(module)

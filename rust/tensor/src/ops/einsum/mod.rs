@@ -12,7 +12,7 @@ use interlock::dispatch::{
     Call, FlagRequirement, Kernel, KernelError, Numerics, Op, Operation, Reason, annotate,
 };
 
-use super::operand::{check_device, check_same_dtype};
+use crate::ops::elementwise::operand::{check_device, check_same_dtype};
 use crate::{DType, Error, Result, Tensor};
 use contraction::{Term, contract};
 use equation::{Equation, Label, OP};

@@ -7,9 +7,10 @@ use interlock::dispatch::{
 };
 use interlock::sys::InterlockAttentionOptions;
 
-use super::super::attention_kernels::{Attention, AttentionArgs, AttentionCall, AttentionOut};
-use crate::kernel::{ForeignLaunch, foreign_tensor, result_placement};
-use crate::shape::Layout;
+use super::launch::{ForeignLaunch, foreign_tensor};
+use crate::iterate::result_placement;
+use crate::layout::Layout;
+use crate::ops::nn::attention::kernels::{Attention, AttentionArgs, AttentionCall, AttentionOut};
 use crate::{Error, Tensor};
 
 fn options_of(scale: f64, is_causal: bool, enable_gqa: bool) -> InterlockAttentionOptions {

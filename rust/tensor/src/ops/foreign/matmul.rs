@@ -5,10 +5,12 @@ use interlock::dispatch::{
     ForeignArgs, ForeignFunctions, ForeignKernel, Kernel, KernelError, Numerics, Operation, Reason,
 };
 
-use super::super::matmul_kernels::{Matmul, MatmulArgs, MatmulCall, split};
-use crate::kernel::{self, ForeignLaunch, Matrix, foreign_tensor, result_placement};
-use crate::shape::{Layout, broadcast};
-use crate::{Error, Tensor};
+use super::launch::{ForeignLaunch, foreign_tensor};
+use crate::iterate::result_placement;
+use crate::layout::{Layout, broadcast};
+use crate::ops::products::matmul_kernels::{Matmul, MatmulArgs, MatmulCall, split};
+use crate::products::Matrix;
+use crate::{Error, Tensor, iterate};
 
 /// Returns a kernel of `matmul`. With the node of cuBLAS it accumulates 16-bit floats as the flags of `cuda.matmul`
 /// request.
@@ -59,5 +61,5 @@ fn run(
     };
     let out = launch.run()?.pop();
     let out = out.ok_or_else(|| KernelError::Declined(Reason::from("returned no result")))?;
-    Ok(kernel::cast(&out.alias(Layout::contiguous(shape)), dtype)?)
+    Ok(iterate::cast(&out.alias(Layout::contiguous(shape)), dtype)?)
 }

@@ -1,14 +1,15 @@
 //! Kernels of other libraries for the operations of this crate.
 
 mod attention;
+pub(crate) mod launch;
 mod matmul;
 
 use interlock::Error;
 use interlock::dispatch::ForeignKernel;
 use interlock::sys::InterlockKernel;
 
-use super::attention_kernels::ATTENTION;
-use super::matmul_kernels::MATMUL;
+use super::products::matmul_kernels::MATMUL;
+use crate::ops::nn::attention::kernels::ATTENTION;
 
 /// Registers a kernel of another library for an operation: `"matmul"` or `"scaled_dot_product_attention"`. It is tried
 /// before the operation's own kernels and cannot be removed.

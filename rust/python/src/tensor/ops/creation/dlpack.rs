@@ -12,11 +12,12 @@ use pyo3::types::{PyCapsule, PyDict, PyTuple};
 use crate::detach::{call_with, call_with_keywords};
 use crate::dlpack::Imported;
 use crate::errors::{IntoPyResult, new_type_error, shown};
+use crate::tensor::Tensor;
+use crate::tensor::call::{run_op, work_size};
 use crate::tensor::dlpack::check_not_recorded;
 use crate::tensor::dtype::NAMES;
 use crate::tensor::foreign_memory::tensor_over;
 use crate::tensor::operation::tensor_op;
-use crate::tensor::{Tensor, run_op, work_size};
 
 /// The version of DLPack that `from_dlpack` requests.
 const VERSION: (u32, u32) = (1, 0);

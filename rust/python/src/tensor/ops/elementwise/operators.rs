@@ -10,8 +10,9 @@ use pyo3::prelude::*;
 
 use crate::errors::{IntoPyResult, new_type_error};
 use crate::tensor::args::{TensorOrScalar, function_of};
+use crate::tensor::call::{DETACH_THRESHOLD, run_op, work_size};
 use crate::tensor::operation::{Call, replace, update};
-use crate::tensor::{DETACH_THRESHOLD, Tensor, numpy, run_op, work_size};
+use crate::tensor::{Tensor, numpy};
 
 type OperatorResult = PyResult<Py<PyAny>>;
 type Operation<'a> = dyn Fn(&CoreTensor) -> Result<CoreTensor> + Sync + 'a;

@@ -2,8 +2,8 @@
 
 use interlock_tensor::{Error, Operand, Result, Scalar, ScatterReduce, Tensor as CoreTensor};
 
+use crate::tensor::call::work_size;
 use crate::tensor::operation::{Choice, Number, WriteTo, tensor_op};
-use crate::tensor::work_size;
 
 /// Return the elements at `index` along dimension `dim`.
 ///

@@ -6,4 +6,5 @@ mod convolution;
 mod layers;
 mod losses;
 mod lstm;
+pub(super) mod multi_head_attention;
 mod padding;

@@ -1,4 +1,5 @@
 //! Products of matrices and vectors.
 
+pub(super) mod einsum;
 mod matrices;
 mod vectors;

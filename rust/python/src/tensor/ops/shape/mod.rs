@@ -1,5 +1,6 @@
 //! Operations that change the shape of tensors, the order of their elements, or take parts of them.
 
+pub(super) mod broadcasting;
 mod diagonals;
 mod dims;
 mod flips;

@@ -2,8 +2,8 @@
 
 use interlock_tensor::{Error, Result, Tensor as CoreTensor};
 
+use crate::tensor::call::{DETACH_THRESHOLD, work_size};
 use crate::tensor::operation::{IntOrTensor, Ints, tensor_op};
-use crate::tensor::{DETACH_THRESHOLD, work_size};
 
 /// Return a copy in which dimensions are repeated.
 ///

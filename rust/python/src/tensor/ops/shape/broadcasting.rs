@@ -1,0 +1,167 @@
+//! Operations on tensors that are separate arguments: views of them with a common shape, or with more dimensions.
+
+use interlock_tensor::{Result, Tensor as CoreTensor, broadcast_tensors as broadcast_all};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use crate::scope_debug;
+use crate::tensor::Tensor;
+use crate::tensor::args::{extract_tensor, try_iter_arg};
+use crate::tensor::call::maybe_detach;
+use crate::tensor::fallible_alloc::{try_collect, try_tuple};
+use crate::tensor::operation::{Call, compute_or_self};
+
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(broadcast_tensors, module)?)?;
+    module.add_function(wrap_pyfunction!(atleast_1d, module)?)?;
+    module.add_function(wrap_pyfunction!(atleast_2d, module)?)?;
+    module.add_function(wrap_pyfunction!(atleast_3d, module)?)
+}
+
+/// Runs an operation that returns several views.
+fn run_views<'py>(
+    py: Python<'py>,
+    op: &'static str,
+    operation: impl FnOnce() -> Result<Vec<CoreTensor>> + Send,
+) -> PyResult<Bound<'py, PyTuple>> {
+    scope_debug::warn_suspended_scopes(py)?;
+    tuple_of(py, maybe_detach(py, op, 0, operation)?)
+}
+
+/// Returns a tuple of tensors.
+fn tuple_of(py: Python<'_>, views: Vec<CoreTensor>) -> PyResult<Bound<'_, PyTuple>> {
+    try_tuple(py, views.into_iter().map(|view| Bound::new(py, Tensor(view)).map(Bound::into_any)))
+}
+
+/// Runs an operation that returns a view of each tensor, or the tensor itself, and returns the results. A tensor itself
+/// is the Python object that was given.
+fn run_views_or_selves<'py>(
+    tensors: &Bound<'py, PyTuple>,
+    op: &'static str,
+    operation: impl FnOnce() -> Result<Vec<CoreTensor>> + Send,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let py = tensors.py();
+    scope_debug::warn_suspended_scopes(py)?;
+    let results = maybe_detach(py, op, 0, operation)?;
+    let object = |(result, given): (CoreTensor, Bound<'py, PyAny>)| match given.cast::<Tensor>() {
+        Ok(tensor) if tensor.get().0.is(&result) => Ok(given),
+        _ => Bound::new(py, Tensor(result)).map(Bound::into_any),
+    };
+    try_tuple(py, results.into_iter().zip(tensors.iter()).map(object))
+}
+
+/// Extracts the tensors of an iterable.
+fn extract_tensors(what: &str, item: &str, tensors: &Bound<'_, PyAny>) -> PyResult<Vec<CoreTensor>> {
+    let items = try_iter_arg(what, "a sequence of Tensors", tensors)?;
+    try_collect(tensors.py(), items.map(|given| extract_tensor(item, &given?)))
+}
+
+/// Returns the arguments with at least `ndim` dimensions: a tuple, or one tensor if that is the only argument.
+fn at_least<'py>(
+    op: &'static str,
+    ndim: usize,
+    tensors: &Bound<'py, PyTuple>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = tensors.py();
+    if tensors.len() == 1 {
+        let first = tensors.get_item(0)?;
+        if let Ok(tensor) = first.cast::<Tensor>() {
+            let x = &tensor.get().0;
+            return compute_or_self(Call::new(py, op, &[]).view(), &first, &mut || x.at_least(ndim));
+        }
+        let (what, item) = (format!("{op}: tensors"), format!("{op}: each item of tensors"));
+        let parts = extract_tensors(&what, &item, &first)?;
+        return Ok(run_views(py, op, || parts.iter().map(|part| part.at_least(ndim)).collect())?.into_any());
+    }
+    let parts = extract_tensors(&format!("{op}: tensors"), &format!("{op}: each argument"), tensors)?;
+    Ok(run_views_or_selves(tensors, op, || parts.iter().map(|part| part.at_least(ndim)).collect())?
+        .into_any())
+}
+
+/// Return views of tensors that are expanded to their common shape.
+///
+/// Args:
+///     tensors: The tensors, as separate arguments.
+///
+/// Returns:
+///     A tuple of views.
+///
+/// Raises:
+///     ShapeError: The shapes cannot be broadcast.
+///     TypeError: An argument is not a tensor.
+///
+/// Example:
+///     >>> import interlock
+///     >>> x, y = interlock.broadcast_tensors(interlock.zeros(2, 1), interlock.zeros(3))
+///     >>> x.shape, y.shape
+///     ((2, 3), (2, 3))
+#[pyfunction]
+#[pyo3(signature = (*tensors))]
+fn broadcast_tensors<'py>(tensors: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyTuple>> {
+    let what = "broadcast_tensors: each argument";
+    let parts = extract_tensors(what, what, tensors)?;
+    run_views_or_selves(tensors, "broadcast_tensors", || broadcast_all(&parts))
+}
+
+/// Return tensors with at least 1 dimension.
+///
+/// Args:
+///     tensors: The tensors, as separate arguments or as one tuple or list.
+///
+/// Returns:
+///     A tuple of the tensors themselves, or views with additional dimensions of size 1. For one tensor, that tensor.
+///
+/// Raises:
+///     TypeError: An argument is not a tensor.
+///
+/// Example:
+///     >>> import interlock
+///     >>> interlock.atleast_1d(interlock.tensor(3))
+///     tensor([3])
+#[pyfunction]
+#[pyo3(signature = (*tensors))]
+fn atleast_1d<'py>(tensors: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
+    at_least("atleast_1d", 1, tensors)
+}
+
+/// Return tensors with at least 2 dimensions.
+///
+/// Args:
+///     tensors: The tensors, as separate arguments or as one tuple or list.
+///
+/// Returns:
+///     A tuple of the tensors themselves, or views with additional dimensions of size 1. For one tensor, that tensor.
+///
+/// Raises:
+///     TypeError: An argument is not a tensor.
+///
+/// Example:
+///     >>> import interlock
+///     >>> interlock.atleast_2d(interlock.tensor([1, 2]))
+///     tensor([[1, 2]])
+#[pyfunction]
+#[pyo3(signature = (*tensors))]
+fn atleast_2d<'py>(tensors: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
+    at_least("atleast_2d", 2, tensors)
+}
+
+/// Return tensors with at least 3 dimensions.
+///
+/// Args:
+///     tensors: The tensors, as separate arguments or as one tuple or list.
+///
+/// Returns:
+///     A tuple of the tensors themselves, or views with additional dimensions of size 1. For one tensor, that tensor.
+///
+/// Raises:
+///     TypeError: An argument is not a tensor.
+///
+/// Example:
+///     >>> import interlock
+///     >>> interlock.atleast_3d(interlock.zeros(2, 3)).shape
+///     (2, 3, 1)
+#[pyfunction]
+#[pyo3(signature = (*tensors))]
+fn atleast_3d<'py>(tensors: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
+    at_least("atleast_3d", 3, tensors)
+}

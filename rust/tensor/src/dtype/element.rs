@@ -1,0 +1,273 @@
+//! Element types and their arithmetic.
+
+use half::{bf16, f16};
+
+use super::{DType, Scalar};
+
+/// A bool of one byte. Foreign memory may hold any byte: 0 is false and all others are true.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(transparent)]
+pub struct Bool8(u8);
+
+impl Bool8 {
+    /// Converts from a `bool`.
+    pub fn new(value: bool) -> Self {
+        Bool8(u8::from(value))
+    }
+
+    /// Converts to a `bool`.
+    pub fn get(self) -> bool {
+        self.0 != 0
+    }
+}
+
+impl PartialEq for Bool8 {
+    fn eq(&self, other: &Self) -> bool {
+        self.get() == other.get()
+    }
+}
+
+impl PartialOrd for Bool8 {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        self.get().partial_cmp(&other.get())
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::Bool8 {}
+    impl Sealed for u8 {}
+    impl Sealed for i8 {}
+    impl Sealed for i16 {}
+    impl Sealed for i32 {}
+    impl Sealed for i64 {}
+    impl Sealed for super::f16 {}
+    impl Sealed for super::bf16 {}
+    impl Sealed for f32 {}
+    impl Sealed for f64 {}
+}
+
+/// A type that tensors can hold. Every bit pattern of its size is a valid element.
+pub trait Element: sealed::Sealed + Copy + Default + PartialOrd + Send + Sync + 'static {
+    /// The dtype of tensors of these elements.
+    const DTYPE: DType;
+
+    /// Converts from `f64` to the nearest element.
+    fn from_f64(value: f64) -> Self;
+    /// Converts from `i64` to the nearest element.
+    fn from_i64(value: i64) -> Self;
+    /// Converts to the nearest `f64`.
+    fn to_f64(self) -> f64;
+    /// Converts to another element type: truncates towards zero for integers, and tests for nonzero for bools.
+    fn cast<T: Element>(self) -> T;
+    /// Converts to a [`Scalar`].
+    fn to_scalar(self) -> Scalar;
+    /// Returns the wrapping sum; of bools, the logical or.
+    fn plus(self, other: Self) -> Self;
+    /// Returns the wrapping difference; of bools, the exclusive or.
+    fn minus(self, other: Self) -> Self;
+    /// Returns the wrapping product; of bools, the logical and.
+    fn times(self, other: Self) -> Self;
+    /// Returns whether the element is NaN.
+    fn is_nan(self) -> bool {
+        false
+    }
+}
+
+/// Returns the larger element, the left one if both are equal, or NaN.
+#[inline(always)]
+pub(crate) fn larger<T: Element>(left: T, right: T) -> T {
+    if left >= right || left.is_nan() { left } else { right }
+}
+
+/// Returns the smaller element, the left one if both are equal, or NaN.
+#[inline(always)]
+pub(crate) fn smaller<T: Element>(left: T, right: T) -> T {
+    if left <= right || left.is_nan() { left } else { right }
+}
+
+impl Element for Bool8 {
+    const DTYPE: DType = DType::Bool;
+
+    fn from_f64(value: f64) -> Self {
+        Bool8::new(value != 0.0)
+    }
+    fn from_i64(value: i64) -> Self {
+        Bool8::new(value != 0)
+    }
+    fn to_f64(self) -> f64 {
+        f64::from(u8::from(self.get()))
+    }
+    fn cast<T: Element>(self) -> T {
+        T::from_i64(i64::from(self.get()))
+    }
+    fn to_scalar(self) -> Scalar {
+        Scalar::Bool(self.get())
+    }
+    fn plus(self, other: Self) -> Self {
+        Bool8::new(self.get() | other.get())
+    }
+    fn minus(self, other: Self) -> Self {
+        Bool8::new(self.get() ^ other.get())
+    }
+    fn times(self, other: Self) -> Self {
+        Bool8::new(self.get() & other.get())
+    }
+}
+
+/// Integers are converted by way of `i64`, whose lower bits they are: numbers beyond their range wrap, as in C.
+macro_rules! integer {
+    ($($integer:ident = $dtype:ident),*) => {
+        $(impl Element for $integer {
+            const DTYPE: DType = DType::$dtype;
+
+            fn from_f64(value: f64) -> Self {
+                value as i64 as $integer
+            }
+            fn from_i64(value: i64) -> Self {
+                value as $integer
+            }
+            fn to_f64(self) -> f64 {
+                self as f64
+            }
+            fn cast<T: Element>(self) -> T {
+                T::from_i64(i64::from(self))
+            }
+            fn to_scalar(self) -> Scalar {
+                Scalar::Int(i64::from(self))
+            }
+            fn plus(self, other: Self) -> Self {
+                self.wrapping_add(other)
+            }
+            fn minus(self, other: Self) -> Self {
+                self.wrapping_sub(other)
+            }
+            fn times(self, other: Self) -> Self {
+                self.wrapping_mul(other)
+            }
+        })*
+    };
+}
+
+integer!(u8 = UInt8, i8 = Int8, i16 = Int16, i32 = Int32, i64 = Int64);
+
+macro_rules! floating_point {
+    ($($float:ident = $dtype:ident),*) => {
+        $(impl Element for $float {
+            const DTYPE: DType = DType::$dtype;
+
+            fn from_f64(value: f64) -> Self {
+                value as $float
+            }
+            fn from_i64(value: i64) -> Self {
+                value as $float
+            }
+            fn to_f64(self) -> f64 {
+                self.into()
+            }
+            fn cast<T: Element>(self) -> T {
+                T::from_f64(self.into())
+            }
+            fn to_scalar(self) -> Scalar {
+                Scalar::Float(self.into())
+            }
+            fn plus(self, other: Self) -> Self {
+                self + other
+            }
+            fn minus(self, other: Self) -> Self {
+                self - other
+            }
+            fn times(self, other: Self) -> Self {
+                self * other
+            }
+            fn is_nan(self) -> bool {
+                $float::is_nan(self)
+            }
+        })*
+    };
+}
+
+floating_point!(f32 = Float32, f64 = Float64);
+
+/// Halves are converted by way of `f32`, in which their arithmetic is done, also from `f64` and integers: results do
+/// not depend on the instructions of the CPU.
+macro_rules! half_precision {
+    ($($half:ident = $dtype:ident),*) => {
+        $(impl Element for $half {
+            const DTYPE: DType = DType::$dtype;
+
+            fn from_f64(value: f64) -> Self {
+                $half::from_f32(value as f32)
+            }
+            fn from_i64(value: i64) -> Self {
+                $half::from_f32(value as f32)
+            }
+            fn to_f64(self) -> f64 {
+                self.to_f32().into()
+            }
+            fn cast<T: Element>(self) -> T {
+                T::from_f64(self.to_f32().into())
+            }
+            fn to_scalar(self) -> Scalar {
+                Scalar::Float(self.to_f32().into())
+            }
+            fn plus(self, other: Self) -> Self {
+                $half::from_f32(self.to_f32() + other.to_f32())
+            }
+            fn minus(self, other: Self) -> Self {
+                $half::from_f32(self.to_f32() - other.to_f32())
+            }
+            fn times(self, other: Self) -> Self {
+                $half::from_f32(self.to_f32() * other.to_f32())
+            }
+            fn is_nan(self) -> bool {
+                $half::is_nan(self)
+            }
+        })*
+    };
+}
+
+half_precision!(f16 = Float16, bf16 = BFloat16);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bool8_of_any_nonzero_byte_is_true() {
+        assert!(Bool8(2).get());
+        assert_eq!(Bool8(2), Bool8(1));
+        assert_eq!(Bool8(7).cast::<i64>(), 1);
+    }
+
+    #[test]
+    fn cast_truncates_towards_zero_and_never_panics() {
+        assert_eq!((-1.7f64).cast::<i64>(), -1);
+        assert_eq!(f64::NAN.cast::<i64>(), 0);
+        assert_eq!(1e300f64.cast::<i64>(), i64::MAX);
+        assert_eq!(f32::NAN.cast::<Bool8>(), Bool8::new(true));
+        assert_eq!(f16::NEG_INFINITY.cast::<i64>(), i64::MIN);
+    }
+
+    #[test]
+    fn narrow_integers_wrap() {
+        assert_eq!((300i64.cast::<u8>(), 300i64.cast::<i8>(), (-1i64).cast::<u8>()), (44, 44, 255));
+        assert_eq!(((-1.7f32).cast::<u8>(), 300.5f64.cast::<u8>(), f64::NAN.cast::<i32>()), (255, 44, 0));
+        assert_eq!(
+            (200u8.cast::<i8>(), (-56i8).cast::<f32>(), 256i16.cast::<Bool8>().get()),
+            (-56, -56.0, true)
+        );
+    }
+
+    #[test]
+    fn halves_are_rounded_to_the_nearest_ties_to_even() {
+        assert_eq!(2049f64.cast::<f16>().to_f32(), 2048.0);
+        assert_eq!(2051i64.cast::<f16>().to_f32(), 2052.0);
+        assert_eq!(65519f32.cast::<f16>(), f16::MAX);
+        assert_eq!(65520f32.cast::<f16>(), f16::INFINITY);
+        assert_eq!(1e-8f32.cast::<f16>().to_bits(), 0);
+        assert_eq!(257f32.cast::<bf16>().to_f32(), 256.0);
+        assert_eq!(f16::MAX.cast::<bf16>().to_f32(), 65536.0);
+        assert_eq!(bf16::MAX.cast::<f16>(), f16::INFINITY);
+    }
+}

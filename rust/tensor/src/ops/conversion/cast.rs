@@ -1,0 +1,88 @@
+//! Copies and conversions of the element type.
+
+use crate::layout::Layout;
+use crate::recording::NodeBuilder;
+use crate::{DType, Result, Tensor, iterate};
+
+impl Tensor {
+    /// Converts the elements to another type. Returns the same tensor if it has that type already.
+    pub fn cast(&self, dtype: DType) -> Result<Tensor> {
+        if self.dtype() == dtype {
+            return Ok(self.clone());
+        }
+        let out = iterate::cast(self, dtype)?;
+        // For a result without a history the history of the tensor is not read, because some views have an unknown one.
+        if dtype.is_floating_point()
+            && let Some(builder) = NodeBuilder::new("ToCopyBackward0", &[self])?
+        {
+            // The engine converts the gradient to the type of the input.
+            builder.set_history(&out, |_, gradient| Ok(vec![Some(gradient.clone())]))?;
+        }
+        Ok(out)
+    }
+
+    /// Returns a copy in row-major order.
+    pub fn contiguous_copy(&self) -> Result<Tensor> {
+        let out = iterate::copy_as("clone", self, Layout::contiguous(self.shape()))?;
+        if let Some(builder) = NodeBuilder::new("CloneBackward0", &[self])? {
+            builder.set_history(&out, |_, gradient| Ok(vec![Some(gradient.clone())]))?;
+        }
+        Ok(out)
+    }
+
+    /// Returns a copy that preserves the memory order of the dimensions: `torch.clone`.
+    pub fn copy(&self) -> Result<Tensor> {
+        let out = copy_with_layout(self, &self.layout().preserve_format())?;
+        if self.is_inference() && !out.is_inference() {
+            // PyTorch creates this copy by an in-place operation, which increments its version.
+            out.storage_handle().bump_version();
+        }
+        Ok(out)
+    }
+
+    /// Returns this tensor if it is contiguous, else a contiguous copy.
+    pub fn contiguous(&self) -> Result<Tensor> {
+        if self.is_contiguous() { Ok(self.clone()) } else { self.contiguous_copy() }
+    }
+}
+
+/// Returns a copy with the strides of `layout` and an offset of 0.
+pub(crate) fn copy_with_layout(source: &Tensor, layout: &Layout) -> Result<Tensor> {
+    let layout = Layout { offset: 0, ..layout.clone() };
+    let out = if layout.is_dense() {
+        iterate::copy_as("clone", source, layout)?
+    } else {
+        let capacity = layout.required_len().unwrap_or(usize::MAX);
+        let out = Tensor::zeros(&[capacity], source.options())?.alias(layout);
+        iterate::copy_into("clone", &out, source)?;
+        out
+    };
+    if let Some(builder) = NodeBuilder::new("CloneBackward0", &[source])? {
+        builder.set_history(&out, |_, gradient| Ok(vec![Some(gradient.clone())]))?;
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{DType, Tensor};
+
+    #[test]
+    fn copy_preserves_dense_strides_and_closes_gaps() {
+        let matrix = Tensor::from_slice(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3]).unwrap();
+        let transposed = matrix.transpose(0, 1).unwrap().copy().unwrap();
+        assert_eq!(transposed.strides(), [1, 3]);
+        assert_eq!(transposed.to_vec::<f32>().unwrap(), [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
+        let column = matrix.select(1, 1).unwrap().copy().unwrap();
+        assert_eq!((column.strides(), column.to_vec::<f32>().unwrap()), (&[1][..], vec![2.0, 5.0]));
+    }
+
+    #[test]
+    fn cast_converts_the_gradient_to_the_type_of_the_input() {
+        let x = Tensor::ones(&[2], DType::Float32).unwrap();
+        x.set_requires_grad(true).unwrap();
+        x.cast(DType::Float64).unwrap().sum(None, false).unwrap().backward().unwrap();
+        assert_eq!(x.grad().unwrap().dtype(), DType::Float32);
+        assert!(!x.cast(DType::Int64).unwrap().requires_grad());
+    }
+}

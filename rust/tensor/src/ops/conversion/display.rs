@@ -1,0 +1,252 @@
+//! Formatting of tensors in the style of PyTorch's `repr`.
+
+use std::fmt;
+
+use interlock::accelerator::check_interrupts;
+
+use crate::storage::fallible_alloc;
+use crate::{DType, Result, Scalar, Tensor};
+
+const LINE_WIDTH: usize = 80;
+/// Tensors with more elements than this are summarized: `EDGE` items at both ends of each dimension are shown.
+const THRESHOLD: usize = 1000;
+const EDGE: usize = 3;
+
+/// The notation of the numbers of one tensor.
+enum Style {
+    Plain,
+    Whole,
+    Fixed,
+    Scientific,
+}
+
+struct Format {
+    style: Style,
+    width: usize,
+}
+
+/// Formats a number in scientific notation with an exponent of at least two digits, as C and Python do.
+fn scientific(value: f64) -> String {
+    let text = format!("{value:.4e}");
+    match text.split_once('e') {
+        Some((digits, exponent)) => {
+            let (sign, exponent) = exponent.strip_prefix('-').map_or(('+', exponent), |rest| ('-', rest));
+            format!("{digits}e{sign}{exponent:0>2}")
+        }
+        None => text,
+    }
+}
+
+impl Format {
+    fn new(values: &[Scalar]) -> Result<Self> {
+        let plain = |value: &Scalar| Format { style: Style::Plain, width: 0 }.write(*value).len();
+        let Some(Scalar::Float(_)) = values.first() else {
+            return Ok(Format { style: Style::Plain, width: values.iter().map(plain).max().unwrap_or(1) });
+        };
+        let numbers = values.iter().map(|value| value.cast::<f64>());
+        let numbers = numbers.filter(|value| value.is_finite() && *value != 0.0);
+        let numbers = fallible_alloc::try_collect(values.len(), numbers)?;
+        let smallest = numbers.iter().fold(f64::INFINITY, |so_far, value| so_far.min(value.abs()));
+        let largest = numbers.iter().fold(0.0f64, |so_far, value| so_far.max(value.abs()));
+        let whole = numbers.iter().all(|value| value.fract() == 0.0);
+        let wide = !numbers.is_empty() && (largest / smallest > 1000.0 || largest > 1e8);
+        let style = match whole {
+            _ if wide || (!whole && smallest < 1e-4) => Style::Scientific,
+            true => Style::Whole,
+            false => Style::Fixed,
+        };
+        let mut format = Format { style, width: 1 };
+        format.width =
+            numbers.iter().map(|&value| format.write(Scalar::Float(value)).len()).max().unwrap_or(1);
+        Ok(format)
+    }
+
+    fn write(&self, value: Scalar) -> String {
+        let text = match (value, &self.style) {
+            (Scalar::Bool(value), _) => if value { "True" } else { "False" }.to_owned(),
+            (Scalar::Int(value), _) => value.to_string(),
+            (Scalar::Float(value), _) if value.is_nan() => "nan".to_owned(),
+            (Scalar::Float(value), _) if value.is_infinite() => {
+                if value > 0.0 { "inf" } else { "-inf" }.to_owned()
+            }
+            (Scalar::Float(value), Style::Scientific) => scientific(value),
+            (Scalar::Float(value), Style::Fixed) => format!("{value:.4}"),
+            (Scalar::Float(value), _) => format!("{value:.0}."),
+        };
+        format!("{text:>width$}", width = self.width)
+    }
+}
+
+/// Returns the number of shown items along the first dimension, including the one for the omitted items.
+fn shown_len(tensor: &Tensor, summarize: bool) -> usize {
+    let size = tensor.shape().first().copied().unwrap_or(0);
+    if summarize && size > 2 * EDGE { 2 * EDGE + 1 } else { size }
+}
+
+/// Returns one of the [`shown_len`] items, or `None` for the omitted ones.
+fn shown_item(tensor: &Tensor, summarize: bool, at: usize) -> Result<Option<Tensor>> {
+    let size = tensor.shape().first().copied().unwrap_or(0);
+    let index = match at {
+        at if !summarize || size <= 2 * EDGE || at < EDGE => at,
+        EDGE => return Ok(None),
+        at => size - (2 * EDGE + 1 - at),
+    };
+    tensor.select(0, i64::try_from(index).unwrap_or(i64::MAX)).map(Some)
+}
+
+/// Appends the shown elements to `into`.
+fn collect_shown(tensor: &Tensor, summarize: bool, into: &mut Vec<Scalar>) -> Result<()> {
+    if tensor.ndim() == 0 {
+        return fallible_alloc::try_push(into, tensor.item()?);
+    }
+    for at in 0..shown_len(tensor, summarize) {
+        if let Some(part) = shown_item(tensor, summarize, at)? {
+            collect_shown(&part, summarize, into)?;
+        }
+    }
+    // No lock is held here, so a signal handler may use the tensor.
+    Ok(check_interrupts()?)
+}
+
+fn write(tensor: &Tensor, indent: usize, summarize: bool, format: &Format, into: &mut String) -> Result<()> {
+    if tensor.ndim() == 0 {
+        return fallible_alloc::try_push_str(into, &format.write(tensor.item()?));
+    }
+    let line = |count: usize| format!(",{}{}", "\n".repeat(count), " ".repeat(indent + 1));
+    let (between, next_line) = match tensor.ndim() {
+        1 => (", ".to_owned(), line(1)),
+        ndim => (line(ndim - 1), line(ndim - 1)),
+    };
+    let per_line = (LINE_WIDTH.saturating_sub(indent) / (format.width + 2)).max(1);
+    let is_row = tensor.ndim() == 1;
+    fallible_alloc::try_push_str(into, "[")?;
+    for at in 0..shown_len(tensor, summarize) {
+        if at > 0 {
+            fallible_alloc::try_push_str(into, if at % per_line == 0 { &next_line } else { &between })?;
+        }
+        match shown_item(tensor, summarize, at)? {
+            Some(part) if is_row => fallible_alloc::try_push_str(into, &format.write(part.item()?))?,
+            Some(part) => write(&part, indent + 1, summarize, format, into)?,
+            None => fallible_alloc::try_push_str(into, if is_row { " ..." } else { "..." })?,
+        }
+    }
+    check_interrupts()?;
+    fallible_alloc::try_push_str(into, "]")
+}
+
+fn values(tensor: &Tensor, indent: usize) -> Result<String> {
+    if tensor.numel() == 0 {
+        return Ok("[]".to_owned());
+    }
+    let summarize = tensor.numel() > THRESHOLD;
+    let numbers = if summarize {
+        let mut numbers = Vec::new();
+        collect_shown(tensor, true, &mut numbers)?;
+        numbers
+    } else {
+        tensor.to_scalars()?
+    };
+    let mut text = String::new();
+    write(tensor, indent, summarize, &Format::new(&numbers)?, &mut text)?;
+    Ok(text)
+}
+
+impl Tensor {
+    /// Formats the tensor as PyTorch's `repr`. For a device tensor this waits for the elements, and returns an error
+    /// if they cannot be copied.
+    pub fn text(&self) -> Result<String> {
+        let prefix = "tensor(";
+        let indent = prefix.len();
+        let body = values(&self.to_cpu().map_err(|error| error.during("repr"))?.detach(), indent)?;
+        let mut suffixes = Vec::new();
+        let dtype = self.dtype();
+        let is_default = matches!(dtype, DType::Int64 | DType::Bool) && self.numel() > 0;
+        let is_evident = dtype == DType::DEFAULT_FLOAT || is_default;
+        if self.is_on_device() {
+            suffixes.push(format!("device='{}'", self.device()));
+        }
+        if self.numel() == 0 && self.ndim() != 1 {
+            let sizes: Vec<String> = self.shape().iter().map(usize::to_string).collect();
+            suffixes.push(format!("size=({})", sizes.join(", ")));
+        }
+        if !is_evident {
+            suffixes.push(format!("dtype=interlock.{}", self.dtype()));
+        }
+        match self.grad_fn() {
+            Ok(Some(node)) => suffixes.push(format!("grad_fn=<{}>", node.name())),
+            Ok(None) if self.requires_grad() => suffixes.push("requires_grad=True".to_owned()),
+            Ok(None) => {}
+            Err(_) => suffixes.push("grad_fn=<Invalid>".to_owned()),
+        }
+        let mut text = String::new();
+        fallible_alloc::try_push_str(&mut text, prefix)?;
+        fallible_alloc::try_push_str(&mut text, &body)?;
+        let mut line = prefix.len() + body.len();
+        if let Some(start) = body.rfind('\n') {
+            line = body.len() - start;
+        }
+        for suffix in suffixes {
+            if line + suffix.len() + 2 > LINE_WIDTH {
+                fallible_alloc::try_push_str(&mut text, &format!(",\n{}{suffix}", " ".repeat(indent)))?;
+                line = indent + suffix.len();
+            } else {
+                fallible_alloc::try_push_str(&mut text, &format!(", {suffix}"))?;
+                line += suffix.len() + 2;
+            }
+        }
+        fallible_alloc::try_push_str(&mut text, ")")?;
+        Ok(text)
+    }
+}
+
+impl fmt::Display for Tensor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.text() {
+            Ok(text) => f.write_str(&text),
+            Err(error) => write!(f, "{self:?}, elements unavailable: {error}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::doubles;
+
+    fn single(values: &[f64]) -> Tensor {
+        doubles(values, &[values.len()]).cast(DType::Float32).unwrap()
+    }
+
+    #[test]
+    fn display_uses_the_shortest_sufficient_notation() {
+        assert_eq!(single(&[1.0, 2.0]).to_string(), "tensor([1., 2.])");
+        assert_eq!(single(&[-1.5, 10.25]).to_string(), "tensor([-1.5000, 10.2500])");
+        assert_eq!(single(&[1e-6, 1.0]).to_string(), "tensor([1.0000e-06, 1.0000e+00])");
+        assert_eq!(single(&[f64::INFINITY, 1.0, f64::NAN]).to_string(), "tensor([inf, 1., nan])");
+        assert_eq!(doubles(&[0.5], &[]).to_string(), "tensor(0.5000, dtype=interlock.float64)");
+        assert_eq!(
+            Tensor::ones(&[2], DType::Int8).unwrap().to_string(),
+            "tensor([1, 1], dtype=interlock.int8)"
+        );
+        let bools = single(&[1.0, 0.0]).cast(DType::Bool).unwrap();
+        assert_eq!(bools.to_string(), "tensor([ True, False])");
+        assert_eq!(
+            Tensor::zeros(&[0, 2], DType::Int64).unwrap().to_string(),
+            "tensor([], size=(0, 2), dtype=interlock.int64)"
+        );
+    }
+
+    #[test]
+    fn display_summarizes_large_tensors() {
+        let range = Tensor::arange(0.into(), 2000.into(), 1.into(), DType::Int64).unwrap();
+        assert_eq!(range.to_string(), "tensor([   0,    1,    2,  ..., 1997, 1998, 1999])");
+    }
+
+    #[test]
+    fn display_shows_requires_grad_and_grad_fn() {
+        let x = single(&[1.0]);
+        x.set_requires_grad(true).unwrap();
+        assert_eq!(x.to_string(), "tensor([1.], requires_grad=True)");
+        assert_eq!(x.mul(2.0).unwrap().to_string(), "tensor([2.], grad_fn=<MulBackward0>)");
+    }
+}

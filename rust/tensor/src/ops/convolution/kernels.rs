@@ -1,0 +1,247 @@
+//! The kernels of convolutions, and the conditions of each. Those of devices are PyTorch's for a GPU of compute
+//! capability 8.0.
+
+use interlock::backends::flags::{
+    CUDNN_BENCHMARK, CUDNN_BENCHMARK_LIMIT, CUDNN_DEPTHWISE_KERNEL, CUDNN_DETERMINISTIC, CUDNN_ENABLED,
+    MKLDNN_DETERMINISTIC, MKLDNN_ENABLED, MKLDNN_NUMERICS,
+};
+use interlock::backends::{DepthwiseKernel, Node};
+use interlock::dispatch::{
+    FlagRequirement, Kernel, KernelError, Numerics, Op, Order, Preference, Preferred, Reason, Rounding,
+    annotate,
+};
+
+use super::OP;
+use super::call::{Conv2d, ConvArgs, ConvCall};
+use super::im2col::run_im2col;
+use crate::ops::products::matmul_kernels::loaded;
+use crate::products::{ConvAlgorithm, ConvPass};
+use crate::{DType, Error, Result, Tensor, iterate, products};
+
+static CUDNN_REQUIREMENTS: [FlagRequirement; 1] = [FlagRequirement::on(&CUDNN_ENABLED)];
+static CUDNN_UNORDERED_REQUIREMENTS: [FlagRequirement; 2] =
+    [FlagRequirement::on(&CUDNN_ENABLED), FlagRequirement::off(&CUDNN_DETERMINISTIC)];
+static MKLDNN_REQUIREMENTS: [FlagRequirement; 2] =
+    [FlagRequirement::on(&MKLDNN_ENABLED), FlagRequirement::is(&MKLDNN_NUMERICS, "model")];
+static MKLDNN_UNORDERED_REQUIREMENTS: [FlagRequirement; 3] = [
+    FlagRequirement::on(&MKLDNN_ENABLED),
+    FlagRequirement::is(&MKLDNN_NUMERICS, "model"),
+    FlagRequirement::off(&MKLDNN_DETERMINISTIC),
+];
+
+/// The kernels that `cudnn.benchmark` measures: those of cuDNN.
+pub(super) const CUDNN_KERNELS: [&str; 3] = ["cudnn_atomic", "cudnn", "direct"];
+
+/// The kernels of convolutions and their gradients: models of cuDNN on devices and of oneDNN on the CPU, `im2col`,
+/// which multiplies matrices by [`MATMUL`](crate::MATMUL), and `native`.
+///
+/// The kernels with `atomic` in their name add the parts of a gradient of the weight in the order in which threads
+/// complete them.
+///
+/// ```
+/// use interlock::dispatch::{Kernel, Reason};
+/// use interlock_tensor::{CONV2D, Conv2d, ConvOptions, ConvPass, DType, Tensor};
+///
+/// CONV2D.register(
+///     Kernel::<Conv2d>::new("scale", |_, _, args| Ok(args.operands[0].mul(args.operands[1])?)).condition(|call| {
+///         match (call.pass(), call.weight_shape()) {
+///             (ConvPass::Forward, [1, 1, 1, 1]) => Ok(()),
+///             (_, [filters, ..]) => Err(Reason::from(format!("needs one filter of 1x1, got {filters}"))),
+///         }
+///     }),
+/// )?;
+/// let (image, weight) = (Tensor::ones(&[1, 1, 2, 2], DType::Float32)?, Tensor::ones(&[1, 1, 1, 1], DType::Float32)?);
+/// let options = ConvOptions::default();
+/// assert_eq!(image.explain_conv2d(&weight, &options)?.kernel(), Some("scale"));
+/// assert_eq!(image.conv2d(&weight, &options)?.to_vec::<f32>()?, [1.0; 4]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub static CONV2D: Op<Conv2d> = Op::new(&[
+    Kernel::<Conv2d>::new("cudnn_atomic", run_unordered)
+        .model()
+        .requires(&CUDNN_UNORDERED_REQUIREMENTS)
+        .node(Node::CudaConv)
+        .condition(|call| is_float_on_device(call).and_then(|()| has_parts(call))),
+    Kernel::<Conv2d>::new("cudnn", run_gemm)
+        .model()
+        .requires(&CUDNN_REQUIREMENTS)
+        .node(Node::CudaConv)
+        .obeys(&CUDNN_BENCHMARK_LIMIT)
+        .condition(is_float_on_device),
+    Kernel::<Conv2d>::new("direct", run_direct)
+        .model()
+        .requires(&CUDNN_REQUIREMENTS)
+        .node(Node::CudaConv)
+        .condition(is_float_on_device),
+    Kernel::<Conv2d>::new("mkldnn_atomic", run_unordered)
+        .model()
+        .requires(&MKLDNN_UNORDERED_REQUIREMENTS)
+        .node(Node::MkldnnConv)
+        .condition(|call| is_float32_on_cpu(call).and_then(|()| has_parts(call))),
+    Kernel::<Conv2d>::new("mkldnn", run_native)
+        .model()
+        .requires(&MKLDNN_REQUIREMENTS)
+        .node(Node::MkldnnConv)
+        .condition(is_float32_on_cpu),
+    Kernel::<Conv2d>::new("native", run_native)
+        .obeys(&CUDNN_DEPTHWISE_KERNEL)
+        .condition(is_depthwise_or_on_cpu),
+    Kernel::<Conv2d>::new("im2col", run_im2col).condition(is_on_device),
+])
+.order(Order::new(&CUDNN_BENCHMARK, preferred_kernel));
+
+/// Returns the kernel that a measurement has chosen, or that of depthwise convolutions on devices.
+fn preferred_kernel(call: &ConvCall) -> Preferred {
+    let depthwise = || prefers_native_depthwise(call).then_some("native");
+    let kernel = call.preferred().or_else(depthwise);
+    [kernel.map(Preference::Kernel), None, None, None, None]
+}
+
+fn prefers_native_depthwise(call: &ConvCall) -> bool {
+    !call.is_on_cpu()
+        && call.geometry().is_depthwise()
+        && match CUDNN_DEPTHWISE_KERNEL.get() {
+            DepthwiseKernel::Cudnn => false,
+            DepthwiseKernel::Native => true,
+            DepthwiseKernel::Auto => !is_fast_on_cudnn(call),
+        }
+}
+
+/// Returns whether PyTorch runs a depthwise convolution on cuDNN by itself: 16-bit floats, and sizes for which it is
+/// fast.
+fn is_fast_on_cudnn(call: &ConvCall) -> bool {
+    /// The least channels and columns of the input.
+    const CHANNELS: usize = 32;
+    const COLUMNS: usize = 7;
+    let g = call.geometry();
+    let [batch, channels, _, columns] = call.input_shape();
+    let is_strided = match g.stride {
+        [1, 1] => false,
+        [2, 2] => true,
+        _ => return false,
+    };
+    call.dtype().is_half()
+        && channels >= CHANNELS
+        && columns >= COLUMNS
+        && g.dilation == [1, 1]
+        && matches!(g.kernel, [1, 1] | [3, 3] | [5, 5])
+        && (!is_strided || (batch == 1 && g.kernel != [1, 1]))
+}
+
+type Condition = Result<(), Reason>;
+
+fn is_on_device(call: &ConvCall) -> Condition {
+    if call.is_on_cpu() { Err(Reason::from("needs a device, got cpu")) } else { Ok(()) }
+}
+
+fn is_float_on_device(call: &ConvCall) -> Condition {
+    is_on_device(call)?;
+    if call.dtype().is_floating_point() {
+        return Ok(());
+    }
+    Err(Reason::from(format!("needs a float dtype, got {}", call.dtype())))
+}
+
+fn is_float32_on_cpu(call: &ConvCall) -> Condition {
+    if !call.is_on_cpu() {
+        return Err(Reason::from(format!("needs cpu, got {}", call.device())));
+    }
+    if call.dtype() != DType::Float32 {
+        return Err(Reason::from(format!("needs float32, got {}", call.dtype())));
+    }
+    Ok(())
+}
+
+fn is_depthwise_or_on_cpu(call: &ConvCall) -> Condition {
+    if call.is_on_cpu() {
+        return Ok(());
+    }
+    if !call.geometry().is_depthwise() {
+        let (groups, [_, channels, ..]) = (call.groups(), call.input_shape());
+        let needed = format!("needs cpu or groups equal to the {channels} channels of the input");
+        return Err(Reason::from(format!("{needed}, got groups {groups}")));
+    }
+    is_float_on_device(call)
+}
+
+/// Accepts a gradient of a weight whose parts are worth threads.
+fn has_parts(call: &ConvCall) -> Condition {
+    /// The least number of multiplications.
+    const WORK: usize = 1 << 20;
+    if call.pass() != ConvPass::WeightGradient {
+        return Err(Reason::from("needs a gradient of the weight"));
+    }
+    let (batch, work) = (call.geometry().batch, call.geometry().work());
+    if batch < 2 {
+        return Err(Reason::from(format!("needs at least 2 images, got {batch}")));
+    }
+    if work < WORK {
+        return Err(Reason::from(format!("needs at least {WORK} multiplications, got {work}")));
+    }
+    Ok(())
+}
+
+type KernelResult = Result<Tensor, KernelError<Error>>;
+
+fn run_gemm(call: &ConvCall, numerics: Numerics, args: &ConvArgs<'_>) -> KernelResult {
+    Ok(convolve(ConvAlgorithm::Gemm, call, numerics.inputs, args)?)
+}
+
+fn run_unordered(call: &ConvCall, numerics: Numerics, args: &ConvArgs<'_>) -> KernelResult {
+    Ok(convolve(ConvAlgorithm::Unordered, call, numerics.inputs, args)?)
+}
+
+fn run_direct(call: &ConvCall, numerics: Numerics, args: &ConvArgs<'_>) -> KernelResult {
+    Ok(convolve(ConvAlgorithm::Direct, call, numerics.inputs, args)?)
+}
+
+/// Runs the algorithm that is fast for the groups.
+fn run_native(call: &ConvCall, numerics: Numerics, args: &ConvArgs<'_>) -> KernelResult {
+    let is_depthwise = call.geometry().is_depthwise();
+    let algorithm = if is_depthwise { ConvAlgorithm::Direct } else { ConvAlgorithm::Gemm };
+    Ok(convolve(algorithm, call, numerics.inputs, args)?)
+}
+
+/// Computes a pass with rounded operands, in the type of arithmetic. Halves are rounded once.
+fn convolve(
+    algorithm: ConvAlgorithm,
+    call: &ConvCall,
+    rounding: Rounding,
+    args: &ConvArgs<'_>,
+) -> Result<Tensor> {
+    if let Some(tuning) = args.tuning {
+        annotate(|| tuning.to_string());
+    }
+    let operand = |tensor: &Tensor| loaded(&tensor.detach(), rounding)?.contiguous();
+    let [first, second] = args.operands.map(operand);
+    let (first, second) = (&first?, &second?);
+    let bias = args.bias.map(|bias| loaded(&bias.detach(), Rounding::None)?.contiguous()).transpose()?;
+    let (operands, bias) = ([first, second], bias.as_ref());
+    let out = match first.dtype() {
+        DType::Float32 => run_algorithm::<f32>(algorithm, call, operands, bias)?,
+        DType::Float64 => run_algorithm::<f64>(algorithm, call, operands, bias)?,
+        DType::Int64 => run_algorithm::<i64>(algorithm, call, operands, bias)?,
+        // Halves were converted.
+        _ => return Err(Error::not_numeric(OP, "input", "; float() converts it")),
+    };
+    iterate::cast(&out, call.dtype())
+}
+
+/// Runs an algorithm with contiguous operands without history.
+pub(super) fn run_algorithm<T: products::MatmulElement>(
+    algorithm: ConvAlgorithm,
+    call: &ConvCall,
+    [first, second]: [&Tensor; 2],
+    bias: Option<&Tensor>,
+) -> Result<Tensor> {
+    let (pass, geometry) = (call.pass(), *call.geometry());
+    if algorithm == ConvAlgorithm::Direct || !geometry.has_channels_last() {
+        return products::convolve::<T>(OP, algorithm, pass, geometry, [first, second], bias);
+    }
+    if pass == ConvPass::WeightGradient {
+        let out = products::convolve::<T>(OP, algorithm, pass, geometry, [first, second], bias)?;
+        return out.permute(&[0, 3, 1, 2])?.contiguous();
+    }
+    let weight = second.permute(&[0, 2, 3, 1])?.contiguous()?;
+    products::convolve::<T>(OP, algorithm, pass, geometry, [first, &weight], bias)
+}

@@ -1,0 +1,166 @@
+//! Creation of tensors.
+
+use crate::dtype::dispatch_wrapping;
+use crate::error::{Tuple, check_fits};
+use crate::layout::{Layout, checked_numel};
+use crate::{DType, Element, Error, Result, Scalar, Tensor, TensorOptions, iterate};
+
+impl Tensor {
+    /// Returns a contiguous CPU tensor with the elements of `values` in row-major order.
+    pub fn from_slice<T: Element>(values: &[T], shape: &[usize]) -> Result<Self> {
+        Tensor::from_values(values.iter().copied(), shape)
+    }
+
+    /// Returns a contiguous CPU tensor with the values of an iterator in row-major order.
+    pub fn from_values<T: Element>(
+        values: impl ExactSizeIterator<Item = T>,
+        shape: &[usize],
+    ) -> Result<Self> {
+        check_count(shape, T::DTYPE, values.len())?;
+        Tensor::build(shape, |out: &mut [T]| out.iter_mut().zip(values).for_each(|(out, value)| *out = value))
+    }
+
+    /// Returns a tensor of zeros.
+    pub fn zeros(shape: &[usize], options: impl Into<TensorOptions>) -> Result<Self> {
+        let options = options.into();
+        iterate::launch_zeros("zeros", options, shape)
+    }
+
+    /// Returns zeros of the shape of this tensor, with the memory order of its dimensions.
+    pub fn zeros_like(&self, options: impl Into<TensorOptions>) -> Result<Self> {
+        let zeros = Tensor::zeros(self.shape(), options).map_err(|error| error.during("zeros_like"))?;
+        Ok(zeros.alias(self.layout().preserve_format()))
+    }
+
+    /// Returns a tensor filled with `value`, like [`zeros_like`](Tensor::zeros_like).
+    pub fn full_like(&self, value: Scalar, options: impl Into<TensorOptions>) -> Result<Self> {
+        let full = Tensor::full(self.shape(), value, options).map_err(|error| error.during("full_like"))?;
+        Ok(full.alias(self.layout().preserve_format()))
+    }
+
+    /// Returns a matrix with ones on the diagonal and zeros elsewhere.
+    pub fn eye(rows: usize, columns: usize, options: impl Into<TensorOptions>) -> Result<Self> {
+        let options = options.into();
+        let eye = iterate::launch_zeros("eye", options, &[rows, columns])?;
+        let step = columns.saturating_add(1);
+        let diagonal = Layout { shape: vec![rows.min(columns)], strides: vec![step], offset: 0 };
+        let one = Tensor::of_scalar(Scalar::Int(1), options.dtype)?;
+        iterate::copy_into("eye", &eye.alias(diagonal), &one)?;
+        Ok(eye)
+    }
+
+    /// Returns ones, like [`zeros_like`](Tensor::zeros_like).
+    pub fn ones_like(&self, options: impl Into<TensorOptions>) -> Result<Self> {
+        let ones = Tensor::ones(self.shape(), options).map_err(|error| error.during("ones_like"))?;
+        Ok(ones.alias(self.layout().preserve_format()))
+    }
+
+    /// Returns a tensor of ones.
+    pub fn ones(shape: &[usize], options: impl Into<TensorOptions>) -> Result<Self> {
+        Tensor::full(shape, Scalar::Int(1), options).map_err(|error| error.during("ones"))
+    }
+
+    /// Returns a tensor filled with `value`, which the element type must be able to hold.
+    pub fn full(shape: &[usize], value: Scalar, options: impl Into<TensorOptions>) -> Result<Self> {
+        let (op, options) = ("full", options.into());
+        let value = check_fits(value, options.dtype, op, "fill_value")?;
+        iterate::filled(op, options, shape, value)
+    }
+
+    /// Returns the numbers from `start` to `end` (exclusive) in steps of `step`. For integer types each argument is
+    /// truncated.
+    pub fn arange(
+        start: Scalar,
+        end: Scalar,
+        step: Scalar,
+        options: impl Into<TensorOptions>,
+    ) -> Result<Self> {
+        let (op, options) = ("arange", options.into());
+        let converted = |given: Scalar, argument| -> Result<Scalar> {
+            // As in PyTorch the numbers of a narrow integer type wrap.
+            if options.dtype.is_integer() {
+                return Ok(Scalar::Int(check_fits(given, DType::Int64, op, argument)?.cast()));
+            }
+            Ok(given)
+        };
+        let (start, end, step) =
+            (converted(start, "start")?, converted(end, "end")?, converted(step, "step")?);
+        let [first, last, stride] = [start, end, step].map(Scalar::cast::<f64>);
+        if stride == 0.0 || stride.is_nan() {
+            return Err(Error::value(op, "step", "not be 0 or nan", step));
+        }
+        for (argument, bound) in [("start", start), ("end", end)] {
+            if !bound.cast::<f64>().is_finite() {
+                return Err(Error::value(op, argument, "be finite", bound));
+            }
+        }
+        if (last - first) * stride.signum() < 0.0 {
+            let sign = if last > first { "positive" } else { "negative" };
+            return Err(Error::value(op, "step", format!("be {sign} to reach {end} from {start}"), step));
+        }
+        let count = match (start, end, step) {
+            // Doubles would round large integers.
+            (Scalar::Int(start), Scalar::Int(end), Scalar::Int(step)) => {
+                let distance = (i128::from(end) - i128::from(start)).unsigned_abs();
+                usize::try_from(distance.div_ceil(u128::from(step.unsigned_abs()))).unwrap_or(usize::MAX)
+            }
+            _ => ((last - first) / stride).ceil() as usize,
+        };
+        let numbers = dispatch_wrapping!(options.dtype, T => {
+            let computed = TensorOptions { dtype: T::DTYPE, ..options };
+            iterate::launch_nullary(op, computed, &[count], move |out: &mut [T]| match (start, step) {
+                (Scalar::Int(start), Scalar::Int(step)) => {
+                    let mut next = start;
+                    for out in out {
+                        *out = T::from_i64(next);
+                        next = next.wrapping_add(step);
+                    }
+                }
+                _ => {
+                    let numbers = out.iter_mut().enumerate();
+                    numbers.for_each(|(i, out)| *out = T::from_f64(first + i as f64 * stride));
+                }
+            })
+        })?;
+        iterate::cast(&numbers, options.dtype)
+    }
+}
+
+/// Returns an error unless a shape has as many elements as there are values.
+pub(crate) fn check_count(shape: &[usize], dtype: DType, given: usize) -> Result<()> {
+    if checked_numel(shape, dtype.size())? == given {
+        return Ok(());
+    }
+    let expected = format!("be as many as the elements of shape {}", Tuple(shape));
+    Err(Error::value("from_values", "values", expected, given))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arange_excludes_the_end() {
+        let range = |start: f64, end: f64, step: f64| {
+            let tensor = Tensor::arange(start.into(), end.into(), step.into(), DType::Float64);
+            tensor.map(|tensor| tensor.to_vec::<f64>().unwrap())
+        };
+        assert_eq!(range(0.0, 1.0, 0.25), Ok(vec![0.0, 0.25, 0.5, 0.75]));
+        assert_eq!(range(3.0, 0.0, -2.0), Ok(vec![3.0, 1.0]));
+        assert!(range(0.0, 1.0, 0.0).is_err() && range(0.0, 1.0, -1.0).is_err());
+        assert!(range(0.0, f64::INFINITY, 1.0).is_err());
+    }
+
+    #[test]
+    fn zeros_and_arange_reject_sizes_beyond_the_address_space() {
+        assert!(matches!(Tensor::zeros(&[usize::MAX, 4], DType::Bool), Err(Error::TooLarge { .. })));
+        let end = Scalar::Int(i64::MAX);
+        assert!(Tensor::arange(Scalar::Int(0), end, Scalar::Int(1), DType::Int64).is_err());
+    }
+
+    #[test]
+    fn from_slice_requires_as_many_values_as_the_shape() {
+        assert!(Tensor::from_slice(&[1.0f32, 2.0], &[3]).is_err());
+        assert_eq!(Tensor::from_slice(&[1i64, 2], &[2, 1]).unwrap().to_vec::<i64>(), Ok(vec![1, 2]));
+    }
+}

@@ -1,0 +1,5 @@
+//! Creation of tensors.
+
+pub(crate) mod empty;
+pub(crate) mod filled;
+pub(crate) mod spaced;

@@ -1,0 +1,115 @@
+//! Numbers at equal distances.
+
+use crate::dtype::dispatch_compute;
+use crate::error::check_fits;
+use crate::{DType, Element, Error, Result, Scalar, Tensor, TensorOptions, iterate};
+
+/// Equally distant numbers between two bounds.
+#[derive(Clone, Copy)]
+struct Range {
+    start: f64,
+    end: f64,
+    steps: usize,
+}
+
+impl Range {
+    /// Returns a number. Each half is computed from its bound, so that the numbers are symmetric, as in ATen.
+    fn at(self, index: usize) -> f64 {
+        if self.steps == 1 {
+            return self.start;
+        }
+        let last = self.steps.saturating_sub(1);
+        let step = (self.end - self.start) / last as f64;
+        if index < self.steps / 2 {
+            self.start + step * index as f64
+        } else {
+            self.end - step * last.saturating_sub(index) as f64
+        }
+    }
+}
+
+/// Returns a tensor of `f` of each number from `start` to `end`.
+fn spaced(
+    op: &'static str,
+    [start, end]: [Scalar; 2],
+    steps: i64,
+    options: TensorOptions,
+    f: impl Fn(f64) -> f64 + Send + Sync + 'static,
+) -> Result<Tensor> {
+    let dtype = options.dtype;
+    if dtype == DType::Bool {
+        return Err(Error::not_numeric(op, "dtype", ""));
+    }
+    let count = usize::try_from(steps).map_err(|_| Error::value(op, "steps", "not be negative", steps))?;
+    let (start, end) = (check_fits(start, dtype, op, "start")?, check_fits(end, dtype, op, "end")?);
+    // For integers the bounds are truncated first.
+    let [start, end] = [start, end].map(|bound| bound.stored(dtype).cast());
+    let range = Range { start, end, steps: count };
+    let computed = TensorOptions { dtype: dtype.compute(), ..options };
+    let numbers = dispatch_compute!(dtype, T => {
+        iterate::launch_nullary(op, computed, &[count], move |out: &mut [T]| {
+            out.iter_mut().enumerate().for_each(|(index, out)| *out = T::from_f64(f(range.at(index))));
+        })
+    })?;
+    iterate::cast(&numbers, dtype)
+}
+
+impl Tensor {
+    /// Returns `steps` numbers at equal distances from `start` to `end`, both included. For integer types the bounds and
+    /// the numbers are truncated.
+    pub fn linspace(
+        start: Scalar,
+        end: Scalar,
+        steps: i64,
+        options: impl Into<TensorOptions>,
+    ) -> Result<Self> {
+        spaced("linspace", [start, end], steps, options.into(), |number| number)
+    }
+
+    /// Returns `base` to the power of each number of [`linspace`](Tensor::linspace).
+    pub fn logspace(
+        start: Scalar,
+        end: Scalar,
+        steps: i64,
+        base: f64,
+        options: impl Into<TensorOptions>,
+    ) -> Result<Self> {
+        spaced("logspace", [start, end], steps, options.into(), move |exponent| base.powf(exponent))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::assert_close;
+
+    fn linspace(start: f64, end: f64, steps: i64, dtype: DType) -> Result<Tensor> {
+        Tensor::linspace(start.into(), end.into(), steps, dtype)
+    }
+
+    #[test]
+    fn linspace_includes_both_bounds() {
+        assert_close(&linspace(0.0, 1.0, 5, DType::Float64).unwrap(), &[0.0, 0.25, 0.5, 0.75, 1.0]);
+        assert_close(&linspace(2.0, 1.0, 1, DType::Float64).unwrap(), &[2.0]);
+        assert_close(&linspace(0.0, 10.0, 4, DType::Int64).unwrap(), &[0.0, 3.0, 6.0, 10.0]);
+        assert_close(&linspace(-3.5, 3.5, 4, DType::Int64).unwrap(), &[-3.0, -1.0, 1.0, 3.0]);
+        assert_eq!(linspace(0.0, 1.0, 0, DType::Float32).unwrap().shape(), [0]);
+        assert!(
+            linspace(0.0, 1.0, -1, DType::Float32).is_err() && linspace(0.0, 1.0, 2, DType::Bool).is_err()
+        );
+        assert!(linspace(0.0, 1e300, 2, DType::Float32).is_err());
+    }
+
+    #[test]
+    fn logspace_returns_powers() {
+        let powers = Tensor::logspace(0.0.into(), 2.0.into(), 3, 10.0, DType::Float64).unwrap();
+        assert_close(&powers, &[1.0, 10.0, 100.0]);
+    }
+
+    #[test]
+    fn eye_has_ones_on_the_diagonal() {
+        assert_close(&Tensor::eye(2, 3, DType::Float32).unwrap(), &[1.0, 0.0, 0.0, 0.0, 1.0, 0.0]);
+        assert_close(&Tensor::eye(3, 2, DType::Bool).unwrap(), &[1.0, 0.0, 0.0, 1.0, 0.0, 0.0]);
+        assert_eq!(Tensor::eye(0, 3, DType::Int64).unwrap().shape(), [0, 3]);
+    }
+}

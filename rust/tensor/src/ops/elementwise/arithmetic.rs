@@ -1,0 +1,331 @@
+//! Arithmetic operations with broadcasting and type promotion.
+
+use super::operand::{Numbers, Operand, result_type};
+use crate::dtype::{dispatch_float, dispatch_wrapping};
+use crate::error::check_fits;
+use crate::layout::broadcast;
+use crate::recording::NodeBuilder;
+use crate::{DType, Element, Error, Result, Scalar, Tensor, iterate};
+
+/// Two operands converted to their promoted type, and the shape of the result.
+pub(crate) struct PromotedOperands {
+    /// The original operands, scalars as tensors.
+    pub left: Tensor,
+    pub right: Tensor,
+    /// The operands in the promoted type, or in that of its arithmetic, without history.
+    pub a: Tensor,
+    pub b: Tensor,
+    pub dtype: DType,
+    pub shape: Vec<usize>,
+}
+
+/// Converts two operands to one dtype, which `dtype` computes from their promoted type, and broadcasts their shapes.
+pub(crate) fn promote(
+    op: &'static str,
+    (left, right): (Operand<'_>, Operand<'_>),
+    numbers: Numbers,
+    dtype: impl FnOnce(DType) -> DType,
+) -> Result<PromotedOperands> {
+    promote_to(op, (left, right), numbers, dtype(result_type(&[left, right])))
+}
+
+/// Like [`promote`], to this type.
+fn promote_to(
+    op: &'static str,
+    (left, right): (Operand<'_>, Operand<'_>),
+    numbers: Numbers,
+    dtype: DType,
+) -> Result<PromotedOperands> {
+    let (own, other) = (numbers.dtype_of(left, false, dtype), numbers.dtype_of(right, true, dtype));
+    let (left, right) = (left.tensor(own)?, right.tensor(other)?);
+    let shape = broadcast(op, left.shape(), right.shape())?;
+    let (a, b) = (iterate::cast(&left, own)?, iterate::cast(&right, other)?);
+    Ok(PromotedOperands { left, right, a, b, dtype, shape })
+}
+
+impl PromotedOperands {
+    /// Applies `f` to each pair of elements, in the type in which arithmetic is done. The result has the promoted type.
+    pub(crate) fn zip<T: Element>(
+        &self,
+        op: &'static str,
+        f: impl Fn(T, T) -> T + Clone + Send + Sync + 'static,
+    ) -> Result<Tensor> {
+        iterate::zip(op, (self.dtype, &self.shape), &self.a, &self.b, f)
+    }
+}
+
+/// Returns `left + right`; of bools, the logical or.
+pub(crate) fn add<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -> Result<Tensor> {
+    add_operands(promote("add", (left.into(), right.into()), Numbers::Rounded, |dtype| dtype)?)
+}
+
+/// Returns the sum of unrounded products of 16-bit floats, rounded to their type.
+pub(crate) fn add_products(left: &Tensor, right: &Tensor, dtype: DType) -> Result<Tensor> {
+    add_operands(promote("add", (left.into(), right.into()), Numbers::Exact, |_| dtype)?)
+}
+
+fn add_operands(operands: PromotedOperands) -> Result<Tensor> {
+    let out = dispatch_wrapping!(operands.dtype, T => operands.zip("add", T::plus))?;
+    if let Some(builder) = NodeBuilder::new("AddBackward0", &[&operands.left, &operands.right])? {
+        // The engine sums over broadcast dimensions.
+        builder.set_history(&out, |_, gradient| Ok(vec![Some(gradient.clone()), Some(gradient.clone())]))?;
+    }
+    Ok(out)
+}
+
+/// Returns an error if an operand is a bool tensor or a bool: PyTorch's `sub_check`.
+pub(crate) fn sub_check(op: &'static str, operands: [Operand<'_>; 2]) -> Result<()> {
+    let has_bool = operands.iter().any(|operand| operand.dtype() == DType::Bool);
+    if has_bool { Err(Error::not_numeric(op, "both operands", "; compare bools with !=")) } else { Ok(()) }
+}
+
+/// Returns `left - right`.
+pub fn subtract<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -> Result<Tensor> {
+    let (left, right) = (left.into(), right.into());
+    sub_check("sub", [left, right])?;
+    subtract_operands(promote("sub", (left, right), Numbers::Rounded, |dtype| dtype)?)
+}
+
+fn subtract_operands(operands: PromotedOperands) -> Result<Tensor> {
+    let out = dispatch_wrapping!(operands.dtype, T => operands.zip("sub", T::minus))?;
+    if let Some(builder) = NodeBuilder::new("SubBackward0", &[&operands.left, &operands.right])? {
+        builder.set_history(&out, |ctx, gradient| {
+            Ok(vec![Some(gradient.clone()), ctx.gradient(1, || gradient.neg())?])
+        })?;
+    }
+    Ok(out)
+}
+
+/// Returns `left * right`; of bools, the logical and.
+pub fn multiply<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -> Result<Tensor> {
+    let operands = promote("mul", (left.into(), right.into()), Numbers::Exact, |dtype| dtype)?;
+    let out = dispatch_wrapping!(operands.dtype, T => operands.zip("mul", T::times))?;
+    if let Some(mut builder) = NodeBuilder::new("MulBackward0", &[&operands.left, &operands.right])? {
+        let (right, left) = (builder.save_for(0, &operands.right)?, builder.save_for(1, &operands.left)?);
+        builder.set_history(&out, move |ctx, gradient| {
+            Ok(vec![
+                ctx.gradient(0, || gradient.mul(&ctx.saved(right)?))?,
+                ctx.gradient(1, || gradient.mul(&ctx.saved(left)?))?,
+            ])
+        })?;
+    }
+    Ok(out)
+}
+
+/// Returns `left / right`, in floating point also for integers.
+pub fn divide<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -> Result<Tensor> {
+    let operands = promote("div", (left.into(), right.into()), Numbers::Exact, DType::to_floating_point)?;
+    let out = dispatch_float!(operands.dtype, T => operands.zip("div", |x: T, y: T| x / y))?;
+    if let Some(mut builder) = NodeBuilder::new("DivBackward0", &[&operands.left, &operands.right])? {
+        let right = builder.save(&operands.right)?;
+        let left = builder.save_for(1, &operands.left)?;
+        builder.set_history(&out, move |ctx, gradient| {
+            let right = ctx.saved(right)?;
+            Ok(vec![
+                ctx.gradient(0, || gradient.div(&right))?,
+                ctx.gradient(1, || gradient.mul(&ctx.saved(left)?.div(&right)?.div(&right)?)?.neg())?,
+            ])
+        })?;
+    }
+    Ok(out)
+}
+
+impl Tensor {
+    /// Returns the sum with `other`. Shapes are broadcast and types promoted.
+    pub fn add<'a>(&'a self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
+        add(self, other)
+    }
+
+    /// Returns the difference with `other`.
+    pub fn sub<'a>(&'a self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
+        subtract(self, other)
+    }
+
+    /// Returns the elementwise product with `other`.
+    pub fn mul<'a>(&'a self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
+        multiply(self, other)
+    }
+
+    /// Returns the quotient by `other`, which is always floating point.
+    pub fn div<'a>(&'a self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
+        divide(self, other)
+    }
+
+    /// Returns `number - self`.
+    pub fn rsub(&self, number: impl Into<Scalar>) -> Result<Tensor> {
+        subtract(Operand::Scalar(number.into()), self)
+    }
+
+    /// Returns `number / self`. The quotients of 16-bit floats are those of PyTorch, which multiplies rounded
+    /// reciprocals.
+    pub fn rdiv(&self, number: impl Into<Scalar>) -> Result<Tensor> {
+        let number = number.into();
+        if self.dtype().is_half() {
+            return divide(1i64, self)?.mul(Operand::Scalar(number));
+        }
+        let out = divide(Operand::Scalar(number), &self.detach())?;
+        if let Some(mut builder) = NodeBuilder::new("DivBackward0", &[self])? {
+            // As in PyTorch the tensor may be changed before the backward pass, which uses reciprocals.
+            let reciprocals = builder.save(&self.reciprocal()?)?;
+            builder.set_history(&out, move |ctx, gradient| {
+                let reciprocals = ctx.saved(reciprocals)?;
+                // Not the square of the reciprocals, which may be out of range.
+                let slope = || reciprocals.mul(Operand::Scalar(number))?.mul(&reciprocals)?.neg();
+                Ok(vec![ctx.gradient(0, || gradient.mul(&slope()?))?])
+            })?;
+        }
+        Ok(out)
+    }
+
+    /// Returns `self + alpha * other`.
+    pub fn add_scaled<'a>(&'a self, other: impl Into<Operand<'a>>, alpha: Scalar) -> Result<Tensor> {
+        add_scaled(self, other, alpha)
+    }
+
+    /// Returns `self - alpha * other`.
+    pub fn sub_scaled<'a>(&'a self, other: impl Into<Operand<'a>>, alpha: Scalar) -> Result<Tensor> {
+        sub_scaled(self, other, alpha)
+    }
+}
+
+/// Returns `left + alpha * right`; of bools, the logical or.
+pub fn add_scaled<'a>(
+    left: impl Into<Operand<'a>>,
+    right: impl Into<Operand<'a>>,
+    alpha: Scalar,
+) -> Result<Tensor> {
+    let (op, left, right) = ("add", left.into(), right.into());
+    let scaled = scale_by_alpha(op, left, right, ("alpha", alpha))?;
+    add_operands(promote(op, (left, scaled.operand()), scaled.numbers, |_| scaled.dtype)?)
+}
+
+/// Returns `left - alpha * right`.
+pub fn sub_scaled<'a>(
+    left: impl Into<Operand<'a>>,
+    right: impl Into<Operand<'a>>,
+    alpha: Scalar,
+) -> Result<Tensor> {
+    let (op, left, right) = ("sub", left.into(), right.into());
+    // Checked before `right` is converted to the promoted type.
+    sub_check(op, [left, right])?;
+    let scaled = scale_by_alpha(op, left, right, ("alpha", alpha))?;
+    subtract_operands(promote(op, (left, scaled.operand()), scaled.numbers, |_| scaled.dtype)?)
+}
+
+/// An operand after multiplication by `alpha`.
+pub(crate) struct ScaledOperand<'a> {
+    product: Product<'a>,
+    /// The promoted type of the operands. A product in a half-precision type is not rounded yet.
+    pub dtype: DType,
+    /// How a sum uses the product.
+    pub numbers: Numbers,
+}
+
+enum Product<'a> {
+    Operand(Operand<'a>),
+    Tensor(Tensor),
+}
+
+impl ScaledOperand<'_> {
+    /// Returns the operand as a tensor; `unscaled` is the tensor that was multiplied.
+    pub(crate) fn into_tensor(self, unscaled: &Tensor) -> Tensor {
+        match self.product {
+            Product::Operand(_) => unscaled.clone(),
+            Product::Tensor(product) => product,
+        }
+    }
+
+    pub(crate) fn operand(&self) -> Operand<'_> {
+        match &self.product {
+            Product::Operand(operand) => *operand,
+            Product::Tensor(product) => product.into(),
+        }
+    }
+}
+
+/// Returns `alpha * other` in the promoted type of `own` and `other`, or `other` itself if `alpha` is 1. `argument` is
+/// the name of `alpha` in errors.
+///
+/// # Errors
+/// `alpha` may be a bool only if that type is bool, and a floating-point number only if that type is floating point.
+/// The type must be able to hold it.
+pub(crate) fn scale_by_alpha<'a>(
+    op: &'static str,
+    own: Operand<'_>,
+    other: Operand<'a>,
+    (argument, alpha): (&'static str, Scalar),
+) -> Result<ScaledOperand<'a>> {
+    let dtype = result_type(&[own, other]);
+    let is_bool = matches!(alpha, Scalar::Bool(_));
+    let category = if dtype == DType::Bool { DType::Int64 } else { dtype };
+    if is_bool && dtype != DType::Bool || !alpha.dtype().can_cast_to(category) {
+        return Err(Error::FactorType { op, argument, dtype, given: alpha });
+    }
+    let alpha = check_fits(alpha, dtype, op, argument)?;
+    if alpha == Scalar::Int(1) {
+        let product = Product::Operand(other);
+        return Ok(ScaledOperand { product, dtype, numbers: Numbers::Rounded });
+    }
+    let alpha = alpha.rounded(dtype);
+    let product = match other {
+        Operand::Scalar(value) => Product::Operand(Operand::Scalar(match dtype {
+            DType::Bool => Scalar::Bool(value.cast::<i64>() != 0 && alpha.cast::<f64>() != 0.0),
+            dtype if dtype.is_integer() => Scalar::Int(value.cast::<i64>().wrapping_mul(alpha.cast::<i64>())),
+            _ => Scalar::Float(value.rounded(dtype).cast::<f64>() * alpha.cast::<f64>()),
+        })),
+        Operand::Tensor(tensor) if dtype == DType::Bool => {
+            Product::Tensor(tensor.mul(Scalar::Bool(alpha.cast::<f64>() != 0.0))?)
+        }
+        Operand::Tensor(tensor) => Product::Tensor(tensor.cast(dtype)?.cast(dtype.compute())?.mul(alpha)?),
+    };
+    Ok(ScaledOperand { product, dtype, numbers: Numbers::Exact })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{assert_close, doubles, gradcheck};
+    use crate::{DType, Error, Tensor};
+
+    #[test]
+    fn arithmetic_broadcasts() {
+        let (column, row) = (doubles(&[1.0, 2.0], &[2, 1]), doubles(&[10.0, 20.0, 30.0], &[3]));
+        assert_close(&column.add(&row).unwrap(), &[11.0, 21.0, 31.0, 12.0, 22.0, 32.0]);
+        assert_close(&row.sub(&column).unwrap(), &[9.0, 19.0, 29.0, 8.0, 18.0, 28.0]);
+        assert_close(&column.mul(&row).unwrap(), &[10.0, 20.0, 30.0, 20.0, 40.0, 60.0]);
+        assert_close(&row.div(&column).unwrap(), &[10.0, 20.0, 30.0, 5.0, 10.0, 15.0]);
+    }
+
+    #[test]
+    fn add_of_incompatible_shapes_reports_both_shapes() {
+        let error = doubles(&[1.0, 2.0], &[2]).add(&doubles(&[0.0; 3], &[3])).unwrap_err();
+        assert!(matches!(&error, Error::Broadcast { op: "add", .. }));
+        assert!(error.to_string().ends_with("shapes (2,) and (3,) cannot be broadcast"), "{error}");
+    }
+
+    #[test]
+    fn arithmetic_promotes_types_and_div_returns_floats() {
+        let ints = Tensor::from_slice(&[7i64, -2], &[2]).unwrap();
+        assert_eq!(ints.add(1i64).unwrap().to_vec::<i64>().unwrap(), [8, -1]);
+        assert_eq!(ints.mul(0.5).unwrap().dtype(), DType::Float32);
+        assert_eq!(ints.div(2i64).unwrap().to_vec::<f32>().unwrap(), [3.5, -1.0]);
+        assert_eq!(ints.add(&doubles(&[0.5], &[1])).unwrap().dtype(), DType::Float64);
+        assert_eq!(ints.pow(2i64).unwrap().to_vec::<i64>().unwrap(), [49, 4]);
+        assert!(ints.pow(-1i64).is_err() && ints.sub(true).is_err());
+        let wrapped = Tensor::from_slice(&[i64::MAX], &[1]).unwrap().add(1i64).unwrap();
+        assert_eq!(wrapped.to_vec::<i64>().unwrap(), [i64::MIN]);
+    }
+
+    #[test]
+    fn arithmetic_with_broadcasting_passes_gradcheck() {
+        let a = doubles(&[0.5, 1.5, 2.0, 0.25, 0.75, 3.0], &[2, 3]);
+        let b = doubles(&[1.5, 2.5, 0.5], &[3]);
+        let c = doubles(&[2.0, 3.0], &[2, 1]);
+        let inputs = [a, b, c];
+        gradcheck(|x| x[0].add(&x[1])?.mul(&x[2]), &inputs);
+        gradcheck(|x| x[0].sub(&x[1])?.div(&x[2]), &inputs);
+        gradcheck(|x| x[1].div(&x[0])?.add(&x[2]), &inputs);
+        gradcheck(|x| x[0].pow(&x[1])?.mul(&x[2].pow(3.0)?), &inputs);
+        gradcheck(|x| x[0].rsub(2.0)?.mul(&x[1].rdiv(3.0)?)?.add(&x[2].rpow(1.5)?), &inputs);
+        gradcheck(|x| x[0].add_scaled(&x[1], 0.5.into())?.sub_scaled(&x[2], 2.0.into()), &inputs);
+    }
+}

@@ -1,0 +1,138 @@
+//! Bitwise operations on integers and bools, and logical operations.
+
+use super::arithmetic::promote;
+use super::operand::{Numbers, Operand};
+use crate::dtype::{Bool8, dispatch_compute};
+use crate::{DType, Error, Result, Tensor, iterate};
+
+fn err_not_integral(op: &'static str, argument: &'static str, given: DType) -> Error {
+    Error::DType { op, argument, expected: "an integer or bool tensor".to_owned(), given, hint: "" }
+}
+
+/// Defines operations on integers and on bools.
+macro_rules! bitwise_operations {
+    ($($(#[$doc:meta])* $name:ident, $of_ints:expr, $of_bools:expr;)+) => {
+        $($(#[$doc])*
+        pub fn $name<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -> Result<Tensor> {
+            let op = stringify!($name);
+            let operands = promote(op, (left.into(), right.into()), Numbers::Rounded, |dtype| dtype)?;
+            match operands.dtype {
+                DType::Bool => operands.zip::<Bool8>(op, |x, y| Bool8::new($of_bools(x.get(), y.get()))),
+                dtype if dtype.is_floating_point() => Err(err_not_integral(op, "the promoted dtype", dtype)),
+                _ => operands.zip::<i64>(op, $of_ints),
+            }
+        })+
+    };
+}
+
+bitwise_operations! {
+    /// Returns the bitwise and of integers, and the logical and of bools.
+    bitwise_and, |x, y| x & y, |x, y| x & y;
+    /// Returns the bitwise or of integers, and the logical or of bools.
+    bitwise_or, |x, y| x | y, |x, y| x | y;
+    /// Returns the bitwise exclusive or of integers, and the logical exclusive or of bools.
+    bitwise_xor, |x, y| x ^ y, |x: bool, y: bool| x ^ y;
+}
+
+/// Defines shifts of integers, as functions of the bits, the number of places and the width of the dtype.
+macro_rules! shifts {
+    ($($(#[$doc:meta])* $name:ident, $f:expr;)+) => {
+        $($(#[$doc])*
+        pub fn $name<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -> Result<Tensor> {
+            let op = stringify!($name);
+            let operands = promote(op, (left.into(), right.into()), Numbers::Rounded, |dtype| dtype)?;
+            let given = operands.dtype;
+            if !given.is_integer() {
+                let (argument, expected) = ("the promoted dtype", "an integer dtype".to_owned());
+                return Err(Error::DType { op, argument, expected, given, hint: "" });
+            }
+            let width = i64::from(u8::BITS) * given.size() as i64;
+            operands.zip::<i64>(op, move |bits, places| $f(bits, places, width))
+        })+
+    };
+}
+
+shifts! {
+    /// Returns integers whose bits are moved to the left. As in PyTorch the result is 0 for a negative number of places, and
+    /// for one that is not less than the width of the dtype.
+    bitwise_left_shift, |bits: i64, places, width| if (0..width).contains(&places) { bits << places } else { 0 };
+    /// Returns integers whose bits are moved to the right; those that enter are equal to the sign. As in PyTorch all bits
+    /// leave for a negative number of places.
+    bitwise_right_shift, |bits: i64, places, width| bits >> if (0..width).contains(&places) { places } else { 63 };
+}
+
+/// Defines operations on the truth of elements: whether they are nonzero.
+macro_rules! logical_operations {
+    ($($(#[$doc:meta])* $name:ident, $f:expr;)+) => {
+        $($(#[$doc])*
+        pub fn $name<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -> Result<Tensor> {
+            let op = stringify!($name);
+            let operands = promote(op, (left.into(), right.into()), Numbers::Rounded, |dtype| dtype)?;
+            let (shape, a, b) = (&operands.shape, &operands.a, &operands.b);
+            dispatch_compute!(operands.dtype, T => {
+                let zero = T::default();
+                iterate::zip(op, (DType::Bool, shape), a, b, move |x: T, y: T| Bool8::new($f(x != zero, y != zero)))
+            })
+        })+
+    };
+}
+
+logical_operations! {
+    /// Returns where both elements are nonzero.
+    logical_and, |x, y| x & y;
+    /// Returns where an element is nonzero.
+    logical_or, |x, y| x | y;
+    /// Returns where exactly one of the elements is nonzero.
+    logical_xor, |x: bool, y: bool| x ^ y;
+}
+
+impl Tensor {
+    /// Returns the complement of the bits of integers, and the negation of bools.
+    pub fn bitwise_not(&self) -> Result<Tensor> {
+        let op = "bitwise_not";
+        match self.dtype() {
+            DType::Bool => self.logical_not(),
+            dtype if dtype.is_floating_point() => Err(err_not_integral(op, "input", dtype)),
+            _ => iterate::map(op, self, |value: i64| !value),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bitwise_operations_accept_integers_and_bools_only() {
+        let ints = Tensor::from_slice(&[6i64, -1], &[2]).unwrap();
+        assert_eq!(bitwise_and(&ints, 3i64).unwrap().to_vec::<i64>().unwrap(), [2, 3]);
+        assert_eq!(bitwise_xor(&ints, 3i64).unwrap().to_vec::<i64>().unwrap(), [5, -4]);
+        assert_eq!(ints.bitwise_not().unwrap().to_vec::<i64>().unwrap(), [-7, 0]);
+        let bools = ints.greater(0).unwrap();
+        assert_eq!(bitwise_or(&bools, true).unwrap().dtype(), DType::Bool);
+        assert!(bitwise_and(&ints, 0.5).is_err());
+        assert!(ints.cast(DType::Float32).unwrap().bitwise_not().is_err());
+    }
+
+    #[test]
+    fn shifts_by_places_beyond_the_width_move_all_bits_out() {
+        let bits = Tensor::from_slice(&[6i8, -6, 127, -128], &[4]).unwrap();
+        let values = |tensor: Result<Tensor>| tensor.unwrap().to_vec::<i64>().unwrap();
+        assert_eq!(values(bitwise_left_shift(&bits, 1i64)), [12, -12, -2, 0]);
+        assert_eq!(values(bitwise_right_shift(&bits, 1i64)), [3, -3, 63, -64]);
+        for places in [-1i64, 8, 100] {
+            assert_eq!(values(bitwise_left_shift(&bits, places)), [0; 4]);
+            assert_eq!(values(bitwise_right_shift(&bits, places)), [0, -1, 0, -1]);
+        }
+        assert!(bitwise_left_shift(&bits, 1.0).is_err());
+        assert!(bitwise_right_shift(&Tensor::ones(&[1], DType::Bool).unwrap(), true).is_err());
+    }
+
+    #[test]
+    fn logical_operations_accept_all_types() {
+        let floats = Tensor::from_slice(&[0.0, f64::NAN], &[2]).unwrap();
+        let out = logical_and(&floats, &Tensor::ones(&[2], DType::Int64).unwrap()).unwrap();
+        assert_eq!(out.to_vec::<i64>().unwrap(), [0, 1]);
+        assert_eq!(logical_xor(&floats, true).unwrap().to_vec::<i64>().unwrap(), [1, 0]);
+    }
+}

@@ -1,0 +1,87 @@
+//! Comparisons. They return bool tensors and have no gradient.
+
+use super::arithmetic::promote;
+use super::operand::{Numbers, Operand};
+use crate::dtype::{Bool8, dispatch_compute};
+use crate::{DType, Result, Tensor, iterate};
+
+macro_rules! comparisons {
+    ($($(#[$doc:meta])* $method:ident, $op:literal, $symbol:tt;)+) => {
+        $($(#[$doc])*
+        pub fn $method<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -> Result<Tensor> {
+            let operands = promote($op, (left.into(), right.into()), Numbers::Rounded, |dtype| dtype)?;
+            let (shape, a, b) = (&operands.shape, &operands.a, &operands.b);
+            dispatch_compute!(operands.dtype, T => {
+                iterate::zip($op, (DType::Bool, shape), a, b, |x: T, y: T| Bool8::new(x $symbol y))
+            })
+        })+
+
+        impl Tensor {
+            $($(#[$doc])*
+            pub fn $method<'a>(&'a self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
+                $method(self, other)
+            })+
+        }
+    };
+}
+
+comparisons! {
+    /// Returns where the elements are equal; NaN is not equal to itself.
+    equal, "eq", ==;
+    /// Returns where the elements differ.
+    not_equal, "ne", !=;
+    /// Returns where the elements on the left are smaller.
+    less, "lt", <;
+    /// Returns where the elements on the left are smaller or equal.
+    less_equal, "le", <=;
+    /// Returns where the elements on the left are larger.
+    greater, "gt", >;
+    /// Returns where the elements on the left are larger or equal.
+    greater_equal, "ge", >=;
+}
+
+impl Tensor {
+    /// Returns where the elements are zero.
+    pub fn logical_not(&self) -> Result<Tensor> {
+        dispatch_compute!(self.dtype(), T => {
+            let zero = T::default();
+            iterate::map("logical_not", self, move |value: T| Bool8::new(value == zero))
+        })
+    }
+
+    /// Returns whether both tensors have the same shape and equal elements.
+    pub fn same(&self, other: &Tensor) -> Result<bool> {
+        if self.shape() != other.shape() {
+            return Ok(false);
+        }
+        Ok(!self.not_equal(other)?.any().map_err(|error| error.during("equal"))?)
+    }
+
+    /// Returns whether any element is nonzero.
+    pub fn any(&self) -> Result<bool> {
+        Ok(self.to_vec::<Bool8>()?.into_iter().any(Bool8::get))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comparisons_broadcast_and_promote() {
+        let ints = Tensor::from_slice(&[1i64, 2, 3], &[3]).unwrap();
+        let as_ints = |tensor: Result<Tensor>| -> Vec<i64> { tensor.unwrap().to_vec().unwrap() };
+        assert_eq!(as_ints(ints.less(2.5)), [1, 1, 0]);
+        assert_eq!(as_ints(ints.greater_equal(&ints)), [1, 1, 1]);
+        assert_eq!(as_ints(ints.equal(&Tensor::full(&[2, 1], 2.0.into(), DType::Float32).unwrap())).len(), 6);
+        assert_eq!(as_ints(ints.not_equal(2i64)), [1, 0, 1]);
+        assert!(ints.less(&Tensor::ones(&[2], DType::Int64).unwrap()).is_err());
+    }
+
+    #[test]
+    fn comparisons_with_nan_are_false() {
+        let nan = Tensor::full(&[1], f64::NAN.into(), DType::Float64).unwrap();
+        assert!(!nan.same(&nan).unwrap());
+        assert!(!nan.less_equal(0.0).unwrap().any().unwrap());
+    }
+}

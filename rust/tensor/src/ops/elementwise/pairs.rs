@@ -1,0 +1,233 @@
+//! Operations on pairs of elements whose gradients are functions of both operands: one entry of a table for each
+//! operation.
+
+use super::arithmetic::{PromotedOperands, promote};
+use super::operand::{Numbers, Operand};
+use super::selection::where_cond;
+use super::sign::set_zero_gradients;
+use crate::dtype::{dispatch_compute, dispatch_float, larger, smaller};
+use crate::loops::real::Real;
+use crate::ops::indexing::masked::zero_where;
+use crate::recording::NodeBuilder;
+use crate::{DType, Element, Error, Result, Tensor};
+
+/// Computes the gradient of one operand.
+#[derive(Clone, Copy)]
+pub(crate) enum OperandGradient {
+    /// From the gradient of the result.
+    Alone(fn(&Tensor) -> Result<Tensor>),
+    /// From the gradient of the result and from both operands, which are saved.
+    OfBoth(fn(&Tensor, &Tensor, &Tensor) -> Result<Tensor>),
+}
+
+/// Records that the operands were combined to `out`.
+pub(crate) fn record_pair(
+    node: &'static str,
+    operands: &PromotedOperands,
+    out: &Tensor,
+    gradients: [OperandGradient; 2],
+) -> Result<()> {
+    let inputs = [&operands.left, &operands.right];
+    let Some(mut builder) = NodeBuilder::new(node, &inputs)? else { return Ok(()) };
+    let uses =
+        |input: usize, gradient| builder.needs(input) && matches!(gradient, OperandGradient::OfBoth(_));
+    let [of_left, of_right] = gradients;
+    if uses(0, of_left) || uses(1, of_right) {
+        builder.save(inputs[0])?;
+        builder.save(inputs[1])?;
+    }
+    builder.set_history(out, move |ctx, gradient| {
+        let of = |operand| match operand {
+            OperandGradient::Alone(of_operand) => of_operand(gradient),
+            OperandGradient::OfBoth(of_operand) => of_operand(gradient, &ctx.saved(0)?, &ctx.saved(1)?),
+        };
+        // The engine sums over broadcast dimensions.
+        Ok(vec![ctx.gradient(0, || of(of_left))?, ctx.gradient(1, || of(of_right))?])
+    })?;
+    Ok(())
+}
+
+/// Defines operations: the name, the dtypes, the node, the formula, and the gradients of both operands as expressions
+/// of the gradient of the result (`g`) and the operands; `alone` precedes a gradient that does not use the operands.
+/// The dtypes are `promoting` (of the promoted dtype), `dividing` (floating point, also for integers) or `floating`
+/// (only for floating point).
+macro_rules! pair_operations {
+    ($($(#[$doc:meta])* $name:ident, $dtypes:ident, $node:literal, $f:expr, |$g:ident, $a:ident, $b:ident| ($left:expr, $($right:tt)+);)+) => {
+        $($(#[$doc])*
+        pub fn $name<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -> Result<Tensor> {
+            let op = stringify!($name);
+            let operands = (left.into(), right.into());
+            let (operands, out) = pair_operations!(@compute $dtypes, op, operands, $f);
+            record_pair($node, &operands, &out, [
+                OperandGradient::OfBoth(|$g, $a, $b| { let _ = $a; $left }),
+                pair_operations!(@right |$g, $a, $b| $($right)+),
+            ])?;
+            Ok(out)
+        })+
+    };
+    (@right |$g:ident, $a:ident, $b:ident| alone $right:expr) => { OperandGradient::Alone(|$g| $right) };
+    (@right |$g:ident, $a:ident, $b:ident| $right:expr) => {
+        OperandGradient::OfBoth(|$g, $a, $b| { let _ = ($a, $b); $right })
+    };
+    (@compute promoting, $op:ident, $operands:ident, $f:expr) => {{
+        let operands = promote($op, $operands, Numbers::Rounded, |dtype| dtype)?;
+        let out = dispatch_compute!(operands.dtype, T => operands.zip::<T>($op, $f))?;
+        (operands, out)
+    }};
+    (@compute dividing, $op:ident, $operands:ident, $f:expr) => {{
+        let operands = promote($op, $operands, Numbers::Rounded, DType::to_floating_point)?;
+        let out = dispatch_float!(operands.dtype, T => operands.zip::<T>($op, $f))?;
+        (operands, out)
+    }};
+    (@compute floating, $op:ident, $operands:ident, $f:expr) => {{
+        let operands = promote($op, $operands, Numbers::Rounded, |dtype| dtype)?;
+        if !operands.dtype.is_floating_point() {
+            return Err(Error::not_floating_point($op, operands.dtype));
+        }
+        let out = dispatch_float!(operands.dtype, T => operands.zip::<T>($op, $f))?;
+        (operands, out)
+    }};
+}
+
+pair_operations! {
+    /// Returns the arctangent of `left / right`; the signs of both choose the quadrant.
+    atan2, dividing, "Atan2Backward0", |y, x| y.atan2(x), |g, y, x| (
+        atan2_gradient(g, x, y, x), atan2_gradient(g, &y.neg()?, y, x)
+    );
+    /// Returns the length of the hypotenuse of a right triangle with these legs.
+    hypot, floating, "HypotBackward0", |x, y| x.hypot(y), |g, x, y| (
+        g.mul(&x.div(&hypot(x, y)?)?), g.mul(&y.div(&hypot(x, y)?)?)
+    );
+    /// Returns the logarithm of the sum of the exponentials, also where an exponential overflows.
+    logaddexp, floating, "LogaddexpBackward0", log_add_exp, |g, x, y| (
+        g.mul(&x.sub(y)?.sigmoid()?), g.mul(&y.sub(x)?.sigmoid()?)
+    );
+    /// Returns the magnitude of `left` with the sign of `right`.
+    copysign, dividing, "CopysignBackward0", |x, y| x.copysign(y), |g, x, y| (
+        copysign_gradient(g, x, y), alone Tensor::zeros(g.shape(), g.options())
+    );
+    /// Returns the larger of two elements, or NaN if one of them is NaN.
+    maximum, promoting, "MaximumBackward0", larger, |g, x, y| (
+        maximum_gradient(g, x, y), maximum_gradient(g, y, x)
+    );
+    /// Returns the smaller of two elements, or NaN if one of them is NaN.
+    minimum, promoting, "MinimumBackward0", smaller, |g, x, y| (
+        minimum_gradient(g, x, y), minimum_gradient(g, y, x)
+    );
+    /// Returns the larger of two elements, or the other one if one of them is NaN.
+    fmax, promoting, "FmaxBackward0", |x, y| if y.is_nan() || x >= y { x } else { y }, |g, x, y| (
+        zero_where(&passes_left(x, y, |x, y| x.greater_equal(y))?.logical_not()?, &shared_if_equal(g, x, y)?),
+        zero_where(&passes_left(x, y, |x, y| x.greater(y))?, &shared_if_equal(g, x, y)?)
+    );
+    /// Returns the smaller of two elements, or the other one if one of them is NaN.
+    fmin, promoting, "FminBackward0", |x, y| if y.is_nan() || x <= y { x } else { y }, |g, x, y| (
+        zero_where(&passes_left(x, y, |x, y| x.less_equal(y))?.logical_not()?, &shared_if_equal(g, x, y)?),
+        zero_where(&passes_left(x, y, |x, y| x.less(y))?, &shared_if_equal(g, x, y)?)
+    );
+}
+
+/// Returns `ln(exp(x) + exp(y))`. The difference of equal infinities would be NaN.
+#[inline(always)]
+fn log_add_exp<T: Real>(x: T, y: T) -> T {
+    if x == y && x.abs() == T::from_f64(f64::INFINITY) {
+        return x;
+    }
+    larger(x, y) + (-(x - y).abs()).exp().ln_1p()
+}
+
+/// Returns `g * numerator / (x^2 + y^2)`, and 0 where both are 0.
+fn atan2_gradient(g: &Tensor, numerator: &Tensor, y: &Tensor, x: &Tensor) -> Result<Tensor> {
+    let inverse = y.mul(y)?.add(&x.mul(x)?)?.reciprocal()?;
+    g.mul(&numerator.mul(&zero_where(&inverse.detach().isinf()?, &inverse)?)?)
+}
+
+/// Returns the gradient with the sign by which `copysign` changed `x`, and 0 where `x` is 0. The sign depends on both
+/// operands with gradient 0, so that a recorded backward pass can be differentiated again.
+fn copysign_gradient(g: &Tensor, x: &Tensor, y: &Tensor) -> Result<Tensor> {
+    let elements = x.detach().cast(g.dtype())?;
+    let ratio = copysign(&elements, &y.detach())?.div(&elements)?;
+    let sign = zero_where(&elements.equal(0.0)?, &ratio)?;
+    set_zero_gradients("CopysignBackwardBackward0", &[x, y], &sign)?;
+    g.mul(&sign)
+}
+
+/// Returns the gradient of `x` in `maximum(x, y)`: 0 where it is less, and half of the gradient where both are equal.
+pub(crate) fn maximum_gradient(g: &Tensor, x: &Tensor, y: &Tensor) -> Result<Tensor> {
+    zero_where(&x.detach().less(&y.detach())?, &shared_if_equal(g, x, y)?)
+}
+
+/// Returns the gradient of `x` in `minimum(x, y)`: 0 where it is greater, and half of the gradient where both are
+/// equal.
+pub(crate) fn minimum_gradient(g: &Tensor, x: &Tensor, y: &Tensor) -> Result<Tensor> {
+    zero_where(&x.detach().greater(&y.detach())?, &shared_if_equal(g, x, y)?)
+}
+
+/// Returns half of the gradient where both operands are equal, and the gradient elsewhere.
+fn shared_if_equal(g: &Tensor, x: &Tensor, y: &Tensor) -> Result<Tensor> {
+    where_cond(&x.detach().equal(&y.detach())?, &g.div(2.0)?, g)
+}
+
+/// Returns where only the left operand of `fmax` or `fmin` has a gradient, or also where both are equal if `wins` is
+/// true for equal operands.
+fn passes_left(x: &Tensor, y: &Tensor, wins: fn(&Tensor, &Tensor) -> Result<Tensor>) -> Result<Tensor> {
+    let (x, y) = (x.detach(), y.detach());
+    // The sum of bools is the logical or.
+    wins(&x, &y)?.add(&y.isnan()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_close, doubles, gradcheck};
+
+    #[test]
+    fn pair_operations_pass_gradcheck() {
+        let inputs = [doubles(&[0.5, -1.5, 2.0], &[3]), doubles(&[1.25, 0.25, -3.0], &[3])];
+        gradcheck(|x| atan2(&x[0], &x[1]), &inputs);
+        gradcheck(|x| hypot(&x[0], &x[1]), &inputs);
+        gradcheck(|x| copysign(&x[0], &x[1]), &inputs);
+        gradcheck(|x| logaddexp(&x[0], &x[1]), &inputs);
+        gradcheck(|x| maximum(&x[0], &x[1])?.add(&fmax(&x[0], &x[1])?), &inputs);
+        gradcheck(|x| minimum(&x[0], &x[1])?.mul(&fmin(&x[0], &x[1])?), &inputs);
+    }
+
+    #[test]
+    fn maximum_propagates_nan_and_fmax_ignores_it() {
+        let (x, nan) = (doubles(&[1.0], &[1]), doubles(&[f64::NAN], &[1]));
+        assert!(maximum(&x, &nan).unwrap().isnan().unwrap().any().unwrap());
+        assert!(minimum(&nan, &x).unwrap().isnan().unwrap().any().unwrap());
+        for out in [fmax(&x, &nan), fmax(&nan, &x), fmin(&x, &nan), fmin(&nan, &x)] {
+            assert_close(&out.unwrap(), &[1.0]);
+        }
+    }
+
+    #[test]
+    fn logaddexp_does_not_overflow() {
+        let x = doubles(&[1000.0, f64::INFINITY, f64::NEG_INFINITY, f64::NEG_INFINITY], &[4]);
+        let y = doubles(&[1000.0, f64::INFINITY, f64::NEG_INFINITY, 1.0], &[4]);
+        let found = logaddexp(&x, &y).unwrap().to_vec::<f64>().unwrap();
+        assert_eq!(found, [1000.0 + 2f64.ln(), f64::INFINITY, f64::NEG_INFINITY, 1.0]);
+        assert!(
+            logaddexp(&x, &doubles(&[f64::NAN], &[1])).unwrap().isnan().unwrap().to_vec::<i64>().unwrap()
+                == [1; 4]
+        );
+    }
+
+    #[test]
+    fn equal_operands_share_the_gradient_of_the_maximum() {
+        let (x, y) = (doubles(&[1.0], &[1]), doubles(&[1.0], &[1]));
+        x.set_requires_grad(true).unwrap();
+        y.set_requires_grad(true).unwrap();
+        maximum(&x, &y).unwrap().backward().unwrap();
+        assert_close(&x.grad().unwrap(), &[0.5]);
+        assert_close(&y.grad().unwrap(), &[0.5]);
+    }
+
+    #[test]
+    fn dtypes_of_pair_operations() {
+        let ints = Tensor::from_slice(&[3i64], &[1]).unwrap();
+        assert_eq!(atan2(&ints, &ints).unwrap().dtype(), DType::Float32);
+        assert_eq!(maximum(&ints, &ints.greater(0).unwrap()).unwrap().dtype(), DType::Int64);
+        assert!(hypot(&ints, &ints).is_err());
+    }
+}

@@ -1,0 +1,171 @@
+//! Interpolation, and products and quotients that are scaled and added.
+
+use super::operand::{Operand, result_type};
+use crate::dtype::{dispatch_compute, dispatch_float};
+use crate::layout::broadcast;
+use crate::recording::NodeBuilder;
+use crate::{DType, Element, Error, Result, Scalar, Tensor, iterate};
+
+/// Returns the shape to which three tensors are broadcast.
+fn broadcast3(op: &'static str, [a, b, c]: [&Tensor; 3]) -> Result<Vec<usize>> {
+    broadcast(op, a.shape(), &broadcast(op, b.shape(), c.shape())?)
+}
+
+/// Returns `start + weight * (end - start)`, elementwise. The weight is a number or a tensor.
+///
+/// # Errors
+/// Fails unless `start` and `end` have the same floating-point type.
+pub fn lerp<'a>(start: &Tensor, end: &Tensor, weight: impl Into<Operand<'a>>) -> Result<Tensor> {
+    let (op, dtype, weight) = ("lerp", start.dtype(), weight.into());
+    if !dtype.is_floating_point() {
+        return Err(Error::not_floating_point(op, dtype));
+    }
+    if end.dtype() != dtype {
+        return Err(Error::DTypes { op, left: dtype, right: end.dtype() });
+    }
+    let (node, given) = match weight {
+        Operand::Scalar(_) => ("LerpBackward0", weight.tensor(dtype.compute())?),
+        Operand::Tensor(weight) if weight.ndim() > 0 && weight.dtype() != dtype => {
+            return Err(Error::DTypes { op, left: dtype, right: weight.dtype() });
+        }
+        Operand::Tensor(weight) => ("LerpBackward1", weight.clone()),
+    };
+    let shape = broadcast3(op, [start, end, &given])?;
+    let weight = iterate::cast(&given.detach(), dtype.compute())?;
+    let sources = [&start.detach(), &end.detach(), &weight];
+    let out = dispatch_float!(dtype, T => {
+        // Exact at both ends: from the start for small weights, from the end for large ones.
+        iterate::zip3(op, (dtype, &shape), sources, |start: T, end: T, weight: T| {
+            if weight.abs() < 0.5 { start + weight * (end - start) } else { end - (end - start) * (1.0 - weight) }
+        })
+    })?;
+    if let Some(mut builder) = NodeBuilder::new(node, &[start, end, &given])? {
+        let weight = builder.save_for(if builder.needs(0) { 0 } else { 1 }, &given)?;
+        let (start, end) = (builder.save_for(2, start)?, builder.save_for(2, end)?);
+        builder.set_history(&out, move |ctx, gradient| {
+            let weight = || ctx.saved(weight)?.cast(gradient.dtype());
+            Ok(vec![
+                ctx.gradient(0, || {
+                    gradient.mul(&crate::ops::elementwise::arithmetic::subtract(1.0, &weight()?)?)
+                })?,
+                ctx.gradient(1, || gradient.mul(&weight()?))?,
+                ctx.gradient(2, || gradient.mul(&ctx.saved(end)?.sub(&ctx.saved(start)?)?))?,
+            ])
+        })?;
+    }
+    Ok(out)
+}
+
+/// Returns `input + value * factor1 * factor2`, elementwise. For integers `value` is truncated.
+///
+/// # Errors
+/// Fails if all tensors are bool.
+pub fn addcmul(input: &Tensor, factor1: &Tensor, factor2: &Tensor, value: Scalar) -> Result<Tensor> {
+    let op = "addcmul";
+    let tensors = [input, factor1, factor2];
+    let (dtype, shape) = promoted(op, tensors)?;
+    let sources = promoted_sources(tensors, dtype)?;
+    let out = dispatch_compute!(dtype, T => {
+        let value: T = value.cast();
+        iterate::zip3(op, (dtype, &shape), sources.each_ref(), move |x: T, a: T, b: T| {
+            x.plus(value.times(a).times(b))
+        })
+    })?;
+    if let Some(mut builder) = NodeBuilder::new("AddcmulBackward0", &tensors)? {
+        let (second, first) = (builder.save_for(1, factor2)?, builder.save_for(2, factor1)?);
+        builder.set_history(&out, move |ctx, gradient| {
+            Ok(vec![
+                Some(gradient.clone()),
+                ctx.gradient(1, || gradient.mul(&ctx.saved(second)?.mul(value)?))?,
+                ctx.gradient(2, || gradient.mul(&ctx.saved(first)?.mul(value)?))?,
+            ])
+        })?;
+    }
+    Ok(out)
+}
+
+/// Returns `input + value * dividend / divisor`, elementwise.
+///
+/// # Errors
+/// Fails if neither `dividend` nor `divisor` is floating point.
+pub fn addcdiv(input: &Tensor, dividend: &Tensor, divisor: &Tensor, value: Scalar) -> Result<Tensor> {
+    let op = "addcdiv";
+    if !dividend.dtype().is_floating_point() && !divisor.dtype().is_floating_point() {
+        let (expected, given) = ("floating point unless tensor2 is".to_owned(), dividend.dtype());
+        return Err(Error::DType { op, argument: "tensor1", expected, given, hint: "; float() converts it" });
+    }
+    let tensors = [input, dividend, divisor];
+    let (dtype, shape) = promoted(op, tensors)?;
+    let sources = promoted_sources(tensors, dtype)?;
+    let out = dispatch_float!(dtype, T => {
+        let value: T = value.cast();
+        iterate::zip3(op, (dtype, &shape), sources.each_ref(), move |x: T, a: T, b: T| x + value * a / b)
+    })?;
+    if let Some(mut builder) = NodeBuilder::new("AddcdivBackward0", &tensors)? {
+        let divisor = builder.save_for(if builder.needs(1) { 1 } else { 2 }, divisor)?;
+        let dividend = builder.save_for(2, dividend)?;
+        builder.set_history(&out, move |ctx, gradient| {
+            let divisor = || ctx.saved(divisor);
+            Ok(vec![
+                Some(gradient.clone()),
+                ctx.gradient(1, || {
+                    gradient.mul(&crate::ops::elementwise::arithmetic::divide(
+                        Operand::Scalar(value),
+                        &divisor()?,
+                    )?)
+                })?,
+                ctx.gradient(2, || {
+                    let divisor = divisor()?;
+                    let ratio = ctx.saved(dividend)?.mul(value)?.div(&divisor.mul(&divisor)?)?;
+                    gradient.mul(&ratio)?.neg()
+                })?,
+            ])
+        })?;
+    }
+    Ok(out)
+}
+
+/// Returns the promoted type and the shape of three tensors.
+fn promoted(op: &'static str, tensors: [&Tensor; 3]) -> Result<(DType, Vec<usize>)> {
+    let dtype = result_type(&tensors.map(Operand::Tensor));
+    if dtype == DType::Bool {
+        return Err(Error::not_numeric(op, "input", "; long() converts it"));
+    }
+    Ok((dtype, broadcast3(op, tensors)?))
+}
+
+fn promoted_sources([a, b, c]: [&Tensor; 3], dtype: DType) -> Result<[Tensor; 3]> {
+    let convert = |tensor: &Tensor| iterate::cast(&tensor.detach(), dtype);
+    Ok([convert(a)?, convert(b)?, convert(c)?])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_close, doubles, gradcheck};
+
+    #[test]
+    fn pointwise_operations_pass_gradcheck() {
+        let inputs = [
+            doubles(&[0.5, 1.5, 2.0], &[3]),
+            doubles(&[2.0, 0.25, -3.0], &[3]),
+            doubles(&[0.7, 0.2], &[2, 1]),
+        ];
+        gradcheck(|x| lerp(&x[0], &x[1], 0.75), &inputs);
+        gradcheck(|x| lerp(&x[0], &x[1], &x[2]), &inputs);
+        gradcheck(|x| addcmul(&x[0], &x[1], &x[2], 0.5.into()), &inputs);
+        gradcheck(|x| addcdiv(&x[0], &x[1], &x[2], 0.5.into()), &inputs);
+    }
+
+    #[test]
+    fn pointwise_operations_check_types() {
+        let ints = Tensor::from_slice(&[2i64, 3], &[2]).unwrap();
+        let out = addcmul(&ints, &ints, &ints, 2.5.into()).unwrap();
+        assert_eq!(out.to_vec::<i64>().unwrap(), [10, 21]);
+        assert!(matches!(addcdiv(&ints, &ints, &ints, 1i64.into()), Err(Error::DType { op: "addcdiv", .. })));
+        assert!(lerp(&ints, &ints, 0.5).is_err());
+        let singles = Tensor::ones(&[2], DType::Float32).unwrap();
+        assert!(matches!(lerp(&singles, &doubles(&[1.0, 2.0], &[2]), 0.5), Err(Error::DTypes { .. })));
+        assert_close(&lerp(&doubles(&[1.0], &[1]), &doubles(&[3.0], &[1]), 1.0).unwrap(), &[3.0]);
+    }
+}

@@ -1,0 +1,86 @@
+//! The remainder of a division.
+
+use super::arithmetic::promote;
+use super::operand::{Numbers, Operand};
+use super::rounded_division::{RoundingMode, check_divisible, divide_with};
+use crate::dtype::dispatch_float;
+use crate::recording::NodeBuilder;
+use crate::{Result, Tensor};
+
+const OP: &str = "remainder";
+
+/// Returns the remainder of `left / right` with the sign of `right`, as Python's `%`.
+pub fn remainder<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -> Result<Tensor> {
+    let (left, right) = (left.into(), right.into());
+    let node = if matches!(right, Operand::Scalar(_)) { "RemainderBackward0" } else { "RemainderBackward1" };
+    let operands = promote(OP, (left, right), Numbers::Rounded, |dtype| dtype)?;
+    check_divisible(OP, &operands)?;
+    if !operands.dtype.is_floating_point() {
+        return operands.zip(OP, |x: i64, y: i64| {
+            let remainder = x.checked_rem(y).unwrap_or_default();
+            if remainder != 0 && (remainder < 0) != (y < 0) { remainder.wrapping_add(y) } else { remainder }
+        });
+    }
+    let out = dispatch_float!(operands.dtype, T => operands.zip(OP, |x: T, y: T| {
+        let remainder = x % y;
+        if remainder != 0.0 && (remainder < 0.0) != (y < 0.0) { remainder + y } else { remainder }
+    }))?;
+    if let Some(mut builder) = NodeBuilder::new(node, &[&operands.left, &operands.right])? {
+        let (left, right) = (builder.save_for(1, &operands.left)?, builder.save_for(1, &operands.right)?);
+        builder.set_history(&out, move |ctx, gradient| {
+            let of_right = || {
+                let quotient = divide_with(&ctx.saved(left)?, &ctx.saved(right)?, Some(RoundingMode::Floor))?;
+                gradient.mul(&quotient)?.neg()
+            };
+            Ok(vec![Some(gradient.clone()), ctx.gradient(1, of_right)?])
+        })?;
+    }
+    Ok(out)
+}
+
+impl Tensor {
+    /// Returns the remainder of the division by `other`, with the sign of `other`, as Python's `%`.
+    ///
+    /// # Errors
+    /// Fails for bools, and if integers on the CPU are divided by 0.
+    pub fn remainder<'a>(&'a self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
+        remainder(self, other)
+    }
+
+    /// Returns the remainder of the division of a number by the elements.
+    pub fn rremainder<'a>(&'a self, number: impl Into<Operand<'a>>) -> Result<Tensor> {
+        remainder(number, self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Error;
+    use crate::testing::{assert_close, doubles, gradcheck};
+
+    #[test]
+    fn remainder_has_the_sign_of_the_divisor() {
+        let x = doubles(&[7.5, -7.5, 7.5, -7.5, 0.0], &[5]);
+        let y = doubles(&[2.0, 2.0, -2.0, -2.0, -2.0], &[5]);
+        assert_close(&x.remainder(&y).unwrap(), &[1.5, 0.5, -0.5, -1.5, 0.0]);
+        let ints = |values: &[i64]| Tensor::from_slice(values, &[values.len()]).unwrap();
+        let out = ints(&[7, -7, i64::MIN, i64::MIN]).remainder(&ints(&[-3, 3, -1, 10])).unwrap();
+        assert_eq!(out.to_vec::<i64>().unwrap(), [-2, 2, 0, 2]);
+        assert_eq!(ints(&[5]).rremainder(7).unwrap().to_vec::<i64>().unwrap(), [2]);
+    }
+
+    #[test]
+    fn remainder_of_division_by_0_is_nan_or_an_error() {
+        assert!(doubles(&[1.0], &[1]).remainder(0.0).unwrap().to_vec::<f64>().unwrap()[0].is_nan());
+        let ints = Tensor::from_slice(&[1i64], &[1]).unwrap();
+        assert!(matches!(ints.remainder(0), Err(Error::Value { op: "remainder", .. })));
+        assert!(ints.greater(0).unwrap().remainder(true).is_err());
+    }
+
+    #[test]
+    fn remainder_passes_gradcheck() {
+        let inputs = [doubles(&[7.5, -3.2, 1.1], &[3]), doubles(&[2.0, 1.5, -0.7], &[3])];
+        gradcheck(|x| x[0].remainder(&x[1])?.pow(2.0), &inputs);
+    }
+}

@@ -1,0 +1,303 @@
+//! In-place forms and `out` arguments of all operations: the operation computes a new tensor, whose elements are copied
+//! into the target. The frequent in-place operations, such as `add_`, compute in the memory of the target instead
+//! (`inplace.rs`).
+
+use std::sync::Arc;
+
+use super::operand::check_device;
+use super::writing::overwritten;
+use crate::error::Tuple;
+use crate::layout::Layout;
+use crate::recording::{NodeBuilder, check_inplace, grad_fn, is_recording, rebase_history};
+use crate::{Error, Result, Tensor};
+
+/// Returns the node of a comparison in place: its gradients are zeros, also that of the other tensor.
+fn comparison_node(op: &str, with_tensor: bool) -> Option<&'static str> {
+    let [number, tensor] = match op {
+        "eq_" => ["EqBackward0", "EqBackward1"],
+        "ne_" => ["NeBackward0", "NeBackward1"],
+        "lt_" => ["LtBackward0", "LtBackward1"],
+        "le_" => ["LeBackward0", "LeBackward1"],
+        "gt_" => ["GtBackward0", "GtBackward1"],
+        "ge_" => ["GeBackward0", "GeBackward1"],
+        _ => return None,
+    };
+    Some(if with_tensor { tensor } else { number })
+}
+
+impl Tensor {
+    /// Replaces the elements by the result of an operation on them, such as `|x| x.exp()`. `inputs` are the other
+    /// tensors that it uses. The history is that of the operation.
+    ///
+    /// # Errors
+    /// Fails without effect if the result has another shape or a type that cannot be stored here, and like every
+    /// in-place operation for tensors that must not be changed.
+    pub fn replace_with(
+        &self,
+        op: &'static str,
+        inputs: &[&Tensor],
+        operation: impl FnOnce(&Tensor) -> Result<Tensor>,
+    ) -> Result<&Tensor> {
+        let (old, is_recorded) = self.before_replacement(op, inputs)?;
+        let result = operation(&old)?;
+        self.replace_elements(op, inputs, &result, is_recorded)
+    }
+
+    /// Checks the target of a replacement. Returns the old elements, and whether the replacement is recorded.
+    fn before_replacement(&self, op: &'static str, inputs: &[&Tensor]) -> Result<(Tensor, bool)> {
+        if self.layout().has_internal_overlap() {
+            return Err(Error::Overlap { op });
+        }
+        let differentiable = self.dtype().is_floating_point();
+        check_inplace(op, self, if differentiable { inputs } else { &[] })?;
+        let requires_grad = self.requires_grad() || inputs.iter().any(|input| input.requires_grad());
+        let is_recorded = differentiable && is_recording() && requires_grad;
+        Ok((if is_recorded { self.with_old_elements()? } else { self.detach() }, is_recorded))
+    }
+
+    /// Copies the result of an operation on the old elements to this tensor, and takes its history over.
+    fn replace_elements(
+        &self,
+        op: &'static str,
+        inputs: &[&Tensor],
+        result: &Tensor,
+        is_recorded: bool,
+    ) -> Result<&Tensor> {
+        if result.shape() != self.shape() {
+            let expected = format!("be of shape {}", Tuple(self.shape()));
+            return Err(Error::shape(op, "the result", expected, result.shape()));
+        }
+        if !result.dtype().can_cast_to(self.dtype()) {
+            let (argument, result, target) = ("the tensor", result.dtype(), self.dtype());
+            return Err(Error::ResultType { op, argument, result, target });
+        }
+        if is_recorded && let Some(node) = comparison_node(op, !inputs.is_empty()) {
+            let others: Vec<_> =
+                inputs.iter().map(|input| (input.shape().to_vec(), input.options())).collect();
+            let work = |_: Option<&mut NodeBuilder>| {
+                crate::ops::conversion::transfer::copy_into(self, &result.detach(), false)
+            };
+            return self.run_inplace(op, node, inputs, work, move |ctx, gradient| {
+                let others = others.iter().zip(1..);
+                let of_others =
+                    others.map(|((shape, options), at)| ctx.gradient(at, || Tensor::zeros(shape, *options)));
+                std::iter::once(overwritten(ctx, gradient)).chain(of_others).collect()
+            });
+        }
+        let copy = if is_recorded { NodeBuilder::new("CopyBackwards", &[self, result])? } else { None };
+        crate::ops::conversion::transfer::copy_into(self, &result.detach(), false)?;
+        self.storage_handle().bump_version();
+        let Some(copy) = copy else { return Ok(self) };
+        let is_view = self.meta().view.is_some();
+        let node = match result.grad_fn()? {
+            // The node of the operation leads to the old elements. A view records the copy into its base.
+            Some(node) if !is_view && result.dtype() == self.dtype() => node,
+            _ => copy.build(self, |ctx, gradient| {
+                let of_old = ctx.gradient(0, || Tensor::zeros(gradient.shape(), gradient.options()))?;
+                Ok(vec![of_old, Some(gradient.clone())])
+            }),
+        };
+        rebase_history(self, node)?;
+        Ok(self)
+    }
+
+    /// Returns a copy with the history of this tensor, which an operation may save before this tensor is changed.
+    fn with_old_elements(&self) -> Result<Tensor> {
+        let old = self.detach().contiguous_copy()?;
+        old.meta_mut().grad_fn = grad_fn(self)?;
+        Ok(old)
+    }
+
+    /// Writes the result of an operation on `inputs` to this tensor: the argument `out` of PyTorch's functions. A tensor
+    /// of another shape is resized like by [`resize_`](Tensor::resize_), with a warning if it has elements.
+    ///
+    /// # Errors
+    /// Fails without effect if gradients are recorded for a tensor, or if this tensor has another device, or a type or
+    /// memory in which the result cannot be stored.
+    pub fn write_result(
+        &self,
+        op: &'static str,
+        inputs: &[&Tensor],
+        operation: impl FnOnce() -> Result<Tensor>,
+    ) -> Result<&Tensor> {
+        self.before_result(op, inputs)?;
+        self.store_result(op, inputs, &operation()?)
+    }
+
+    /// Checks the target of a result.
+    fn before_result(&self, op: &'static str, inputs: &[&Tensor]) -> Result<()> {
+        if is_recording() && inputs.iter().chain(&[self]).any(|tensor| tensor.requires_grad()) {
+            let expected =
+                "not be passed if a tensor requires grad while gradients are recorded; use no_grad()";
+            return Err(Error::value(op, "out", expected, "a tensor"));
+        }
+        check_inplace(op, self, &[])?;
+        if self.layout().has_internal_overlap() {
+            return Err(Error::Overlap { op });
+        }
+        if inputs.iter().any(|input| self.partially_overlaps(input)) {
+            return Err(Error::Aliased { op, argument: "out" });
+        }
+        Ok(())
+    }
+
+    /// Copies the result of an operation to this tensor, which gets its shape.
+    fn store_result(&self, op: &'static str, inputs: &[&Tensor], result: &Tensor) -> Result<&Tensor> {
+        check_device(op, result, self)?;
+        if !result.dtype().can_cast_to(self.dtype()) {
+            let (argument, result, target) = ("out", result.dtype(), self.dtype());
+            return Err(Error::ResultType { op, argument, result, target });
+        }
+        if result.shape() != self.shape() {
+            self.resize_for_result(op, inputs, result)?;
+        }
+        crate::ops::conversion::transfer::copy_into(self, &result.detach(), false)?;
+        self.storage_handle().bump_version();
+        Ok(self)
+    }
+
+    /// Returns whether the memory of two dense tensors overlaps without being the same elements in the same order: ATen's
+    /// `get_overlap_status`.
+    fn partially_overlaps(&self, other: &Tensor) -> bool {
+        let (own, others) = (self.layout(), other.layout());
+        if !Arc::ptr_eq(self.storage_handle(), other.storage_handle())
+            || !own.is_dense()
+            || !others.is_dense()
+        {
+            return false;
+        }
+        let range = |layout: &Layout, size: usize| {
+            let start = layout.offset.saturating_mul(size);
+            (start, start.saturating_add(layout.numel().saturating_mul(size)))
+        };
+        let (start, end) = range(own, self.dtype().size());
+        let (other_start, other_end) = range(others, other.dtype().size());
+        let intersects = start.max(other_start) < end.min(other_end);
+        let same = (start, end) == (other_start, other_end) && own.strides == others.strides;
+        intersects && !same
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{assert_close, doubles, gradcheck};
+    use crate::{DType, Error, Tensor};
+
+    #[test]
+    fn replace_with_changes_the_memory_and_increments_the_version() {
+        let x = doubles(&[1.0, 4.0], &[2]);
+        let before = x.data_ptr();
+        x.replace_with("sqrt_", &[], Tensor::sqrt).unwrap();
+        assert_close(&x, &[1.0, 2.0]);
+        assert_eq!((x.data_ptr(), x.version()), (before, Ok(1)));
+        let ints = Tensor::from_slice(&[1i64, 4], &[2]).unwrap();
+        assert!(matches!(ints.replace_with("sqrt_", &[], Tensor::sqrt), Err(Error::ResultType { .. })));
+        ints.replace_with("logical_not_", &[], Tensor::logical_not).unwrap();
+        assert_eq!(ints.to_vec::<i64>().unwrap(), [0, 0]);
+        assert!(matches!(
+            x.replace_with("pow_", &[], |x| x.pow(&doubles(&[1.0; 4], &[2, 2]))),
+            Err(Error::Shape { .. })
+        ));
+    }
+
+    #[test]
+    fn replace_with_passes_gradcheck() {
+        let inputs = [doubles(&[0.5, 1.5, 2.0, 3.0], &[2, 2]), doubles(&[2.0, 0.25], &[2])];
+        gradcheck(|x| x[0].mul(1.0)?.replace_with("sin_", &[], Tensor::sin)?.pow(2.0), &inputs);
+        gradcheck(|x| x[0].mul(1.0)?.replace_with("pow_", &[&x[1]], |y| y.pow(&x[1]))?.pow(2.0), &inputs);
+        gradcheck(
+            |x| {
+                let y = x[0].mul(1.0)?;
+                y.select(1, 1)?.replace_with("exp_", &[], Tensor::exp)?;
+                y.t()?.select(0, 0)?.replace_with("pow_", &[&x[1]], |y| y.pow(&x[1]))?;
+                y.pow(2.0)
+            },
+            &inputs,
+        );
+        gradcheck(
+            |x| {
+                let y = x[0].mul(1.0)?;
+                y.replace_with("lt_", &[], |y| y.less(1.0))?;
+                y.add(&x[0])
+            },
+            &inputs,
+        );
+    }
+
+    #[test]
+    fn replace_with_names_the_node_of_the_operation() {
+        let x = doubles(&[0.5], &[1]);
+        x.set_requires_grad(true).unwrap();
+        let y = x.mul(2.0).unwrap();
+        y.replace_with("exp_", &[], Tensor::exp).unwrap();
+        assert_eq!(y.grad_fn().unwrap().unwrap().name(), "ExpBackward0");
+        assert!(matches!(x.replace_with("exp_", &[], Tensor::exp), Err(Error::LeafInPlace { .. })));
+    }
+
+    #[test]
+    fn write_result_refuses_memory_that_it_cannot_write() {
+        let x = doubles(&[1.0, 4.0, 9.0], &[3]);
+        let out = Tensor::zeros(&[3], DType::Float32).unwrap();
+        out.write_result("sqrt", &[&x], || x.sqrt()).unwrap();
+        assert_eq!((out.to_vec::<f32>().unwrap(), out.version()), (vec![1.0, 2.0, 3.0], Ok(1)));
+        let part = |start, stop| x.slice(0, Some(start), Some(stop), 1).unwrap();
+        let (head, tail) = (part(0, 2), part(1, 3));
+        assert!(matches!(tail.write_result("sqrt", &[&head], || head.sqrt()), Err(Error::Aliased { .. })));
+        x.write_result("sqrt", &[&x], || x.sqrt()).unwrap();
+        assert_close(&x, &[1.0, 2.0, 3.0]);
+        assert!(matches!(x.write_result("sum", &[&x], || x.sum(None, false)), Err(Error::Shape { .. })));
+        let ints = Tensor::zeros(&[3], DType::Int64).unwrap();
+        assert!(matches!(ints.write_result("sqrt", &[&x], || x.sqrt()), Err(Error::ResultType { .. })));
+        let leaf = doubles(&[1.0], &[1]);
+        leaf.set_requires_grad(true).unwrap();
+        assert!(matches!(
+            doubles(&[0.0], &[1]).write_result("sqrt", &[&leaf], || leaf.sqrt()),
+            Err(Error::Value { argument: "out", .. })
+        ));
+    }
+
+    #[test]
+    fn write_result_gives_a_tensor_without_elements_the_shape_of_the_result() {
+        let x = doubles(&[1.0, 4.0], &[2, 1]);
+        let out = Tensor::zeros(&[0], DType::Float32).unwrap();
+        out.write_result("sqrt", &[&x], || x.sqrt()).unwrap();
+        assert_eq!((out.shape(), out.to_vec::<f32>().unwrap()), (&[2, 1][..], vec![1.0, 2.0]));
+        assert_eq!(out.version(), Ok(1));
+        let again = doubles(&[9.0, 16.0], &[2, 1]);
+        out.write_result("sqrt", &[&again], || again.sqrt()).unwrap();
+        assert_eq!((out.to_vec::<f32>().unwrap(), out.version()), (vec![3.0, 4.0], Ok(2)));
+    }
+
+    #[test]
+    fn write_result_resizes_a_view_from_its_offset_on() {
+        let x = doubles(&[1.0, 4.0, 9.0], &[3]);
+        let out = doubles(&[0.0; 4], &[4]);
+        let part = out.slice(0, Some(1), Some(2), 1).unwrap();
+        part.write_result("sqrt", &[&x], || x.sqrt()).unwrap();
+        assert_close(&part, &[1.0, 2.0, 3.0]);
+        assert_close(&out, &[0.0, 1.0, 2.0, 3.0]);
+        let end = out.slice(0, Some(3), Some(3), 1).unwrap();
+        end.write_result("sqrt", &[&x], || x.sqrt()).unwrap();
+        assert_close(&end, &[1.0, 2.0, 3.0]);
+        assert_close(&out, &[0.0, 1.0, 2.0, 1.0]);
+        assert_eq!((out.version(), end.storage_offset(), end.storage().nbytes()), (Ok(2), 3, 6 * 8));
+    }
+
+    #[test]
+    fn write_result_preserves_the_memory_order_of_the_result() {
+        let x = doubles(&[1.0, 4.0, 9.0, 16.0, 25.0, 36.0], &[2, 3]).t().unwrap();
+        let out = doubles(&[0.0; 2], &[2]);
+        out.write_result("sqrt", &[&x], || x.sqrt()).unwrap();
+        assert_eq!((out.shape(), out.strides()), (&[3, 2][..], &[1, 3][..]));
+        assert_close(&out, &[1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
+    }
+
+    #[test]
+    fn write_result_does_not_share_memory_with_an_input() {
+        let x = doubles(&[1.0, 4.0], &[2]);
+        let out = Tensor::zeros(&[0], DType::Float64).unwrap();
+        out.write_result("positive", &[&x], || x.positive()).unwrap();
+        out.zero_().unwrap();
+        assert_close(&x, &[1.0, 4.0]);
+    }
+}

@@ -1,0 +1,279 @@
+//! Selection of elements by a condition, and limits of elements.
+
+use super::arithmetic::promote;
+use super::operand::{Numbers, Operand, result_type};
+use super::pairs::{maximum_gradient, minimum_gradient};
+use crate::dtype::{Bool8, dispatch_compute, dispatch_size, larger, smaller};
+use crate::error::check_fits;
+use crate::layout::broadcast;
+use crate::ops::indexing::masked::zero_where;
+use crate::recording::NodeBuilder;
+use crate::tensor::node::{BackwardContext, Gradients};
+use crate::{DType, Error, Result, Tensor, iterate};
+
+/// Returns `x` where `condition` is true and `y` elsewhere: `torch.where`. Shapes are broadcast and types promoted.
+pub fn where_cond<'a>(
+    condition: &Tensor,
+    x: impl Into<Operand<'a>>,
+    y: impl Into<Operand<'a>>,
+) -> Result<Tensor> {
+    let op = "where";
+    check_bool(op, "condition", condition)?;
+    let operands = promote(op, (x.into(), y.into()), Numbers::Rounded, |dtype| dtype)?;
+    let shape = broadcast(op, condition.shape(), &operands.shape)?;
+    let (x, y) = (iterate::bits(&operands.a), iterate::bits(&operands.b));
+    let sources = [&condition.detach(), &x, &y];
+    let out = dispatch_size!(operands.dtype, T => {
+        iterate::zip3(op, (x.dtype(), &shape), sources, |chosen: Bool8, x: T, y: T| if chosen.get() { x } else { y })
+    })?;
+    let out = iterate::reinterpret(&out, operands.dtype);
+    let inputs = [condition, &operands.left, &operands.right];
+    if let Some(mut builder) = NodeBuilder::new("WhereBackward0", &inputs)? {
+        let saved = builder.save(condition)?;
+        // The engine sums over broadcast dimensions.
+        builder.set_history(&out, move |ctx, gradient| {
+            let condition = ctx.saved(saved)?;
+            Ok(vec![
+                None,
+                ctx.gradient(1, || zero_where(&condition.logical_not()?, gradient))?,
+                ctx.gradient(2, || zero_where(&condition, gradient))?,
+            ])
+        })?;
+    }
+    Ok(out)
+}
+
+/// Returns `input` limited to the range from `min` to `max`, of which one may be `None`. If `min` is larger than `max`,
+/// all elements are `max`. NaN is preserved, and a limit of NaN makes elements NaN.
+pub fn clamp(input: &Tensor, min: Option<Operand<'_>>, max: Option<Operand<'_>>) -> Result<Tensor> {
+    let op = "clamp";
+    if min.is_none() && max.is_none() {
+        return Err(Error::value(op, "min or max", "not be None", "None for both"));
+    }
+    let operands: Vec<Operand<'_>> = [Some(input.into()), min, max].into_iter().flatten().collect();
+    let dtype = result_type(&operands);
+    // PyTorch computes one limit of bools as `maximum` or `minimum`, if it is a tensor.
+    if dtype == DType::Bool && !matches!(operands.as_slice(), [_, Operand::Tensor(_)]) {
+        return Err(Error::not_numeric(op, "the promoted dtype", "; long() converts it"));
+    }
+    let (min, max) = (limit_of("min", min, dtype, true)?, limit_of("max", max, dtype, false)?);
+    let out = limited(op, &iterate::cast(&input.detach(), dtype)?, min.as_ref(), max.as_ref())?;
+    let has_tensor_limit = operands.iter().skip(1).any(|limit| matches!(limit, Operand::Tensor(_)));
+    let node = if has_tensor_limit { "ClampBackward0" } else { "ClampBackward1" };
+    let limits: Vec<&Tensor> = min.iter().chain(&max).collect();
+    let inputs: Vec<&Tensor> = std::iter::once(input).chain(limits).collect();
+    if let Some(mut builder) = NodeBuilder::new(node, &inputs)? {
+        let (has_min, has_max) = (min.is_some(), max.is_some());
+        for input in &inputs {
+            builder.save(input)?;
+        }
+        builder.set_history(&out, move |ctx, gradient| {
+            let x = ctx.saved(0)?.detach();
+            let min = if has_min { Some(ctx.saved(1)?.detach()) } else { None };
+            let max = if has_max { Some(ctx.saved(1 + usize::from(has_min))?.detach()) } else { None };
+            clamp_gradients(ctx, gradient, &x, (min.as_ref(), max.as_ref()), has_tensor_limit)
+        })?;
+    }
+    Ok(out)
+}
+
+/// Returns a limit as a tensor of the result's type, or `None` if it limits nothing: a lower limit may be below the range
+/// of integers, and an upper limit above it.
+fn limit_of(
+    argument: &'static str,
+    given: Option<Operand<'_>>,
+    dtype: DType,
+    is_lower: bool,
+) -> Result<Option<Tensor>> {
+    let Some(given) = given else { return Ok(None) };
+    if let Operand::Scalar(number) = given {
+        let is_negative = number.cast::<i64>() < 0;
+        let wraps = dtype == DType::UInt8 && is_negative;
+        if dtype.is_integer() && (wraps || !number.fits(dtype)) && is_negative == is_lower {
+            return Ok(None);
+        }
+        if wraps {
+            return Err(Error::OutOfBounds { op: "clamp", argument, value: number, dtype });
+        }
+        check_fits(number, dtype, "clamp", argument)?;
+    }
+    given.tensor(dtype).map(Some)
+}
+
+/// Returns the elements within the limits that are given. Nothing is recorded.
+fn limited(op: &'static str, input: &Tensor, min: Option<&Tensor>, max: Option<&Tensor>) -> Result<Tensor> {
+    let dtype = input.dtype();
+    let mut shape = input.shape().to_vec();
+    for limit in min.iter().chain(&max) {
+        shape = broadcast(op, &shape, limit.shape())?;
+    }
+    let plain = |limit: &Tensor| iterate::cast(&limit.detach(), dtype);
+    let (min, max) = (min.map(plain).transpose()?, max.map(plain).transpose()?);
+    dispatch_compute!(dtype, T => {
+        let to = (dtype, shape.as_slice());
+        match (&min, &max) {
+            (None, None) => Ok(input.clone()),
+            (Some(min), None) => iterate::zip(op, to, input, min, larger::<T>),
+            (None, Some(max)) => iterate::zip(op, to, input, max, smaller::<T>),
+            (Some(min), Some(max)) => {
+                iterate::zip3(op, to, [input, min, max], |x: T, min, max| smaller(larger(x, min), max))
+            }
+        }
+    })
+}
+
+/// Returns the gradients of the input and of the limits that are given. The gradient of an element at a limit is 0 if
+/// all limits are numbers, and is shared with the limit otherwise.
+fn clamp_gradients(
+    ctx: &BackwardContext<'_>,
+    gradient: &Tensor,
+    x: &Tensor,
+    (min, max): (Option<&Tensor>, Option<&Tensor>),
+    has_tensor_limit: bool,
+) -> Result<Gradients> {
+    if !has_tensor_limit {
+        return Ok(vec![Some(zero_where(&is_inside(x, min, max)?.logical_not()?, gradient)?)]);
+    }
+    match (min, max) {
+        (Some(min), Some(max)) => gradients_of_both(ctx, gradient, x, min, max),
+        (Some(min), None) => Ok(vec![
+            ctx.gradient(0, || maximum_gradient(gradient, x, min))?,
+            ctx.gradient(1, || maximum_gradient(gradient, min, x))?,
+        ]),
+        (None, Some(max)) => Ok(vec![
+            ctx.gradient(0, || minimum_gradient(gradient, x, max))?,
+            ctx.gradient(1, || minimum_gradient(gradient, max, x))?,
+        ]),
+        (None, None) => Ok(vec![Some(gradient.clone())]),
+    }
+}
+
+/// Returns where an element is strictly between the limits, which NaN is not.
+fn is_inside(x: &Tensor, min: Option<&Tensor>, max: Option<&Tensor>) -> Result<Tensor> {
+    match (min, max) {
+        (Some(min), Some(max)) => x.greater(min)?.mul(&x.less(max)?),
+        (Some(min), None) => x.greater(min),
+        (None, Some(max)) => x.less(max),
+        (None, None) => x.equal(x),
+    }
+}
+
+/// Returns the gradients of the input and of two limits. As in PyTorch an element shares its gradient with a limit that
+/// it equals only if the lower limit is less than the upper one, and comparisons with NaN are false.
+fn gradients_of_both(
+    ctx: &BackwardContext<'_>,
+    gradient: &Tensor,
+    x: &Tensor,
+    min: &Tensor,
+    max: &Tensor,
+) -> Result<Gradients> {
+    let is_ordered = min.less(max)?;
+    let shares_with = |limit: &Tensor| x.equal(limit)?.mul(&is_ordered);
+    // Half of the gradient where it is shared with a limit, and all of it where only the limit has one.
+    let of_limit = |limit: &Tensor, is_alone: Tensor| {
+        let shared = where_cond(&shares_with(limit)?, &gradient.div(2.0)?, gradient)?;
+        // The sum of bools is the logical or.
+        zero_where(&is_alone.add(&shares_with(limit)?)?.logical_not()?, &shared)
+    };
+    let of_input = || {
+        let shares = shares_with(min)?.add(&shares_with(max)?)?;
+        let shared = where_cond(&shares, &gradient.div(2.0)?, gradient)?;
+        zero_where(&x.less(min)?.add(&x.greater(max)?)?, &shared)
+    };
+    Ok(vec![
+        ctx.gradient(0, of_input)?,
+        ctx.gradient(1, || of_limit(min, x.less(min)?.mul(&min.less_equal(max)?)?))?,
+        ctx.gradient(2, || of_limit(max, max.less(min)?.add(&x.greater(max)?.mul(&min.less_equal(max)?)?)?))?,
+    ])
+}
+
+/// Returns an error for a mask that is not a bool tensor.
+fn check_bool(op: &'static str, argument: &'static str, mask: &Tensor) -> Result<()> {
+    match mask.dtype() {
+        DType::Bool => Ok(()),
+        given => {
+            let (expected, hint) = ("a bool tensor".to_owned(), "; bool() converts it");
+            Err(Error::DType { op, argument, expected, given, hint })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::WriteTo;
+    use crate::testing::{assert_close, doubles, gradcheck};
+
+    #[test]
+    fn where_selects_and_promotes() {
+        let x = doubles(&[1.0, -2.0, 3.0], &[3]);
+        let positive = x.greater(0.0).unwrap();
+        assert_close(&where_cond(&positive, &x, 0.0).unwrap(), &[1.0, 0.0, 3.0]);
+        assert_eq!(where_cond(&positive, 1i64, 2i64).unwrap().to_vec::<i64>().unwrap(), [1, 2, 1]);
+        assert_eq!(where_cond(&positive, 1i64, 0.5).unwrap().dtype(), DType::Float32);
+        assert!(matches!(where_cond(&x, &x, &x), Err(Error::DType { op: "where", .. })));
+        let column = doubles(&[10.0, 20.0], &[2, 1]);
+        assert_close(&where_cond(&positive, &column, &x).unwrap(), &[10.0, -2.0, 10.0, 20.0, -2.0, 20.0]);
+    }
+
+    #[test]
+    fn clamp_limits_elements_and_propagates_nan() {
+        let x = doubles(&[1.0, -2.0, 3.0], &[3]);
+        assert_close(&clamp(&x, Some((-1.0).into()), Some(2.0.into())).unwrap(), &[1.0, -1.0, 2.0]);
+        assert_close(&clamp(&x, Some(1.0.into()), Some(0.0.into())).unwrap(), &[0.0, 0.0, 0.0]);
+        let nan = clamp(&x, Some(f64::NAN.into()), None).unwrap();
+        assert!(nan.to_vec::<f64>().unwrap().iter().all(|value| value.is_nan()));
+        assert!(matches!(clamp(&x, None, None), Err(Error::Value { op: "clamp", .. })));
+        let ints = Tensor::from_slice(&[5i64], &[1]).unwrap();
+        assert_eq!(clamp(&ints, Some(0.5.into()), None).unwrap().dtype(), DType::Float32);
+    }
+
+    #[test]
+    fn clamp_ignores_a_limit_beyond_the_range_of_integers() {
+        let x = Tensor::from_slice(&[0u8, 250], &[2]).unwrap();
+        let limited = |min: Option<i64>, max: Option<i64>| {
+            let limit = |number: Option<i64>| number.map(|number| Operand::Scalar(number.into()));
+            clamp(&x, limit(min), limit(max)).map(|out| out.to_vec::<u8>().unwrap())
+        };
+        assert_eq!(limited(Some(-1), Some(300)).unwrap(), [0, 250]);
+        assert_eq!(limited(Some(3), Some(1 << 40)).unwrap(), [3, 250]);
+        assert!(matches!(limited(Some(256), None), Err(Error::OutOfBounds { argument: "min", .. })));
+        assert!(matches!(limited(None, Some(-1)), Err(Error::OutOfBounds { argument: "max", .. })));
+    }
+
+    /// Returns the gradients of `clamp` for one element and limits that are tensors.
+    fn clamp_gradients_of([x, min, max]: [f64; 3]) -> [f64; 3] {
+        let inputs = [x, min, max].map(|value| doubles(&[value], &[1]));
+        inputs.iter().for_each(|input| input.set_requires_grad(true).unwrap());
+        clamp(&inputs[0], Some((&inputs[1]).into()), Some((&inputs[2]).into())).unwrap().backward().unwrap();
+        inputs.map(|input| input.grad().unwrap().to_vec::<f64>().unwrap()[0])
+    }
+
+    #[test]
+    fn clamp_has_no_gradient_at_a_number_and_shares_it_with_a_tensor() {
+        let x = doubles(&[-1.0, 0.0, 0.5, 1.0, 2.0, f64::NAN], &[6]);
+        x.set_requires_grad(true).unwrap();
+        let clamped = clamp(&x, Some(0.0.into()), Some(1.0.into())).unwrap();
+        clamped.sum(None, false).unwrap().backward().unwrap();
+        assert_close(&x.grad().unwrap(), &[0.0, 0.0, 1.0, 0.0, 0.0, 0.0]);
+        // The element equals the lower limit, the upper one, both; it is below limits that are equal or swapped.
+        assert_eq!(clamp_gradients_of([0.0, 0.0, 1.0]), [0.5, 0.5, 0.0]);
+        assert_eq!(clamp_gradients_of([1.0, 0.0, 1.0]), [0.5, 0.0, 0.5]);
+        assert_eq!(clamp_gradients_of([1.0, 1.0, 1.0]), [1.0, 0.0, 0.0]);
+        assert_eq!(clamp_gradients_of([0.0, 1.0, 1.0]), [0.0, 1.0, 0.0]);
+        assert_eq!(clamp_gradients_of([0.0, 2.0, 1.0]), [0.0, 0.0, 1.0]);
+        assert_eq!(clamp_gradients_of([f64::NAN, 0.0, 1.0]), [1.0, 0.0, 0.0]);
+        assert_eq!(clamp_gradients_of([0.0, 0.0, f64::NAN]), [1.0, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn selections_pass_gradcheck() {
+        let inputs =
+            [doubles(&[0.5, -1.5, 2.0], &[3]), doubles(&[1.25, 0.25, -3.0], &[3]), doubles(&[0.7], &[])];
+        let mask = inputs[0].greater(0.0).unwrap();
+        gradcheck(|x| where_cond(&mask, &x[0], &x[1])?.pow(2.0), &inputs);
+        gradcheck(|x| x[0].masked_fill(WriteTo::Copy, &mask, &x[2])?.pow(2.0), &inputs);
+        gradcheck(|x| clamp(&x[0], Some((-1.0).into()), Some(1.0.into()))?.pow(2.0), &inputs);
+        gradcheck(|x| clamp(&x[0], Some((&x[1]).into()), Some((&x[2]).into()))?.pow(2.0), &inputs);
+    }
+}

@@ -1,0 +1,116 @@
+//! Signs and absolute values.
+
+use super::functions::{Saved, UnaryRecord};
+use crate::dtype::{Bool8, dispatch_compute};
+use crate::recording::NodeBuilder;
+use crate::{DType, Element, Error, Result, Tensor, iterate};
+
+impl Tensor {
+    /// Returns the negation of each element.
+    pub fn neg(&self) -> Result<Tensor> {
+        if self.dtype() == DType::Bool {
+            return Err(Error::not_numeric("neg", "input", "; use logical_not()"));
+        }
+        let out = dispatch_compute!(self.dtype(), T => iterate::map("neg", self, |value: T| T::from_i64(-1).times(value)))?;
+        if let Some(builder) = NodeBuilder::new("NegBackward0", &[self])? {
+            builder.set_history(&out, |_, gradient| Ok(vec![Some(gradient.neg()?)]))?;
+        }
+        Ok(out)
+    }
+
+    /// Returns the tensor itself, which must not be a bool tensor.
+    pub fn positive(&self) -> Result<Tensor> {
+        if self.dtype() == DType::Bool {
+            return Err(Error::not_numeric("positive", "input", "; long() converts it"));
+        }
+        Ok(self.clone())
+    }
+
+    /// Returns each element, or 0 if it is negative. The gradient at 0 is 0; NaN is preserved.
+    pub fn relu(&self) -> Result<Tensor> {
+        let op = "relu";
+        if self.dtype() == DType::Bool {
+            return Err(Error::not_numeric(op, "input", "; long() converts it"));
+        }
+        let out = dispatch_compute!(self.dtype(), T => {
+            let zero = T::default();
+            iterate::map("relu", self, move |value: T| if value < zero { zero } else { value })
+        })?;
+        let record =
+            UnaryRecord { node: "ReluBackward0", saved: Saved::Output, gradient: threshold_backward };
+        record.set_history(self, &out)?;
+        Ok(out)
+    }
+
+    /// Returns the absolute value of each element. The gradient at 0 is 0.
+    pub fn abs(&self) -> Result<Tensor> {
+        if self.dtype() == DType::Bool {
+            return Err(Error::not_numeric("abs", "input", "; long() converts it"));
+        }
+        let out = dispatch_compute!(self.dtype(), T => {
+            let zero = T::default();
+            iterate::map("abs", self, move |value: T| if value < zero { zero.minus(value) } else { zero.plus(value) })
+        })?;
+        let record =
+            UnaryRecord { node: "AbsBackward0", saved: Saved::Input, gradient: |g, x| g.mul(&x.sign()?) };
+        record.set_history(self, &out)?;
+        Ok(out)
+    }
+
+    /// Returns the sign of each element, 1, -1 or 0 (also for NaN), in the same type. The gradient is 0.
+    pub fn sign(&self) -> Result<Tensor> {
+        let out = dispatch_compute!(self.dtype(), T => {
+            let zero = T::default();
+            iterate::map("sign", self, move |value: T| {
+                T::from_i64(i64::from(value > zero) - i64::from(value < zero))
+            })
+        })?;
+        set_zero_gradient("SignBackward0", self, &out)?;
+        Ok(out)
+    }
+
+    /// Returns where the sign bit is set: of negative elements, also of -0 and of NaN with a negative sign.
+    pub fn signbit(&self) -> Result<Tensor> {
+        dispatch_compute!(self.dtype(), T => {
+            iterate::map("signbit", self, |value: T| Bool8::new(value.to_f64().is_sign_negative()))
+        })
+    }
+}
+
+/// Records an operation that is constant almost everywhere.
+pub(crate) fn set_zero_gradient(node: &'static str, input: &Tensor, out: &Tensor) -> Result<()> {
+    set_zero_gradients(node, &[input], out)
+}
+
+/// Records an operation on several tensors that is constant almost everywhere.
+pub(crate) fn set_zero_gradients(node: &'static str, inputs: &[&Tensor], out: &Tensor) -> Result<()> {
+    if let Some(builder) = NodeBuilder::new(node, inputs)? {
+        let count = inputs.len();
+        builder.set_history(out, move |_, gradient| {
+            Ok(vec![Some(Tensor::zeros(gradient.shape(), gradient.options())?); count])
+        })?;
+    }
+    Ok(())
+}
+
+/// Returns `gradient` where `output` is not 0: ATen's `threshold_backward`. It depends on `output` with gradient 0,
+/// so that a recorded backward pass can be differentiated again.
+pub(crate) fn threshold_backward(gradient: &Tensor, output: &Tensor) -> Result<Tensor> {
+    let op = "threshold_backward";
+    let out = dispatch_compute!(gradient.dtype(), T => {
+        let zero = T::default();
+        iterate::zip(op, (gradient.dtype(), gradient.shape()), gradient, &output.detach(), move |gradient: T, output: T| {
+            if output <= zero { zero } else { gradient }
+        })
+    })?;
+    if let Some(mut builder) = NodeBuilder::new("ThresholdBackwardBackward0", &[gradient, output])? {
+        let saved = builder.save_for(0, output)?;
+        builder.set_history(&out, move |ctx, second| {
+            Ok(vec![
+                ctx.gradient(0, || threshold_backward(second, &ctx.saved(saved)?))?,
+                ctx.gradient(1, || Tensor::zeros(second.shape(), second.options()))?,
+            ])
+        })?;
+    }
+    Ok(out)
+}

@@ -1,0 +1,389 @@
+//! In-place operations.
+
+use std::sync::Arc;
+
+use super::arithmetic::{scale_by_alpha, sub_check};
+use super::operand::{Numbers, Operand, result_type};
+use super::rounded_division::{RoundingMode, divide_with};
+use crate::dtype::{dispatch_float, dispatch_wrapping};
+use crate::error::check_fits;
+use crate::layout::check_broadcastable_to;
+use crate::recording::{NodeBuilder, check_inplace, rebase_history};
+use crate::tensor::node::{BackwardContext, Gradients, Node};
+use crate::{DType, Element, Error, Result, Scalar, Tensor, iterate};
+
+/// Saves a copy of a tensor before it is changed in place, if the gradient of `other` needs it.
+fn save_copy_for(builder: &mut NodeBuilder, other: usize, tensor: &Tensor) -> Result<usize> {
+    let old = if builder.needs(other) { tensor.contiguous_copy()? } else { tensor.clone() };
+    builder.save_for(other, &old)
+}
+
+impl Tensor {
+    /// Runs an in-place operation: checks the target, runs `work`, increments the version and sets the new history.
+    /// The first gradient that `backward` returns is that of the old value, the others are those of `inputs`. Tensors
+    /// of integers and bools get no history.
+    pub(crate) fn run_inplace(
+        &self,
+        op: &'static str,
+        node: &'static str,
+        inputs: &[&Tensor],
+        work: impl FnOnce(Option<&mut NodeBuilder>) -> Result<()>,
+        backward: impl Fn(&BackwardContext<'_>, &Tensor) -> Result<Gradients> + Send + Sync + 'static,
+    ) -> Result<&Tensor> {
+        if self.layout().has_internal_overlap() {
+            return Err(Error::Overlap { op });
+        }
+        self.run_inplace_expanded(op, node, inputs, work, backward)
+    }
+
+    /// Like [`run_inplace`](Tensor::run_inplace), also for tensors whose elements share memory locations: `work`
+    /// assigns the same value to those.
+    pub(crate) fn run_inplace_expanded(
+        &self,
+        op: &'static str,
+        node: &'static str,
+        inputs: &[&Tensor],
+        work: impl FnOnce(Option<&mut NodeBuilder>) -> Result<()>,
+        backward: impl Fn(&BackwardContext<'_>, &Tensor) -> Result<Gradients> + Send + Sync + 'static,
+    ) -> Result<&Tensor> {
+        let mut builder = self.before_change(op, node, inputs)?;
+        work(builder.as_mut())?;
+        self.storage_handle().bump_version();
+        match builder {
+            Some(builder) => self.with_new_history(builder.build(self, backward)),
+            None => Ok(self),
+        }
+    }
+
+    /// Checks the target of an in-place operation. Returns a builder if the operation is recorded.
+    fn before_change(
+        &self,
+        op: &'static str,
+        node: &'static str,
+        inputs: &[&Tensor],
+    ) -> Result<Option<NodeBuilder>> {
+        let differentiable = self.dtype().is_floating_point();
+        check_inplace(op, self, if differentiable { inputs } else { &[] })?;
+        if !differentiable {
+            return Ok(None);
+        }
+        let all: Vec<&Tensor> = std::iter::once(self).chain(inputs.iter().copied()).collect();
+        NodeBuilder::new(node, &all)
+    }
+
+    /// Sets the node of an in-place operation as the history of the target.
+    fn with_new_history(&self, node: Arc<Node>) -> Result<&Tensor> {
+        rebase_history(self, node)?;
+        Ok(self)
+    }
+
+    /// Returns the other operand of an arithmetic operation. Returns an error if the result cannot be stored in this
+    /// tensor.
+    fn operand(
+        &self,
+        op: &'static str,
+        other: Operand<'_>,
+        numbers: Numbers,
+        result: DType,
+    ) -> Result<Tensor> {
+        let other = other.tensor(numbers.dtype_of(other, true, result))?;
+        check_broadcastable_to(self.shape(), op, "other", other.shape())?;
+        if !result.can_cast_to(self.dtype()) {
+            return Err(Error::ResultType { op, argument: "the tensor", result, target: self.dtype() });
+        }
+        Ok(other)
+    }
+
+    /// Updates the elements with `other`, which was converted as `numbers` requires. The result type is `dtype`.
+    fn update(&self, other: &Tensor, dtype: DType, numbers: Numbers, op: Arithmetic) -> Result<()> {
+        let other = iterate::cast(other, numbers.dtype_of(other.into(), true, dtype))?;
+        let name = op.name();
+        match op {
+            Arithmetic::Add => dispatch_wrapping!(dtype, T => iterate::update(name, self, &other, T::plus)),
+            Arithmetic::Subtract => {
+                dispatch_wrapping!(dtype, T => iterate::update(name, self, &other, T::minus))
+            }
+            Arithmetic::Multiply => {
+                dispatch_wrapping!(dtype, T => iterate::update(name, self, &other, T::times))
+            }
+            Arithmetic::Divide => {
+                dispatch_float!(dtype, T => iterate::update(name, self, &other, |a: T, b: T| a / b))
+            }
+        }
+    }
+
+    /// Adds `other` in place.
+    pub fn add_<'a>(&self, other: impl Into<Operand<'a>>) -> Result<&Tensor> {
+        self.add_scaled_(other, Scalar::Int(1))
+    }
+
+    /// Adds `alpha * other` in place.
+    pub fn add_scaled_<'a>(&self, other: impl Into<Operand<'a>>, alpha: Scalar) -> Result<&Tensor> {
+        let op = "add_";
+        let scaled = scale_by_alpha(op, self.into(), other.into(), ("alpha", alpha))?;
+        let (dtype, numbers) = (scaled.dtype, scaled.numbers);
+        let other = self.operand(op, scaled.operand(), numbers, dtype)?;
+        let work = |_: Option<&mut NodeBuilder>| self.update(&other, dtype, numbers, Arithmetic::Add);
+        self.run_inplace(op, "AddBackward0", &[&other], work, |_, gradient| {
+            Ok(vec![Some(gradient.clone()), Some(gradient.clone())])
+        })
+    }
+
+    /// Subtracts `other` in place.
+    pub fn sub_<'a>(&self, other: impl Into<Operand<'a>>) -> Result<&Tensor> {
+        self.sub_scaled_(other, Scalar::Int(1))
+    }
+
+    /// Subtracts `alpha * other` in place.
+    pub fn sub_scaled_<'a>(&self, other: impl Into<Operand<'a>>, alpha: Scalar) -> Result<&Tensor> {
+        let (op, other) = ("sub_", other.into());
+        sub_check(op, [self.into(), other])?;
+        let scaled = scale_by_alpha(op, self.into(), other, ("alpha", alpha))?;
+        let (dtype, numbers) = (scaled.dtype, scaled.numbers);
+        let other = self.operand(op, scaled.operand(), numbers, dtype)?;
+        let work = |_: Option<&mut NodeBuilder>| self.update(&other, dtype, numbers, Arithmetic::Subtract);
+        self.run_inplace(op, "SubBackward0", &[&other], work, |ctx, gradient| {
+            Ok(vec![Some(gradient.clone()), ctx.gradient(1, || gradient.neg())?])
+        })
+    }
+
+    /// Multiplies by `other` in place.
+    pub fn mul_<'a>(&self, other: impl Into<Operand<'a>>) -> Result<&Tensor> {
+        let op = "mul_";
+        let other = other.into();
+        let dtype = result_type(&[self.into(), other]);
+        let other = self.operand(op, other, Numbers::Exact, dtype)?;
+        let work = |builder: Option<&mut NodeBuilder>| {
+            if let Some(builder) = builder {
+                builder.save_for(0, &other)?;
+                save_copy_for(builder, 1, self)?;
+            }
+            self.update(&other, dtype, Numbers::Exact, Arithmetic::Multiply)
+        };
+        self.run_inplace(op, "MulBackward0", &[&other], work, |ctx, gradient| {
+            Ok(vec![
+                ctx.gradient(0, || gradient.mul(&ctx.saved(0)?))?,
+                ctx.gradient(1, || gradient.mul(&ctx.saved(1)?))?,
+            ])
+        })
+    }
+
+    /// Divides by `other` in place like [`divide_with`]. Without rounding only for floating-point tensors.
+    pub fn divide_with_<'a>(
+        &self,
+        other: impl Into<Operand<'a>>,
+        rounding: Option<RoundingMode>,
+    ) -> Result<&Tensor> {
+        let other = other.into();
+        if rounding.is_none() {
+            return self.div_(other);
+        }
+        let inputs = match other {
+            Operand::Tensor(tensor) => vec![tensor],
+            Operand::Scalar(_) => Vec::new(),
+        };
+        self.replace_with("div_", &inputs, |target| divide_with(target, other, rounding))
+    }
+
+    /// Divides by `other` in place. Only for floating-point tensors.
+    pub fn div_<'a>(&self, other: impl Into<Operand<'a>>) -> Result<&Tensor> {
+        let op = "div_";
+        let other = other.into();
+        let dtype = result_type(&[self.into(), other]).to_floating_point();
+        let other = self.operand(op, other, Numbers::Exact, dtype)?;
+        let work = |builder: Option<&mut NodeBuilder>| {
+            if let Some(builder) = builder {
+                builder.save(&other)?;
+                save_copy_for(builder, 1, self)?;
+            }
+            self.update(&other, dtype, Numbers::Exact, Arithmetic::Divide)
+        };
+        self.run_inplace(op, "DivBackward0", &[&other], work, |ctx, gradient| {
+            let right = ctx.saved(0)?;
+            Ok(vec![
+                ctx.gradient(0, || gradient.div(&right))?,
+                ctx.gradient(1, || gradient.mul(&ctx.saved(1)?.div(&right)?.div(&right)?)?.neg())?,
+            ])
+        })
+    }
+
+    /// Sets all elements to 0.
+    pub fn zero_(&self) -> Result<&Tensor> {
+        self.overwrite("zero_", "ZeroBackward0", Scalar::Int(0))
+    }
+
+    /// Sets all elements to `value`: a scalar, which the element type must be able to hold, or a tensor without
+    /// dimensions, which is cast. The gradient of a tensor is the sum of all gradients. Only scalars can fill tensors
+    /// whose elements share memory.
+    pub fn fill_<'a>(&self, value: impl Into<Operand<'a>>) -> Result<&Tensor> {
+        let (op, node) = ("fill_", "FillBackward0");
+        match value.into() {
+            Operand::Scalar(value) => self.overwrite(op, node, check_fits(value, self.dtype(), op, "value")?),
+            Operand::Tensor(value) if value.ndim() == 0 => {
+                let source = Operand::Scalar(value.item()?).tensor(self.dtype())?;
+                let work = |_: Option<&mut NodeBuilder>| overwrite_with(op, self, &source);
+                self.run_inplace(op, node, &[value], work, |ctx, gradient| {
+                    let of_value = ctx.gradient(1, || gradient.sum(None, false))?;
+                    Ok(vec![overwritten(ctx, gradient)?, of_value])
+                })
+            }
+            Operand::Tensor(value) => {
+                Err(Error::shape(op, "value", "be a number or a tensor of shape ()", value.shape()))
+            }
+        }
+    }
+
+    fn overwrite(&self, op: &'static str, node: &'static str, value: Scalar) -> Result<&Tensor> {
+        let source = Operand::Scalar(value).tensor(self.dtype())?;
+        // Each memory location is written once, however many elements share it.
+        let distinct = self.alias(self.layout().without_expanded_dims());
+        let work = |_: Option<&mut NodeBuilder>| overwrite_with(op, &distinct, &source);
+        self.run_inplace_expanded(op, node, &[], work, |ctx, gradient| Ok(vec![overwritten(ctx, gradient)?]))
+    }
+
+    /// Copies the elements of `source`, which is broadcast, converted and moved from its device.
+    pub fn copy_(&self, source: &Tensor) -> Result<&Tensor> {
+        self.copy_from(source, false)
+    }
+
+    /// Like [`copy_`](Tensor::copy_). With `non_blocking` a copy between a device and
+    /// [pinned](crate::Placement::Pinned) memory is queued without waiting for it.
+    pub fn copy_from(&self, source: &Tensor, non_blocking: bool) -> Result<&Tensor> {
+        let op = "copy_";
+        check_broadcastable_to(self.shape(), op, "src", source.shape())?;
+        let work = |_: Option<&mut NodeBuilder>| {
+            crate::ops::conversion::transfer::copy_into(self, source, non_blocking)
+        };
+        self.run_inplace(op, "CopyBackwards", &[source], work, |ctx, gradient| {
+            // The engine moves the gradient to the device of the source.
+            Ok(vec![overwritten(ctx, gradient)?, Some(gradient.clone())])
+        })
+    }
+}
+
+/// Writes the elements of a tensor of the same type, which is broadcast. Does not increment the version.
+pub(crate) fn overwrite_with(op: &'static str, target: &Tensor, value: &Tensor) -> Result<()> {
+    iterate::copy_into(op, target, value)
+}
+
+/// Returns the gradient of a value that was overwritten: zeros.
+pub(crate) fn overwritten(ctx: &BackwardContext<'_>, gradient: &Tensor) -> Result<Option<Tensor>> {
+    ctx.gradient(0, || Tensor::zeros(gradient.shape(), gradient.options()))
+}
+
+/// Adds to a tensor that only the engine refers to, without recording and without a new version.
+pub(crate) fn add_unrecorded(target: Tensor, gradient: &Tensor) -> Result<Tensor> {
+    let dtype = target.dtype();
+    target.update(gradient, dtype, Numbers::Rounded, Arithmetic::Add)?;
+    Ok(target)
+}
+
+#[derive(Clone, Copy)]
+enum Arithmetic {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+}
+
+impl Arithmetic {
+    fn name(self) -> &'static str {
+        match self {
+            Arithmetic::Add => "add_",
+            Arithmetic::Subtract => "sub_",
+            Arithmetic::Multiply => "mul_",
+            Arithmetic::Divide => "div_",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{assert_close, doubles, gradcheck};
+    use crate::{DType, Error, Tensor};
+
+    #[test]
+    fn inplace_arithmetic_preserves_memory_and_increments_the_version() {
+        let x = doubles(&[1.0, 2.0], &[2]);
+        let before = x.data_ptr();
+        x.add_(1.0).unwrap().mul_(&doubles(&[2.0], &[1])).unwrap().sub_(&x).unwrap();
+        assert_close(&x, &[0.0, 0.0]);
+        assert_eq!((x.data_ptr(), x.version()), (before, Ok(3)));
+        x.add_scaled_(&doubles(&[1.0, 2.0], &[2]), 0.5.into()).unwrap().div_(2.0).unwrap();
+        assert_close(&x, &[0.25, 0.5]);
+    }
+
+    #[test]
+    fn add_inplace_of_overlapping_views_reads_before_writing() {
+        let x = doubles(&[1.0, 2.0, 3.0], &[3]);
+        let (head, tail) = (x.slice(0, None, Some(2), 1).unwrap(), x.slice(0, Some(1), None, 1).unwrap());
+        tail.add_(&head).unwrap();
+        assert_close(&x, &[1.0, 3.0, 5.0]);
+    }
+
+    #[test]
+    fn inplace_results_that_cannot_be_stored_are_errors_without_effect() {
+        let x = Tensor::ones(&[2], DType::Int64).unwrap();
+        assert!(matches!(x.add_(0.5), Err(Error::ResultType { .. })));
+        assert!(matches!(x.div_(2i64), Err(Error::ResultType { .. })));
+        assert!(matches!(
+            x.mul_(&Tensor::ones(&[3, 2], DType::Int64).unwrap()),
+            Err(Error::Shape { op: "mul_", .. })
+        ));
+        let expanded = x.unsqueeze(0).unwrap().expand(&[3, 2]).unwrap();
+        assert!(matches!(expanded.add_(1i64), Err(Error::Overlap { .. })));
+        assert!(matches!(expanded.fill_(&doubles(&[2.0], &[])), Err(Error::Overlap { .. })));
+        assert!(matches!(x.fill_(f64::NAN), Err(Error::OutOfBounds { op: "fill_", .. })));
+        assert_eq!((x.to_vec::<i64>().unwrap(), x.version()), (vec![1, 1], Ok(0)));
+    }
+
+    #[test]
+    fn fill_writes_each_memory_location_of_an_expanded_tensor_once() {
+        let x = Tensor::ones(&[2, 1], DType::Int64).unwrap();
+        let expanded = x.expand(&[1 << 40, 2, 3]).unwrap();
+        expanded.fill_(7i64).unwrap();
+        assert_eq!(x.to_vec::<i64>().unwrap(), [7, 7]);
+        expanded.select(1, 0).unwrap().zero_().unwrap();
+        assert_eq!((x.to_vec::<i64>().unwrap(), x.version()), (vec![0, 7], Ok(2)));
+        x.expand(&[0, 2, 1]).unwrap().fill_(5i64).unwrap();
+        assert_eq!(x.to_vec::<i64>().unwrap(), [0, 7]);
+    }
+
+    #[test]
+    fn inplace_operations_pass_gradcheck() {
+        let inputs = [doubles(&[0.5, 1.5, 2.0], &[3]), doubles(&[2.0, 0.25, 3.0], &[3])];
+        gradcheck(|x| x[0].mul(1.0)?.add_(&x[1])?.pow(2.0), &inputs);
+        gradcheck(|x| x[0].mul(1.0)?.sub_scaled_(&x[1], 2.0.into())?.pow(2.0), &inputs);
+        gradcheck(|x| x[0].mul(1.0)?.mul_(&x[1])?.pow(2.0), &inputs);
+        gradcheck(|x| x[0].mul(1.0)?.div_(&x[1])?.pow(2.0), &inputs);
+        gradcheck(|x| x[0].mul(1.0)?.mul_(&x[0])?.add(&x[1]), &inputs);
+        gradcheck(|x| x[0].mul(1.0)?.copy_(&x[1])?.pow(2.0), &inputs);
+    }
+
+    #[test]
+    fn inplace_operations_on_views_pass_gradcheck() {
+        let inputs = [doubles(&[0.5, 1.5, 2.0, 3.0, 1.0, 0.1], &[2, 3]), doubles(&[2.0, 0.25], &[2])];
+        gradcheck(
+            |x| {
+                let y = x[0].mul(2.0)?;
+                let column = y.select(1, 1)?;
+                column.mul_(&x[1])?;
+                y.t()?.select(0, 0)?.add_(&column)?;
+                y.select(0, 0)?.zero_()?;
+                y.pow(2.0)?.add(&column.unsqueeze(1)?)
+            },
+            &inputs,
+        );
+        gradcheck(
+            |x| {
+                // The base is transposed in memory, and the history of the view is queried afterwards.
+                let y = x[0].mul(1.0)?.t()?.copy()?;
+                let row = y.select(0, 2)?;
+                y.mul_(3.0)?;
+                row.mul_(&x[1])?;
+                row.pow(2.0)?.add(&y.sum(Some(&[0]), false)?)
+            },
+            &inputs,
+        );
+    }
+}

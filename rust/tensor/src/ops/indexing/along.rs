@@ -1,0 +1,209 @@
+//! Reads and writes of slices at the positions of an index along one dimension.
+
+use std::sync::Arc;
+
+use interlock::dispatch::Call;
+
+use super::indexed::{SELECT, WriteTo, name_of, spread};
+use super::positions::{IndexRule, Positions};
+use super::scatter_kernels::{INDEX_ADD, ScatterCall};
+use crate::error::{Tuple, check_fits};
+use crate::layout::{signed_sizes, wrap_dim};
+use crate::ops::elementwise::operand::{Operand, check_device, check_same_dtype};
+use crate::recording::NodeBuilder;
+use crate::{DType, Error, Result, Scalar, Tensor};
+
+/// Checks the dimension, and the shape of an index of at most one dimension. Returns the dimension.
+fn check_along(op: &'static str, source: &Tensor, dim: i64, index: &Tensor) -> Result<usize> {
+    let dim = wrap_dim(op, dim, source.ndim())?;
+    if index.ndim() > 1 {
+        let shape = Tuple(index.shape());
+        let message = format!("{op}: index must have at most one dimension, got shape {shape}");
+        return Err(Error::Indexing { message });
+    }
+    Ok(dim)
+}
+
+/// Checks an index of at most one dimension.
+fn positions_along(rule: IndexRule, source: &Tensor, dim: i64, index: &Tensor) -> Result<Arc<Positions>> {
+    let dim = check_along(rule.op, source, dim, index)?;
+    Positions::along(rule, source, dim, &index.detach().reshaped(&[index.numel()])?)
+}
+
+/// Returns the slices of an argument in the shape of the addressed elements.
+fn slices(op: &'static str, source: &Tensor, shape: &[usize]) -> Result<Tensor> {
+    let is_single = source.ndim() == 0 && shape.iter().all(|&size| size == 1);
+    if source.shape() == shape || is_single {
+        return source.reshaped(shape);
+    }
+    let expected = format!("be of shape {}, the indexed part of the tensor", Tuple(shape));
+    Err(Error::shape(op, "source", expected, source.shape()))
+}
+
+/// Returns an error unless the source has as many dimensions as the tensor.
+fn check_same_ndim(op: &'static str, target: &Tensor, source: &Tensor) -> Result<()> {
+    if source.ndim() == target.ndim() {
+        return Ok(());
+    }
+    let expected = format!("have {} dimensions, as the tensor", target.ndim());
+    Err(Error::shape(op, "source", expected, source.shape()))
+}
+
+/// Returns `alpha`, which is converted to the type of `source`, times `source`.
+fn scaled(op: &'static str, source: &Tensor, alpha: Scalar) -> Result<Tensor> {
+    let alpha = check_fits(alpha, source.dtype(), op, "alpha")?;
+    let alpha = match source.dtype() {
+        DType::Bool => Scalar::Bool(alpha.cast::<f64>() != 0.0),
+        dtype if dtype.is_floating_point() => Scalar::Float(alpha.cast()),
+        _ => Scalar::Int(alpha.cast()),
+    };
+    if alpha.cast::<f64>() == 1.0 { Ok(source.clone()) } else { source.mul(alpha) }
+}
+
+/// The rule of `index_add`. As in PyTorch the error of an index depends on the number of dimensions.
+fn rule_of_add(op: &'static str, target: &Tensor) -> IndexRule {
+    if target.ndim() > 1 { IndexRule::coordinate(op) } else { IndexRule::along(op) }
+}
+
+impl Tensor {
+    /// Returns the slices of dimension `dim` at the positions in `index`, which has at most one dimension:
+    /// `torch.index_select`.
+    pub fn index_select(&self, dim: i64, index: &Tensor) -> Result<Tensor> {
+        let op = "index_select";
+        let positions = positions_along(IndexRule::along(op), self, dim, index)?;
+        // A 0-d tensor counts as a 1-d one.
+        if self.ndim() == 0 && index.numel() != 1 {
+            let expected = "have one element for a 0-d tensor";
+            return Err(Error::shape(op, "index", expected, index.shape()));
+        }
+        let out = self.read_at(SELECT, &positions)?;
+        if self.ndim() == 0 { out.reshaped(&[]) } else { Ok(out) }
+    }
+
+    /// Adds `alpha` times the slices of `source` to the slices of dimension `dim` at the positions in `index`:
+    /// `torch.Tensor.index_add`.
+    ///
+    /// # Errors
+    /// The element types must be equal, and `source` must have the shape of the indexed part.
+    pub fn index_add(
+        &self,
+        to: WriteTo,
+        dim: i64,
+        index: &Tensor,
+        source: &Tensor,
+        alpha: Scalar,
+    ) -> Result<Tensor> {
+        let op = name_of(to, ["index_add", "index_add_"]);
+        check_same_dtype(op, self, source)?;
+        let positions = positions_along(rule_of_add(op, self), self, dim, index)?;
+        check_same_ndim(op, self, source)?;
+        let values = slices(op, &scaled(op, source, alpha)?, &positions.shape())?;
+        self.add_at(to, op, SELECT, &positions, &values, None)
+    }
+
+    /// Returns the choice of a kernel for [`index_add`](Tensor::index_add) now, without running it. The elements of
+    /// `index` are not read.
+    ///
+    /// # Errors
+    /// Fails as `index_add` does for shapes, types and devices that do not fit.
+    pub fn explain_index_add(&self, dim: i64, index: &Tensor, source: &Tensor) -> Result<Call> {
+        let op = "index_add";
+        check_same_dtype(op, self, source)?;
+        let dim = check_along(op, self, dim, index)?;
+        rule_of_add(op, self).check_dtype(index)?;
+        for other in [index, source] {
+            check_device(op, self, other)?;
+        }
+        let sizes = self.shape().iter().enumerate();
+        let mut part: Vec<usize> =
+            sizes.map(|(own, &size)| if own == dim { index.numel() } else { size }).collect();
+        if part.is_empty() {
+            part.push(index.numel());
+        }
+        check_same_ndim(op, self, source)?;
+        Ok(INDEX_ADD.explain(&ScatterCall::new(self, &slices(op, source, &part)?, true)))
+    }
+
+    /// Replaces the slices of dimension `dim` at the positions in `index` by those of `source`:
+    /// `torch.Tensor.index_copy`. Of several slices for one index the last is stored.
+    pub fn index_copy(&self, to: WriteTo, dim: i64, index: &Tensor, source: &Tensor) -> Result<Tensor> {
+        let op = name_of(to, ["index_copy", "index_copy_"]);
+        check_same_dtype(op, self, source)?;
+        let positions = positions_along(IndexRule::along(op), self, dim, index)?;
+        if source.ndim() != 0 && source.ndim() != self.ndim().max(1) {
+            let (ndim, shape) = (self.ndim(), Tuple(source.shape()));
+            let message =
+                format!("{op}: source must have {ndim} dimensions, as the tensor, got shape {shape}");
+            return Err(Error::Indexing { message });
+        }
+        let values = slices(op, source, &positions.shape())?;
+        self.assign_at(to, (op, "IndexCopyBackward0"), SELECT, &positions, &values, None)
+    }
+
+    /// Fills the slices of dimension `dim` at the positions in `index`, which may be negative, with a number or a
+    /// tensor without dimensions: `torch.Tensor.index_fill`.
+    pub fn index_fill<'a>(
+        &self,
+        to: WriteTo,
+        dim: i64,
+        index: &Tensor,
+        value: impl Into<Operand<'a>>,
+    ) -> Result<Tensor> {
+        let op = name_of(to, ["index_fill", "index_fill_"]);
+        let value = fill_value(op, self, value.into())?;
+        let positions = positions_along(IndexRule::wrapped(op), self, dim, index)?;
+        self.assign_at(to, (op, "IndexFillBackward0"), SELECT, &positions, &value, None)
+    }
+
+    /// Returns the rows of this matrix at the positions in `index`, which may have any shape:
+    /// `torch.nn.functional.embedding`. The row `padding` gets no gradient.
+    pub fn embedding(&self, index: &Tensor, padding: Option<i64>) -> Result<Tensor> {
+        let op = "embedding";
+        let &[rows, _] = self.shape() else {
+            return Err(Error::shape(op, "weight", "have two dimensions", self.shape()));
+        };
+        let count = i64::try_from(rows).unwrap_or(i64::MAX);
+        let skipped =
+            padding.map(|padding| if padding < 0 { padding.saturating_add(count) } else { padding });
+        if let (Some(row), Some(given)) = (skipped, padding)
+            && !(0..count).contains(&row)
+        {
+            let expected = format!("be from -{rows} to {}", count.saturating_sub(1));
+            return Err(Error::value(op, "padding_idx", expected, given));
+        }
+        let positions = Positions::along(IndexRule::embedding(None), self, 0, index)?;
+        let out = positions.read(op, self)?;
+        if let Some(mut builder) = NodeBuilder::new("EmbeddingBackward0", &[self])? {
+            let saved = builder.save(index)?;
+            let before = signed_sizes(self.shape());
+            builder.set_history(&out, move |ctx, gradient| {
+                let rule = IndexRule::embedding(skipped);
+                let source = Tensor::zeros(&[], gradient.options())?.expand(&before)?;
+                let positions = Positions::along(rule, &source, 0, &ctx.saved(saved)?)?;
+                Ok(vec![Some(spread(SELECT, &positions, gradient, op)?)])
+            })?;
+        }
+        Ok(out)
+    }
+}
+
+/// Returns a value that fills elements of a tensor as a 0-d tensor of its type.
+pub(crate) fn fill_value(op: &'static str, target: &Tensor, value: Operand<'_>) -> Result<Tensor> {
+    let dtype = target.dtype();
+    match value {
+        Operand::Scalar(number) => {
+            let number = check_fits(number, dtype, op, "value")?;
+            Tensor::full(&[], number, (dtype, target.placement()))
+        }
+        Operand::Tensor(tensor) if tensor.ndim() == 0 => {
+            // The value of a CPU tensor is fixed when the operation is called. Pinned memory is read when a copy runs.
+            let tensor = if tensor.is_pinned() { &tensor.contiguous_copy()? } else { tensor };
+            let options =
+                (dtype, if tensor.is_on_device() { tensor.placement() } else { target.placement() });
+            tensor.to(options, target.is_on_device())
+        }
+        Operand::Tensor(tensor) => {
+            Err(Error::shape(op, "value", "be a number or a tensor of shape ()", tensor.shape()))
+        }
+    }
+}

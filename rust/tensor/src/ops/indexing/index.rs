@@ -1,0 +1,333 @@
+//! Indexing with the semantics of `tensor[...]` in Python.
+
+use interlock::dispatch::Call;
+
+use super::indexed::{WriteTo, name_of};
+use super::nonzero::nonzero_coordinates;
+use crate::error::Tuple;
+use crate::layout::wrap_index;
+use crate::ops::elementwise::operand::check_same_dtype;
+use crate::{DType, Error, Result, Tensor};
+
+pub(crate) const OP: &str = "index";
+const SET_OP: &str = "__setitem__";
+
+/// One item of an index expression, as ATen's `TensorIndex`.
+#[derive(Clone, Debug)]
+pub enum Index {
+    /// Selects one index of a dimension and removes the dimension.
+    Integer(i64),
+    /// Selects a range of a dimension.
+    Slice {
+        /// The first index; `None` is the beginning.
+        start: Option<i64>,
+        /// The end, exclusive; `None` is the end of the dimension.
+        end: Option<i64>,
+        /// The step.
+        step: i64,
+    },
+    /// Inserts a new dimension of size 1: `None` in Python.
+    NewAxis,
+    /// All dimensions that no other item indexes: `...` in Python.
+    Ellipsis,
+    /// Selects the elements at these positions (`int64` or `int32`), or where the mask is true (`bool`).
+    Tensor(Tensor),
+}
+
+/// An index that contains tensors, after the other items were applied: `indices` index the dimensions of `view` from
+/// `dim` on, one tensor each, with the number of the dimension before the other items were applied.
+struct AdvancedIndex {
+    view: Tensor,
+    dim: usize,
+    indices: Vec<(Tensor, usize)>,
+}
+
+impl Tensor {
+    /// Returns the indexed part: a view, or a copy if `indices` contain a tensor.
+    pub fn index(&self, indices: &[Index]) -> Result<Tensor> {
+        let at = self.resolve(indices)?;
+        if at.indices.is_empty() { Ok(at.view) } else { at.view.index_tensors(at.dim, &at.indices) }
+    }
+
+    /// Assigns `value`, which is broadcast, to the indexed part. If `indices` contain a tensor the types must be
+    /// equal, except for a single element that is assigned through a mask.
+    pub fn set_index(&self, indices: &[Index], value: &Tensor) -> Result<()> {
+        let at = self.resolve(indices)?;
+        if at.indices.is_empty() {
+            let value = squeeze_leading_ones(value, at.view.ndim())?;
+            return at.view.copy_(&value).map(drop).map_err(err_assignment);
+        }
+        // As in PyTorch only a single mask converts the type, and only of a single element.
+        let mut tensors = indices.iter().filter(|index| matches!(index, Index::Tensor(_)));
+        let is_mask = matches!(
+            (tensors.next(), tensors.next()),
+            (Some(Index::Tensor(mask)), None) if mask.dtype() == DType::Bool && mask.ndim() > 0
+        );
+        if value.dtype() != self.dtype() && !(is_mask && value.numel() == 1) {
+            return Err(Error::AssignedType { given: value.dtype(), target: self.dtype() });
+        }
+        self.target_of(&at).index_put_tensors(at.dim, &at.indices, value).map_err(err_assignment)
+    }
+
+    /// Adds `values`, which are broadcast, to the elements at `indices`, or replaces them: `torch.Tensor.index_put`.
+    /// The indices are tensors of the first dimensions. Of several values for one element the last replaces it.
+    ///
+    /// # Errors
+    /// The element types must be equal.
+    pub fn index_put(
+        &self,
+        to: WriteTo,
+        indices: &[Index],
+        values: &Tensor,
+        accumulate: bool,
+    ) -> Result<Tensor> {
+        let op = name_of(to, ["index_put", "index_put_"]);
+        check_same_dtype(op, self, values)?;
+        let at = self.resolve(indices)?;
+        if !at.indices.is_empty() && std::ptr::eq(self.target_of(&at), self) {
+            return self.index_put_at(to, op, at.dim, &at.indices, values, accumulate);
+        }
+        if let WriteTo::Copy = to {
+            let out = self.copy()?;
+            out.index_put(WriteTo::InPlace, indices, values, accumulate)?;
+            return Ok(out);
+        }
+        if at.indices.is_empty() {
+            let target = if accumulate { at.view.add_(values) } else { at.view.copy_(values) };
+            target?;
+        } else {
+            at.view.index_put_at(to, op, at.dim, &at.indices, values, accumulate)?;
+        }
+        Ok(self.clone())
+    }
+
+    /// Returns the choice of a kernel for [`index_put`](Tensor::index_put) now, without running it. Only masks are read.
+    ///
+    /// # Errors
+    /// Fails as `index_put` does for shapes, types and devices that do not fit.
+    pub fn explain_index_put(&self, indices: &[Index], values: &Tensor, accumulate: bool) -> Result<Call> {
+        check_same_dtype("index_put", self, values)?;
+        let at = self.resolve(indices)?;
+        at.view.explain_index_put_at(at.dim, &at.indices, values, accumulate)
+    }
+
+    /// Returns the tensor whose elements an assignment changes: this tensor itself, if the view has all of its elements
+    /// in their order, so that the history is not that of a changed view.
+    fn target_of<'a>(&'a self, at: &'a AdvancedIndex) -> &'a Tensor {
+        if at.view.layout() == self.layout() { self } else { &at.view }
+    }
+
+    fn resolve(&self, indices: &[Index]) -> Result<AdvancedIndex> {
+        let named = |index: &Index| match index {
+            Index::Integer(_) | Index::Slice { .. } => 1,
+            Index::NewAxis | Index::Ellipsis => 0,
+            Index::Tensor(mask) if mask.dtype() == DType::Bool => mask.ndim(),
+            Index::Tensor(_) => 1,
+        };
+        for index in indices {
+            if let Index::Tensor(index) = index
+                && index.is_on_device()
+                && index.device() != self.device()
+            {
+                return Err(Error::Devices { op: OP, left: self.device(), right: index.device() });
+            }
+        }
+        let count: usize = indices.iter().map(named).sum();
+        let rest = self.ndim().checked_sub(count).ok_or_else(|| match self.ndim() {
+            0 => Error::NoDimensions,
+            ndim => Error::Indexing {
+                message: format!(
+                    "an index must have at most {ndim} items for {ndim} dimensions, got {count}"
+                ),
+            },
+        })?;
+        let ellipses = indices.iter().filter(|index| matches!(index, Index::Ellipsis)).count();
+        if ellipses > 1 {
+            let message = format!("an index must contain ... at most once, got it {ellipses} times");
+            return Err(Error::Indexing { message });
+        }
+        let mut view = self.clone();
+        let mut dim = 0usize;
+        // The dimension of this tensor that the next item indexes, for errors.
+        let mut source_dim = 0usize;
+        let mut indexed: Vec<(Tensor, usize)> = Vec::new();
+        // The dimension of the view of each of them.
+        let mut dims = Vec::new();
+        for index in indices {
+            let at = i64::try_from(dim).unwrap_or(i64::MAX);
+            match index {
+                Index::Integer(position) => {
+                    wrap_index(*position, source_dim, view.shape().get(dim).copied().unwrap_or(0))?;
+                    view = view.select(at, *position)?;
+                }
+                // As in PyTorch a whole dimension needs no view.
+                Index::Slice { start: None, end: None, step: 1 } => dim += 1,
+                Index::Slice { start, end, step } => {
+                    view = view.slice(at, *start, *end, *step)?;
+                    dim += 1;
+                }
+                Index::NewAxis => {
+                    view = view.unsqueeze(at)?;
+                    dim += 1;
+                }
+                Index::Ellipsis => dim += rest,
+                // A single bool is a new dimension of size 1, of which index 0 is selected if it is true and none if
+                // it is false.
+                Index::Tensor(value) if value.ndim() == 0 && value.dtype() == DType::Bool => {
+                    let size: i64 = value.item()?.cast();
+                    view = view.unsqueeze(at)?;
+                    let selected = Tensor::zeros(&[usize::try_from(size).unwrap_or(0)], DType::Int64)?;
+                    indexed.push((selected, source_dim));
+                    dims.push(dim);
+                    dim += 1;
+                }
+                Index::Tensor(tensor) => {
+                    let sizes = view.shape().get(dim..).unwrap_or_default();
+                    let found = to_indices(tensor, sizes)?;
+                    dims.extend((dim..).take(found.len()));
+                    dim += found.len();
+                    indexed.extend(found.into_iter().zip(source_dim..));
+                }
+            }
+            source_dim += if matches!(index, Index::Ellipsis) { rest } else { named(index) };
+        }
+        if view.is(self) {
+            // The result is never the tensor itself.
+            view = self.alias_view()?;
+        }
+        let first = dims.first().copied().unwrap_or(0);
+        if dims.iter().copied().eq((first..).take(dims.len())) {
+            return Ok(AdvancedIndex { view, dim: first, indices: indexed });
+        }
+        // Dimensions that other items separate become the first ones.
+        let others = (0..view.ndim()).filter(|dim| !dims.contains(dim));
+        let order = dims.iter().copied().chain(others).map(|dim| i64::try_from(dim).unwrap_or(i64::MAX));
+        let view = view.permute(&order.collect::<Vec<_>>())?;
+        Ok(AdvancedIndex { view, dim: 0, indices: indexed })
+    }
+
+    fn alias_view(&self) -> Result<Tensor> {
+        if self.ndim() == 0 { self.unsqueeze(0)?.squeeze(Some(0)) } else { self.slice(0, None, None, 1) }
+    }
+}
+
+/// Returns the error of an assignment for the error of the operation that writes the value.
+fn err_assignment(error: Error) -> Error {
+    match error {
+        Error::Shape { expected, given, .. } => {
+            Error::Shape { op: SET_OP, argument: "value", expected, given }
+        }
+        Error::Overlap { .. } => Error::Overlap { op: SET_OP },
+        Error::LeafInPlace { view, .. } => Error::LeafInPlace { op: SET_OP, view },
+        Error::Devices { left, right, .. } => Error::Devices { op: SET_OP, left, right },
+        other => other,
+    }
+}
+
+/// Removes leading dimensions of size 1 beyond `ndim`: ATen's `slicePrefix1sSize`.
+pub(crate) fn squeeze_leading_ones(value: &Tensor, ndim: usize) -> Result<Tensor> {
+    let mut value = value.clone();
+    while value.ndim() > ndim && value.shape().first() == Some(&1) {
+        value = value.squeeze(Some(0))?;
+    }
+    Ok(value)
+}
+
+/// Converts an index tensor to one int64 tensor for each dimension that it indexes, of these sizes.
+fn to_indices(tensor: &Tensor, sizes: &[usize]) -> Result<Vec<Tensor>> {
+    match tensor.dtype() {
+        DType::Int64 | DType::Int32 => Ok(vec![tensor.detach().cast(DType::Int64)?]),
+        DType::Bool => {
+            let own = sizes.get(..tensor.ndim()).unwrap_or_default();
+            if own != tensor.shape() {
+                return Err(Error::Indexing {
+                    message: format!(
+                        "a mask in an index must be of shape {}, as the dimensions that it indexes, got shape {}",
+                        Tuple(own),
+                        Tuple(tensor.shape())
+                    ),
+                });
+            }
+            nonzero_coordinates(tensor)
+        }
+        given => Err(Error::Indexing {
+            message: format!("tensors in an index must be int64, int32 or bool, got {given}"),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_close, doubles, gradcheck};
+
+    fn numbers() -> Tensor {
+        doubles(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])
+    }
+
+    fn rows(values: &[i64], shape: &[usize]) -> Index {
+        Index::Tensor(Tensor::from_slice(values, shape).unwrap())
+    }
+
+    const ALL: Index = Index::Slice { start: None, end: None, step: 1 };
+
+    #[test]
+    fn index_without_tensors_returns_a_view() {
+        let x = numbers();
+        let part = x.index(&[Index::Ellipsis, Index::NewAxis, Index::Integer(1)]).unwrap();
+        assert_eq!(part.shape(), [2, 1]);
+        part.zero_().unwrap();
+        assert_close(&x, &[1.0, 0.0, 3.0, 4.0, 0.0, 6.0]);
+    }
+
+    #[test]
+    fn index_with_tensors_selects_rows_columns_and_pairs() {
+        let x = numbers();
+        assert_close(&x.index(&[rows(&[1, 0, -1], &[3])]).unwrap(), &[4., 5., 6., 1., 2., 3., 4., 5., 6.]);
+        assert_close(&x.index(&[ALL, rows(&[2, 0], &[2])]).unwrap(), &[3.0, 1.0, 6.0, 4.0]);
+        let pairs = x.index(&[rows(&[0, 1], &[2, 1]), rows(&[0, 2], &[2])]).unwrap();
+        assert_eq!(pairs.shape(), [2, 2]);
+        assert_close(&pairs, &[1.0, 3.0, 4.0, 6.0]);
+        let mask = Index::Tensor(x.greater(2.5).unwrap());
+        assert_close(&x.index(&[mask]).unwrap(), &[3.0, 4.0, 5.0, 6.0]);
+        assert_eq!(x.index(&[rows(&[], &[0])]).unwrap().shape(), [0, 3]);
+    }
+
+    #[test]
+    fn set_index_writes_the_indexed_part() {
+        let x = numbers();
+        x.set_index(&[rows(&[1], &[1])], &doubles(&[7.0], &[])).unwrap();
+        x.set_index(&[Index::Integer(0), Index::Integer(0)], &doubles(&[9.0], &[1])).unwrap();
+        assert_close(&x, &[9.0, 2.0, 3.0, 7.0, 7.0, 7.0]);
+        assert_eq!(x.version(), Ok(2));
+        assert!(x.set_index(&[ALL], &doubles(&[0.0; 4], &[4])).is_err());
+    }
+
+    #[test]
+    fn index_rejects_invalid_indices() {
+        let x = numbers();
+        let indexing = |indices: &[Index]| x.index(indices).unwrap_err();
+        assert!(matches!(indexing(&[rows(&[2], &[1])]), Error::Index { index: 2, dim: 0, size: 2 }));
+        assert!(matches!(indexing(&[ALL, ALL, ALL]), Error::Indexing { .. }));
+        assert!(matches!(indexing(&[Index::Ellipsis, Index::Ellipsis]), Error::Indexing { .. }));
+        assert!(matches!(indexing(&[rows(&[0, 1], &[2]), rows(&[0, 1, 2], &[3])]), Error::Indexing { .. }));
+        assert!(matches!(indexing(&[Index::Tensor(doubles(&[0.0], &[1]))]), Error::Indexing { .. }));
+        let mask = Tensor::ones(&[3], DType::Bool).unwrap();
+        assert!(matches!(indexing(&[Index::Tensor(mask)]), Error::Indexing { .. }));
+    }
+
+    #[test]
+    fn index_and_set_index_pass_gradcheck() {
+        let x = [numbers()];
+        gradcheck(|x| x[0].index(&[rows(&[1, 0, 1], &[3])])?.pow(2.0), &x);
+        gradcheck(|x| x[0].index(&[ALL, rows(&[2, 2], &[2])])?.pow(2.0), &x);
+        gradcheck(
+            |x| {
+                let y = x[0].mul(2.0)?;
+                y.set_index(&[ALL, rows(&[0], &[1])], &x[1])?;
+                y.pow(2.0)
+            },
+            &[numbers(), doubles(&[3.0, 0.5], &[2, 1])],
+        );
+    }
+}

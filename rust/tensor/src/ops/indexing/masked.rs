@@ -1,0 +1,149 @@
+//! Elementwise selection by a mask.
+
+use super::along::fill_value;
+use super::index::Index;
+use super::indexed::{WriteTo, name_of};
+use super::nonzero::nonzero_coordinates;
+use crate::dtype::{Bool8, dispatch_float, dispatch_size};
+use crate::layout::{broadcast, check_broadcastable_to, signed_sizes};
+use crate::ops::elementwise::operand::{Operand, check_same_dtype};
+use crate::recording::NodeBuilder;
+use crate::tensor::node::{BackwardContext, Gradients};
+use crate::{DType, Element, Error, Result, Scalar, Tensor, iterate};
+
+/// Returns `values` with 0 where `mask` is true: `torch.where(mask, 0, values)`. Both are broadcast. Unlike a product
+/// with the mask this also replaces infinities and NaN.
+pub(crate) fn zero_where(mask: &Tensor, values: &Tensor) -> Result<Tensor> {
+    let op = "where";
+    let shape = broadcast(op, mask.shape(), values.shape())?;
+    let out = dispatch_float!(values.dtype(), T => {
+        iterate::zip(op, (values.dtype(), &shape), mask, &values.detach(), |mask: Bool8, value: T| {
+            if mask.get() { T::default() } else { value }
+        })
+    })?;
+    if let Some(mut builder) = NodeBuilder::new("WhereBackward0", &[values])? {
+        let saved = builder.save(mask)?;
+        // The engine sums over broadcast dimensions.
+        builder.set_history(&out, move |ctx, gradient| {
+            Ok(vec![Some(zero_where(&ctx.saved(saved)?, gradient)?)])
+        })?;
+    }
+    Ok(out)
+}
+
+/// Returns an error unless a mask is a bool tensor.
+fn check_mask(op: &'static str, mask: &Tensor) -> Result<()> {
+    if mask.dtype() == DType::Bool {
+        return Ok(());
+    }
+    let (expected, given) = ("a bool tensor".to_owned(), mask.dtype());
+    Err(Error::DType { op, argument: "mask", expected, given, hint: "; bool() converts it" })
+}
+
+impl Tensor {
+    /// Fills the elements where `mask` is true with a number or a 0-d tensor:
+    /// `torch.Tensor.masked_fill`. The mask is broadcast; so is the tensor, unless it is changed in place.
+    pub fn masked_fill<'a>(
+        &self,
+        to: WriteTo,
+        mask: &Tensor,
+        value: impl Into<Operand<'a>>,
+    ) -> Result<Tensor> {
+        let op = name_of(to, ["masked_fill", "masked_fill_"]);
+        check_mask(op, mask)?;
+        let value = match value.into() {
+            number @ Operand::Scalar(_) => fill_value(op, &Tensor::zeros(&[], self.dtype())?, number)?,
+            tensor => fill_value(op, self, tensor)?,
+        };
+        let backward = |ctx: &BackwardContext<'_>, gradient: &Tensor| -> Result<Gradients> {
+            let mask = ctx.saved(0)?;
+            let of_value =
+                ctx.gradient(1, || zero_where(&mask.logical_not()?, gradient)?.sum(None, false))?;
+            Ok(vec![ctx.gradient(0, || zero_where(&mask, gradient))?, of_value])
+        };
+        let fill = |target: &Tensor| {
+            let (target, value) = (iterate::bits(target), iterate::bits(&value));
+            dispatch_size!(target.dtype(), T => fill_where::<T>(op, &target, mask, &value))
+        };
+        if to == WriteTo::InPlace {
+            check_broadcastable_to(self.shape(), op, "mask", mask.shape())?;
+            let work = |builder: Option<&mut NodeBuilder>| {
+                if let Some(builder) = builder {
+                    builder.save(mask)?;
+                }
+                fill(self)
+            };
+            return self.run_inplace(op, "MaskedFillBackward0", &[&value], work, backward).cloned();
+        }
+        let shape = broadcast(op, self.shape(), mask.shape())?;
+        let source = self.expand(&signed_sizes(&shape))?;
+        let out = source.detach().contiguous_copy()?;
+        fill(&out)?;
+        if let Some(mut builder) = NodeBuilder::new("MaskedFillBackward0", &[&source, &value])? {
+            builder.save(mask)?;
+            builder.set_history(&out, backward)?;
+        }
+        Ok(out)
+    }
+
+    /// Returns the elements where `mask` is true, in row-major order: `torch.masked_select`. Both are broadcast. Waits
+    /// for a device.
+    pub fn masked_select(&self, mask: &Tensor) -> Result<Tensor> {
+        let op = "masked_select";
+        check_mask(op, mask)?;
+        let shape = signed_sizes(&broadcast(op, self.shape(), mask.shape())?);
+        let out = self.expand(&shape)?.index(&[Index::Tensor(mask.detach().expand(&shape)?)])?;
+        if out.ndim() == 1 { Ok(out) } else { out.reshape(&[-1]) }
+    }
+
+    /// Replaces the elements where `mask` is true by the first elements of `source`, in row-major order:
+    /// `torch.Tensor.masked_scatter`. The mask is broadcast; so is the tensor, unless it is changed in place. Waits for
+    /// a device.
+    pub fn masked_scatter(&self, to: WriteTo, mask: &Tensor, source: &Tensor) -> Result<Tensor> {
+        let op = name_of(to, ["masked_scatter", "masked_scatter_"]);
+        check_mask(op, mask)?;
+        check_same_dtype(op, self, source)?;
+        if to == WriteTo::Copy {
+            let shape = broadcast(op, self.shape(), mask.shape())?;
+            if shape != self.shape() {
+                return self.expand(&signed_sizes(&shape))?.masked_scatter(to, mask, source);
+            }
+        }
+        check_broadcastable_to(self.shape(), op, "mask", mask.shape())?;
+        let mask = mask.detach().expand(&signed_sizes(self.shape()))?;
+        let coordinates = nonzero_coordinates(&mask)?;
+        // A 0-d tensor has no coordinates.
+        let count = match coordinates.first() {
+            Some(rows) => rows.numel(),
+            None => usize::from(mask.item_for(op)? == Scalar::Bool(true)),
+        };
+        if source.numel() < count {
+            let expected = format!("have at least as many elements as mask is true, {count}");
+            return Err(Error::shape(op, "source", expected, source.shape()));
+        }
+        let first = |count: i64| source.reshape(&[-1])?.slice(0, None, Some(count), 1);
+        if coordinates.is_empty() {
+            return match source.numel() {
+                0 => self.masked_fill(to, &mask, 0i64),
+                _ => self.masked_fill(to, &mask, &first(1)?.reshape(&[])?),
+            };
+        }
+        let values = first(i64::try_from(count).unwrap_or(i64::MAX))?;
+        let indices: Vec<(Tensor, usize)> = coordinates.into_iter().zip(0..).collect();
+        self.index_put_at(to, op, 0, &indices, &values, false)
+    }
+}
+
+/// Writes the bits of a 0-d value where `mask` is true. It does not wait for a value on a device.
+fn fill_where<T: Element>(op: &'static str, target: &Tensor, mask: &Tensor, value: &Tensor) -> Result<()> {
+    let number = if value.is_on_device() { T::default() } else { value.item()?.cast() };
+    let choose = move |old: T, mask: Bool8| if mask.get() { number } else { old };
+    iterate::update(op, target, mask, choose)?;
+    if !value.is_on_device() {
+        return Ok(());
+    }
+    // The elements are 0 by now.
+    let chosen = move |mask: Bool8, value: T| if mask.get() { value } else { T::default() };
+    let added = iterate::zip(op, (target.dtype(), target.shape()), mask, &value.detach(), chosen)?;
+    iterate::update(op, target, &added, T::plus)
+}

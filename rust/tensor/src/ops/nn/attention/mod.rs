@@ -1,0 +1,357 @@
+//! Scaled-dot-product attention.
+
+pub(crate) mod kernels;
+pub(crate) mod math;
+mod tiled;
+
+use interlock::dispatch::{Call, Composite};
+
+use super::attention::tiled::with_history;
+use crate::error::Tuple;
+use crate::layout::{broadcast, check_broadcastable_to};
+use crate::ops::elementwise::operand::{check_device, check_same_dtype};
+use crate::ops::nn::attention::kernels::{ATTENTION, AttentionArgs, AttentionCall};
+use crate::{DType, Error, Result, Tensor};
+
+pub(crate) const OP: &str = "scaled_dot_product_attention";
+
+/// The options of [`Tensor::scaled_dot_product_attention`].
+///
+/// ```
+/// use interlock_tensor::{AttentionOptions, DType, Tensor};
+///
+/// let x = Tensor::ones(&[1, 2, 3, 4], DType::Float32)?;
+/// let options = AttentionOptions { is_causal: true, ..AttentionOptions::default() };
+/// assert_eq!(x.scaled_dot_product_attention(&x, &x, &options)?.shape(), [1, 2, 3, 4]);
+/// # Ok::<(), interlock_tensor::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AttentionOptions<'a> {
+    /// Bools, where true lets a query see a key, or numbers, which are added to the scores. It is broadcast to the
+    /// shape of the scores: (..., queries, keys).
+    pub mask: Option<&'a Tensor>,
+    /// Whether a query sees only the keys up to its own position. An error with a mask.
+    pub is_causal: bool,
+    /// The factor of the scores; `None` is one divided by the square root of the size of a query.
+    pub scale: Option<f64>,
+    /// Whether several heads of queries may share one head of keys and values.
+    pub enable_gqa: bool,
+}
+
+impl Tensor {
+    /// Returns the mean of the values for each query, weighted by the softmax of its scaled dot products with the keys:
+    /// `torch.nn.functional.scaled_dot_product_attention`. This tensor contains the queries.
+    ///
+    /// # Errors
+    /// Fails if shapes, types or devices do not fit, and with the reason of each kernel if all of them refuse.
+    pub fn scaled_dot_product_attention(
+        &self,
+        key: &Tensor,
+        value: &Tensor,
+        options: &AttentionOptions<'_>,
+    ) -> Result<Tensor> {
+        self.attention_in(key, value, options, None)
+    }
+
+    /// Computes an attention, which may be part of the operation with the name `composite`.
+    pub(crate) fn attention_in(
+        &self,
+        key: &Tensor,
+        value: &Tensor,
+        options: &AttentionOptions<'_>,
+        composite: Option<&'static str>,
+    ) -> Result<Tensor> {
+        let args = checked(self, key, value, options)?;
+        let composite = composite.map(|name| Composite { name, numerics: None });
+        let out = ATTENTION.call(&AttentionCall::new(&args), composite, &args)?;
+        with_history(out, &args)
+    }
+
+    /// Returns the choice of a kernel for [`scaled_dot_product_attention`](Tensor::scaled_dot_product_attention) now,
+    /// without running it.
+    ///
+    /// # Errors
+    /// Fails as the operation does for arguments that do not fit.
+    pub fn explain_scaled_dot_product_attention(
+        &self,
+        key: &Tensor,
+        value: &Tensor,
+        options: &AttentionOptions<'_>,
+    ) -> Result<Call> {
+        Ok(ATTENTION.explain(&AttentionCall::new(&checked(self, key, value, options)?)))
+    }
+}
+
+/// Returns the arguments of the kernels, or an error if they do not fit.
+fn checked<'a>(
+    query: &'a Tensor,
+    key: &'a Tensor,
+    value: &'a Tensor,
+    options: &AttentionOptions<'a>,
+) -> Result<AttentionArgs<'a>> {
+    if options.is_causal && options.mask.is_some() {
+        return Err(Error::value(OP, "attn_mask", "be None if is_causal is True", "a tensor"));
+    }
+    for (argument, tensor) in [("query", query), ("key", key), ("value", value)] {
+        if !tensor.dtype().is_floating_point() {
+            let (expected, hint) = ("floating point".to_owned(), "; float() converts it");
+            return Err(Error::DType { op: OP, argument, expected, given: tensor.dtype(), hint });
+        }
+        check_same_dtype(OP, query, tensor)?;
+        check_device(OP, query, tensor)?;
+    }
+    let (batch_q, [rows, depth]) = split_shape("query", query)?;
+    let (mut batch_k, [keys, key_depth]) = split_shape("key", key)?;
+    let (mut batch_v, [values, _]) = split_shape("value", value)?;
+    if depth != key_depth {
+        let problem = format!("the last dimensions of query and key differ ({depth} and {key_depth})");
+        return Err(err_shapes(problem, query, key));
+    }
+    if keys != values {
+        let problem = format!("key and value have different lengths ({keys} and {values})");
+        return Err(err_shapes(problem, key, value));
+    }
+    if options.enable_gqa {
+        let heads = repeated_heads(query, [key, value])?;
+        let last = [batch_k.last_mut(), batch_v.last_mut()];
+        last.into_iter().flatten().for_each(|last| *last = heads);
+    }
+    let batch = broadcast(OP, &batch_q, &batch_k).map_err(|_| {
+        let problem = format!("dimensions {} and {} cannot be broadcast", Tuple(&batch_q), Tuple(&batch_k));
+        err_shapes(problem, query, key)
+    })?;
+    broadcast(OP, &batch, &batch_v).map_err(|_| {
+        let problem = format!("dimensions {} and {} cannot be broadcast", Tuple(&batch), Tuple(&batch_v));
+        err_shapes(problem, query, value)
+    })?;
+    if let Some(mask) = options.mask {
+        let scores: Vec<usize> = batch.into_iter().chain([rows, keys]).collect();
+        check_mask(mask, query, &scores)?;
+    }
+    let scale = options.scale.unwrap_or_else(|| 1.0 / (depth as f64).sqrt());
+    let AttentionOptions { mask, is_causal, enable_gqa, .. } = *options;
+    Ok(AttentionArgs { query, key, value, mask, is_causal, scale, enable_gqa })
+}
+
+/// Splits the shape of an argument into the sizes of the batch, and the rows and columns.
+fn split_shape(argument: &'static str, tensor: &Tensor) -> Result<(Vec<usize>, [usize; 2])> {
+    match tensor.shape() {
+        [batch @ .., rows, columns] => Ok((batch.to_vec(), [*rows, *columns])),
+        shape => Err(Error::shape(OP, argument, "have at least 2 dimensions", shape)),
+    }
+}
+
+fn err_shapes(problem: String, left: &Tensor, right: &Tensor) -> Error {
+    Error::Shapes { op: OP, problem, left: left.shape().to_vec(), right: right.shape().to_vec() }
+}
+
+/// Returns the size of the dimension of heads of a tensor, the last but two.
+pub(crate) fn heads(tensor: &Tensor) -> Option<usize> {
+    tensor.shape().iter().rev().nth(2).copied()
+}
+
+/// Returns the number of heads of queries, or an error unless those of keys and values divide it.
+fn repeated_heads(query: &Tensor, others: [&Tensor; 2]) -> Result<usize> {
+    let err_dims = |argument, tensor: &Tensor| {
+        Error::shape(OP, argument, "have at least 3 dimensions with enable_gqa", tensor.shape())
+    };
+    let count = heads(query).ok_or_else(|| err_dims("query", query))?;
+    for (argument, tensor) in ["key", "value"].into_iter().zip(others) {
+        let given = heads(tensor).ok_or_else(|| err_dims(argument, tensor))?;
+        if given == 0 || count % given != 0 {
+            let expected = format!("have a number of heads that divides {count}, those of query");
+            return Err(Error::shape(OP, argument, expected, tensor.shape()));
+        }
+    }
+    Ok(count)
+}
+
+/// Returns an error unless a mask can be added to scores of this shape.
+fn check_mask(mask: &Tensor, query: &Tensor, scores: &[usize]) -> Result<()> {
+    let (argument, given) = ("attn_mask", mask.dtype());
+    if ![DType::Bool, DType::Float32, query.dtype()].contains(&given) {
+        let own = query.dtype();
+        let expected = match own {
+            DType::Float32 => "bool or float32".to_owned(),
+            own => format!("bool, float32 or {own}"),
+        };
+        return Err(Error::DType { op: OP, argument, expected, given, hint: "" });
+    }
+    check_device(OP, query, mask)?;
+    check_broadcastable_to(scores, OP, argument, mask.shape())
+}
+
+#[cfg(test)]
+mod tests {
+    use interlock::backends::flags::{CUDA_FLASH_SDP, CUDA_MATH_SDP};
+
+    use super::*;
+    use crate::testing::{assert_close, doubles, gradcheck};
+
+    /// Returns numbers in (-1, 1) without a pattern.
+    fn random(seed: u64, shape: &[usize]) -> Tensor {
+        let mut generator = fastrand::Rng::with_seed(seed);
+        let values: Vec<f64> = (0..shape.iter().product()).map(|_| generator.f64() * 2.0 - 1.0).collect();
+        doubles(&values, shape)
+    }
+
+    /// Runs `f` on the kernel with this name.
+    fn on<R>(kernel: &str, f: impl FnOnce() -> R) -> R {
+        let _flash = CUDA_FLASH_SDP.scope(kernel == "flash").unwrap().guard();
+        let _math = CUDA_MATH_SDP.scope(kernel == "math").unwrap().guard();
+        f()
+    }
+
+    fn attention(inputs: &[Tensor], options: &AttentionOptions<'_>) -> Result<Tensor> {
+        inputs[0].scaled_dot_product_attention(&inputs[1], &inputs[2], options)
+    }
+
+    #[test]
+    fn flash_and_math_agree_on_values_and_gradients() {
+        let bools = random(9, &[3, 1, 130, 300]).greater(0.3).unwrap();
+        let numbers = random(8, &[130, 300]);
+        let causal = AttentionOptions { is_causal: true, ..AttentionOptions::default() };
+        let gqa = AttentionOptions { enable_gqa: true, ..AttentionOptions::default() };
+        let masked = |mask| AttentionOptions { mask: Some(mask), ..AttentionOptions::default() };
+        let scaled = AttentionOptions { scale: Some(-0.7), ..AttentionOptions::default() };
+        for (rows, keys, shared, options) in [
+            (130, 300, 4, AttentionOptions::default()),
+            (1, 1, 4, causal),
+            (300, 130, 4, causal),
+            (130, 300, 4, causal),
+            (257, 256, 2, gqa),
+            (130, 300, 4, masked(&bools)),
+            (130, 300, 1, AttentionOptions { enable_gqa: true, ..masked(&numbers) }),
+            (5, 7, 4, scaled),
+        ] {
+            let run = |kernel: &str| {
+                let inputs = [(1, 4, rows), (2, shared, keys), (3, shared, keys)]
+                    .map(|(seed, heads, length)| random(seed, &[3, heads, length, 5]));
+                inputs.iter().for_each(|input| input.set_requires_grad(true).unwrap());
+                let out = on(kernel, || attention(&inputs, &options)).unwrap();
+                out.mul(&out).unwrap().sum(None, false).unwrap().backward().unwrap();
+                let grads = inputs.map(|input| input.grad().unwrap().to_vec::<f64>().unwrap());
+                (out, grads)
+            };
+            let ((flash, flash_grads), (math, math_grads)) = (run("flash"), run("math"));
+            assert_eq!(
+                flash.grad_fn().unwrap().unwrap().name(),
+                "ScaledDotProductFlashAttentionForCpuBackward0"
+            );
+            assert_close(&flash, &math.to_vec::<f64>().unwrap());
+            for (flash, math) in flash_grads.iter().zip(&math_grads) {
+                let difference = flash.iter().zip(math).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+                assert!(difference < 1e-12, "{rows} {keys} {options:?}: {difference}");
+            }
+        }
+    }
+
+    #[test]
+    fn attention_of_strided_and_expanded_operands() {
+        let base = random(1, &[2, 6, 3, 4]);
+        let inputs = [base.transpose(1, 2).unwrap(), base.slice(2, Some(0), Some(1), 1).unwrap()];
+        let key = inputs[1].transpose(1, 2).unwrap().expand(&[2, 3, 6, 4]).unwrap();
+        let inputs = [inputs[0].clone(), key.clone(), key];
+        let copies: Vec<Tensor> = inputs.iter().map(|input| input.contiguous_copy().unwrap()).collect();
+        let options = AttentionOptions::default();
+        let expected = on("math", || attention(&copies, &options)).unwrap().to_vec::<f64>().unwrap();
+        assert_close(&on("flash", || attention(&inputs, &options)).unwrap(), &expected);
+        assert_close(&on("math", || attention(&inputs, &options)).unwrap(), &expected);
+    }
+
+    #[test]
+    fn rows_that_see_no_key_are_zero_and_have_zero_gradients() {
+        let mask =
+            Tensor::from_slice(&[0.0, f64::NEG_INFINITY, f64::NEG_INFINITY, f64::NEG_INFINITY], &[2, 2]);
+        let mask = mask.unwrap();
+        for kernel in ["flash", "math"] {
+            let inputs = [1, 2, 3].map(|seed| random(seed, &[1, 1, 2, 3]));
+            inputs.iter().for_each(|input| input.set_requires_grad(true).unwrap());
+            let options = AttentionOptions { mask: Some(&mask), ..AttentionOptions::default() };
+            let out = on(kernel, || attention(&inputs, &options)).unwrap();
+            let value = inputs[2].to_vec::<f64>().unwrap();
+            assert_close(&out, &[value[0], value[1], value[2], 0.0, 0.0, 0.0]);
+            out.sum(None, false).unwrap().backward().unwrap();
+            assert_close(&inputs[0].grad().unwrap(), &[0.0; 6]);
+            assert_close(&inputs[2].grad().unwrap(), &[1.0, 1.0, 1.0, 0.0, 0.0, 0.0]);
+        }
+    }
+
+    #[test]
+    fn attention_passes_gradcheck() {
+        let mask = random(4, &[1, 2, 3, 5]);
+        let inputs = [random(1, &[1, 2, 3, 4]), random(2, &[1, 2, 5, 4]), random(3, &[1, 2, 5, 4])];
+        for kernel in ["flash", "math"] {
+            on(kernel, || {
+                gradcheck(|x| attention(x, &AttentionOptions::default())?.exp(), &inputs);
+                let causal = AttentionOptions { is_causal: true, ..AttentionOptions::default() };
+                gradcheck(|x| attention(x, &causal)?.exp(), &inputs);
+            });
+        }
+        let with_mask = [inputs.as_slice(), &[mask]].concat();
+        gradcheck(
+            |x| attention(x, &AttentionOptions { mask: Some(&x[3]), ..AttentionOptions::default() })?.exp(),
+            &with_mask,
+        );
+    }
+
+    #[test]
+    fn math_can_be_differentiated_twice_and_flash_names_it() {
+        use crate::autograd::{BackwardArgs, grad};
+        let gradients = |kernel: &str| {
+            let x = random(1, &[1, 1, 3, 4]);
+            x.set_requires_grad(true).unwrap();
+            let inputs = [x.clone(), x.clone(), x.clone()];
+            let out = on(kernel, || attention(&inputs, &AttentionOptions::default()))?.sum(None, false)?;
+            let outputs = &[out];
+            let args = BackwardArgs { outputs, gradients: &[None], retain_graph: true, create_graph: true };
+            let first = grad(&args, std::slice::from_ref(&x), false)?;
+            let second = first[0].clone().unwrap().pow(2.0)?.sum(None, false)?;
+            let args = BackwardArgs { outputs: &[second], ..args };
+            grad(&args, &[x], false)
+        };
+        assert!(gradients("math").unwrap()[0].is_some());
+        let error = gradients("flash").unwrap_err();
+        assert!(error.to_string().contains("select the math kernel"), "{error}");
+    }
+
+    #[test]
+    fn all_switches_off_is_one_error_with_every_reason() {
+        let x = random(1, &[1, 1, 2, 4]);
+        let error = on("none", || attention(&[x.clone(), x.clone(), x], &AttentionOptions::default()));
+        let expected = "scaled_dot_product_attention cpu float64 query 1x1x2x4, key 1x1x2x4, value 1x1x2x4: \
+                        no kernel can run this call (flash: backends.cuda.flash_sdp is False; \
+                        efficient: needs a device, got cpu; math: backends.cuda.math_sdp is False; \
+                        cudnn: needs a device, got cpu)";
+        assert_eq!(error.unwrap_err().to_string(), expected);
+    }
+
+    #[test]
+    fn attention_reports_arguments_that_do_not_fit() {
+        let x = |shape: &[usize]| random(1, shape);
+        let error = |q: &[usize], k: &[usize], v: &[usize], options: &AttentionOptions<'_>| {
+            attention(&[x(q), x(k), x(v)], options).unwrap_err().to_string()
+        };
+        let (plain, gqa) = (
+            AttentionOptions::default(),
+            AttentionOptions { enable_gqa: true, ..AttentionOptions::default() },
+        );
+        let message = error(&[4], &[2, 4], &[2, 4], &plain);
+        assert!(message.contains("query must have at least 2 dimensions, got shape (4,)"), "{message}");
+        let message = error(&[2, 4], &[2, 3], &[2, 3], &plain);
+        assert!(message.contains("the last dimensions of query and key differ (4 and 3)"), "{message}");
+        let message = error(&[2, 4], &[2, 4], &[3, 4], &plain);
+        assert!(message.contains("key and value have different lengths (2 and 3)"), "{message}");
+        let message = error(&[2, 2, 4], &[3, 2, 4], &[3, 2, 4], &plain);
+        assert!(message.contains("dimensions (2,) and (3,) cannot be broadcast"), "{message}");
+        let message = error(&[3, 2, 4], &[2, 2, 4], &[2, 2, 4], &gqa);
+        assert!(message.contains("key must have a number of heads that divides 3"), "{message}");
+        let message = error(&[2, 4], &[2, 4], &[2, 4], &gqa);
+        assert!(message.contains("query must have at least 3 dimensions with enable_gqa"), "{message}");
+        let (wide, ints) = (x(&[3, 2]), Tensor::ones(&[2, 2], DType::Int64).unwrap());
+        let message = error(&[2, 4], &[2, 4], &[2, 4], &AttentionOptions { mask: Some(&wide), ..plain });
+        assert!(message.contains("attn_mask must be broadcastable to shape (2, 2)"), "{message}");
+        let message = error(&[2, 4], &[2, 4], &[2, 4], &AttentionOptions { mask: Some(&ints), ..plain });
+        assert!(message.contains("attn_mask must be bool, float32 or float64, got int64"), "{message}");
+    }
+}

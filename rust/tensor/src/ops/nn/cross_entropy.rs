@@ -1,0 +1,163 @@
+//! Cross entropy.
+
+use super::loss::Reduction;
+use super::nll_loss::{ClassLossOptions, ClassTargets, check_weight};
+use crate::ops::elementwise::operand::{check_device, check_floating_point};
+use crate::ops::indexing::masked::zero_where;
+use crate::{Error, Result, Tensor};
+
+impl Tensor {
+    /// Returns the cross entropy of logits for target classes or for probabilities of the classes.
+    ///
+    /// The shape of the logits is `[classes]`, `[samples, classes]` or `[samples, classes, ...]`. A target of that shape
+    /// holds probabilities; one without the dimension of classes holds class indices. `label_smoothing` is the share of
+    /// the uniform distribution with which targets are mixed.
+    pub fn cross_entropy(
+        &self,
+        target: &Tensor,
+        options: &ClassLossOptions<'_>,
+        label_smoothing: f64,
+    ) -> Result<Tensor> {
+        let op = "cross_entropy";
+        check_floating_point(op, self)?;
+        if !(0.0..=1.0).contains(&label_smoothing) {
+            return Err(Error::value(op, "label_smoothing", "be from 0 to 1", label_smoothing));
+        }
+        if self.shape() == target.shape() {
+            return self.cross_entropy_of_probabilities(op, target, options, label_smoothing);
+        }
+        let classes = ClassTargets::new(op, self, target, options)?;
+        let scores = self.log_softmax_for(op, classes.dim)?;
+        let loss = scores.nll_loss_for(op, &classes, options)?;
+        if label_smoothing == 0.0 {
+            return Ok(loss);
+        }
+        let negated = weigh(&scores, options.weight, classes.dim)?.sum(Some(&[classes.dim]), false)?.neg()?;
+        let uniform = zero_where(&classes.targets.equal(options.ignore_index)?, &negated)?;
+        let total = || classes.weights(op, self, options.weight)?.sum(None, false);
+        let uniform = options.reduction.apply(uniform, total)?;
+        let share = label_smoothing / classes.grid.classes as f64;
+        loss.mul(1.0 - label_smoothing)?.add(&uniform.mul(share)?)?.cast(self.dtype())
+    }
+
+    /// Returns the cross entropy for a target with a probability of each class.
+    fn cross_entropy_of_probabilities(
+        &self,
+        op: &'static str,
+        target: &Tensor,
+        options: &ClassLossOptions<'_>,
+        label_smoothing: f64,
+    ) -> Result<Tensor> {
+        if !target.dtype().is_floating_point() {
+            let expected =
+                "floating point as class probabilities, because it has the shape of the input".to_owned();
+            return Err(Error::DType { op, argument: "target", expected, given: target.dtype(), hint: "" });
+        }
+        if options.ignore_index >= 0 {
+            let expected = "be negative for a target of class probabilities";
+            return Err(Error::value(op, "ignore_index", expected, options.ignore_index));
+        }
+        check_device(op, self, target)?;
+        let (dim, classes) = match self.shape() {
+            [] => return Err(Error::shape(op, "input", "have at least one dimension", &[])),
+            &[classes] => (0, classes),
+            [_, classes, ..] => (1, *classes),
+        };
+        if let Some(weight) = options.weight {
+            check_weight(op, self, weight, classes)?;
+        }
+        let scores = self.log_softmax_for(op, dim)?;
+        let target = if label_smoothing > 0.0 {
+            target.mul(1.0 - label_smoothing)?.add(label_smoothing / classes as f64)?
+        } else {
+            target.clone()
+        };
+        let products = weigh(&scores.mul(&target)?, options.weight, dim)?;
+        match options.reduction {
+            Reduction::None => products.sum(Some(&[dim]), false)?.neg(),
+            Reduction::Sum => products.sum(None, false)?.neg(),
+            Reduction::Mean => products.sum(None, false)?.neg()?.div(self.numel() as f64 / classes as f64),
+        }
+    }
+}
+
+/// Multiplies scores by the weights of the classes, which are the dimension `dim`, if there are weights.
+fn weigh(scores: &Tensor, weight: Option<&Tensor>, dim: i64) -> Result<Tensor> {
+    let Some(weight) = weight else { return Ok(scores.clone()) };
+    let mut shape = vec![1; scores.ndim()];
+    if let Some(size) = usize::try_from(dim).ok().and_then(|dim| shape.get_mut(dim)) {
+        *size = weight.numel();
+    }
+    scores.mul(&weight.reshaped(&shape)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_close, doubles, gradcheck};
+
+    fn scores() -> Tensor {
+        doubles(&[1.0, -2.0, 0.5, 0.0, 3.0, -1.0], &[2, 3])
+    }
+
+    fn classes(values: &[i64]) -> Tensor {
+        Tensor::from_slice(values, &[values.len()]).unwrap()
+    }
+
+    fn with(reduction: Reduction) -> ClassLossOptions<'static> {
+        ClassLossOptions { reduction, ..ClassLossOptions::default() }
+    }
+
+    fn loss(target: &Tensor, reduction: Reduction, label_smoothing: f64) -> Result<Tensor> {
+        scores().cross_entropy(target, &with(reduction), label_smoothing)
+    }
+
+    #[test]
+    fn cross_entropy_reductions_agree() {
+        let target = classes(&[2, 0]);
+        let losses = loss(&target, Reduction::None, 0.0).unwrap().to_vec::<f64>().unwrap();
+        assert_close(&loss(&target, Reduction::Mean, 0.0).unwrap(), &[(losses[0] + losses[1]) / 2.0]);
+        assert_close(&loss(&target, Reduction::Sum, 0.0).unwrap(), &[losses[0] + losses[1]]);
+    }
+
+    #[test]
+    fn cross_entropy_of_smoothed_classes_is_that_of_probabilities() {
+        let one_hot = doubles(&[0.0, 0.0, 1.0, 1.0, 0.0, 0.0], &[2, 3]);
+        for reduction in [Reduction::None, Reduction::Mean, Reduction::Sum] {
+            for smoothing in [0.0, 0.3] {
+                let expected = loss(&one_hot, reduction, smoothing).unwrap().to_vec::<f64>().unwrap();
+                assert_close(&loss(&classes(&[2, 0]), reduction, smoothing).unwrap(), &expected);
+            }
+        }
+    }
+
+    #[test]
+    fn cross_entropy_reports_a_missing_class_and_the_number_of_classes() {
+        for bad in [3, -1] {
+            let error = loss(&classes(&[0, bad]), Reduction::Mean, 0.0).unwrap_err();
+            assert!(matches!(error, Error::Class { index, classes: 3, .. } if index == bad), "{error}");
+        }
+        assert!(loss(&classes(&[0]), Reduction::Mean, 0.0).is_err());
+        assert!(loss(&doubles(&[0.0, 1.0], &[2]), Reduction::Mean, 0.0).is_err());
+        assert!(loss(&classes(&[0, 1]), Reduction::Mean, 1.5).is_err());
+        assert!(loss(&Tensor::ones(&[2, 3], crate::DType::Int64).unwrap(), Reduction::Mean, 0.0).is_err());
+    }
+
+    #[test]
+    fn cross_entropy_passes_gradcheck() {
+        let (weight, target) =
+            (doubles(&[1.0, 2.0, 0.5], &[3]), doubles(&[0.2, 0.3, 0.5, 1.0, 0.0, 0.0], &[2, 3]));
+        for reduction in [Reduction::None, Reduction::Mean, Reduction::Sum] {
+            for weight in [None, Some(&weight)] {
+                let options = ClassLossOptions { weight, ..with(reduction) };
+                for smoothing in [0.0, 0.2] {
+                    let class_loss =
+                        |x: &[Tensor]| x[0].cross_entropy(&classes(&[2, -100]), &options, smoothing)?.exp();
+                    gradcheck(class_loss, &[scores()]);
+                    let loss = |x: &[Tensor]| x[0].cross_entropy(&x[1], &options, smoothing)?.exp();
+                    gradcheck(loss, &[scores(), target.clone()]);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Dropout.
+
+use crate::ops::elementwise::operand::check_floating_point;
+use crate::ops::random::new::draw;
+use crate::{Error, Result, Tensor};
+
+/// Returns the factors of the elements: 0 with probability `p`, else `1 / (1 - p)`.
+fn factors(op: &'static str, tensor: &Tensor, p: f64) -> Result<Tensor> {
+    if !(0.0..=1.0).contains(&p) {
+        return Err(Error::value(op, "p", "be from 0 to 1", p));
+    }
+    if p == 1.0 {
+        return Tensor::zeros(tensor.shape(), tensor.options());
+    }
+    check_floating_point(op, tensor)?;
+    let factor = 1.0 / (1.0 - p);
+    draw(
+        op,
+        tensor.shape(),
+        tensor.options(),
+        move |generator| if generator.f64() < p { 0.0 } else { factor },
+    )
+}
+
+impl Tensor {
+    /// Returns a copy in which each element is 0 with probability `p`, and otherwise multiplied by `1 / (1 - p)`. After
+    /// the same seed the same elements are 0, on every device.
+    ///
+    /// Source: Srivastava et al., "Dropout: A Simple Way to Prevent Neural Networks from Overfitting" (2014).
+    pub fn dropout(&self, p: f64) -> Result<Tensor> {
+        self.mul(&factors("dropout", self, p)?)
+    }
+
+    /// Like [`dropout`](Tensor::dropout), in place.
+    pub fn dropout_(&self, p: f64) -> Result<&Tensor> {
+        self.mul_(&factors("dropout_", self, p)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::DType;
+
+    #[test]
+    fn dropout_preserves_the_mean_and_has_the_gradient_of_its_factors() {
+        let x = Tensor::ones(&[10_000], DType::Float64).unwrap();
+        x.set_requires_grad(true).unwrap();
+        let out = x.dropout(0.75).unwrap();
+        let values = out.to_vec::<f64>().unwrap();
+        assert!(values.iter().all(|&value| value == 0.0 || value == 4.0));
+        let mean = values.iter().sum::<f64>() / 10_000.0;
+        assert!((mean - 1.0).abs() < 0.1, "{mean}");
+        out.sum(None, false).unwrap().backward().unwrap();
+        assert_eq!(x.grad().unwrap().to_vec::<f64>().unwrap(), values);
+    }
+
+    #[test]
+    fn dropout_accepts_probabilities_only() {
+        let x = Tensor::ones(&[3], DType::Float32).unwrap();
+        assert_eq!(x.dropout(1.0).unwrap().to_vec::<f32>().unwrap(), [0.0; 3]);
+        for p in [-0.1, 1.1, f64::NAN] {
+            assert!(x.dropout(p).is_err() && x.dropout_(p).is_err());
+        }
+        assert!(x.cast(DType::Int64).unwrap().dropout(0.5).is_err());
+    }
+}

@@ -1,0 +1,234 @@
+//! Layer normalization.
+
+use super::layer_norm_rows::{self, NormResults, NormRows};
+use crate::dtype::dispatch_float;
+use crate::error::Tuple;
+use crate::ops::elementwise::operand::{check_device, check_floating_point};
+use crate::recording::{NodeBuilder, is_recording};
+use crate::tensor::node::{BackwardContext, Gradients};
+use crate::{DType, Error, Result, Tensor, iterate};
+
+const OP: &str = "layer_norm";
+
+/// The numbers of the saved tensors. Only tensors that a needed gradient uses are saved; the gradient of the bias uses
+/// none.
+#[derive(Clone, Copy)]
+struct Saved {
+    input: usize,
+    mean: usize,
+    rstd: usize,
+    weight: Option<usize>,
+}
+
+/// The arguments of the backward function besides the saved tensors.
+#[derive(Clone, Copy)]
+struct Norm {
+    rows: NormRows,
+    /// The number of normalized dimensions, which are the last ones.
+    ndim: usize,
+    eps: f64,
+}
+
+impl Tensor {
+    /// Normalizes the elements of the last dimensions, whose sizes are `normalized_shape`, to a mean of 0 and a variance
+    /// of `1 - eps / (variance + eps)`, and then multiplies them by `weight` and adds `bias`.
+    ///
+    /// Parameters have the dtype of this tensor, or `float32` for a tensor of 16-bit floats.
+    pub fn layer_norm(
+        &self,
+        normalized_shape: &[usize],
+        weight: Option<&Tensor>,
+        bias: Option<&Tensor>,
+        eps: f64,
+    ) -> Result<Tensor> {
+        self.check_layer_norm(normalized_shape, weight, bias)?;
+        let compute = self.dtype().compute();
+        let load = |tensor: &Tensor| iterate::cast(&tensor.detach(), compute)?.contiguous();
+        let input = load(self)?;
+        let parameters = [weight.map(load).transpose()?, bias.map(load).transpose()?];
+        let length: usize = normalized_shape.iter().product();
+        let outer = self.ndim().saturating_sub(normalized_shape.len());
+        let rows = NormRows { rows: self.shape().iter().take(outer).product(), length };
+        let [normalized, mean, rstd] = dispatch_float!(compute, T => {
+            layer_norm_rows::layer_norm::<T>(OP, rows, &input, parameters.each_ref().map(Option::as_ref), eps)
+        })?;
+        let out = iterate::cast(&normalized, self.dtype())?;
+        let absent = self.detach();
+        let inputs = [self, weight.unwrap_or(&absent), bias.unwrap_or(&absent)];
+        if let Some(mut builder) = NodeBuilder::new("NativeLayerNormBackward0", &inputs)? {
+            let user = if builder.needs(0) { 0 } else { 1 };
+            let [input, mean, rstd] = [self, &mean, &rstd].map(|tensor| builder.save_for(user, tensor));
+            let (input, mean, rstd) = (input?, mean?, rstd?);
+            let weight = weight.map(|weight| builder.save_for(0, weight)).transpose()?;
+            let (saved, norm) =
+                (Saved { input, mean, rstd, weight }, Norm { rows, ndim: normalized_shape.len(), eps });
+            builder.set_history(&out, move |ctx, gradient| {
+                if !ctx.needs(0) && !ctx.needs(1) {
+                    let gradient = gradient.cast(gradient.dtype().compute())?;
+                    Ok(vec![None, None, ctx.gradient(2, || norm.total(&gradient))?])
+                } else if is_recording() {
+                    norm.recorded(ctx, gradient, saved)
+                } else {
+                    norm.fused(ctx, gradient, saved)
+                }
+            })?;
+        }
+        Ok(out)
+    }
+
+    /// Returns an error unless the arguments of `layer_norm` fit this tensor.
+    fn check_layer_norm(
+        &self,
+        normalized_shape: &[usize],
+        weight: Option<&Tensor>,
+        bias: Option<&Tensor>,
+    ) -> Result<()> {
+        check_floating_point(OP, self)?;
+        if normalized_shape.is_empty() || !self.shape().ends_with(normalized_shape) {
+            let expected = format!("be the last sizes of the input shape {}", Tuple(self.shape()));
+            return Err(Error::sizes(OP, "normalized_shape", expected, normalized_shape));
+        }
+        let parameters = [("weight", weight), ("bias", bias)];
+        let mut first = None;
+        for (argument, parameter) in parameters.into_iter().filter_map(|(name, given)| Some((name, given?))) {
+            if parameter.shape() != normalized_shape {
+                let expected = format!("be of shape {}, normalized_shape", Tuple(normalized_shape));
+                return Err(Error::shape(OP, argument, expected, parameter.shape()));
+            }
+            let given = parameter.dtype();
+            if *first.get_or_insert(given) != given || !self.is_parameter_dtype(given) {
+                let expected = format!("{}, the dtype of the input", self.dtype());
+                return Err(Error::DType { op: OP, argument, expected, given, hint: "" });
+            }
+            check_device(OP, self, parameter)?;
+        }
+        Ok(())
+    }
+
+    /// Returns whether parameters of a type can be applied to this tensor.
+    fn is_parameter_dtype(&self, dtype: DType) -> bool {
+        dtype == self.dtype() || dtype == self.dtype().compute()
+    }
+}
+
+impl Norm {
+    /// Computes the gradients by one kernel, and the sums of those of the parameters.
+    fn fused(self, ctx: &BackwardContext<'_>, gradient: &Tensor, saved: Saved) -> Result<Gradients> {
+        let compute = gradient.dtype().compute();
+        let load = |tensor: Tensor| iterate::cast(&tensor.detach(), compute)?.contiguous();
+        let (input, gradient) = (load(ctx.saved(saved.input)?)?, load(gradient.clone())?);
+        let weight =
+            saved.weight.filter(|_| ctx.needs(0)).map(|weight| load(ctx.saved(weight)?)).transpose()?;
+        let (mean, rstd) = (ctx.saved(saved.mean)?, ctx.saved(saved.rstd)?);
+        let results = NormResults { gradient: &gradient, mean: &mean, rstd: &rstd };
+        let needs = [ctx.needs(1), ctx.needs(2)];
+        let [of_input, of_weight, of_bias] = dispatch_float!(compute, T => {
+            layer_norm_rows::layer_norm_backward::<T>(OP, self.rows, &input, weight.as_ref(), &results, needs)
+        })?;
+        let normalized = input.shape().get(input.ndim().saturating_sub(self.ndim)..).unwrap_or_default();
+        let total = |parts: &Tensor| parts.sum(Some(&[0]), false)?.reshaped(normalized);
+        let of_input = ctx.needs(0).then_some(of_input);
+        Ok(vec![of_input, ctx.gradient(1, || total(&of_weight))?, ctx.gradient(2, || total(&of_bias))?])
+    }
+
+    /// Computes the gradients by recorded operations, so that they can be differentiated.
+    fn recorded(self, ctx: &BackwardContext<'_>, gradient: &Tensor, saved: Saved) -> Result<Gradients> {
+        let input = ctx.saved(saved.input)?;
+        let (input, gradient) =
+            (input.cast(input.dtype().compute())?, gradient.cast(input.dtype().compute())?);
+        let inner: Vec<i64> = (1..=self.ndim).map(|dim| -i64::try_from(dim).unwrap_or(i64::MAX)).collect();
+        let mean = |tensor: &Tensor| tensor.mean(Some(&inner), true);
+        let centered = input.sub(&mean(&input)?)?;
+        let rstd = mean(&centered.mul(&centered)?)?.add(self.eps)?.sqrt()?.rdiv(1i64)?;
+        let normalized = centered.mul(&rstd)?;
+        let of_input = || {
+            let scaled = match saved.weight {
+                Some(weight) => gradient.mul(&ctx.saved(weight)?)?,
+                None => gradient.clone(),
+            };
+            let projection = normalized.mul(&mean(&scaled.mul(&normalized)?)?)?;
+            scaled.sub(&mean(&scaled)?)?.sub(&projection)?.mul(&rstd)
+        };
+        Ok(vec![
+            ctx.gradient(0, of_input)?,
+            ctx.gradient(1, || self.total(&gradient.mul(&normalized)?))?,
+            ctx.gradient(2, || self.total(&gradient))?,
+        ])
+    }
+
+    /// Returns the sum over the dimensions that are not normalized.
+    fn total(self, tensor: &Tensor) -> Result<Tensor> {
+        let outer = 0..tensor.ndim().saturating_sub(self.ndim);
+        let outer: Vec<i64> = outer.map(|dim| i64::try_from(dim).unwrap_or(i64::MAX)).collect();
+        if outer.is_empty() { Ok(tensor.clone()) } else { tensor.sum(Some(&outer), false) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_close, doubles, gradcheck};
+
+    fn numbers(shape: &[usize]) -> Tensor {
+        let count: usize = shape.iter().product();
+        let values: Vec<f64> = (0..count).map(|at| (at as f64 * 0.618).fract() * 3.0).collect();
+        doubles(&values, shape)
+    }
+
+    #[test]
+    fn layer_norm_has_mean_0_and_variance_1() {
+        let x = doubles(&[1.0, 2.0, 3.0, 4.0], &[2, 2]);
+        assert_close(&x.layer_norm(&[2], None, None, 0.0).unwrap(), &[-1.0, 1.0, -1.0, 1.0]);
+        let (weight, bias) = (doubles(&[2.0, 3.0], &[2]), doubles(&[0.5, 0.0], &[2]));
+        let out = x.layer_norm(&[2], Some(&weight), Some(&bias), 0.0).unwrap();
+        assert_close(&out, &[-1.5, 3.0, -1.5, 3.0]);
+    }
+
+    #[test]
+    fn layer_norm_of_any_layout_passes_gradcheck() {
+        let inputs = [numbers(&[3, 2, 4]), numbers(&[2, 4]), numbers(&[2, 4])];
+        gradcheck(|x| x[0].layer_norm(&[2, 4], Some(&x[1]), Some(&x[2]), 0.1)?.exp(), &inputs);
+        gradcheck(|x| x[0].layer_norm(&[4], None, None, 0.1)?.exp(), &inputs[..1]);
+        gradcheck(|x| x[0].layer_norm(&[3, 2, 4], None, None, 0.1)?.exp(), &inputs[..1]);
+        let swapped = |x: &[Tensor]| x[0].transpose(0, 2)?.layer_norm(&[3], None, None, 0.1)?.exp();
+        gradcheck(swapped, &inputs[..1]);
+    }
+
+    #[test]
+    fn layer_norm_of_many_rows_adds_the_gradients_of_all_tiles() {
+        let (x, weight) = (numbers(&[5000, 3]), numbers(&[3]));
+        let gradients = |rows: usize| {
+            let leaves =
+                [weight.detach().contiguous_copy().unwrap(), weight.detach().contiguous_copy().unwrap()];
+            leaves.iter().for_each(|leaf| leaf.set_requires_grad(true).unwrap());
+            for row in 0..5000 / rows {
+                let (start, end) = ((row * rows) as i64, ((row + 1) * rows) as i64);
+                let part = x.slice(0, Some(start), Some(end), 1).unwrap();
+                let out = part.layer_norm(&[3], Some(&leaves[0]), Some(&leaves[1]), 1e-5).unwrap();
+                out.pow(2i64).unwrap().sum(None, false).unwrap().backward().unwrap();
+            }
+            leaves.map(|leaf| leaf.grad().unwrap().to_vec::<f64>().unwrap())
+        };
+        for (all, parts) in gradients(5000).iter().flatten().zip(gradients(500).iter().flatten()) {
+            assert!((all - parts).abs() <= 1e-8 * all.abs(), "{all} {parts}");
+        }
+    }
+
+    #[test]
+    fn layer_norm_checks_its_parameters() {
+        let x = numbers(&[2, 3]);
+        assert!(x.layer_norm(&[], None, None, 0.0).is_err() && x.layer_norm(&[2], None, None, 0.0).is_err());
+        assert!(x.layer_norm(&[3], Some(&numbers(&[2])), None, 0.0).is_err());
+        let single = numbers(&[3]).cast(DType::Float32).unwrap();
+        assert!(x.layer_norm(&[3], None, Some(&single), 0.0).is_err());
+        let halves = x.cast(DType::Float16).unwrap();
+        let out = halves.layer_norm(&[3], Some(&single), None, 0.0).unwrap();
+        assert_eq!(out.dtype(), DType::Float16);
+        let empty = Tensor::zeros(&[0, 3], DType::Float32).unwrap();
+        assert_eq!(empty.layer_norm(&[3], None, None, 0.0).unwrap().shape(), [0, 3]);
+        let empty = Tensor::zeros(&[4, 0], DType::Float32).unwrap();
+        empty.set_requires_grad(true).unwrap();
+        empty.layer_norm(&[0], None, None, 0.0).unwrap().sum(None, false).unwrap().backward().unwrap();
+        assert_eq!(empty.grad().unwrap().shape(), [4, 0]);
+    }
+}

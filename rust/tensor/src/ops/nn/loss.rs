@@ -1,0 +1,138 @@
+//! Losses of each element, and the reductions of losses.
+
+use crate::error::Tuple;
+use crate::layout::broadcast;
+use crate::{DType, Error, Result, Tensor};
+
+/// The reduction of the losses of a batch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reduction {
+    /// Returns the loss of each sample.
+    None,
+    /// Returns the mean of the losses.
+    #[default]
+    Mean,
+    /// Returns the sum of the losses.
+    Sum,
+}
+
+impl Reduction {
+    /// Reduces losses. The mean of weighted losses is divided by `total`, the sum of the weights.
+    pub(crate) fn apply(self, losses: Tensor, total: impl FnOnce() -> Result<Tensor>) -> Result<Tensor> {
+        match self {
+            Reduction::None => Ok(losses),
+            Reduction::Sum => losses.sum(None, false),
+            Reduction::Mean => losses.sum(None, false)?.div(&total()?),
+        }
+    }
+
+    /// Reduces losses without weights.
+    pub(crate) fn of(self, losses: Tensor) -> Result<Tensor> {
+        match self {
+            Reduction::None => Ok(losses),
+            Reduction::Sum => losses.sum(None, false),
+            Reduction::Mean => losses.mean(None, false),
+        }
+    }
+}
+
+/// Returns the difference of the input and the target in the type of arithmetic, and the promoted type.
+fn difference(op: &'static str, input: &Tensor, target: &Tensor) -> Result<(Tensor, DType)> {
+    // As in PyTorch the operands are broadcast first: a 0-d operand is expanded.
+    let dtype = input.dtype().promote(target.dtype());
+    if dtype == DType::Bool {
+        return Err(Error::not_numeric(op, "input", "; float() converts it"));
+    }
+    broadcast(op, input.shape(), target.shape())?;
+    let compute = dtype.compute();
+    Ok((input.cast(compute)?.sub(&target.cast(compute)?).map_err(|error| error.during(op))?, dtype))
+}
+
+/// Multiplies losses by the weights of the elements of `input`, if there are any, reduces them and rounds them to
+/// `dtype`. Sums of integers remain int64.
+fn reduce_weighted(
+    op: &'static str,
+    input: &Tensor,
+    (losses, dtype): (Tensor, DType),
+    weight: Option<&Tensor>,
+    reduction: Reduction,
+) -> Result<Tensor> {
+    let rounded = |losses: Tensor, dtype: DType| {
+        let is_sum = reduction == Reduction::Sum && !dtype.is_floating_point();
+        if is_sum { Ok(losses) } else { losses.cast(dtype) }
+    };
+    let Some(weight) = weight else { return rounded(reduction.of(losses)?, dtype) };
+    if weight.shape() != input.shape() {
+        let expected = format!("have the shape of the input, {}", Tuple(input.shape()));
+        return Err(Error::shape(op, "weight", expected, weight.shape()));
+    }
+    let dtype = dtype.promote(weight.dtype());
+    let weight = weight.cast(dtype.compute())?;
+    rounded(reduction.apply(losses.mul(&weight)?, || weight.sum(None, false))?, dtype)
+}
+
+impl Tensor {
+    /// Returns the squares of the differences to `target`. The weighted mean is divided by the sum of the weights.
+    pub fn mse_loss(&self, target: &Tensor, weight: Option<&Tensor>, reduction: Reduction) -> Result<Tensor> {
+        let op = "mse_loss";
+        let (difference, dtype) = difference(op, self, target)?;
+        if !dtype.is_floating_point() {
+            return Err(Error::not_floating_point(op, dtype));
+        }
+        let losses = difference.mul(&difference)?;
+        reduce_weighted(op, self, (losses, dtype), weight, reduction)
+    }
+
+    /// Returns the absolute values of the differences to `target`. The weighted mean is divided by the sum of the
+    /// weights.
+    pub fn l1_loss(&self, target: &Tensor, weight: Option<&Tensor>, reduction: Reduction) -> Result<Tensor> {
+        let op = "l1_loss";
+        for (argument, tensor) in [("input", self), ("target", target)] {
+            if tensor.dtype() == DType::Bool {
+                return Err(Error::not_numeric(op, argument, "; float() converts it"));
+            }
+        }
+        let (difference, dtype) = difference(op, self, target)?;
+        if reduction == Reduction::Mean && !dtype.is_floating_point() {
+            return Err(Error::not_floating_point(op, dtype));
+        }
+        reduce_weighted(op, self, (difference.abs()?, dtype), weight, reduction)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_close, doubles, gradcheck};
+
+    #[test]
+    fn losses_of_elements_are_reduced_and_weighted() {
+        let (x, y) = (doubles(&[1.0, -3.0], &[2]), doubles(&[0.0, 0.0], &[2]));
+        let weight = doubles(&[3.0, 1.0], &[2]);
+        assert_close(&x.mse_loss(&y, None, Reduction::Mean).unwrap(), &[5.0]);
+        assert_close(&x.mse_loss(&y, Some(&weight), Reduction::Mean).unwrap(), &[3.0]);
+        assert_close(&x.l1_loss(&y, None, Reduction::None).unwrap(), &[1.0, 3.0]);
+        assert_close(&x.l1_loss(&y, Some(&weight), Reduction::Sum).unwrap(), &[6.0]);
+        assert!(x.l1_loss(&y, Some(&doubles(&[1.0], &[1])), Reduction::Sum).is_err());
+    }
+
+    #[test]
+    fn losses_of_elements_pass_gradcheck() {
+        let inputs = [1.0, 2.0, 3.0].map(|first| doubles(&[first, -3.0, 0.5], &[3]));
+        for reduction in [Reduction::None, Reduction::Mean, Reduction::Sum] {
+            gradcheck(|x| x[0].mse_loss(&x[1], Some(&x[2]), reduction)?.exp(), &inputs);
+            gradcheck(|x| x[0].mul(2.5)?.l1_loss(&x[1], None, reduction)?.exp(), &inputs);
+        }
+    }
+
+    #[test]
+    fn losses_of_integers_have_no_mean() {
+        let ints = Tensor::ones(&[2], DType::Int64).unwrap();
+        assert!(ints.mse_loss(&ints, None, Reduction::Sum).is_err());
+        assert!(ints.l1_loss(&ints, None, Reduction::Mean).is_err());
+        assert_eq!(ints.l1_loss(&ints, None, Reduction::Sum).unwrap().dtype(), DType::Int64);
+        let bools = ints.cast(DType::Bool).unwrap();
+        assert!(bools.l1_loss(&bools, None, Reduction::Sum).is_err());
+        assert!(bools.l1_loss(&doubles(&[1.0], &[1]), None, Reduction::Sum).is_err());
+    }
+}

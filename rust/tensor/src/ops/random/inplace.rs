@@ -1,0 +1,135 @@
+//! In-place operations that draw random numbers.
+
+use super::new::{draw, normal, uniform};
+use crate::dtype::Bool8;
+use crate::error::check_fits;
+use crate::layout::check_broadcastable_to;
+use crate::ops::elementwise::operand::Operand;
+use crate::ops::elementwise::writing::{overwrite_with, overwritten};
+use crate::recording::NodeBuilder;
+use crate::{DType, Error, Generator, Result, Scalar, Tensor, TensorOptions, iterate};
+
+impl Tensor {
+    /// Overwrites the elements with those of a tensor of the same shape and type that `drawn` returns.
+    fn overwrite_drawn(
+        &self,
+        op: &'static str,
+        node: &'static str,
+        drawn: impl FnOnce() -> Result<Tensor>,
+    ) -> Result<&Tensor> {
+        let work = |_: Option<&mut NodeBuilder>| overwrite_with(op, self, &drawn()?);
+        self.run_inplace(op, node, &[], work, |ctx, gradient| Ok(vec![overwritten(ctx, gradient)?]))
+    }
+
+    /// Overwrites the elements with numbers of the normal distribution with this mean and standard deviation.
+    pub fn normal_(&self, mean: f64, std: f64) -> Result<&Tensor> {
+        let op = "normal_";
+        if std.is_nan() || std < 0.0 {
+            return Err(Error::value(op, "std", "not be negative", Scalar::Float(std)));
+        }
+        self.overwrite_drawn(op, "NormalBackward0", || {
+            draw(op, self.shape(), self.options(), move |generator| mean + std * normal(generator))
+        })
+    }
+
+    /// Overwrites the elements with uniformly distributed numbers from `low` to `high` (exclusive).
+    pub fn uniform_(&self, low: f64, high: f64) -> Result<&Tensor> {
+        let (op, dtype) = ("uniform_", self.dtype());
+        for (argument, bound) in [("from_", low), ("to", high)] {
+            if !bound.is_finite() {
+                return Err(Error::value(op, argument, "be finite", Scalar::Float(bound)));
+            }
+            check_fits(Scalar::Float(bound), dtype, op, argument)?;
+        }
+        if low > high {
+            let expected = format!("not be less than from_, {}", Scalar::Float(low));
+            return Err(Error::value(op, "to", expected, Scalar::Float(high)));
+        }
+        let unit = uniform(dtype);
+        self.overwrite_drawn(op, "UniformBackward0", || {
+            draw(op, self.shape(), self.options(), move |generator| {
+                let number: f64 = Scalar::Float(low + unit(generator) * (high - low)).stored(dtype).cast();
+                // Rounding may return the bound, which the range excludes.
+                if number < high { number } else { low }
+            })
+        })
+    }
+
+    /// Overwrites the elements with 1 with probability `p`, else 0. A tensor of probabilities is broadcast.
+    pub fn bernoulli_<'a>(&self, p: impl Into<Operand<'a>>) -> Result<&Tensor> {
+        let op = "bernoulli_";
+        match p.into() {
+            Operand::Scalar(p) => {
+                let probability: f64 = p.cast();
+                if !(0.0..=1.0).contains(&probability) {
+                    return Err(Error::value(op, "p", "be from 0 to 1", p));
+                }
+                let options = self.options();
+                let seed = Generator::of(options.placement).next_seed();
+                self.overwrite_drawn(op, "BernoulliBackward2", || {
+                    let bools = TensorOptions { dtype: DType::Bool, ..options };
+                    let drawn =
+                        iterate::launch_nullary(op, bools, self.shape(), move |out: &mut [Bool8]| {
+                            let mut generator = fastrand::Rng::with_seed(seed);
+                            out.iter_mut().for_each(|out| *out = Bool8::new(generator.f64() < probability));
+                        })?;
+                    iterate::cast(&drawn, options.dtype)
+                })
+            }
+            Operand::Tensor(p) => {
+                check_broadcastable_to(self.shape(), op, "p", p.shape())?;
+                let drawn = p.detach().expand_as(self)?.bernoulli()?;
+                let drawn = iterate::cast(&drawn, self.dtype())?;
+                let work = |_: Option<&mut NodeBuilder>| overwrite_with(op, self, &drawn);
+                self.run_inplace(op, "BernoulliBackward1", &[p], work, |ctx, gradient| {
+                    let of_p = ctx.gradient(1, || Tensor::zeros(gradient.shape(), gradient.options()))?;
+                    Ok(vec![overwritten(ctx, gradient)?, of_p])
+                })
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::DType;
+    use crate::testing::doubles;
+
+    fn values(tensor: &Tensor) -> Vec<f64> {
+        tensor.to_vec().unwrap()
+    }
+
+    #[test]
+    fn uniform_never_returns_the_upper_bound() {
+        let x = Tensor::zeros(&[20_000], DType::Float16).unwrap();
+        assert!(values(x.uniform_(1.0, 2.0).unwrap()).iter().all(|value| (1.0..2.0).contains(value)));
+        assert_eq!(values(x.uniform_(3.0, 3.0).unwrap())[..2], [3.0, 3.0]);
+        assert!(
+            x.uniform_(1.0, 0.0).is_err()
+                && x.uniform_(0.0, f64::NAN).is_err()
+                && x.uniform_(0.0, 1e6).is_err()
+        );
+        assert_eq!(x.version(), Ok(2));
+    }
+
+    #[test]
+    fn normal_has_the_mean_and_deviation() {
+        let x = Tensor::zeros(&[20_000], DType::Float64).unwrap();
+        let drawn = values(x.normal_(3.0, 0.5).unwrap());
+        let mean = drawn.iter().sum::<f64>() / 20_000.0;
+        let variance = drawn.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / 20_000.0;
+        assert!((mean - 3.0).abs() < 0.02 && (variance.sqrt() - 0.5).abs() < 0.02);
+        assert!(x.normal_(0.0, -1.0).is_err() && x.cast(DType::Int64).unwrap().normal_(0.0, 1.0).is_err());
+    }
+
+    #[test]
+    fn bernoulli_in_place_draws_ones_with_the_probability() {
+        let x = Tensor::zeros(&[2, 10_000], DType::Int64).unwrap();
+        let ones = values(x.bernoulli_(0.25).unwrap()).iter().sum::<f64>() / 20_000.0;
+        assert!((ones - 0.25).abs() < 0.02);
+        x.bernoulli_(&doubles(&[0.0, 1.0], &[2, 1])).unwrap();
+        assert_eq!(x.sum(Some(&[1]), false).unwrap().to_vec::<i64>().unwrap(), [0, 10_000]);
+        assert!(x.bernoulli_(1.5).is_err() && x.bernoulli_(&doubles(&[0.5; 3], &[3])).is_err());
+    }
+}

@@ -1,0 +1,204 @@
+//! Random numbers from the default generators.
+
+use std::f64::consts::TAU;
+
+use crate::dtype::dispatch_float;
+use crate::error::check_fits;
+use crate::{DType, Element, Error, Generator, Result, Scalar, Tensor, TensorOptions, iterate};
+
+/// Returns a tensor of numbers that `f` draws.
+pub(crate) fn draw(
+    op: &'static str,
+    shape: &[usize],
+    options: TensorOptions,
+    f: impl Fn(&mut fastrand::Rng) -> f64 + Send + Sync + 'static,
+) -> Result<Tensor> {
+    let dtype = options.dtype;
+    if !dtype.is_floating_point() {
+        let expected = "floating point".to_owned();
+        return Err(Error::DType { op, argument: "dtype", expected, given: dtype, hint: "" });
+    }
+    let seed = Generator::of(options.placement).next_seed();
+    let computed = TensorOptions { dtype: dtype.compute(), ..options };
+    let drawn = dispatch_float!(dtype, T => iterate::launch_nullary(op, computed, shape, move |out: &mut [T]| {
+        let mut generator = fastrand::Rng::with_seed(seed);
+        out.iter_mut().for_each(|out| *out = T::from_f64(f(&mut generator)));
+    }))?;
+    iterate::cast(&drawn, dtype)
+}
+
+/// Returns a function that draws numbers from 0 to 1 (exclusive), which rounding to `dtype` does not change.
+pub(crate) fn uniform(dtype: DType) -> impl Fn(&mut fastrand::Rng) -> f64 + Send + Sync + Copy {
+    // As many bits as the mantissa has are exact: rounding never returns 1.
+    let bits = match dtype {
+        DType::BFloat16 => Some(8),
+        DType::Float16 => Some(11),
+        DType::Float32 => Some(24),
+        _ => None,
+    };
+    move |generator| match bits {
+        Some(bits) => f64::from(generator.u32(..) >> (u32::BITS - bits)) / f64::from(1u32 << bits),
+        None => generator.f64(),
+    }
+}
+
+/// Draws a number of the standard normal distribution.
+pub(crate) fn normal(generator: &mut fastrand::Rng) -> f64 {
+    // Box-Muller transform; 1 - u is never 0.
+    (-2.0 * (1.0 - generator.f64()).ln()).sqrt() * (TAU * generator.f64()).cos()
+}
+
+/// Returns an error unless a tensor of `dtype` can hold a bound of random integers.
+fn check_bound(op: &'static str, argument: &'static str, bound: i64, dtype: DType) -> Result<()> {
+    let value = Scalar::Int(bound);
+    match dtype {
+        DType::Bool if !(0..=1).contains(&bound) => Err(Error::OutOfBounds { op, argument, value, dtype }),
+        dtype if dtype.is_floating_point() => {
+            let fits = Scalar::Float(bound as f64).fits(dtype);
+            if fits { Ok(()) } else { Err(Error::OutOfBounds { op, argument, value, dtype }) }
+        }
+        _ => check_fits(value, dtype, op, argument).map(drop),
+    }
+}
+
+impl Tensor {
+    /// Returns uniformly distributed numbers from 0 to 1 (exclusive).
+    pub fn rand(shape: &[usize], options: impl Into<TensorOptions>) -> Result<Self> {
+        let options = options.into();
+        draw("rand", shape, options, uniform(options.dtype))
+    }
+
+    /// Returns numbers of the standard normal distribution.
+    pub fn randn(shape: &[usize], options: impl Into<TensorOptions>) -> Result<Self> {
+        draw("randn", shape, options.into(), normal)
+    }
+
+    /// Returns random numbers like [`rand`](Tensor::rand), in the shape and the memory order of this tensor.
+    pub fn rand_like(&self, options: impl Into<TensorOptions>) -> Result<Self> {
+        let drawn = Tensor::rand(self.shape(), options).map_err(|error| error.during("rand_like"))?;
+        Ok(drawn.alias(self.layout().preserve_format()))
+    }
+
+    /// Returns random numbers like [`randn`](Tensor::randn), in the shape and the memory order of this tensor.
+    pub fn randn_like(&self, options: impl Into<TensorOptions>) -> Result<Self> {
+        let drawn = Tensor::randn(self.shape(), options).map_err(|error| error.during("randn_like"))?;
+        Ok(drawn.alias(self.layout().preserve_format()))
+    }
+
+    /// Returns uniformly distributed integers from `low` to `high` (exclusive), of any type that holds them.
+    pub fn randint(low: i64, high: i64, shape: &[usize], options: impl Into<TensorOptions>) -> Result<Self> {
+        draw_integers("randint", low, high, shape, options.into())
+    }
+
+    /// Returns random integers like [`randint`](Tensor::randint), in the shape and the memory order of this tensor.
+    pub fn randint_like(&self, low: i64, high: i64, options: impl Into<TensorOptions>) -> Result<Self> {
+        let drawn = draw_integers("randint_like", low, high, self.shape(), options.into())?;
+        Ok(drawn.alias(self.layout().preserve_format()))
+    }
+
+    /// Returns the integers from 0 to `n` (exclusive) in random order.
+    pub fn randperm(n: usize, options: impl Into<TensorOptions>) -> Result<Self> {
+        let (op, options) = ("randperm", options.into());
+        let dtype = options.dtype;
+        if dtype == DType::Bool {
+            return Err(Error::not_numeric(op, "dtype", ""));
+        }
+        let last = i64::try_from(n).unwrap_or(i64::MAX).saturating_sub(1).max(0);
+        // A floating-point type that holds both of two neighbours holds all smaller integers.
+        let is_exact = [last, (last - 1).max(0)]
+            .into_iter()
+            .all(|number| Scalar::Int(number).stored(dtype).cast::<i64>() == number);
+        if !is_exact {
+            return Err(Error::OutOfBounds { op, argument: "n", value: Scalar::Int(last), dtype });
+        }
+        let seed = Generator::of(options.placement).next_seed();
+        let integers = TensorOptions { dtype: DType::Int64, ..options };
+        let drawn = iterate::launch_nullary(op, integers, &[n], move |out: &mut [i64]| {
+            out.iter_mut().zip(0..).for_each(|(out, number)| *out = number);
+            fastrand::Rng::with_seed(seed).shuffle(out);
+        })?;
+        iterate::cast(&drawn, dtype)
+    }
+}
+
+/// Returns a tensor of uniformly distributed integers from `low` to `high` (exclusive).
+fn draw_integers(
+    op: &'static str,
+    low: i64,
+    high: i64,
+    shape: &[usize],
+    options: TensorOptions,
+) -> Result<Tensor> {
+    if low >= high {
+        return Err(Error::value(op, "high", format!("be greater than low, {low}"), high));
+    }
+    check_bound(op, "low", low, options.dtype)?;
+    check_bound(op, "high - 1", high - 1, options.dtype)?;
+    let seed = Generator::of(options.placement).next_seed();
+    let integers = TensorOptions { dtype: DType::Int64, ..options };
+    let drawn = iterate::launch_nullary(op, integers, shape, move |out: &mut [i64]| {
+        let mut generator = fastrand::Rng::with_seed(seed);
+        out.iter_mut().for_each(|out| *out = generator.i64(low..high));
+    })?;
+    iterate::cast(&drawn, options.dtype)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::manual_seed;
+
+    /// One test, because the generators are global and tests run concurrently.
+    #[test]
+    fn rand_and_randn_repeat_after_manual_seed_and_are_distributed() {
+        let count = 20_000;
+        manual_seed(7);
+        let (even, normal) =
+            (Tensor::rand(&[count], DType::Float32), Tensor::randn(&[count], DType::Float64));
+        let even = even.unwrap().to_vec::<f64>().unwrap();
+        let normal = normal.unwrap().to_vec::<f64>().unwrap();
+        assert!(even.iter().all(|value| (0.0..1.0).contains(value)));
+        let mean = |values: &[f64]| values.iter().sum::<f64>() / count as f64;
+        assert!((mean(&even) - 0.5).abs() < 0.02 && mean(&normal).abs() < 0.04);
+        let squares: Vec<f64> = normal.iter().map(|value| value * value).collect();
+        assert!((mean(&squares) - 1.0).abs() < 0.05);
+        manual_seed(7);
+        assert_eq!(Tensor::rand(&[count], DType::Float32).unwrap().to_vec::<f64>().unwrap(), even);
+        for dtype in [DType::Float16, DType::BFloat16] {
+            let halves = Tensor::rand(&[count], dtype).unwrap().to_vec::<f64>().unwrap();
+            assert!(
+                halves.iter().all(|value| (0.0..1.0).contains(value)) && (mean(&halves) - 0.5).abs() < 0.02
+            );
+        }
+        assert!(Tensor::rand(&[1], DType::Int64).is_err());
+    }
+
+    #[test]
+    fn randint_draws_every_integer_of_the_range() {
+        let drawn = Tensor::randint(-2, 3, &[1000], DType::Int64).unwrap().to_vec::<i64>().unwrap();
+        for value in -2..3 {
+            assert!((100..300).contains(&drawn.iter().filter(|&&drawn| drawn == value).count()), "{value}");
+        }
+        assert!(drawn.iter().all(|value| (-2..3).contains(value)));
+        assert!(Tensor::randint(i64::MIN, i64::MAX, &[3], DType::Int64).is_ok());
+        assert!(
+            Tensor::randint(0, 2, &[3], DType::Bool).is_ok()
+                && Tensor::randint(0, 3, &[3], DType::Bool).is_err()
+        );
+        assert!(Tensor::randint(0, 100_000, &[3], DType::Float16).is_err());
+        assert!(Tensor::randint(3, 3, &[3], DType::Int64).is_err());
+    }
+
+    #[test]
+    fn randperm_contains_each_integer_once() {
+        let mut drawn = Tensor::randperm(100, DType::Float32).unwrap().to_vec::<i64>().unwrap();
+        assert_ne!(drawn, (0..100).collect::<Vec<_>>());
+        drawn.sort_unstable();
+        assert_eq!(drawn, (0..100).collect::<Vec<_>>());
+        assert_eq!(Tensor::randperm(0, DType::Int64).unwrap().shape(), [0]);
+        assert!(
+            Tensor::randperm(2049, DType::Float16).is_ok() && Tensor::randperm(2051, DType::Float16).is_err()
+        );
+        assert!(Tensor::randperm(2, DType::Bool).is_err());
+    }
+}

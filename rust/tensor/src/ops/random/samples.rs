@@ -1,0 +1,208 @@
+//! Samples from distributions whose probabilities are elements of a tensor.
+
+use crate::dtype::{Bool8, dispatch_float};
+use crate::iterate::{TensorPart, check_count, launch_unary};
+use crate::ops::elementwise::operand::check_floating_point;
+use crate::ops::reduction::order::{numbered, position_of, sort};
+use crate::recording::NodeBuilder;
+use crate::storage::fallible_alloc::try_collect;
+use crate::{Element, Error, Generator, Result, Tensor, iterate};
+
+impl Tensor {
+    /// Returns 1 with the probability that each element says, else 0, in the type of this tensor: `torch.bernoulli`. The
+    /// gradient is 0.
+    pub fn bernoulli(&self) -> Result<Tensor> {
+        let op = "bernoulli";
+        check_floating_point(op, self)?;
+        let (probabilities, seed) =
+            (self.detach().contiguous()?, Generator::of(self.placement()).next_seed());
+        let probabilities = iterate::cast(&probabilities, self.dtype().compute())?;
+        let drawn = dispatch_float!(self.dtype(), T => bernoulli::<T>(op, &probabilities, seed))?;
+        let out = iterate::cast(&drawn, self.dtype())?;
+        if let Some(builder) = NodeBuilder::new("BernoulliBackward0", &[self])? {
+            builder.set_history(&out, |_, gradient| {
+                Ok(vec![Some(Tensor::zeros(gradient.shape(), gradient.options())?)])
+            })?;
+        }
+        Ok(out)
+    }
+
+    /// Returns a tensor of this shape and type that is 1 with probability `p`, else 0, without history.
+    pub fn bernoulli_p(&self, p: f64) -> Result<Tensor> {
+        let out = Tensor::zeros(self.shape(), self.options())?;
+        out.bernoulli_(p).map_err(|error| error.during("bernoulli"))?;
+        // The result is not visible to the program yet, so its version stays 0.
+        out.storage_handle().set_version(0);
+        Ok(out)
+    }
+
+    /// Returns `num_samples` indices of each row, which are drawn in proportion to its elements: `torch.multinomial`.
+    pub fn multinomial(&self, num_samples: i64, replacement: bool) -> Result<Tensor> {
+        let op = "multinomial";
+        check_floating_point(op, self)?;
+        let &[ref rows @ .., categories] = self.shape() else {
+            return Err(Error::shape(op, "input", "have 1 or 2 dimensions", self.shape()));
+        };
+        if rows.len() > 1 || categories == 0 {
+            return Err(Error::shape(
+                op,
+                "input",
+                "have 1 or 2 dimensions, the last of a size above 0",
+                self.shape(),
+            ));
+        }
+        let samples = usize::try_from(num_samples).ok().filter(|&samples| samples > 0);
+        let samples = samples.ok_or_else(|| Error::value(op, "num_samples", "be positive", num_samples))?;
+        if samples > categories && !replacement {
+            let expected = format!("be at most {categories}, the number of categories, without replacement");
+            return Err(Error::value(op, "num_samples", expected, num_samples));
+        }
+        let shape: Vec<usize> = rows.iter().copied().chain([samples]).collect();
+        let (weights, seed) = (self.detach().contiguous()?, Generator::of(self.placement()).next_seed());
+        let weights = iterate::cast(&weights, self.dtype().compute())?;
+        dispatch_float!(self.dtype(), T => multinomial::<T>(op, &weights, &shape, replacement, seed))
+    }
+}
+
+/// Returns true with the probability of each element of a contiguous tensor.
+pub(crate) fn bernoulli<T: Element>(op: &'static str, probabilities: &Tensor, seed: u64) -> Result<Tensor> {
+    let shape = probabilities.shape();
+    let source = TensorPart::contiguous(probabilities, shape.iter().product());
+    launch_unary(op, shape, source, move |out: &mut [Bool8], data: &[T]| {
+        let mut generator = fastrand::Rng::with_seed(seed);
+        for (out, probability) in out.iter_mut().zip(data) {
+            let probability = probability.to_f64();
+            if !(0.0..=1.0).contains(&probability) {
+                return Err(Error::value(op, "each probability", "be from 0 to 1", probability));
+            }
+            *out = Bool8::new(generator.f64() < probability);
+        }
+        Ok(())
+    })
+}
+
+/// Returns indices of the rows of contiguous `weights`, which are drawn in proportion to the weights. The result has
+/// `shape`, whose last size is the number of samples of a row.
+pub(crate) fn multinomial<T: Element>(
+    op: &'static str,
+    weights: &Tensor,
+    shape: &[usize],
+    replacement: bool,
+    seed: u64,
+) -> Result<Tensor> {
+    let samples = shape.last().copied().unwrap_or(0);
+    let (categories, count) = (weights.shape().last().copied().unwrap_or(0), weights.numel());
+    check_count(op, shape, count.checked_div(categories).unwrap_or(0).saturating_mul(samples))?;
+    launch_unary(op, shape, TensorPart::contiguous(weights, count), move |out: &mut [i64], data: &[T]| {
+        let mut generator = fastrand::Rng::with_seed(seed);
+        let rows = data.chunks_exact(categories.max(1));
+        for (out, row) in out.chunks_exact_mut(samples.max(1)).zip(rows) {
+            let row = checked_weights(op, row)?;
+            if replacement {
+                draw_with_replacement(out, &row, &mut generator)?;
+            } else {
+                draw_without_replacement(out, &row, &mut generator)?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Returns the weights of a row, or an error unless they describe a distribution.
+fn checked_weights<T: Element>(op: &'static str, row: &[T]) -> Result<Vec<f64>> {
+    let weights = try_collect(row.len(), row.iter().map(|weight| weight.to_f64()))?;
+    if let Some(wrong) = weights.iter().find(|weight| !weight.is_finite() || **weight < 0.0) {
+        return Err(Error::value(op, "each weight", "be finite and not negative", wrong));
+    }
+    if weights.iter().all(|&weight| weight == 0.0) {
+        return Err(Error::value(op, "the weights of each row", "not all be 0", 0));
+    }
+    Ok(weights)
+}
+
+/// Draws each index by inversion of the cumulative weights.
+fn draw_with_replacement(out: &mut [i64], weights: &[f64], generator: &mut fastrand::Rng) -> Result<()> {
+    // Divided by the largest weight, so that their sum is finite.
+    let largest = weights.iter().copied().fold(0.0, f64::max);
+    let mut total = 0.0;
+    let bounds = weights.iter().map(|weight| {
+        total += weight / largest;
+        total
+    });
+    let bounds = try_collect(weights.len(), bounds)?;
+    // An index of weight 0 has the bound of its predecessor, and rounding may return the total.
+    let last = weights.iter().rposition(|&weight| weight > 0.0).unwrap_or(0);
+    for out in out {
+        let drawn = generator.f64() * total;
+        let index = bounds.partition_point(|&bound| bound <= drawn).min(last);
+        *out = i64::try_from(index).unwrap_or(i64::MAX);
+    }
+    Ok(())
+}
+
+/// Draws distinct indices: those of the least of exponentially distributed numbers, whose rates are the weights, in
+/// their order. Indices of weight 0 come last.
+fn draw_without_replacement(out: &mut [i64], weights: &[f64], generator: &mut fastrand::Rng) -> Result<()> {
+    // 0 / 0 is NaN: the index has weight 0, and comes last.
+    let arrivals = weights.iter().map(|weight| -(1.0 - generator.f64()).ln() / weight);
+    let arrivals: Vec<f64> = try_collect(weights.len(), arrivals)?;
+    let mut arrivals = numbered(&arrivals, false)?;
+    sort(&mut arrivals, out.len());
+    out.iter_mut().zip(arrivals).for_each(|(out, arrival)| *out = position_of(arrival));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::DType;
+    use crate::testing::doubles;
+
+    #[test]
+    fn bernoulli_draws_ones_with_each_probability() {
+        let p = doubles(&[0.0, 0.3, 1.0], &[3, 1]).expand(&[3, 10_000]).unwrap();
+        let sums = p.bernoulli().unwrap().sum(Some(&[1]), false).unwrap().to_vec::<f64>().unwrap();
+        assert!(sums[0] == 0.0 && sums[2] == 10_000.0 && (sums[1] - 3_000.0).abs() < 200.0);
+        for wrong in [-0.1, 1.5, f64::NAN] {
+            assert!(matches!(doubles(&[wrong], &[1]).bernoulli(), Err(Error::Value { op: "bernoulli", .. })));
+        }
+        assert!(p.cast(DType::Int64).unwrap().bernoulli().is_err());
+    }
+
+    #[test]
+    fn multinomial_draws_in_proportion_to_the_weights() {
+        let weights = doubles(&[0.0, 1.0, 3.0, 5.0, 0.0, 0.0], &[2, 3]);
+        let drawn = weights.multinomial(4_000, true).unwrap();
+        assert_eq!((drawn.shape(), drawn.dtype()), (&[2, 4_000][..], DType::Int64));
+        let drawn = drawn.to_vec::<i64>().unwrap();
+        let twos = drawn[..4_000].iter().filter(|&&index| index == 2).count();
+        assert!((2_800..3_200).contains(&twos) && !drawn[..4_000].contains(&0));
+        assert!(drawn[4_000..].iter().all(|&index| index == 0));
+    }
+
+    #[test]
+    fn multinomial_without_replacement_returns_distinct_indices() {
+        let weights = doubles(&[1.0, 2.0, 7.0], &[3]).expand(&[5_000, 3]).unwrap();
+        let drawn = weights.multinomial(3, false).unwrap().to_vec::<i64>().unwrap();
+        let mut first = [0usize; 3];
+        for row in drawn.chunks_exact(3) {
+            first[usize::try_from(row[0]).unwrap()] += 1;
+            let mut sorted = row.to_vec();
+            sorted.sort_unstable();
+            assert_eq!(sorted, [0, 1, 2]);
+        }
+        assert!((3_300..3_700).contains(&first[2]) && (380..620).contains(&first[0]), "{first:?}");
+    }
+
+    #[test]
+    fn multinomial_rejects_weights_and_numbers_that_do_not_fit() {
+        let draw = |weights: &[f64], samples| doubles(weights, &[weights.len()]).multinomial(samples, false);
+        assert!(draw(&[1.0, 1.0], 3).is_err() && draw(&[1.0], 0).is_err() && draw(&[], 1).is_err());
+        for wrong in [[-1.0, 2.0], [f64::NAN, 1.0], [f64::INFINITY, 1.0], [0.0, 0.0]] {
+            assert!(matches!(draw(&wrong, 1), Err(Error::Value { op: "multinomial", .. })), "{wrong:?}");
+        }
+        assert!(doubles(&[1.0], &[]).multinomial(1, true).is_err());
+        assert!(doubles(&[1.0], &[1, 1, 1]).multinomial(1, true).is_err());
+        assert!(Tensor::ones(&[2], DType::Int64).unwrap().multinomial(1, true).is_err());
+    }
+}

@@ -1,0 +1,143 @@
+//! The maximum and the minimum along one dimension, with their indices.
+
+use super::along_dim::{RowIndices, gather_along, indices_along, scatter_along};
+use super::sums::{Extreme, err_nothing_to_reduce, reduced_dims};
+use crate::layout::Layout;
+use crate::recording::NodeBuilder;
+use crate::{DType, Element, Error, Result, Tensor, loops};
+
+/// Writes the index of the extreme of a row: the first of equal elements, or of NaN.
+struct ExtremeIndex {
+    largest: bool,
+}
+
+impl RowIndices for ExtremeIndex {
+    fn write<T: Element>(&self, row: &[T], out: &mut [i64]) -> Result<()> {
+        out.fill(loops::index_of_extreme(row, self.largest) as i64);
+        Ok(())
+    }
+}
+
+/// Returns the elements along `dim` whose indices `index` writes, one of each row, and the indices.
+pub(crate) fn select_one_along(
+    (op, node): (&'static str, &'static str),
+    input: &Tensor,
+    dim: i64,
+    keepdim: bool,
+    index: impl RowIndices,
+) -> Result<(Tensor, Tensor)> {
+    let over = reduced_dims(op, input.shape(), Some(&[dim]))?;
+    if over.count == 0 {
+        return Err(err_nothing_to_reduce(op, input.shape(), true));
+    }
+    let indices = indices_along(op, input, dim, |_| 1, index)?;
+    let shaped = |tensor: &Tensor| tensor.alias(Layout::contiguous(over.shape(keepdim)));
+    let values = shaped(&gather_along(op, input, dim, &indices)?);
+    if let Some(mut builder) = NodeBuilder::new(node, &[input])? {
+        let saved = builder.save(&indices)?;
+        let (shape, ones) = (input.shape().to_vec(), over.shape(true).to_vec());
+        builder.set_history(&values, move |ctx, gradient| {
+            let gradient = gradient.reshaped(&ones)?;
+            Ok(vec![Some(scatter_along(op, &gradient, dim, &ctx.saved(saved)?, &shape)?)])
+        })?;
+    }
+    Ok((values, shaped(&indices)))
+}
+
+impl Tensor {
+    /// Returns the maxima along `dim` and their indices. Of equal elements the first counts, which receives the
+    /// gradient; NaN counts as the largest.
+    pub fn max_along(&self, dim: i64, keepdim: bool) -> Result<(Tensor, Tensor)> {
+        select_one_along(("max", "MaxBackward0"), self, dim, keepdim, ExtremeIndex { largest: true })
+    }
+
+    /// Returns the minima along `dim` and their indices, like [`max_along`](Tensor::max_along).
+    pub fn min_along(&self, dim: i64, keepdim: bool) -> Result<(Tensor, Tensor)> {
+        select_one_along(("min", "MinBackward0"), self, dim, keepdim, ExtremeIndex { largest: false })
+    }
+
+    /// Returns the index of the maximum, among all elements in row-major order or along `dim`. Among equal elements
+    /// it is the first; NaN counts as the largest.
+    pub fn argmax(&self, dim: Option<i64>, keepdim: bool) -> Result<Tensor> {
+        self.extreme_index("argmax", dim, keepdim, true)
+    }
+
+    /// Returns the index of the minimum, like [`argmax`](Tensor::argmax).
+    pub fn argmin(&self, dim: Option<i64>, keepdim: bool) -> Result<Tensor> {
+        self.extreme_index("argmin", dim, keepdim, false)
+    }
+
+    fn extreme_index(
+        &self,
+        op: &'static str,
+        dim: Option<i64>,
+        keepdim: bool,
+        largest: bool,
+    ) -> Result<Tensor> {
+        if self.dtype() == DType::Bool {
+            return Err(Error::not_numeric(op, "input", "; long() converts it"));
+        }
+        let over = reduced_dims(op, self.shape(), dim.as_ref().map(std::slice::from_ref))?;
+        if over.count == 0 {
+            return Err(err_nothing_to_reduce(op, self.shape(), true));
+        }
+        let kind = ExtremeIndex { largest };
+        let found = match dim {
+            Some(dim) => indices_along(op, self, dim, |_| 1, kind)?,
+            None => {
+                let row = self.detach().contiguous()?.reshaped(&[self.numel()])?;
+                indices_along(op, &row, 0, |_| 1, kind)?
+            }
+        };
+        Ok(found.alias(Layout::contiguous(over.shape(keepdim))))
+    }
+
+    /// Returns the minimum and the maximum of all elements, or along `dim`. Equal extremes share the gradient.
+    pub fn aminmax(&self, dim: Option<i64>, keepdim: bool) -> Result<(Tensor, Tensor)> {
+        let (op, node) = ("aminmax", "AminmaxBackward0");
+        let dims = dim.as_ref().map(std::slice::from_ref);
+        Ok((
+            self.extreme(op, node, dims, keepdim, Extreme::SMALLEST_OVER_DIMS)?,
+            self.extreme(op, node, dims, keepdim, Extreme::LARGEST_OVER_DIMS)?,
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{assert_close, doubles, gradcheck};
+
+    #[test]
+    fn max_along_returns_values_and_the_first_indices() {
+        let x = doubles(&[1.0, 7.0, 7.0, 4.0, f64::NAN, 6.0], &[2, 3]);
+        let (values, indices) = x.max_along(1, false).unwrap();
+        assert_eq!(indices.to_vec::<i64>().unwrap(), [1, 1]);
+        assert!(values.to_vec::<f64>().unwrap()[1].is_nan());
+        let (values, indices) = x.min_along(0, true).unwrap();
+        assert_eq!((values.shape(), indices.to_vec::<i64>().unwrap()), (&[1, 3][..], vec![0, 1, 1]));
+        assert!(doubles(&[], &[0, 2]).max_along(0, false).is_err());
+    }
+
+    #[test]
+    fn max_along_passes_the_gradient_to_the_chosen_elements() {
+        let x = doubles(&[1.0, 5.0, 2.0, 5.0], &[2, 2]);
+        x.set_requires_grad(true).unwrap();
+        x.max_along(0, false).unwrap().0.sum(None, false).unwrap().backward().unwrap();
+        assert_close(&x.grad().unwrap(), &[0.0, 1.0, 1.0, 0.0]);
+        let y = [doubles(&[1.0, 5.0, 3.0, 4.0, 2.0, 6.0], &[2, 3])];
+        gradcheck(|x| x[0].max_along(0, false)?.0.pow(2.0), &y);
+        gradcheck(|x| x[0].min_along(1, true)?.0.pow(2.0), &y);
+        gradcheck(|x| x[0].aminmax(Some(1), false)?.0.mul(&x[0].aminmax(Some(1), false)?.1), &y);
+    }
+
+    #[test]
+    fn argmax_is_the_first_of_equal_elements_and_nan_is_largest() {
+        let x = doubles(&[1.0, 7.0, 7.0, 4.0, f64::NAN, 6.0], &[2, 3]);
+        let at = |tensor: crate::Tensor| tensor.to_vec::<i64>().unwrap();
+        assert_eq!(at(x.argmax(Some(1), false).unwrap()), [1, 1]);
+        assert_eq!(at(x.argmax(Some(0), true).unwrap()), [1, 1, 0]);
+        assert_eq!(at(x.argmax(None, false).unwrap()), [4]);
+        assert!(doubles(&[], &[0]).argmax(None, false).is_err());
+        assert_eq!(at(doubles(&[3.0], &[]).argmax(Some(-1), false).unwrap()), [0]);
+    }
+}

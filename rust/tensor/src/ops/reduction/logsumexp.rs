@@ -1,0 +1,72 @@
+//! The logarithm of a sum of exponentials.
+
+use super::sums::reduced_dims;
+use crate::layout::Layout;
+use crate::ops::indexing::masked::zero_where;
+use crate::recording::NodeBuilder;
+use crate::{Result, Tensor, iterate};
+
+/// Returns the largest element of each group. An infinity is replaced by 0, because the difference of two is NaN.
+fn base(elements: &Tensor, dims: &[i64]) -> Result<Tensor> {
+    let largest = elements.detach().amax(Some(dims), true)?;
+    zero_where(&largest.abs()?.equal(f64::INFINITY)?, &largest)
+}
+
+impl Tensor {
+    /// Returns the logarithm of the sum of the exponentials over `dims`, which is accurate also where an exponential
+    /// overflows. Integers are converted to floating point.
+    pub fn logsumexp(&self, dims: &[i64], keepdim: bool) -> Result<Tensor> {
+        let op = "logsumexp";
+        let input = self.cast(self.dtype().to_floating_point())?;
+        let over = reduced_dims(op, input.shape(), Some(dims))?;
+        let elements = iterate::cast(&input.detach(), input.dtype().compute())?;
+        let all = Some(dims);
+        let out = if over.count == 0 {
+            elements.exp()?.sum(all, keepdim)?.log()?
+        } else {
+            let base = base(&elements, dims)?;
+            let sum = elements.sub(&base)?.exp()?.sum(all, true)?;
+            // The result is no view of one with the reduced dimensions.
+            sum.log()?.add(&base)?.alias(Layout::contiguous(over.shape(keepdim)))
+        };
+        let out = iterate::cast(&out, input.dtype())?;
+        if let Some(mut builder) = NodeBuilder::new("LogsumexpBackward0", &[&input])? {
+            let saved = builder.save(&input)?;
+            let (ones, dims) = (over.shape(true).to_vec(), dims.to_vec());
+            builder.set_history(&out, move |ctx, gradient| {
+                let x = ctx.saved(saved)?;
+                if x.numel() == 0 {
+                    return Ok(vec![Some(Tensor::zeros(x.shape(), x.options())?)]);
+                }
+                let x = x.cast(x.dtype().compute())?;
+                // The shares of the elements. The difference from the result has lost the logarithm where elements are
+                // large.
+                let differences = x.sub(&base(&x, &dims)?)?;
+                let logarithm = differences.exp()?.sum(Some(&dims), true)?.log()?;
+                let share = differences.sub(&logarithm)?.exp()?;
+                Ok(vec![Some(gradient.reshaped(&ones)?.mul(&share)?)])
+            })?;
+        }
+        Ok(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{assert_close, doubles, gradcheck};
+
+    #[test]
+    fn logsumexp_does_not_overflow() {
+        let x = doubles(&[1000.0, 1000.0, f64::NEG_INFINITY, f64::NEG_INFINITY], &[2, 2]);
+        let found = x.logsumexp(&[1], false).unwrap();
+        assert_close(&found.select(0, 0).unwrap(), &[1000.0 + 2f64.ln()]);
+        assert_eq!(found.to_vec::<f64>().unwrap()[1], f64::NEG_INFINITY);
+    }
+
+    #[test]
+    fn logsumexp_passes_gradcheck() {
+        let x = [doubles(&[0.5, 1.5, 2.0, 0.25, 0.75, 3.0], &[2, 3])];
+        gradcheck(|x| x[0].logsumexp(&[1], false)?.pow(2.0), &x);
+        gradcheck(|x| x[0].logsumexp(&[0, 1], true)?.pow(2.0), &x);
+    }
+}

@@ -1,0 +1,179 @@
+//! Vector norms.
+
+use super::sums::{ReducedDims, err_nothing_to_reduce, reduced_dims};
+use crate::dtype::dispatch_float;
+use crate::iterate::reduce;
+use crate::ops::indexing::masked::zero_where;
+use crate::recording::NodeBuilder;
+use crate::{DType, Element, Error, Result, Tensor, iterate, loops};
+
+impl Tensor {
+    /// Returns the norm of order `order` of all elements or over `dims`: the `order`th root of the sum of powers of
+    /// absolute values, the number of nonzero elements for 0, and the largest or smallest absolute value for an infinity.
+    ///
+    /// It is computed in `dtype`, or in the type of the elements, by differentiable operations.
+    pub fn norm(
+        &self,
+        order: f64,
+        dims: Option<&[i64]>,
+        keepdim: bool,
+        dtype: Option<DType>,
+    ) -> Result<Tensor> {
+        let op = "norm";
+        let dtype = dtype.unwrap_or(self.dtype());
+        for given in [self.dtype(), dtype] {
+            if !given.is_floating_point() {
+                return Err(Error::not_floating_point(op, given));
+            }
+        }
+        if self.dtype().promote(dtype) != dtype {
+            let expected = format!("at least as wide as {}", self.dtype());
+            return Err(Error::DType { op, argument: "dtype", expected, given: dtype, hint: "" });
+        }
+        let over = reduced_dims(op, self.shape(), dims)?;
+        // Halves are rounded once.
+        let x = self.cast(dtype.compute())?;
+        let norm = if order.is_infinite() {
+            if over.count == 0 {
+                return Err(err_nothing_to_reduce(op, self.shape(), false));
+            }
+            let sizes = x.abs()?;
+            if order > 0.0 { sizes.amax(dims, keepdim)? } else { sizes.amin(dims, keepdim)? }
+        } else if order == 0.0 {
+            let count = iterate::cast(&x.detach().not_equal(0i64)?, x.dtype())?.sum(dims, keepdim)?;
+            // As in PyTorch a count has a history, but no gradient.
+            if let Some(builder) = NodeBuilder::new("LinalgVectorNormBackward0", &[&x])? {
+                builder.set_history(&count, |_, _| Ok(vec![None]))?;
+            }
+            count
+        } else if order == 1.0 {
+            x.abs()?.sum(dims, keepdim)?
+        } else if order == 2.0 && x.dtype() == DType::Float32 {
+            euclidean(&x, &over, keepdim)?
+        } else {
+            let scale = scale(&x, order, dims, over.count)?;
+            let x = x.div(&scale)?;
+            let powers = if order == 2.0 { x.mul(&x)? } else { nonzero_power(&x.abs()?, order)? };
+            let total = powers.sum(dims, keepdim)?;
+            let norm = if order == 2.0 { root(&total)? } else { nonzero_power(&total, 1.0 / order)? };
+            norm.mul(&if scale.ndim() == 0 { scale } else { scale.reshaped(over.shape(keepdim))? })?
+        };
+        norm.cast(dtype)
+    }
+}
+
+/// Returns the root of the sum of squares, which neither overflow nor underflow in `f64`. Its gradient is 0 where it is 0.
+fn euclidean(x: &Tensor, over: &ReducedDims, keepdim: bool) -> Result<Tensor> {
+    let add = |sum: f64, value: f32| sum + f64::from(value) * f64::from(value);
+    let squares = loops::fold(0.0, add, |a: f64, b| a + b, |sum: f64| sum.sqrt() as f32);
+    let out = reduce("norm", x, &over.mask, (over.shape(keepdim), x.dtype()), &squares)?;
+    if let Some(mut builder) = NodeBuilder::new("LinalgVectorNormBackward0", &[x])? {
+        let (input, output) = (builder.save(x)?, builder.save_output(&out)?);
+        let ones = over.shape(true).to_vec();
+        builder.set_history(&out, move |ctx, gradient| {
+            let norm = ctx.saved(output)?.reshaped(&ones)?;
+            let zero = norm.detach().equal(0i64)?;
+            let inverse = zero_where(&zero, &norm.add(&iterate::cast(&zero, norm.dtype())?)?.reciprocal()?)?;
+            Ok(vec![Some(gradient.reshaped(&ones)?.mul(&ctx.saved(input)?.mul(&inverse)?)?)])
+        })?;
+    }
+    Ok(out)
+}
+
+/// Returns the number by which the elements of each group are divided, so that the powers of the largest ones neither
+/// overflow nor underflow. It is a power of two: products with it are exact.
+fn scale(x: &Tensor, order: f64, dims: Option<&[i64]>, count: usize) -> Result<Tensor> {
+    if count == 0 || order < 0.0 {
+        return Tensor::ones(&[], x.options());
+    }
+    let largest = x.detach().abs()?.amax(dims, true)?;
+    dispatch_float!(largest.dtype(), T => {
+        iterate::map("norm", &largest, |value: T| T::from_f64(power_of_two_below(value.to_f64())))
+    })
+}
+
+/// Returns the largest normal power of two that is not above a positive number; 1 for 0, infinity and NaN.
+fn power_of_two_below(number: f64) -> f64 {
+    if number == 0.0 || !number.is_finite() {
+        return 1.0;
+    }
+    // The bits of the exponent.
+    f64::from_bits(number.to_bits() & f64::INFINITY.to_bits()).max(f64::MIN_POSITIVE)
+}
+
+/// Returns the root, with gradient 0 where it is 0.
+fn root(total: &Tensor) -> Result<Tensor> {
+    let zero = total.detach().equal(0i64)?;
+    zero_where(&zero, &total.add(&iterate::cast(&zero, total.dtype())?)?.sqrt()?)
+}
+
+/// Returns the power, with gradient 0 where the base is 0.
+fn nonzero_power(base: &Tensor, exponent: f64) -> Result<Tensor> {
+    let power = base.detach().pow(exponent)?;
+    if !base.requires_grad() {
+        return Ok(power);
+    }
+    let zero = base.detach().equal(0i64)?;
+    let of_others = base.add(&iterate::cast(&zero, base.dtype())?)?.pow(exponent)?;
+    zero_where(&zero, &of_others)?.add(&zero_where(&zero.logical_not()?, &power)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{assert_close, doubles, gradcheck};
+    use crate::{DType, Tensor};
+
+    #[test]
+    fn norms_of_all_orders() {
+        let x = doubles(&[3.0, -4.0, 0.0], &[3]);
+        for (order, expected) in [
+            (2.0, 5.0),
+            (1.0, 7.0),
+            (0.0, 2.0),
+            (f64::INFINITY, 4.0),
+            (f64::NEG_INFINITY, 0.0),
+            (3.0, 91f64.cbrt()),
+        ] {
+            assert_close(&x.norm(order, None, false, None).unwrap(), &[expected]);
+        }
+    }
+
+    #[test]
+    fn norms_pass_gradcheck() {
+        let x = [doubles(&[0.5, -1.5, 2.0, 0.25, 0.75, -3.0], &[2, 3])];
+        for order in [1.0, 2.0, 3.0, 0.5, f64::INFINITY] {
+            gradcheck(|x| x[0].norm(order, Some(&[1]), false, None)?.pow(2.0), &x);
+        }
+    }
+
+    #[test]
+    fn norm_of_float32_has_the_gradients_of_float64() {
+        let x = doubles(&[0.5, -1.5, 2.0, 0.25, 1e30, -3e30], &[3, 2]);
+        let gradients = |x: &Tensor| {
+            let x = x.detach();
+            x.set_requires_grad(true).unwrap();
+            let norm = x.norm(2.0, Some(&[1]), false, None).unwrap();
+            norm.sum(None, false).unwrap().backward().unwrap();
+            [norm.detach(), x.grad().unwrap()].map(|tensor| tensor.cast(DType::Float64).unwrap())
+        };
+        let expected = gradients(&x);
+        for (found, expected) in gradients(&x.cast(DType::Float32).unwrap()).iter().zip(&expected) {
+            let (found, expected) = (found.to_vec::<f64>().unwrap(), expected.to_vec::<f64>().unwrap());
+            assert!(found.iter().zip(&expected).all(|(a, b)| (a - b).abs() <= 1e-6 * b.abs()), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn gradient_of_a_norm_of_zeros_is_0() {
+        for order in [2.0, 3.0, 0.5, -1.0] {
+            let x = doubles(&[0.0, 0.0], &[2]);
+            x.set_requires_grad(true).unwrap();
+            x.norm(order, None, false, None).unwrap().backward().unwrap();
+            assert_close(&x.grad().unwrap(), &[0.0, 0.0]);
+        }
+        let x = Tensor::zeros(&[2], DType::Float32).unwrap();
+        x.set_requires_grad(true).unwrap();
+        x.norm(2.0, None, false, None).unwrap().backward().unwrap();
+        assert_eq!(x.grad().unwrap().to_vec::<f32>().unwrap(), [0.0, 0.0]);
+    }
+}

@@ -1,0 +1,82 @@
+//! The product of elements.
+
+use super::along_dim::size_of_dim;
+use super::scans::{cumprod_backward, widened};
+use super::sums::reduced_dims;
+use crate::dtype::dispatch_float;
+use crate::iterate::reduce;
+use crate::loops::scaled::Scaled;
+use crate::ops::shape::join::cat;
+use crate::recording::NodeBuilder;
+use crate::{Element, Result, Tensor, loops};
+
+impl Tensor {
+    /// Returns the product of all elements or along `dim`. Integers and bools are multiplied as `int64`.
+    pub fn prod(&self, dim: Option<i64>, keepdim: bool) -> Result<Tensor> {
+        let op = "prod";
+        let input = widened(self)?;
+        let over = reduced_dims(op, input.shape(), dim.as_ref().map(std::slice::from_ref))?;
+        let to = (over.shape(keepdim), input.dtype());
+        let out = if input.dtype().is_floating_point() {
+            dispatch_float!(input.dtype(), T => {
+                let products = loops::fold_blocks(
+                    Scaled::ONE,
+                    #[inline(always)]
+                    |elements: &[T]| Scaled::product(elements),
+                    #[inline(always)]
+                    |a, b| a * b,
+                    Scaled::to_element::<T>,
+                );
+                reduce(op, &input, &over.mask, to, &products)
+            })?
+        } else {
+            let products = loops::fold(1, i64::times, i64::times, |product: i64| product);
+            reduce(op, &input, &over.mask, to, &products)?
+        };
+        if let Some(mut builder) = NodeBuilder::new("ProdBackward0", &[&input])? {
+            let (saved, ones) = (builder.save(&input)?, over.shape(true).to_vec());
+            builder.set_history(&out, move |ctx, gradient| {
+                let gradient = gradient.reshaped(&ones)?;
+                Ok(vec![Some(prod_backward(&ctx.saved(saved)?, &gradient, dim)?)])
+            })?;
+        }
+        Ok(out)
+    }
+}
+
+/// Returns the gradient of the factors: the gradient multiplied by the product of the other factors.
+fn prod_backward(x: &Tensor, gradient: &Tensor, dim: Option<i64>) -> Result<Tensor> {
+    if x.numel() == 0 {
+        return Tensor::zeros(x.shape(), x.options());
+    }
+    let Some(dim) = dim.filter(|_| x.ndim() > 0) else {
+        let row = x.reshaped(&[x.numel()])?;
+        return prod_backward(&row, &gradient.reshaped(&[1])?, Some(0))?.reshaped(x.shape());
+    };
+    // The product is the last cumulative product.
+    let last = i64::try_from(size_of_dim("prod", x, dim)?).unwrap_or(i64::MAX) - 1;
+    let shape: Vec<usize> = x.detach().slice(dim, None, Some(last), 1)?.shape().to_vec();
+    let others = Tensor::zeros(&shape, gradient.options())?;
+    cumprod_backward(x, &cat(&[others, gradient.clone()], dim)?, &[], dim)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{assert_close, doubles, gradcheck};
+
+    #[test]
+    fn prod_of_nothing_is_1() {
+        assert_close(&doubles(&[], &[0]).prod(None, false).unwrap(), &[1.0]);
+        assert_close(&doubles(&[], &[2, 0]).prod(Some(1), false).unwrap(), &[1.0, 1.0]);
+    }
+
+    #[test]
+    fn prod_passes_gradcheck_also_with_zeros() {
+        for values in [[0.5, 1.5, 2.0, 0.25], [2.0, 0.0, 3.0, 0.5], [0.0, 0.0, 3.0, 0.5]] {
+            let x = [doubles(&values, &[2, 2])];
+            gradcheck(|x| x[0].prod(None, false)?.exp(), &x);
+            gradcheck(|x| x[0].prod(Some(0), true)?.exp(), &x);
+        }
+        gradcheck(|x| x[0].prod(Some(0), true)?.exp(), &[doubles(&[0.5], &[])]);
+    }
+}

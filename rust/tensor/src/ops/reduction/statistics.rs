@@ -1,0 +1,186 @@
+//! The variance and the standard deviation.
+
+use super::sums::{ReducedDims, reduced_dims};
+use crate::dtype::dispatch_float;
+use crate::error::warn;
+use crate::iterate::reduce;
+use crate::loops::squared_deviations;
+use crate::ops::elementwise::operand::check_floating_point;
+use crate::ops::indexing::masked::zero_where;
+use crate::recording::NodeBuilder;
+use crate::{Element, Result, Scalar, Tensor};
+
+/// Returns the degrees of freedom, by which the sum of squares is divided: the number of reduced elements less the
+/// correction. Warns if none are left.
+fn divisor(op: &'static str, count: usize, correction: Scalar) -> f64 {
+    let degrees = (count as f64 - correction.cast::<f64>()).max(0.0);
+    if degrees == 0.0 {
+        warn(&format!("{op}: the correction must be less than the number of reduced elements"));
+    }
+    degrees
+}
+
+/// Computes `finish` of the variances of a tensor. Returns the result, the reduced dimensions and the degrees of freedom.
+fn of_variances(
+    op: &'static str,
+    input: &Tensor,
+    (dims, correction, keepdim): (Option<&[i64]>, Scalar, bool),
+    finish: fn(f64) -> f64,
+) -> Result<(Tensor, ReducedDims, f64)> {
+    check_floating_point(op, input)?;
+    let over = reduced_dims(op, input.shape(), dims)?;
+    let divisor = divisor(op, over.count, correction);
+    let out = dispatch_float!(input.dtype(), T => {
+        let finish = move |squares: f64| T::from_f64(finish(squares / divisor));
+        reduce(op, input, &over.mask, (over.shape(keepdim), input.dtype()), &squared_deviations(finish))
+    })?;
+    Ok((out, over, divisor))
+}
+
+impl Tensor {
+    /// Returns the variance of all elements or over `dims`. The sum of squares is divided by the number of elements less
+    /// `correction`, or by 0 if the correction is larger, of which the operation warns.
+    pub fn var(&self, dims: Option<&[i64]>, correction: Scalar, keepdim: bool) -> Result<Tensor> {
+        self.var_for("var", dims, correction, keepdim)
+    }
+
+    /// Returns the variance, as [`var`](Tensor::var), and the mean.
+    pub fn var_mean(
+        &self,
+        dims: Option<&[i64]>,
+        correction: Scalar,
+        keepdim: bool,
+    ) -> Result<(Tensor, Tensor)> {
+        Ok((self.var_for("var_mean", dims, correction, keepdim)?, self.mean(dims, keepdim)?))
+    }
+
+    fn var_for(
+        &self,
+        op: &'static str,
+        dims: Option<&[i64]>,
+        correction: Scalar,
+        keepdim: bool,
+    ) -> Result<Tensor> {
+        let (out, over, divisor) = of_variances(op, self, (dims, correction, keepdim), |variance| variance)?;
+        if let Some(mut builder) = NodeBuilder::new("VarBackward0", &[self])? {
+            let (saved, ones) = (builder.save(self)?, over.shape(true).to_vec());
+            let dims = dims.map(<[i64]>::to_vec);
+            builder.set_history(&out, move |ctx, gradient| {
+                let x = ctx.saved(saved)?;
+                let deviations = x.sub(&x.mean(dims.as_deref(), true)?)?;
+                // Without degrees of freedom the slope is infinite, with the sign of the deviation.
+                let slope = deviations.mul(2.0 / divisor)?;
+                Ok(vec![Some(gradient.reshaped(&ones)?.mul(&slope)?)])
+            })?;
+        }
+        Ok(out)
+    }
+
+    /// Returns the standard deviation of all elements or over `dims`: the root of the variance. Its gradient is 0 where
+    /// it is 0.
+    pub fn std(&self, dims: Option<&[i64]>, correction: Scalar, keepdim: bool) -> Result<Tensor> {
+        self.std_for("std", dims, correction, keepdim)
+    }
+
+    /// Returns the standard deviation, as [`std`](Tensor::std), and the mean.
+    pub fn std_mean(
+        &self,
+        dims: Option<&[i64]>,
+        correction: Scalar,
+        keepdim: bool,
+    ) -> Result<(Tensor, Tensor)> {
+        Ok((self.std_for("std_mean", dims, correction, keepdim)?, self.mean(dims, keepdim)?))
+    }
+
+    fn std_for(
+        &self,
+        op: &'static str,
+        dims: Option<&[i64]>,
+        correction: Scalar,
+        keepdim: bool,
+    ) -> Result<Tensor> {
+        let (out, over, divisor) = of_variances(op, self, (dims, correction, keepdim), f64::sqrt)?;
+        if let Some(mut builder) = NodeBuilder::new("StdBackward0", &[self])? {
+            let (input, output) = (builder.save(self)?, builder.save_output(&out)?);
+            let (ones, dims) = (over.shape(true).to_vec(), dims.map(<[i64]>::to_vec));
+            builder.set_history(&out, move |ctx, gradient| {
+                let (x, root) = (ctx.saved(input)?, ctx.saved(output)?.reshaped(&ones)?);
+                let deviations = x.sub(&x.mean(dims.as_deref(), true)?)?.mul(1.0 / divisor)?;
+                let gradient = gradient.reshaped(&ones)?;
+                if divisor == 0.0 {
+                    // The root is infinite, but grows slower than the deviations.
+                    return Ok(vec![Some(gradient.mul(&deviations)?)]);
+                }
+                let share = gradient.div(&root)?;
+                let share = zero_where(&root.detach().equal(0i64)?, &share)?;
+                Ok(vec![Some(share.mul(&deviations)?)])
+            })?;
+        }
+        Ok(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Tensor;
+    use crate::testing::{assert_close, doubles, gradcheck};
+
+    #[test]
+    fn var_divides_by_the_degrees_of_freedom() {
+        let x = doubles(&[1.0, 2.0, 3.0, 6.0], &[4]);
+        assert_close(&x.var(None, 0i64.into(), false).unwrap(), &[3.5]);
+        assert_close(&x.var(None, 0.5.into(), true).unwrap(), &[4.0]);
+        let of_one = doubles(&[1.0], &[1]).var(None, 1i64.into(), false).unwrap();
+        assert!(of_one.to_vec::<f64>().unwrap()[0].is_nan());
+    }
+
+    #[test]
+    fn spread_and_mean_are_those_of_the_single_operations() {
+        let x = doubles(&[1.0, 2.0, 3.0, 6.0], &[4]);
+        let (variance, mean) = x.var_mean(None, 1i64.into(), false).unwrap();
+        assert_close(&variance, &[14.0 / 3.0]);
+        assert_close(&mean, &[3.0]);
+        let (root, mean) = x.std_mean(None, 0i64.into(), true).unwrap();
+        assert_close(&root, &[3.5f64.sqrt()]);
+        assert_close(&mean, &[3.0]);
+    }
+
+    #[test]
+    fn variance_is_precise_where_the_mean_is_large() {
+        let numbers: Vec<f64> = (0..3 * 2_000).map(|i| 1e8 + f64::from(i % 7)).collect();
+        let expected = |numbers: &[f64]| {
+            let mean = numbers.iter().sum::<f64>() / numbers.len() as f64;
+            numbers.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / numbers.len() as f64
+        };
+        let x = doubles(&numbers, &[3, 2_000]);
+        let rows: Vec<f64> = numbers.chunks(2_000).map(expected).collect();
+        assert_close(&x.var(Some(&[1]), 0i64.into(), false).unwrap(), &rows);
+        let columns = x.t().unwrap().contiguous().unwrap();
+        assert_close(&columns.var(Some(&[0]), 0i64.into(), false).unwrap(), &rows);
+        assert_close(&x.var(None, 0i64.into(), false).unwrap(), &[expected(&numbers)]);
+    }
+
+    #[test]
+    fn variance_with_an_infinite_element_is_nan() {
+        let x = doubles(&[1.0, f64::INFINITY, f64::NEG_INFINITY, 2.0], &[2, 2]);
+        for (dims, reduced) in [(None, 1), (Some(&[0][..]), 2), (Some(&[1][..]), 2)] {
+            let variance = x.var(dims, 0i64.into(), false).unwrap().to_vec::<f64>().unwrap();
+            assert!(variance.len() == reduced && variance.iter().all(|v| v.is_nan()), "{variance:?}");
+        }
+    }
+
+    #[test]
+    fn squares_of_large_floats_do_not_overflow() {
+        let x = Tensor::from_slice(&[1e30f32, -1e30], &[2]).unwrap();
+        let root = x.std(None, 0i64.into(), false).unwrap().to_vec::<f32>().unwrap()[0];
+        assert!((root / 1e30 - 1.0).abs() < 1e-6, "{root}");
+    }
+
+    #[test]
+    fn var_and_std_pass_gradcheck() {
+        let x = [doubles(&[0.5, 1.5, 2.0, 0.25, 0.75, 3.0], &[2, 3])];
+        gradcheck(|x| x[0].var(None, 1i64.into(), false)?.pow(2.0), &x);
+        gradcheck(|x| x[0].var(Some(&[0]), 0i64.into(), true)?.pow(2.0), &x);
+        gradcheck(|x| x[0].std(Some(&[1]), 1i64.into(), false)?.pow(3.0), &x);
+    }
+}

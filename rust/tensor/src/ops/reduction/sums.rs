@@ -1,0 +1,306 @@
+//! Reductions: sum, mean, minimum and maximum.
+
+use crate::dtype::{Bool8, dispatch_compute, dispatch_float, larger, smaller};
+use crate::error::Tuple;
+use crate::iterate::reduce;
+use crate::layout::{signed_sizes, wrap_dim};
+use crate::loops::{self, ReduceLoop};
+use crate::ops::elementwise::operand::check_floating_point;
+use crate::ops::indexing::masked::zero_where;
+use crate::recording::NodeBuilder;
+use crate::{DType, Element, Error, Result, Tensor, iterate};
+
+/// The reduced dimensions of a tensor, and the result shapes without them (`squeezed_shape`) and with them as size 1
+/// (`keepdim_shape`).
+pub(crate) struct ReducedDims {
+    pub mask: Vec<bool>,
+    squeezed_shape: Vec<usize>,
+    keepdim_shape: Vec<usize>,
+    /// The number of elements that are reduced to one.
+    pub count: usize,
+}
+
+pub(crate) fn reduced_dims(op: &'static str, shape: &[usize], dims: Option<&[i64]>) -> Result<ReducedDims> {
+    // A 0-d tensor is reduced as one with a dimension of size 1.
+    let mut mask = vec![false; shape.len().max(1)];
+    match dims {
+        // As in PyTorch an empty list of dimensions reduces all dimensions.
+        None | Some([]) => mask.fill(true),
+        Some(dims) => {
+            for &dim in dims {
+                let at = wrap_dim(op, dim, shape.len())?;
+                if let Some(mark) = mask.get_mut(at)
+                    && std::mem::replace(mark, true)
+                {
+                    return Err(Error::value(op, "dim", "name each dimension once", Tuple(dims)));
+                }
+            }
+        }
+    }
+    mask.truncate(shape.len());
+    let marked = || shape.iter().copied().zip(mask.iter().copied());
+    let squeezed_shape = marked().filter(|&(_, mark)| !mark).map(|(size, _)| size).collect();
+    let keepdim_shape = marked().map(|(size, mark)| if mark { 1 } else { size }).collect();
+    let count = marked().filter(|&(_, mark)| mark).map(|(size, _)| size).product();
+    Ok(ReducedDims { squeezed_shape, keepdim_shape, count, mask })
+}
+
+impl ReducedDims {
+    /// Returns the shape of the result.
+    pub fn shape(&self, keepdim: bool) -> &[usize] {
+        if keepdim { &self.keepdim_shape } else { &self.squeezed_shape }
+    }
+}
+
+/// Returns the error for an extreme of no elements. As in PyTorch it is an index error where a dimension is empty.
+pub(crate) fn err_nothing_to_reduce(op: &'static str, shape: &[usize], is_over_dims: bool) -> Error {
+    let expected = "have no reduced dimension of size 0";
+    if is_over_dims {
+        let message = format!("{op}: input must {expected}, got shape {}", Tuple(shape));
+        return Error::Indexing { message };
+    }
+    Error::shape(op, "input", expected, shape)
+}
+
+/// The kind of an extreme-value reduction.
+#[derive(Clone, Copy)]
+pub(crate) struct Extreme {
+    largest: bool,
+    /// Whether the gradient is multiplied by the mask of the extreme elements, so that a non-finite gradient reaches
+    /// the other elements as NaN.
+    propagates_nan: bool,
+}
+
+impl Extreme {
+    const LARGEST: Self = Extreme { largest: true, propagates_nan: false };
+    const SMALLEST: Self = Extreme { largest: false, propagates_nan: false };
+    pub const LARGEST_OVER_DIMS: Self = Extreme { largest: true, propagates_nan: true };
+    pub const SMALLEST_OVER_DIMS: Self = Extreme { largest: false, propagates_nan: true };
+}
+
+/// Returns a mask of the elements that are not the extreme of their group. If a group contains NaN, its extremes are
+/// all NaN elements.
+fn not_extreme(elements: &Tensor, best: &Tensor) -> Result<Tensor> {
+    dispatch_compute!(elements.dtype(), T => {
+        iterate::zip("ne", (DType::Bool, elements.shape()), elements, best, |element: T, best: T| {
+            Bool8::new(element != best && !(element.is_nan() && best.is_nan()))
+        })
+    })
+}
+
+/// Returns the loop that finds the largest elements, or NaN.
+fn largest_of<T: Element>() -> Box<dyn ReduceLoop> {
+    let least = if T::DTYPE == DType::Bool { T::default() } else { T::from_f64(f64::NEG_INFINITY) };
+    Box::new(loops::fold(least, larger::<T>, larger::<T>, |best: T| best))
+}
+
+/// Returns the loop that finds the smallest elements, or NaN.
+fn smallest_of<T: Element>() -> Box<dyn ReduceLoop> {
+    Box::new(loops::fold(T::from_f64(f64::INFINITY), smaller::<T>, smaller::<T>, |best: T| best))
+}
+
+/// Sums over broadcast dimensions so that the result has `shape`: ATen's `sum_to`.
+pub(crate) fn sum_to(tensor: &Tensor, shape: &[usize]) -> Result<Tensor> {
+    if tensor.shape() == shape {
+        return Ok(tensor.clone());
+    }
+    let new = tensor.ndim().saturating_sub(shape.len());
+    let aligned = std::iter::repeat_n(1, new).chain(shape.iter().copied());
+    let dims: Vec<i64> = (0i64..)
+        .zip(tensor.shape().iter().zip(aligned))
+        .filter(|&(dim, (&size, wanted))| {
+            (wanted == 1 && size != 1) || usize::try_from(dim).is_ok_and(|d| d < new)
+        })
+        .map(|(dim, _)| dim)
+        .collect();
+    let summed = if dims.is_empty() { tensor.clone() } else { tensor.sum(Some(&dims), true)? };
+    summed.reshaped(shape)
+}
+
+/// Records that `out` has an element of each group of `input`. Its gradient is shared by the elements that are equal to it.
+///
+/// With `propagates_nan` the gradient is multiplied by the mask of these elements, so that a non-finite gradient reaches the
+/// other elements as NaN.
+pub(crate) fn record_shared(
+    node: &'static str,
+    input: &Tensor,
+    out: &Tensor,
+    over: ReducedDims,
+    propagates_nan: bool,
+) -> Result<()> {
+    let Some(mut builder) = NodeBuilder::new(node, &[input])? else { return Ok(()) };
+    let (input, output) = (builder.save(input)?, builder.save_output(out)?);
+    let ones = over.keepdim_shape;
+    let dims: Vec<i64> = (0i64..).zip(&over.mask).filter(|(_, mark)| **mark).map(|(dim, _)| dim).collect();
+    builder.set_history(out, move |ctx, gradient| {
+        let best = ctx.saved(output)?.detach().reshaped(&ones)?;
+        let passed = not_extreme(&ctx.saved(input)?.detach(), &best)?;
+        let chosen = passed.logical_not()?.cast(gradient.dtype())?;
+        let share = gradient.reshaped(&ones)?.div(&chosen.sum(Some(&dims), true)?)?;
+        // As in PyTorch a non-finite gradient reaches all elements of amax and amin as NaN.
+        Ok(vec![Some(if propagates_nan { share.mul(&chosen)? } else { zero_where(&passed, &share)? })])
+    })?;
+    Ok(())
+}
+
+impl Tensor {
+    /// Returns the sum of all elements or over `dims`. Integers and bools are summed as `int64`.
+    pub fn sum(&self, dims: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
+        let over = reduced_dims("sum", self.shape(), dims)?;
+        let out = dispatch_compute!(self.dtype(), T => {
+            iterate::sum::<T>(self, &over.mask, over.shape(keepdim))
+        })?;
+        if let Some(builder) = NodeBuilder::new("SumBackward0", &[self])? {
+            let (ones, before) = (over.keepdim_shape, signed_sizes(self.shape()));
+            builder.set_history(&out, move |_, gradient| {
+                Ok(vec![Some(gradient.reshaped(&ones)?.expand(&before)?)])
+            })?;
+        }
+        Ok(out)
+    }
+
+    /// Returns the sum of the elements that are not NaN, of all or over `dims`. Integers and bools are summed as `int64`.
+    pub fn nansum(&self, dims: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
+        let op = "nansum";
+        let over = reduced_dims(op, self.shape(), dims)?;
+        let out = dispatch_compute!(self.dtype(), T => {
+            let zero_if_nan = |value: T| if value.is_nan() { T::default() } else { value };
+            iterate::sum_of(op, self, &over.mask, over.shape(keepdim), zero_if_nan)
+        })?;
+        if let Some(mut builder) = NodeBuilder::new("NansumBackward0", &[self])? {
+            let (saved, ones) = (builder.save(self)?, over.keepdim_shape);
+            builder.set_history(&out, move |ctx, gradient| {
+                let is_nan = ctx.saved(saved)?.detach().isnan()?;
+                Ok(vec![Some(zero_where(&is_nan, &gradient.reshaped(&ones)?)?)])
+            })?;
+        }
+        Ok(out)
+    }
+
+    /// Returns the mean of all elements or over `dims`. Only for floating-point tensors.
+    pub fn mean(&self, dims: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
+        let op = "mean";
+        check_floating_point(op, self)?;
+        let over = reduced_dims(op, self.shape(), dims)?;
+        let total = dispatch_float!(self.dtype(), T => {
+            iterate::mean::<T>(self, &over.mask, over.shape(keepdim), over.count)
+        })?;
+        if let Some(builder) = NodeBuilder::new("MeanBackward0", &[self])? {
+            // An empty tensor has an empty gradient, which must not become NaN when it is summed.
+            let (ones, before, count) =
+                (over.keepdim_shape, signed_sizes(self.shape()), over.count.max(1) as f64);
+            builder.set_history(&total, move |_, gradient| {
+                Ok(vec![Some(gradient.div(count)?.reshaped(&ones)?.expand(&before)?)])
+            })?;
+        }
+        Ok(total)
+    }
+
+    /// Returns the maximum of all elements or over `dims`; NaN if any element is NaN. Equal maxima share the
+    /// gradient.
+    pub fn amax(&self, dims: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
+        self.extreme("amax", "AmaxBackward0", dims, keepdim, Extreme::LARGEST_OVER_DIMS)
+    }
+
+    /// Returns the minimum of all elements or over `dims`; NaN if any element is NaN. Equal minima share the
+    /// gradient.
+    pub fn amin(&self, dims: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
+        self.extreme("amin", "AminBackward0", dims, keepdim, Extreme::SMALLEST_OVER_DIMS)
+    }
+
+    /// Returns the maximum of all elements.
+    pub fn max(&self) -> Result<Tensor> {
+        self.extreme("max", "MaxBackward1", None, false, Extreme::LARGEST)
+    }
+
+    /// Returns the minimum of all elements.
+    pub fn min(&self) -> Result<Tensor> {
+        self.extreme("min", "MinBackward1", None, false, Extreme::SMALLEST)
+    }
+
+    pub(crate) fn extreme(
+        &self,
+        op: &'static str,
+        node: &'static str,
+        dims: Option<&[i64]>,
+        keepdim: bool,
+        Extreme { largest, propagates_nan }: Extreme,
+    ) -> Result<Tensor> {
+        let over = reduced_dims(op, self.shape(), dims)?;
+        if over.count == 0 {
+            return Err(err_nothing_to_reduce(op, self.shape(), dims.is_some_and(|dims| !dims.is_empty())));
+        }
+        let out = dispatch_compute!(self.dtype(), T => {
+            let extremes = if largest { largest_of::<T>() } else { smallest_of::<T>() };
+            reduce(op, self, &over.mask, (over.shape(keepdim), self.dtype()), &*extremes)
+        })?;
+        record_shared(node, self, &out, over, propagates_nan)?;
+        Ok(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{assert_close, doubles, gradcheck};
+    use crate::{DType, Error, Tensor};
+
+    fn numbers() -> Tensor {
+        doubles(&[1.0, 5.0, 3.0, 4.0, 2.0, 6.0], &[2, 3])
+    }
+
+    #[test]
+    fn sum_reduces_any_dimensions_of_any_layout() {
+        for x in [numbers(), numbers().t().unwrap().contiguous().unwrap().t().unwrap()] {
+            assert_close(&x.sum(None, false).unwrap(), &[21.0]);
+            assert_close(&x.sum(Some(&[0]), false).unwrap(), &[5.0, 7.0, 9.0]);
+            assert_close(&x.sum(Some(&[-1]), false).unwrap(), &[9.0, 12.0]);
+            assert_eq!(x.sum(Some(&[0, 1]), true).unwrap().shape(), [1, 1]);
+        }
+        let expanded = doubles(&[2.0], &[1]).expand(&[5]).unwrap();
+        assert_close(&expanded.sum(None, false).unwrap(), &[10.0]);
+    }
+
+    #[test]
+    fn sum_of_integers_and_bools_is_int64_and_mean_is_an_error() {
+        let bools = Tensor::ones(&[3], DType::Bool).unwrap();
+        let sum = bools.sum(None, false).unwrap();
+        assert_eq!((sum.dtype(), sum.to_vec::<i64>().unwrap()), (DType::Int64, vec![3]));
+        let error = bools.mean(None, false).unwrap_err();
+        assert!(error.to_string().contains("bool"), "{error}");
+    }
+
+    #[test]
+    fn nansum_and_its_gradient_skip_nan() {
+        let x = doubles(&[1.0, f64::NAN, 2.0, f64::NAN], &[2, 2]);
+        assert_close(&x.nansum(Some(&[0]), false).unwrap(), &[3.0, 0.0]);
+        x.set_requires_grad(true).unwrap();
+        x.nansum(None, false).unwrap().backward().unwrap();
+        assert_close(&x.grad().unwrap(), &[1.0, 0.0, 1.0, 0.0]);
+        let bools = Tensor::ones(&[3], DType::Bool).unwrap();
+        assert_eq!(bools.nansum(None, false).unwrap().dtype(), DType::Int64);
+    }
+
+    #[test]
+    fn sum_over_a_missing_or_repeated_dimension_is_an_error() {
+        assert!(matches!(numbers().sum(Some(&[2]), false), Err(Error::Dimension { dim: 2, .. })));
+        assert!(numbers().sum(Some(&[0, -2]), false).is_err());
+    }
+
+    #[test]
+    fn reductions_pass_gradcheck() {
+        let x = [numbers()];
+        gradcheck(|x| x[0].sum(Some(&[0]), false)?.pow(2.0), &x);
+        gradcheck(|x| x[0].mean(Some(&[1]), true)?.pow(2.0), &x);
+        gradcheck(|x| x[0].mean(None, false)?.exp(), &x);
+        gradcheck(|x| x[0].amax(Some(&[1]), false)?.pow(2.0), &x);
+        gradcheck(|x| x[0].min()?.pow(2.0), &x);
+    }
+
+    #[test]
+    fn max_gradient_is_shared_by_equal_elements() {
+        let x = doubles(&[2.0, 2.0, 1.0], &[3]);
+        x.set_requires_grad(true).unwrap();
+        x.max().unwrap().backward().unwrap();
+        assert_close(&x.grad().unwrap(), &[0.5, 0.5, 0.0]);
+    }
+}

@@ -1,0 +1,58 @@
+//! Views with arbitrary strides.
+
+use super::views::view;
+use crate::dtype::dispatch_float;
+use crate::layout::{Layout, err_stride_count};
+use crate::recording::NodeBuilder;
+use crate::{Error, Result, Tensor, iterate};
+
+/// Returns a view of the storage of `source` with any layout. In the backward pass, gradients of elements that share
+/// a memory location are summed.
+pub(crate) fn as_strided(source: &Tensor, layout: Layout) -> Result<Tensor> {
+    let capacity = source.storage_handle().nbytes() / source.dtype().size();
+    if layout.required_len().is_none_or(|end| end > capacity) {
+        return Err(layout.err_beyond("as_strided", capacity));
+    }
+    let geometry = source.layout().clone();
+    view(source, "AsStridedBackward0", layout.clone(), move |gradient| {
+        as_strided_backward(gradient, &layout, &geometry)
+    })
+}
+
+/// Returns the gradient of a tensor with layout `geometry`, from the gradient of a view with layout `part`: ATen's
+/// `as_strided_backward`.
+pub(crate) fn as_strided_backward(gradient: &Tensor, part: &Layout, geometry: &Layout) -> Result<Tensor> {
+    let start = geometry.offset;
+    let inside = || Layout { offset: part.offset.checked_sub(start).unwrap_or(usize::MAX), ..part.clone() };
+    let (part, geometry) = (inside(), Layout { offset: 0, ..geometry.clone() });
+    let capacity = geometry.required_len().unwrap_or(0).max(part.required_len().unwrap_or(0));
+    let terms = iterate::cast(gradient, gradient.dtype().compute())?;
+    let whole = dispatch_float!(terms.dtype(), T => iterate::add_strided::<T>(capacity, &part, &terms))?;
+    let whole = iterate::cast(&whole, gradient.dtype())?;
+    let source_layout = geometry.clone();
+    let out = whole.alias(geometry);
+    if let Some(builder) = NodeBuilder::new("AsStridedScatterBackward0", &[gradient])? {
+        builder.set_history(&out, move |_, second| {
+            let whole = crate::ops::conversion::cast::copy_with_layout(second, &source_layout)?;
+            Ok(vec![Some(as_strided(&whole, part.clone())?)])
+        })?;
+    }
+    out.contiguous()
+}
+
+impl Tensor {
+    /// Returns a view of the storage with these sizes, strides and offset (the offset of this tensor if `None`).
+    pub fn as_strided(&self, shape: &[usize], strides: &[usize], offset: Option<usize>) -> Result<Tensor> {
+        if shape.len() != strides.len() {
+            return Err(err_stride_count("as_strided", shape, strides));
+        }
+        crate::layout::checked_numel(shape, self.dtype().size())?;
+        let offset = offset.unwrap_or_else(|| self.storage_offset());
+        if self.requires_grad() && offset < self.storage_offset() {
+            let expected =
+                format!("be at least {}, that of the tensor, which requires grad", self.storage_offset());
+            return Err(Error::value("as_strided", "storage_offset", expected, offset));
+        }
+        as_strided(self, Layout { shape: shape.to_vec(), strides: strides.to_vec(), offset })
+    }
+}

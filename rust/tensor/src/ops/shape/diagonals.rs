@@ -1,0 +1,165 @@
+//! Triangles and traces of matrices.
+
+use crate::dtype::{Bool8, dispatch_size};
+use crate::recording::NodeBuilder;
+use crate::{DType, Error, Result, Tensor, TensorOptions, iterate};
+
+/// A part of a matrix, up to and including a diagonal.
+#[derive(Clone, Copy)]
+enum Triangle {
+    Lower,
+    Upper,
+}
+
+impl Triangle {
+    fn name(self) -> &'static str {
+        match self {
+            Triangle::Lower => "tril",
+            Triangle::Upper => "triu",
+        }
+    }
+
+    fn inplace_name(self) -> &'static str {
+        match self {
+            Triangle::Lower => "tril_",
+            Triangle::Upper => "triu_",
+        }
+    }
+
+    fn node(self) -> &'static str {
+        match self {
+            Triangle::Lower => "TrilBackward0",
+            Triangle::Upper => "TriuBackward0",
+        }
+    }
+
+    fn contains(self, row: usize, column: usize, diagonal: i64) -> bool {
+        let signed = |index: usize| i64::try_from(index).unwrap_or(i64::MAX);
+        let distance = signed(column) - signed(row);
+        match self {
+            Triangle::Lower => distance <= diagonal,
+            Triangle::Upper => distance >= diagonal,
+        }
+    }
+
+    /// Returns a mask of the elements of a matrix that are in the triangle.
+    fn mask(self, matrices: &Tensor, diagonal: i64) -> Result<Tensor> {
+        let (op, options) = (self.name(), TensorOptions { dtype: DType::Bool, ..matrices.options() });
+        let &[.., rows, columns] = matrices.shape() else {
+            return Err(Error::shape(op, "input", "have at least 2 dimensions", matrices.shape()));
+        };
+        iterate::launch_nullary(op, options, &[rows, columns], move |out: &mut [Bool8]| {
+            for (row, out) in out.chunks_exact_mut(columns.max(1)).enumerate() {
+                let inside = (0..).map(|column| Bool8::new(self.contains(row, column, diagonal)));
+                out.iter_mut().zip(inside).for_each(|(out, inside)| *out = inside);
+            }
+        })
+    }
+
+    /// Sets the elements of `target` where `mask` is false to 0. Does not increment the version.
+    fn clear_outside(self, target: &Tensor, mask: &Tensor) -> Result<()> {
+        let bits = iterate::bits(target);
+        dispatch_size!(bits.dtype(), T => iterate::update(self.name(), &bits, mask, |value: T, inside: Bool8| {
+            if inside.get() { value } else { T::default() }
+        }))
+    }
+
+    fn of(self, input: &Tensor, diagonal: i64) -> Result<Tensor> {
+        let mask = self.mask(input, diagonal)?;
+        let out = input.detach().contiguous_copy()?;
+        self.clear_outside(&out, &mask)?;
+        if let Some(builder) = NodeBuilder::new(self.node(), &[input])? {
+            builder.set_history(&out, move |_, gradient| Ok(vec![Some(self.of(gradient, diagonal)?)]))?;
+        }
+        Ok(out)
+    }
+
+    fn of_inplace(self, target: &Tensor, diagonal: i64) -> Result<&Tensor> {
+        let mask = self.mask(target, diagonal)?;
+        let work = |_: Option<&mut NodeBuilder>| self.clear_outside(target, &mask);
+        target.run_inplace(self.inplace_name(), self.node(), &[], work, move |ctx, gradient| {
+            Ok(vec![ctx.gradient(0, || self.of(gradient, diagonal))?])
+        })
+    }
+}
+
+impl Tensor {
+    /// Returns a copy of matrices with zeros above a diagonal: `torch.tril`.
+    pub fn tril(&self, diagonal: i64) -> Result<Tensor> {
+        Triangle::Lower.of(self, diagonal)
+    }
+
+    /// Returns a copy of matrices with zeros below a diagonal: `torch.triu`.
+    pub fn triu(&self, diagonal: i64) -> Result<Tensor> {
+        Triangle::Upper.of(self, diagonal)
+    }
+
+    /// Sets the elements of matrices above a diagonal to 0.
+    pub fn tril_(&self, diagonal: i64) -> Result<&Tensor> {
+        Triangle::Lower.of_inplace(self, diagonal)
+    }
+
+    /// Sets the elements of matrices below a diagonal to 0.
+    pub fn triu_(&self, diagonal: i64) -> Result<&Tensor> {
+        Triangle::Upper.of_inplace(self, diagonal)
+    }
+
+    /// Returns the sum of the diagonal of a matrix.
+    pub fn trace(&self) -> Result<Tensor> {
+        let op = "trace";
+        if self.ndim() != 2 {
+            return Err(Error::shape(op, "input", "be a matrix", self.shape()));
+        }
+        if self.dtype() == DType::Bool {
+            return Err(Error::not_numeric(op, "input", "; long() converts it"));
+        }
+        self.diagonal(0, 0, 1)?.sum(None, false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_close, doubles, gradcheck};
+
+    fn numbers() -> Tensor {
+        doubles(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])
+    }
+
+    #[test]
+    fn triangles_keep_the_diagonal() {
+        let x = numbers();
+        assert_close(&x.tril(0).unwrap(), &[1.0, 0.0, 0.0, 4.0, 5.0, 0.0]);
+        assert_close(&x.triu(1).unwrap(), &[0.0, 2.0, 3.0, 0.0, 0.0, 6.0]);
+        assert_close(&x.tril(i64::MIN).unwrap(), &[0.0; 6]);
+        assert_eq!(x.t().unwrap().tril(0).unwrap().strides(), [2, 1]);
+        let batch = x.unsqueeze(0).unwrap().expand(&[2, 2, 3]).unwrap();
+        assert_close(&batch.triu(2).unwrap(), &[0., 0., 3., 0., 0., 0., 0., 0., 3., 0., 0., 0.]);
+        assert!(matches!(doubles(&[1.0], &[1]).tril(0), Err(Error::Shape { op: "tril", .. })));
+        assert_eq!(doubles(&[], &[0, 3]).triu(0).unwrap().shape(), [0, 3]);
+    }
+
+    #[test]
+    fn triangles_in_place_change_views_and_the_version() {
+        let x = numbers();
+        x.t().unwrap().triu_(0).unwrap();
+        assert_close(&x, &[1.0, 0.0, 0.0, 4.0, 5.0, 0.0]);
+        assert_eq!(x.version(), Ok(1));
+        let expanded = x.unsqueeze(0).unwrap().expand(&[2, 2, 3]).unwrap();
+        assert!(matches!(expanded.tril_(0), Err(Error::Overlap { op: "tril_" })));
+    }
+
+    #[test]
+    fn trace_sums_the_diagonal() {
+        assert_close(&numbers().trace().unwrap(), &[6.0]);
+        assert!(numbers().unsqueeze(0).unwrap().trace().is_err());
+        assert!(numbers().greater(0.0).unwrap().trace().is_err());
+    }
+
+    #[test]
+    fn triangles_and_trace_pass_gradcheck() {
+        gradcheck(|x| x[0].tril(-1)?.pow(2.0), &[numbers()]);
+        gradcheck(|x| x[0].mul(1.0)?.triu_(0)?.pow(2.0), &[numbers()]);
+        gradcheck(|x| x[0].trace()?.pow(2.0), &[numbers()]);
+    }
+}

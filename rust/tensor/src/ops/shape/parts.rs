@@ -1,0 +1,352 @@
+//! Views of all parts of a dimension, which are the results of one node.
+
+use super::views::layout;
+use crate::error::Tuple;
+use crate::layout::{Layout, sizes_and_strides, wrap_dim};
+use crate::recording::{NodeBuilder, is_recording, track_view_of_several};
+use crate::storage::fallible_alloc::{check_memory, try_collect, try_with_capacity};
+use crate::{Error, Result, Tensor, TensorOptions};
+
+/// A dimension that is divided into parts.
+struct Division<'a> {
+    source: &'a Tensor,
+    at: usize,
+    size: usize,
+    stride: usize,
+}
+
+impl<'a> Division<'a> {
+    /// Returns the division of a dimension of `source`, or `err_scalar` for a 0-d tensor.
+    fn new(op: &'static str, source: &'a Tensor, dim: i64, err_scalar: Error) -> Result<Self> {
+        if source.ndim() == 0 {
+            return Err(err_scalar);
+        }
+        let at = wrap_dim(op, dim, source.ndim())?;
+        let &(size, stride) = sizes_and_strides(source.layout()).get(at).ok_or(err_scalar)?;
+        Ok(Division { source, at, size, stride })
+    }
+
+    /// Returns the layout of the part from `start` on, with `length` indices, or without the dimension.
+    fn part(&self, start: usize, length: Option<usize>) -> Layout {
+        let mut dims = sizes_and_strides(self.source.layout());
+        match (length, dims.get_mut(self.at)) {
+            (Some(length), Some((size, _))) => *size = length,
+            _ => drop(dims.remove(self.at)),
+        }
+        let offset = start.saturating_mul(self.stride).saturating_add(self.source.storage_offset());
+        layout(offset, dims)
+    }
+
+    /// Returns views of consecutive parts with these lengths.
+    fn views(&self, name: &'static str, lengths: Vec<usize>) -> Result<Vec<Tensor>> {
+        let mut start = 0usize;
+        let layouts = lengths.iter().map(|&length| {
+            let part = self.part(start, Some(length));
+            start = start.saturating_add(length);
+            part
+        });
+        let layouts = try_collect(lengths.len(), layouts)?;
+        let (at, shape, options) = (self.at, self.source.shape().to_vec(), self.source.options());
+        several_views(self.source, name, layouts, move |gradients| {
+            let lengths = lengths.iter().copied().map(Some);
+            let parts = parts_or_zeros(gradients, lengths, (&shape, at), options)?;
+            crate::ops::shape::join::cat(&parts, i64::try_from(at).unwrap_or(0))
+        })
+    }
+}
+
+/// Returns views of `source` with these layouts. `backward` computes the gradient of `source` from theirs.
+fn several_views(
+    source: &Tensor,
+    name: &'static str,
+    layouts: Vec<Layout>,
+    backward: impl Fn(&[Option<Tensor>]) -> Result<Tensor> + Send + Sync + 'static,
+) -> Result<Vec<Tensor>> {
+    check_memory()?;
+    let views = try_collect(layouts.len(), layouts.into_iter().map(|layout| source.alias(layout)))?;
+    if source.is_inference() {
+        return Ok(views);
+    }
+    for view in &views {
+        track_view_of_several(view, source);
+    }
+    if let Some(builder) = NodeBuilder::new(name, &[source])? {
+        builder.set_history_of_several(&views, backward)?;
+    }
+    Ok(views)
+}
+
+/// Returns the gradients of the parts of a tensor of `shape`, with zeros for those that are `None`. A part has a length
+/// in dimension `at`, or lacks the dimension.
+fn parts_or_zeros(
+    gradients: &[Option<Tensor>],
+    lengths: impl ExactSizeIterator<Item = Option<usize>>,
+    (shape, at): (&[usize], usize),
+    options: TensorOptions,
+) -> Result<Vec<Tensor>> {
+    let mut parts = try_with_capacity(lengths.len())?;
+    for (index, length) in lengths.enumerate() {
+        let part = gradients.get(index).cloned().flatten();
+        let zeros = || {
+            let mut shape = shape.to_vec();
+            match (length, shape.get_mut(at)) {
+                (Some(length), Some(size)) => *size = length,
+                _ => drop(shape.remove(at)),
+            }
+            Tensor::zeros(&shape, options)
+        };
+        parts.push(part.map_or_else(zeros, Ok)?);
+    }
+    Ok(parts)
+}
+
+fn err_no_dimension(op: &'static str, source: &Tensor) -> Error {
+    Error::shape(op, "input", "have a dimension", source.shape())
+}
+
+/// Returns the error of an operation that counts as indexing, for a 0-d tensor.
+pub(crate) fn err_index(op: &'static str) -> Error {
+    Error::Indexing { message: format!("{op}: input must have a dimension, got shape ()") }
+}
+
+/// The views at each index of the first dimension of a tensor, as [`unbind`](Tensor::unbind) returns them.
+///
+/// Without a history each view is created when it is requested: a tensor of a million rows needs no million views.
+#[derive(Debug)]
+pub struct Rows {
+    source: Tensor,
+    size: usize,
+    /// The results of one node, if the tensor has a history.
+    recorded: Option<Vec<Tensor>>,
+}
+
+impl Rows {
+    /// Returns the number of views.
+    pub fn count(&self) -> usize {
+        self.size
+    }
+
+    /// Returns the view at an index, or `None` behind the last one.
+    pub fn get(&self, index: usize) -> Result<Option<Tensor>> {
+        if index >= self.size {
+            return Ok(None);
+        }
+        if let Some(views) = &self.recorded {
+            return Ok(views.get(index).cloned());
+        }
+        let division = Division::new("unbind", &self.source, 0, err_index("unbind"))?;
+        check_memory()?;
+        let view = self.source.alias(division.part(index, None));
+        track_view_of_several(&view, &self.source);
+        Ok(Some(view))
+    }
+}
+
+impl Tensor {
+    /// Returns the views of the first dimension, for iteration.
+    ///
+    /// # Errors
+    /// Fails for a 0-d tensor.
+    pub fn rows(&self) -> Result<Rows> {
+        let size = Division::new("unbind", self, 0, err_index("unbind"))?.size;
+        let is_recorded = is_recording() && self.requires_grad();
+        let recorded = is_recorded.then(|| self.unbind(0)).transpose()?;
+        Ok(Rows { source: self.clone(), size, recorded })
+    }
+
+    /// Returns views of consecutive parts of a dimension, each with `split_size` indices, the last one with the rest:
+    /// `torch.split`.
+    pub fn split(&self, split_size: i64, dim: i64) -> Result<Vec<Tensor>> {
+        let op = "split";
+        let division = Division::new(op, self, dim, err_no_dimension(op, self))?;
+        let expected = "be positive, or 0 for a dimension of size 0";
+        let err_size = || Error::value(op, "split_size", expected, split_size);
+        let length = usize::try_from(split_size).map_err(|_| err_size())?;
+        if length == 0 && division.size > 0 {
+            return Err(err_size());
+        }
+        self.split_evenly(&division, length)
+    }
+
+    fn split_evenly(&self, division: &Division<'_>, length: usize) -> Result<Vec<Tensor>> {
+        let count = if length == 0 { 1 } else { division.size.div_ceil(length).max(1) };
+        let rest = |part: usize| division.size.saturating_sub(part.saturating_mul(length)).min(length);
+        division.views("SplitBackward0", try_collect(count, (0..count).map(rest))?)
+    }
+
+    /// Returns views of consecutive parts of a dimension with these sizes: `torch.split_with_sizes`.
+    pub fn split_with_sizes(&self, split_sizes: &[i64], dim: i64) -> Result<Vec<Tensor>> {
+        self.split_into("split_with_sizes", split_sizes, dim)
+    }
+
+    fn split_into(&self, op: &'static str, split_sizes: &[i64], dim: i64) -> Result<Vec<Tensor>> {
+        let division = Division::new(op, self, dim, err_no_dimension(op, self))?;
+        let err_sizes = |expected: String| Error::value(op, "split_sizes", expected, Tuple(split_sizes));
+        let lengths: Option<Vec<usize>> =
+            split_sizes.iter().map(|&size| usize::try_from(size).ok()).collect();
+        let lengths = lengths.ok_or_else(|| err_sizes("not be negative".to_owned()))?;
+        if lengths.iter().fold(0usize, |sum, &length| sum.saturating_add(length)) != division.size {
+            return Err(err_sizes(format!(
+                "add up to {}, the size of dimension {}",
+                division.size, division.at
+            )));
+        }
+        division.views("SplitWithSizesBackward0", lengths)
+    }
+
+    /// Returns at most `chunks` views of consecutive parts of a dimension, of equal sizes except for the last:
+    /// `torch.chunk`.
+    pub fn chunk(&self, chunks: i64, dim: i64) -> Result<Vec<Tensor>> {
+        let op = "chunk";
+        let division = Division::new(op, self, dim, err_no_dimension(op, self))?;
+        let count = usize::try_from(chunks).ok().filter(|&count| count > 0);
+        let count = count.ok_or_else(|| Error::value(op, "chunks", "be positive", chunks))?;
+        if division.size == 0 {
+            // As in PyTorch the number of chunks is kept.
+            return division
+                .views("SplitWithSizesBackward0", try_collect(count, std::iter::repeat_n(0, count))?);
+        }
+        self.split_evenly(&division, division.size.div_ceil(count))
+    }
+
+    /// Returns `sections` views of consecutive parts of a dimension, the first of which have one index more if the size
+    /// is not a multiple: `torch.tensor_split`. Unlike those of [`split`](Tensor::split) they can be changed in place.
+    pub fn tensor_split(&self, sections: i64, dim: i64) -> Result<Vec<Tensor>> {
+        let op = "tensor_split";
+        let division = Division::new(op, self, dim, err_no_dimension(op, self))?;
+        let count = usize::try_from(sections).ok().filter(|&count| count > 0);
+        let count = count.ok_or_else(|| Error::value(op, "sections", "be positive", sections))?;
+        let (length, longer) = (division.size / count, division.size % count);
+        let mut views = try_with_capacity(count)?;
+        let mut start = 0i64;
+        for part in 0..count {
+            let length = length + usize::from(part < longer);
+            let end = start.saturating_add(i64::try_from(length).unwrap_or(i64::MAX));
+            views.push(self.slice(dim, Some(start), Some(end), 1)?);
+            start = end;
+        }
+        Ok(views)
+    }
+
+    /// Returns views of the parts of a dimension between these indices: `torch.tensor_split`.
+    pub fn tensor_split_at(&self, indices: &[i64], dim: i64) -> Result<Vec<Tensor>> {
+        let op = "tensor_split";
+        Division::new(op, self, dim, err_no_dimension(op, self))?;
+        let mut views = try_with_capacity(indices.len().saturating_add(1))?;
+        let mut start = None;
+        for &end in indices {
+            views.push(self.slice(dim, start, Some(end), 1)?);
+            start = Some(end);
+        }
+        views.push(self.slice(dim, start, None, 1)?);
+        Ok(views)
+    }
+
+    /// Returns a view at each index of a dimension, without that dimension: `torch.unbind`.
+    pub fn unbind(&self, dim: i64) -> Result<Vec<Tensor>> {
+        let division = Division::new("unbind", self, dim, err_index("unbind"))?;
+        let (at, size) = (division.at, division.size);
+        let layouts = try_collect(size, (0..size).map(|index| division.part(index, None)))?;
+        let (shape, options) = (self.shape().to_vec(), self.options());
+        several_views(self, "UnbindBackward0", layouts, move |gradients| {
+            let parts = parts_or_zeros(gradients, std::iter::repeat_n(None, size), (&shape, at), options)?;
+            crate::ops::shape::join::stack(&parts, i64::try_from(at).unwrap_or(0))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_close, doubles, gradcheck};
+
+    fn numbers() -> Tensor {
+        doubles(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])
+    }
+
+    fn shapes(parts: Result<Vec<Tensor>>) -> Vec<Vec<usize>> {
+        parts.unwrap().iter().map(|part| part.shape().to_vec()).collect()
+    }
+
+    #[test]
+    fn split_and_chunk_return_consecutive_parts() {
+        let x = numbers();
+        assert_eq!(shapes(x.split(2, 1)), [[2, 2], [2, 1]]);
+        assert_eq!(shapes(x.split(9, 0)), [[2, 3]]);
+        assert_eq!(shapes(x.split_with_sizes(&[0, 3], -1)), [[2, 0], [2, 3]]);
+        assert_eq!(shapes(x.chunk(2, 1)), [[2, 2], [2, 1]]);
+        assert_eq!(shapes(x.chunk(9, 1)), [[2, 1], [2, 1], [2, 1]]);
+        assert_eq!(shapes(doubles(&[], &[0]).chunk(2, 0)), [[0], [0]]);
+        assert_eq!(shapes(doubles(&[], &[0]).split(0, 0)), [[0]]);
+        assert_eq!(shapes(x.tensor_split(2, 1)), [[2, 2], [2, 1]]);
+        assert_eq!(shapes(x.tensor_split_at(&[1, -1], 1)), [[2, 1], [2, 1], [2, 1]]);
+        assert_close(&x.unbind(1).unwrap()[2], &[3.0, 6.0]);
+    }
+
+    #[test]
+    fn split_rejects_sizes_that_do_not_fit() {
+        let x = numbers();
+        assert!(x.split(0, 0).is_err() && x.split(-1, 0).is_err() && x.chunk(0, 0).is_err());
+        assert!(x.split_with_sizes(&[1, 1], 1).is_err() && x.split_with_sizes(&[4, -1], 1).is_err());
+        assert!(x.split_with_sizes(&[i64::MAX, i64::MAX, 5], 1).is_err() && x.tensor_split(0, 1).is_err());
+        assert!(matches!(x.split(1, 2), Err(Error::Dimension { op: "split", .. })));
+        let scalar = doubles(&[1.0], &[]);
+        assert!(matches!(scalar.unbind(0), Err(Error::Indexing { .. })));
+        assert!(scalar.split(1, 0).is_err() && scalar.tensor_split(1, 0).is_err());
+    }
+
+    #[test]
+    fn results_of_one_node_refuse_changes_in_place() {
+        let x = numbers();
+        x.set_requires_grad(true).unwrap();
+        let y = x.mul(1.0).unwrap();
+        let parts = y.split(1, 0).unwrap();
+        assert_eq!(
+            (parts[1].output_nr(), parts[1].grad_fn().unwrap().unwrap().name()),
+            (Ok(1), "SplitBackward0")
+        );
+        assert!(matches!(parts[0].mul_(2.0), Err(Error::ViewOfSeveral)));
+        assert!(matches!(parts[0].select(0, 0).unwrap().mul_(2.0), Err(Error::ViewOfSeveral)));
+        y.mul_(2.0).unwrap();
+        assert!(matches!(parts[0].grad_fn(), Err(Error::ViewOfSeveral)));
+        let part = x.mul(1.0).unwrap().tensor_split(2, 0).unwrap().swap_remove(0);
+        assert!(part.mul_(2.0).is_ok());
+    }
+
+    #[test]
+    fn rows_are_the_results_of_unbind() {
+        let x = numbers();
+        let rows = x.rows().unwrap();
+        assert_eq!(rows.count(), 2);
+        assert_close(&rows.get(1).unwrap().unwrap(), &[4.0, 5.0, 6.0]);
+        assert!(rows.get(2).unwrap().is_none());
+        assert!(doubles(&[1.0], &[]).rows().is_err());
+        x.set_requires_grad(true).unwrap();
+        let row = x.rows().unwrap().get(1).unwrap().unwrap();
+        assert_eq!((row.output_nr(), row.grad_fn().unwrap().unwrap().name()), (Ok(1), "UnbindBackward0"));
+        assert!(matches!(row.mul_(2.0), Err(Error::ViewOfSeveral)));
+        // A row that was requested before the tensor required grad.
+        assert!(matches!(
+            rows.get(0).unwrap().unwrap().mul_(&x.select(0, 0).unwrap()),
+            Err(Error::ViewOfSeveral)
+        ));
+    }
+
+    #[test]
+    fn results_without_a_gradient_add_zeros() {
+        let x = numbers();
+        x.set_requires_grad(true).unwrap();
+        x.unbind(0).unwrap()[1].sum(None, false).unwrap().backward().unwrap();
+        x.chunk(3, 1).unwrap()[0].sum(None, false).unwrap().backward().unwrap();
+        assert_close(&x.grad().unwrap(), &[1.0, 0.0, 0.0, 2.0, 1.0, 1.0]);
+    }
+
+    #[test]
+    fn split_and_unbind_pass_gradcheck() {
+        let x = [numbers()];
+        gradcheck(|x| x[0].split(2, 1)?.swap_remove(1).pow(2.0), &x);
+        gradcheck(|x| crate::ops::shape::join::cat(&x[0].split_with_sizes(&[1, 0, 2], 1)?, 1)?.pow(2.0), &x);
+        gradcheck(|x| x[0].unbind(1)?.swap_remove(1).pow(3.0), &x);
+        gradcheck(|x| x[0].tensor_split(2, 1)?.swap_remove(0).pow(2.0), &x);
+    }
+}

@@ -1,0 +1,352 @@
+//! Views: tensors over the same storage with other shapes and strides.
+
+use crate::error::Tuple;
+use crate::layout::{
+    Layout, checked_ndim, infer_size, sizes_and_strides, view_strides, wrap_dim, wrap_index,
+};
+use crate::recording::{NodeBuilder, track_view};
+use crate::storage::fallible_alloc::check_memory;
+use crate::{Error, Result, Tensor};
+
+/// Returns a view of `source`. `backward` computes the gradient of `source` from the gradient of the view.
+pub(crate) fn view(
+    source: &Tensor,
+    name: &'static str,
+    layout: Layout,
+    backward: impl Fn(&Tensor) -> Result<Tensor> + Send + Sync + 'static,
+) -> Result<Tensor> {
+    check_memory()?;
+    let out = source.alias(layout);
+    if source.is_inference() {
+        // A view of an inference tensor is an inference tensor, also outside of inference mode: it has no history.
+        return Ok(out);
+    }
+    track_view(&out, source);
+    if let Some(builder) = NodeBuilder::new(name, &[source])? {
+        builder.set_history(&out, move |_, gradient| Ok(vec![Some(backward(gradient)?)]))?;
+    }
+    Ok(out)
+}
+
+pub(crate) fn layout(offset: usize, dims: Vec<(usize, usize)>) -> Layout {
+    let (shape, strides) = dims.into_iter().unzip();
+    Layout { shape, strides, offset }
+}
+
+/// Returns which of `ndim` dimensions are named. None may be named twice.
+pub(crate) fn distinct_dims(op: &'static str, dims: &[i64], ndim: usize) -> Result<Vec<bool>> {
+    // A 0-d tensor accepts dimension 0, once.
+    let mut named = vec![false; ndim.max(1)];
+    for &dim in dims {
+        let at = wrap_dim(op, dim, ndim)?;
+        if let Some(mark) = named.get_mut(at)
+            && std::mem::replace(mark, true)
+        {
+            return Err(Error::value(op, "dims", "name each dimension once", Tuple(dims)));
+        }
+    }
+    named.truncate(ndim);
+    Ok(named)
+}
+
+/// Returns zeros of `shape` whose part is `gradient`: ATen's `select_backward` and `slice_backward`. `part` returns a
+/// view of the part.
+pub(crate) fn scatter_into_zeros(
+    shape: &[usize],
+    gradient: &Tensor,
+    part: impl FnOnce(&Tensor) -> Result<Tensor>,
+) -> Result<Tensor> {
+    let whole = Tensor::zeros(shape, gradient.options())?;
+    part(&whole)?.copy_(gradient)?;
+    Ok(whole)
+}
+
+impl Tensor {
+    /// Returns a view with another shape, of which one size may be -1. Returns an error if a copy would be needed.
+    pub fn view(&self, sizes: &[i64]) -> Result<Tensor> {
+        let op = "view";
+        let shape = infer_size(op, sizes, self.shape())?;
+        self.try_view(shape.clone())?.ok_or_else(|| self.err_view_needs_copy(op, shape))
+    }
+
+    fn err_view_needs_copy(&self, op: &'static str, wanted: Vec<usize>) -> Error {
+        let (shape, strides) = (self.shape().to_vec(), self.strides().to_vec());
+        Error::ViewNeedsCopy { op, wanted, shape, strides }
+    }
+
+    fn try_view(&self, shape: Vec<usize>) -> Result<Option<Tensor>> {
+        let Some(strides) = view_strides(self.layout(), &shape) else { return Ok(None) };
+        let before = self.shape().to_vec();
+        let layout = Layout { shape, strides, offset: self.storage_offset() };
+        view(self, "ViewBackward0", layout, move |gradient| gradient.reshaped(&before)).map(Some)
+    }
+
+    /// Returns the elements in another shape: a view if possible, else a copy.
+    pub fn reshape(&self, sizes: &[i64]) -> Result<Tensor> {
+        self.reshaped(&infer_size("reshape", sizes, self.shape())?)
+    }
+
+    pub(crate) fn reshaped(&self, shape: &[usize]) -> Result<Tensor> {
+        if let Some(view) = self.try_view(shape.to_vec())? {
+            return Ok(view);
+        }
+        // The result is not a view for autograd, because the program cannot access the copy.
+        let copy = self.contiguous_copy()?;
+        let strides = view_strides(copy.layout(), shape)
+            .ok_or_else(|| copy.err_view_needs_copy("reshape", shape.to_vec()))?;
+        let layout = Layout { shape: shape.to_vec(), strides, offset: copy.storage_offset() };
+        let (out, before) = (copy.alias(layout), self.shape().to_vec());
+        if let Some(builder) = NodeBuilder::new("UnsafeViewBackward0", &[&copy])? {
+            builder.set_history(&out, move |_, gradient| Ok(vec![Some(gradient.reshaped(&before)?)]))?;
+        }
+        Ok(out)
+    }
+
+    /// Returns a view with permuted dimensions: dimension `i` of the result is dimension `order[i]` of this tensor.
+    pub fn permute(&self, order: &[i64]) -> Result<Tensor> {
+        let op = "permute";
+        let err_dims = || {
+            let expected = format!("name each of the {} dimensions once", self.ndim());
+            Error::value(op, "dims", expected, Tuple(order))
+        };
+        if order.len() != self.ndim() {
+            return Err(err_dims());
+        }
+        let order = order.iter().map(|&dim| wrap_dim(op, dim, self.ndim())).collect::<Result<Vec<_>>>()?;
+        let mut back = vec![None; order.len()];
+        for (to, &from) in order.iter().enumerate() {
+            if let Some(slot) = back.get_mut(from) {
+                *slot = i64::try_from(to).ok();
+            }
+        }
+        let Some(back) = back.into_iter().collect::<Option<Vec<i64>>>() else {
+            return Err(err_dims());
+        };
+        let dims = sizes_and_strides(self.layout());
+        let dims = order.iter().filter_map(|&dim| dims.get(dim).copied()).collect();
+        let layout = layout(self.storage_offset(), dims);
+        view(self, "PermuteBackward0", layout, move |gradient| gradient.permute(&back))
+    }
+
+    /// Returns a view with two dimensions exchanged.
+    pub fn transpose(&self, first: i64, second: i64) -> Result<Tensor> {
+        let op = "transpose";
+        let (a, b) = (wrap_dim(op, first, self.ndim())?, wrap_dim(op, second, self.ndim())?);
+        let mut dims = sizes_and_strides(self.layout());
+        if self.ndim() > 0 {
+            dims.swap(a, b);
+        }
+        let layout = layout(self.storage_offset(), dims);
+        view(self, "TransposeBackward0", layout, move |gradient| gradient.transpose(first, second))
+    }
+
+    /// Returns the transpose of a matrix, as a view. A tensor with fewer dimensions is unchanged.
+    pub fn t(&self) -> Result<Tensor> {
+        match self.ndim() {
+            0 | 1 => self.transpose(0, 0),
+            2 => self.transpose(0, 1),
+            _ => {
+                let expected = "have at most 2 dimensions (transpose() exchanges any two)";
+                Err(Error::shape("t", "input", expected, self.shape()))
+            }
+        }
+    }
+
+    /// Returns a view with a new dimension of size 1 at `dim` (from `-ndim - 1` to `ndim`).
+    pub fn unsqueeze(&self, dim: i64) -> Result<Tensor> {
+        checked_ndim(self.ndim() + 1)?;
+        let at = wrap_dim("unsqueeze", dim, self.ndim() + 1)?;
+        let mut dims = sizes_and_strides(self.layout());
+        let stride = dims.get(at).map_or(1, |&(size, stride)| stride.saturating_mul(size));
+        dims.insert(at, (1, stride));
+        let (layout, before) = (layout(self.storage_offset(), dims), self.shape().to_vec());
+        view(self, "UnsqueezeBackward0", layout, move |gradient| gradient.reshaped(&before))
+    }
+
+    /// Returns a view without dimensions of size 1: all of them, or the given one if its size is 1.
+    pub fn squeeze(&self, dim: Option<i64>) -> Result<Tensor> {
+        let only = dim.map(|dim| wrap_dim("squeeze", dim, self.ndim())).transpose()?;
+        let dims = sizes_and_strides(self.layout()).into_iter().enumerate();
+        let dims = dims.filter(|&(at, (size, _))| size != 1 || only.is_some_and(|only| only != at));
+        let layout = layout(self.storage_offset(), dims.map(|(_, pair)| pair).collect());
+        let before = self.shape().to_vec();
+        view(self, "SqueezeBackward0", layout, move |gradient| gradient.reshaped(&before))
+    }
+
+    /// Returns a view in which dimensions of size 1 are repeated without a copy. A size of -1 is unchanged; new
+    /// dimensions come first.
+    pub fn expand(&self, sizes: &[i64]) -> Result<Tensor> {
+        checked_ndim(sizes.len())?;
+        let err_shape = || {
+            let expected = format!("keep the sizes of shape {} except where they are 1", Tuple(self.shape()));
+            Error::sizes("expand", "sizes", expected, sizes)
+        };
+        let new = sizes.len().checked_sub(self.ndim()).ok_or_else(err_shape)?;
+        let own: Vec<_> = std::iter::repeat_n(None, new)
+            .chain(sizes_and_strides(self.layout()).into_iter().map(Some))
+            .collect();
+        // From the last dimension on: a new dimension of size 1 has the stride that it would have in a dense layout.
+        let mut inner = (1usize, usize::from(self.ndim() > 0));
+        let dims = sizes.iter().zip(own).rev().map(|(&size, own)| {
+            let before = own.unwrap_or((1, inner.0.saturating_mul(inner.1)));
+            inner = match usize::try_from(size) {
+                Ok(size) if size == before.0 => before,
+                Ok(size) if before.0 == 1 => (size, 0),
+                Err(_) if size == -1 && own.is_some() => before,
+                _ => return Err(err_shape()),
+            };
+            Ok(inner)
+        });
+        let mut dims = dims.collect::<Result<Vec<_>>>()?;
+        dims.reverse();
+        let layout = layout(self.storage_offset(), dims);
+        crate::layout::checked_numel(&layout.shape, self.dtype().size())?;
+        let before = self.shape().to_vec();
+        view(self, "ExpandBackward0", layout, move |gradient| {
+            crate::ops::reduction::sums::sum_to(gradient, &before)
+        })
+    }
+
+    /// Returns a view at one index of a dimension, without that dimension.
+    pub fn select(&self, dim: i64, index: i64) -> Result<Tensor> {
+        let at = wrap_dim("select", dim, self.ndim())?;
+        let mut dims = sizes_and_strides(self.layout());
+        let &(size, stride) = dims.get(at).ok_or(Error::NoDimensions)?;
+        let position = wrap_index(index, at, size)?;
+        dims.remove(at);
+        let layout = layout(self.storage_offset().saturating_add(position.saturating_mul(stride)), dims);
+        let before = self.shape().to_vec();
+        view(self, "SelectBackward0", layout, move |gradient| {
+            scatter_into_zeros(&before, gradient, |whole| whole.select(dim, index))
+        })
+    }
+
+    /// Returns a view of every `step`-th index of a dimension from `start` to `end` (exclusive). Bounds are clamped.
+    pub fn slice(&self, dim: i64, start: Option<i64>, end: Option<i64>, step: i64) -> Result<Tensor> {
+        let op = "slice";
+        let at = wrap_dim(op, dim, self.ndim())?;
+        let mut dims = sizes_and_strides(self.layout());
+        let err_no_dimension = || Error::Dimension { op, dim, ndim: 0 };
+        let (size, stride) =
+            dims.get_mut(at).map(|(size, stride)| (size, stride)).ok_or_else(err_no_dimension)?;
+        let err_step = || Error::value(op, "step", "be positive", step);
+        let step_size = usize::try_from(step).ok().filter(|&step| step > 0).ok_or_else(err_step)?;
+        let length = i64::try_from(*size).unwrap_or(i64::MAX);
+        let clamp = |bound: i64| {
+            let bound = if bound < 0 { bound.saturating_add(length) } else { bound };
+            usize::try_from(bound.clamp(0, length)).unwrap_or(0)
+        };
+        let (first, last) = (clamp(start.unwrap_or(0)), clamp(end.unwrap_or(length)));
+        let offset = self.storage_offset().saturating_add(first.saturating_mul(*stride));
+        *size = last.saturating_sub(first).div_ceil(step_size);
+        *stride = stride.saturating_mul(step_size);
+        let (layout, before) = (layout(offset, dims), self.shape().to_vec());
+        view(self, "SliceBackward0", layout, move |gradient| {
+            scatter_into_zeros(&before, gradient, |whole| whole.slice(dim, start, end, step))
+        })
+    }
+
+    /// Returns a view of `length` indices of a dimension from `start` on.
+    pub fn narrow(&self, dim: i64, start: i64, length: i64) -> Result<Tensor> {
+        let op = "narrow";
+        if self.ndim() == 0 {
+            return Err(Error::shape(op, "input", "have a dimension", self.shape()));
+        }
+        if length < 0 {
+            return Err(Error::value(op, "length", "not be negative", length));
+        }
+        let at = wrap_dim(op, dim, self.ndim())?;
+        let size = self.shape().get(at).copied().map_or(Ok(0), i64::try_from).unwrap_or(i64::MAX);
+        let first = if start < 0 { start.saturating_add(size) } else { start };
+        if !(0..=size).contains(&first) {
+            let message = format!("{op}: start must be from -{size} to {size}, got {start}");
+            return Err(Error::Indexing { message });
+        }
+        if length > size - first {
+            let expected = format!("be at most {} from start {start} of size {size}", size - first);
+            return Err(Error::value(op, "length", expected, length));
+        }
+        self.slice(dim, Some(first), Some(first + length), 1)
+    }
+
+    /// Returns a view without the dimensions of size 1 among `dims`.
+    pub fn squeeze_dims(&self, dims: &[i64]) -> Result<Tensor> {
+        let named = distinct_dims("squeeze", dims, self.ndim())?;
+        let own = sizes_and_strides(self.layout()).into_iter().zip(named);
+        let kept = own.filter(|&((size, _), named)| size != 1 || !named).map(|(pair, _)| pair).collect();
+        let (layout, before) = (layout(self.storage_offset(), kept), self.shape().to_vec());
+        view(self, "SqueezeBackward2", layout, move |gradient| gradient.reshaped(&before))
+    }
+
+    /// Returns the elements in one dimension: a view if possible, and the tensor itself if it has one dimension.
+    pub fn flatten(&self) -> Result<Tensor> {
+        if self.ndim() == 1 {
+            return Ok(self.clone());
+        }
+        self.reshape(&[-1]).or_else(|_| self.reshaped(&[self.numel()]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{assert_close, doubles, gradcheck};
+    use crate::{Error, Tensor};
+
+    fn numbers() -> Tensor {
+        doubles(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])
+    }
+
+    #[test]
+    fn views_share_memory_and_version() {
+        let x = numbers();
+        let y = x.transpose(0, 1).unwrap().select(0, -1).unwrap();
+        y.mul_(10.0).unwrap();
+        assert_close(&x, &[1.0, 2.0, 30.0, 4.0, 5.0, 60.0]);
+        assert_eq!((x.version(), y.version()), (Ok(1), Ok(1)));
+    }
+
+    #[test]
+    fn views_have_the_expected_shapes_and_strides() {
+        let x = numbers();
+        let shape = |view: crate::Result<Tensor>| view.unwrap().shape().to_vec();
+        assert_eq!(shape(x.view(&[3, -1])), [3, 2]);
+        assert_eq!(shape(x.unsqueeze(-1)), [2, 3, 1]);
+        assert_eq!(shape(x.unsqueeze(1).unwrap().squeeze(None)), [2, 3]);
+        assert_eq!(shape(x.unsqueeze(0).unwrap().expand(&[4, -1, 3])), [4, 2, 3]);
+        assert_eq!(shape(x.slice(1, Some(-2), None, 1)), [2, 2]);
+        assert_eq!(shape(x.slice(1, Some(2), Some(1), 1)), [2, 0]);
+        assert_eq!(shape(x.permute(&[1, 0])), [3, 2]);
+        assert_eq!(x.t().unwrap().strides(), [1, 3]);
+    }
+
+    #[test]
+    fn view_that_needs_a_copy_is_an_error_and_reshape_copies() {
+        let x = numbers().t().unwrap();
+        assert!(matches!(x.view(&[6]), Err(Error::ViewNeedsCopy { op: "view", .. })));
+        assert_close(&x.reshape(&[6]).unwrap(), &[1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
+    }
+
+    #[test]
+    fn views_reject_invalid_dimensions_and_indices() {
+        let x = numbers();
+        assert!(matches!(x.select(0, 2), Err(Error::Index { index: 2, dim: 0, size: 2 })));
+        assert!(matches!(x.select(2, 0), Err(Error::Dimension { dim: 2, ndim: 2, .. })));
+        assert!(x.select(0, i64::MIN).is_err() && x.transpose(0, i64::MIN).is_err());
+        assert!(x.slice(0, None, None, 0).is_err() && x.slice(0, None, None, -1).is_err());
+        assert!(x.expand(&[2, 4]).is_err() && x.expand(&[3]).is_err() && x.permute(&[0, 0]).is_err());
+        assert!(x.as_strided(&[2], &[6], None).is_err() && x.as_strided(&[2], &[usize::MAX], None).is_err());
+        assert!(doubles(&[1.0], &[]).select(0, 0).is_err());
+    }
+
+    #[test]
+    fn views_pass_gradcheck() {
+        let x = [numbers()];
+        gradcheck(|x| x[0].view(&[3, 2])?.pow(2.0), &x);
+        gradcheck(|x| x[0].t()?.reshape(&[-1])?.pow(2.0), &x);
+        gradcheck(|x| x[0].select(1, -1)?.pow(2.0), &x);
+        gradcheck(|x| x[0].slice(1, None, None, 2)?.pow(2.0), &x);
+        gradcheck(|x| x[0].unsqueeze(1)?.expand(&[2, 4, 3])?.pow(2.0), &x);
+        gradcheck(|x| x[0].permute(&[1, 0])?.squeeze(None)?.pow(2.0), &x);
+        gradcheck(|x| x[0].as_strided(&[3, 2], &[1, 1], Some(1))?.pow(2.0), &x);
+    }
+}

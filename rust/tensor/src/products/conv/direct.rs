@@ -1,0 +1,210 @@
+//! Convolutions as loops over lines of images. They need no scratch memory and suit depthwise convolutions.
+
+use std::ops::Range;
+
+use super::{ConvGeometry, ConvPass, area, chunk, operand, part};
+use crate::iterate::parts::{rest, rest_mut, source};
+use crate::iterate::{PartedKernel, launch_several, parallel, threads_on};
+use crate::products::matmul::{MatmulElement, THREADED_WORK};
+use crate::storage::fallible_alloc::try_push;
+use crate::{Element, Result, Tensor};
+
+/// Computes a pass. A part is a channel of an image, or a filter of the gradient of the weight.
+struct Direct {
+    geometry: ConvGeometry,
+    pass: ConvPass,
+    threads: usize,
+}
+
+/// A line of the image and the line of the output that a tap connects.
+struct Line {
+    /// The first element in the plane of the input.
+    input: usize,
+    /// The first element in the plane of the output.
+    output: usize,
+    length: usize,
+}
+
+/// Calls `work` with the lines that a tap of the kernel connects.
+fn for_each_line(g: &ConvGeometry, [row, column]: [usize; 2], work: &mut dyn FnMut(Line)) {
+    let ([_, width], [_, output_width], inside) = (g.input, g.output, g.inside(1, column));
+    if inside.is_empty() {
+        return;
+    }
+    for line in g.inside(0, row) {
+        let input = g.source(0, row, line).saturating_mul(width);
+        work(Line {
+            input: input.saturating_add(g.source(1, column, inside.start)),
+            output: line.saturating_mul(output_width).saturating_add(inside.start),
+            length: inside.len(),
+        });
+    }
+}
+
+/// Returns `length` elements of every `step`-th position from `start` on.
+fn strided<T>(data: &[T], start: usize, step: usize, length: usize) -> impl Iterator<Item = &T> {
+    rest(data, start).iter().step_by(step).take(length)
+}
+
+/// Adds the products of a factor and a line to another line. One of them may have gaps.
+fn add_scaled<T: Element>(
+    (out, to, to_step): (&mut [T], usize, usize),
+    (data, from, from_step): (&[T], usize, usize),
+    length: usize,
+    factor: T,
+) {
+    let out = rest_mut(out, to);
+    match (out.get_mut(..length), part(data, from, length)) {
+        (Some(out), data) if (to_step, from_step) == (1, 1) => {
+            out.iter_mut().zip(data).for_each(|(out, value)| *out = out.plus(factor.times(*value)));
+        }
+        _ => {
+            let values = strided(data, from, from_step, length);
+            out.iter_mut().step_by(to_step).zip(values).for_each(|(out, value)| {
+                *out = out.plus(factor.times(*value));
+            });
+        }
+    }
+}
+
+impl Direct {
+    /// Returns the elements of a part of the result.
+    fn part_size(&self) -> usize {
+        let g = &self.geometry;
+        match self.pass {
+            ConvPass::Forward => g.positions(),
+            ConvPass::InputGradient => g.plane(),
+            ConvPass::WeightGradient => g.depth(),
+        }
+    }
+
+    fn part_count(&self) -> usize {
+        let g = &self.geometry;
+        let channels = match self.pass {
+            ConvPass::Forward => g.batch.saturating_mul(g.filters),
+            ConvPass::InputGradient => g.batch.saturating_mul(g.channels),
+            ConvPass::WeightGradient => g.filters,
+        };
+        channels.saturating_mul(g.groups)
+    }
+
+    /// Computes an output channel of an image.
+    fn forward<T: Element>(&self, number: usize, out: &mut [T], [input, weight, bias]: [&[T]; 3]) {
+        let g = &self.geometry;
+        let (filters, step) = (g.groups * g.filters, g.stride[1].max(1));
+        let (image, filter) = (number / filters.max(1), number % filters.max(1));
+        let group = filter / g.filters.max(1);
+        for channel in 0..g.channels {
+            let plane = ((image * g.groups + group) * g.channels + channel) * g.plane();
+            let plane = part(input, plane, g.plane());
+            let taps = part(weight, (filter * g.channels + channel) * area(g.kernel), area(g.kernel));
+            for (tap, factor) in g.taps().zip(taps) {
+                for_each_line(g, tap, &mut |line| {
+                    add_scaled((out, line.output, 1), (plane, line.input, step), line.length, *factor);
+                });
+            }
+        }
+        if let Some(bias) = bias.get(filter) {
+            out.iter_mut().for_each(|out| *out = out.plus(*bias));
+        }
+    }
+
+    /// Computes the gradient of an input channel of an image.
+    fn input_gradient<T: Element>(&self, number: usize, out: &mut [T], [gradient, weight, _]: [&[T]; 3]) {
+        let g = &self.geometry;
+        let (channels, step) = (g.groups * g.channels, g.stride[1].max(1));
+        let (image, channel) = (number / channels.max(1), number % channels.max(1));
+        let (group, channel) = (channel / g.channels.max(1), channel % g.channels.max(1));
+        for filter in group * g.filters..(group + 1) * g.filters {
+            let plane = (image * g.groups * g.filters + filter) * g.positions();
+            let plane = part(gradient, plane, g.positions());
+            let taps = part(weight, (filter * g.channels + channel) * area(g.kernel), area(g.kernel));
+            for (tap, factor) in g.taps().zip(taps) {
+                for_each_line(g, tap, &mut |line| {
+                    add_scaled((out, line.input, step), (plane, line.output, 1), line.length, *factor);
+                });
+            }
+        }
+    }
+
+    /// Computes the gradient of a filter.
+    fn weight_gradient<T: MatmulElement>(
+        &self,
+        filter: usize,
+        out: &mut [T],
+        [gradient, input, _]: [&[T]; 3],
+    ) {
+        let g = &self.geometry;
+        let (group, step) = (filter / g.filters.max(1), g.stride[1].max(1));
+        let of_channels = out.chunks_mut(area(g.kernel).max(1)).enumerate();
+        for (channel, out) in of_channels {
+            for (tap, out) in g.taps().zip(out) {
+                let mut sum = T::Total::default();
+                for image in 0..g.batch {
+                    let of_output = (image * g.groups * g.filters + filter) * g.positions();
+                    let of_output = part(gradient, of_output, g.positions());
+                    let plane = ((image * g.groups + group) * g.channels + channel) * g.plane();
+                    let plane = part(input, plane, g.plane());
+                    for_each_line(g, tap, &mut |line| {
+                        let values = strided(plane, line.input, step, line.length);
+                        let factors = part(of_output, line.output, line.length);
+                        let products = factors.iter().zip(values).map(|(a, b)| a.times(*b));
+                        sum = sum.plus(products.fold(T::default(), T::plus).cast());
+                    });
+                }
+                *out = sum.cast();
+            }
+        }
+    }
+}
+
+impl<T: MatmulElement> PartedKernel<T, 1> for Direct {
+    fn parts(&self) -> usize {
+        self.part_count()
+    }
+
+    fn chunk(&self) -> usize {
+        chunk(&self.geometry, self.part_count(), self.threads)
+    }
+
+    fn run(&self, parts: Range<usize>, [out]: [&mut [T]; 1], sources: &[&[T]]) -> Result<()> {
+        let sources = [0, 1, 2].map(|index| source(sources, index));
+        let mut tasks = Vec::new();
+        let outs = out.chunks_mut(self.part_size().max(1)).enumerate();
+        for task in outs.skip(parts.start).take(parts.len()) {
+            try_push(&mut tasks, task)?;
+        }
+        parallel::for_each(self.threads, tasks.into_iter(), &|(number, out)| {
+            match self.pass {
+                ConvPass::Forward => self.forward(number, out, sources),
+                ConvPass::InputGradient => self.input_gradient(number, out, sources),
+                ConvPass::WeightGradient => self.weight_gradient(number, out, sources),
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Computes a pass of a convolution.
+pub(super) fn run<T: MatmulElement>(
+    op: &'static str,
+    pass: ConvPass,
+    geometry: ConvGeometry,
+    operands: [&Tensor; 2],
+    bias: Option<&Tensor>,
+) -> Result<Tensor> {
+    let [first, second] = operands;
+    let placement = first.placement();
+    let threads = threads_on(placement, geometry.work(), THREADED_WORK);
+    let [input, weight, output] = [geometry.input_shape(), geometry.weight_shape(), geometry.output_shape()];
+    let shapes = match pass {
+        ConvPass::Forward => [input, weight],
+        ConvPass::InputGradient => [output, weight],
+        ConvPass::WeightGradient => [output, input],
+    };
+    let mut sources = vec![operand(first, &shapes[0]), operand(second, &shapes[1])];
+    sources.extend(bias.map(|bias| operand(bias, &weight[..1])));
+    let kernel = Direct { geometry, pass, threads };
+    let [out] = launch_several::<T, 1>(op, placement, [&geometry.result_shape(pass)], &sources, kernel)?;
+    Ok(out)
+}

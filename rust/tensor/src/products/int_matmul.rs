@@ -1,0 +1,134 @@
+//! Integer matrix multiplication, which `gemm` does not provide.
+
+use pulp::{Arch, NullaryFnOnce};
+
+use super::Matrix;
+use crate::Result;
+use crate::iterate::parts::{item, part, part_mut, rest};
+use crate::storage::fallible_alloc::try_with_capacity;
+
+/// Rows, columns and depth of a tile. The part of `b` (512 KiB) stays in the L2 cache while all rows of `a` are read,
+/// and a row of the result (4 KiB) in the L1 cache.
+pub(super) const TILE: [usize; 3] = [1024, 512, 128];
+
+/// Adds the wrapping product of `a` and `b` to the rows of `out`, whose stride is `step`.
+pub(super) fn add(
+    out: &mut [i64],
+    step: usize,
+    (a, left): (&[i64], Matrix),
+    (b, right): (&[i64], Matrix),
+) -> Result<()> {
+    if right.column_stride == 1 {
+        multiply(Tile { out, step, a, left, b: rest(b, right.start), right, b_step: right.row_stride });
+        return Ok(());
+    }
+    // Packs `b`: its rows are read many times, which is fast only if they are contiguous.
+    let mut packed = try_with_capacity(right.rows.saturating_mul(right.columns))?;
+    for k in 0..right.rows {
+        let row = right.start.saturating_add(k.saturating_mul(right.row_stride));
+        packed.extend(
+            (0..right.columns).map(|j| item(b, row.saturating_add(j.saturating_mul(right.column_stride)))),
+        );
+    }
+    multiply(Tile { out, step, a, left, b: &packed, right, b_step: right.columns });
+    Ok(())
+}
+
+/// Multiplies a tile with the widest vector instructions of the CPU.
+fn multiply(tile: Tile<'_>) {
+    Arch::new().dispatch(tile);
+}
+
+struct Tile<'a> {
+    out: &'a mut [i64],
+    step: usize,
+    a: &'a [i64],
+    left: Matrix,
+    /// Contiguous rows with stride `b_step`, from the first row on.
+    b: &'a [i64],
+    right: Matrix,
+    b_step: usize,
+}
+
+impl NullaryFnOnce for Tile<'_> {
+    type Output = ();
+
+    // Code that is inlined here is compiled for the selected instruction set.
+    #[inline(always)]
+    fn call(self) {
+        /// Rows of `b` that are added at once, to load and store the result less often.
+        const ROWS: usize = 4;
+        let Tile { out, step, a, left, b, right, b_step } = self;
+        let columns = right.columns;
+        let row = |k: usize| {
+            let start = k.saturating_mul(b_step);
+            part(b, start, columns)
+        };
+        for i in 0..left.rows {
+            let start = i.saturating_mul(step);
+            let out = part_mut(out, start, columns);
+            let first = left.start.saturating_add(i.saturating_mul(left.row_stride));
+            let value = |k: usize| item(a, first.saturating_add(k.saturating_mul(left.column_stride)));
+            let mut k = 0;
+            while k + ROWS <= left.columns {
+                let [a0, a1, a2, a3] = [value(k), value(k + 1), value(k + 2), value(k + 3)];
+                let pairs = row(k).iter().zip(row(k + 1)).zip(row(k + 2).iter().zip(row(k + 3)));
+                for (out, ((b0, b1), (b2, b3))) in out.iter_mut().zip(pairs) {
+                    let low = a0.wrapping_mul(*b0).wrapping_add(a1.wrapping_mul(*b1));
+                    let high = a2.wrapping_mul(*b2).wrapping_add(a3.wrapping_mul(*b3));
+                    *out = out.wrapping_add(low).wrapping_add(high);
+                }
+                k += ROWS;
+            }
+            while k < left.columns {
+                let factor = value(k);
+                for (out, b) in out.iter_mut().zip(row(k)) {
+                    *out = out.wrapping_add(factor.wrapping_mul(*b));
+                }
+                k += 1;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Computes the product of strided matrices by definition.
+    fn expected(a: &[i64], left: Matrix, b: &[i64], right: Matrix) -> Vec<i64> {
+        let mut out = Vec::new();
+        for i in 0..left.rows {
+            for j in 0..right.columns {
+                out.push((0..left.columns).fold(0i64, |sum, k| {
+                    let x = a[left.start + i * left.row_stride + k * left.column_stride];
+                    let y = b[right.start + k * right.row_stride + j * right.column_stride];
+                    sum.wrapping_add(x.wrapping_mul(y))
+                }));
+            }
+        }
+        out
+    }
+
+    #[test]
+    fn int_matmul_of_any_strides_is_exact_and_wraps() {
+        let mut generator = fastrand::Rng::with_seed(1);
+        let numbers: Vec<i64> = (0..4000).map(|_| generator.i64(..)).collect();
+        for (rows, depth, columns) in [(1, 1, 1), (3, 4, 5), (7, 9, 2), (2, 3, 17), (5, 8, 8)] {
+            for transposed in [false, true] {
+                for column_stride in [0, 1, 3] {
+                    let left = Matrix { start: 2, rows, columns: depth, row_stride: 11, column_stride: 1 };
+                    let right = Matrix { start: 5, rows: depth, columns, row_stride: 60, column_stride };
+                    let right = if transposed {
+                        Matrix { row_stride: column_stride, column_stride: 60, ..right }
+                    } else {
+                        right
+                    };
+                    let mut out = vec![0; rows * columns];
+                    add(&mut out, columns, (&numbers, left), (&numbers, right)).unwrap();
+                    assert_eq!(out, expected(&numbers, left, &numbers, right));
+                }
+            }
+        }
+    }
+}

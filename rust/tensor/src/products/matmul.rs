@@ -1,0 +1,445 @@
+//! Batched matrix multiplication.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use gemm::Parallelism;
+use interlock::base::fork::initialize_without_forks;
+
+use super::{int_matmul, workspace};
+use crate::iterate::parts::{item, rest_mut, split_mut};
+use crate::iterate::{
+    ChunkedKernel, Plan, TensorPart, check_count, launch_chunked, on_device_of, parallel, result_placement,
+    threads_on,
+};
+use crate::storage::fallible_alloc::try_push;
+use crate::{Element, Error, Result, Tensor};
+
+/// The offset, sizes and strides of a matrix in memory.
+#[derive(Clone, Copy)]
+pub(crate) struct Matrix {
+    pub start: usize,
+    pub rows: usize,
+    pub columns: usize,
+    pub row_stride: usize,
+    pub column_stride: usize,
+}
+
+impl Matrix {
+    /// Returns an element.
+    #[inline]
+    pub fn element<T: Element>(&self, memory: &[T], row: usize, column: usize) -> T {
+        let offset =
+            row.saturating_mul(self.row_stride).saturating_add(column.saturating_mul(self.column_stride));
+        item(memory, self.start.saturating_add(offset))
+    }
+
+    /// Returns whether every element is inside a memory of `length` elements.
+    fn is_within(&self, length: usize) -> bool {
+        (1..=length).contains(&self.end())
+    }
+
+    /// Returns the number of elements of a memory up to the last element: 0 if there are none.
+    pub(super) fn end(&self) -> usize {
+        let span = |count: usize, step: usize| Some(count.checked_sub(1)?.saturating_mul(step));
+        let last = || {
+            let rows = span(self.rows, self.row_stride)?;
+            Some(self.start.saturating_add(rows).saturating_add(span(self.columns, self.column_stride)?))
+        };
+        last().map_or(0, |last| last.saturating_add(1))
+    }
+
+    /// Returns a matrix without gaps between the elements of a row, whose rows begin every `stride` elements.
+    pub fn from_rows(rows: usize, columns: usize, stride: usize) -> Self {
+        Matrix { start: 0, rows, columns, row_stride: stride, column_stride: 1 }
+    }
+
+    /// Returns a matrix of equal sizes and strides that begins at `start`.
+    pub fn at(self, start: usize) -> Self {
+        Matrix { start, ..self }
+    }
+
+    /// Returns the matrix of `rows` rows from `first` on.
+    pub fn rows_from(self, (first, rows): (usize, usize)) -> Self {
+        self.submatrix((first, rows), (0, self.columns))
+    }
+
+    /// Returns the transposed matrix, over the same elements.
+    pub fn transposed(self) -> Self {
+        let Matrix { start, rows, columns, row_stride, column_stride } = self;
+        Matrix { start, rows: columns, columns: rows, row_stride: column_stride, column_stride: row_stride }
+    }
+
+    /// Returns the matrix at an offset that is counted from `by`.
+    fn moved(self, by: usize) -> Self {
+        Matrix { start: self.start.saturating_add(by), ..self }
+    }
+
+    /// Returns the submatrix of `rows` rows from `row` on and `columns` columns from `column` on.
+    fn submatrix(self, (row, rows): (usize, usize), (column, columns): (usize, usize)) -> Self {
+        let offset =
+            row.saturating_mul(self.row_stride).saturating_add(column.saturating_mul(self.column_stride));
+        Matrix { start: self.start.saturating_add(offset), rows, columns, ..self }
+    }
+}
+
+/// An element type with matrix multiplication.
+pub(crate) trait MatmulElement: Element {
+    /// The type in which sums of products are added, as ATen's `acc_type`.
+    type Total: Element;
+
+    /// The number of multiplications between two checks for interrupts.
+    const CHUNK_WORK: usize;
+
+    /// Returns the rows, columns and depth of the tiles into which a product of this size is divided.
+    fn tile(rows: usize, columns: usize, depth: usize) -> [usize; 3];
+
+    /// Adds the product of `a` and `b` to the rows of `out`, whose stride is `step`.
+    fn add_product(out: &mut [Self], step: usize, a: (&[Self], Matrix), b: (&[Self], Matrix)) -> Result<()>;
+}
+
+impl MatmulElement for i64 {
+    type Total = i64;
+
+    const CHUNK_WORK: usize = 1 << 26;
+
+    fn tile(rows: usize, columns: usize, depth: usize) -> [usize; 3] {
+        let [_, width, height] = int_matmul::TILE;
+        [row_block(rows, columns, depth).min(int_matmul::TILE[0]), width, height]
+    }
+
+    fn add_product(out: &mut [i64], step: usize, a: (&[i64], Matrix), b: (&[i64], Matrix)) -> Result<()> {
+        int_matmul::add(out, step, a, b)
+    }
+}
+
+/// The number of multiplications from which on a product runs on several threads: about 0.2 ms, many times what it takes to
+/// hand over a part.
+pub(super) const THREADED_WORK: usize = 1 << 23;
+
+/// Returns the rows of a block of a product, which one thread computes. They depend on the shape only, so that results
+/// do not depend on the number of threads.
+fn row_block(rows: usize, columns: usize, depth: usize) -> usize {
+    /// Blocks of this many rows take at most a tenth longer than the product without blocks.
+    const ROWS: usize = 256;
+    /// A multiple of the rows that every microkernel computes at once.
+    const UNIT: usize = 32;
+    /// Products with fewer rows are one block. Two blocks of 32 rows take a third longer than one of 64.
+    const LEAST: usize = 128;
+    let work = rows.saturating_mul(columns).saturating_mul(depth);
+    if work < THREADED_WORK || rows < LEAST {
+        rows
+    } else if rows < 2 * ROWS {
+        rows.div_ceil(2).next_multiple_of(UNIT)
+    } else {
+        ROWS
+    }
+}
+
+/// Makes gemm read the cache sizes once, while no fork happens. gemm blocks other threads meanwhile, so a child that
+/// is forked at that time would wait forever at its first product.
+#[inline]
+fn read_caches() {
+    static READ: AtomicBool = AtomicBool::new(false);
+    if !READ.load(Ordering::Acquire) {
+        initialize_without_forks(|| {
+            let _ = gemm_common::cache::CACHE_INFO.len();
+        });
+        READ.store(true, Ordering::Release);
+    }
+}
+
+macro_rules! matmul_with_gemm {
+    ($($float:ident),*) => {
+        $(impl MatmulElement for $float {
+            type Total = f64;
+
+            const CHUNK_WORK: usize = 1 << 31;
+
+            fn tile(rows: usize, columns: usize, depth: usize) -> [usize; 3] {
+                /// Tiles with fewer rows or columns are slow.
+                const LEAST: usize = 64;
+                let depth = depth.min(Self::CHUNK_WORK / (LEAST * LEAST));
+                let most = |other: usize| (Self::CHUNK_WORK / other.saturating_mul(depth).max(1)).max(LEAST);
+                let rows = row_block(rows, columns, depth);
+                let columns = columns.min(most(rows));
+                [rows.min(most(columns)), columns, depth]
+            }
+
+            fn add_product(
+                out: &mut [$float],
+                step: usize,
+                (a, left): (&[$float], Matrix),
+                (b, right): (&[$float], Matrix),
+            ) -> Result<()> {
+                let (rows, columns, depth) = (left.rows, right.columns, left.columns);
+                let target = Matrix { start: 0, rows, columns, row_stride: step, column_stride: 1 };
+                let fits = left.is_within(a.len()) && right.is_within(b.len()) && target.is_within(out.len());
+                // If the depth is 0 the product is zero, which is the initial content of `out`.
+                if !fits || right.rows != depth || step < columns {
+                    return Ok(());
+                }
+                read_caches();
+                workspace::check(rows, columns, depth, size_of::<$float>())?;
+                // SAFETY: `fits` has checked that every element of all matrices is inside its slice. Rows of `out` do
+                // not overlap, because their stride is at least their length, and `out` is borrowed exclusively.
+                // Strides inside a slice fit an isize.
+                unsafe {
+                    gemm::gemm(
+                        rows, columns, depth,
+                        out.as_mut_ptr(), 1, step as isize, true,
+                        a.as_ptr().add(left.start), left.column_stride as isize, left.row_stride as isize,
+                        b.as_ptr().add(right.start), right.column_stride as isize, right.row_stride as isize,
+                        1.0, 1.0, false, false, false, Parallelism::None,
+                    );
+                }
+                Ok(())
+            }
+        })*
+    };
+}
+
+matmul_with_gemm!(f32, f64);
+
+/// A batch of pairs of matrices, all of the same sizes. The plan has the positions of each pair.
+#[derive(Clone)]
+pub(crate) struct MatrixBatch {
+    pub pairs: Plan,
+    pub left: Matrix,
+    pub right: Matrix,
+}
+
+impl MatrixBatch {
+    /// Returns the products of the first and of the second half of the columns of the left matrices with the rows of
+    /// the right matrices. Their sum is the product.
+    pub fn halves(&self) -> [Self; 2] {
+        let MatrixBatch { left, right, .. } = self;
+        let (rows, depth, columns) = (left.rows, left.columns, right.columns);
+        let middle = depth / 2;
+        [(0, middle), (middle, depth - middle)].map(|part| MatrixBatch {
+            pairs: self.pairs.clone(),
+            left: left.submatrix((0, rows), part),
+            right: right.submatrix(part, (0, columns)),
+        })
+    }
+
+    /// Returns the number of multiplications.
+    fn work(&self) -> usize {
+        let MatrixBatch { pairs, left, right } = self;
+        [left.rows, left.columns, right.columns].into_iter().fold(pairs.numel(), usize::saturating_mul)
+    }
+}
+
+/// A batched product that is computed tile by tile.
+#[derive(Clone)]
+struct TiledMatmul {
+    batch: MatrixBatch,
+    threads: usize,
+    /// The next tile: its position in the batch, and its row, column and depth.
+    index: usize,
+    row: usize,
+    column: usize,
+    depth: usize,
+}
+
+/// A part of a product: the product of two submatrices, which is added to the elements of the result from `first` on.
+struct Tile {
+    first: usize,
+    left: Matrix,
+    right: Matrix,
+}
+
+impl Tile {
+    /// Returns the number of multiplications.
+    fn work(&self) -> usize {
+        self.left.rows.saturating_mul(self.left.columns).saturating_mul(self.right.columns)
+    }
+}
+
+impl TiledMatmul {
+    /// Returns the next tile, or `None` after the last one.
+    fn next_tile<T: MatmulElement>(&self) -> Option<Tile> {
+        let MatrixBatch { pairs, left, right } = &self.batch;
+        let (rows, columns, depth) = (left.rows, right.columns, left.columns);
+        let size = rows.saturating_mul(columns);
+        if size == 0 || depth == 0 || self.index >= pairs.numel() {
+            return None;
+        }
+        let [start_a, start_b, ..] = pairs.positions(self.index);
+        let tile = T::tile(rows, columns, depth);
+        let part = |from: usize, count: usize, most: usize| (from, most.clamp(1, count - from));
+        let [row_part, column_part, depth_part] = [
+            part(self.row, rows, tile[0]),
+            part(self.column, columns, tile[1]),
+            part(self.depth, depth, tile[2]),
+        ];
+        Some(Tile {
+            first: self.index.saturating_mul(size).saturating_add(self.row * columns + self.column),
+            left: left.moved(start_a).submatrix(row_part, depth_part),
+            right: right.moved(start_b).submatrix(depth_part, column_part),
+        })
+    }
+
+    /// Moves from the next tile to the one after it. Order of tiles: rows, then depth, then columns, then the next
+    /// pair of matrices, so that a part of `b` is used while it is in the cache.
+    fn advance(&mut self, tile: &Tile) {
+        let MatrixBatch { left, right, .. } = &self.batch;
+        for (cursor, count, end) in [
+            (&mut self.row, tile.left.rows, left.rows),
+            (&mut self.depth, tile.left.columns, left.columns),
+            (&mut self.column, tile.right.columns, right.columns),
+        ] {
+            *cursor += count;
+            if *cursor < end {
+                return;
+            }
+            *cursor = 0;
+        }
+        self.index += 1;
+    }
+
+    /// Computes the next tiles, which add to different rows of the result, on several threads: about `work`
+    /// multiplications of each. Returns the number of multiplications, which is 0 after the last tile.
+    fn run_group<T: MatmulElement>(&mut self, work: usize, out: &mut [T], a: &[T], b: &[T]) -> Result<usize> {
+        let (mut tiles, mut done, mut end) = (Vec::new(), 0usize, 0);
+        while done < work.saturating_mul(self.threads)
+            && let Some(tile) = self.next_tile::<T>()
+            && tile.first >= end
+        {
+            self.advance(&tile);
+            done = done.saturating_add(tile.work());
+            end = tile.first.saturating_add(tile.left.rows.saturating_mul(self.batch.right.columns));
+            try_push(&mut tiles, (<&mut [T]>::default(), tile))?;
+        }
+        let mut rest = out;
+        for (out, tile) in tiles.iter_mut().rev() {
+            (rest, *out) = split_mut(rest, tile.first);
+        }
+        parallel::for_each(self.threads, tiles.into_iter(), &|(out, tile)| {
+            T::add_product(out, self.batch.right.columns, (a, tile.left), (b, tile.right))
+        })?;
+        Ok(done)
+    }
+}
+
+impl<T: MatmulElement> ChunkedKernel<T, T, T> for TiledMatmul {
+    fn run_chunk(&mut self, work: usize, out: &mut [T], a: &[T], b: &[T]) -> Result<bool> {
+        let mut done = 0usize;
+        while done < work {
+            if self.threads > 1 {
+                match self.run_group(work, out, a, b)? {
+                    0 => return Ok(true),
+                    group => done = done.saturating_add(group / self.threads),
+                }
+                continue;
+            }
+            let Some(tile) = self.next_tile::<T>() else { return Ok(true) };
+            let rows = rest_mut(out, tile.first);
+            T::add_product(rows, self.batch.right.columns, (a, tile.left), (b, tile.right))?;
+            self.advance(&tile);
+            done = done.saturating_add(tile.work());
+        }
+        Ok(false)
+    }
+}
+
+/// Multiplies the pairs of a batch into a contiguous tensor of `shape`, one product after the other.
+pub(crate) fn matmul<T: MatmulElement>(
+    shape: &[usize],
+    a: &Tensor,
+    b: &Tensor,
+    batch: MatrixBatch,
+) -> Result<Tensor> {
+    const OP: &str = "matmul";
+    let placement = result_placement(a, b);
+    let (a, b) = (on_device_of(OP, placement, a)?, on_device_of(OP, placement, b)?);
+    let threads = threads_on(placement, batch.work(), THREADED_WORK);
+    let MatrixBatch { pairs, left, right } = &batch;
+    let count = pairs.numel().saturating_mul(left.rows).saturating_mul(right.columns);
+    // Another thread may have resized an operand since its sizes were checked.
+    if left.columns != right.rows {
+        return Err(Error::Resized { op: OP });
+    }
+    let [end_a, end_b] = [(0, left), (1, right)].map(|(operand, matrix)| pairs.end(operand, matrix.end()));
+    let parts = TiledMatmul { batch, threads, index: 0, row: 0, column: 0, depth: 0 };
+    check_count(OP, shape, count)?;
+    let sources = [TensorPart::up_to(&a, end_a), TensorPart::up_to(&b, end_b)].map(Some);
+    launch_chunked::<T, T, T>(OP, placement, shape, sources, T::CHUNK_WORK, parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::iterate::PlanOperand;
+    use crate::layout::Layout;
+
+    /// Multiplies batches of contiguous matrices, the second of which is transposed in memory.
+    fn product<T: MatmulElement>(
+        threads: usize,
+        batch: usize,
+        [rows, depth, columns]: [usize; 3],
+        a: &[T],
+        b: &[T],
+    ) -> Vec<T> {
+        let strides = [[rows * depth], [depth * columns]];
+        let operands = strides.each_ref().map(|strides| PlanOperand { strides, offset: 0, size: 1 });
+        let pairs = Plan::new(&Layout::contiguous(&[batch]), &operands);
+        let left = Matrix { start: 0, rows, columns: depth, row_stride: depth, column_stride: 1 };
+        let right = Matrix { start: 0, rows: depth, columns, row_stride: 1, column_stride: depth };
+        let mut out = vec![T::default(); batch * rows * columns];
+        let batch = MatrixBatch { pairs, left, right };
+        let mut kernel = TiledMatmul { batch, threads, index: 0, row: 0, column: 0, depth: 0 };
+        while !kernel.run_chunk(1 << 16, &mut out, a, b).unwrap() {}
+        out
+    }
+
+    #[test]
+    fn matmul_has_equal_bits_for_every_number_of_threads() {
+        let mut generator = fastrand::Rng::with_seed(3);
+        let mut shapes =
+            vec![(1, [512, 512, 512]), (3, [70, 1000, 1100]), (2, [300, 17, 31]), (5, [1, 40, 33])];
+        shapes.extend((0..4).map(|_| {
+            let mut size = |most| generator.usize(1..most);
+            (size(3), [size(700), size(700), size(700)])
+        }));
+        for (batch, [rows, depth, columns]) in shapes {
+            let mut random =
+                |count: usize| -> Vec<f32> { (0..count).map(|_| generator.f32() - 0.5).collect() };
+            let (a, b) = (random(batch * rows * depth), random(batch * depth * columns));
+            let bits = |threads| -> Vec<u32> {
+                let out = product(threads, batch, [rows, depth, columns], &a, &b);
+                out.into_iter().map(f32::to_bits).collect()
+            };
+            let expected = bits(1);
+            for threads in [2, 3, 8] {
+                assert!(bits(threads) == expected, "{batch} {rows} {depth} {columns}, {threads} threads");
+            }
+        }
+    }
+
+    #[test]
+    fn matmul_of_several_tiles_in_each_direction_is_exact() {
+        let [width, height] = [int_matmul::TILE[1], int_matmul::TILE[2]];
+        let [batch, rows, depth, columns] = [3, 5, 2 * height + 3, width + 7];
+        let numbers = |count: usize| -> Vec<i64> { (0..count as i64).map(|at| at * at % 101 - 50).collect() };
+        let (a, b) = (numbers(batch * rows * depth), numbers(batch * depth * columns));
+        let element = |at: usize| {
+            let (index, row, column) = (at / (rows * columns), at / columns % rows, at % columns);
+            let left = a[(index * rows + row) * depth..].iter();
+            left.zip(&b[(index * columns + column) * depth..]).take(depth).map(|(a, b)| a * b).sum()
+        };
+        let expected: Vec<i64> = (0..batch * rows * columns).map(element).collect();
+        for threads in [1, 2, 3, 8] {
+            assert!(product(threads, batch, [rows, depth, columns], &a, &b) == expected, "{threads} threads");
+        }
+    }
+
+    #[test]
+    fn row_block_depends_on_the_shape_only() {
+        assert_eq!(row_block(400, 16, 16), 400, "too small for threads");
+        assert_eq!(row_block(127, 4096, 4096), 127);
+        assert_eq!(row_block(128, 4096, 4096), 64);
+        assert_eq!(row_block(400, 1024, 1024), 224);
+        assert_eq!(row_block(512, 1024, 1024), 256);
+        assert_eq!(row_block(usize::MAX, usize::MAX, 2), 256);
+    }
+}

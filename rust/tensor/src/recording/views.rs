@@ -1,0 +1,206 @@
+//! Autograd history of views and of tensors that are changed in place.
+
+use std::sync::Arc;
+
+use interlock::autograd::{is_grad_enabled, is_inference_mode_enabled};
+use interlock::backends::SourceLocation;
+
+use super::change_observer::before_change;
+use super::edge::edge_of;
+use super::forward_stack::forward_stack;
+use super::node_builder::{NodeBuilder, is_recording};
+use super::node_creation_hook::created;
+use crate::layout::Layout;
+use crate::tensor::autograd_meta::{CreationMeta, GradFn, ViewInfo};
+use crate::tensor::node::{BackwardFn, Node, PartOfBase};
+use crate::{Error, Result, Tensor};
+
+/// Marks `view` as a view of `source`.
+pub(crate) fn track_view(view: &Tensor, source: &Tensor) {
+    track(view, source, CreationMeta::Default);
+}
+
+/// Marks `view` as one of several views of `source` that one node returns.
+pub(crate) fn track_view_of_several(view: &Tensor, source: &Tensor) {
+    track(view, source, CreationMeta::MultiOutputNode);
+}
+
+fn track(view: &Tensor, source: &Tensor, recorded: CreationMeta) {
+    if source.is_inference() {
+        return;
+    }
+    let parent = source.meta().view.clone();
+    let creation_meta = if is_inference_mode_enabled() {
+        CreationMeta::InferenceMode
+    } else if !is_grad_enabled() {
+        CreationMeta::NoGradMode
+    } else if recorded != CreationMeta::Default {
+        recorded
+    } else {
+        parent.as_ref().map_or(CreationMeta::Default, |parent| parent.creation_meta)
+    };
+    let base = parent.map_or_else(|| source.clone(), |parent| parent.base);
+    let version = view.storage_handle().version();
+    let created_at = if creation_meta == CreationMeta::Default { None } else { SourceLocation::current() };
+    view.meta_mut().view = Some(ViewInfo { base, creation_meta, version, created_at });
+}
+
+/// Returns an error for a view whose history is not recorded if it or its base is changed in place: one that was
+/// created in no-grad or inference mode, or with others by one node.
+fn check_creation_meta(view: &ViewInfo) -> Result<()> {
+    match view.creation_meta {
+        CreationMeta::Default => Ok(()),
+        CreationMeta::MultiOutputNode => Err(Error::ViewOfSeveral),
+        creation_meta => {
+            let created_at = view.created_at.as_ref().map(SourceLocation::to_string);
+            Err(Error::UntrackedView { inference: creation_meta == CreationMeta::InferenceMode, created_at })
+        }
+    }
+}
+
+/// Returns the `grad_fn` of a tensor, which is recreated for a view whose base was changed in place.
+pub(crate) fn grad_fn(tensor: &Tensor) -> Result<Option<GradFn>> {
+    let (view, current) = {
+        let meta = tensor.meta();
+        (meta.view.clone(), meta.grad_fn.clone())
+    };
+    let Some(view) = view else { return Ok(current) };
+    let version = tensor.storage_handle().version();
+    if view.version == version || !view.base.requires_grad() {
+        return Ok(current);
+    }
+    check_creation_meta(&view)?;
+    // The base was changed in place: the history of the view is now derived from the base.
+    let own = GradFn::only(node_of_view(&view.base, tensor.layout())?);
+    let mut meta = tensor.meta_mut();
+    let retains_grad = meta.retains_grad;
+    meta.grad_fn = Some(own.clone());
+    if let Some(view) = &mut meta.view {
+        view.version = version;
+    }
+    drop(meta);
+    drop(current);
+    if retains_grad {
+        own.node.hooks.write().retain(0, tensor);
+    }
+    created(&own)?;
+    Ok(Some(own))
+}
+
+/// Checks that `target` may be changed in place by an operation that also reads `inputs`.
+///
+/// The observers of changes are called if it may.
+pub(crate) fn check_inplace(op: &'static str, target: &Tensor, inputs: &[&Tensor]) -> Result<()> {
+    check_history(op, target, inputs)?;
+    before_change(target)
+}
+
+fn check_history(op: &'static str, target: &Tensor, inputs: &[&Tensor]) -> Result<()> {
+    if target.is_inference() && !is_inference_mode_enabled() {
+        return Err(Error::Inference { action: "be changed in place" });
+    }
+    let requires_grad = target.requires_grad();
+    if !is_recording() || !(requires_grad || inputs.iter().any(|input| input.requires_grad())) {
+        return Ok(());
+    }
+    let view = target.meta().view.clone();
+    if let Some(view) = view {
+        check_creation_meta(&view)?;
+        if requires_grad && view.base.is_leaf()? {
+            return Err(Error::LeafInPlace { op, view: true });
+        }
+    }
+    if requires_grad && target.is_leaf()? {
+        return Err(Error::LeafInPlace { op, view: false });
+    }
+    Ok(())
+}
+
+/// Sets the history of `target`, which was just changed in place, to `node`: PyTorch's `rebase_history`. The first
+/// edge of `node` leads to the old value.
+pub(crate) fn rebase_history(target: &Tensor, node: Arc<Node>) -> Result<()> {
+    let view = target.meta().view.clone();
+    let Some(view) = view else {
+        let grad_fn = GradFn::only(node);
+        set_grad_fn(target, grad_fn.clone());
+        return created(&grad_fn);
+    };
+    // Elements that share a memory location were assigned the same value, and the location has one gradient.
+    let layout = target.layout().without_expanded_dims();
+    let grad_fn = GradFn::only(copy_slices(&view.base, layout, node)?);
+    set_grad_fn(&view.base, grad_fn.clone());
+    // The view's own node is created from the base's when it is next queried.
+    created(&grad_fn)
+}
+
+/// Replaces the `grad_fn` of a tensor and moves its retained gradient to the new node.
+pub(crate) fn set_grad_fn(target: &Tensor, grad_fn: GradFn) {
+    let mut meta = target.meta_mut();
+    let retains_grad = meta.retains_grad;
+    let old = meta.grad_fn.replace(grad_fn.clone());
+    drop(meta);
+    if let Some(old) = old {
+        old.node.hooks.write().unretain(target);
+    }
+    if retains_grad {
+        grad_fn.node.hooks.write().retain(grad_fn.output, target);
+    }
+}
+
+/// Returns the node of a base after `inner` changed the part with `layout`: PyTorch's `CopySlices`.
+fn copy_slices(base: &Tensor, layout: Layout, inner: Arc<Node>) -> Result<Arc<Node>> {
+    let Ok(inner) = Arc::try_unwrap(inner).map(Node::into_parts) else {
+        return Err(Error::GraphFreed { node: "CopySlices".into() });
+    };
+    let (mut edges, saved, function) = inner;
+    if let Some(first) = edges.first_mut() {
+        *first = edge_of(base)?;
+    }
+    let layouts = PartOfBase { base: base.layout().clone(), part: layout };
+    let function = BackwardFn::ChangedPart(Box::new(layouts), Box::new(function));
+    Ok(Arc::new(Node::new("CopySlices".into(), edges, base, saved, function, forward_stack())))
+}
+
+/// Returns the node of a view of `base` with `layout`, whose history is that of the base.
+fn node_of_view(base: &Tensor, layout: &Layout) -> Result<Arc<Node>> {
+    // The history exists independently of the current mode, in which recording may be disabled.
+    let _recording = interlock::autograd::inference_mode(false);
+    let builder = NodeBuilder::new("AsStridedBackward0", &[base])?;
+    let builder = builder.ok_or(Error::NoGraph { op: "as_strided" })?;
+    let layouts = PartOfBase { base: base.layout().clone(), part: layout.clone() };
+    Ok(builder.build_with(&base.alias(layout.clone()), BackwardFn::View(Box::new(layouts))))
+}
+
+impl Tensor {
+    /// Sets whether operations on this leaf are recorded.
+    pub fn set_requires_grad(&self, requires_grad: bool) -> Result<()> {
+        if !requires_grad && !self.is_leaf()? {
+            return Err(Error::NotLeaf);
+        }
+        if requires_grad && !self.dtype().is_floating_point() {
+            let (expected, given) = ("floating point".to_owned(), self.dtype());
+            return Err(Error::DType { op: "requires_grad", argument: "dtype", expected, given, hint: "" });
+        }
+        if requires_grad && self.is_inference() && !is_inference_mode_enabled() {
+            return Err(Error::Inference { action: "require grad" });
+        }
+        if !requires_grad || (!self.requires_grad() && self.is_leaf()?) {
+            self.meta_mut().requires_grad = requires_grad;
+        }
+        Ok(())
+    }
+
+    /// Returns whether the tensor is not the result of a recorded operation. Returns the errors of
+    /// [`grad_fn`](Tensor::grad_fn).
+    pub fn is_leaf(&self) -> Result<bool> {
+        Ok(self.grad_fn()?.is_none())
+    }
+
+    /// Returns the node of the operation that produced this tensor, if one was recorded.
+    ///
+    /// For a view whose base was changed in place this creates a new node. It returns an error if the view was
+    /// created in a mode that does not record its history.
+    pub fn grad_fn(&self) -> Result<Option<Arc<Node>>> {
+        Ok(grad_fn(self)?.map(|grad_fn| grad_fn.node))
+    }
+}

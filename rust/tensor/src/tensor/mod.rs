@@ -1,0 +1,329 @@
+//! The tensor: a reference-counted view of a storage, and the graph of nodes and saved tensors that it may own. Tensors own
+//! nodes and nodes own tensors; what records nodes and what runs them is above.
+
+pub(crate) mod autograd_meta;
+pub(crate) mod edge;
+pub(crate) mod hooks;
+pub(crate) mod node;
+pub(crate) mod saved_tensor;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
+
+use interlock::accelerator::Device;
+use once_cell::race::OnceBox;
+
+use crate::error::Tuple;
+use crate::layout::{Layout, checked_numel, err_stride_count};
+use crate::loops::element_bytes;
+use crate::storage::append_vec::AppendVec;
+use crate::storage::drop_queue::defer;
+use crate::storage::fallible_alloc::check_memory;
+use crate::storage::fork_rwlock::{ForkRwLock, ReadGuard, WriteGuard};
+use crate::storage::{Placement, Storage, TensorOptions};
+use crate::{DType, Element, Error, Result, Scalar};
+use autograd_meta::AutogradMeta;
+
+/// A multi-dimensional array with a single dtype. Clones of the handle refer to the same tensor.
+#[derive(Clone)]
+pub struct Tensor(Arc<Inner>);
+
+pub(crate) struct Inner {
+    storage: Arc<Storage>,
+    /// The layout of a tensor that was not resized.
+    layout: Layout,
+    /// Set when the tensor is resized for the first time.
+    resized: OnceBox<Resized>,
+    dtype: DType,
+    meta: ForkRwLock<AutogradMeta>,
+}
+
+/// The layouts of a tensor that was resized.
+///
+/// Layouts remain until the tensor is dropped, because references to them may exist. A layout that the tensor had before
+/// is used again, so that a tensor that alternates between sizes needs no more memory.
+#[derive(Default)]
+struct Resized {
+    layouts: AppendVec<Layout>,
+    /// The position of the current layout in `layouts`, plus 1; 0 is that of the tensor before it was resized.
+    current: AtomicUsize,
+    /// The values of `current` for the layouts. Locked while the tensor is resized.
+    known: ForkRwLock<HashMap<Layout, usize>>,
+}
+
+impl Inner {
+    fn layout(&self) -> &Layout {
+        let resized = self.resized.get().and_then(|resized| {
+            let position = resized.current.load(Ordering::Acquire).checked_sub(1)?;
+            resized.layouts.get(position)
+        });
+        resized.unwrap_or(&self.layout)
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        let meta = std::mem::take(&mut *self.meta.write());
+        if meta.owns_tensors() {
+            defer(meta);
+        }
+    }
+}
+
+impl Tensor {
+    pub(crate) fn new(storage: Arc<Storage>, dtype: DType, layout: Layout) -> Self {
+        let (resized, meta) = (OnceBox::new(), ForkRwLock::default());
+        Tensor(Arc::new(Inner { storage, layout, resized, dtype, meta }))
+    }
+
+    /// Returns a new contiguous CPU tensor whose elements `fill` writes.
+    pub(crate) fn build<T: Element>(shape: &[usize], fill: impl FnOnce(&mut [T])) -> Result<Self> {
+        check_memory()?;
+        let count = checked_numel(shape, size_of::<T>())?;
+        Ok(Tensor::new(Storage::build(count, fill)?, T::DTYPE, Layout::contiguous(shape)))
+    }
+
+    /// Returns a 0-d tensor on the CPU with a number, which is converted to an element.
+    pub(crate) fn of_scalar(value: Scalar, dtype: DType) -> Result<Self> {
+        check_memory()?;
+        let bytes = element_bytes(value, dtype);
+        let copy = |out: &mut [u8]| out.iter_mut().zip(bytes).for_each(|(out, byte)| *out = byte);
+        Ok(Tensor::new(Storage::build(dtype.size(), copy)?, dtype, Layout::contiguous(&[])))
+    }
+
+    /// Returns a tensor over an existing storage. `strides` and `offset` count elements.
+    pub fn from_storage(
+        storage: Arc<Storage>,
+        dtype: DType,
+        shape: &[usize],
+        strides: &[usize],
+        offset: usize,
+    ) -> Result<Self> {
+        let op = "from_storage";
+        check_memory()?;
+        checked_numel(shape, dtype.size())?;
+        if shape.len() != strides.len() {
+            return Err(err_stride_count(op, shape, strides));
+        }
+        let layout = Layout { shape: shape.to_vec(), strides: strides.to_vec(), offset };
+        let capacity = storage.nbytes() / dtype.size();
+        if layout.required_len().is_none_or(|end| end > capacity) {
+            return Err(layout.err_beyond(op, capacity));
+        }
+        Ok(Tensor::new(storage, dtype, layout))
+    }
+
+    /// Changes the layout, which fits the storage. Each layout that a tensor has had fits it, because storages do not
+    /// shrink; but two calls of methods such as `shape` and `strides` may return parts of two layouts while another thread
+    /// resizes the tensor. Code that relies on both reads [`layout`](Tensor::layout) once, or an alias.
+    pub(crate) fn set_layout(&self, layout: Layout) {
+        let resized = self.0.resized.get_or_init(Box::default);
+        let mut known = resized.known.write();
+        let current = if layout == self.0.layout {
+            0
+        } else if let Some(&current) = known.get(&layout) {
+            current
+        } else {
+            let current = resized.layouts.push(layout.clone()).saturating_add(1);
+            known.insert(layout, current);
+            current
+        };
+        resized.current.store(current, Ordering::Release);
+    }
+
+    /// Returns a tensor over the same storage with another layout, without autograd metadata.
+    pub(crate) fn alias(&self, layout: Layout) -> Self {
+        Tensor::new(self.0.storage.clone(), self.0.dtype, layout)
+    }
+
+    /// Returns a tensor with the same elements and no history. It shares the storage and the version counter with
+    /// this tensor.
+    pub fn detach(&self) -> Tensor {
+        self.alias(self.layout().clone())
+    }
+
+    pub(crate) fn storage_handle(&self) -> &Arc<Storage> {
+        &self.0.storage
+    }
+
+    pub(crate) fn layout(&self) -> &Layout {
+        self.0.layout()
+    }
+
+    pub(crate) fn meta(&self) -> ReadGuard<'_, AutogradMeta> {
+        self.0.meta.read()
+    }
+
+    pub(crate) fn meta_mut(&self) -> WriteGuard<'_, AutogradMeta> {
+        self.0.meta.write()
+    }
+
+    pub(crate) fn downgrade(&self) -> Weak<Inner> {
+        Arc::downgrade(&self.0)
+    }
+
+    pub(crate) fn upgrade(weak: &Weak<Inner>) -> Option<Self> {
+        weak.upgrade().map(Tensor)
+    }
+
+    /// Returns the number of handles of this tensor.
+    pub(crate) fn handle_count(&self) -> usize {
+        Arc::strong_count(&self.0)
+    }
+
+    /// Returns whether no other tensor shares the storage.
+    pub(crate) fn owns_storage(&self) -> bool {
+        Arc::strong_count(&self.0.storage) == 1
+    }
+
+    /// Returns whether both handles refer to the same tensor.
+    pub fn is(&self, other: &Tensor) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// Returns an id that no other existing tensor has.
+    pub fn identity(&self) -> usize {
+        Arc::as_ptr(&self.0).addr()
+    }
+
+    /// Returns the storage, which all views share.
+    pub fn storage(&self) -> Arc<Storage> {
+        self.0.storage.clone()
+    }
+
+    /// Returns the element type.
+    pub fn dtype(&self) -> DType {
+        self.0.dtype
+    }
+
+    /// Returns the device of the elements.
+    pub fn device(&self) -> Device {
+        self.0.storage.device()
+    }
+
+    /// Returns whether the elements are on a device, where operations are queued on streams.
+    pub fn is_on_device(&self) -> bool {
+        self.0.storage.is_on_device()
+    }
+
+    /// Returns the placement of results of operations on this tensor.
+    pub(crate) fn placement(&self) -> Placement {
+        if self.is_on_device() { Placement::Device(self.device()) } else { Placement::Cpu }
+    }
+
+    /// Returns whether the elements are in pinned (page-locked) CPU memory.
+    pub fn is_pinned(&self) -> bool {
+        self.0.storage.is_pinned()
+    }
+
+    /// Returns the element type and placement, for new tensors like this one.
+    pub fn options(&self) -> TensorOptions {
+        TensorOptions { dtype: self.dtype(), placement: self.placement() }
+    }
+
+    /// Returns the sizes of the dimensions.
+    pub fn shape(&self) -> &[usize] {
+        &self.0.layout().shape
+    }
+
+    /// Returns the stride of each dimension in elements.
+    pub fn strides(&self) -> &[usize] {
+        &self.0.layout().strides
+    }
+
+    /// Returns the offset of the first element in the storage, in elements.
+    pub fn storage_offset(&self) -> usize {
+        self.0.layout().offset
+    }
+
+    /// Returns the number of dimensions.
+    pub fn ndim(&self) -> usize {
+        self.shape().len()
+    }
+
+    /// Returns the number of elements.
+    pub fn numel(&self) -> usize {
+        self.layout().numel()
+    }
+
+    /// Returns whether the elements are stored in row-major order without gaps.
+    pub fn is_contiguous(&self) -> bool {
+        self.layout().is_contiguous()
+    }
+
+    /// Returns the address of the first element; on a device an address in the device's address space.
+    pub fn data_ptr(&self) -> *mut u8 {
+        self.0.storage.pointer().wrapping_add(self.storage_offset().wrapping_mul(self.dtype().size()))
+    }
+
+    /// Returns whether the tensor was created in inference mode. Inference tensors have no version counter and cannot
+    /// be saved for backward.
+    pub fn is_inference(&self) -> bool {
+        self.0.storage.is_inference()
+    }
+
+    /// Returns the version counter of the storage, which in-place operations increment.
+    pub fn version(&self) -> Result<u32> {
+        if self.is_inference() {
+            return Err(Error::NoVersion);
+        }
+        Ok(self.0.storage.version())
+    }
+
+    /// Sets the version counter. In-place changes of tensors that were saved before are no longer detected.
+    pub fn set_version(&self, version: u32) -> Result<()> {
+        self.version()?;
+        self.0.storage.set_version(version);
+        Ok(())
+    }
+
+    /// Returns whether gradients are computed for this tensor.
+    pub fn requires_grad(&self) -> bool {
+        let meta = self.meta();
+        if meta.requires_grad || meta.grad_fn.is_some() {
+            return true;
+        }
+        let base = meta.view.as_ref().map(|view| view.base.clone());
+        drop(meta);
+        base.is_some_and(|base| base.requires_grad())
+    }
+
+    /// Returns the gradient that backward passes have accumulated.
+    pub fn grad(&self) -> Option<Tensor> {
+        self.meta().grad.clone()
+    }
+
+    /// Replaces the gradient, which must be another tensor of the same shape, type and device.
+    pub fn set_grad(&self, grad: Option<Tensor>) -> Result<()> {
+        let (op, argument) = ("Tensor.grad", "the gradient");
+        if let Some(grad) = &grad {
+            if grad.is(self) {
+                let expected = "be another tensor, such as a detach() or clone()";
+                return Err(Error::value(op, argument, expected, "the tensor itself"));
+            }
+            if grad.shape() != self.shape() {
+                let expected = format!("be of shape {}", Tuple(self.shape()));
+                return Err(Error::shape(op, argument, expected, grad.shape()));
+            }
+            if grad.dtype() != self.dtype() {
+                let expected = format!("of dtype {}", self.dtype());
+                return Err(Error::DType { op, argument, expected, given: grad.dtype(), hint: "" });
+            }
+            if grad.device() != self.device() {
+                return Err(Error::Devices { op, left: self.device(), right: grad.device() });
+            }
+        }
+        // The old gradient is dropped after the lock is released: it may own a graph.
+        let old = std::mem::replace(&mut self.meta_mut().grad, grad);
+        drop(old);
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Tensor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Tensor({}, shape {:?}, strides {:?})", self.dtype(), self.shape(), self.strides())
+    }
+}
