@@ -70,11 +70,11 @@ pub use ops::{
     EinsumArgs, EinsumCall, Empty, EmptyCall, GeluApproximation, INDEX_ADD, INDEX_PUT, Index, IndexAdd,
     IndexPut, LSTM, Lstm, LstmArgs, LstmCall, LstmLayer, LstmOut, MATMUL, MULTI_HEAD_ATTENTION, Matmul,
     MatmulArgs, MatmulCall, MultiHeadArgs, MultiHeadAttention, MultiHeadCall, Operand, PUT, PathOptimizer,
-    PathRequest, Put, Reduction, Rows, SCATTER_ADD, ScatterAdd, ScatterArgs, ScatterCall, ScatterReduce,
-    Tolerance, WriteTo, broadcast_tensors, cat, einsum, explain_einsum, hstack, lstm,
+    PathRequest, PrintOptions, Put, Reduction, Rows, SCATTER_ADD, ScatterAdd, ScatterArgs, ScatterCall,
+    ScatterReduce, Tolerance, WriteTo, broadcast_tensors, cat, einsum, explain_einsum, hstack, lstm,
     register_foreign_kernel, result_type, stack, vstack,
 };
-pub use shape::MAX_DIMENSIONS;
+pub use shape::{MAX_DIMENSIONS, MemoryFormat};
 pub use storage::{Placement, Storage, TensorOptions};
 pub use tensor::Tensor;
 pub use warning::{WarningHandler, set_warning_handler};

@@ -293,6 +293,37 @@ impl Variadic for Ints {
     }
 }
 
+/// Sizes, or a dtype in place of them.
+pub(in crate::tensor) enum SizesOrDType {
+    Sizes(Ints),
+    DType(DType),
+}
+
+impl<'py> FromArgument<'_, 'py> for SizesOrDType {
+    const ANNOTATION: &'static str = joined!(Ints::ANNOTATION, " | ", DType::ANNOTATION);
+    const WANTED: &'static str = Ints::WANTED;
+
+    fn try_from_argument(name: ArgumentName, given: Arg<'_, 'py>) -> PyResult<Option<Self>> {
+        if let Some(dtype) = DType::try_from_argument(name, given)? {
+            return Ok(Some(SizesOrDType::DType(dtype)));
+        }
+        Ok(Ints::try_from_argument(name, given)?.map(SizesOrDType::Sizes))
+    }
+}
+
+impl Variadic for SizesOrDType {
+    fn from_args(
+        name: ArgumentName,
+        args: &Bound<'_, PyTuple>,
+        named: OptionalArg<'_, '_>,
+    ) -> PyResult<Self> {
+        match (args.len(), named) {
+            (1, None) => required(name, &args.get_item(0)?),
+            _ => Ints::from_args(name, args, named).map(SizesOrDType::Sizes),
+        }
+    }
+}
+
 /// Converts arguments of a [`Variadic`] type, of which there must be one if it `is_required`.
 pub(in crate::tensor) fn variadic<T: Variadic>(
     name: ArgumentName,

@@ -15,7 +15,7 @@ pub(super) use argument::{
     ArgumentName, FromArgument, defaulted, given, or_none, required, target, tensor_of,
 };
 pub(super) use arguments::{
-    Count, Data, Float, IntOrInts, IntOrTensor, Ints, Number, Object, Sections, Sizes, variadic,
+    Count, Data, Float, IntOrInts, IntOrTensor, Ints, Number, Object, Sections, Sizes, SizesOrDType, variadic,
 };
 pub(super) use called::Called;
 pub(super) use choice::Choice;
