@@ -25,7 +25,7 @@ pub(crate) struct Layout {
 pub enum MemoryFormat {
     /// Row-major.
     Contiguous,
-    /// That of the tensor from which the new one is made.
+    /// The order of the tensor from which the new one is made.
     Preserve,
 }
 

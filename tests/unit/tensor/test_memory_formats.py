@@ -59,7 +59,8 @@ def test_conversion_to_a_memory_format_is_recorded() -> None:
     x = interlock.ones(4, 3, requires_grad=True)
     y = x.t().to(interlock.float64, memory_format=interlock.contiguous_format)
     (y * interlock.arange(12).reshape(3, 4)).sum().backward()
-    assert x.grad is not None and x.grad.tolist() == interlock.arange(12.0).reshape(3, 4).t().tolist()
+    assert x.grad is not None
+    assert x.grad.tolist() == interlock.arange(12.0).reshape(3, 4).t().tolist()
 
 
 def test_contiguous_and_is_contiguous_accept_the_contiguous_format() -> None:

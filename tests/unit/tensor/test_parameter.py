@@ -92,7 +92,8 @@ def test_data_has_a_version_of_its_own() -> None:
     data[:1].add_(1)
     assert (x._version, data._version, x.data._version) == (0, 1, 0)
     y.sum().backward()
-    assert x.grad is not None and x.grad.tolist() == [4.0, 2.0]
+    assert x.grad is not None
+    assert x.grad.tolist() == [4.0, 2.0]
     y = x * x
     x.detach().add_(1)
     with pytest.raises(RuntimeError, match="was changed in place"):

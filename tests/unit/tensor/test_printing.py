@@ -28,7 +28,7 @@ def test_precision_sets_the_digits() -> None:
     [
         (2, "tensor([0, 1,  ..., 8, 9])"),
         (1, "tensor([0,  ..., 9])"),
-        (0, "tensor([...])"),
+        (0, "tensor([...], size=(10,))"),
         (5, "tensor([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])"),
         (2**62, "tensor([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])"),
     ],
@@ -43,7 +43,7 @@ def test_edgeitems_apply_to_each_dimension() -> None:
     x = interlock.arange(12).reshape(3, 4)
     assert repr(x) == "tensor([[ 0,  ...,  3],\n        ...,\n        [ 8,  ..., 11]])"
     interlock.set_printoptions(edgeitems=0)
-    assert repr(x) == "tensor([...])"
+    assert repr(x) == "tensor([...], size=(3, 4))"
 
 
 @pytest.mark.parametrize("threshold", [float("inf"), 2**62, 12])
@@ -55,6 +55,11 @@ def test_large_threshold_means_no_summary(threshold: float) -> None:
 def test_linewidth_sets_the_length_of_lines() -> None:
     interlock.set_printoptions(linewidth=16)
     assert repr(interlock.arange(6)) == "tensor([0, 1, 2,\n        3, 4, 5])"
+    line = interlock.arange(6.0).reshape(2, 3).requires_grad_()
+    interlock.set_printoptions(linewidth=42)
+    assert "\n       requires_grad=True)" in repr(line)
+    interlock.set_printoptions(linewidth=43)
+    assert ", requires_grad=True)" in repr(line)
     interlock.set_printoptions(linewidth=0)
     assert repr(interlock.arange(2)) == "tensor([0,\n        1])"
 

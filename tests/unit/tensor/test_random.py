@@ -89,7 +89,7 @@ def test_generator_draws_instead_of_the_default_one(name: str, devices: tuple[st
     with interlock.device(devices[1]):
         on_device = interlock.Generator(devices[1]).manual_seed(3)
         assert draw(generator=on_device).tolist() == expected
-        with pytest.raises(ArgumentError, match="generator must be for devices of type .*, got one for cpu"):
+        with pytest.raises(ArgumentError, match=r"generator must be for devices of type .*, got one for cpu"):
             draw(generator=generator)
 
 
@@ -99,7 +99,8 @@ def test_generator_has_a_seed_and_a_state() -> None:
     assert generator.manual_seed(-1) is generator
     assert generator.initial_seed() == 2**64 - 1
     seeds = {generator.seed() for _ in range(8)}
-    assert len(seeds) == 8 and generator.initial_seed() in seeds
+    assert len(seeds) == 8
+    assert generator.initial_seed() in seeds
     state = generator.get_state()
     assert (state.dtype, state.is_cpu) == (interlock.uint8, True)
     drawn = interlock.rand(3, generator=generator).tolist()
@@ -110,7 +111,8 @@ def test_generator_has_a_seed_and_a_state() -> None:
         copy.copy(generator),
         pickle.loads(pickle.dumps(generator)),
     ):
-        assert other is not generator and other.initial_seed() == generator.initial_seed()
+        assert other is not generator
+        assert other.initial_seed() == generator.initial_seed()
         assert interlock.rand(3, generator=other).tolist() == drawn
     assert generator.get_state().tolist() == state.tolist()
 

@@ -5,6 +5,7 @@ use std::fmt;
 use interlock::accelerator::check_interrupts;
 
 use super::print_options::PrintOptions;
+use crate::error::Tuple;
 use crate::{DType, Result, Scalar, Tensor, fallible_alloc};
 
 /// The notation of the numbers of one tensor.
@@ -180,9 +181,8 @@ impl Tensor {
         if self.is_on_device() {
             suffixes.push(format!("device='{}'", self.device()));
         }
-        if self.numel() == 0 && self.ndim() != 1 {
-            let sizes: Vec<String> = self.shape().iter().map(usize::to_string).collect();
-            suffixes.push(format!("size=({})", sizes.join(", ")));
+        if (self.numel() == 0 && self.ndim() != 1) || (self.numel() > 0 && options.edgeitems == 0) {
+            suffixes.push(format!("size={}", Tuple(self.shape())));
         }
         if !is_evident {
             suffixes.push(format!("dtype=interlock.{}", self.dtype()));
@@ -196,10 +196,11 @@ impl Tensor {
         let mut text = String::new();
         fallible_alloc::try_push_str(&mut text, prefix)?;
         fallible_alloc::try_push_str(&mut text, &body)?;
-        let mut line = prefix.len() + body.len();
-        if let Some(start) = body.rfind('\n') {
-            line = body.len() - start;
-        }
+        // PyTorch counts so.
+        let mut line = match body.rfind('\n') {
+            Some(start) => body.len() - start + 1,
+            None => prefix.len() + body.len() + 2,
+        };
         for suffix in suffixes {
             if line + suffix.len() + 2 > options.linewidth {
                 fallible_alloc::try_push_str(&mut text, &format!(",\n{}{suffix}", " ".repeat(indent)))?;
