@@ -39,7 +39,7 @@ def initial_seed(device: _device | str | int | None = None, /) -> int:
         >>> import interlock
         >>> from interlock.accelerator import random
         >>> interlock.accelerator.use("host")
-        >>> interlock.manual_seed(7)
+        >>> _ = interlock.manual_seed(7)
         >>> random.initial_seed()
         7
 

@@ -11,6 +11,24 @@ pub(crate) struct Layout {
     pub offset: usize,
 }
 
+/// The order in memory of the elements of a new tensor: `torch.memory_format`. There are no gaps between them.
+///
+/// ```
+/// use interlock_tensor::{DType, MemoryFormat, Tensor};
+///
+/// let columns = Tensor::zeros(&[2, 3], DType::Float32)?.t()?;
+/// assert_eq!(columns.copy_in(MemoryFormat::Preserve)?.strides(), [1, 3]);
+/// assert_eq!(columns.copy_in(MemoryFormat::Contiguous)?.strides(), [2, 1]);
+/// # Ok::<(), interlock_tensor::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemoryFormat {
+    /// Row-major.
+    Contiguous,
+    /// The order of the tensor from which the new one is made.
+    Preserve,
+}
+
 impl Layout {
     /// Returns the row-major layout of a shape, without gaps.
     pub fn contiguous(shape: &[usize]) -> Self {
@@ -70,6 +88,14 @@ impl Layout {
             Layout { offset: 0, ..self.clone() }
         } else {
             self.with_dim_order_of(&[&self.strides], 1)
+        }
+    }
+
+    /// Returns the layout of a copy.
+    pub fn in_format(&self, format: MemoryFormat) -> Self {
+        match format {
+            MemoryFormat::Contiguous => Layout::contiguous(&self.shape),
+            MemoryFormat::Preserve => self.preserve_format(),
         }
     }
 

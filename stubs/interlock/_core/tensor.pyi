@@ -24,6 +24,7 @@ from typing_extensions import disjoint_base
 
 # <public names>
 __all__ = [
+    "Generator",
     "Tensor",
     "abs",
     "abs_",
@@ -92,6 +93,8 @@ __all__ = [
     "cat",
     "ceil",
     "ceil_",
+    "channels_last",
+    "channels_last_3d",
     "chunk",
     "clamp",
     "clamp_",
@@ -102,6 +105,7 @@ __all__ = [
     "clip",
     "clip_",
     "clone",
+    "contiguous_format",
     "conv2d",
     "copysign",
     "cos",
@@ -112,6 +116,7 @@ __all__ = [
     "cross_entropy",
     "cumprod",
     "cumsum",
+    "default_generator",
     "detach",
     "detach_",
     "diagonal",
@@ -187,6 +192,7 @@ __all__ = [
     "isfinite",
     "isinf",
     "isnan",
+    "layout",
     "le",
     "lerp",
     "less",
@@ -219,6 +225,7 @@ __all__ = [
     "maximum",
     "mean",
     "median",
+    "memory_format",
     "min",
     "minimum",
     "mm",
@@ -247,6 +254,7 @@ __all__ = [
     "permute",
     "positive",
     "pow",
+    "preserve_format",
     "prod",
     "promote_types",
     "put",
@@ -275,6 +283,7 @@ __all__ = [
     "scatter",
     "scatter_add",
     "select",
+    "set_printoptions",
     "sigmoid",
     "sigmoid_",
     "sign",
@@ -295,6 +304,7 @@ __all__ = [
     "stack",
     "std",
     "std_mean",
+    "strided",
     "sub",
     "subtract",
     "sum",
@@ -344,7 +354,17 @@ _Device: TypeAlias = _DeviceObject | str | int
 _Dims: TypeAlias = int | Sequence[int]
 _Sizes: TypeAlias = tuple[int, ...] | list[int]
 _Nested: TypeAlias = _Number | Tensor | Sequence[_Nested]
-_Part: TypeAlias = SupportsIndex | slice | EllipsisType | Tensor | list[Any] | npt.NDArray[Any] | None
+_Part: TypeAlias = (
+    SupportsIndex
+    | slice
+    | EllipsisType
+    | Tensor
+    | list[Any]
+    | tuple[Any, ...]
+    | range
+    | npt.NDArray[Any]
+    | None
+)
 _Tensors: TypeAlias = Tensor | _GradientEdge | Iterable[Tensor | _GradientEdge]
 _Gradients: TypeAlias = Tensor | Iterable[Tensor | None]
 
@@ -373,6 +393,96 @@ class dtype:
     def __reduce__(self) -> str: ...
 
 _DType: TypeAlias = dtype
+
+@final
+class layout:
+    """How a tensor stores its elements. `interlock.strided` is the only one: a stride for each dimension.
+
+    Example:
+        >>> import interlock
+        >>> interlock.zeros(2).layout
+        interlock.strided
+    """
+    def __eq__(self, other: object, /) -> builtins.bool: ...
+    def __ne__(self, other: object, /) -> builtins.bool: ...
+    def __hash__(self) -> int: ...
+    def __reduce__(self) -> str: ...
+
+_Layout: TypeAlias = layout
+
+@final
+class memory_format:
+    """The order of the elements of a tensor in memory: `interlock.contiguous_format` (row-major) or `preserve_format` (that of
+    the tensor from which it is made). `channels_last` and `channels_last_3d` are not implemented: functions refuse them.
+
+    Example:
+        >>> import interlock
+        >>> columns = interlock.zeros(2, 3).t()
+        >>> columns.clone().stride(), columns.clone(memory_format=interlock.contiguous_format).stride()
+        ((1, 3), (2, 1))
+    """
+    def __eq__(self, other: object, /) -> builtins.bool: ...
+    def __ne__(self, other: object, /) -> builtins.bool: ...
+    def __hash__(self) -> int: ...
+    def __reduce__(self) -> str: ...
+
+_MemoryFormat: TypeAlias = memory_format
+
+@final
+class Generator:
+    """A generator of random numbers, for the argument `generator` of functions that draw some.
+
+    Generators with equal states draw the same numbers, on every device. Functions without `generator` use the default
+    generator of the device: `interlock.default_generator` for the CPU.
+
+    Args:
+        device: The type of the devices of the tensors for which it draws.
+
+    Raises:
+        DeviceError: `device` does not name a device, or the accelerator does not have it.
+        NoAcceleratorError: The device needs an accelerator, and none is available.
+
+    Example:
+        >>> import interlock
+        >>> generator = interlock.Generator().manual_seed(7)
+        >>> x = interlock.rand(3, generator=generator)
+        >>> interlock.equal(x, interlock.rand(3, generator=generator.manual_seed(7)))
+        True
+    """
+    def __new__(cls, device: _Device | None = None) -> Generator: ...
+    @property
+    def device(self) -> _DeviceObject:
+        """The device."""
+    def manual_seed(self, seed: int) -> Generator:
+        """Set the seed and return the generator itself.
+
+        Args:
+            seed: An int from -2**63 to 2**64 - 1.
+
+        Raises:
+            TypeError: `seed` is not an int.
+            ArgumentError: `seed` is out of range.
+        """
+    def seed(self) -> int:
+        """Set a seed that the operating system has drawn, and return it."""
+    def initial_seed(self) -> int:
+        """Return the seed that was set last."""
+    def get_state(self) -> Tensor:
+        """Return the state, as a tensor of bytes on the CPU."""
+    def set_state(self, new_state: Tensor) -> Generator:
+        """Set the state and return the generator itself.
+
+        Args:
+            new_state: A result of `get_state`, of any generator.
+
+        Raises:
+            TypeError: `new_state` is not a tensor of dtype `uint8`.
+            ArgumentError: `new_state` has another size than states have.
+        """
+    def clone_state(self) -> Generator:
+        """Return another generator with the same state."""
+    def __reduce__(self) -> tuple[type[Generator], tuple[str], bytes]: ...
+    def __setstate__(self, state: bytes) -> None: ...
 
 @final
 class finfo:
@@ -452,6 +562,12 @@ class iinfo:
     def __hash__(self) -> int: ...
     def __reduce__(self) -> tuple[type, tuple[_DType]]: ...
 
+strided: layout
+contiguous_format: memory_format
+preserve_format: memory_format
+channels_last: memory_format
+channels_last_3d: memory_format
+default_generator: Generator
 float16: dtype
 half: dtype
 bfloat16: dtype
@@ -806,6 +922,9 @@ class Tensor:
     def is_cuda(self) -> builtins.bool:
         """Whether the elements are on a device of the type "cuda"."""
     @property
+    def is_cpu(self) -> builtins.bool:
+        """Whether the elements are on the CPU."""
+    @property
     def ndim(self) -> builtins.int:
         """The number of dimensions."""
     def dim(self) -> builtins.int:
@@ -860,8 +979,15 @@ class Tensor:
     @property
     def nbytes(self) -> builtins.int:
         """The size of all elements in bytes."""
-    def is_contiguous(self) -> builtins.bool:
-        """Return whether the elements are stored in row-major order without gaps."""
+    @property
+    def layout(self) -> _Layout:
+        """How the elements are stored: `interlock.strided`."""
+    def is_contiguous(self, *, memory_format: _MemoryFormat = ...) -> builtins.bool:
+        """Return whether the elements are stored in row-major order without gaps.
+
+        Args:
+            memory_format: `interlock.contiguous_format` or `interlock.preserve_format`, which mean the same here.
+        """
     def storage_offset(self) -> builtins.int:
         """Return the offset of the first element in the storage, in elements."""
     def data_ptr(self) -> builtins.int:
@@ -1020,12 +1146,27 @@ class Tensor:
         """
     @property
     def data(self) -> Tensor:
-        """A tensor that shares memory with this one and has no history, like `detach()`.
+        """A tensor that shares memory with this one and has no history. Unlike `detach()`, it has a version counter of its own.
 
-        In-place changes of it count as changes of this tensor, so that a backward pass that needs the old values fails.
+        A backward pass does not notice changes through it, and computes with the changed elements. `tensor.data += 1` and
+        similar assignments change the elements in place. No other tensor can be assigned: `copy_` in `no_grad()` changes the
+        elements.
+
+        Raises:
+            TypeError: A value that is not a tensor is set.
+            UnsupportedError: A tensor with other memory is set.
         """
-    def contiguous(self) -> Tensor:
-        """Return the tensor itself if it is contiguous, else a contiguous copy."""
+    @data.setter
+    def data(self, value: Tensor, /) -> None: ...
+    def contiguous(self, *, memory_format: _MemoryFormat = ...) -> Tensor:
+        """Return the tensor itself if it is contiguous, else a contiguous copy.
+
+        Args:
+            memory_format: The order of the elements in memory, `interlock.contiguous_format`.
+
+        Raises:
+            ArgumentError: `memory_format` is `interlock.preserve_format`.
+        """
     def item(self) -> builtins.bool | builtins.int | builtins.float:
         """Return the only element as a bool, an int or a float.
 
@@ -1123,6 +1264,7 @@ class Tensor:
         device: _Device | None = None,
         non_blocking: builtins.bool = False,
         copy: builtins.bool = False,
+        memory_format: _MemoryFormat | None = None,
     ) -> Tensor:
         """Convert the tensor to another dtype or device.
 
@@ -1136,6 +1278,7 @@ class Tensor:
             device: The device; None means no change.
             non_blocking: Whether a copy between a device and pinned memory is queued without waiting for it.
             copy: Whether the tensor is copied if nothing changes.
+            memory_format: The order of the elements of a copy in memory. None means that of the tensor.
 
         Returns:
             The tensor itself if nothing changes and `copy` is False, else a new tensor.
@@ -1771,13 +1914,14 @@ class Tensor:
             DTypeError: The dtypes differ or are bool, or do not fit `beta` or `alpha`.
             ShapeError: The shapes are incompatible.
         """
-    def bernoulli(self, p: builtins.float | None = None) -> Tensor:
+    def bernoulli(self, p: builtins.float | None = None, *, generator: Generator | None = None) -> Tensor:
         """Return 1 with the probability given by each element, else 0. The gradient is 0.
 
         See `interlock.bernoulli`.
 
         Args:
             p: One probability for all elements, whose values are then ignored. None means the elements of the tensor.
+            generator: The generator that draws. None means the default one of the device.
 
         Returns:
             A tensor of the same dtype.
@@ -1786,11 +1930,12 @@ class Tensor:
             DTypeError: The tensor is not floating point, and `p` is None.
             ArgumentError: A probability is not from 0 to 1. For tensors on a device the error is asynchronous.
         """
-    def bernoulli_(self, p: Tensor | _Number | None = None) -> Tensor:
+    def bernoulli_(self, p: Tensor | _Number | None = None, *, generator: Generator | None = None) -> Tensor:
         """Overwrite the elements with 1 with a probability, else 0.
 
         Args:
             p: The probability, or a floating-point tensor of probabilities, which is broadcast.
+            generator: The generator that draws. None means the default one of the device.
 
         Returns:
             The tensor itself.
@@ -1806,8 +1951,12 @@ class Tensor:
             >>> interlock.zeros(2).bernoulli_(1.0)
             tensor([1., 1.])
         """
-    def bfloat16(self) -> Tensor:
-        """Convert to bfloat16. Returns the tensor itself if it is a bfloat16 tensor."""
+    def bfloat16(self, *, memory_format: _MemoryFormat | None = None) -> Tensor:
+        """Convert to bfloat16. Returns the tensor itself if it is a bfloat16 tensor.
+
+        Args:
+            memory_format: The order of the elements of a copy in memory. None means that of the tensor.
+        """
     def bitwise_and(self, other: Tensor | _Number) -> Tensor:
         """Return the bitwise and of integers, and the logical and of bools.
 
@@ -1989,8 +2138,12 @@ class Tensor:
             DTypeError: The dtypes differ or are bool, or `out` has another dtype.
             ShapeError: A tensor does not have 3 dimensions, or the sizes differ.
         """
-    def bool(self) -> Tensor:
-        """Convert to bool: False for 0. Returns the tensor itself if it is a bool tensor."""
+    def bool(self, *, memory_format: _MemoryFormat | None = None) -> Tensor:
+        """Convert to bool: False for 0. Returns the tensor itself if it is a bool tensor.
+
+        Args:
+            memory_format: The order of the elements of a copy in memory. None means that of the tensor.
+        """
     def broadcast_to(self, *args: builtins.int | _Sizes, size: _Sizes | None = None) -> Tensor:
         """Return a view in which dimensions of size 1 are repeated, as `expand`.
 
@@ -2003,9 +2156,12 @@ class Tensor:
         Raises:
             ShapeError: A size other than 1 would change.
         """
-    def byte(self) -> Tensor:
+    def byte(self, *, memory_format: _MemoryFormat | None = None) -> Tensor:
         """Convert to uint8: fractions are truncated, and numbers beyond its range wrap. Returns the tensor itself if it is a
         uint8 tensor.
+
+        Args:
+            memory_format: The order of the elements of a copy in memory. None means that of the tensor.
         """
     def ceil(self) -> Tensor:
         """Round each element up to an integer. Integers are unchanged.
@@ -2028,9 +2184,12 @@ class Tensor:
             DTypeError: The dtype of the tensor cannot hold the result.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
-    def char(self) -> Tensor:
+    def char(self, *, memory_format: _MemoryFormat | None = None) -> Tensor:
         """Convert to int8: fractions are truncated, and numbers beyond its range wrap. Returns the tensor itself if it is an
         int8 tensor.
+
+        Args:
+            memory_format: The order of the elements of a copy in memory. None means that of the tensor.
         """
     def chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
         """Return at most `chunks` views of consecutive parts of a dimension, of equal sizes except for the last.
@@ -2152,10 +2311,13 @@ class Tensor:
             DTypeError: The dtype of the tensor cannot hold the result.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
-    def clone(self) -> Tensor:
+    def clone(self, *, memory_format: _MemoryFormat | None = None) -> Tensor:
         """Return a copy of the tensor, as a recorded operation.
 
         See `interlock.clone`.
+
+        Args:
+            memory_format: The order of the elements in memory. None means that of the tensor.
         """
     def copy_(self, src: Tensor, non_blocking: builtins.bool = False) -> Tensor:
         """Copy the elements of another tensor into this one.
@@ -2252,8 +2414,12 @@ class Tensor:
             IndexError: The tensor does not have dimension `dim`.
             ArgumentError: `dim` names a dimension twice.
         """
-    def cpu(self) -> Tensor:
-        """Return the tensor on the CPU, or the tensor itself if it is there."""
+    def cpu(self, *, memory_format: _MemoryFormat | None = None) -> Tensor:
+        """Return the tensor on the CPU, or the tensor itself if it is there.
+
+        Args:
+            memory_format: The order of the elements of a copy in memory. None means that of the tensor.
+        """
     def cumprod(self, dim: builtins.int, *, dtype: _DType | None = None) -> Tensor:
         """Return the cumulative product of the elements along a dimension.
 
@@ -2372,8 +2538,12 @@ class Tensor:
             ShapeError: A tensor is not a vector, or the sizes differ.
             DTypeError: The dtypes differ or are bool.
         """
-    def double(self) -> Tensor:
-        """Convert to float64. Returns the tensor itself if it is a float64 tensor."""
+    def double(self, *, memory_format: _MemoryFormat | None = None) -> Tensor:
+        """Convert to float64. Returns the tensor itself if it is a float64 tensor.
+
+        Args:
+            memory_format: The order of the elements of a copy in memory. None means that of the tensor.
+        """
     def eq(self, other: Tensor | _Number) -> Tensor:
         """Return a bool tensor that is True where the elements are equal to those of `other`.
 
@@ -2595,8 +2765,12 @@ class Tensor:
         Raises:
             ShapeError: The tensor has no dimensions.
         """
-    def float(self) -> Tensor:
-        """Convert to float32. Returns the tensor itself if it is a float32 tensor."""
+    def float(self, *, memory_format: _MemoryFormat | None = None) -> Tensor:
+        """Convert to float32. Returns the tensor itself if it is a float32 tensor.
+
+        Args:
+            memory_format: The order of the elements of a copy in memory. None means that of the tensor.
+        """
     def floor(self) -> Tensor:
         """Round each element down to an integer. Integers are unchanged.
 
@@ -2800,8 +2974,12 @@ class Tensor:
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
     greater_ = gt_
-    def half(self) -> Tensor:
-        """Convert to float16. Returns the tensor itself if it is a float16 tensor."""
+    def half(self, *, memory_format: _MemoryFormat | None = None) -> Tensor:
+        """Convert to float16. Returns the tensor itself if it is a float16 tensor.
+
+        Args:
+            memory_format: The order of the elements of a copy in memory. None means that of the tensor.
+        """
     def hypot(self, other: Tensor) -> Tensor:
         """Return the length of the hypotenuse of a right triangle with these legs, elementwise.
 
@@ -3013,9 +3191,12 @@ class Tensor:
             IndexError: An index is out of bounds, `index` has two dimensions, or the tensor does not have `dim`.
             DTypeError: `index` is not int64.
         """
-    def int(self) -> Tensor:
+    def int(self, *, memory_format: _MemoryFormat | None = None) -> Tensor:
         """Convert to int32: fractions are truncated, and numbers beyond its range wrap. Returns the tensor itself if it is an
         int32 tensor.
+
+        Args:
+            memory_format: The order of the elements of a copy in memory. None means that of the tensor.
         """
     def is_floating_point(self) -> builtins.bool:
         """Return whether the elements are floating-point numbers.
@@ -3338,8 +3519,12 @@ class Tensor:
             IndexError: The tensor does not have dimension `dim`.
             ArgumentError: `dim` names a dimension twice.
         """
-    def long(self) -> Tensor:
-        """Convert to int64, by truncation. Returns the tensor itself if it is an int64 tensor."""
+    def long(self, *, memory_format: _MemoryFormat | None = None) -> Tensor:
+        """Convert to int64, by truncation. Returns the tensor itself if it is an int64 tensor.
+
+        Args:
+            memory_format: The order of the elements of a copy in memory. None means that of the tensor.
+        """
     def lt(self, other: Tensor | _Number) -> Tensor:
         """Return a bool tensor that is True where the elements are smaller than those of `other`.
 
@@ -3637,7 +3822,13 @@ class Tensor:
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
     multiply_ = mul_
-    def multinomial(self, num_samples: builtins.int, replacement: builtins.bool = False) -> Tensor:
+    def multinomial(
+        self,
+        num_samples: builtins.int,
+        replacement: builtins.bool = False,
+        *,
+        generator: Generator | None = None,
+    ) -> Tensor:
         """Return indices that are drawn in proportion to weights.
 
         See `interlock.multinomial`.
@@ -3645,6 +3836,7 @@ class Tensor:
         Args:
             num_samples: The number of indices of each row.
             replacement: Whether an index can be drawn several times.
+            generator: The generator that draws. None means the default one of the device.
 
         Returns:
             An int64 tensor of shape [num_samples], or [rows, num_samples] for a matrix of weights.
@@ -3988,12 +4180,15 @@ class Tensor:
             ArgumentError: `p` is another text.
             ShapeError: `p` is infinite and there are no elements to reduce.
         """
-    def normal_(self, mean: builtins.float = 0.0, std: builtins.float = 1.0) -> Tensor:
+    def normal_(
+        self, mean: builtins.float = 0.0, std: builtins.float = 1.0, *, generator: Generator | None = None
+    ) -> Tensor:
         """Overwrite the elements with random numbers of a normal distribution.
 
         Args:
             mean: The mean.
             std: The standard deviation.
+            generator: The generator that draws. None means the default one of the device.
 
         Returns:
             The tensor itself.
@@ -4503,9 +4698,12 @@ class Tensor:
         Raises:
             IndexError: `dim` or `index` is out of range, or the tensor has no dimensions.
         """
-    def short(self) -> Tensor:
+    def short(self, *, memory_format: _MemoryFormat | None = None) -> Tensor:
         """Convert to int16: fractions are truncated, and numbers beyond its range wrap. Returns the tensor itself if it is an
         int16 tensor.
+
+        Args:
+            memory_format: The order of the elements of a copy in memory. None means that of the tensor.
         """
     def sigmoid(self) -> Tensor:
         """Return the logistic function `1 / (1 + exp(-x))` of each element.
@@ -5072,12 +5270,15 @@ class Tensor:
             IndexError: The tensor does not have dimension `dim`.
             ShapeError: The sizes do not multiply to the size of the dimension, or the tensor has no dimensions.
         """
-    def uniform_(self, from_: builtins.float = 0.0, to: builtins.float = 1.0) -> Tensor:
+    def uniform_(
+        self, from_: builtins.float = 0.0, to: builtins.float = 1.0, *, generator: Generator | None = None
+    ) -> Tensor:
         """Overwrite the elements with uniformly distributed random numbers.
 
         Args:
             from_: The least number.
             to: The end of the range, which it does not contain.
+            generator: The generator that draws. None means the default one of the device.
 
         Returns:
             The tensor itself.
@@ -5130,22 +5331,34 @@ class Tensor:
             ArgumentError: `dim` names a dimension twice.
             TypeError: Both `unbiased` and `correction` are given.
         """
+    @overload
     def view(self, *args: builtins.int | _Sizes, size: _Sizes | None = None) -> Tensor:
-        """Return a view with another shape.
+        """Return a view with another shape, or the same bytes as elements of another dtype.
+
+        If the elements of the dtype have another size, the last dimension becomes shorter or longer. A tensor of another dtype
+        has no history and is not a view for autograd, but in-place changes of it count as changes of this tensor.
 
         Args:
             args: `size`, as separate ints or as one tuple or list.
-            size: The sizes. One may be -1, and is inferred.
+            size: The sizes, one of which may be -1 and is inferred, or a dtype.
+            dtype: The dtype, by name.
 
         Raises:
             ShapeError: The number of elements differs, or a copy would be needed; see `reshape`.
+            ShapeError: A tensor without dimensions is viewed as a dtype of another size.
+            ArgumentError: The last size, a stride or the offset does not fit a dtype of another size.
+            TypeError: Sizes and a dtype are passed.
 
         Example:
             >>> import interlock
             >>> interlock.arange(6).view(2, -1)
             tensor([[0, 1, 2],
                     [3, 4, 5]])
+            >>> interlock.tensor([[1.0, -0.0]]).view(interlock.int16)
+            tensor([[     0,  16256,      0, -32768]], dtype=interlock.int16)
         """
+    @overload
+    def view(self, dtype: _DType) -> Tensor: ...
     def view_as(self, other: Tensor) -> Tensor:
         """Return a view with the shape of another tensor.
 
@@ -5280,7 +5493,7 @@ def atleast_3d(tensors: Sequence[Tensor], /) -> tuple[Tensor, ...]: ...
 def atleast_3d() -> tuple[()]: ...
 @overload
 def atleast_3d(first: Tensor, second: Tensor, /, *tensors: Tensor) -> tuple[Tensor, ...]: ...
-def manual_seed(seed: int) -> None:
+def manual_seed(seed: int) -> Generator:
     """Set the seed of the random numbers of the process.
 
     After the same seed, the same calls return the same numbers, on every thread and device.
@@ -5288,17 +5501,54 @@ def manual_seed(seed: int) -> None:
     Args:
         seed: An int from -2**63 to 2**64 - 1.
 
+    Returns:
+        The default generator of the CPU.
+
     Raises:
         TypeError: `seed` is not an int.
         ArgumentError: `seed` is out of range.
 
     Example:
         >>> import interlock
-        >>> interlock.manual_seed(7)
+        >>> generator = interlock.manual_seed(7)
         >>> x = interlock.rand(3)
-        >>> interlock.manual_seed(7)
+        >>> generator.manual_seed(7).initial_seed()
+        7
         >>> (interlock.rand(3) == x).min().item()
         True
+    """
+
+def set_printoptions(
+    precision: int | None = None,
+    threshold: int | builtins.float | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: Literal["default", "short", "full"] | None = None,
+    sci_mode: builtins.bool | None = None,
+) -> None:
+    """Set how tensors are printed, in the whole process.
+
+    Options that are None keep their values, except `sci_mode`.
+
+    Args:
+        precision: The number of digits behind the point, 4 by default.
+        threshold: Tensors with more elements are summarized, 1000 by default. `inf` means never.
+        edgeitems: The number of items that a summary shows at both ends of each dimension, 3 by default.
+        linewidth: The number of characters of a line, 80 by default.
+        profile: Values for all four, before the other arguments are applied: "default", "short" (`precision` and `edgeitems`
+            2) or "full" (no summaries).
+        sci_mode: Whether numbers have an exponent. None means where they need one.
+
+    Raises:
+        TypeError: An argument has another type.
+        ArgumentError: A number is negative, `precision` is greater than 1000, or `profile` is unknown.
+
+    Example:
+        >>> import interlock
+        >>> interlock.set_printoptions(precision=2, threshold=5)
+        >>> interlock.tensor([2 / 3]), interlock.arange(10)
+        (tensor([0.67]), tensor([0, 1, 2,  ..., 7, 8, 9]))
+        >>> interlock.set_printoptions(profile="default")
     """
 
 def get_default_dtype() -> _DType:
@@ -6284,12 +6534,15 @@ def baddbmm(
         tensor([[[4., 4.]]])
     """
 
-def bernoulli(input: Tensor, p: builtins.float | None = None) -> Tensor:
+def bernoulli(
+    input: Tensor, p: builtins.float | None = None, *, generator: Generator | None = None
+) -> Tensor:
     """Return 1 with the probability given by each element, else 0. The gradient is 0.
 
     Args:
         input: The tensor.
         p: One probability for all elements, whose values are then ignored. None means the elements of the tensor.
+        generator: The generator that draws. None means the default one of the device.
 
     Returns:
         A tensor of the same dtype.
@@ -6762,11 +7015,12 @@ def clamp_min_(input: Tensor, min: Tensor | _Number) -> Tensor:
         RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
     """
 
-def clone(input: Tensor) -> Tensor:
+def clone(input: Tensor, *, memory_format: _MemoryFormat | None = None) -> Tensor:
     """Return a copy of the tensor, as a recorded operation.
 
     Args:
         input: The tensor.
+        memory_format: The order of the elements in memory. None means that of the tensor.
 
     Example:
         >>> import interlock
@@ -7224,6 +7478,7 @@ def empty(
 def empty_like(
     input: Tensor,
     *,
+    memory_format: _MemoryFormat | None = None,
     dtype: _DType | None = None,
     device: _Device | None = None,
     requires_grad: builtins.bool = False,
@@ -7232,7 +7487,8 @@ def empty_like(
     """Return an uninitialized tensor with the shape of another tensor.
 
     Args:
-        input: The tensor whose shape and memory order are used.
+        input: The tensor whose shape is used.
+        memory_format: The order of the elements in memory. None means that of the tensor.
         dtype: The element type; None means the dtype of the tensor.
         device: The device; None means the device of the tensor.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
@@ -7834,6 +8090,7 @@ def full_like(
     input: Tensor,
     fill_value: _Number,
     *,
+    memory_format: _MemoryFormat | None = None,
     dtype: _DType | None = None,
     device: _Device | None = None,
     requires_grad: builtins.bool = False,
@@ -7842,8 +8099,9 @@ def full_like(
     """Return a tensor filled with a number, with the shape of another tensor.
 
     Args:
-        input: The tensor whose shape and memory order are used.
+        input: The tensor whose shape is used.
         fill_value: The number, or a tensor with one element.
+        memory_format: The order of the elements in memory. None means that of the tensor.
         dtype: The element type; None means the dtype of the tensor.
         device: The device; None means the device of the tensor.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
@@ -9147,13 +9405,20 @@ def mul(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None 
 
 multiply = mul
 
-def multinomial(input: Tensor, num_samples: builtins.int, replacement: builtins.bool = False) -> Tensor:
+def multinomial(
+    input: Tensor,
+    num_samples: builtins.int,
+    replacement: builtins.bool = False,
+    *,
+    generator: Generator | None = None,
+) -> Tensor:
     """Return indices that are drawn in proportion to weights.
 
     Args:
         input: The weights, which need not add up to 1: a vector, or a matrix with a row for each distribution.
         num_samples: The number of indices of each row.
         replacement: Whether an index can be drawn several times.
+        generator: The generator that draws. None means the default one of the device.
 
     Returns:
         An int64 tensor of shape [num_samples], or [rows, num_samples] for a matrix of weights.
@@ -9500,6 +9765,7 @@ def ones(
 def ones_like(
     input: Tensor,
     *,
+    memory_format: _MemoryFormat | None = None,
     dtype: _DType | None = None,
     device: _Device | None = None,
     requires_grad: builtins.bool = False,
@@ -9508,7 +9774,8 @@ def ones_like(
     """Return a tensor of ones with the shape of another tensor.
 
     Args:
-        input: The tensor whose shape and memory order are used.
+        input: The tensor whose shape is used.
+        memory_format: The order of the elements in memory. None means that of the tensor.
         dtype: The element type; None means the dtype of the tensor.
         device: The device; None means the device of the tensor.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
@@ -9688,6 +9955,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: builtins.bool 
 def rand(
     *args: builtins.int | _Sizes,
     size: _Sizes | None = None,
+    generator: Generator | None = None,
     dtype: _DType | None = None,
     device: _Device | None = None,
     requires_grad: builtins.bool = False,
@@ -9700,6 +9968,7 @@ def rand(
     Args:
         args: The sizes, as separate ints or as one tuple or list.
         size: The sizes as a tuple or list, by name instead of `args`.
+        generator: The generator that draws. None means the default one of the device.
         dtype: The element type; None means float32.
         device: The device; None means the default device.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
@@ -9722,6 +9991,8 @@ def rand(
 def rand_like(
     input: Tensor,
     *,
+    generator: Generator | None = None,
+    memory_format: _MemoryFormat | None = None,
     dtype: _DType | None = None,
     device: _Device | None = None,
     requires_grad: builtins.bool = False,
@@ -9732,7 +10003,9 @@ def rand_like(
     `manual_seed` sets the seed. The numbers do not depend on the device, and differ from those of PyTorch.
 
     Args:
-        input: The tensor whose shape and memory order are used.
+        input: The tensor whose shape is used.
+        generator: The generator that draws. None means the default one of the device.
+        memory_format: The order of the elements in memory. None means that of the tensor.
         dtype: The element type; None means the dtype of the tensor.
         device: The device; None means the device of the tensor.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
@@ -9755,6 +10028,7 @@ def randint(
     high: builtins.int | _Sizes | None = None,
     size: _Dims | None = None,
     *,
+    generator: Generator | None = None,
     dtype: _DType | None = None,
     device: _Device | None = None,
     requires_grad: builtins.bool = False,
@@ -9768,6 +10042,7 @@ def randint(
         low: The least integer. Without `low` the arguments are `high` and `size`.
         high: The end of the range, which it does not contain.
         size: The sizes, as a tuple or list.
+        generator: The generator that draws. None means the default one of the device.
         dtype: The element type; None means int64.
         device: The device; None means the default device.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
@@ -9791,6 +10066,8 @@ def randint_like(
     low: builtins.int | None = None,
     high: builtins.int | None = None,
     *,
+    generator: Generator | None = None,
+    memory_format: _MemoryFormat | None = None,
     dtype: _DType | None = None,
     device: _Device | None = None,
     requires_grad: builtins.bool = False,
@@ -9802,9 +10079,11 @@ def randint_like(
     `manual_seed` sets the seed. The numbers do not depend on the device, and differ from those of PyTorch.
 
     Args:
-        input: The tensor whose shape and memory order are used.
+        input: The tensor whose shape is used.
         low: The least integer, or the end if `high` is None.
         high: The end of the range, which it does not contain.
+        generator: The generator that draws. None means the default one of the device.
+        memory_format: The order of the elements in memory. None means that of the tensor.
         dtype: The element type; None means the dtype of the tensor.
         device: The device; None means the device of the tensor.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
@@ -9825,6 +10104,7 @@ def randint_like(
 def randn(
     *args: builtins.int | _Sizes,
     size: _Sizes | None = None,
+    generator: Generator | None = None,
     dtype: _DType | None = None,
     device: _Device | None = None,
     requires_grad: builtins.bool = False,
@@ -9837,6 +10117,7 @@ def randn(
     Args:
         args: The sizes, as separate ints or as one tuple or list.
         size: The sizes as a tuple or list, by name instead of `args`.
+        generator: The generator that draws. None means the default one of the device.
         dtype: The element type; None means float32.
         device: The device; None means the default device.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
@@ -9859,6 +10140,8 @@ def randn(
 def randn_like(
     input: Tensor,
     *,
+    generator: Generator | None = None,
+    memory_format: _MemoryFormat | None = None,
     dtype: _DType | None = None,
     device: _Device | None = None,
     requires_grad: builtins.bool = False,
@@ -9869,7 +10152,9 @@ def randn_like(
     `manual_seed` sets the seed. The numbers do not depend on the device, and differ from those of PyTorch.
 
     Args:
-        input: The tensor whose shape and memory order are used.
+        input: The tensor whose shape is used.
+        generator: The generator that draws. None means the default one of the device.
+        memory_format: The order of the elements in memory. None means that of the tensor.
         dtype: The element type; None means the dtype of the tensor.
         device: The device; None means the device of the tensor.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
@@ -9890,6 +10175,7 @@ def randn_like(
 def randperm(
     n: builtins.int,
     *,
+    generator: Generator | None = None,
     dtype: _DType | None = None,
     device: _Device | None = None,
     requires_grad: builtins.bool = False,
@@ -9901,6 +10187,7 @@ def randperm(
 
     Args:
         n: The number of integers.
+        generator: The generator that draws. None means the default one of the device.
         dtype: The element type; None means int64.
         device: The device; None means the default device.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
@@ -11398,6 +11685,7 @@ def zeros(
 def zeros_like(
     input: Tensor,
     *,
+    memory_format: _MemoryFormat | None = None,
     dtype: _DType | None = None,
     device: _Device | None = None,
     requires_grad: builtins.bool = False,
@@ -11406,7 +11694,8 @@ def zeros_like(
     """Return a tensor of zeros with the shape of another tensor.
 
     Args:
-        input: The tensor whose shape and memory order are used.
+        input: The tensor whose shape is used.
+        memory_format: The order of the elements in memory. None means that of the tensor.
         dtype: The element type; None means the dtype of the tensor.
         device: The device; None means the device of the tensor.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.

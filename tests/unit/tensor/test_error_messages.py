@@ -10,7 +10,14 @@ from typing import Any
 import interlock
 import numpy as np
 import pytest
-from interlock.errors import ArgumentError, DeviceError, DTypeError, GraphFreedError, ShapeError
+from interlock.errors import (
+    ArgumentError,
+    DeviceError,
+    DTypeError,
+    GraphFreedError,
+    ShapeError,
+    UnsupportedError,
+)
 
 from tests.helpers.subprocess import eval_program
 
@@ -626,6 +633,89 @@ CASES: list[tuple[str, type[Exception], str]] = [
         "cat: each tensor must have a dimension (stack() adds one), got shape ()",
     ),
     ('cat([ones(2)], dim="a")', TypeError, "cat: dim must be an int, got str"),
+    # views as another dtype
+    (
+        "ones(3, 3).view(float64)",
+        ArgumentError,
+        "view: size(-1) must be a multiple of 2 to view float32 as float64, got 3",
+    ),
+    (
+        "ones(6)[1:5].view(float64)",
+        ArgumentError,
+        "view: storage_offset() must be a multiple of 2 to view float32 as float64, got 1",
+    ),
+    (
+        "ones(3, 3)[:, :2].view(float64)",
+        ArgumentError,
+        "view: each stride but the last must be a multiple of 2 to view float32 as float64, got 3",
+    ),
+    (
+        "ones(4, 2).t().view(int16)",
+        ArgumentError,
+        "view: stride(-1) must be 1 to view float32 as int16, of another size, got 2",
+    ),
+    (
+        "ones(()).view(int16)",
+        ShapeError,
+        "view: input must have a dimension to be viewed as int16, of another size than float32, got shape ()",
+    ),
+    (
+        "ones(2).view(2, dtype=int32)",
+        TypeError,
+        "view: dtype must be passed alone, without sizes, got int32",
+    ),
+    # memory formats
+    (
+        "ones(2).clone(memory_format=channels_last)",
+        UnsupportedError,
+        "clone: memory_format must be interlock.contiguous_format or interlock.preserve_format, got"
+        " interlock.channels_last, which is not implemented",
+    ),
+    (
+        "ones(2).to(memory_format=3)",
+        TypeError,
+        "to: memory_format must be interlock.contiguous_format, interlock.preserve_format or None, got int",
+    ),
+    (
+        "ones(2).contiguous(memory_format=preserve_format)",
+        ArgumentError,
+        "contiguous: memory_format must be interlock.contiguous_format, got interlock.preserve_format",
+    ),
+    # generators
+    ("rand(2, generator=3)", TypeError, "rand: generator must be a Generator or None, got int"),
+    (
+        "Generator().set_state(zeros(16))",
+        TypeError,
+        "Generator.set_state: new_state must be a tensor of dtype uint8, got one of float32",
+    ),
+    (
+        "Generator().set_state(zeros(3, dtype=uint8))",
+        ArgumentError,
+        "Generator.set_state: new_state must have 16 elements, got 3",
+    ),
+    ("Generator().manual_seed('a')", TypeError, "Generator.manual_seed: seed must be an int, got str"),
+    (
+        "manual_seed(2**64)",
+        ArgumentError,
+        "manual_seed: seed must be from -2**63 to 2**64 - 1, got 18446744073709551616",
+    ),
+    # options of printing
+    (
+        "set_printoptions(precision=1001)",
+        ArgumentError,
+        "set_printoptions: precision must be at most 1000, got 1001",
+    ),
+    (
+        "set_printoptions(threshold=-1.0)",
+        ArgumentError,
+        "set_printoptions: threshold must not be negative, got -1.0",
+    ),
+    ("set_printoptions(edgeitems=1.5)", TypeError, "set_printoptions: edgeitems must be an int, got float"),
+    (
+        "set_printoptions(profile='long')",
+        ArgumentError,
+        'set_printoptions: profile must be "default", "short" or "full", got \'long\'',
+    ),
     # indices
     ("ones(3)[5]", IndexError, "index 5 is out of bounds for dimension 0 with size 3"),
     ("ones(3)[-4]", IndexError, "index -4 is out of bounds for dimension 0 with size 3"),
@@ -639,12 +729,19 @@ CASES: list[tuple[str, type[Exception], str]] = [
     (
         'ones(3)["a"]',
         IndexError,
-        "an index must consist of ints, slices, None, ..., lists and int64, int32 or bool tensors, got str",
+        "an index must consist of ints, slices, None, ..., lists, tuples, ranges and int64, int32 or bool"
+        " tensors, got str",
     ),
     (
         "ones(3)[1.5]",
         IndexError,
-        "an index must consist of ints, slices, None, ..., lists and int64, int32 or bool tensors, got float",
+        "an index must consist of ints, slices, None, ..., lists, tuples, ranges and int64, int32 or bool"
+        " tensors, got float",
+    ),
+    (
+        'ones(3)[("a",), :]',
+        DTypeError,
+        "index: data must be a number, an array, a tensor or a nested sequence of them, got str",
     ),
     ("ones(3)[1.5:]", TypeError, "slice: start must be an int, got float"),
     (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from collections.abc import Callable
 
 import interlock
@@ -50,6 +52,76 @@ def test_draws_are_queued_on_the_stream_and_replayed(name: str, devices: tuple[s
             made = DRAWS[name]()
         graph.replay()
         assert made.numel() >= 20
+
+
+WITH_GENERATOR: dict[str, Callable[..., Tensor]] = {
+    "rand": lambda **given: interlock.rand(50, **given),
+    "randn": lambda **given: interlock.randn((50,), **given),
+    "rand_like": lambda **given: interlock.rand_like(interlock.zeros(50), **given),
+    "randn_like": lambda **given: interlock.randn_like(interlock.zeros(50), **given),
+    "randint": lambda **given: interlock.randint(1000, (50,), **given),
+    "randint_like": lambda **given: interlock.randint_like(interlock.zeros(50), 1000, **given),
+    "randperm": lambda **given: interlock.randperm(50, **given),
+    "bernoulli": lambda **given: interlock.bernoulli(interlock.full((50,), 0.5), **given),
+    "bernoulli of one probability": lambda **given: interlock.zeros(50).bernoulli(0.5, **given),
+    "multinomial": lambda **given: interlock.multinomial(interlock.ones(50), 20, **given),
+    "bernoulli_": lambda **given: interlock.zeros(50).bernoulli_(**given),
+    "bernoulli_ of probabilities": lambda **given: interlock.zeros(50).bernoulli_(
+        interlock.full((50,), 0.5), **given
+    ),
+    "normal_": lambda **given: interlock.zeros(50).normal_(**given),
+    "uniform_": lambda **given: interlock.zeros(50).uniform_(-1, 1, **given),
+}
+
+
+@pytest.mark.parametrize("name", WITH_GENERATOR)
+def test_generator_draws_instead_of_the_default_one(name: str, devices: tuple[str, str]) -> None:
+    draw = WITH_GENERATOR[name]
+    default = interlock.manual_seed(3)
+    assert default is interlock.default_generator
+    expected = draw().tolist()
+    state = default.get_state()
+    generator = interlock.Generator().manual_seed(3)
+    assert draw(generator=generator).tolist() == expected
+    assert draw(generator=generator).tolist() != expected
+    assert default.get_state().tolist() == state.tolist()
+    assert draw(generator=default.manual_seed(3)).tolist() == expected
+    with interlock.device(devices[1]):
+        on_device = interlock.Generator(devices[1]).manual_seed(3)
+        assert draw(generator=on_device).tolist() == expected
+        with pytest.raises(ArgumentError, match=r"generator must be for devices of type .*, got one for cpu"):
+            draw(generator=generator)
+
+
+def test_generator_has_a_seed_and_a_state() -> None:
+    generator = interlock.Generator("cpu")
+    assert generator.device == interlock.device("cpu")
+    assert generator.manual_seed(-1) is generator
+    assert generator.initial_seed() == 2**64 - 1
+    seeds = {generator.seed() for _ in range(8)}
+    assert len(seeds) == 8
+    assert generator.initial_seed() in seeds
+    state = generator.get_state()
+    assert (state.dtype, state.is_cpu) == (interlock.uint8, True)
+    drawn = interlock.rand(3, generator=generator).tolist()
+    for other in (
+        interlock.Generator().set_state(state),
+        generator.set_state(state).clone_state(),
+        copy.deepcopy(generator),
+        copy.copy(generator),
+        pickle.loads(pickle.dumps(generator)),
+    ):
+        assert other is not generator
+        assert other.initial_seed() == generator.initial_seed()
+        assert interlock.rand(3, generator=other).tolist() == drawn
+    assert generator.get_state().tolist() == state.tolist()
+
+
+def test_default_generator_follows_manual_seed() -> None:
+    interlock.manual_seed(9)
+    assert interlock.default_generator.initial_seed() == 9
+    clone = interlock.default_generator.clone_state()
+    assert interlock.rand(3).tolist() == interlock.rand(3, generator=clone).tolist()
 
 
 def test_replays_repeat_the_mask_of_dropout(devices: tuple[str, ...]) -> None:

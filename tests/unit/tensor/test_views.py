@@ -9,7 +9,7 @@ import interlock
 import numpy as np
 import pytest
 from interlock import Tensor
-from interlock.errors import DTypeError, ShapeError
+from interlock.errors import ArgumentError, DTypeError, ShapeError
 
 from tests.unit.tensor import gradcheck
 
@@ -40,6 +40,16 @@ INDICES: list[Any] = [
     (ARRAY > 5)[:, :, 0],
     (slice(None), np.array([True, False, True])),
     np.int64(1),
+    range(2),
+    range(0),
+    (slice(None), range(2, -1, -2)),
+    (0, range(1, 3)),
+    ((1, 0), slice(None)),
+    ([0, 1], range(2)),
+    ((0, 1), (1, 2), slice(None)),
+    (slice(None), ((0, 1), (1, 2))),
+    (slice(None), (True, False, True)),
+    ((), slice(None)),
 ]
 
 pytestmark = pytest.mark.usefixtures("everywhere")
@@ -361,6 +371,43 @@ def test_tensors_that_are_not_views_have_no_base() -> None:
         assert each._base is None
     with pytest.raises(AttributeError):
         x._base = x  # type: ignore[misc]
+
+
+def test_list_of_sequences_indexes_several_dimensions() -> None:
+    # As in PyTorch; NumPy makes one array of them.
+    x = interlock.tensor(ARRAY)
+    for index in ([range(2), range(2)], [(0, 1), (0, 1)], [[0, 1], (0, 1)]):
+        assert x[index].tolist() == ARRAY[[0, 1], [0, 1]].tolist()
+    assert x[[range(2)]].shape == (2, 3, 4)
+
+
+@pytest.mark.parametrize("name", ["int8", "uint8", "float16", "int16", "float32", "int32", "int64", "bool"])
+@pytest.mark.parametrize("part", [slice(None), slice(8, 24), slice(16, 16)], ids=str)
+def test_view_of_another_dtype_has_the_bytes_of_numpy(name: str, part: slice) -> None:
+    whole = ARRAY.reshape(-1)[:, None] * [1, 2]
+    x = interlock.tensor(whole)[part]
+    view = x.view(getattr(interlock, name))
+    expected = whole[part].view(name)
+    assert (view.shape, view.dtype) == (expected.shape, getattr(interlock, name))
+    np.testing.assert_array_equal(view.cpu().numpy(), expected)
+    assert view.view(dtype=interlock.float64).tolist() == x.tolist()
+
+
+def test_view_of_another_dtype_shares_memory_and_version_without_history() -> None:
+    x = interlock.ones(2, 2, requires_grad=True)
+    y = x * 1
+    for view in (y.view(interlock.float64), y.view(interlock.float32)):
+        assert (view.requires_grad, view._is_view(), view.data_ptr()) == (False, False, y.data_ptr())
+    y.view(interlock.int32).zero_()
+    assert (y.tolist(), y._version) == ([[0.0, 0.0], [0.0, 0.0]], 1)
+    assert x.view(dtype=interlock.uint8).shape == (2, 8)
+
+
+def test_view_of_memory_that_is_not_aligned_is_refused() -> None:
+    array = np.zeros(17, dtype=np.uint8)
+    odd = interlock.from_numpy(array[(1 - array.ctypes.data) % 8 :][:8])
+    with pytest.raises(ArgumentError, match="view: input must be in memory that is aligned for int64"):
+        odd.view(interlock.int64)
 
 
 def test_type_as_converts_to_the_dtype_and_device_of_another_tensor() -> None:

@@ -2,16 +2,19 @@
 
 use std::ffi::CStr;
 
+use interlock_tensor::MemoryFormat;
 use pyo3::exceptions::{PyTypeError, PyUserWarning};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use super::Tensor;
-use super::args::{extract_int, function_of};
+use super::args::{OptionalArg, extract_int, function_of};
 use super::autograd::node::grad_fn_object;
 use super::call::{maybe_detach, run_op, work_size};
 use super::dtype;
+use super::formats::{Format, Layout};
 use super::identity::{remember_tensor, tensor_object};
+use super::operation::{self, ArgumentName, defaulted};
 use crate::accelerator::{Device, parse};
 use crate::context::sync;
 use crate::errors::{IntoPyResult, new_exception, new_type_error};
@@ -61,6 +64,12 @@ impl Tensor {
     #[getter]
     fn is_cuda(&self) -> bool {
         self.0.device().kind().name() == "cuda"
+    }
+
+    /// Whether the elements are on the CPU.
+    #[getter]
+    fn is_cpu(&self) -> bool {
+        !self.0.is_on_device()
     }
 
     /// The number of dimensions.
@@ -133,9 +142,26 @@ impl Tensor {
         self.0.numel().saturating_mul(self.0.dtype().size())
     }
 
+    /// How the elements are stored: `interlock.strided`.
+    #[getter]
+    fn layout<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Layout::object(py)
+    }
+
     /// Return whether the elements are stored in row-major order without gaps.
-    fn is_contiguous(&self) -> bool {
-        self.0.is_contiguous()
+    ///
+    /// Args:
+    ///     memory_format: `interlock.contiguous_format` or `interlock.preserve_format`, which mean the same here.
+    #[pyo3(
+        signature = (*, memory_format = None),
+        text_signature = "($self, *, memory_format=interlock.contiguous_format)"
+    )]
+    fn is_contiguous(
+        &self,
+        #[pyo3(from_py_with = operation::given)] memory_format: OptionalArg<'_, '_>,
+    ) -> PyResult<bool> {
+        memory_format_of("is_contiguous", memory_format)?;
+        Ok(self.0.is_contiguous())
     }
 
     /// Return the offset of the first element in the storage, in elements.
@@ -309,16 +335,52 @@ impl Tensor {
         self.0.retains_grad()
     }
 
-    /// A tensor that shares memory with this one and has no history, like `detach()`.
+    /// A tensor that shares memory with this one and has no history. Unlike `detach()`, it has a version counter of its own.
     ///
-    /// In-place changes of it count as changes of this tensor, so that a backward pass that needs the old values fails.
+    /// A backward pass does not notice changes through it, and computes with the changed elements. `tensor.data += 1` and
+    /// similar assignments change the elements in place. No other tensor can be assigned: `copy_` in `no_grad()` changes the
+    /// elements.
+    ///
+    /// Raises:
+    ///     TypeError: A value that is not a tensor is set.
+    ///     UnsupportedError: A tensor with other memory is set.
     #[getter]
-    fn data(&self, py: Python<'_>) -> PyResult<Tensor> {
-        maybe_detach(py, "data", 0, || Ok(Tensor(self.0.detach())))
+    fn get_data(&self, py: Python<'_>) -> PyResult<Tensor> {
+        maybe_detach(py, "data", 0, || Ok(Tensor(self.0.data())))
+    }
+
+    #[setter]
+    fn set_data(&self, data: &Bound<'_, PyAny>) -> PyResult<()> {
+        let Ok(given) = data.cast::<Tensor>() else {
+            return Err(new_type_error("Tensor.data", "a Tensor", data));
+        };
+        if self.0.has_memory_of(&given.get().0) {
+            return Ok(());
+        }
+        let message = "Tensor.data must be a tensor with the memory of this one, as after `tensor.data += 1`; to change the \
+            elements, use tensor.copy_(other) in no_grad()";
+        Err(new_exception(data.py(), "UnsupportedError", message.to_owned()))
     }
 
     /// Return the tensor itself if it is contiguous, else a contiguous copy.
-    fn contiguous(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
+    ///
+    /// Args:
+    ///     memory_format: The order of the elements in memory, `interlock.contiguous_format`.
+    ///
+    /// Raises:
+    ///     ArgumentError: `memory_format` is `interlock.preserve_format`.
+    #[pyo3(
+        signature = (*, memory_format = None),
+        text_signature = "($self, *, memory_format=interlock.contiguous_format)"
+    )]
+    fn contiguous<'py>(
+        slf: Bound<'py, Self>,
+        #[pyo3(from_py_with = operation::given)] memory_format: OptionalArg<'_, 'py>,
+    ) -> PyResult<Bound<'py, Self>> {
+        if memory_format_of("contiguous", memory_format)? == MemoryFormat::Preserve {
+            let message = "contiguous: memory_format must be interlock.contiguous_format, got interlock.preserve_format";
+            return Err(new_exception(slf.py(), "ArgumentError", message.to_owned()));
+        }
         if slf.get().0.is_contiguous() {
             return Ok(slf);
         }
@@ -341,6 +403,12 @@ impl Tensor {
             &maybe_detach(py, "__repr__", work_size(&self.0), || self.0.text())?,
         )
     }
+}
+
+/// Returns the argument `memory_format` of a function.
+fn memory_format_of(op: &'static str, given: OptionalArg<'_, '_>) -> PyResult<MemoryFormat> {
+    let name = ArgumentName::new(op, "memory_format");
+    Ok(defaulted(name, given, Format(MemoryFormat::Contiguous))?.0)
 }
 
 /// Returns all values as a tuple, or the value of one dimension.

@@ -4,7 +4,7 @@ use interlock_tensor::{DType as CoreDType, Error, Index, Scalar, Tensor as CoreT
 use pyo3::exceptions::{PyIndexError, PyOverflowError, PyUserWarning};
 use pyo3::prelude::*;
 
-use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PySlice, PyTuple};
+use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PyRange, PySlice, PyTuple};
 
 use super::args::{PyNumber, extract_int};
 use super::call::{maybe_detach, run_op, work_size, work_size_of};
@@ -45,9 +45,9 @@ fn extract_index(index: &Bound<'_, PyAny>) -> PyResult<Index> {
     if let Ok(tensor) = index.cast::<Tensor>() {
         return index_from_tensor(index.py(), tensor.get().0.clone());
     }
-    if index.is_instance_of::<PyList>() || index.hasattr("__array_interface__")? {
+    if is_sequence(index) || index.hasattr("__array_interface__")? {
         let tensor = from_data::from_data("index", index, None)?;
-        // An empty list is an empty list of indices, not of floating-point numbers.
+        // An empty sequence is one of indices, not of floating-point numbers.
         let tensor = if tensor.numel() == 0 {
             tensor.cast(CoreDType::Int64).into_py_result(index.py())?
         } else {
@@ -59,9 +59,14 @@ fn extract_index(index: &Bound<'_, PyAny>) -> PyResult<Index> {
         return extract_int("an index", index).map(Index::Integer);
     }
     Err(PyIndexError::new_err(format!(
-        "an index must consist of ints, slices, None, ..., lists and int64, int32 or bool tensors, got {}",
+        "an index must consist of ints, slices, None, ..., lists, tuples, ranges and int64, int32 or bool tensors, got {}",
         type_name(index)
     )))
+}
+
+/// Returns whether an item of an index is a sequence of indices or masks.
+fn is_sequence(index: &Bound<'_, PyAny>) -> bool {
+    index.is_instance_of::<PyList>() || index.is_instance_of::<PyTuple>() || index.is_instance_of::<PyRange>()
 }
 
 /// Converts a tensor to an index. A 0-d integer tensor is an integer index. As in PyTorch a uint8 tensor
@@ -108,8 +113,7 @@ fn treat_sequence_as_tuple(list: &Bound<'_, PyList>) -> PyResult<bool> {
             || item.is_instance_of::<Tensor>()
             || item.is_instance_of::<PySlice>()
             || item.is_instance_of::<PyEllipsis>()
-            || item.is_instance_of::<PyList>()
-            || item.is_instance_of::<PyTuple>()
+            || is_sequence(&item)
             || item.hasattr("__array_interface__")?;
         if is_part {
             return Ok(true);

@@ -10,6 +10,7 @@ mod dtype;
 mod errors;
 mod fallible_alloc;
 mod foreign_memory;
+mod formats;
 mod from_data;
 mod generator;
 mod identity;
@@ -20,6 +21,7 @@ mod op_warnings;
 mod operation;
 mod ops;
 mod pickling;
+mod print_options;
 mod program;
 mod python_kernel;
 mod register_kernel;
@@ -48,6 +50,9 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     module.setattr("__all__", PyList::empty(module.py()))?;
     module.add_class::<Tensor>()?;
     dtype::register(&module)?;
+    formats::register(&module)?;
+    generator::register_public(&module)?;
+    print_options::register(&module)?;
     type_info::register(&module)?;
     ops::register(&module)?;
     operation::register(&module)

@@ -8,7 +8,8 @@ use pyo3::types::{PyBool, PyString, PyTuple};
 use super::Tensor;
 use super::args::{extract_dtype, placement};
 use super::dtype::{DType, NAMES};
-use super::operation::{Call, compute_or_self};
+use super::formats::Format;
+use super::operation::{ArgumentName, Call, compute_or_self, defaulted};
 use super::ops::least_size;
 use crate::accelerator::parse;
 use crate::errors::new_exception;
@@ -28,6 +29,7 @@ impl Tensor {
     ///     device: The device; None means no change.
     ///     non_blocking: Whether a copy between a device and pinned memory is queued without waiting for it.
     ///     copy: Whether the tensor is copied if nothing changes.
+    ///     memory_format: The order of the elements of a copy in memory. None means that of the tensor.
     ///
     /// Returns:
     ///     The tensor itself if nothing changes and `copy` is False, else a new tensor.
@@ -41,7 +43,7 @@ impl Tensor {
     ///     >>> import interlock
     ///     >>> interlock.tensor([1.5, 2.5]).to(interlock.int64)
     ///     tensor([1, 2])
-    #[pyo3(signature = (*args, dtype = None, device = None, non_blocking = false, copy = false))]
+    #[pyo3(signature = (*args, dtype = None, device = None, non_blocking = false, copy = false, memory_format = None))]
     fn to<'py>(
         slf: &Bound<'py, Self>,
         args: &Bound<'py, PyTuple>,
@@ -49,6 +51,7 @@ impl Tensor {
         device: Option<&Bound<'py, PyAny>>,
         #[pyo3(from_py_with = switches::to::non_blocking)] non_blocking: bool,
         #[pyo3(from_py_with = switches::to::copy)] copy: bool,
+        memory_format: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (py, tensor) = (slf.py(), &slf.get().0);
         let mut options = tensor.options();
@@ -75,13 +78,18 @@ impl Tensor {
             _ => Ok(named),
         };
         let (non_blocking, copy) = (switch(0, non_blocking)?, switch(1, copy)?);
+        let format: Option<Format> =
+            defaulted(ArgumentName::new("to", "memory_format"), memory_format, None)?;
         options.placement = placement(py, "to", device, false, options.placement)?;
         options.dtype = extract_dtype("to", dtype)?.unwrap_or(options.dtype);
         let inputs = [Some(tensor)];
         let call = Call::new(py, "to", &inputs).at_least(least_size(options.placement));
         compute_or_self(call, slf.as_any(), &mut || {
             let moved = tensor.to(options, non_blocking)?;
-            if copy && moved.is(tensor) { tensor.copy() } else { Ok(moved) }
+            if copy && moved.is(tensor) {
+                return tensor.copy_in(Format::of_new(format));
+            }
+            Format::of_converted(format, tensor, moved)
         })
     }
 

@@ -7,17 +7,12 @@ use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyType};
 
 use super::args::{Arg, OptionalArg};
-use super::operation::{ArgumentName, required};
+use super::operation::{ArgumentName, given, required};
 use crate::detach::call_method;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<FloatInfo>()?;
     module.add_class::<IntInfo>()
-}
-
-/// Passes an argument on that may be absent. PyO3 would take an explicit None for an absent argument.
-fn given<'a, 'py>(given: Arg<'a, 'py>) -> PyResult<OptionalArg<'a, 'py>> {
-    Ok(Some(given))
 }
 
 /// The limits of a floating-point dtype.

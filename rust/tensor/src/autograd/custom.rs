@@ -121,7 +121,7 @@ pub fn record(call: &CustomRecord<'_>, function: Arc<dyn CustomFunction>) -> Res
         check_dirty_history(call)?;
     }
     for tensor in call.dirty {
-        tensor.storage_handle().bump_version();
+        tensor.bump_version();
     }
     let is_differentiable = |tensor: &Tensor| {
         is_recorded && tensor.dtype().is_floating_point() && !contains(call.non_differentiable, tensor)

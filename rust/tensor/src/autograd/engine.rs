@@ -584,9 +584,9 @@ fn accumulate_grad(tensor: &Tensor, gradient: Tensor, create_graph: bool) -> Res
             }
         }
         // The sum is recorded, which may run code of the program, so the lock is not held meanwhile.
-        let version = old.storage_handle().version();
+        let version = old.current_version();
         let sum = old.add(&gradient)?;
-        let is_unchanged = || is_current() && old.storage_handle().version() == version;
+        let is_unchanged = || is_current() && old.current_version() == version;
         let stored = || is_unchanged().then(|| tensor.set_grad(Some(sum)));
         if let Some(result) = accumulate_exclusively(tensor, stored) {
             return result;

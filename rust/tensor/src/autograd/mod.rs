@@ -93,7 +93,7 @@ impl Tensor {
     /// Increments the version counter, after other code has changed the elements in place: a backward pass that needs
     /// the old elements then fails. An inference tensor has no counter, and is not changed.
     pub fn increment_version(&self) {
-        self.storage_handle().bump_version();
+        self.bump_version();
     }
 
     /// Registers a hook that is called with the gradient of this tensor in each backward pass, and may replace it. The

@@ -76,9 +76,9 @@ pub(super) fn pack(tensor: &Tensor) -> Result<Option<Arc<dyn PackedTensor>>> {
     let Some(Stored(hooks)) = active.downcast_ref() else { return Ok(None) };
     // The functions of the program record nothing, and save nothing through themselves.
     let _mode = autograd::no_grad();
-    let before = tensor.storage_handle().version();
+    let before = tensor.current_version();
     let packed = hooks.pack(&tensor.detach())?;
-    if tensor.storage_handle().version() != before {
+    if tensor.current_version() != before {
         let expected = "leave the tensor that it packs as it is";
         return Err(Error::PackHook { expected, given: "a change in place" });
     }

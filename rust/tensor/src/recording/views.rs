@@ -40,7 +40,7 @@ fn track(view: &Tensor, source: &Tensor, recorded: CreationMeta) {
         parent.as_ref().map_or(CreationMeta::Default, |parent| parent.creation_meta)
     };
     let base = parent.map_or_else(|| source.clone(), |parent| parent.base);
-    let version = view.storage_handle().version();
+    let version = view.current_version();
     let created_at = if creation_meta == CreationMeta::Default { None } else { SourceLocation::current() };
     view.meta_mut().view = Some(ViewInfo { base, creation_meta, version, created_at });
 }
@@ -65,7 +65,7 @@ pub(crate) fn grad_fn(tensor: &Tensor) -> Result<Option<GradFn>> {
         (meta.view.clone(), meta.grad_fn.clone())
     };
     let Some(view) = view else { return Ok(current) };
-    let version = tensor.storage_handle().version();
+    let version = tensor.current_version();
     if view.version == version || !view.base.requires_grad() {
         return Ok(current);
     }

@@ -9,7 +9,7 @@ pub(crate) mod saved_tensor;
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
 use interlock::accelerator::Device;
@@ -37,6 +37,9 @@ pub(crate) struct Inner {
     /// Set when the tensor is resized for the first time.
     resized: OnceBox<Resized>,
     dtype: DType,
+    /// The version counter of the result of [`data`](Tensor::data) and of tensors over the same memory that are made from
+    /// it, in place of the one of the storage.
+    version: Option<Arc<AtomicU32>>,
     meta: ForkRwLock<AutogradMeta>,
 }
 
@@ -74,8 +77,17 @@ impl Drop for Inner {
 
 impl Tensor {
     pub(crate) fn new(storage: Arc<Storage>, dtype: DType, layout: Layout) -> Self {
+        Tensor::with_version(storage, dtype, layout, None)
+    }
+
+    fn with_version(
+        storage: Arc<Storage>,
+        dtype: DType,
+        layout: Layout,
+        version: Option<Arc<AtomicU32>>,
+    ) -> Self {
         let (resized, meta) = (OnceBox::new(), ForkRwLock::default());
-        Tensor(Arc::new(Inner { storage, layout, resized, dtype, meta }))
+        Tensor(Arc::new(Inner { storage, layout, resized, dtype, version, meta }))
     }
 
     /// Returns a new contiguous CPU tensor whose elements `fill` writes.
@@ -135,7 +147,25 @@ impl Tensor {
 
     /// Returns a tensor over the same storage with another layout, without autograd metadata.
     pub(crate) fn alias(&self, layout: Layout) -> Self {
-        Tensor::new(self.0.storage.clone(), self.0.dtype, layout)
+        self.alias_as(self.0.dtype, layout)
+    }
+
+    /// Like [`alias`](Tensor::alias), with another element type, for which the layout fits the storage.
+    pub(crate) fn alias_as(&self, dtype: DType, layout: Layout) -> Self {
+        Tensor::with_version(self.0.storage.clone(), dtype, layout, self.0.version.clone())
+    }
+
+    /// Returns a tensor with the same elements, no history and a version counter of its own: `torch.Tensor.data`. A
+    /// backward pass does not notice that elements of this tensor were changed through it.
+    pub fn data(&self) -> Tensor {
+        let version = (!self.is_inference()).then(Arc::default);
+        Tensor::with_version(self.0.storage.clone(), self.0.dtype, self.layout().clone(), version)
+    }
+
+    /// Returns whether this tensor and another have the same elements in memory.
+    pub fn has_memory_of(&self, other: &Tensor) -> bool {
+        let is_same_type = self.dtype() == other.dtype() && self.layout() == other.layout();
+        is_same_type && Arc::ptr_eq(&self.0.storage, &other.0.storage)
     }
 
     /// Returns a tensor with the same elements and no history. It shares the storage and the version counter with
@@ -264,18 +294,38 @@ impl Tensor {
         self.0.storage.is_inference()
     }
 
-    /// Returns the version counter of the storage, which in-place operations increment.
+    /// Returns the version counter, which in-place operations increment. Tensors that share memory share it, except those
+    /// that [`data`](Tensor::data) returns.
     pub fn version(&self) -> Result<u32> {
         if self.is_inference() {
             return Err(Error::NoVersion);
         }
-        Ok(self.0.storage.version())
+        Ok(self.current_version())
+    }
+
+    /// Returns the version, 0 for an inference tensor.
+    pub(crate) fn current_version(&self) -> u32 {
+        match &self.0.version {
+            Some(own) => own.load(Ordering::Acquire),
+            None => self.0.storage.version(),
+        }
+    }
+
+    /// Increments the version, unless this is an inference tensor.
+    pub(crate) fn bump_version(&self) {
+        match &self.0.version {
+            Some(own) => drop(own.fetch_add(1, Ordering::AcqRel)),
+            None => self.0.storage.bump_version(),
+        }
     }
 
     /// Sets the version counter. In-place changes of tensors that were saved before are no longer detected.
     pub fn set_version(&self, version: u32) -> Result<()> {
         self.version()?;
-        self.0.storage.set_version(version);
+        match &self.0.version {
+            Some(own) => own.store(version, Ordering::Release),
+            None => self.0.storage.set_version(version),
+        }
         Ok(())
     }
 

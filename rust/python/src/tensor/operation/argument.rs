@@ -91,12 +91,17 @@ fn or_none_is_wanted(wanted: &str) -> String {
 }
 
 /// Converts an argument that may be absent.
-pub(super) fn defaulted<'a, 'py, T: FromArgument<'a, 'py>>(
+pub(in crate::tensor) fn defaulted<'a, 'py, T: FromArgument<'a, 'py>>(
     name: ArgumentName,
     given: OptionalArg<'a, 'py>,
     default: T,
 ) -> PyResult<T> {
     given.map_or(Ok(default), |given| required(name, given))
+}
+
+/// Passes an argument on that may be absent. PyO3's macros would take an explicit None for an absent argument.
+pub(in crate::tensor) fn given<'a, 'py>(given: Arg<'a, 'py>) -> PyResult<OptionalArg<'a, 'py>> {
+    Ok(Some(given))
 }
 
 /// Returns the tensor, if an argument is one.

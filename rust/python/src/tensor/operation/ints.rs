@@ -2,14 +2,14 @@
 
 use std::ops::Deref;
 
-use interlock_tensor::Tensor as CoreTensor;
+use interlock_tensor::{DType, Tensor as CoreTensor};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyList, PyTuple};
 
 use super::argument::{ArgumentName, FromArgument, required};
 use super::arguments::Passed;
-use super::{Arg, OptionalArg};
+use super::{Arg, OptionalArg, joined};
 use crate::errors::shown;
 use crate::py_int;
 use crate::tensor::args::{checked_sizes, err_int64_overflow};
@@ -227,5 +227,37 @@ impl FromArgument<'_, '_> for Count {
         let Some(count) = i64::try_from_argument(name, given)? else { return Ok(None) };
         let found = Sizes::checked(given.py(), name, &[count])?;
         Ok(found.first().copied().map(Count))
+    }
+}
+
+/// Sizes, or a dtype in place of them.
+pub(in crate::tensor) enum SizesOrDType {
+    Sizes(Ints),
+    DType(DType),
+}
+
+impl<'py> FromArgument<'_, 'py> for SizesOrDType {
+    const ANNOTATION: &'static str = joined!(Ints::ANNOTATION, " | ", DType::ANNOTATION);
+    const WANTED: &'static str = Ints::WANTED;
+
+    fn try_from_argument(name: ArgumentName, given: Arg<'_, 'py>) -> PyResult<Option<Self>> {
+        if let Some(dtype) = DType::try_from_argument(name, given)? {
+            return Ok(Some(SizesOrDType::DType(dtype)));
+        }
+        Ok(Ints::try_from_argument(name, given)?.map(SizesOrDType::Sizes))
+    }
+}
+
+impl Variadic for SizesOrDType {
+    fn from_separate<'py>(
+        py: Python<'py>,
+        name: ArgumentName,
+        args: &[Passed<'_, 'py>],
+        named: OptionalArg<'_, 'py>,
+    ) -> PyResult<Self> {
+        match (args, named) {
+            ([one], None) => required(name, one),
+            _ => Ints::from_separate(py, name, args, named).map(SizesOrDType::Sizes),
+        }
     }
 }

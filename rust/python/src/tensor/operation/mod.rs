@@ -15,13 +15,13 @@ mod run;
 mod signature;
 mod table;
 
-pub(super) use argument::{ArgumentName, FromArgument, or_none, required, tensor_of};
+pub(super) use argument::{ArgumentName, FromArgument, defaulted, given, or_none, required, tensor_of};
 pub(super) use arguments::Arguments;
 pub(super) use choice::Choice;
 pub(super) use form::{Declared, Form, call_function};
 pub(super) use interlock_tensor::WriteTo;
 pub(super) use interlock_tensor_op::tensor_op;
-pub(super) use ints::{Count, IntOrInts, IntOrTensor, Ints, Sections, Sizes};
+pub(super) use ints::{Count, IntOrInts, IntOrTensor, Ints, Sections, Sizes, SizesOrDType};
 pub(super) use lists::{Indices, Tensors};
 pub(super) use new_tensor::{NewTensor, build};
 pub(super) use numbers::{Float, Number};

@@ -3,20 +3,22 @@
 use interlock_tensor::{DType, Placement, Result, Tensor as CoreTensor};
 
 use crate::tensor::call::DETACH_THRESHOLD;
+use crate::tensor::formats::Format;
 use crate::tensor::operation::tensor_op;
 
 /// Return a copy of the tensor, as a recorded operation.
 ///
 /// Args:
 ///     {input}
+///     memory_format: The order of the elements in memory. None means that of the tensor.
 ///
 /// Example:
 ///     >>> x = interlock.ones(2)
 ///     >>> interlock.clone(x) is x
 ///     False
 #[tensor_op(function, method, example = "x")]
-fn clone(input: &CoreTensor) -> Result<CoreTensor> {
-    input.copy()
+fn clone(input: &CoreTensor, #[keyword] memory_format: Option<Format>) -> Result<CoreTensor> {
+    input.copy_in(Format::of_new(memory_format))
 }
 
 /// Return a tensor that shares memory with another and has no history.
@@ -61,9 +63,10 @@ pub(in crate::tensor) fn least_size(placement: Placement) -> usize {
 ///
 /// Args:
 ///     {input}
+///     memory_format: The order of the elements of a copy in memory. None means that of the tensor.
 #[tensor_op(method, or_self, example = "x")]
-fn cpu(input: &CoreTensor) -> Result<CoreTensor> {
-    input.to(input.dtype(), false)
+fn cpu(input: &CoreTensor, #[keyword] memory_format: Option<Format>) -> Result<CoreTensor> {
+    Format::of_converted(memory_format, input, input.to(input.dtype(), false)?)
 }
 
 /// Declares conversions to a dtype.
@@ -73,9 +76,10 @@ macro_rules! casts {
         ///
         /// Args:
         ///     {input}
+        ///     memory_format: The order of the elements of a copy in memory. None means that of the tensor.
         #[tensor_op(method, or_self, example = "x")]
-        fn $name(input: &CoreTensor) -> Result<CoreTensor> {
-            input.cast(DType::$dtype)
+        fn $name(input: &CoreTensor, #[keyword] memory_format: Option<Format>) -> Result<CoreTensor> {
+            Format::of_converted(memory_format, input, input.cast(DType::$dtype)?)
         })+
     };
 }

@@ -1,6 +1,6 @@
 //! Copies and conversions of the element type.
 
-use crate::layout::Layout;
+use crate::layout::{Layout, MemoryFormat};
 use crate::recording::NodeBuilder;
 use crate::{DType, Result, Tensor, iterate};
 
@@ -32,10 +32,15 @@ impl Tensor {
 
     /// Returns a copy that preserves the memory order of the dimensions: `torch.clone`.
     pub fn copy(&self) -> Result<Tensor> {
-        let out = copy_with_layout(self, &self.layout().preserve_format())?;
+        self.copy_in(MemoryFormat::Preserve)
+    }
+
+    /// Returns a copy with its elements in this order in memory: `torch.clone`.
+    pub fn copy_in(&self, format: MemoryFormat) -> Result<Tensor> {
+        let out = copy_with_layout(self, &self.layout().in_format(format))?;
         if self.is_inference() && !out.is_inference() {
             // PyTorch creates this copy by an in-place operation, which increments its version.
-            out.storage_handle().bump_version();
+            out.bump_version();
         }
         Ok(out)
     }

@@ -3,4 +3,5 @@
 pub(crate) mod cast;
 pub(crate) mod display;
 pub(crate) mod item;
+pub(crate) mod print_options;
 pub(crate) mod transfer;

@@ -123,12 +123,6 @@ impl Tensor {
         let count = layout.required_len().unwrap_or(usize::MAX);
         Ok(Tensor::empty(&[count], options).map_err(|error| error.during(op))?.alias(layout))
     }
-
-    /// Returns an [`empty`](Tensor::empty) tensor of the shape of this one, with the memory order of its dimensions.
-    pub fn empty_like(&self, options: impl Into<TensorOptions>) -> Result<Self> {
-        let empty = Tensor::empty(self.shape(), options).map_err(|error| error.during("empty_like"))?;
-        Ok(empty.alias(self.layout().preserve_format()))
-    }
 }
 
 #[cfg(test)]

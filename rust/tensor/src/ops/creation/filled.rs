@@ -2,7 +2,7 @@
 
 use crate::dtype::dispatch_wrapping;
 use crate::error::{Tuple, check_fits};
-use crate::layout::{Layout, checked_numel};
+use crate::layout::{Layout, MemoryFormat, checked_numel};
 use crate::{DType, Element, Error, Result, Scalar, Tensor, TensorOptions, iterate};
 
 impl Tensor {
@@ -26,16 +26,25 @@ impl Tensor {
         iterate::launch_zeros("zeros", options, shape)
     }
 
-    /// Returns zeros of the shape of this tensor, with the memory order of its dimensions.
-    pub fn zeros_like(&self, options: impl Into<TensorOptions>) -> Result<Self> {
-        let zeros = Tensor::zeros(self.shape(), options).map_err(|error| error.during("zeros_like"))?;
-        Ok(zeros.alias(self.layout().preserve_format()))
-    }
-
-    /// Returns a tensor filled with `value`, like [`zeros_like`](Tensor::zeros_like).
-    pub fn full_like(&self, value: Scalar, options: impl Into<TensorOptions>) -> Result<Self> {
-        let full = Tensor::full(self.shape(), value, options).map_err(|error| error.during("full_like"))?;
-        Ok(full.alias(self.layout().preserve_format()))
+    /// Returns the new tensor that `create` returns for the shape of this one, with its elements in another order in memory:
+    /// `torch.zeros_like` and similar functions.
+    ///
+    /// ```
+    /// use interlock_tensor::{DType, MemoryFormat, Tensor};
+    ///
+    /// let columns = Tensor::zeros(&[2, 3], DType::Float32)?.t()?;
+    /// let ones = |format| columns.like(format, |shape| Tensor::ones(shape, DType::Int64));
+    /// assert_eq!(ones(MemoryFormat::Preserve)?.strides(), [1, 3]);
+    /// assert_eq!(ones(MemoryFormat::Contiguous)?.strides(), [2, 1]);
+    /// # Ok::<(), interlock_tensor::Error>(())
+    /// ```
+    pub fn like(
+        &self,
+        format: MemoryFormat,
+        create: impl FnOnce(&[usize]) -> Result<Tensor>,
+    ) -> Result<Tensor> {
+        let (new, layout) = (create(self.shape())?, self.layout().in_format(format));
+        Tensor::from_storage(new.storage(), new.dtype(), &layout.shape, &layout.strides, 0)
     }
 
     /// Returns a matrix with ones on the diagonal and zeros elsewhere.
@@ -47,12 +56,6 @@ impl Tensor {
         let one = Tensor::of_scalar(Scalar::Int(1), options.dtype)?;
         iterate::copy_into("eye", &eye.alias(diagonal), &one)?;
         Ok(eye)
-    }
-
-    /// Returns ones, like [`zeros_like`](Tensor::zeros_like).
-    pub fn ones_like(&self, options: impl Into<TensorOptions>) -> Result<Self> {
-        let ones = Tensor::ones(self.shape(), options).map_err(|error| error.during("ones_like"))?;
-        Ok(ones.alias(self.layout().preserve_format()))
     }
 
     /// Returns a tensor of ones.

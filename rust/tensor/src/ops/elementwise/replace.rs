@@ -86,7 +86,7 @@ impl Tensor {
         }
         let copy = if is_recorded { NodeBuilder::new("CopyBackwards", &[self, result])? } else { None };
         crate::ops::conversion::transfer::copy_into(self, &result.detach(), false)?;
-        self.storage_handle().bump_version();
+        self.bump_version();
         let Some(copy) = copy else { return Ok(self) };
         let is_view = self.meta().view.is_some();
         let node = match result.grad_fn()? {
@@ -152,7 +152,7 @@ impl Tensor {
             self.resize_for_result(op, inputs, result)?;
         }
         crate::ops::conversion::transfer::copy_into(self, &result.detach(), false)?;
-        self.storage_handle().bump_version();
+        self.bump_version();
         Ok(self)
     }
 

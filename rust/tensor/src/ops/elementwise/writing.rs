@@ -48,7 +48,7 @@ impl Tensor {
     ) -> Result<&Tensor> {
         let mut builder = self.before_change(op, node, inputs)?;
         work(builder.as_mut())?;
-        self.storage_handle().bump_version();
+        self.bump_version();
         match builder {
             Some(builder) => self.with_new_history(builder.build(self, backward)),
             None => Ok(self),

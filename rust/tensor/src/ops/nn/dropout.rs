@@ -2,7 +2,7 @@
 
 use crate::ops::elementwise::operand::check_floating_point;
 use crate::ops::random::new::draw;
-use crate::{Error, Result, Tensor};
+use crate::{Error, Generator, Result, Tensor};
 
 /// Returns the factors of the elements: 0 with probability `p`, else `1 / (1 - p)`.
 fn factors(op: &'static str, tensor: &Tensor, p: f64) -> Result<Tensor> {
@@ -14,11 +14,15 @@ fn factors(op: &'static str, tensor: &Tensor, p: f64) -> Result<Tensor> {
     }
     check_floating_point(op, tensor)?;
     let factor = 1.0 / (1.0 - p);
+    let generator = Generator::of(tensor.placement());
     draw(
         op,
+        generator,
         tensor.shape(),
         tensor.options(),
-        move |generator| if generator.f64() < p { 0.0 } else { factor },
+        move |generator| {
+            if generator.f64() < p { 0.0 } else { factor }
+        },
     )
 }
 

@@ -1,4 +1,4 @@
-//! The default generators of random numbers: that of the CPU, and one for each device.
+//! The generators of random numbers: that of the CPU, one for each device, and those that a program creates.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -17,12 +17,13 @@ static DEVICES: [Generator; Device::MAX_INDEX as usize + 1] = [const { Generator
 /// A generator of seeds: each random tensor has its own. Equal states produce the same numbers on every device.
 ///
 /// ```
-/// use interlock_tensor::{DType, Generator, Placement, Tensor};
+/// use interlock_tensor::{DType, Generator, GeneratorState, Tensor, manual_seed};
 ///
-/// let generator = Generator::of(Placement::Cpu);
-/// let state = generator.state();
-/// let drawn = Tensor::rand(&[3], DType::Float64)?.to_vec::<f64>()?;
-/// generator.set_state(state);
+/// let generator = Generator::new();
+/// generator.set_state(GeneratorState::from_seed(7));
+/// let drawn = generator.rand(&[3], DType::Float64)?.to_vec::<f64>()?;
+/// // The default generators draw the same numbers after the same seed.
+/// manual_seed(7);
 /// assert_eq!(Tensor::rand(&[3], DType::Float64)?.to_vec::<f64>()?, drawn);
 /// # Ok::<(), interlock_tensor::Error>(())
 /// ```
@@ -41,8 +42,15 @@ pub struct GeneratorState {
     next_seed: u64,
 }
 
+impl Default for Generator {
+    fn default() -> Self {
+        Generator::new()
+    }
+}
+
 impl Generator {
-    const fn new() -> Self {
+    /// Returns a generator with the default seed.
+    pub const fn new() -> Self {
         Generator { initial_seed: AtomicU64::new(FIRST_SEED), next_seed: AtomicU64::new(FIRST_SEED) }
     }
 

@@ -23,18 +23,35 @@ impl Tensor {
 
     /// Overwrites the elements with numbers of the normal distribution with this mean and standard deviation.
     pub fn normal_(&self, mean: f64, std: f64) -> Result<&Tensor> {
-        let op = "normal_";
-        if std.is_nan() || std < 0.0 {
-            return Err(Error::value(op, "std", "not be negative", Scalar::Float(std)));
-        }
-        self.overwrite_drawn(op, "NormalBackward0", || {
-            draw(op, self.shape(), self.options(), move |generator| mean + std * normal(generator))
-        })
+        Generator::of(self.placement()).normal_(self, mean, std)
     }
 
     /// Overwrites the elements with uniformly distributed numbers from `low` to `high` (exclusive).
     pub fn uniform_(&self, low: f64, high: f64) -> Result<&Tensor> {
-        let (op, dtype) = ("uniform_", self.dtype());
+        Generator::of(self.placement()).uniform_(self, low, high)
+    }
+
+    /// Overwrites the elements with 1 with probability `p`, else 0. A tensor of probabilities is broadcast.
+    pub fn bernoulli_<'a>(&self, p: impl Into<Operand<'a>>) -> Result<&Tensor> {
+        Generator::of(self.placement()).bernoulli_(self, p)
+    }
+}
+
+impl Generator {
+    /// Overwrites the elements like [`Tensor::normal_`].
+    pub fn normal_<'t>(&self, target: &'t Tensor, mean: f64, std: f64) -> Result<&'t Tensor> {
+        let op = "normal_";
+        if std.is_nan() || std < 0.0 {
+            return Err(Error::value(op, "std", "not be negative", Scalar::Float(std)));
+        }
+        target.overwrite_drawn(op, "NormalBackward0", || {
+            draw(op, self, target.shape(), target.options(), move |generator| mean + std * normal(generator))
+        })
+    }
+
+    /// Overwrites the elements like [`Tensor::uniform_`].
+    pub fn uniform_<'t>(&self, target: &'t Tensor, low: f64, high: f64) -> Result<&'t Tensor> {
+        let (op, dtype) = ("uniform_", target.dtype());
         for (argument, bound) in [("from_", low), ("to", high)] {
             if !bound.is_finite() {
                 return Err(Error::value(op, argument, "be finite", Scalar::Float(bound)));
@@ -46,8 +63,8 @@ impl Tensor {
             return Err(Error::value(op, "to", expected, Scalar::Float(high)));
         }
         let unit = uniform(dtype);
-        self.overwrite_drawn(op, "UniformBackward0", || {
-            draw(op, self.shape(), self.options(), move |generator| {
+        target.overwrite_drawn(op, "UniformBackward0", || {
+            draw(op, self, target.shape(), target.options(), move |generator| {
                 let number: f64 = Scalar::Float(low + unit(generator) * (high - low)).stored(dtype).cast();
                 // Rounding may return the bound, which the range excludes.
                 if number < high { number } else { low }
@@ -55,8 +72,8 @@ impl Tensor {
         })
     }
 
-    /// Overwrites the elements with 1 with probability `p`, else 0. A tensor of probabilities is broadcast.
-    pub fn bernoulli_<'a>(&self, p: impl Into<Operand<'a>>) -> Result<&Tensor> {
+    /// Overwrites the elements like [`Tensor::bernoulli_`].
+    pub fn bernoulli_<'t, 'a>(&self, target: &'t Tensor, p: impl Into<Operand<'a>>) -> Result<&'t Tensor> {
         let op = "bernoulli_";
         match p.into() {
             Operand::Scalar(p) => {
@@ -64,12 +81,12 @@ impl Tensor {
                 if !(0.0..=1.0).contains(&probability) {
                     return Err(Error::value(op, "p", "be from 0 to 1", p));
                 }
-                let options = self.options();
-                let seed = Generator::of(options.placement).next_seed();
-                self.overwrite_drawn(op, "BernoulliBackward2", || {
+                let options = target.options();
+                let seed = self.next_seed();
+                target.overwrite_drawn(op, "BernoulliBackward2", || {
                     let bools = TensorOptions { dtype: DType::Bool, ..options };
                     let drawn =
-                        iterate::launch_nullary(op, bools, self.shape(), move |out: &mut [Bool8]| {
+                        iterate::launch_nullary(op, bools, target.shape(), move |out: &mut [Bool8]| {
                             let mut generator = fastrand::Rng::with_seed(seed);
                             out.iter_mut().for_each(|out| *out = Bool8::new(generator.f64() < probability));
                         })?;
@@ -77,11 +94,11 @@ impl Tensor {
                 })
             }
             Operand::Tensor(p) => {
-                check_broadcastable_to(self.shape(), op, "p", p.shape())?;
-                let drawn = p.detach().expand_as(self)?.bernoulli()?;
-                let drawn = iterate::cast(&drawn, self.dtype())?;
-                let work = |_: Option<&mut NodeBuilder>| overwrite_with(op, self, &drawn);
-                self.run_inplace(op, "BernoulliBackward1", &[p], work, |ctx, gradient| {
+                check_broadcastable_to(target.shape(), op, "p", p.shape())?;
+                let drawn = self.bernoulli(&p.detach().expand_as(target)?)?;
+                let drawn = iterate::cast(&drawn, target.dtype())?;
+                let work = |_: Option<&mut NodeBuilder>| overwrite_with(op, target, &drawn);
+                target.run_inplace(op, "BernoulliBackward1", &[p], work, |ctx, gradient| {
                     let of_p = ctx.gradient(1, || Tensor::zeros(gradient.shape(), gradient.options()))?;
                     Ok(vec![overwritten(ctx, gradient)?, of_p])
                 })

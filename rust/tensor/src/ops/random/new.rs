@@ -1,4 +1,4 @@
-//! Random numbers from the default generators.
+//! Random numbers.
 
 use std::f64::consts::TAU;
 
@@ -9,6 +9,7 @@ use crate::{DType, Element, Error, Generator, Result, Scalar, Tensor, TensorOpti
 /// Returns a tensor of numbers that `f` draws.
 pub(crate) fn draw(
     op: &'static str,
+    generator: &Generator,
     shape: &[usize],
     options: TensorOptions,
     f: impl Fn(&mut fastrand::Rng) -> f64 + Send + Sync + 'static,
@@ -18,7 +19,7 @@ pub(crate) fn draw(
         let expected = "floating point".to_owned();
         return Err(Error::DType { op, argument: "dtype", expected, given: dtype, hint: "" });
     }
-    let seed = Generator::of(options.placement).next_seed();
+    let seed = generator.next_seed();
     let computed = TensorOptions { dtype: dtype.compute(), ..options };
     let drawn = dispatch_float!(dtype, T => iterate::launch_nullary(op, computed, shape, move |out: &mut [T]| {
         let mut generator = fastrand::Rng::with_seed(seed);
@@ -65,39 +66,65 @@ impl Tensor {
     /// Returns uniformly distributed numbers from 0 to 1 (exclusive).
     pub fn rand(shape: &[usize], options: impl Into<TensorOptions>) -> Result<Self> {
         let options = options.into();
-        draw("rand", shape, options, uniform(options.dtype))
+        Generator::of(options.placement).rand(shape, options)
     }
 
     /// Returns numbers of the standard normal distribution.
     pub fn randn(shape: &[usize], options: impl Into<TensorOptions>) -> Result<Self> {
-        draw("randn", shape, options.into(), normal)
-    }
-
-    /// Returns random numbers like [`rand`](Tensor::rand), in the shape and the memory order of this tensor.
-    pub fn rand_like(&self, options: impl Into<TensorOptions>) -> Result<Self> {
-        let drawn = Tensor::rand(self.shape(), options).map_err(|error| error.during("rand_like"))?;
-        Ok(drawn.alias(self.layout().preserve_format()))
-    }
-
-    /// Returns random numbers like [`randn`](Tensor::randn), in the shape and the memory order of this tensor.
-    pub fn randn_like(&self, options: impl Into<TensorOptions>) -> Result<Self> {
-        let drawn = Tensor::randn(self.shape(), options).map_err(|error| error.during("randn_like"))?;
-        Ok(drawn.alias(self.layout().preserve_format()))
+        let options = options.into();
+        Generator::of(options.placement).randn(shape, options)
     }
 
     /// Returns uniformly distributed integers from `low` to `high` (exclusive), of any type that holds them.
     pub fn randint(low: i64, high: i64, shape: &[usize], options: impl Into<TensorOptions>) -> Result<Self> {
-        draw_integers("randint", low, high, shape, options.into())
-    }
-
-    /// Returns random integers like [`randint`](Tensor::randint), in the shape and the memory order of this tensor.
-    pub fn randint_like(&self, low: i64, high: i64, options: impl Into<TensorOptions>) -> Result<Self> {
-        let drawn = draw_integers("randint_like", low, high, self.shape(), options.into())?;
-        Ok(drawn.alias(self.layout().preserve_format()))
+        let options = options.into();
+        Generator::of(options.placement).randint(low, high, shape, options)
     }
 
     /// Returns the integers from 0 to `n` (exclusive) in random order.
     pub fn randperm(n: usize, options: impl Into<TensorOptions>) -> Result<Self> {
+        let options = options.into();
+        Generator::of(options.placement).randperm(n, options)
+    }
+}
+
+impl Generator {
+    /// Returns numbers like [`Tensor::rand`].
+    pub fn rand(&self, shape: &[usize], options: impl Into<TensorOptions>) -> Result<Tensor> {
+        let options = options.into();
+        draw("rand", self, shape, options, uniform(options.dtype))
+    }
+
+    /// Returns numbers like [`Tensor::randn`].
+    pub fn randn(&self, shape: &[usize], options: impl Into<TensorOptions>) -> Result<Tensor> {
+        draw("randn", self, shape, options.into(), normal)
+    }
+
+    /// Returns integers like [`Tensor::randint`].
+    pub fn randint(
+        &self,
+        low: i64,
+        high: i64,
+        shape: &[usize],
+        options: impl Into<TensorOptions>,
+    ) -> Result<Tensor> {
+        let (op, options) = ("randint", options.into());
+        if low >= high {
+            return Err(Error::value(op, "high", format!("be greater than low, {low}"), high));
+        }
+        check_bound(op, "low", low, options.dtype)?;
+        check_bound(op, "high - 1", high - 1, options.dtype)?;
+        let seed = self.next_seed();
+        let integers = TensorOptions { dtype: DType::Int64, ..options };
+        let drawn = iterate::launch_nullary(op, integers, shape, move |out: &mut [i64]| {
+            let mut generator = fastrand::Rng::with_seed(seed);
+            out.iter_mut().for_each(|out| *out = generator.i64(low..high));
+        })?;
+        iterate::cast(&drawn, options.dtype)
+    }
+
+    /// Returns integers like [`Tensor::randperm`].
+    pub fn randperm(&self, n: usize, options: impl Into<TensorOptions>) -> Result<Tensor> {
         let (op, options) = ("randperm", options.into());
         let dtype = options.dtype;
         if dtype == DType::Bool {
@@ -111,7 +138,7 @@ impl Tensor {
         if !is_exact {
             return Err(Error::OutOfBounds { op, argument: "n", value: Scalar::Int(last), dtype });
         }
-        let seed = Generator::of(options.placement).next_seed();
+        let seed = self.next_seed();
         let integers = TensorOptions { dtype: DType::Int64, ..options };
         let drawn = iterate::launch_nullary(op, integers, &[n], move |out: &mut [i64]| {
             out.iter_mut().zip(0..).for_each(|(out, number)| *out = number);
@@ -119,28 +146,6 @@ impl Tensor {
         })?;
         iterate::cast(&drawn, dtype)
     }
-}
-
-/// Returns a tensor of uniformly distributed integers from `low` to `high` (exclusive).
-fn draw_integers(
-    op: &'static str,
-    low: i64,
-    high: i64,
-    shape: &[usize],
-    options: TensorOptions,
-) -> Result<Tensor> {
-    if low >= high {
-        return Err(Error::value(op, "high", format!("be greater than low, {low}"), high));
-    }
-    check_bound(op, "low", low, options.dtype)?;
-    check_bound(op, "high - 1", high - 1, options.dtype)?;
-    let seed = Generator::of(options.placement).next_seed();
-    let integers = TensorOptions { dtype: DType::Int64, ..options };
-    let drawn = iterate::launch_nullary(op, integers, shape, move |out: &mut [i64]| {
-        let mut generator = fastrand::Rng::with_seed(seed);
-        out.iter_mut().for_each(|out| *out = generator.i64(low..high));
-    })?;
-    iterate::cast(&drawn, options.dtype)
 }
 
 #[cfg(test)]

@@ -12,14 +12,30 @@ impl Tensor {
     /// Returns 1 with the probability that each element says, else 0, in the type of this tensor: `torch.bernoulli`. The
     /// gradient is 0.
     pub fn bernoulli(&self) -> Result<Tensor> {
+        Generator::of(self.placement()).bernoulli(self)
+    }
+
+    /// Returns a tensor of this shape and type that is 1 with probability `p`, else 0, without history.
+    pub fn bernoulli_p(&self, p: f64) -> Result<Tensor> {
+        Generator::of(self.placement()).bernoulli_p(self, p)
+    }
+
+    /// Returns `num_samples` indices of each row, which are drawn in proportion to its elements: `torch.multinomial`.
+    pub fn multinomial(&self, num_samples: i64, replacement: bool) -> Result<Tensor> {
+        Generator::of(self.placement()).multinomial(self, num_samples, replacement)
+    }
+}
+
+impl Generator {
+    /// Returns numbers like [`Tensor::bernoulli`].
+    pub fn bernoulli(&self, probabilities: &Tensor) -> Result<Tensor> {
         let op = "bernoulli";
-        check_floating_point(op, self)?;
-        let (probabilities, seed) =
-            (self.detach().contiguous()?, Generator::of(self.placement()).next_seed());
-        let probabilities = iterate::cast(&probabilities, self.dtype().compute())?;
-        let drawn = dispatch_float!(self.dtype(), T => bernoulli::<T>(op, &probabilities, seed))?;
-        let out = iterate::cast(&drawn, self.dtype())?;
-        if let Some(builder) = NodeBuilder::new("BernoulliBackward0", &[self])? {
+        check_floating_point(op, probabilities)?;
+        let (dtype, seed) = (probabilities.dtype(), self.next_seed());
+        let read = iterate::cast(&probabilities.detach().contiguous()?, dtype.compute())?;
+        let drawn = dispatch_float!(dtype, T => bernoulli::<T>(op, &read, seed))?;
+        let out = iterate::cast(&drawn, dtype)?;
+        if let Some(builder) = NodeBuilder::new("BernoulliBackward0", &[probabilities])? {
             builder.set_history(&out, |_, gradient| {
                 Ok(vec![Some(Tensor::zeros(gradient.shape(), gradient.options())?)])
             })?;
@@ -27,28 +43,28 @@ impl Tensor {
         Ok(out)
     }
 
-    /// Returns a tensor of this shape and type that is 1 with probability `p`, else 0, without history.
-    pub fn bernoulli_p(&self, p: f64) -> Result<Tensor> {
-        let out = Tensor::zeros(self.shape(), self.options())?;
-        out.bernoulli_(p).map_err(|error| error.during("bernoulli"))?;
+    /// Returns numbers like [`Tensor::bernoulli_p`].
+    pub fn bernoulli_p(&self, like: &Tensor, p: f64) -> Result<Tensor> {
+        let out = Tensor::zeros(like.shape(), like.options())?;
+        self.bernoulli_(&out, p).map_err(|error| error.during("bernoulli"))?;
         // The result is not visible to the program yet, so its version stays 0.
         out.storage_handle().set_version(0);
         Ok(out)
     }
 
-    /// Returns `num_samples` indices of each row, which are drawn in proportion to its elements: `torch.multinomial`.
-    pub fn multinomial(&self, num_samples: i64, replacement: bool) -> Result<Tensor> {
+    /// Returns indices like [`Tensor::multinomial`].
+    pub fn multinomial(&self, weights: &Tensor, num_samples: i64, replacement: bool) -> Result<Tensor> {
         let op = "multinomial";
-        check_floating_point(op, self)?;
-        let &[ref rows @ .., categories] = self.shape() else {
-            return Err(Error::shape(op, "input", "have 1 or 2 dimensions", self.shape()));
+        check_floating_point(op, weights)?;
+        let &[ref rows @ .., categories] = weights.shape() else {
+            return Err(Error::shape(op, "input", "have 1 or 2 dimensions", weights.shape()));
         };
         if rows.len() > 1 || categories == 0 {
             return Err(Error::shape(
                 op,
                 "input",
                 "have 1 or 2 dimensions, the last of a size above 0",
-                self.shape(),
+                weights.shape(),
             ));
         }
         let samples = usize::try_from(num_samples).ok().filter(|&samples| samples > 0);
@@ -58,9 +74,9 @@ impl Tensor {
             return Err(Error::value(op, "num_samples", expected, num_samples));
         }
         let shape: Vec<usize> = rows.iter().copied().chain([samples]).collect();
-        let (weights, seed) = (self.detach().contiguous()?, Generator::of(self.placement()).next_seed());
-        let weights = iterate::cast(&weights, self.dtype().compute())?;
-        dispatch_float!(self.dtype(), T => multinomial::<T>(op, &weights, &shape, replacement, seed))
+        let (dtype, seed) = (weights.dtype(), self.next_seed());
+        let read = iterate::cast(&weights.detach().contiguous()?, dtype.compute())?;
+        dispatch_float!(dtype, T => multinomial::<T>(op, &read, &shape, replacement, seed))
     }
 }
 

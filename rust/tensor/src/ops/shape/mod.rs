@@ -8,4 +8,5 @@ pub(crate) mod join;
 pub(crate) mod parts;
 pub(crate) mod repeats;
 pub(crate) mod resizing;
+pub(crate) mod view_dtype;
 pub(crate) mod views;

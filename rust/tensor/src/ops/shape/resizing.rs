@@ -59,7 +59,7 @@ impl Tensor {
             self.fill_storage_from(op, before)?;
         }
         self.set_layout(layout);
-        self.storage_handle().bump_version();
+        self.bump_version();
         Ok(self)
     }
 

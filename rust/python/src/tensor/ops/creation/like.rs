@@ -3,13 +3,15 @@
 use interlock_tensor::{Scalar, Tensor as CoreTensor};
 use pyo3::prelude::*;
 
+use crate::tensor::formats::Format;
 use crate::tensor::operation::{Data, NewTensor, Sizes, tensor_op};
 use crate::tensor::{Tensor, from_data};
 
 /// Return a tensor of zeros with the shape of another tensor.
 ///
 /// Args:
-///     input: The tensor whose shape and memory order are used.
+///     input: The tensor whose shape is used.
+///     memory_format: The order of the elements in memory. None means that of the tensor.
 ///     {new_tensor_like}
 ///
 /// Raises:
@@ -23,17 +25,19 @@ fn zeros_like(
     py: Python<'_>,
     op: &'static str,
     input: &CoreTensor,
-    #[keyword]
-    #[options]
-    options: &NewTensor<'_>,
+    #[keyword] memory_format: Option<Format>,
+    #[options] options: &NewTensor<'_>,
 ) -> PyResult<Py<Tensor>> {
-    options.create_like(py, op, input, |options| input.zeros_like(options))
+    let format = Format::of_new(memory_format);
+    options
+        .create_like(py, op, input, |options| input.like(format, |shape| CoreTensor::zeros(shape, options)))
 }
 
 /// Return a tensor of ones with the shape of another tensor.
 ///
 /// Args:
-///     input: The tensor whose shape and memory order are used.
+///     input: The tensor whose shape is used.
+///     memory_format: The order of the elements in memory. None means that of the tensor.
 ///     {new_tensor_like}
 ///
 /// Raises:
@@ -47,17 +51,18 @@ fn ones_like(
     py: Python<'_>,
     op: &'static str,
     input: &CoreTensor,
-    #[keyword]
-    #[options]
-    options: &NewTensor<'_>,
+    #[keyword] memory_format: Option<Format>,
+    #[options] options: &NewTensor<'_>,
 ) -> PyResult<Py<Tensor>> {
-    options.create_like(py, op, input, |options| input.ones_like(options))
+    let format = Format::of_new(memory_format);
+    options.create_like(py, op, input, |options| input.like(format, |shape| CoreTensor::ones(shape, options)))
 }
 
 /// Return an uninitialized tensor with the shape of another tensor.
 ///
 /// Args:
-///     input: The tensor whose shape and memory order are used.
+///     input: The tensor whose shape is used.
+///     memory_format: The order of the elements in memory. None means that of the tensor.
 ///     {new_tensor_like}
 ///
 /// Raises:
@@ -71,18 +76,20 @@ fn empty_like(
     py: Python<'_>,
     op: &'static str,
     input: &CoreTensor,
-    #[keyword]
-    #[options]
-    options: &NewTensor<'_>,
+    #[keyword] memory_format: Option<Format>,
+    #[options] options: &NewTensor<'_>,
 ) -> PyResult<Py<Tensor>> {
-    options.create_like(py, op, input, |options| input.empty_like(options))
+    let format = Format::of_new(memory_format);
+    options
+        .create_like(py, op, input, |options| input.like(format, |shape| CoreTensor::empty(shape, options)))
 }
 
 /// Return a tensor filled with a number, with the shape of another tensor.
 ///
 /// Args:
-///     input: The tensor whose shape and memory order are used.
+///     input: The tensor whose shape is used.
 ///     fill_value: The number, or a tensor with one element.
+///     memory_format: The order of the elements in memory. None means that of the tensor.
 ///     {new_tensor_like}
 ///
 /// Raises:
@@ -98,11 +105,13 @@ fn full_like(
     op: &'static str,
     input: &CoreTensor,
     fill_value: Scalar,
-    #[keyword]
-    #[options]
-    options: &NewTensor<'_>,
+    #[keyword] memory_format: Option<Format>,
+    #[options] options: &NewTensor<'_>,
 ) -> PyResult<Py<Tensor>> {
-    options.create_like(py, op, input, |options| input.full_like(fill_value, options))
+    let format = Format::of_new(memory_format);
+    options.create_like(py, op, input, |options| {
+        input.like(format, |shape| CoreTensor::full(shape, fill_value, options))
+    })
 }
 
 /// Return a tensor of zeros with the dtype and device of this one.

@@ -6,6 +6,8 @@ use pyo3::types::{PyList, PyTuple};
 
 use crate::errors::new_type_error;
 use crate::tensor::Tensor;
+use crate::tensor::formats::Format;
+use crate::tensor::generator::GivenGenerator;
 use crate::tensor::operation::{Arg, ArgumentName, Count, FromArgument, NewTensor, Sizes, tensor_op};
 
 /// Return random numbers that are uniformly distributed from 0 to 1 (exclusive).
@@ -14,6 +16,7 @@ use crate::tensor::operation::{Arg, ArgumentName, Count, FromArgument, NewTensor
 ///
 /// Args:
 ///     {sizes}
+///     generator: The generator that draws. None means the default one of the device.
 ///     dtype: The element type; None means float32.
 ///     {new_tensor}
 ///
@@ -31,9 +34,12 @@ fn rand(
     py: Python<'_>,
     op: &'static str,
     #[variadic] size: &Sizes,
+    #[keyword] generator: Option<GivenGenerator<'_>>,
     #[options] options: &NewTensor<'_>,
 ) -> PyResult<Py<Tensor>> {
-    options.create(py, op, DType::DEFAULT_FLOAT, |options| CoreTensor::rand(size, options))
+    options.create(py, op, DType::DEFAULT_FLOAT, |options| {
+        GivenGenerator::or_default(generator, op, options.placement)?.rand(size, options)
+    })
 }
 
 /// Return random numbers of the standard normal distribution: mean 0, variance 1.
@@ -42,6 +48,7 @@ fn rand(
 ///
 /// Args:
 ///     {sizes}
+///     generator: The generator that draws. None means the default one of the device.
 ///     dtype: The element type; None means float32.
 ///     {new_tensor}
 ///
@@ -59,9 +66,12 @@ fn randn(
     py: Python<'_>,
     op: &'static str,
     #[variadic] size: &Sizes,
+    #[keyword] generator: Option<GivenGenerator<'_>>,
     #[options] options: &NewTensor<'_>,
 ) -> PyResult<Py<Tensor>> {
-    options.create(py, op, DType::DEFAULT_FLOAT, |options| CoreTensor::randn(size, options))
+    options.create(py, op, DType::DEFAULT_FLOAT, |options| {
+        GivenGenerator::or_default(generator, op, options.placement)?.randn(size, options)
+    })
 }
 
 /// Return random numbers that are uniformly distributed from 0 to 1 (exclusive), in the shape of another tensor.
@@ -69,7 +79,9 @@ fn randn(
 /// `manual_seed` sets the seed. The numbers do not depend on the device, and differ from those of PyTorch.
 ///
 /// Args:
-///     input: The tensor whose shape and memory order are used.
+///     input: The tensor whose shape is used.
+///     generator: The generator that draws. None means the default one of the device.
+///     memory_format: The order of the elements in memory. None means that of the tensor.
 ///     {new_tensor_like}
 ///
 /// Raises:
@@ -84,11 +96,15 @@ fn rand_like(
     py: Python<'_>,
     op: &'static str,
     input: &CoreTensor,
-    #[keyword]
-    #[options]
-    options: &NewTensor<'_>,
+    #[keyword] generator: Option<GivenGenerator<'_>>,
+    #[keyword] memory_format: Option<Format>,
+    #[options] options: &NewTensor<'_>,
 ) -> PyResult<Py<Tensor>> {
-    options.create_like(py, op, input, |options| input.rand_like(options))
+    let format = Format::of_new(memory_format);
+    options.create_like(py, op, input, |options| {
+        let generator = GivenGenerator::or_default(generator, op, options.placement)?;
+        input.like(format, |shape| generator.rand(shape, options))
+    })
 }
 
 /// Return random numbers of the standard normal distribution, in the shape of another tensor.
@@ -96,7 +112,9 @@ fn rand_like(
 /// `manual_seed` sets the seed. The numbers do not depend on the device, and differ from those of PyTorch.
 ///
 /// Args:
-///     input: The tensor whose shape and memory order are used.
+///     input: The tensor whose shape is used.
+///     generator: The generator that draws. None means the default one of the device.
+///     memory_format: The order of the elements in memory. None means that of the tensor.
 ///     {new_tensor_like}
 ///
 /// Raises:
@@ -111,11 +129,15 @@ fn randn_like(
     py: Python<'_>,
     op: &'static str,
     input: &CoreTensor,
-    #[keyword]
-    #[options]
-    options: &NewTensor<'_>,
+    #[keyword] generator: Option<GivenGenerator<'_>>,
+    #[keyword] memory_format: Option<Format>,
+    #[options] options: &NewTensor<'_>,
 ) -> PyResult<Py<Tensor>> {
-    options.create_like(py, op, input, |options| input.randn_like(options))
+    let format = Format::of_new(memory_format);
+    options.create_like(py, op, input, |options| {
+        let generator = GivenGenerator::or_default(generator, op, options.placement)?;
+        input.like(format, |shape| generator.randn(shape, options))
+    })
 }
 
 /// Return uniformly distributed random integers. `randint(high, size)` starts at 0.
@@ -126,6 +148,7 @@ fn randn_like(
 ///     low: The least integer. Without `low` the arguments are `high` and `size`.
 ///     high: The end of the range, which it does not contain.
 ///     size: The sizes, as a tuple or list.
+///     generator: The generator that draws. None means the default one of the device.
 ///     dtype: The element type; None means int64.
 ///     {new_tensor}
 ///
@@ -144,9 +167,8 @@ fn randint(
     low: Option<i64>,
     high: &Option<End<'_>>,
     size: &Option<Sizes>,
-    #[keyword]
-    #[options]
-    options: &NewTensor<'_>,
+    #[keyword] generator: Option<GivenGenerator<'_>>,
+    #[options] options: &NewTensor<'_>,
 ) -> PyResult<Py<Tensor>> {
     let (low, high, size) = match (high, size) {
         // The first arguments of `randint(high, size)` are `high` and `size`.
@@ -161,7 +183,9 @@ fn randint(
     let Some(size) = size else {
         return Err(new_type_error("randint: size", "a tuple or list of ints", py.None().bind(py)));
     };
-    options.create(py, op, DType::Int64, |options| CoreTensor::randint(low, high, size, options))
+    options.create(py, op, DType::Int64, |options| {
+        GivenGenerator::or_default(generator, op, options.placement)?.randint(low, high, size, options)
+    })
 }
 
 /// Return uniformly distributed random integers in the shape of another tensor. `randint_like(input, high)` starts at
@@ -170,9 +194,11 @@ fn randint(
 /// `manual_seed` sets the seed. The numbers do not depend on the device, and differ from those of PyTorch.
 ///
 /// Args:
-///     input: The tensor whose shape and memory order are used.
+///     input: The tensor whose shape is used.
 ///     low: The least integer, or the end if `high` is None.
 ///     high: The end of the range, which it does not contain.
+///     generator: The generator that draws. None means the default one of the device.
+///     memory_format: The order of the elements in memory. None means that of the tensor.
 ///     {new_tensor_like}
 ///
 /// Raises:
@@ -189,12 +215,16 @@ fn randint_like(
     input: &CoreTensor,
     low: Option<i64>,
     high: Option<i64>,
-    #[keyword]
-    #[options]
-    options: &NewTensor<'_>,
+    #[keyword] generator: Option<GivenGenerator<'_>>,
+    #[keyword] memory_format: Option<Format>,
+    #[options] options: &NewTensor<'_>,
 ) -> PyResult<Py<Tensor>> {
     let (low, high) = bounds(py, op, low, high)?;
-    options.create_like(py, op, input, |options| input.randint_like(low, high, options))
+    let format = Format::of_new(memory_format);
+    options.create_like(py, op, input, |options| {
+        let generator = GivenGenerator::or_default(generator, op, options.placement)?;
+        input.like(format, |shape| generator.randint(low, high, shape, options))
+    })
 }
 
 /// Return the integers from 0 to `n` (exclusive) in random order.
@@ -203,6 +233,7 @@ fn randint_like(
 ///
 /// Args:
 ///     n: The number of integers.
+///     generator: The generator that draws. None means the default one of the device.
 ///     dtype: The element type; None means int64.
 ///     {new_tensor}
 ///
@@ -219,11 +250,12 @@ fn randperm(
     py: Python<'_>,
     op: &'static str,
     n: Count,
-    #[keyword]
-    #[options]
-    options: &NewTensor<'_>,
+    #[keyword] generator: Option<GivenGenerator<'_>>,
+    #[options] options: &NewTensor<'_>,
 ) -> PyResult<Py<Tensor>> {
-    options.create(py, op, DType::Int64, |options| CoreTensor::randperm(n.get(), options))
+    options.create(py, op, DType::Int64, |options| {
+        GivenGenerator::or_default(generator, op, options.placement)?.randperm(n.get(), options)
+    })
 }
 
 /// Returns the bounds of random integers: one number is the end, and the start is 0.

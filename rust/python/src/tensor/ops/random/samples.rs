@@ -2,6 +2,7 @@
 
 use interlock_tensor::{Operand, Result, Scalar, Tensor as CoreTensor};
 
+use crate::tensor::generator::GivenGenerator;
 use crate::tensor::operation::{WriteTo, tensor_op};
 
 /// Return 1 with the probability given by each element, else 0. The gradient is 0.
@@ -9,6 +10,7 @@ use crate::tensor::operation::{WriteTo, tensor_op};
 /// Args:
 ///     input: The tensor.
 ///     p: One probability for all elements, whose values are then ignored. None means the elements of the tensor.
+///     generator: The generator that draws. None means the default one of the device.
 ///
 /// Returns:
 ///     A tensor of the same dtype.
@@ -21,10 +23,15 @@ use crate::tensor::operation::{WriteTo, tensor_op};
 ///     >>> interlock.bernoulli(interlock.tensor([0.0, 1.0]))
 ///     tensor([0., 1.])
 #[tensor_op(function, method, example = "(x / 2).to(x.dtype)")]
-fn bernoulli(input: &CoreTensor, p: Option<f64>) -> Result<CoreTensor> {
+fn bernoulli(
+    input: &CoreTensor,
+    p: Option<f64>,
+    #[keyword] generator: Option<GivenGenerator<'_>>,
+) -> Result<CoreTensor> {
+    let generator = GivenGenerator::or_default(generator, "bernoulli", input.options().placement)?;
     match p {
-        Some(p) => input.bernoulli_p(p),
-        None => input.bernoulli(),
+        Some(p) => generator.bernoulli_p(input, p),
+        None => generator.bernoulli(input),
     }
 }
 
@@ -34,6 +41,7 @@ fn bernoulli(input: &CoreTensor, p: Option<f64>) -> Result<CoreTensor> {
 ///     input: The weights, which need not add up to 1: a vector, or a matrix with a row for each distribution.
 ///     num_samples: The number of indices of each row.
 ///     replacement: Whether an index can be drawn several times.
+///     generator: The generator that draws. None means the default one of the device.
 ///
 /// Returns:
 ///     An int64 tensor of shape [num_samples], or [rows, num_samples] for a matrix of weights.
@@ -53,8 +61,10 @@ fn multinomial(
     input: &CoreTensor,
     num_samples: i64,
     #[default(false)] replacement: bool,
+    #[keyword] generator: Option<GivenGenerator<'_>>,
 ) -> Result<CoreTensor> {
-    input.multinomial(num_samples, replacement)
+    let generator = GivenGenerator::or_default(generator, "multinomial", input.options().placement)?;
+    generator.multinomial(input, num_samples, replacement)
 }
 
 /// Overwrite the elements with random numbers of a normal distribution.
@@ -63,6 +73,7 @@ fn multinomial(
 ///     {input}
 ///     mean: The mean.
 ///     std: The standard deviation.
+///     generator: The generator that draws. None means the default one of the device.
 ///
 /// Returns:
 ///     The tensor itself.
@@ -81,8 +92,10 @@ fn normal_(
     input: &CoreTensor,
     #[default(0.0)] mean: f64,
     #[default(1.0)] std: f64,
+    #[keyword] generator: Option<GivenGenerator<'_>>,
 ) -> Result<CoreTensor> {
-    input.normal_(mean, std).cloned()
+    let generator = GivenGenerator::or_default(generator, "normal_", input.options().placement)?;
+    generator.normal_(input, mean, std).cloned()
 }
 
 /// Overwrite the elements with uniformly distributed random numbers.
@@ -91,6 +104,7 @@ fn normal_(
 ///     {input}
 ///     from_: The least number.
 ///     to: The end of the range, which it does not contain.
+///     generator: The generator that draws. None means the default one of the device.
 ///
 /// Returns:
 ///     The tensor itself.
@@ -109,8 +123,10 @@ fn uniform_(
     input: &CoreTensor,
     #[default(0.0)] from_: f64,
     #[default(1.0)] to: f64,
+    #[keyword] generator: Option<GivenGenerator<'_>>,
 ) -> Result<CoreTensor> {
-    input.uniform_(from_, to).cloned()
+    let generator = GivenGenerator::or_default(generator, "uniform_", input.options().placement)?;
+    generator.uniform_(input, from_, to).cloned()
 }
 
 /// Overwrite the elements with 1 with a probability, else 0.
@@ -118,6 +134,7 @@ fn uniform_(
 /// Args:
 ///     {input}
 ///     p: The probability, or a floating-point tensor of probabilities, which is broadcast.
+///     generator: The generator that draws. None means the default one of the device.
 ///
 /// Returns:
 ///     The tensor itself.
@@ -132,6 +149,12 @@ fn uniform_(
 ///     >>> interlock.zeros(2).bernoulli_(1.0)
 ///     tensor([1., 1.])
 #[tensor_op(inplace, name = "bernoulli", example = "x")]
-fn bernoulli_(_to: WriteTo, input: &CoreTensor, p: Option<Operand<'_>>) -> Result<CoreTensor> {
-    input.bernoulli_(p.unwrap_or(Operand::Scalar(Scalar::Float(0.5)))).cloned()
+fn bernoulli_(
+    _to: WriteTo,
+    input: &CoreTensor,
+    p: Option<Operand<'_>>,
+    #[keyword] generator: Option<GivenGenerator<'_>>,
+) -> Result<CoreTensor> {
+    let generator = GivenGenerator::or_default(generator, "bernoulli_", input.options().placement)?;
+    generator.bernoulli_(input, p.unwrap_or(Operand::Scalar(Scalar::Float(0.5)))).cloned()
 }

@@ -2,8 +2,7 @@
 
 use pyo3::prelude::*;
 
-use crate::errors::new_exception;
-use crate::py_int;
+use crate::tensor::generator::{default_generator, extract_seed};
 
 pub(in crate::tensor) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(manual_seed, module)?)
@@ -16,26 +15,23 @@ pub(in crate::tensor) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> 
 /// Args:
 ///     seed: An int from -2**63 to 2**64 - 1.
 ///
+/// Returns:
+///     The default generator of the CPU.
+///
 /// Raises:
 ///     TypeError: `seed` is not an int.
 ///     ArgumentError: `seed` is out of range.
 ///
 /// Example:
 ///     >>> import interlock
-///     >>> interlock.manual_seed(7)
+///     >>> generator = interlock.manual_seed(7)
 ///     >>> x = interlock.rand(3)
-///     >>> interlock.manual_seed(7)
+///     >>> generator.manual_seed(7).initial_seed()
+///     7
 ///     >>> (interlock.rand(3) == x).min().item()
 ///     True
 #[pyfunction]
-fn manual_seed(seed: &Bound<'_, PyAny>) -> PyResult<()> {
-    let what = "manual_seed: seed";
-    let index = py_int::extract_index(what, "an int", seed)?;
-    let number = py_int::int64(&index).map(i64::cast_unsigned).or_else(|| py_int::uint64(&index));
-    let Some(number) = number else {
-        let message = format!("{what} must be from -2**63 to 2**64 - 1, got {}", py_int::text(&index));
-        return Err(new_exception(seed.py(), "ArgumentError", message));
-    };
-    interlock_tensor::manual_seed(number);
-    Ok(())
+fn manual_seed<'py>(seed: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    interlock_tensor::manual_seed(extract_seed("manual_seed: seed", seed)?);
+    default_generator(seed.py())
 }

@@ -1,25 +1,50 @@
 //! Views and copies with other sizes.
 
-use interlock_tensor::{Error, MAX_DIMENSIONS, Result, Tensor as CoreTensor};
+use interlock_tensor::{DType, Error, MAX_DIMENSIONS, Result, Tensor as CoreTensor};
 
-use crate::tensor::operation::{Ints, tensor_op};
+use crate::tensor::operation::{Ints, SizesOrDType, tensor_op};
 
-/// Return a view with another shape.
+/// Return a view with another shape, or the same bytes as elements of another dtype.
+///
+/// If the elements of the dtype have another size, the last dimension becomes shorter or longer. A tensor of another dtype
+/// has no history and is not a view for autograd, but in-place changes of it count as changes of this tensor.
 ///
 /// Args:
 ///     {input}
-///     size: The sizes. One may be -1, and is inferred.
+///     size: The sizes, one of which may be -1 and is inferred, or a dtype.
+///     dtype: The dtype, by name.
 ///
 /// Raises:
 ///     ShapeError: The number of elements differs, or a copy would be needed; see `reshape`.
+///     ShapeError: A tensor without dimensions is viewed as a dtype of another size.
+///     ArgumentError: The last size, a stride or the offset does not fit a dtype of another size.
+///     TypeError: Sizes and a dtype are passed.
 ///
 /// Example:
 ///     >>> interlock.arange(6).view(2, -1)
 ///     tensor([[0, 1, 2],
 ///             [3, 4, 5]])
-#[tensor_op(method, view, example = "x, 3, 2")]
-fn view(input: &CoreTensor, #[variadic] size: &Ints) -> Result<CoreTensor> {
-    input.view(size)
+///     >>> interlock.tensor([[1.0, -0.0]]).view(interlock.int16)
+///     tensor([[     0,  16256,      0, -32768]], dtype=interlock.int16)
+#[tensor_op(
+    method,
+    view,
+    example = "x, 3, 2",
+    overloads(
+        "(input: Tensor, *args: builtins.int | _Sizes, size: _Sizes | None = None) -> Tensor",
+        "(input: Tensor, dtype: _DType) -> Tensor"
+    )
+)]
+fn view(input: &CoreTensor, #[variadic] size: &SizesOrDType, dtype: Option<DType>) -> Result<CoreTensor> {
+    match (size, dtype) {
+        (SizesOrDType::Sizes(sizes), None) => input.view(sizes),
+        (SizesOrDType::Sizes(sizes), Some(dtype)) if sizes.is_empty() => input.view_dtype(dtype),
+        (SizesOrDType::DType(dtype), None) => input.view_dtype(*dtype),
+        (_, Some(dtype)) => {
+            let (argument, expected) = ("dtype", "passed alone, without sizes");
+            Err(Error::Type { op: "view", argument, expected, given: dtype.name() })
+        }
+    }
 }
 
 /// Return the elements in another shape: a view if possible, else a copy.

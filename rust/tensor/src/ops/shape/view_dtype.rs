@@ -1,0 +1,118 @@
+//! Views of the same bytes as another element type.
+
+use crate::layout::Layout;
+use crate::{DType, Error, Result, Tensor};
+
+impl Tensor {
+    /// Returns a tensor of another element type over the same bytes: `torch.Tensor.view(dtype)`. If the elements have
+    /// another size, the last dimension becomes shorter or longer. The result has no history and is not a view for
+    /// autograd, but shares the version counter.
+    pub fn view_dtype(&self, dtype: DType) -> Result<Tensor> {
+        let (own, wanted) = (self.dtype().size(), dtype.size());
+        let mut layout = self.layout().clone();
+        if wanted < own {
+            self.check_last_dim(dtype)?;
+            narrow(&mut layout, own / wanted);
+        } else if wanted > own {
+            self.widen(&mut layout, dtype, wanted / own)?;
+        }
+        if !self.storage_handle().pointer().addr().is_multiple_of(wanted) {
+            let expected = format!("be in memory that is aligned for {dtype}");
+            return Err(Error::value("view", "input", expected, "memory of another library that is not"));
+        }
+        Ok(self.alias_as(dtype, layout))
+    }
+
+    /// Returns an error unless there is a last dimension whose elements are next to each other.
+    fn check_last_dim(&self, dtype: DType) -> Result<()> {
+        match self.strides().last() {
+            Some(1) => Ok(()),
+            Some(stride) => {
+                let expected = format!("be 1 to view {} as {dtype}, of another size", self.dtype());
+                Err(Error::value("view", "stride(-1)", expected, stride))
+            }
+            None => {
+                let expected = format!(
+                    "have a dimension to be viewed as {dtype}, of another size than {}",
+                    self.dtype()
+                );
+                Err(Error::shape("view", "input", expected, self.shape()))
+            }
+        }
+    }
+
+    /// Changes the layout to elements that are `ratio` times as large.
+    fn widen(&self, layout: &mut Layout, dtype: DType, ratio: usize) -> Result<()> {
+        let err = |argument: &'static str, given: String| {
+            let expected = format!("be a multiple of {ratio} to view {} as {dtype}", self.dtype());
+            Err(Error::value("view", argument, expected, given))
+        };
+        match layout.shape.last() {
+            Some(&last) if !last.is_multiple_of(ratio) => return err("size(-1)", last.to_string()),
+            _ if !layout.offset.is_multiple_of(ratio) => {
+                return err("storage_offset()", layout.offset.to_string());
+            }
+            _ => self.check_last_dim(dtype)?,
+        }
+        let outer = layout.strides.len().saturating_sub(1);
+        for stride in layout.strides.iter_mut().take(outer) {
+            if !stride.is_multiple_of(ratio) {
+                return err("each stride but the last", stride.to_string());
+            }
+            *stride /= ratio;
+        }
+        layout.shape.last_mut().into_iter().for_each(|last| *last /= ratio);
+        layout.offset /= ratio;
+        Ok(())
+    }
+}
+
+/// Changes a layout to elements of which `ratio` fit in each of those that there are.
+fn narrow(layout: &mut Layout, ratio: usize) {
+    let outer = layout.strides.len().saturating_sub(1);
+    layout.strides.iter_mut().take(outer).for_each(|stride| *stride = stride.saturating_mul(ratio));
+    layout.shape.last_mut().into_iter().for_each(|last| *last = last.saturating_mul(ratio));
+    layout.offset = layout.offset.saturating_mul(ratio);
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{DType, Error, Tensor};
+
+    fn whole(shape: &[usize]) -> Tensor {
+        Tensor::ones(shape, DType::Float32).unwrap()
+    }
+
+    #[test]
+    fn view_dtype_shares_bytes_and_the_version() {
+        let x = whole(&[2]);
+        let bits = x.view_dtype(DType::Int32).unwrap();
+        assert_eq!(bits.to_vec::<i64>().unwrap(), [0x3f80_0000; 2]);
+        bits.mul_(0.0).unwrap();
+        assert_eq!((x.to_vec::<f64>().unwrap(), x.version()), (vec![0.0; 2], Ok(1)));
+    }
+
+    #[test]
+    fn view_dtype_changes_the_last_dimension() {
+        let parts = |x: Tensor, dtype| {
+            let y = x.view_dtype(dtype).unwrap();
+            (y.shape().to_vec(), y.strides().to_vec(), y.storage_offset())
+        };
+        let right = || whole(&[3, 6]).slice(1, Some(2), None, 1).unwrap();
+        assert_eq!(parts(right(), DType::Float64), (vec![3, 2], vec![3, 1], 1));
+        assert_eq!(parts(right(), DType::UInt8), (vec![3, 16], vec![24, 1], 8));
+        assert_eq!(parts(whole(&[]), DType::Int32), (vec![], vec![], 0));
+        assert_eq!(parts(whole(&[0, 4]), DType::Int64), (vec![0, 2], vec![2, 1], 0));
+    }
+
+    #[test]
+    fn view_dtype_rejects_layouts_that_do_not_fit() {
+        let fails =
+            |x: Tensor, dtype| matches!(x.view_dtype(dtype), Err(Error::Value { .. } | Error::Shape { .. }));
+        assert!(fails(whole(&[2, 3]), DType::Float64) && fails(whole(&[]), DType::Int16));
+        assert!(fails(whole(&[4, 2]).t().unwrap(), DType::Int16));
+        assert!(fails(whole(&[4, 2]).t().unwrap(), DType::Int64));
+        assert!(fails(whole(&[6]).slice(0, Some(1), Some(5), 1).unwrap(), DType::Int64));
+        assert!(fails(whole(&[3, 3]).slice(1, None, Some(2), 1).unwrap(), DType::Int64));
+    }
+}

@@ -1,0 +1,92 @@
+"""The order of elements in memory: `memory_format`, `layout`."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import interlock
+import pytest
+from interlock import Tensor
+from interlock.errors import UnsupportedError
+
+LIKE: dict[str, Callable[..., Tensor]] = {
+    "clone": interlock.clone,
+    "Tensor.clone": Tensor.clone,
+    "zeros_like": interlock.zeros_like,
+    "ones_like": interlock.ones_like,
+    "empty_like": interlock.empty_like,
+    "full_like": lambda x, **options: interlock.full_like(x, 2, **options),
+    "rand_like": interlock.rand_like,
+    "randn_like": interlock.randn_like,
+    "randint_like": lambda x, **options: interlock.randint_like(x, 9, **options),
+    "double": Tensor.double,
+    "to another dtype": lambda x, **options: x.to(interlock.float64, **options),
+    "to with copy": lambda x, **options: x.to(copy=True, **options),
+}
+
+
+@pytest.mark.parametrize("name", LIKE)
+def test_memory_format_sets_the_strides_of_new_tensors(name: str) -> None:
+    x, function = interlock.ones(4, 3).t(), LIKE[name]
+    strides = [
+        function(x, **options).stride()
+        for options in (
+            {},
+            {"memory_format": None},
+            {"memory_format": interlock.preserve_format},
+            {"memory_format": interlock.contiguous_format},
+        )
+    ]
+    assert strides == [(1, 3), (1, 3), (1, 3), (4, 1)]
+    for format in (interlock.channels_last, interlock.channels_last_3d):
+        with pytest.raises(UnsupportedError, match=f"got {format}, which is not implemented"):
+            function(x, memory_format=format)
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [Tensor.float, Tensor.cpu, Tensor.to, lambda x, **options: x.to(interlock.float32, **options)],
+)
+def test_conversion_without_a_change_returns_the_tensor(convert: Callable[..., Tensor]) -> None:
+    x = interlock.ones(4, 3).t()
+    assert convert(x, memory_format=interlock.contiguous_format) is x
+
+
+def test_conversion_to_a_memory_format_is_recorded() -> None:
+    x = interlock.ones(4, 3, requires_grad=True)
+    y = x.t().to(interlock.float64, memory_format=interlock.contiguous_format)
+    (y * interlock.arange(12).reshape(3, 4)).sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == interlock.arange(12.0).reshape(3, 4).t().tolist()
+
+
+def test_contiguous_and_is_contiguous_accept_the_contiguous_format() -> None:
+    x = interlock.ones(4, 3).t()
+    assert x.contiguous(memory_format=interlock.contiguous_format).stride() == (4, 1)
+    for format in (interlock.contiguous_format, interlock.preserve_format):
+        assert not x.is_contiguous(memory_format=format)
+        assert x.t().is_contiguous(memory_format=format)
+    with pytest.raises(TypeError, match="got None"):
+        x.contiguous(memory_format=None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["strided", "contiguous_format", "preserve_format", "channels_last"])
+def test_layouts_and_formats_are_singletons(name: str) -> None:
+    value: Any = getattr(interlock, name)
+    assert repr(value) == f"interlock.{name}"
+    assert pickle.loads(pickle.dumps(value)) is value
+    assert copy.deepcopy(value) is value
+    assert {value: 1}[value] == 1
+    with pytest.raises(TypeError):
+        type(value)()
+
+
+def test_layout_and_is_cpu(devices: tuple[str, str]) -> None:
+    assert interlock.ones(2).layout is interlock.strided
+    assert isinstance(interlock.strided, interlock.layout)
+    assert isinstance(interlock.preserve_format, interlock.memory_format)
+    assert interlock.ones(2).is_cpu
+    assert not interlock.ones(2, device=devices[0]).is_cpu
