@@ -14,6 +14,8 @@ from interlock.errors import ArgumentError, DeviceError, DTypeError, GraphFreedE
 
 from tests.helpers.subprocess import eval_program
 
+pytestmark = pytest.mark.any_build
+
 
 def inference() -> interlock.Tensor:
     with interlock.inference_mode():
