@@ -23,14 +23,6 @@ from tests.helpers.thread_worker import Worker
 
 # Bytes of memory of a host device in tests that fill it.
 SMALL = 64 << 20
-# The results of these tests, of Python, of the search for libraries and of single flags, do not depend on how
-# the extension is compiled. Other folders test flags on threads, in processes and in random sequences.
-INDEPENDENT_OF_THE_BUILD = (
-    "tests/typing/",
-    "tests/unit/backends/",
-    "tests/unit/cli/",
-    "tests/unit/launcher/",
-)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -54,7 +46,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--other-build",
         action="store_true",
-        help="leave out the tests of `make test` that do not depend on how the extension is compiled",
+        help="leave out the tests of `make test` that are marked `any_build`",
+    )
+    parser.addoption(
+        "--few-cases",
+        action="store_true",
+        help="run only the first and the last case of each parametrized test: for other features of a build",
     )
     parser.addoption(
         "--vendor",
@@ -80,11 +77,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if isinstance(item, pytest.Function) and _starts_processes(item.module):
             item.add_marker("subprocess")
+        if isinstance(item, pytest.Function) and _is_for_any_build(item):
+            item.add_marker("any_build")
         if "driver" in getattr(item, "fixturenames", ()):
             item.add_marker("driver")
     kept = set(items) if config.getoption("--full") else representatives(items)
     if config.getoption("--other-build"):
         kept -= independent_of_the_build(items)
+    if config.getoption("--few-cases"):
+        kept &= first_and_last(items)
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = [item for item in items if item in kept]
     _skip_without_device(config, items)
@@ -134,6 +135,21 @@ def _starts_processes(module: ModuleType) -> bool:
     return any(getattr(each, "__module__", None) == subprocess.__name__ for each in vars(module).values())
 
 
+def _is_for_any_build(item: pytest.Function) -> bool:
+    """Whether the package of a test has the mark `any_build`. pytest reads marks of modules only."""
+    mark = getattr(sys.modules[item.module.__package__], "pytestmark", None)
+    return mark is not None and mark.name == "any_build"
+
+
+def first_and_last(items: list[pytest.Item]) -> set[pytest.Item]:
+    """Return the first and the last case of each test, and every case of one that runs only here."""
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        is_light = item.get_closest_marker("light") is not None
+        cases.setdefault(item.nodeid if is_light else item.nodeid.partition("[")[0], []).append(item)
+    return {end for each in cases.values() for end in (each[0], each[-1])}
+
+
 def representatives(items: list[pytest.Item]) -> set[pytest.Item]:
     """Return all items except redundant ones of tests marked `product`.
 
@@ -158,8 +174,8 @@ def independent_of_the_build(items: list[pytest.Item]) -> set[pytest.Item]:
     return {
         item
         for item in representatives(items)
-        if item.nodeid.startswith(INDEPENDENT_OF_THE_BUILD)
-        and isinstance(item, pytest.Function)
+        if isinstance(item, pytest.Function)
+        and item.get_closest_marker("any_build") is not None
         and item.get_closest_marker("slow") is None
         # These test more with `--full`.
         and "full" not in item.fixturenames

@@ -9,7 +9,6 @@ recorded, with its version.
 
 from __future__ import annotations
 
-import functools
 import json
 import sys
 from pathlib import Path
@@ -45,7 +44,8 @@ def load(name: str) -> Any:
     return json.loads((HERE / name).read_text())
 
 
-CASES: dict[str, dict[str, Any]] = {case["id"]: case for name in FILES for case in load(name)}
+CASES_OF: dict[str, list[dict[str, Any]]] = {name: load(name) for name in FILES}
+CASES: dict[str, dict[str, Any]] = {case["id"]: case for cases in CASES_OF.values() for case in cases}
 NOT_IMPLEMENTED: list[str] = load("not_implemented.json")
 DIFFERENCES: dict[str, dict[str, Any]] = {
     entry["id"]: entry for entry in load("intentional_differences.json")
@@ -55,19 +55,17 @@ DIFFERENCES: dict[str, dict[str, Any]] = {
 NEWER: dict[str, list[dict[str, Any]]] = {entry["id"]: entry["want"] for entry in load("newer_outcomes.json")}
 
 
-@functools.cache
-def outcomes() -> dict[str, list[dict[str, Any]]]:
-    """The outcomes of every case, from one process that forks a child per case."""
-    driver = [sys.executable, "-P", str(HERE / "driver.py"), "interlock"]
-    done = run_command([*driver, *(str(HERE / name) for name in FILES)], seconds=SECONDS)
+def outcomes(file: str) -> dict[str, list[dict[str, Any]]]:
+    """The outcomes of every case of a file, from one process that forks a child per case."""
+    driver = [sys.executable, "-P", str(HERE / "driver.py"), "interlock", str(HERE / file)]
+    done = run_command(driver, seconds=SECONDS)
     assert done.code == 0, done.stderr
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     return {line["id"]: line["outcomes"] for line in lines}
 
 
-def first_mismatch(case: dict[str, Any], want: list[dict[str, Any]]) -> str | None:
+def first_mismatch(case: dict[str, Any], want: list[dict[str, Any]], got: list[dict[str, Any]]) -> str | None:
     """Return the first step with a wrong outcome, or None."""
-    got = outcomes()[case["id"]]
     for number, (step, wanted) in enumerate(zip(case["steps"], want, strict=True)):
         outcome = got[number] if number < len(got) else {"error": ["Missing"]}
         if not same(outcome, wanted):
@@ -75,26 +73,35 @@ def first_mismatch(case: dict[str, Any], want: list[dict[str, Any]]) -> str | No
     return None
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_recorded_case(name: str) -> None:
-    case = CASES[name]
+def problem(case: dict[str, Any], got: list[dict[str, Any]]) -> str | None:
+    """Return what is wrong about the outcomes of a case, or None."""
+    name = case["id"]
     recorded = case.get("want", case["outcomes"])
     if name in NEWER:
         assert NEWER[name] != recorded
         recorded = NEWER[name]
-    mismatch = first_mismatch(case, recorded)
+    mismatch = first_mismatch(case, recorded, got)
     if name in NOT_IMPLEMENTED:
-        assert mismatch is not None, "it passes now: remove it from not_implemented.json"
-    elif name in DIFFERENCES:
-        assert mismatch is not None, "it passes as recorded: remove it from intentional_differences.json"
-        assert first_mismatch(case, DIFFERENCES[name]["want"]) is None
-    else:
-        assert mismatch is None, mismatch
+        return None if mismatch is not None else "it passes now: remove it from not_implemented.json"
+    if name not in DIFFERENCES:
+        return mismatch
+    if mismatch is None:
+        return "it passes as recorded: remove it from intentional_differences.json"
+    return first_mismatch(case, DIFFERENCES[name]["want"], got)
 
 
-def test_every_case_was_run() -> None:
-    assert set(outcomes()) == set(CASES)
-    assert len(CASES) == sum(len(load(name)) for name in FILES), "two cases have the same id"
+# A test for each file: thousands of tests would take as long as their cases.
+@pytest.mark.parametrize("file", FILES)
+def test_recorded_cases(file: str) -> None:
+    got = outcomes(file)
+    assert got.keys() == {case["id"] for case in CASES_OF[file]}
+    problems = {case["id"]: problem(case, got[case["id"]]) for case in CASES_OF[file]}
+    wrong = [f"{name}: {text}" for name, text in problems.items() if text is not None]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_case_has_its_own_id() -> None:
+    assert len(CASES) == sum(map(len, CASES_OF.values()))
 
 
 def test_not_implemented_names_recorded_cases_once() -> None:

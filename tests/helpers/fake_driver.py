@@ -8,24 +8,15 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Collection
 from pathlib import Path
 
-import pytest
-
-from tests.helpers import cargo
+from tests.helpers import cargo, fake_libraries
+from tests.helpers.fake_libraries import COMPILER as COMPILER, NEEDS_COMPILER as NEEDS_COMPILER
 
 ROOT = Path(__file__).parents[2]
 DRIVER = "libcuda.so.1"
 NVML = "libnvidia-ml.so.1"
-COMPILER = shutil.which("cc")
-NEEDS_COMPILER = pytest.mark.skipif(
-    sys.platform != "linux" or COMPILER is None,
-    reason="the fakes are Linux libraries, built with the C compiler",
-)
-
 SOURCE = {
     "cuInit": """
         int cuInit(unsigned flags) {
@@ -74,11 +65,11 @@ def build(
     functions = [text for function, text in SOURCE.items() if function not in lacks]
     source = "\n".join([HEAD, *functions, *others])
     values = {"init": init, "version": version, "version_status": version_status, "count": count}
-    _compile(folder / name, source % values)
+    fake_libraries.build(folder, name, source % values)
     if nvml:
         shutil.copy(cargo.built("fake_nvml"), folder / NVML)
     elif name == DRIVER:
-        _compile(folder / NVML, "int nvmlInit_v2(void) { return 0; }")
+        fake_libraries.build(folder, NVML, "int nvmlInit_v2(void) { return 0; }")
     return {"LD_LIBRARY_PATH": str(folder)}
 
 
@@ -87,10 +78,3 @@ def _called() -> list[str]:
     path = ROOT / "rust/cuda/src/sys/api.rs"
     text = path.read_text() if path.exists() else ""
     return re.findall(r"^ +(cu[A-Z]\w*)$", text, re.MULTILINE)
-
-
-def _compile(library: Path, source: str) -> None:
-    file = library.with_name(f"{library.name}.c")
-    file.write_text(source)
-    flags = ["-shared", "-fPIC", f"-Wl,-soname,{library.name}", "-o", str(library)]
-    subprocess.run([str(COMPILER), *flags, str(file)], check=True, capture_output=True, timeout=60)

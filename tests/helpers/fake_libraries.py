@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -70,12 +72,22 @@ EMPTY_LIBRARY = "int interlock_nothing;\n"
 def build(folder: Path, soname: str, source: str, needs: Path | None = None) -> Path:
     """Build a library of this name, which may link another one."""
     folder.mkdir(parents=True, exist_ok=True)
-    text, library = folder / f"{soname}.c", folder / soname
-    text.write_text(source)
-    flags = ["-shared", "-fPIC", f"-Wl,-soname,{soname}", "-o", str(library)]
-    needed = ["-Wl,--no-as-needed", str(needs), f"-Wl,-rpath,{needs.parent}"] if needs is not None else []
-    subprocess.run([str(COMPILER), *flags, str(text), *needed], check=True, capture_output=True, timeout=60)
+    library = folder / soname
+    needed = () if needs is None else ("-Wl,--no-as-needed", str(needs), f"-Wl,-rpath,{needs.parent}")
+    library.write_bytes(_compiled(soname, source, needed))
     return library
+
+
+@functools.cache
+def _compiled(soname: str, source: str, needed: tuple[str, ...]) -> bytes:
+    """Return a compiled library; many tests use the same one."""
+    with tempfile.TemporaryDirectory() as folder:
+        text, library = Path(folder, "source.c"), Path(folder, soname)
+        text.write_text(source)
+        flags = ["-shared", "-fPIC", f"-Wl,-soname,{soname}", "-o", str(library)]
+        command = [str(COMPILER), *flags, str(text), *needed]
+        subprocess.run(command, check=True, capture_output=True, timeout=60)
+        return library.read_bytes()
 
 
 def environment(*folders: Path, **more: str) -> dict[str, str]:

@@ -33,6 +33,7 @@ from tests.helpers.subprocess import (
     run_python,
 )
 
+pytestmark = pytest.mark.any_build
 ROOT = Path(__file__).parents[2]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 FENCE = re.compile(r"^\s*(?:```|~~~)", re.MULTILINE)

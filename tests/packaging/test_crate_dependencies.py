@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.any_build
 ROOT = Path(__file__).resolve().parents[2]
 
 # The allowed dependencies of each crate, from the lowest to the highest.

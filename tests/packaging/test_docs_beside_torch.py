@@ -8,8 +8,11 @@ import re
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.helpers.subprocess import run_command
 
+pytestmark = pytest.mark.any_build
 ROOT = Path(__file__).parents[2]
 TABLE = (ROOT / "docs" / "beside_torch.md").read_text().partition("<!-- <")[2].partition("<!-- </")[0]
 

@@ -8,6 +8,9 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.any_build
 TESTS = Path(__file__).resolve().parents[1]
 # The folder of the programs, and a copy of recorded cases that must keep every byte.
 LEFT_OUT = (TESTS / "programs", TESTS / "models")

@@ -12,6 +12,7 @@ import pytest
 from tests.helpers.ids import stable_repr
 from tests.helpers.subprocess import eval_program, run_command
 
+pytestmark = pytest.mark.any_build
 WITHOUT_A_GPU = 'no CUDA device: cannot load libcuda.so.1. To run without a GPU: accelerator.use("host")'
 HOST = 'this process uses the driver "host" (host:0, host:1)'
 INDEX = "a device index must be a number from 0 to 127 without sign or leading zeros"

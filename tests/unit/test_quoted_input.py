@@ -17,6 +17,7 @@ from interlock.accelerator import memory
 from interlock.nn import functional
 
 LONG: Any = "x" * 1_000_000
+pytestmark = pytest.mark.any_build
 LONGEST_MESSAGE = 2_000
 
 x = interlock.ones(2, 2)

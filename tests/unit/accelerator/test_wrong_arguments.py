@@ -14,7 +14,7 @@ from interlock import Event, Stream, accelerator
 from interlock.accelerator import Graph, memory
 from interlock.testing import FaultInjector
 
-pytestmark = pytest.mark.usefixtures("devices", "isolated_state")
+pytestmark = [pytest.mark.any_build, pytest.mark.usefixtures("devices", "isolated_state")]
 
 VALUES: list[Any] = [
     None,

@@ -1,0 +1,5 @@
+"""Tests of `python -m interlock`, which is Python."""
+
+import pytest
+
+pytestmark = pytest.mark.any_build

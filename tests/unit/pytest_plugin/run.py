@@ -13,6 +13,8 @@ from tests.helpers.subprocess import SHOWN_WHOLE_BY_PYTEST
 
 PROGRAMS = Path(__file__).parents[2] / "programs" / "pytest_plugin"
 FAKE_TORCH = Path(__file__).parents[2] / "helpers" / "fake_torch"
+# The other plugins of `.venv`, by their entry points. To import them takes half of the time of a run.
+OTHERS = ("anyio", "asyncio", "hypothesispytest", "xdist", "xdist.looponfail")
 _HEADER = re.compile(r"^_{3,} ERROR at teardown of (\S+) _{3,}$")
 
 
@@ -26,13 +28,14 @@ class Run:
     """What the plugin has reported, by test: the lines below its first one."""
 
 
-def run(pytester: pytest.Pytester, *arguments: str, mode: str = "fail") -> Run:
-    """Run pytest in the folder of `pytester`. A mode that is empty leaves the option out."""
-    option = [f"--interlock={mode}"] if mode else []
+def run(pytester: pytest.Pytester, *arguments: str, mode: str = "fail", beside: str = "") -> Run:
+    """Run pytest in the folder of `pytester`, `beside` another plugin; `mode=""` leaves the option out."""
+    options = [f"--interlock={mode}"] if mode else []
+    options += [f"-pno:{name}" for name in OTHERS if name != beside]
     with pytest.MonkeyPatch.context() as environment:
         for variable in SHOWN_WHOLE_BY_PYTEST:
             environment.delenv(variable, raising=False)
-        done = pytester.runpytest_subprocess("-q", "-p", "no:cacheprovider", *option, *arguments, timeout=60)
+        done = pytester.runpytest_subprocess("-q", "-p", "no:cacheprovider", *options, *arguments, timeout=60)
     output = done.stdout.str() + done.stderr.str()
     left: dict[str, list[str]] = {}
     test: str | None = None

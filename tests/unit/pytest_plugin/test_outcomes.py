@@ -44,7 +44,7 @@ def test_first_failure_ends_the_run_with_everything_put_back(pytester: pytest.Py
 @needs("xdist")
 def test_workers_of_xdist_compare(pytester: pytest.Pytester) -> None:
     program(pytester, "workers")
-    assert run(pytester, "-n", "2").outcomes == {"passed": 6, "errors": 3}
+    assert run(pytester, "-n", "2", beside="xdist").outcomes == {"passed": 6, "errors": 3}
 
 
 @needs("pytest_asyncio")
@@ -53,7 +53,7 @@ def test_tests_of_pytest_asyncio_are_compared(pytester: pytest.Pytester) -> None
         flavour="from pytest import mark\nfrom pytest_asyncio import fixture\nmark = mark.asyncio\n"
     )
     path = program(pytester, "asynchronous")
-    done = run(pytester, "-W", "ignore::DeprecationWarning")
+    done = run(pytester, "-W", "ignore::DeprecationWarning", beside="asyncio")
     entered = at(path, "test_override", "settings")
     assert done.left == {
         "test_leak": [f"environ.LEFT: None -> '1', written at {at(path, 'test_leak', 'environ')}"],
@@ -65,7 +65,7 @@ def test_tests_of_pytest_asyncio_are_compared(pytester: pytest.Pytester) -> None
 @needs("pytest_asyncio")
 def test_loop_of_a_module_keeps_what_its_fixture_sets(pytester: pytest.Pytester) -> None:
     path = program(pytester, "loop_of_a_module")
-    done = run(pytester)
+    done = run(pytester, beside="asyncio")
     assert done.left == {
         "test_two": [f"environ.LEFT: None -> '1', written at {at(path, 'test_two', 'LEFT')}"]
     }
@@ -78,7 +78,7 @@ def test_tests_of_anyio_are_compared(pytester: pytest.Pytester, backend: str) ->
     pytester.makeconftest(f"from pytest import fixture\n@fixture\ndef anyio_backend(): return {backend!r}\n")
     pytester.makepyfile(flavour="from pytest import fixture, mark\nmark = mark.anyio\n")
     program(pytester, "asynchronous")
-    done = run(pytester)
+    done = run(pytester, beside="anyio")
     assert set(done.left) == {"test_leak", "test_override"}
     assert done.outcomes == {"passed": 5, "errors": 2}
 

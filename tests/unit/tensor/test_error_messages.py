@@ -21,6 +21,8 @@ from interlock.errors import (
 
 from tests.helpers.subprocess import eval_program
 
+pytestmark = pytest.mark.any_build
+
 
 def inference() -> interlock.Tensor:
     with interlock.inference_mode():

@@ -22,6 +22,7 @@ from interlock import Tensor, nn
 from interlock.errors import DTypeError, ShapeError
 from interlock.nn import functional
 
+pytestmark = pytest.mark.any_build
 # "name: ..." of interlock, or the message of a call with missing or unknown arguments.
 HEAD = re.compile(r"(?:\w+\.)*(\w+)(?:: |\(\) )")
 # Messages that name no function, but a part of an argument.

@@ -173,6 +173,7 @@ def entry_points() -> list[Any]:
     return functions + methods
 
 
+@pytest.mark.any_build
 @pytest.mark.parametrize("entry", entry_points(), ids=lambda entry: entry.__qualname__)
 def test_wrong_arguments_raise_ordinary_exceptions(entry: Any) -> None:
     subjects: list[list[Any]] = [[]]

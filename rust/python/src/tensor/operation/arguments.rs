@@ -42,16 +42,18 @@ impl<'a, 'py> Arguments<'a, 'py> {
         count: usize,
         names: *mut ffi::PyObject,
     ) -> PyResult<Self> {
-        // SAFETY: guaranteed by the caller; an argument is represented as a pointer.
         let array = |start: usize, count: usize| match count {
             0 => &[][..],
+            // SAFETY: guaranteed by the caller; an argument is represented as a pointer.
             _ => unsafe { slice::from_raw_parts(args.add(start).cast::<Passed<'a, 'py>>(), count) },
         };
         // SAFETY: guaranteed by the caller.
-        let object = unsafe { Borrowed::from_ptr_or_opt(py, object) }.filter(|_| signature.is_method);
+        let (object, names) =
+            unsafe { (Borrowed::from_ptr_or_opt(py, object), Borrowed::from_ptr_or_opt(py, names)) };
+        let object = object.filter(|_| signature.is_method);
         let mut bound = Self::by_position(py, signature, object, array(0, count))?;
-        // SAFETY: guaranteed by the caller.
-        if let Some(names) = unsafe { Borrowed::from_ptr_or_opt(py, names) } {
+        if let Some(names) = names {
+            // SAFETY: guaranteed by the caller.
             let names = unsafe { names.cast_unchecked::<PyTuple>() };
             for (name, argument) in names.iter_borrowed().zip(array(count, names.len())) {
                 bound.add(&name, *argument, count)?;

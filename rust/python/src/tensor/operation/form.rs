@@ -71,6 +71,7 @@ impl Form {
 }
 
 /// The function that the interpreter calls for a form.
+#[expect(clippy::indexing_slicing, reason = "evaluated at compile time")]
 unsafe extern "C" fn entry<T: Declared, const I: usize>(
     object: *mut ffi::PyObject,
     args: *const *mut ffi::PyObject,
@@ -78,7 +79,7 @@ unsafe extern "C" fn entry<T: Declared, const I: usize>(
     names: *mut ffi::PyObject,
 ) -> *mut ffi::PyObject {
     // SAFETY: guaranteed by the caller, which is the interpreter.
-    unsafe { enter(object, args, count, names, &T::FORMS[I]) }
+    unsafe { enter(object, args, count, names, const { &T::FORMS[I] }) }
 }
 
 /// A call of a form.

@@ -86,7 +86,7 @@ impl Tensor {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::{assert_close, doubles, gradcheck};
+    use crate::testing::{assert_close, doubles};
     use crate::{DType, Tensor};
 
     #[test]
@@ -111,12 +111,5 @@ mod tests {
         }
         assert!(x.pad(&[1, 1], 300i64.into()).is_err());
         assert!(x.pad(&[i64::MAX, i64::MAX], 0i64.into()).is_err());
-    }
-
-    #[test]
-    fn pad_passes_gradcheck() {
-        let x = [doubles(&[1.0, 5.0, 3.0, 4.0, 2.0, 6.0], &[2, 3])];
-        gradcheck(|x| x[0].pad(&[1, -1], 2.0.into())?.pow(2.0), &x);
-        gradcheck(|x| x[0].pad(&[0, 1, -1, 2], 0.0.into())?.exp(), &x);
     }
 }

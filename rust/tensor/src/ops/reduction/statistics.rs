@@ -123,7 +123,7 @@ impl Tensor {
 #[cfg(test)]
 mod tests {
     use crate::Tensor;
-    use crate::testing::{assert_close, doubles, gradcheck};
+    use crate::testing::{assert_close, doubles};
 
     #[test]
     fn var_divides_by_the_degrees_of_freedom() {
@@ -174,13 +174,5 @@ mod tests {
         let x = Tensor::from_slice(&[1e30f32, -1e30], &[2]).unwrap();
         let root = x.std(None, 0i64.into(), false).unwrap().to_vec::<f32>().unwrap()[0];
         assert!((root / 1e30 - 1.0).abs() < 1e-6, "{root}");
-    }
-
-    #[test]
-    fn var_and_std_pass_gradcheck() {
-        let x = [doubles(&[0.5, 1.5, 2.0, 0.25, 0.75, 3.0], &[2, 3])];
-        gradcheck(|x| x[0].var(None, 1i64.into(), false)?.pow(2.0), &x);
-        gradcheck(|x| x[0].var(Some(&[0]), 0i64.into(), true)?.pow(2.0), &x);
-        gradcheck(|x| x[0].std(Some(&[1]), 1i64.into(), false)?.pow(3.0), &x);
     }
 }
