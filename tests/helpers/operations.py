@@ -80,11 +80,13 @@ class Example(NamedTuple):
         """Return a function that evaluates the arguments and calls the operation.
 
         An in-place form is called with a copy of the tensor, and random numbers are the same in each call.
+        Further arguments of the function are passed on by name.
         """
         code = compile(f"call({self.arguments})", self.name, "eval")
 
-        def run(names: dict[str, Any]) -> Any:
+        def run(names: dict[str, Any], **others: Any) -> Any:
             def call(*args: Any, **keywords: Any) -> Any:
+                keywords |= others
                 interlock.manual_seed(0)
                 first = args[0].clone() if self.form == "inplace" else args[0]
                 return self.owner(first)(*(args if self.form == "function" else args[1:]), **keywords)

@@ -28,7 +28,7 @@ impl Declaration {
     pub fn parse(options: TokenStream, item: TokenStream) -> Result<Self> {
         let options: Options = syn::parse2(options)?;
         let mut function: ItemFn = syn::parse2(item)?;
-        let docs = Docs::parse(&doc_lines(&function.attrs), options.forms.out);
+        let docs = Docs::parse(&doc_lines(&function.attrs), options.forms);
         let takes_target = function.sig.inputs.first().is_some_and(is_target);
         let skipped = usize::from(takes_target) + if options.is_attached { 2 } else { 0 };
         let parameters = function.sig.inputs.iter_mut().skip(skipped).map(Parameter::take);

@@ -1,5 +1,7 @@
 //! The documentation of an operation and of its forms.
 
+use crate::forms::Forms;
+
 const INPUT: &str = "input: The tensor.";
 const TENSOR: &str = "input: A tensor.";
 const OTHER_OPERAND: &str = "other: A tensor or a number. Shapes are broadcast and dtypes promoted.";
@@ -104,6 +106,7 @@ const SENTENCES: &[(&str, &str)] = &[
 const OUT: &str = "    out: The tensor that receives the result, and is returned; None for a new one.";
 const OUT_ERROR: &str =
     "    RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.";
+const EXACT_OUT_ERROR: &str = "    DTypeError: `out` has another dtype than the result.";
 const IN_PLACE_ERRORS: [&str; 2] = ["DTypeError: The dtype of the tensor cannot hold the result.", LEAF];
 
 /// A docstring: paragraphs, and sections of indented lines.
@@ -116,8 +119,8 @@ pub struct Docs {
 }
 
 impl Docs {
-    /// Parses the documentation of a function, which has the argument `out` or not.
-    pub fn parse(lines: &[String], has_out: bool) -> Self {
+    /// Parses the documentation of an operation with these forms.
+    pub fn parse(lines: &[String], forms: Forms) -> Self {
         let mut docs = Docs {
             summary: Vec::new(),
             arguments: Vec::new(),
@@ -142,8 +145,9 @@ impl Docs {
                 lines.pop();
             }
         }
-        if has_out {
+        if forms.out {
             docs.arguments.push(OUT.to_owned());
+            docs.raises.extend(forms.out_is_exact.then(|| EXACT_OUT_ERROR.to_owned()));
             docs.raises.push(OUT_ERROR.to_owned());
         }
         docs
@@ -169,7 +173,7 @@ impl Docs {
     /// Returns the documentation of a method, whose tensor is the first argument of the function `function`.
     pub fn of_method(&self, first: &str, function: &str, variadic: Option<&str>) -> String {
         let arguments = with_separate(without_entries(&self.arguments, &[first, "out"]), variadic);
-        let raises: Vec<_> = self.raises.iter().filter(|line| *line != OUT_ERROR).cloned().collect();
+        let raises = self.raises_without_out();
         joined(&self.summary, [&arguments, &self.returns, &raises, &Vec::new()], &see(function))
     }
 
@@ -180,9 +184,18 @@ impl Docs {
         let summary = [format!("In-place version of `{name}`.")];
         let returns =
             vec![format!("    {}", if first.is_some() { "The tensor itself." } else { "`input` itself." })];
-        let mut raises: Vec<_> = self.raises.iter().filter(|line| *line != OUT_ERROR).cloned().collect();
+        let mut raises = self.raises_without_out();
         raises.extend(IN_PLACE_ERRORS.map(|error| format!("    {error}")));
         joined(&summary, [&arguments, &returns, &raises, &Vec::new()], &see(function))
+    }
+
+    /// Returns the entries of errors but those of the argument `out`.
+    fn raises_without_out(&self) -> Vec<String> {
+        self.raises
+            .iter()
+            .filter(|line| ![OUT_ERROR, EXACT_OUT_ERROR].contains(&line.as_str()))
+            .cloned()
+            .collect()
     }
 }
 
@@ -273,7 +286,7 @@ Example:
 
     fn docs(has_out: bool) -> Docs {
         let lines: Vec<_> = LINES.lines().map(str::to_owned).collect();
-        Docs::parse(&lines, has_out)
+        Docs::parse(&lines, Forms { out: has_out, out_is_exact: has_out, ..Forms::default() })
     }
 
     #[test]
@@ -282,7 +295,8 @@ Example:
         assert!(text.starts_with("Return the sums along a dimension.\n\nArgs:\n    input: The tensor.\n"));
         assert!(text.contains("    out: The tensor that receives the result"));
         assert!(text.contains(
-            "Raises:\n    IndexError: The tensor does not have dimension `dim`.\n    RuntimeError: `out`"
+            "Raises:\n    IndexError: The tensor does not have dimension `dim`.\n    DTypeError: `out` has another dtype than the \
+             result.\n    RuntimeError: `out`"
         ));
         assert!(text.ends_with(
             "Example:\n    >>> import interlock\n    >>> interlock.sums2(x, 0)\n    tensor([1, 3])"

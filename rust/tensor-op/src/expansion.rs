@@ -108,7 +108,7 @@ fn compute(declared: &Declaration) -> Option<TokenStream> {
     let (first_type, first, inputs) =
         (elided(&declared.first.storage), declared.first.converted(0), inputs(declared));
     let body = run(declared, &declared.first.passed(&quote!(first)), &quote!(operation::WriteTo::Copy));
-    let running = quote!(operation::Call::new(py, op, &[operation::tensor_of(&first), #inputs]));
+    let running = quote!(operation::Call::new(py, op, &[operation::tensors_of(&first), #inputs]));
     let running = sized(declared, running, &quote!(first));
     let computed = if options.is_attached {
         quote!(operation::IntoPython::into_python(#body?, py, op))
@@ -262,7 +262,7 @@ fn inputs(declared: &Declaration) -> TokenStream {
     let others = declared.others.iter().enumerate();
     let inputs = others.filter(|(_, parameter)| parameter.kind != Kind::Options).map(|(position, _)| {
         let position = Literal::usize_unsuffixed(position);
-        quote!(operation::tensor_of(&others.#position))
+        quote!(operation::tensors_of(&others.#position))
     });
     quote!(#(#inputs),*)
 }

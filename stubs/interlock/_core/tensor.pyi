@@ -1580,7 +1580,7 @@ class Tensor:
             A matrix of shape [n, m].
 
         Raises:
-            DTypeError: The dtypes differ or are bool, do not fit `beta` or `alpha`, or `out` has another dtype.
+            DTypeError: The dtypes differ or are bool, or do not fit `beta` or `alpha`.
             ShapeError: The shapes are incompatible.
         """
     def addmv(
@@ -2135,7 +2135,7 @@ class Tensor:
             A tensor of shape [b, n, m].
 
         Raises:
-            DTypeError: The dtypes differ or are bool, or `out` has another dtype.
+            DTypeError: The dtypes differ or are bool.
             ShapeError: A tensor does not have 3 dimensions, or the sizes differ.
         """
     def bool(self, *, memory_format: _MemoryFormat | None = None) -> Tensor:
@@ -3648,7 +3648,7 @@ class Tensor:
             A tensor of shape [..., n, m], without the dimension of a one-dimensional operand.
 
         Raises:
-            DTypeError: The dtypes differ or are bool, or `out` has another dtype.
+            DTypeError: The dtypes differ or are bool.
             ShapeError: The shapes are incompatible.
         """
     @overload
@@ -3776,7 +3776,7 @@ class Tensor:
             A matrix of shape [n, m].
 
         Raises:
-            DTypeError: The dtypes differ or are bool, or `out` has another dtype.
+            DTypeError: The dtypes differ or are bool.
             ShapeError: A tensor is not a matrix, or the inner sizes differ.
         """
     def movedim(self, source: _Dims, destination: _Dims) -> Tensor:
@@ -5973,8 +5973,9 @@ def addmm(
         A matrix of shape [n, m].
 
     Raises:
-        DTypeError: The dtypes differ or are bool, do not fit `beta` or `alpha`, or `out` has another dtype.
+        DTypeError: The dtypes differ or are bool, or do not fit `beta` or `alpha`.
         ShapeError: The shapes are incompatible.
+        DTypeError: `out` has another dtype than the result.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
@@ -6008,6 +6009,7 @@ def addmv(
     Raises:
         DTypeError: The dtypes differ or are bool, or do not fit `beta` or `alpha`.
         ShapeError: The shapes are incompatible.
+        DTypeError: `out` has another dtype than the result.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
@@ -6031,13 +6033,16 @@ def adjoint(input: Tensor) -> Tensor:
         (3, 2)
     """
 
-def all(input: Tensor, dim: _Dims | None = None, keepdim: builtins.bool = False) -> Tensor:
+def all(
+    input: Tensor, dim: _Dims | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None
+) -> Tensor:
     """Return whether all elements are nonzero, of all elements or over one or several dimensions. NaN is nonzero.
 
     Args:
         input: The tensor.
         dim: The dimension or dimensions to reduce, as an int, tuple or list. None means all.
         keepdim: Whether reduced dimensions remain, with size 1.
+        out: The tensor that receives the result, and is returned; None for a new one.
 
     Returns:
         A bool tensor; of a uint8 tensor a uint8 tensor, as in PyTorch. An empty tuple as `dim` reduces no
@@ -6046,6 +6051,8 @@ def all(input: Tensor, dim: _Dims | None = None, keepdim: builtins.bool = False)
     Raises:
         IndexError: The tensor does not have dimension `dim`.
         ArgumentError: `dim` names a dimension twice.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -6084,7 +6091,9 @@ def allclose(
         True
     """
 
-def amax(input: Tensor, dim: _Dims | None = None, keepdim: builtins.bool = False) -> Tensor:
+def amax(
+    input: Tensor, dim: _Dims | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None
+) -> Tensor:
     """Return the maximum of all elements, or over one or several dimensions.
 
     The result is NaN where an element is NaN. Equal maxima share the gradient.
@@ -6093,11 +6102,14 @@ def amax(input: Tensor, dim: _Dims | None = None, keepdim: builtins.bool = False
         input: The tensor.
         dim: The dimension or dimensions to reduce, as an int, tuple or list. None or an empty tuple means all.
         keepdim: Whether reduced dimensions remain, with size 1.
+        out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
         IndexError: The tensor does not have dimension `dim`.
         ArgumentError: `dim` names a dimension twice.
         IndexError: A reduced dimension has size 0.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -6106,7 +6118,9 @@ def amax(input: Tensor, dim: _Dims | None = None, keepdim: builtins.bool = False
         tensor([7, 5])
     """
 
-def amin(input: Tensor, dim: _Dims | None = None, keepdim: builtins.bool = False) -> Tensor:
+def amin(
+    input: Tensor, dim: _Dims | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None
+) -> Tensor:
     """Return the minimum of all elements, or over one or several dimensions.
 
     The result is NaN where an element is NaN. Equal minima share the gradient.
@@ -6115,11 +6129,14 @@ def amin(input: Tensor, dim: _Dims | None = None, keepdim: builtins.bool = False
         input: The tensor.
         dim: The dimension or dimensions to reduce, as an int, tuple or list. None or an empty tuple means all.
         keepdim: Whether reduced dimensions remain, with size 1.
+        out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
         IndexError: The tensor does not have dimension `dim`.
         ArgumentError: `dim` names a dimension twice.
         IndexError: A reduced dimension has size 0.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -6153,13 +6170,16 @@ def aminmax(
         (tensor(1), tensor(7))
     """
 
-def any(input: Tensor, dim: _Dims | None = None, keepdim: builtins.bool = False) -> Tensor:
+def any(
+    input: Tensor, dim: _Dims | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None
+) -> Tensor:
     """Return whether any element is nonzero, of all elements or over one or several dimensions. NaN is nonzero.
 
     Args:
         input: The tensor.
         dim: The dimension or dimensions to reduce, as an int, tuple or list. None means all.
         keepdim: Whether reduced dimensions remain, with size 1.
+        out: The tensor that receives the result, and is returned; None for a new one.
 
     Returns:
         A bool tensor; of a uint8 tensor a uint8 tensor, as in PyTorch. An empty tuple as `dim` reduces no
@@ -6168,6 +6188,8 @@ def any(input: Tensor, dim: _Dims | None = None, keepdim: builtins.bool = False)
     Raises:
         IndexError: The tensor does not have dimension `dim`.
         ArgumentError: `dim` names a dimension twice.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -6215,13 +6237,20 @@ def arange(
         tensor([1.0000, 1.2500, 1.5000, 1.7500])
     """
 
-def argmax(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Tensor:
+def argmax(
+    input: Tensor,
+    dim: builtins.int | None = None,
+    keepdim: builtins.bool = False,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
     """Return the index of the maximum, among all elements or along a dimension.
 
     Args:
         input: The tensor.
         dim: The dimension. None means all elements, which are counted in row-major order.
         keepdim: Whether reduced dimensions remain, with size 1.
+        out: The tensor that receives the result, and is returned; None for a new one.
 
     Returns:
         An int64 tensor. Of equal elements the first index counts; NaN counts as the maximum.
@@ -6230,6 +6259,8 @@ def argmax(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.boo
         DTypeError: The tensor is a bool tensor.
         IndexError: The tensor does not have dimension `dim`.
         IndexError: The reduced dimension has size 0.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -6238,13 +6269,20 @@ def argmax(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.boo
         (tensor(2), tensor([1, 0]))
     """
 
-def argmin(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Tensor:
+def argmin(
+    input: Tensor,
+    dim: builtins.int | None = None,
+    keepdim: builtins.bool = False,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
     """Return the index of the minimum, among all elements or along a dimension.
 
     Args:
         input: The tensor.
         dim: The dimension. None means all elements, which are counted in row-major order.
         keepdim: Whether reduced dimensions remain, with size 1.
+        out: The tensor that receives the result, and is returned; None for a new one.
 
     Returns:
         An int64 tensor. Of equal elements the first index counts; NaN counts as the minimum.
@@ -6253,6 +6291,8 @@ def argmin(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.boo
         DTypeError: The tensor is a bool tensor.
         IndexError: The tensor does not have dimension `dim`.
         IndexError: The reduced dimension has size 0.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -6267,6 +6307,7 @@ def argsort(
     descending: builtins.bool = False,
     *,
     stable: builtins.bool = False,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Return the indices that sort the elements along a dimension.
 
@@ -6275,12 +6316,15 @@ def argsort(
         dim: The dimension. None means the last one.
         descending: Whether the largest element is first.
         stable: Whether the order of equal elements is preserved, which it always is.
+        out: The tensor that receives the result, and is returned; None for a new one.
 
     Returns:
         An int64 tensor. NaN is larger than all numbers.
 
     Raises:
         IndexError: The tensor does not have dimension `dim`.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -6526,6 +6570,7 @@ def baddbmm(
     Raises:
         DTypeError: The dtypes differ or are bool, or do not fit `beta` or `alpha`.
         ShapeError: The shapes are incompatible.
+        DTypeError: `out` has another dtype than the result.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
@@ -6535,7 +6580,11 @@ def baddbmm(
     """
 
 def bernoulli(
-    input: Tensor, p: builtins.float | None = None, *, generator: Generator | None = None
+    input: Tensor,
+    p: builtins.float | None = None,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Return 1 with the probability given by each element, else 0. The gradient is 0.
 
@@ -6543,6 +6592,7 @@ def bernoulli(
         input: The tensor.
         p: One probability for all elements, whose values are then ignored. None means the elements of the tensor.
         generator: The generator that draws. None means the default one of the device.
+        out: The tensor that receives the result, and is returned; None for a new one.
 
     Returns:
         A tensor of the same dtype.
@@ -6550,6 +6600,8 @@ def bernoulli(
     Raises:
         DTypeError: The tensor is not floating point, and `p` is None.
         ArgumentError: A probability is not from 0 to 1. For tensors on a device the error is asynchronous.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -6757,8 +6809,9 @@ def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
         A tensor of shape [b, n, m].
 
     Raises:
-        DTypeError: The dtypes differ or are bool, or `out` has another dtype.
+        DTypeError: The dtypes differ or are bool.
         ShapeError: A tensor does not have 3 dimensions, or the sizes differ.
+        DTypeError: `out` has another dtype than the result.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
@@ -6799,12 +6852,13 @@ def can_cast(from_: _DType, to: _DType) -> builtins.bool:
         (True, False)
     """
 
-def cat(tensors: Iterable[Tensor], dim: builtins.int = 0) -> Tensor:
+def cat(tensors: Iterable[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """Concatenate tensors along a dimension.
 
     Args:
         tensors: An iterable of tensors whose sizes are equal except in `dim`. Tensors of shape [0] are skipped.
         dim: The dimension that is concatenated.
+        out: The tensor that receives the result, and is returned; None for a new one.
 
     Returns:
         A tensor of the widest dtype of `tensors`.
@@ -6814,6 +6868,7 @@ def cat(tensors: Iterable[Tensor], dim: builtins.int = 0) -> Tensor:
         IndexError: The tensors do not have dimension `dim`.
         ArgumentError: `tensors` is empty.
         RuntimeError: `tensors` contains tensors on different devices.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -7217,17 +7272,22 @@ def cross_entropy(
         tensor(1.0986)
     """
 
-def cumprod(input: Tensor, dim: builtins.int, *, dtype: _DType | None = None) -> Tensor:
+def cumprod(
+    input: Tensor, dim: builtins.int, *, dtype: _DType | None = None, out: Tensor | None = None
+) -> Tensor:
     """Return the cumulative product of the elements along a dimension.
 
     Args:
         input: The tensor.
         dim: The dimension.
         dtype: The dtype to convert the elements to first. None means int64 for integers and bools, else no change.
+        out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
         IndexError: The tensor does not have dimension `dim`.
         DTypeError: `dtype` is bool.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -7236,17 +7296,22 @@ def cumprod(input: Tensor, dim: builtins.int, *, dtype: _DType | None = None) ->
         tensor([1, 2, 6])
     """
 
-def cumsum(input: Tensor, dim: builtins.int, *, dtype: _DType | None = None) -> Tensor:
+def cumsum(
+    input: Tensor, dim: builtins.int, *, dtype: _DType | None = None, out: Tensor | None = None
+) -> Tensor:
     """Return the cumulative sum of the elements along a dimension.
 
     Args:
         input: The tensor.
         dim: The dimension.
         dtype: The dtype to convert the elements to first. None means int64 for integers and bools, else no change.
+        out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
         IndexError: The tensor does not have dimension `dim`.
         DTypeError: `dtype` is bool.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -7352,6 +7417,7 @@ def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
     Raises:
         ShapeError: A tensor is not a vector, or the sizes differ.
         DTypeError: The dtypes differ or are bool.
+        DTypeError: `out` has another dtype than the result.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
@@ -8119,7 +8185,7 @@ def full_like(
         tensor([7., 7.])
     """
 
-def gather(input: Tensor, dim: builtins.int, index: Tensor) -> Tensor:
+def gather(input: Tensor, dim: builtins.int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the elements at `index` along dimension `dim`.
 
     Args:
@@ -8127,6 +8193,7 @@ def gather(input: Tensor, dim: builtins.int, index: Tensor) -> Tensor:
         dim: The dimension.
         index: Indices along `dim`, int64, with as many dimensions as the tensor. Element j of the result is the element
             of the tensor at `index[j]` along `dim` and at j in the other dimensions.
+        out: The tensor that receives the result, and is returned; None for a new one.
 
     Returns:
         A tensor of the shape of `index`.
@@ -8136,6 +8203,8 @@ def gather(input: Tensor, dim: builtins.int, index: Tensor) -> Tensor:
         DTypeError: `index` is not int64.
         IndexError: The tensor does not have dimension `dim`.
         RuntimeError: An index is negative or out of bounds.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -8209,11 +8278,12 @@ def gt(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> 
 
 greater = gt
 
-def hstack(tensors: Iterable[Tensor]) -> Tensor:
+def hstack(tensors: Iterable[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Concatenate tensors along the second dimension, or along the only one of vectors.
 
     Args:
         tensors: The tensors, as an iterable.
+        out: The tensor that receives the result, and is returned; None for a new one.
 
     Returns:
         A tensor of the widest dtype of `tensors`.
@@ -8222,6 +8292,7 @@ def hstack(tensors: Iterable[Tensor]) -> Tensor:
         ShapeError: The other sizes differ.
         ArgumentError: `tensors` is empty.
         RuntimeError: `tensors` contains tensors on different devices.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -8249,7 +8320,13 @@ def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
 
 def index_add(
-    input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: _Number | None = None
+    input: Tensor,
+    dim: builtins.int,
+    index: Tensor,
+    source: Tensor,
+    *,
+    alpha: _Number | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Return a copy with the slices of `source` added to the slices `index` of dimension `dim`.
 
@@ -8263,11 +8340,14 @@ def index_add(
         source: The slices, of the dtype of the tensor. It has the shape of the tensor, but in `dim` the size of
             `index`.
         alpha: A number by which `source` is multiplied first; None means 1.
+        out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
         IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
         ShapeError: The shapes are incompatible.
         DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -8276,7 +8356,9 @@ def index_add(
         tensor([4., 0., 2.])
     """
 
-def index_copy(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor) -> Tensor:
+def index_copy(
+    input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, *, out: Tensor | None = None
+) -> Tensor:
     """Return a copy with the slices of `source` written to the slices `index` of dimension `dim`.
 
     Args:
@@ -8286,11 +8368,14 @@ def index_copy(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor) 
             last is stored.
         source: The slices, of the dtype of the tensor. It has the shape of the tensor, but in `dim` the size of
             `index`.
+        out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
         IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
         ShapeError: The shapes are incompatible.
         DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -8372,13 +8457,14 @@ def index_put_(
         RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
     """
 
-def index_select(input: Tensor, dim: builtins.int, index: Tensor) -> Tensor:
+def index_select(input: Tensor, dim: builtins.int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the slices `index` of dimension `dim`.
 
     Args:
         input: The tensor.
         dim: The dimension.
         index: Indices of slices, int64, of at most one dimension. Not negative.
+        out: The tensor that receives the result, and is returned; None for a new one.
 
     Returns:
         A new tensor, whose size in `dim` is the size of `index`.
@@ -8386,6 +8472,8 @@ def index_select(input: Tensor, dim: builtins.int, index: Tensor) -> Tensor:
     Raises:
         IndexError: An index is out of bounds, `index` has two dimensions, or the tensor does not have `dim`.
         DTypeError: `index` is not int64.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -8812,17 +8900,22 @@ def log2_(input: Tensor) -> Tensor:
         RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
     """
 
-def log_softmax(input: Tensor, dim: builtins.int, *, dtype: _DType | None = None) -> Tensor:
+def log_softmax(
+    input: Tensor, dim: builtins.int, *, dtype: _DType | None = None, out: Tensor | None = None
+) -> Tensor:
     """Return the logarithm of the softmax along a dimension; accurate also where the softmax underflows.
 
     Args:
         input: The tensor.
         dim: The dimension along which the softmax sums to 1.
         dtype: The floating-point dtype to convert the elements to first. None means no change.
+        out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
         DTypeError: The elements are not floating point, and `dtype` does not convert them.
         IndexError: The tensor does not have dimension `dim`.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -8976,7 +9069,9 @@ def logspace(
         tensor([  1.,  10., 100.])
     """
 
-def logsumexp(input: Tensor, dim: _Dims, keepdim: builtins.bool = False) -> Tensor:
+def logsumexp(
+    input: Tensor, dim: _Dims, keepdim: builtins.bool = False, *, out: Tensor | None = None
+) -> Tensor:
     """Return the logarithm of the sum of the exponentials over one or several dimensions.
 
     It is accurate also where an exponential overflows. Integers are converted to float32.
@@ -8985,10 +9080,13 @@ def logsumexp(input: Tensor, dim: _Dims, keepdim: builtins.bool = False) -> Tens
         input: The tensor.
         dim: The dimension or dimensions to reduce, as an int, tuple or list.
         keepdim: Whether reduced dimensions remain, with size 1.
+        out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
         IndexError: The tensor does not have dimension `dim`.
         ArgumentError: `dim` names a dimension twice.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -9108,12 +9206,13 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
         tensor([1., 0., 1.])
     """
 
-def masked_select(input: Tensor, mask: Tensor) -> Tensor:
+def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the elements where a mask is True, in row-major order. Waits for a device.
 
     Args:
         input: The tensor.
         mask: The mask, bool. Broadcast with the tensor.
+        out: The tensor that receives the result, and is returned; None for a new one.
 
     Returns:
         A tensor with one dimension.
@@ -9121,6 +9220,8 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     Raises:
         DTypeError: `mask` is not bool.
         ShapeError: The shapes cannot be broadcast.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -9144,8 +9245,9 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
         A tensor of shape [..., n, m], without the dimension of a one-dimensional operand.
 
     Raises:
-        DTypeError: The dtypes differ or are bool, or `out` has another dtype.
+        DTypeError: The dtypes differ or are bool.
         ShapeError: The shapes are incompatible.
+        DTypeError: `out` has another dtype than the result.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
@@ -9206,7 +9308,12 @@ def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tenso
     """
 
 def mean(
-    input: Tensor, dim: _Dims | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None
+    input: Tensor,
+    dim: _Dims | None = None,
+    keepdim: builtins.bool = False,
+    *,
+    dtype: _DType | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Return the mean of all elements, or over one or several dimensions. The mean of no elements is NaN.
 
@@ -9215,11 +9322,14 @@ def mean(
         dim: The dimension or dimensions to reduce, as an int, tuple or list. None or an empty tuple means all.
         keepdim: Whether reduced dimensions remain, with size 1.
         dtype: The floating-point dtype to convert the elements to first. None means no change.
+        out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
         DTypeError: The elements are not floating point, and `dtype` does not convert them.
         IndexError: The tensor does not have dimension `dim`.
         ArgumentError: `dim` names a dimension twice.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -9323,8 +9433,9 @@ def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
         A matrix of shape [n, m].
 
     Raises:
-        DTypeError: The dtypes differ or are bool, or `out` has another dtype.
+        DTypeError: The dtypes differ or are bool.
         ShapeError: A tensor is not a matrix, or the inner sizes differ.
+        DTypeError: `out` has another dtype than the result.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
@@ -9411,6 +9522,7 @@ def multinomial(
     replacement: builtins.bool = False,
     *,
     generator: Generator | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Return indices that are drawn in proportion to weights.
 
@@ -9419,6 +9531,7 @@ def multinomial(
         num_samples: The number of indices of each row.
         replacement: Whether an index can be drawn several times.
         generator: The generator that draws. None means the default one of the device.
+        out: The tensor that receives the result, and is returned; None for a new one.
 
     Returns:
         An int64 tensor of shape [num_samples], or [rows, num_samples] for a matrix of weights.
@@ -9429,6 +9542,8 @@ def multinomial(
             asynchronous.
         DTypeError: The weights are not floating point.
         ShapeError: The tensor does not have one or two dimensions.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -9450,6 +9565,7 @@ def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
     Raises:
         ShapeError: The tensors are not a matrix and a vector, or the sizes differ.
         DTypeError: The dtypes differ or are bool.
+        DTypeError: `out` has another dtype than the result.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
@@ -9509,7 +9625,12 @@ def nan_to_num_(
     """
 
 def nansum(
-    input: Tensor, dim: _Dims | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None
+    input: Tensor,
+    dim: _Dims | None = None,
+    keepdim: builtins.bool = False,
+    *,
+    dtype: _DType | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Return the sum of the elements that are not NaN, of all or over one or several dimensions.
 
@@ -9518,10 +9639,13 @@ def nansum(
         dim: The dimension or dimensions to reduce, as an int, tuple or list. None or an empty tuple means all.
         keepdim: Whether reduced dimensions remain, with size 1.
         dtype: The dtype to convert the elements to first. None means int64 for integers and bools, else no change.
+        out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
         IndexError: The tensor does not have dimension `dim`.
         ArgumentError: `dim` names a dimension twice.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -9671,6 +9795,8 @@ def norm(
     dim: _Dims | None = None,
     keepdim: builtins.bool = False,
     dtype: _DType | None = None,
+    *,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Return the vector norm of all elements, or over one or several dimensions.
 
@@ -9685,6 +9811,7 @@ def norm(
         keepdim: Whether reduced dimensions remain, with size 1.
         dtype: The floating-point dtype to convert the elements to first, which must not be narrower. None means no
             change.
+        out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
         DTypeError: The elements are not floating point, or `dtype` is narrower.
@@ -9692,6 +9819,8 @@ def norm(
         ArgumentError: `dim` names a dimension twice.
         ArgumentError: `p` is another text.
         ShapeError: `p` is infinite and there are no elements to reduce.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -9898,6 +10027,7 @@ def prod(
     keepdim: builtins.bool = False,
     *,
     dtype: _DType | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Return the product of all elements, or along a dimension. The product of no elements is 1.
 
@@ -9906,9 +10036,12 @@ def prod(
         dim: The dimension. None means all elements.
         keepdim: Whether reduced dimensions remain, with size 1.
         dtype: The dtype to convert the elements to first. None means int64 for integers and bools, else no change.
+        out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
         IndexError: The tensor does not have dimension `dim`.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -10527,6 +10660,7 @@ def scatter(
     *,
     value: _Number | None = None,
     reduce: Literal["add", "multiply"] | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Return a copy with `src` or `value` written to the elements at `index` along dimension `dim`.
 
@@ -10540,6 +10674,7 @@ def scatter(
         value: A number, instead of `src`.
         reduce: "add" or "multiply" combines the values with the elements; None replaces these. "multiply" has no
             gradient.
+        out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
         IndexError: The tensor does not have dimension `dim`.
@@ -10548,6 +10683,8 @@ def scatter(
         RuntimeError: An index is negative or out of bounds.
         ArgumentError: `reduce` has another value.
         TypeError: Neither `src` nor `value` is passed, or both are.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -10556,7 +10693,9 @@ def scatter(
                 [5., 0.]])
     """
 
-def scatter_add(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor:
+def scatter_add(
+    input: Tensor, dim: builtins.int, index: Tensor, src: Tensor, *, out: Tensor | None = None
+) -> Tensor:
     """Return a copy with `src` added to the elements at `index` along dimension `dim`.
 
     Sums of several floating-point values for one element have no fixed order, unless
@@ -10568,12 +10707,15 @@ def scatter_add(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor) ->
         index: Indices along `dim`, int64, with as many dimensions as the tensor. Element j of `src` is written at
             `index[j]` along `dim` and at j in the other dimensions.
         src: The values, of the dtype of the tensor and at least as large as `index`.
+        out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
         IndexError: The tensor does not have dimension `dim`.
         ShapeError: The shapes are incompatible.
         DTypeError: The dtypes of the tensor and of `src` differ, or `index` is not int64.
         RuntimeError: An index is negative or out of bounds.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -10745,17 +10887,22 @@ def sinh_(input: Tensor) -> Tensor:
         RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
     """
 
-def softmax(input: Tensor, dim: builtins.int, *, dtype: _DType | None = None) -> Tensor:
+def softmax(
+    input: Tensor, dim: builtins.int, *, dtype: _DType | None = None, out: Tensor | None = None
+) -> Tensor:
     """Return the exponentials of the elements, normalized to a sum of 1 along a dimension.
 
     Args:
         input: The tensor.
         dim: The dimension along which the result sums to 1.
         dtype: The floating-point dtype to convert the elements to first. None means no change.
+        out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
         DTypeError: The elements are not floating point, and `dtype` does not convert them.
         IndexError: The tensor does not have dimension `dim`.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -10961,12 +11108,13 @@ def squeeze(input: Tensor, dim: _Dims | None = None) -> Tensor:
         (2, 1)
     """
 
-def stack(tensors: Iterable[Tensor], dim: builtins.int = 0) -> Tensor:
+def stack(tensors: Iterable[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """Stack tensors along a new dimension.
 
     Args:
         tensors: The tensors, as an iterable. Their shapes must be equal.
         dim: The position of the new dimension; its size is the number of tensors.
+        out: The tensor that receives the result, and is returned; None for a new one.
 
     Returns:
         A tensor of the widest dtype of `tensors`.
@@ -10976,6 +11124,7 @@ def stack(tensors: Iterable[Tensor], dim: builtins.int = 0) -> Tensor:
         IndexError: The result does not have dimension `dim`.
         ArgumentError: `tensors` is empty.
         RuntimeError: `tensors` contains tensors on different devices.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -10991,6 +11140,7 @@ def std(
     keepdim: builtins.bool = False,
     *,
     correction: _Number | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Return the standard deviation of all elements, or over one or several dimensions.
 
@@ -11003,12 +11153,15 @@ def std(
         unbiased: Whether the correction is 1, or 0. Not together with `correction`.
         keepdim: Whether reduced dimensions remain, with size 1.
         correction: What is subtracted from the number of elements. None means 1.
+        out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
         DTypeError: The elements are not floating point.
         IndexError: The tensor does not have dimension `dim`.
         ArgumentError: `dim` names a dimension twice.
         TypeError: Both `unbiased` and `correction` are given.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -11081,7 +11234,12 @@ def sub(
 subtract = sub
 
 def sum(
-    input: Tensor, dim: _Dims | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None
+    input: Tensor,
+    dim: _Dims | None = None,
+    keepdim: builtins.bool = False,
+    *,
+    dtype: _DType | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Return the sum of all elements, or over one or several dimensions.
 
@@ -11090,10 +11248,13 @@ def sum(
         dim: The dimension or dimensions to reduce, as an int, tuple or list. None or an empty tuple means all.
         keepdim: Whether reduced dimensions remain, with size 1.
         dtype: The dtype to convert the elements to first. None means int64 for integers and bools, else no change.
+        out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
         IndexError: The tensor does not have dimension `dim`.
         ArgumentError: `dim` names a dimension twice.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -11134,12 +11295,13 @@ def t(input: Tensor) -> Tensor:
         (3, 2)
     """
 
-def take(input: Tensor, index: Tensor) -> Tensor:
+def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the elements at flat (row-major) indices.
 
     Args:
         input: The tensor.
         index: Flat indices of elements in row-major order, int64. Negative indices count from the end.
+        out: The tensor that receives the result, and is returned; None for a new one.
 
     Returns:
         A tensor of the shape of `index`.
@@ -11147,6 +11309,8 @@ def take(input: Tensor, index: Tensor) -> Tensor:
     Raises:
         IndexError: An index is out of bounds.
         DTypeError: `index` is not int64.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -11154,7 +11318,9 @@ def take(input: Tensor, index: Tensor) -> Tensor:
         tensor([5, 8])
     """
 
-def take_along_dim(input: Tensor, indices: Tensor, dim: builtins.int | None = None) -> Tensor:
+def take_along_dim(
+    input: Tensor, indices: Tensor, dim: builtins.int | None = None, *, out: Tensor | None = None
+) -> Tensor:
     """Return the elements at `indices` along dimension `dim`, such as the result of `argmax`.
 
     Args:
@@ -11162,6 +11328,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: builtins.int | None = No
         indices: The indices, int64. Broadcast with the tensor in the other dimensions. With `dim` they are taken modulo
             the size of the dimension, so that -1 is the last one.
         dim: The dimension; None flattens both tensors first.
+        out: The tensor that receives the result, and is returned; None for a new one.
 
     Returns:
         A tensor of the shape of `indices` after broadcasting.
@@ -11170,6 +11337,8 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: builtins.int | None = No
         ShapeError: The shapes cannot be broadcast, or have different numbers of dimensions.
         DTypeError: `indices` is not int64.
         RuntimeError: `dim` is None, and an index is negative or out of bounds.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -11387,15 +11556,18 @@ def transpose(input: Tensor, dim0: builtins.int, dim1: builtins.int) -> Tensor:
 
 swapdims = transpose
 
-def tril(input: Tensor, diagonal: builtins.int = 0) -> Tensor:
+def tril(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """Return the lower triangle of a matrix, or of each matrix of a batch: a copy with zeros above a diagonal.
 
     Args:
         input: The tensor.
         diagonal: The last diagonal that is kept: 0 is the main diagonal, positive ones are above it.
+        out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
         ShapeError: The tensor has fewer than two dimensions.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -11404,15 +11576,18 @@ def tril(input: Tensor, diagonal: builtins.int = 0) -> Tensor:
                 [3, 0]])
     """
 
-def triu(input: Tensor, diagonal: builtins.int = 0) -> Tensor:
+def triu(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """Return the upper triangle of a matrix, or of each matrix of a batch: a copy with zeros below a diagonal.
 
     Args:
         input: The tensor.
         diagonal: The last diagonal that is kept: 0 is the main diagonal, positive ones are above it.
+        out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
         ShapeError: The tensor has fewer than two dimensions.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -11521,6 +11696,7 @@ def var(
     keepdim: builtins.bool = False,
     *,
     correction: _Number | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Return the variance of all elements, or over one or several dimensions.
 
@@ -11533,12 +11709,15 @@ def var(
         unbiased: Whether the correction is 1, or 0. Not together with `correction`.
         keepdim: Whether reduced dimensions remain, with size 1.
         correction: What is subtracted from the number of elements. None means 1.
+        out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
         DTypeError: The elements are not floating point.
         IndexError: The tensor does not have dimension `dim`.
         ArgumentError: `dim` names a dimension twice.
         TypeError: Both `unbiased` and `correction` are given.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -11580,11 +11759,12 @@ def var_mean(
         (tensor(7.), tensor(3.))
     """
 
-def vstack(tensors: Iterable[Tensor]) -> Tensor:
+def vstack(tensors: Iterable[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Concatenate tensors along the first dimension. Vectors are the rows of a matrix.
 
     Args:
         tensors: The tensors, as an iterable.
+        out: The tensor that receives the result, and is returned; None for a new one.
 
     Returns:
         A tensor of the widest dtype of `tensors`.
@@ -11593,6 +11773,7 @@ def vstack(tensors: Iterable[Tensor]) -> Tensor:
         ShapeError: The other sizes differ.
         ArgumentError: `tensors` is empty.
         RuntimeError: `tensors` contains tensors on different devices.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock

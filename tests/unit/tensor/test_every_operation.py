@@ -8,9 +8,9 @@ from typing import Any
 import interlock
 import pytest
 from interlock import Tensor, bfloat16, float16, float32, float64
-from interlock.errors import InterlockError
+from interlock.errors import DTypeError, InterlockError
 
-from tests.helpers.operations import FLOATS, Example, examples, operands
+from tests.helpers.operations import FLOATS, ROWS, Example, examples, operands
 
 EXAMPLES = {
     f"{example.form} {example.name}({example.arguments})": example
@@ -94,6 +94,34 @@ def test_results_do_not_depend_on_the_layout_of_operands(name: str) -> None:
             changed = {operand: change(names[operand]) for operand in FLOATS}
             assert outcome(example, names | changed, plain) == expected, layout
     assert has_result, "the example fails for each dtype"
+
+
+HAVE_OUT = {row["name"] for row in ROWS if "out" in row["forms"].split()}
+"""The names of the operations whose function has the argument `out`."""
+
+
+@pytest.mark.parametrize(
+    "example", [each for each in examples("function") if each.name in HAVE_OUT], ids=Example.expression
+)
+def test_out_receives_the_result(example: Example) -> None:
+    run, dtype = example.function(), float64
+    try:
+        expected = run(operands(dtype))
+    except (InterlockError, RuntimeError):
+        dtype = interlock.int32
+        expected = run(operands(dtype))
+    names = operands(dtype)
+    for out in (interlock.empty(0, dtype=expected.dtype), interlock.zeros_like(expected)):
+        assert run(names, out=out) is out
+        assert plain(out) == plain(expected)
+    unchanged = interlock.zeros_like(expected, dtype=interlock.bool)
+    if expected.dtype != interlock.bool:
+        with pytest.raises((DTypeError, RuntimeError)):
+            run(names, out=unchanged)
+    if dtype.is_floating_point:
+        with pytest.raises(RuntimeError, match=r"out must not be passed if a tensor requires grad"):
+            run(operands(dtype, requires_grad=True), out=unchanged)
+    assert not unchanged.any()
 
 
 def numbers(result: object) -> list[float]:

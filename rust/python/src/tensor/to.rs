@@ -82,7 +82,7 @@ impl Tensor {
             defaulted(ArgumentName::new("to", "memory_format"), memory_format, None)?;
         options.placement = placement(py, "to", device, false, options.placement)?;
         options.dtype = extract_dtype("to", dtype)?.unwrap_or(options.dtype);
-        let inputs = [Some(tensor)];
+        let inputs = [std::slice::from_ref(tensor)];
         let call = Call::new(py, "to", &inputs).at_least(least_size(options.placement));
         compute_or_self(call, slf.as_any(), &mut || {
             let moved = tensor.to(options, non_blocking)?;

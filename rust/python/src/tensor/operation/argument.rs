@@ -47,9 +47,9 @@ pub(in crate::tensor) trait FromArgument<'a, 'py>: Sized {
     /// Converts an argument. Returns `None` for an object of another type.
     fn try_from_argument(name: ArgumentName, given: Arg<'a, 'py>) -> PyResult<Option<Self>>;
 
-    /// Returns the tensor, if the argument is one.
-    fn tensor(&self) -> Option<&CoreTensor> {
-        None
+    /// Returns the tensors of the argument.
+    fn tensors(&self) -> &[CoreTensor] {
+        &[]
     }
 }
 
@@ -65,8 +65,8 @@ impl<'a, 'py, T: FromArgument<'a, 'py>> FromArgument<'a, 'py> for Option<T> {
         Ok(T::try_from_argument(name, given)?.map(Some))
     }
 
-    fn tensor(&self) -> Option<&CoreTensor> {
-        self.as_ref().and_then(T::tensor)
+    fn tensors(&self) -> &[CoreTensor] {
+        self.as_ref().map(T::tensors).unwrap_or_default()
     }
 }
 
@@ -104,11 +104,11 @@ pub(in crate::tensor) fn given<'a, 'py>(given: Arg<'a, 'py>) -> PyResult<Optiona
     Ok(Some(given))
 }
 
-/// Returns the tensor, if an argument is one.
-pub(in crate::tensor) fn tensor_of<'b, 'a, 'py, T: FromArgument<'a, 'py>>(
+/// Returns the tensors of an argument.
+pub(in crate::tensor) fn tensors_of<'b, 'a, 'py, T: FromArgument<'a, 'py>>(
     argument: &'b T,
-) -> Option<&'b CoreTensor> {
-    argument.tensor()
+) -> &'b [CoreTensor] {
+    argument.tensors()
 }
 
 /// Returns the end of the annotation of an argument.

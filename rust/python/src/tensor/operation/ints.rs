@@ -1,6 +1,7 @@
 //! Arguments that are ints, and tuples and lists of ints.
 
 use std::ops::Deref;
+use std::slice;
 
 use interlock_tensor::{DType, Tensor as CoreTensor};
 use pyo3::exceptions::PyTypeError;
@@ -95,10 +96,10 @@ impl<'a> FromArgument<'a, '_> for IntOrTensor<'a> {
         }
     }
 
-    fn tensor(&self) -> Option<&CoreTensor> {
+    fn tensors(&self) -> &[CoreTensor] {
         match self {
-            IntOrTensor::Int(_) => None,
-            IntOrTensor::Tensor(tensor) => Some(tensor),
+            IntOrTensor::Int(_) => &[],
+            IntOrTensor::Tensor(tensor) => slice::from_ref(tensor),
         }
     }
 }
@@ -120,10 +121,10 @@ impl<'a> FromArgument<'a, '_> for Sections<'a> {
         }
     }
 
-    fn tensor(&self) -> Option<&CoreTensor> {
+    fn tensors(&self) -> &[CoreTensor] {
         match self {
-            Sections::Ints(_) => None,
-            Sections::Tensor(tensor) => Some(tensor),
+            Sections::Ints(_) => &[],
+            Sections::Tensor(tensor) => slice::from_ref(tensor),
         }
     }
 }

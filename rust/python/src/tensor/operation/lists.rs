@@ -48,6 +48,10 @@ impl FromArgument<'_, '_> for Tensors {
         let items = try_iter_arg(&name.to_string(), Self::WANTED, given)?;
         fallible_alloc::try_collect(given.py(), items.map(tensor)).map(|tensors| Some(Tensors(tensors)))
     }
+
+    fn tensors(&self) -> &[CoreTensor] {
+        self
+    }
 }
 
 /// A tuple or list of tensors that index dimensions, of which None means a whole one.

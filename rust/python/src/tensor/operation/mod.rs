@@ -15,7 +15,7 @@ mod run;
 mod signature;
 mod table;
 
-pub(super) use argument::{ArgumentName, FromArgument, defaulted, given, or_none, required, tensor_of};
+pub(super) use argument::{ArgumentName, FromArgument, defaulted, given, or_none, required, tensors_of};
 pub(super) use arguments::Arguments;
 pub(super) use choice::Choice;
 pub(super) use form::{Declared, Form, call_function};

@@ -1,5 +1,7 @@
 //! Arguments that are numbers.
 
+use std::slice;
+
 use interlock_tensor::{Operand, Scalar, Tensor as CoreTensor};
 use pyo3::prelude::*;
 
@@ -20,10 +22,10 @@ impl<'a> FromArgument<'a, '_> for Operand<'a> {
         number.map(|number| number.scalar_of(name).map(Operand::Scalar)).transpose()
     }
 
-    fn tensor(&self) -> Option<&CoreTensor> {
+    fn tensors(&self) -> &[CoreTensor] {
         match self {
-            Operand::Tensor(tensor) => Some(tensor),
-            Operand::Scalar(_) => None,
+            Operand::Tensor(tensor) => slice::from_ref(tensor),
+            Operand::Scalar(_) => &[],
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Arguments that are tensors, bools, dtypes, devices and other objects.
 
+use std::slice;
+
 use interlock::accelerator::Device;
 use interlock_tensor::{DType, Tensor as CoreTensor};
 use pyo3::prelude::*;
@@ -19,8 +21,8 @@ impl<'a> FromArgument<'a, '_> for &'a CoreTensor {
         Ok(given.cast::<Tensor>().ok().map(|tensor| &tensor.get().0))
     }
 
-    fn tensor(&self) -> Option<&CoreTensor> {
-        Some(self)
+    fn tensors(&self) -> &[CoreTensor] {
+        slice::from_ref(self)
     }
 }
 
@@ -64,8 +66,8 @@ impl<'a> FromArgument<'a, '_> for Object<'a> {
         Ok(given.cast().ok().map(Object))
     }
 
-    fn tensor(&self) -> Option<&CoreTensor> {
-        Some(self.core())
+    fn tensors(&self) -> &[CoreTensor] {
+        slice::from_ref(self.core())
     }
 }
 

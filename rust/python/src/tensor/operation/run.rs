@@ -14,8 +14,8 @@ pub(in crate::tensor) struct Call<'a, 'py> {
     py: Python<'py>,
     /// The function that the program called.
     op: &'static str,
-    /// The tensors among the arguments.
-    inputs: &'a [Option<&'a CoreTensor>],
+    /// The tensors of each argument.
+    inputs: &'a [&'a [CoreTensor]],
     /// The least measure of the duration.
     least: usize,
     /// The operation takes no time.
@@ -23,7 +23,7 @@ pub(in crate::tensor) struct Call<'a, 'py> {
 }
 
 impl<'a, 'py> Call<'a, 'py> {
-    pub fn new(py: Python<'py>, op: &'static str, inputs: &'a [Option<&'a CoreTensor>]) -> Self {
+    pub fn new(py: Python<'py>, op: &'static str, inputs: &'a [&'a [CoreTensor]]) -> Self {
         Call { py, op, inputs, least: 0, is_view: false }
     }
 
@@ -47,15 +47,18 @@ impl<'a, 'py> Call<'a, 'py> {
         match self.inputs {
             _ if self.is_view => 0,
             _ if self.least >= DETACH_THRESHOLD => self.least,
-            [Some(input)] => work_size(input).max(self.least),
-            inputs => work_size_of(inputs.iter().copied().flatten()).max(self.least),
+            [[input]] => work_size(input).max(self.least),
+            inputs => work_size_of(inputs.iter().copied().filter_map(single)).max(self.least),
         }
     }
 }
 
-/// Returns the tensors among the arguments.
-fn present<'a>(inputs: &[Option<&'a CoreTensor>]) -> Vec<&'a CoreTensor> {
-    inputs.iter().copied().flatten().collect()
+/// Returns the tensor of an argument, unless it is a list of several. Those count by what an operation says about its size.
+fn single(tensors: &[CoreTensor]) -> Option<&CoreTensor> {
+    match tensors {
+        [tensor] => Some(tensor),
+        _ => None,
+    }
 }
 
 /// Runs an operation whose result is no tensor, and returns it.
@@ -107,7 +110,7 @@ pub(in crate::tensor) fn compute_into<'py>(
     scope_debug::warn_suspended_scopes(py)?;
     let target = &target.get().0;
     let dtype = is_exact.then(|| target.dtype());
-    let inputs = present(call.inputs);
+    let inputs = call.inputs.iter().copied().flatten().collect::<Vec<_>>();
     maybe_detach(py, op, call.work_size().max(work_size(target)), || {
         target.write_result(op, &inputs, || with_dtype(op, operation()?, dtype)).map(drop)
     })?;
@@ -132,7 +135,7 @@ pub(in crate::tensor) fn replace<'py>(
     operation: &(dyn Fn(&CoreTensor) -> Result<CoreTensor> + Sync),
 ) -> PyResult<Bound<'py, Tensor>> {
     let target = &tensor.get().0;
-    let inputs = present(call.inputs);
+    let inputs = call.inputs.iter().copied().flatten().collect::<Vec<_>>();
     maybe_detach(call.py, call.op, work_size(target).max(call.least), || {
         target.replace_with(call.op, &inputs, operation).map(drop)
     })?;
@@ -146,7 +149,7 @@ pub(in crate::tensor) fn update<'py>(
     operation: &(dyn Fn(&CoreTensor) -> Result<CoreTensor> + Sync),
 ) -> PyResult<Bound<'py, Tensor>> {
     let target = &tensor.get().0;
-    let sizes = call.inputs.iter().flatten().map(|input| work_size(input));
+    let sizes = call.inputs.iter().copied().filter_map(single).map(work_size);
     let size = sizes.fold(work_size(target).max(call.least), usize::max);
     maybe_detach(call.py, call.op, size, || operation(target).map(drop))?;
     Ok(tensor)

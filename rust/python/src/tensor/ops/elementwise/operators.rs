@@ -1,5 +1,7 @@
 //! Operators.
 
+use std::slice;
+
 use interlock_tensor::elementwise::{
     bitwise_and, bitwise_left_shift, bitwise_or, bitwise_right_shift, bitwise_xor, floor_divide, remainder,
 };
@@ -99,7 +101,7 @@ fn in_place_operator<'py>(
     operation: fn(&CoreTensor, &TensorOrScalar) -> Result<CoreTensor>,
 ) -> PyResult<()> {
     let other = other.get(what)?;
-    let inputs = [other.tensor()];
+    let inputs = [other.tensor().map(slice::from_ref).unwrap_or_default()];
     let call = Call::new(target.py(), function_of(what), &inputs);
     write(call, target, &|target| operation(target, &other)).map(drop)
 }

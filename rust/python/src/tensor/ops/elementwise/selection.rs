@@ -1,10 +1,12 @@
 //! Selection between two operands.
 
+use std::slice;
+
 use interlock_tensor::{Operand, Result, Tensor as CoreTensor, elementwise};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
-use crate::tensor::operation::{Call, Object, compute, compute_into, tensor_of, tensor_op};
+use crate::tensor::operation::{Call, Object, compute, compute_into, tensor_op, tensors_of};
 
 /// Return `input` where a condition is true and `other` elsewhere, or the coordinates of the elements that are not zero.
 ///
@@ -47,7 +49,7 @@ fn where_<'py>(
     other: Option<Operand<'_>>,
     #[keyword] out: Option<Object<'_>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let inputs = [Some(condition), tensor_of(&input), tensor_of(&other)];
+    let inputs = [slice::from_ref(condition), tensors_of(&input), tensors_of(&other)];
     let call = Call::new(py, op, &inputs);
     match (input, other, out) {
         (Some(input), Some(other), out) => {

@@ -21,7 +21,7 @@ use crate::tensor::operation::{WriteTo, tensor_op};
 /// Example:
 ///     >>> interlock.index_select(interlock.tensor([5, 6, 7]), 0, interlock.tensor([2, 0]))
 ///     tensor([7, 5])
-#[tensor_op(function, method, example = "x, 0, rows")]
+#[tensor_op(function, method, out(exact), example = "x, 0, rows")]
 fn index_select(input: &CoreTensor, dim: i64, index: &CoreTensor) -> Result<CoreTensor> {
     input.index_select(dim, index)
 }
@@ -51,6 +51,7 @@ fn index_select(input: &CoreTensor, dim: i64, index: &CoreTensor) -> Result<Core
 #[tensor_op(
     function,
     method,
+    out(exact),
     inplace,
     explain = input.explain_index_add(dim, index, source),
     example = "x, 0, rows, square, alpha=2.0"
@@ -84,7 +85,7 @@ fn index_add(
 /// Example:
 ///     >>> interlock.index_copy(interlock.zeros(3), 0, interlock.tensor([2]), interlock.ones(1))
 ///     tensor([0., 0., 1.])
-#[tensor_op(function, method, inplace, example = "x, 1, classes, z[:, :2]")]
+#[tensor_op(function, method, out(exact), inplace, example = "x, 1, classes, z[:, :2]")]
 fn index_copy(
     to: WriteTo,
     input: &CoreTensor,

@@ -27,7 +27,7 @@ use crate::tensor::operation::{Choice, Number, WriteTo, tensor_op};
 ///     >>> interlock.gather(x, 1, interlock.tensor([[1], [0]]))
 ///     tensor([[2],
 ///             [3]])
-#[tensor_op(function, method, example = "x, 1, columns")]
+#[tensor_op(function, method, out(exact), example = "x, 1, columns")]
 fn gather(input: &CoreTensor, dim: i64, index: &CoreTensor) -> Result<CoreTensor> {
     input.gather(dim, index)
 }
@@ -53,7 +53,7 @@ fn gather(input: &CoreTensor, dim: i64, index: &CoreTensor) -> Result<CoreTensor
 ///     >>> interlock.take_along_dim(x, interlock.argmax(x, 1, True), 1)
 ///     tensor([[5],
 ///             [7]])
-#[tensor_op(function, method, example = "x, columns, 1")]
+#[tensor_op(function, method, out(exact), example = "x, columns, 1")]
 fn take_along_dim(input: &CoreTensor, indices: &CoreTensor, dim: Option<i64>) -> Result<CoreTensor> {
     input.take_along_dim(indices, dim)
 }
@@ -83,7 +83,7 @@ fn take_along_dim(input: &CoreTensor, indices: &CoreTensor, dim: Option<i64>) ->
 ///     >>> interlock.scatter(interlock.zeros(2, 2), 1, interlock.tensor([[1], [0]]), 5)
 ///     tensor([[0., 5.],
 ///             [5., 0.]])
-#[tensor_op(function, method, inplace, example = "x, 1, columns[:, :1], z")]
+#[tensor_op(function, method, out(exact), inplace, example = "x, 1, columns[:, :1], z")]
 fn scatter(
     to: WriteTo,
     input: &CoreTensor,
@@ -145,6 +145,7 @@ impl Choice for ScatterReduce {
 #[tensor_op(
     function,
     method,
+    out(exact),
     inplace,
     explain = input.explain_scatter_add(dim, index, src),
     example = "x, 1, columns, z"

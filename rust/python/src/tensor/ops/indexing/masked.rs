@@ -21,7 +21,7 @@ use crate::tensor::operation::{OneOrMore, WriteTo, tensor_op};
 ///     >>> x = interlock.tensor([1, -2, 3])
 ///     >>> interlock.masked_select(x, x > 0)
 ///     tensor([1, 3])
-#[tensor_op(function, method, example = "x, mask")]
+#[tensor_op(function, method, out(exact), example = "x, mask")]
 fn masked_select(input: &CoreTensor, mask: &CoreTensor) -> Result<CoreTensor> {
     input.masked_select(mask)
 }

@@ -21,7 +21,7 @@ use crate::tensor::operation::{Indices, WriteTo, tensor_op};
 /// Example:
 ///     >>> interlock.take(interlock.tensor([[5, 6], [7, 8]]), interlock.tensor([0, -1]))
 ///     tensor([5, 8])
-#[tensor_op(function, method, example = "x, rows")]
+#[tensor_op(function, method, out(exact), example = "x, rows")]
 fn take(input: &CoreTensor, index: &CoreTensor) -> Result<CoreTensor> {
     input.take(index)
 }

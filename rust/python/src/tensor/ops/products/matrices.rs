@@ -22,7 +22,7 @@ fn factor(given: Option<Scalar>) -> Scalar {
 ///     A tensor of shape [..., n, m], without the dimension of a one-dimensional operand.
 ///
 /// Raises:
-///     DTypeError: The dtypes differ or are bool, or `out` has another dtype.
+///     DTypeError: The dtypes differ or are bool.
 ///     ShapeError: The shapes are incompatible.
 ///
 /// Example:
@@ -50,7 +50,7 @@ fn matmul(input: &CoreTensor, other: &CoreTensor) -> Result<CoreTensor> {
 ///     A matrix of shape [n, m].
 ///
 /// Raises:
-///     DTypeError: The dtypes differ or are bool, or `out` has another dtype.
+///     DTypeError: The dtypes differ or are bool.
 ///     ShapeError: A tensor is not a matrix, or the inner sizes differ.
 ///
 /// Example:
@@ -72,7 +72,7 @@ fn mm(input: &CoreTensor, mat2: &CoreTensor) -> Result<CoreTensor> {
 ///     A tensor of shape [b, n, m].
 ///
 /// Raises:
-///     DTypeError: The dtypes differ or are bool, or `out` has another dtype.
+///     DTypeError: The dtypes differ or are bool.
 ///     ShapeError: A tensor does not have 3 dimensions, or the sizes differ.
 ///
 /// Example:
@@ -98,7 +98,7 @@ fn bmm(input: &CoreTensor, mat2: &CoreTensor) -> Result<CoreTensor> {
 ///     A matrix of shape [n, m].
 ///
 /// Raises:
-///     DTypeError: The dtypes differ or are bool, do not fit `beta` or `alpha`, or `out` has another dtype.
+///     DTypeError: The dtypes differ or are bool, or do not fit `beta` or `alpha`.
 ///     ShapeError: The shapes are incompatible.
 ///
 /// Example:

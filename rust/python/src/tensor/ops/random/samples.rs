@@ -22,7 +22,7 @@ use crate::tensor::operation::{WriteTo, tensor_op};
 /// Example:
 ///     >>> interlock.bernoulli(interlock.tensor([0.0, 1.0]))
 ///     tensor([0., 1.])
-#[tensor_op(function, method, example = "(x / 2).to(x.dtype)")]
+#[tensor_op(function, method, out(exact), example = "(x / 2).to(x.dtype)")]
 fn bernoulli(
     input: &CoreTensor,
     p: Option<f64>,
@@ -56,7 +56,7 @@ fn bernoulli(
 /// Example:
 ///     >>> interlock.multinomial(interlock.tensor([0.0, 3.0, 0.0]), 1)
 ///     tensor([1])
-#[tensor_op(function, method, long, example = "x, 2")]
+#[tensor_op(function, method, out(exact), long, example = "x, 2")]
 fn multinomial(
     input: &CoreTensor,
     num_samples: i64,

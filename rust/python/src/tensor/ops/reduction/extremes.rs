@@ -1,5 +1,7 @@
 //! Maxima and minima.
 
+use std::slice;
+
 use interlock_tensor::{Error, Result, Tensor as CoreTensor, elementwise};
 use pyo3::prelude::*;
 
@@ -115,7 +117,7 @@ fn min(
 ///     >>> x = interlock.tensor([[1, 5], [7, 2]])
 ///     >>> interlock.amax(x, 0)
 ///     tensor([7, 5])
-#[tensor_op(function, method, example = "x, 1")]
+#[tensor_op(function, method, out(exact), example = "x, 1")]
 fn amax(input: &CoreTensor, dim: &Option<Ints>, #[default(false)] keepdim: bool) -> Result<CoreTensor> {
     input.amax(dim.as_deref(), keepdim)
 }
@@ -138,7 +140,7 @@ fn amax(input: &CoreTensor, dim: &Option<Ints>, #[default(false)] keepdim: bool)
 ///     >>> x = interlock.tensor([[1, 5], [7, 2]])
 ///     >>> interlock.amin(x, 0)
 ///     tensor([1, 2])
-#[tensor_op(function, method, example = "x, 1")]
+#[tensor_op(function, method, out(exact), example = "x, 1")]
 fn amin(input: &CoreTensor, dim: &Option<Ints>, #[default(false)] keepdim: bool) -> Result<CoreTensor> {
     input.amin(dim.as_deref(), keepdim)
 }
@@ -197,10 +199,10 @@ impl<'a, 'py> FromArgument<'a, 'py> for DimOrTensor<'a> {
         Ok(i64::try_from_argument(name, given)?.map(DimOrTensor::Dim))
     }
 
-    fn tensor(&self) -> Option<&CoreTensor> {
+    fn tensors(&self) -> &[CoreTensor] {
         match self {
-            DimOrTensor::Dim(_) => None,
-            DimOrTensor::Tensor(tensor) => Some(tensor),
+            DimOrTensor::Dim(_) => &[],
+            DimOrTensor::Tensor(tensor) => slice::from_ref(tensor),
         }
     }
 }

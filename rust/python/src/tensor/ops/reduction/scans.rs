@@ -20,7 +20,7 @@ use crate::tensor::operation::tensor_op;
 ///     >>> x = interlock.tensor([1, 2, 3])
 ///     >>> interlock.cumsum(x, 0)
 ///     tensor([1, 3, 6])
-#[tensor_op(function, method, example = "x, 1")]
+#[tensor_op(function, method, out(exact), example = "x, 1")]
 fn cumsum(input: &CoreTensor, dim: i64, #[keyword] dtype: Option<DType>) -> Result<CoreTensor> {
     scanned("cumsum", input, dtype, |input| input.cumsum(dim))
 }
@@ -40,7 +40,7 @@ fn cumsum(input: &CoreTensor, dim: i64, #[keyword] dtype: Option<DType>) -> Resu
 ///     >>> x = interlock.tensor([1, 2, 3])
 ///     >>> interlock.cumprod(x, 0)
 ///     tensor([1, 2, 6])
-#[tensor_op(function, method, example = "x, 1")]
+#[tensor_op(function, method, out(exact), example = "x, 1")]
 fn cumprod(input: &CoreTensor, dim: i64, #[keyword] dtype: Option<DType>) -> Result<CoreTensor> {
     scanned("cumprod", input, dtype, |input| input.cumprod(dim))
 }

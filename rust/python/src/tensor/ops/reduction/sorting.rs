@@ -56,7 +56,7 @@ fn sort(
 ///     >>> x = interlock.tensor([3, 1, 2])
 ///     >>> interlock.argsort(x)
 ///     tensor([1, 2, 0])
-#[tensor_op(function, method, example = "x, 1")]
+#[tensor_op(function, method, out(exact), example = "x, 1")]
 fn argsort(
     input: &CoreTensor,
     dim: Option<i64>,

@@ -22,7 +22,7 @@ use crate::tensor::operation::{Tensors, tensor_op};
 /// Example:
 ///     >>> interlock.cat([interlock.zeros(1), interlock.ones(2)])
 ///     tensor([0., 1., 1.])
-#[tensor_op(function, size = tensors.work_size(), example = "[x, z]")]
+#[tensor_op(function, out, size = tensors.work_size(), example = "[x, z]")]
 fn cat(tensors: &Tensors, #[default(0)] dim: i64) -> Result<CoreTensor> {
     core::cat(tensors, dim)
 }
@@ -46,7 +46,7 @@ fn cat(tensors: &Tensors, #[default(0)] dim: i64) -> Result<CoreTensor> {
 ///     >>> interlock.stack([interlock.tensor([1, 2]), interlock.tensor([3, 4])], dim=1)
 ///     tensor([[1, 3],
 ///             [2, 4]])
-#[tensor_op(function, size = tensors.work_size(), example = "[x, z], 1")]
+#[tensor_op(function, out, size = tensors.work_size(), example = "[x, z], 1")]
 fn stack(tensors: &Tensors, #[default(0)] dim: i64) -> Result<CoreTensor> {
     core::stack(tensors, dim)
 }
@@ -67,7 +67,7 @@ fn stack(tensors: &Tensors, #[default(0)] dim: i64) -> Result<CoreTensor> {
 /// Example:
 ///     >>> interlock.hstack([interlock.tensor([1, 2]), interlock.tensor([3])])
 ///     tensor([1, 2, 3])
-#[tensor_op(function, size = tensors.work_size(), example = "[x, z]")]
+#[tensor_op(function, out, size = tensors.work_size(), example = "[x, z]")]
 fn hstack(tensors: &Tensors) -> Result<CoreTensor> {
     core::hstack(tensors)
 }
@@ -89,7 +89,7 @@ fn hstack(tensors: &Tensors) -> Result<CoreTensor> {
 ///     >>> interlock.vstack([interlock.tensor([1, 2]), interlock.tensor([3, 4])])
 ///     tensor([[1, 2],
 ///             [3, 4]])
-#[tensor_op(function, size = tensors.work_size(), example = "[x, y]")]
+#[tensor_op(function, out, size = tensors.work_size(), example = "[x, y]")]
 fn vstack(tensors: &Tensors) -> Result<CoreTensor> {
     core::vstack(tensors)
 }
