@@ -23,9 +23,7 @@ use crate::storage::fallible_alloc::{
     check_memory, oom_error, try_collect, try_from_elem, try_push, try_with_capacity,
 };
 use crate::storage::fork_rwlock::{LockRequest, RawForkRwLock, with_locks};
-use crate::tensor::autograd_meta::GradFn;
-use crate::tensor::edge::{AccumulateGrad, Edge, EdgeKey};
-use crate::tensor::node::{Gradients, Node};
+use crate::tensor::{AccumulateGrad, Edge, EdgeKey, GradFn, Gradients, Node};
 use crate::{Error, Result, Tensor, TensorOptions};
 
 /// The arguments of a backward pass.
@@ -600,7 +598,7 @@ mod tests {
 
     use super::*;
     use crate::recording::NodeBuilder;
-    use crate::tensor::edge::KEYS;
+    use crate::tensor::KEYS;
     use crate::testing::doubles;
 
     fn leaf() -> Tensor {

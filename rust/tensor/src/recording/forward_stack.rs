@@ -7,7 +7,7 @@ use interlock::autograd::Mode;
 use once_cell::race::OnceBox;
 
 use crate::error::{Creator, ForwardStack};
-use crate::tensor::node::Node;
+use crate::tensor::Node;
 
 type Provider = fn() -> Option<ForwardStack>;
 

@@ -9,7 +9,7 @@ mod saved_tensor;
 mod saved_tensor_hooks;
 mod views;
 
-pub(crate) use crate::tensor::node::{BackwardContext, Gradients};
+pub(crate) use crate::tensor::{BackwardContext, Gradients};
 pub use change_observer::{ChangeObservation, ChangeObserver, observe_changes};
 pub(crate) use edge::{edge_of, is_leaf_with_grad};
 pub use forward_stack::set_forward_stack_provider;
