@@ -109,6 +109,11 @@ CYCLES: dict[str, dict[frozenset[str], str]] = {
 
 PATH = re.compile(r"(?<![\w:])(crate|super(?:::super)*)((?:::\w+)+|::\{)")
 GROUP = re.compile(r"use crate::\{([^;]*)\};", re.DOTALL)
+# But for methods of numbers, collections, pointers and iterators, which tensors have as well.
+STANDARD = "abs|add|any|count|flatten|is_empty|max|min|product|push|read|remainder|take|to_vec|write|zip"
+CALL = re.compile(rf"(?:\.|\b[A-Z]\w*::)(?!(?:{STANDARD})\b)(\w+)(?:::<[^>]*>)?\(")
+FUNCTION = re.compile(r"\bfn (\w+)")
+METHOD = re.compile(r"^    pub(?:\(\w+\))? fn (\w+)", re.MULTILINE)
 TESTS = re.compile(r"^#\[cfg\((?:all\()?test\b.*?^(?:mod \w+;|mod \w+ \{.*?^\})", re.DOTALL | re.MULTILINE)
 
 
@@ -241,10 +246,43 @@ def dependencies(source: Path) -> dict[str, set[str]]:
     root = source / "lib.rs"
     aliases = reexports(root) if root.exists() else {}
     for path, module in modules.items():
-        text = TESTS.sub("", re.sub(r"^\s*//.*$", "", path.read_text(), flags=re.MULTILINE))
+        text = code(path)
         used = {aliases.get(name, name) for name in targets(text, module)}
         graph[module[0]] |= (used & tops) - {module[0]}
     return {top: used for top, used in graph.items() if not top.endswith("_tests")}
+
+
+def code(path: Path) -> str:
+    """Return the code of a module without comments and tests."""
+    return TESTS.sub("", re.sub(r"^\s*//.*$", "", path.read_text(), flags=re.MULTILINE))
+
+
+def below(graph: dict[str, set[str]], top: str) -> set[str]:
+    """Return a module and all that it depends on."""
+    found = {top}
+    for used in graph[top]:
+        found |= below(graph, used)
+    return found
+
+
+def methods_from_above(source: Path) -> dict[str, set[str]]:
+    """Return for each top-level module the methods that it calls and that only modules above it define.
+
+    A type may have methods in several modules, and a call of one is no import.
+    """
+    graph = dependencies(source)
+    texts = {top: "" for top in graph}
+    for path in source.rglob("*.rs"):
+        module = module_of(path, source)
+        if module and module[0] in texts and path.name not in ("tests.rs", "testing.rs"):
+            texts[module[0]] += code(path)
+    result = {}
+    for top, text in texts.items():
+        own = below(graph, top)
+        known = {name for one in own for name in FUNCTION.findall(texts[one])}
+        above = {name for one in texts if one not in own for name in METHOD.findall(texts[one])}
+        result[top] = set(CALL.findall(text)) & above - known
+    return result
 
 
 def cycle(graph: dict[str, set[str]]) -> list[str]:
@@ -266,6 +304,19 @@ def test_folders_of_a_crate_have_no_import_cycle(name: str) -> None:
         for member in members:
             graph[member] -= members
     assert cycle(graph) == []
+
+
+def test_rooms_of_tensors_call_no_method_that_a_room_above_defines() -> None:
+    found = methods_from_above(ROOT / "rust" / "tensor" / "src")
+    assert {top: called for top, called in found.items() if called} == {}
+
+
+def test_method_from_above_is_found(tmp_path: Path) -> None:
+    (tmp_path / "low.rs").write_text("pub struct Tensor;\nfn copy(a: &Tensor) {\n    a.reshape(&[2]);\n}\n")
+    (tmp_path / "high.rs").write_text(
+        "use crate::low::Tensor;\nimpl Tensor {\n    pub fn reshape(&self) {}\n}\n"
+    )
+    assert methods_from_above(tmp_path) == {"low": {"reshape"}, "high": set()}
 
 
 def test_import_cycle_is_found(tmp_path: Path) -> None:

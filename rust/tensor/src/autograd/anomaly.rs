@@ -2,7 +2,7 @@
 
 use interlock::autograd::Mode;
 
-use crate::tensor::node::Node;
+use crate::tensor::Node;
 use crate::{Error, Result, Tensor};
 
 /// Returns whether anomaly mode is on.

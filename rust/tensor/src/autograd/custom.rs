@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use crate::recording::{created_node, edge_of, forward_stack, is_recording, set_grad_fn};
 use crate::storage::fallible_alloc::{check_memory, try_with_capacity};
-use crate::tensor::autograd_meta::GradFn;
-use crate::tensor::node::{BackwardFn, CustomFunction, GradDType, Gradients, Node, ResultKind};
-use crate::tensor::saved_tensor::{SavedTensor, SavedValue};
+use crate::tensor::{
+    BackwardFn, CustomFunction, GradDType, GradFn, Gradients, Node, ResultKind, SavedTensor, SavedValue,
+};
 use crate::{Error, Result, Tensor};
 
 /// The gradients of the inputs of a running backward function that other nodes have contributed so far, or the reason why

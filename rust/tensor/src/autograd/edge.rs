@@ -4,9 +4,7 @@ use super::hooks::GradientKind;
 use crate::ops::conversion::transfer::to_device;
 use crate::ops::reduction::sums::sum_to;
 use crate::recording::edge_of;
-use crate::tensor::autograd_meta::GradFn;
-use crate::tensor::edge::{Edge, NextFunction};
-use crate::tensor::node::GradDType;
+use crate::tensor::{Edge, GradDType, GradFn, NextFunction};
 use crate::{Error, Result, Tensor};
 
 /// Returns the shape, type and device of the gradient of an edge.

@@ -18,14 +18,12 @@ use super::stream_sync::StreamSync;
 use super::{anomaly, nesting, without_history};
 use crate::error::Tuple;
 use crate::ops::elementwise::writing::add_unrecorded;
-use crate::recording::{self, edge_of, grad_fn, is_leaf_with_grad};
+use crate::recording::{edge_of, grad_fn, is_leaf_with_grad, note_running};
 use crate::storage::fallible_alloc::{
     check_memory, oom_error, try_collect, try_from_elem, try_push, try_with_capacity,
 };
 use crate::storage::fork_rwlock::{LockRequest, RawForkRwLock, with_locks};
-use crate::tensor::autograd_meta::GradFn;
-use crate::tensor::edge::{AccumulateGrad, Edge, EdgeKey};
-use crate::tensor::node::{Gradients, Node};
+use crate::tensor::{AccumulateGrad, Edge, EdgeKey, GradFn, Gradients, Node};
 use crate::{Error, Result, Tensor, TensorOptions};
 
 /// The arguments of a backward pass.
@@ -274,7 +272,7 @@ impl GraphTask {
             let barrier = scope_barrier();
             // The backward function runs on the stream of the forward operation.
             let stream = self.stream_sync.stream_of_node(&node).map(Stream::guard).transpose()?;
-            let running = recording::enter(&node);
+            let running = note_running(&node);
             self.visit(&node, gradients).map_err(|error| anomaly::add_stack(&node, error))?;
             drop((running, stream, barrier));
             self.finish_leaves_of(&node)?;
@@ -600,7 +598,7 @@ mod tests {
 
     use super::*;
     use crate::recording::NodeBuilder;
-    use crate::tensor::edge::KEYS;
+    use crate::tensor::KEYS;
     use crate::testing::doubles;
 
     fn leaf() -> Tensor {

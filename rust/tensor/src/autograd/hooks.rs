@@ -9,10 +9,9 @@ use super::multi_grad::{MultiGradCalls, MultiGradPart, MultiGradState};
 use crate::error::Tuple;
 use crate::recording::grad_fn;
 use crate::storage::fork_rwlock::ForkRwLock;
-use crate::tensor::Inner;
-use crate::tensor::edge::NextFunction;
-use crate::tensor::hooks::{Hooks, NodePostHook, NodePreHook, PostAccumulateHook, TensorHook};
-use crate::tensor::node::Node;
+use crate::tensor::{
+    Hooks, Inner, NextFunction, Node, NodePostHook, NodePreHook, PostAccumulateHook, TensorHook,
+};
 use crate::{DType, Error, Result, Tensor};
 
 /// The shape, type and device of a tensor, and so of its gradient.

@@ -27,10 +27,10 @@ pub use crate::recording::{
     node_creation_hook_context, observe_changes, own_hooks_of, saved_tensor_hooks_context,
     set_forward_stack_provider, visit_own_creation_hooks, visit_own_creation_hooks_of, visit_own_hooks,
 };
-pub use crate::tensor::edge::{AccumulateGrad, NextFunction};
-pub use crate::tensor::hooks::{NodePostHook, NodePreHook, PostAccumulateHook, TensorHook};
-pub use crate::tensor::node::{CustomFunction, GradDType, Node};
-pub use crate::tensor::saved_tensor::PackedTensor;
+pub use crate::tensor::{
+    AccumulateGrad, CustomFunction, GradDType, NextFunction, Node, NodePostHook, NodePreHook, PackedTensor,
+    PostAccumulateHook, TensorHook,
+};
 pub use custom::{CustomRecord, ForwardResult, input_grad_buffers, record};
 pub use edge::{Differentiable, EdgeOrTensor, GradientEdge};
 pub use engine::{BackwardArgs, backward, grad};

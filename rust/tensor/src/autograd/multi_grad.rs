@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::hooks::{HookHandle, register_tensor_hook};
 use super::without_history;
-use crate::tensor::hooks::{Hooks, TensorHook, new_id};
+use crate::tensor::{Hooks, TensorHook, new_id};
 use crate::{Result, Tensor};
 
 /// The number of [`MultiGradState`], so that a backward pass searches for hooks only if there are any.

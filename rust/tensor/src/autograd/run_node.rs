@@ -10,11 +10,9 @@ use crate::layout::{Layout, is_expandable_to};
 use crate::ops::conversion::cast::copy_with_layout;
 use crate::ops::shape::as_strided::{as_strided, as_strided_backward};
 use crate::storage::fallible_alloc::{try_from_elem, try_with_capacity};
-use crate::tensor::edge::Edge;
-use crate::tensor::node::{
-    BackwardContext, BackwardFn, CustomFunction, GradDType, Gradients, Node, PartOfBase,
+use crate::tensor::{
+    BackwardContext, BackwardFn, CustomFunction, Edge, GradDType, Gradients, Node, PartOfBase, SavedValue,
 };
-use crate::tensor::saved_tensor::SavedValue;
 use crate::{Error, Result, Tensor, TensorOptions};
 
 /// How a backward pass runs a node.

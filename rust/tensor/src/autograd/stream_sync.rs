@@ -8,9 +8,7 @@ use interlock::state::ScopeGuard;
 
 use crate::error::warn;
 use crate::storage::fallible_alloc::oom_error;
-use crate::tensor::autograd_meta::GradFn;
-use crate::tensor::edge::Edge;
-use crate::tensor::node::{Node, stream_of};
+use crate::tensor::{Edge, GradFn, Node, stream_of};
 use crate::{Error, Result, Tensor};
 
 /// Whether gradients of a leaf from several streams cause a warning.

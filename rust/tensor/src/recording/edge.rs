@@ -1,7 +1,7 @@
 //! Edges to the inputs of an operation that is recorded.
 
 use crate::storage::fallible_alloc::check_memory;
-use crate::tensor::edge::{AccumulateGrad, Edge, NextFunction};
+use crate::tensor::{AccumulateGrad, Edge, NextFunction};
 use crate::{Result, Tensor};
 
 use super::node_creation_hook::call_hooks;

@@ -7,7 +7,7 @@ use interlock::autograd::Mode;
 use once_cell::race::OnceBox;
 
 use crate::error::{Creator, ForwardStack};
-use crate::tensor::node::Node;
+use crate::tensor::Node;
 
 type Provider = fn() -> Option<ForwardStack>;
 
@@ -38,12 +38,12 @@ thread_local! {
 
 /// Notes in anomaly mode that the backward function of a node runs on this thread, until the guard is dropped.
 #[inline]
-pub(crate) fn enter(node: &Node) -> Option<RunningGuard> {
-    if Mode::Anomaly.is_on() { enter_node(node) } else { None }
+pub(crate) fn note_running(node: &Node) -> Option<RunningGuard> {
+    if Mode::Anomaly.is_on() { replace_running(node) } else { None }
 }
 
 #[cold]
-fn enter_node(node: &Node) -> Option<RunningGuard> {
+fn replace_running(node: &Node) -> Option<RunningGuard> {
     let creator = Creator { node: node.shared_name(), stack: node.shared_forward_stack() };
     RUNNING.try_with(|running| running.replace(Some(creator))).ok().map(RunningGuard)
 }

@@ -9,10 +9,11 @@ mod saved_tensor;
 mod saved_tensor_hooks;
 mod views;
 
+pub(crate) use crate::tensor::{BackwardContext, Gradients};
 pub use change_observer::{ChangeObservation, ChangeObserver, observe_changes};
 pub(crate) use edge::{edge_of, is_leaf_with_grad};
 pub use forward_stack::set_forward_stack_provider;
-pub(crate) use forward_stack::{enter, forward_stack};
+pub(crate) use forward_stack::{forward_stack, note_running};
 pub(crate) use node_builder::{NodeBuilder, is_recording};
 pub(crate) use node_creation_hook::created_node;
 pub use node_creation_hook::{

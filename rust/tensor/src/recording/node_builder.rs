@@ -8,10 +8,9 @@ use super::edge::edge_of;
 use super::forward_stack::forward_stack;
 use super::node_creation_hook::created;
 use crate::storage::fallible_alloc::{check_memory, try_with_capacity};
-use crate::tensor::autograd_meta::GradFn;
-use crate::tensor::edge::Edge;
-use crate::tensor::node::{BackwardContext, BackwardFn, Gradients, Node, ResultKind};
-use crate::tensor::saved_tensor::{SavedTensor, SavedValue};
+use crate::tensor::{
+    BackwardContext, BackwardFn, Edge, GradFn, Gradients, Node, ResultKind, SavedTensor, SavedValue,
+};
 use crate::{Result, Tensor};
 
 /// Returns whether operations on tensors that require grad are recorded on this thread.

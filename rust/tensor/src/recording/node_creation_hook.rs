@@ -9,9 +9,7 @@ use interlock::autograd::{self, NodeCreationHookContext};
 use interlock::state::ThreadState;
 use interlock::state::internal::State;
 
-use crate::tensor::autograd_meta::GradFn;
-use crate::tensor::edge::NextFunction;
-use crate::tensor::node::Node;
+use crate::tensor::{GradFn, NextFunction, Node};
 use crate::{Error, Result};
 
 /// A hook that is called with each new node.

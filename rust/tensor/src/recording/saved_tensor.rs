@@ -8,9 +8,7 @@ use super::NodeBuilder;
 use super::edge::is_leaf_with_grad;
 use super::saved_tensor_hooks;
 use super::views::grad_fn;
-use crate::tensor::autograd_meta::GradFn;
-use crate::tensor::node::{BackwardContext, Node};
-use crate::tensor::saved_tensor::{Content, Producer, SavedTensor, SavedValue};
+use crate::tensor::{BackwardContext, Content, GradFn, Node, Producer, SavedTensor, SavedValue};
 use crate::{Error, Result, Tensor};
 
 impl SavedTensor {

@@ -7,7 +7,7 @@ use interlock::autograd::{self, SavedTensorHooksContext};
 use interlock::state::ThreadState;
 use interlock::state::internal::State;
 
-use crate::tensor::saved_tensor::PackedTensor;
+use crate::tensor::PackedTensor;
 use crate::{Error, Result, Tensor};
 
 /// Packs the tensors that nodes save.

@@ -11,8 +11,7 @@ use super::forward_stack::forward_stack;
 use super::node_builder::{NodeBuilder, is_recording};
 use super::node_creation_hook::created;
 use crate::layout::Layout;
-use crate::tensor::autograd_meta::{CreationMeta, GradFn, ViewInfo};
-use crate::tensor::node::{BackwardFn, Node, PartOfBase};
+use crate::tensor::{BackwardFn, CreationMeta, GradFn, Node, PartOfBase, ViewInfo};
 use crate::{Error, Result, Tensor};
 
 /// Marks `view` as a view of `source`.

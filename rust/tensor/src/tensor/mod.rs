@@ -1,11 +1,11 @@
 //! The tensor: a reference-counted view of a storage, and the graph of nodes and saved tensors that it may own. Tensors own
 //! nodes and nodes own tensors; what records nodes and what runs them is above.
 
-pub(crate) mod autograd_meta;
-pub(crate) mod edge;
-pub(crate) mod hooks;
-pub(crate) mod node;
-pub(crate) mod saved_tensor;
+mod autograd_meta;
+mod edge;
+mod hooks;
+mod node;
+mod saved_tensor;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -25,6 +25,18 @@ use crate::storage::fork_rwlock::{ForkRwLock, ReadGuard, WriteGuard};
 use crate::storage::{Placement, Storage, TensorOptions};
 use crate::{DType, Element, Error, Result, Scalar};
 use autograd_meta::AutogradMeta;
+
+pub(crate) use autograd_meta::{CreationMeta, GradFn, ViewInfo};
+#[cfg(test)]
+pub(crate) use edge::KEYS;
+pub use edge::{AccumulateGrad, NextFunction};
+pub(crate) use edge::{Edge, EdgeKey};
+pub(crate) use hooks::{Hooks, new_id};
+pub use hooks::{NodePostHook, NodePreHook, PostAccumulateHook, TensorHook};
+pub(crate) use node::{BackwardContext, BackwardFn, Gradients, PartOfBase, ResultKind, stream_of};
+pub use node::{CustomFunction, GradDType, Node};
+pub use saved_tensor::PackedTensor;
+pub(crate) use saved_tensor::{Content, Producer, SavedTensor, SavedValue};
 
 /// A multi-dimensional array with a single dtype. Clones of the handle refer to the same tensor.
 #[derive(Clone)]

@@ -7,8 +7,7 @@ use crate::dtype::{Bool8, dispatch_compute, dispatch_size, larger, smaller};
 use crate::error::check_fits;
 use crate::layout::broadcast;
 use crate::ops::indexing::masked::zero_where;
-use crate::recording::NodeBuilder;
-use crate::tensor::node::{BackwardContext, Gradients};
+use crate::recording::{BackwardContext, Gradients, NodeBuilder};
 use crate::{DType, Error, Result, Tensor, iterate};
 
 /// Returns `x` where `condition` is true and `y` elsewhere: `torch.where`. Shapes are broadcast and types promoted.

@@ -8,8 +8,8 @@ use super::rounded_division::{RoundingMode, divide_with};
 use crate::dtype::{dispatch_float, dispatch_wrapping};
 use crate::error::check_fits;
 use crate::layout::check_broadcastable_to;
-use crate::recording::{NodeBuilder, check_inplace, rebase_history};
-use crate::tensor::node::{BackwardContext, Gradients, Node};
+use crate::recording::{BackwardContext, Gradients, NodeBuilder, check_inplace, rebase_history};
+use crate::tensor::Node;
 use crate::{DType, Element, Error, Result, Scalar, Tensor, iterate};
 
 /// Saves a copy of a tensor before it is changed in place, if the gradient of `other` needs it.

@@ -7,9 +7,8 @@ use super::gather_scatter::Combine;
 use super::indexed::{INDEX, WriteTo};
 use super::positions::Positions;
 use crate::layout::{Layout, contiguous_strides};
-use crate::recording::NodeBuilder;
+use crate::recording::{BackwardContext, NodeBuilder};
 use crate::storage::fallible_alloc::try_collect;
-use crate::tensor::node::BackwardContext;
 use crate::{Result, Tensor};
 
 /// The rows of an expanded tensor, by the memory locations that they use.

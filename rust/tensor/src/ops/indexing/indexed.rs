@@ -7,8 +7,7 @@ use std::sync::Arc;
 use super::gather_scatter::Combine;
 use super::positions::Positions;
 use super::scatter_kernels::{IndexedWrite, ScatterArgs};
-use crate::recording::NodeBuilder;
-use crate::tensor::node::{BackwardContext, Gradients};
+use crate::recording::{BackwardContext, Gradients, NodeBuilder};
 use crate::{Result, Tensor};
 
 /// A pair of operations: one reads elements, the other adds to them. Each computes the gradient of the other.

@@ -7,8 +7,7 @@ use super::nonzero::nonzero_coordinates;
 use crate::dtype::{Bool8, dispatch_float, dispatch_size};
 use crate::layout::{broadcast, check_broadcastable_to, signed_sizes};
 use crate::ops::elementwise::operand::{Operand, check_same_dtype};
-use crate::recording::NodeBuilder;
-use crate::tensor::node::{BackwardContext, Gradients};
+use crate::recording::{BackwardContext, Gradients, NodeBuilder};
 use crate::{DType, Element, Error, Result, Scalar, Tensor, iterate};
 
 /// Returns `values` with 0 where `mask` is true: `torch.where(mask, 0, values)`. Both are broadcast. Unlike a product

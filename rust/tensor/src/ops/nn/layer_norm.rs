@@ -4,8 +4,7 @@ use super::layer_norm_rows::{self, NormResults, NormRows};
 use crate::dtype::dispatch_float;
 use crate::error::Tuple;
 use crate::ops::elementwise::operand::{check_device, check_floating_point};
-use crate::recording::{NodeBuilder, is_recording};
-use crate::tensor::node::{BackwardContext, Gradients};
+use crate::recording::{BackwardContext, Gradients, NodeBuilder, is_recording};
 use crate::{DType, Error, Result, Tensor, iterate};
 
 const OP: &str = "layer_norm";

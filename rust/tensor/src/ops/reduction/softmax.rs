@@ -6,8 +6,7 @@
 use super::along_dim::Rows;
 use crate::dtype::dispatch_float;
 use crate::ops::elementwise::operand::check_floating_point;
-use crate::recording::{NodeBuilder, is_recording};
-use crate::tensor::node::BackwardContext;
+use crate::recording::{BackwardContext, NodeBuilder, is_recording};
 use crate::{Result, Tensor, iterate, loops};
 
 impl Tensor {
