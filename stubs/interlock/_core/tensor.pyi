@@ -5331,8 +5331,9 @@ class Tensor:
             ArgumentError: `dim` names a dimension twice.
             TypeError: Both `unbiased` and `correction` are given.
         """
-    @overload
-    def view(self, *args: builtins.int | _Sizes, size: _Sizes | None = None) -> Tensor:
+    def view(
+        self, *args: builtins.int | _Sizes | _DType, size: _Sizes | None = None, dtype: _DType | None = None
+    ) -> Tensor:
         """Return a view with another shape, or the same bytes as elements of another dtype.
 
         If the elements of the dtype have another size, the last dimension becomes shorter or longer. A tensor of another dtype
@@ -5357,8 +5358,6 @@ class Tensor:
             >>> interlock.tensor([[1.0, -0.0]]).view(interlock.int16)
             tensor([[     0,  16256,      0, -32768]], dtype=interlock.int16)
         """
-    @overload
-    def view(self, dtype: _DType) -> Tensor: ...
     def view_as(self, other: Tensor) -> Tensor:
         """Return a view with the shape of another tensor.
 

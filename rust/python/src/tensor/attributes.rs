@@ -154,7 +154,7 @@ impl Tensor {
     ///     memory_format: `interlock.contiguous_format` or `interlock.preserve_format`, which mean the same here.
     #[pyo3(
         signature = (*, memory_format = None),
-        text_signature = "($self, *, memory_format=interlock.contiguous_format)"
+        text_signature = "($self, *, memory_format=...)"
     )]
     fn is_contiguous(
         &self,
@@ -371,7 +371,7 @@ impl Tensor {
     ///     ArgumentError: `memory_format` is `interlock.preserve_format`.
     #[pyo3(
         signature = (*, memory_format = None),
-        text_signature = "($self, *, memory_format=interlock.contiguous_format)"
+        text_signature = "($self, *, memory_format=...)"
     )]
     fn contiguous<'py>(
         slf: Bound<'py, Self>,

@@ -169,6 +169,16 @@ impl Tensor {
 
     /// Returns a tensor with the same elements, no history and a version counter of its own: `torch.Tensor.data`. A
     /// backward pass does not notice that elements of this tensor were changed through it.
+    ///
+    /// ```
+    /// use interlock_tensor::{DType, Tensor};
+    ///
+    /// let x = Tensor::ones(&[2], DType::Float32)?;
+    /// let data = x.data();
+    /// data.select(0, 0)?.mul_(3.0)?;
+    /// assert_eq!((x.version()?, data.version()?, x.to_vec::<f32>()?), (0, 1, vec![3.0, 1.0]));
+    /// # Ok::<(), interlock_tensor::Error>(())
+    /// ```
     pub fn data(&self) -> Tensor {
         let version = (!self.is_inference()).then(Arc::default);
         Tensor::with_version(self.0.storage.clone(), self.0.dtype, self.layout().clone(), version)
