@@ -5,6 +5,8 @@ from __future__ import annotations
 import runpy
 from pathlib import Path
 
+import pytest
+
 from tests.helpers import operations
 from tests.helpers.subprocess import run_program
 
@@ -30,6 +32,7 @@ OTHERS = {
 }
 
 
+@pytest.mark.slow
 def test_operations_read_the_context_of_their_call() -> None:
     listed = runpy.run_path(str(TOOLS / "operation_examples.py"))
     expressions = {
