@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import json
 import os
 import signal
 import sys
@@ -19,6 +20,7 @@ from interlock._features import HAS_TENSORS, NO_TENSORS
 
 from tests.helpers import fake_cuda, fake_driver, run_options, subprocess
 from tests.helpers.gate import Gate
+from tests.helpers.recorded import Recorded
 from tests.helpers.thread_worker import Worker
 
 # Bytes of memory of a host device in tests that fill it.
@@ -52,6 +54,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--few-cases",
         action="store_true",
         help="run only the first and the last case of each parametrized test: for other features of a build",
+    )
+    parser.addoption(
+        "--update-recorded",
+        action="store_true",
+        help="write the recorded texts that tests compare (the fixture `recorded`) instead of comparing them",
     )
     parser.addoption(
         "--vendor",
@@ -226,6 +233,18 @@ def _receive_signals_in_child_processes() -> None:
 def full(request: pytest.FixtureRequest) -> bool:
     """Whether `--full` is set; otherwise some tests use only a part of many similar values."""
     return bool(request.config.getoption("--full"))
+
+
+@pytest.fixture
+def recorded(request: pytest.FixtureRequest) -> Recorded:
+    """A function that compares texts by name with a JSON file, or writes it (`--update-recorded`)."""
+
+    def compare(file: Path, found: dict[str, str]) -> None:
+        if request.config.getoption("--update-recorded"):
+            file.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        assert found == json.loads(file.read_text(encoding="utf-8"))
+
+    return compare
 
 
 @pytest.fixture

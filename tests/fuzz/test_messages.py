@@ -17,6 +17,7 @@ from tests.helpers.subprocess import run_command
 FEWEST = 3_000
 
 
+@pytest.mark.slow
 @pytest.mark.subprocess
 def test_errors_for_wrong_arguments_name_the_function_and_are_short() -> None:
     done = run_command(

@@ -20,6 +20,14 @@ ROWS = _operations()
 FLOATS = {"x": (2, 3), "y": (3,), "z": (2, 3), "square": (3, 3)}
 """The operands whose dtype can be chosen, with their shapes."""
 
+OTHERS = {
+    "rows": [1, 0, 1],
+    "columns": [[2, 0], [0, 0]],
+    "mask": [True, False, True],
+    "classes": [2, 0],
+}
+"""The operands that are indices and masks, as lists."""
+
 
 def operands(dtype: interlock.dtype, device: str = "cpu", *, requires_grad: bool = False) -> dict[str, Any]:
     """Return the names that the examples use. Numbers are different and between 0.5 and 1.52, or 1."""
@@ -32,10 +40,7 @@ def operands(dtype: interlock.dtype, device: str = "cpu", *, requires_grad: bool
         leaf = numbers.reshape(shape).to(device)
         names[name] = leaf.requires_grad_() if requires_grad and dtype.is_floating_point else leaf
         start += count
-    names["rows"] = interlock.tensor([1, 0, 1], device=device)
-    names["columns"] = interlock.tensor([[2, 0], [0, 0]], device=device)
-    names["mask"] = interlock.tensor([True, False, True], device=device)
-    names["classes"] = interlock.tensor([2, 0], device=device)
+    names |= {name: interlock.tensor(elements, device=device) for name, elements in OTHERS.items()}
     names["options"] = {"dtype": dtype, "device": device}
     return names
 

@@ -40,6 +40,8 @@ def run_host(
     for variable in ("PYO3_CONFIG_FILE", "PYO3_BUILD_EXTENSION_MODULE"):
         environment.pop(variable, None)
     command = ["cargo", "run", "--quiet", "--manifest-path", str(ROOT / "Cargo.toml"), "-p", package]
+    # The crates that the wheel of the working tree has compiled.
+    command += ["--features", "interlock-python/shared-with-tests"]
     return subprocess.run(
         [*command, "--", *arguments],
         cwd=folder,

@@ -24,6 +24,7 @@ MISTAKES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", MODULES)
 def test_module_of_the_page_prints_what_the_page_shows(module: str, tmp_path: Path) -> None:
     project = tmp_path / module

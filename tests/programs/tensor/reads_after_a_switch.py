@@ -23,7 +23,7 @@ def outcome(example, operands):
         return f"{type(error).__name__}: {error}"
 
 
-def operations(examples):
+def operations(examples, floats, others):
     """Print the names of examples whose result depends on the state that the thread saw before the switch."""
     contexts = [contextvars.Context() for _ in range(3)]
     no_grad, default_device = interlock.no_grad(), interlock.device("meta")
@@ -35,37 +35,23 @@ def operations(examples):
         expected = []
         for context in contexts:
             context.run(interlock.is_grad_enabled)
-            expected.append(context.run(outcome, example, operands_of()))
+            expected.append(context.run(outcome, example, new_operands(floats, others)))
         if any(result != expected[0] for result in expected):
             differ.add(name)
         for context, result in zip(contexts, expected, strict=True):
             for other in contexts:
-                operands = operands_of()
+                operands = new_operands(floats, others)
                 other.run(interlock.is_grad_enabled)
                 if context.run(outcome, example, operands) != result:
                     found.append(name)
     print(len(differ) > 100, sorted(set(found)))
 
 
-def operands_of():
-    """Return the operands of the examples of operations, like `tests.helpers.operations.operands`."""
-    context = contextvars.Context()
-    return context.run(new_operands)
+def new_operands(floats, others):
+    """Return the operands of tests/helpers/operations.py, created in a new context."""
 
+    def create():
+        numbers = {name: interlock.full(shape, 0.75).requires_grad_() for name, shape in floats.items()}
+        return numbers | {name: interlock.tensor(elements) for name, elements in others.items()}
 
-def new_operands():
-    def numbers(*shape):
-        return interlock.full(shape, 0.75).requires_grad_()
-
-    return {
-        "interlock": interlock,
-        "x": numbers(2, 3),
-        "y": numbers(3),
-        "z": numbers(2, 3),
-        "square": numbers(3, 3),
-        "rows": interlock.tensor([1, 0, 1]),
-        "columns": interlock.tensor([[2, 0], [0, 0]]),
-        "mask": interlock.tensor([True, False, True]),
-        "classes": interlock.tensor([2, 0]),
-        "options": {},
-    }
+    return {"interlock": interlock, "options": {}, **contextvars.Context().run(create)}

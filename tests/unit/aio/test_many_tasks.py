@@ -112,6 +112,7 @@ async def walk_together() -> None:
     await asyncio.gather(*map(walk_alone, range(TASKS)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", [asyncio.run, aio.run], ids=["asyncio", "aio"])
 def test_every_task_sees_its_own_state_at_every_step(run: Callable[..., None]) -> None:
     run(walk_together())

@@ -299,6 +299,7 @@ def test_contexts_of_the_calls() -> None:
 # --- memory
 
 
+@pytest.mark.slow
 def test_a_checkpoint_stores_no_activations(devices: tuple[str, ...]) -> None:
     device = devices[0]
     x = interlock.ones(1 << 16, device=device, requires_grad=True)

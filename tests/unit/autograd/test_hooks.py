@@ -570,6 +570,7 @@ def test_backward_passes_inside_of_each_other_fit_small_stacks() -> None:
     assert (done.code, done.stdout, done.stderr) == (0, "ok\n", "")
 
 
+@pytest.mark.slow
 def test_backward_passes_inside_of_each_other_are_limited() -> None:
     def again(gradient: Tensor) -> None:
         with interlock.enable_grad():

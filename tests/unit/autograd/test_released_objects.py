@@ -181,6 +181,7 @@ def test_replaced_history_is_released_at_once() -> None:
     assert reference() is None
 
 
+@pytest.mark.slow
 def test_a_long_chain_of_hooks_is_released_without_recursion() -> None:
     count = 100_000
     ends: list[int] = []

@@ -56,6 +56,7 @@ def test_program_shows_what_the_oracle_shows(name: str, arguments: tuple[object,
     assert mode == oracle_of_modes
 
 
+@pytest.mark.slow
 def test_random_programs_show_what_the_oracle_shows() -> None:
     is_long = "LONG_TESTS" in os.environ
     examples = 5000 if is_long else 150

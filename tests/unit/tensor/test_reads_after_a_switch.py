@@ -5,7 +5,9 @@ from __future__ import annotations
 import runpy
 from pathlib import Path
 
-from tests.helpers.operations import examples
+import pytest
+
+from tests.helpers import operations
 from tests.helpers.subprocess import run_program
 
 TOOLS = Path(__file__).parents[3] / "tools"
@@ -30,14 +32,17 @@ OTHERS = {
 }
 
 
+@pytest.mark.slow
 def test_operations_read_the_context_of_their_call() -> None:
     listed = runpy.run_path(str(TOOLS / "operation_examples.py"))
     expressions = {
         f"{form} {example.name}": example.expression()
         for form in ("function", "method", "inplace")
-        for example in examples(form)
+        for example in operations.examples(form)
     }
     for group in (*listed["OPERATIONS"].values(), OTHERS):
         expressions |= group
-    status, printed, errors = run_program("tensor.reads_after_a_switch.operations", expressions, seconds=120)
+    operands = (operations.FLOATS, operations.OTHERS)
+    program = "tensor.reads_after_a_switch.operations"
+    status, printed, errors = run_program(program, expressions, *operands, seconds=120)
     assert (status, printed) == (0, "True []\n"), errors

@@ -273,5 +273,6 @@ def test_out_that_is_an_input_is_not_resized() -> None:
     assert x.tolist() == [3, 4], "the result is computed before it is written"
 
 
+@pytest.mark.slow
 def test_threads_may_resize_a_tensor_that_others_read() -> None:
     assert eval_program("tensor.threads.resize_on_threads") == []

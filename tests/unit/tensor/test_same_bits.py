@@ -176,6 +176,7 @@ ELEMENTWISE: dict[str, tuple[tuple[str, ...], Binary]] = {
 }
 
 
+@pytest.mark.slow
 @examples(6)
 @given(operands(), st.data())
 def test_elementwise_operations(operand: Operand, data: st.DataObject) -> None:
@@ -198,6 +199,7 @@ def test_in_place_operations(operand: Operand, name: str) -> None:
     assert_same_bits(lambda: getattr(operand.tensor(), name)(first), name)
 
 
+@pytest.mark.slow
 @examples(3)
 @given(operands(FLOATS), st.data())
 def test_softmax_over_a_dim(operand: Operand, data: st.DataObject) -> None:

@@ -145,6 +145,7 @@ def layouts(x: interlock.Tensor) -> list[interlock.Tensor]:
     return [x, x.t() if x.ndim == 2 else x.unsqueeze(0).permute(*range(x.ndim, -1, -1)), wide[::2]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", FEW_SHAPES)
 def test_elementwise_operations_have_equal_bits_on_several_threads(shape: tuple[int, ...]) -> None:
     for x in layouts(random(*shape)):
@@ -166,6 +167,7 @@ def test_reductions_have_equal_bits_for_every_number_of_threads(shape: tuple[int
         assert_same_bits(lambda: x.amin(0))
 
 
+@pytest.mark.slow
 def test_softmax_and_argmax_have_equal_bits_for_every_number_of_threads() -> None:
     x = random(1 << 10, 1 << 10)
     for dim in (0, 1):
@@ -201,6 +203,7 @@ def test_statistics_of_all_elements_have_equal_bits_for_all_threads() -> None:
     assert_same_bits(x.std)
 
 
+@pytest.mark.slow
 def test_large_elementwise_operations_and_reductions_equal_numpys() -> None:
     interlock.set_num_threads(2)
     for shape in SHAPES:

@@ -378,6 +378,7 @@ def test_budget_under_taskset_is_the_mask() -> None:
     assert eval_program("threads.workers.budget_of_one_cpu") == [1, "affinity"]
 
 
+@pytest.mark.slow
 def test_budget_in_a_worker_of_xdist_is_divided() -> None:
     found = eval_program("threads.workers.budgets_of_xdist")
     assert found == ["PYTEST_XDIST_WORKER_COUNT: 2 workers of pytest-xdist"] * 2
