@@ -244,7 +244,30 @@ SOURCES = [
     "cat([ones(2, 3), ones(3, 2)])",
     "cat([ones(2), ones(())])",
     'cat([ones(2)], dim="a")',
+    # views as another dtype
+    "ones(3, 3).view(float64)",
+    "ones(6)[1:5].view(float64)",
+    "ones(3, 3)[:, :2].view(float64)",
+    "ones(4, 2).t().view(int16)",
+    "ones(()).view(int16)",
+    "ones(2).view(2, dtype=int32)",
+    # memory formats
+    "ones(2).clone(memory_format=channels_last)",
+    "ones(2).to(memory_format=3)",
+    "ones(2).contiguous(memory_format=preserve_format)",
+    # generators
+    "rand(2, generator=3)",
+    "Generator().set_state(zeros(16))",
+    "Generator().set_state(zeros(3, dtype=uint8))",
+    "Generator().manual_seed('a')",
+    "manual_seed(2**64)",
+    # options of printing
+    "set_printoptions(precision=1001)",
+    "set_printoptions(threshold=-1.0)",
+    "set_printoptions(edgeitems=1.5)",
+    "set_printoptions(profile='long')",
     # indices
+    'ones(3)[("a",), :]',
     "ones(3)[5]",
     "ones(3)[-4]",
     "ones(2, 3)[0, 5]",
