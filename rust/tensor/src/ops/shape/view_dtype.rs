@@ -88,7 +88,7 @@ mod tests {
         let x = whole(&[2]);
         let bits = x.view_dtype(DType::Int32).unwrap();
         assert_eq!(bits.to_vec::<i64>().unwrap(), [0x3f80_0000; 2]);
-        bits.mul_(0.0).unwrap();
+        bits.zero_().unwrap();
         assert_eq!((x.to_vec::<f64>().unwrap(), x.version()), (vec![0.0; 2], Ok(1)));
     }
 
