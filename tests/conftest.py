@@ -144,7 +144,7 @@ def _starts_processes(module: ModuleType) -> bool:
 
 def _is_for_any_build(item: pytest.Function) -> bool:
     """Whether the package of a test has the mark `any_build`. pytest reads marks of modules only."""
-    mark = getattr(sys.modules[item.module.__package__], "pytestmark", None)
+    mark = getattr(sys.modules.get(item.module.__package__ or ""), "pytestmark", None)
     return mark is not None and mark.name == "any_build"
 
 
