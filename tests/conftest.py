@@ -144,7 +144,7 @@ def _starts_processes(module: ModuleType) -> bool:
 
 def _is_for_any_build(item: pytest.Function) -> bool:
     """Whether the package of a test has the mark `any_build`. pytest reads marks of modules only."""
-    mark = getattr(sys.modules[item.module.__package__], "pytestmark", None)
+    mark = getattr(sys.modules.get(item.module.__package__ or ""), "pytestmark", None)
     return mark is not None and mark.name == "any_build"
 
 
@@ -242,7 +242,10 @@ def recorded(request: pytest.FixtureRequest) -> Recorded:
     def compare(file: Path, found: dict[str, str]) -> None:
         if request.config.getoption("--update-recorded"):
             file.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        assert found == json.loads(file.read_text(encoding="utf-8"))
+        wanted = json.loads(file.read_text(encoding="utf-8"))
+        for name in [name for name, text in found.items() if not HAS_TENSORS and NO_TENSORS in text]:
+            del found[name], wanted[name]
+        assert found == wanted
 
     return compare
 

@@ -20,7 +20,7 @@ ROWS = _operations()
 FLOATS = {"x": (2, 3), "y": (3,), "z": (2, 3), "square": (3, 3)}
 """The operands whose dtype can be chosen, with their shapes."""
 
-OTHERS = {
+OTHERS: dict[str, Any] = {
     "rows": [1, 0, 1],
     "columns": [[2, 0], [0, 0]],
     "mask": [True, False, True],
