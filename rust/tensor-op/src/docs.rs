@@ -24,13 +24,15 @@ const SENTENCES: &[(&str, &str)] = &[
     ),
     (
         "new_tensor",
-        "device: The device; None means the default device.\n    \
+        "layout: `interlock.strided` or None, which means the same.\n    \
+         device: The device; None means the default device.\n    \
          requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.\n    \
          pin_memory: Whether a CPU tensor is allocated in pinned memory.",
     ),
     (
         "new_tensor_like",
         "dtype: The element type; None means the dtype of the tensor.\n    \
+         layout: `interlock.strided` or None, which means the same.\n    \
          device: The device; None means the device of the tensor.\n    \
          requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.\n    \
          pin_memory: Whether a CPU tensor is allocated in pinned memory.",

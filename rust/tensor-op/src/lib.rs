@@ -22,7 +22,7 @@ use declaration::Declaration;
 /// `#[keyword(function)]`. Their types implement `FromArgument`; a reference to another type than a tensor borrows the
 /// converted argument. `Ints` with the attribute `#[variadic]` may also be passed as separate arguments; with
 /// `#[variadic(method)]` to methods only, and with `#[variadic(required)]` not as none at all. `NewTensor` with the
-/// attribute `#[options]` has the arguments `dtype`, `device`, `requires_grad` and `pin_memory`.
+/// attribute `#[options]` has the arguments `dtype`, `layout`, `device`, `requires_grad` and `pin_memory`.
 ///
 /// The options are:
 /// - `function`, `method`, `inplace` (the method `NAME_`) and `inplace_function` (also the function `NAME_`): the forms;

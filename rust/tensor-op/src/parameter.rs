@@ -63,8 +63,9 @@ pub struct InForm {
 }
 
 /// The options of a new tensor.
-const OPTIONS: [(&str, &str, &str); 4] = [
+const OPTIONS: [(&str, &str, &str); 5] = [
     ("dtype", "_DType | None", "None"),
+    ("layout", "_Layout | None", "None"),
     ("device", "_Device | None", "None"),
     ("requires_grad", "builtins.bool", "False"),
     ("pin_memory", "builtins.bool", "False"),

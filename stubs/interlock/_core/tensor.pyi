@@ -426,6 +426,7 @@ class memory_format:
     def __hash__(self) -> int: ...
     def __reduce__(self) -> str: ...
 
+_Layout: TypeAlias = layout
 _MemoryFormat: TypeAlias = memory_format
 
 @final
@@ -3990,6 +3991,7 @@ class Tensor:
         *args: builtins.int | _Sizes,
         size: _Sizes | None = None,
         dtype: _DType | None = None,
+        layout: _Layout | None = None,
         device: _Device | None = None,
         requires_grad: builtins.bool = False,
         pin_memory: builtins.bool = False,
@@ -4000,6 +4002,7 @@ class Tensor:
             args: The sizes, as separate ints or as one tuple or list.
             size: The sizes as a tuple or list, by name instead of `args`.
             dtype: The element type; None means the dtype of the tensor.
+            layout: `interlock.strided` or None, which means the same.
             device: The device; None means the device of the tensor.
             requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
             pin_memory: Whether a CPU tensor is allocated in pinned memory.
@@ -4021,6 +4024,7 @@ class Tensor:
         fill_value: _Number,
         *,
         dtype: _DType | None = None,
+        layout: _Layout | None = None,
         device: _Device | None = None,
         requires_grad: builtins.bool = False,
         pin_memory: builtins.bool = False,
@@ -4031,6 +4035,7 @@ class Tensor:
             size: The sizes, as an int or as a tuple or list.
             fill_value: The number, or a tensor with one element.
             dtype: The element type; None means the dtype of the tensor.
+            layout: `interlock.strided` or None, which means the same.
             device: The device; None means the device of the tensor.
             requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
             pin_memory: Whether a CPU tensor is allocated in pinned memory.
@@ -4051,6 +4056,7 @@ class Tensor:
         *args: builtins.int | _Sizes,
         size: _Sizes | None = None,
         dtype: _DType | None = None,
+        layout: _Layout | None = None,
         device: _Device | None = None,
         requires_grad: builtins.bool = False,
         pin_memory: builtins.bool = False,
@@ -4061,6 +4067,7 @@ class Tensor:
             args: The sizes, as separate ints or as one tuple or list.
             size: The sizes as a tuple or list, by name instead of `args`.
             dtype: The element type; None means the dtype of the tensor.
+            layout: `interlock.strided` or None, which means the same.
             device: The device; None means the device of the tensor.
             requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
             pin_memory: Whether a CPU tensor is allocated in pinned memory.
@@ -4081,6 +4088,7 @@ class Tensor:
         data: _Nested | npt.NDArray[Any],
         *,
         dtype: _DType | None = None,
+        layout: _Layout | None = None,
         device: _Device | None = None,
         requires_grad: builtins.bool = False,
         pin_memory: builtins.bool = False,
@@ -4090,6 +4098,7 @@ class Tensor:
         Args:
             data: A number, nested sequences of numbers, a NumPy array or a tensor.
             dtype: The element type; None means the dtype of the tensor.
+            layout: `interlock.strided` or None, which means the same.
             device: The device; None means the device of the tensor.
             requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
             pin_memory: Whether a CPU tensor is allocated in pinned memory.
@@ -4112,6 +4121,7 @@ class Tensor:
         *args: builtins.int | _Sizes,
         size: _Sizes | None = None,
         dtype: _DType | None = None,
+        layout: _Layout | None = None,
         device: _Device | None = None,
         requires_grad: builtins.bool = False,
         pin_memory: builtins.bool = False,
@@ -4122,6 +4132,7 @@ class Tensor:
             args: The sizes, as separate ints or as one tuple or list.
             size: The sizes as a tuple or list, by name instead of `args`.
             dtype: The element type; None means the dtype of the tensor.
+            layout: `interlock.strided` or None, which means the same.
             device: The device; None means the device of the tensor.
             requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
             pin_memory: Whether a CPU tensor is allocated in pinned memory.
@@ -6203,6 +6214,7 @@ def arange(
     step: _Number | None = None,
     *,
     dtype: _DType | None = None,
+    layout: _Layout | None = None,
     device: _Device | None = None,
     requires_grad: builtins.bool = False,
     pin_memory: builtins.bool = False,
@@ -6216,6 +6228,7 @@ def arange(
         end: The bound, which the result does not contain. None means that `start` is the bound and 0 the start.
         step: The difference between adjacent elements, which may be negative; None means 1.
         dtype: The element type. None means int64, or float32 if an argument is a float.
+        layout: `interlock.strided` or None, which means the same.
         device: The device; None means the default device.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
@@ -7512,6 +7525,7 @@ def empty(
     *args: builtins.int | _Sizes,
     size: _Sizes | None = None,
     dtype: _DType | None = None,
+    layout: _Layout | None = None,
     device: _Device | None = None,
     requires_grad: builtins.bool = False,
     pin_memory: builtins.bool = False,
@@ -7524,6 +7538,7 @@ def empty(
         args: The sizes, as separate ints or as one tuple or list.
         size: The sizes as a tuple or list, by name instead of `args`.
         dtype: The element type; None means float32.
+        layout: `interlock.strided` or None, which means the same.
         device: The device; None means the default device.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
@@ -7545,6 +7560,7 @@ def empty_like(
     *,
     memory_format: _MemoryFormat | None = None,
     dtype: _DType | None = None,
+    layout: _Layout | None = None,
     device: _Device | None = None,
     requires_grad: builtins.bool = False,
     pin_memory: builtins.bool = False,
@@ -7555,6 +7571,7 @@ def empty_like(
         input: The tensor whose shape is used.
         memory_format: The order of the elements in memory. None means that of the tensor.
         dtype: The element type; None means the dtype of the tensor.
+        layout: `interlock.strided` or None, which means the same.
         device: The device; None means the device of the tensor.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
@@ -7575,6 +7592,7 @@ def empty_strided(
     stride: _Dims,
     *,
     dtype: _DType | None = None,
+    layout: _Layout | None = None,
     device: _Device | None = None,
     requires_grad: builtins.bool = False,
     pin_memory: builtins.bool = False,
@@ -7587,6 +7605,7 @@ def empty_strided(
         size: The sizes, as a tuple or list.
         stride: The stride of each dimension, in elements. Not negative.
         dtype: The element type; None means float32.
+        layout: `interlock.strided` or None, which means the same.
         device: The device; None means the default device.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
@@ -7806,6 +7825,7 @@ def eye(
     m: builtins.int | None = None,
     *,
     dtype: _DType | None = None,
+    layout: _Layout | None = None,
     device: _Device | None = None,
     requires_grad: builtins.bool = False,
     pin_memory: builtins.bool = False,
@@ -7816,6 +7836,7 @@ def eye(
         n: The number of rows.
         m: The number of columns; None means `n`.
         dtype: The element type; None means float32.
+        layout: `interlock.strided` or None, which means the same.
         device: The device; None means the default device.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
@@ -8123,6 +8144,7 @@ def full(
     fill_value: _Number,
     *,
     dtype: _DType | None = None,
+    layout: _Layout | None = None,
     device: _Device | None = None,
     requires_grad: builtins.bool = False,
     pin_memory: builtins.bool = False,
@@ -8133,6 +8155,7 @@ def full(
         size: The sizes, as an int or as a tuple or list.
         fill_value: The number, or a tensor with one element.
         dtype: The element type. None means bool for a bool, int64 for an int, and float32 for a float.
+        layout: `interlock.strided` or None, which means the same.
         device: The device; None means the default device.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
@@ -8157,6 +8180,7 @@ def full_like(
     *,
     memory_format: _MemoryFormat | None = None,
     dtype: _DType | None = None,
+    layout: _Layout | None = None,
     device: _Device | None = None,
     requires_grad: builtins.bool = False,
     pin_memory: builtins.bool = False,
@@ -8168,6 +8192,7 @@ def full_like(
         fill_value: The number, or a tensor with one element.
         memory_format: The order of the elements in memory. None means that of the tensor.
         dtype: The element type; None means the dtype of the tensor.
+        layout: `interlock.strided` or None, which means the same.
         device: The device; None means the device of the tensor.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
@@ -8743,6 +8768,7 @@ def linspace(
     steps: builtins.int,
     *,
     dtype: _DType | None = None,
+    layout: _Layout | None = None,
     device: _Device | None = None,
     requires_grad: builtins.bool = False,
     pin_memory: builtins.bool = False,
@@ -8754,6 +8780,7 @@ def linspace(
         end: The last number, or a tensor with one element.
         steps: The number of elements.
         dtype: The element type; None means float32. For integers the bounds and the numbers are truncated.
+        layout: `interlock.strided` or None, which means the same.
         device: The device; None means the default device.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
@@ -9039,6 +9066,7 @@ def logspace(
     base: builtins.float = 10.0,
     *,
     dtype: _DType | None = None,
+    layout: _Layout | None = None,
     device: _Device | None = None,
     requires_grad: builtins.bool = False,
     pin_memory: builtins.bool = False,
@@ -9051,6 +9079,7 @@ def logspace(
         steps: The number of elements.
         base: The base.
         dtype: The element type; None means float32. For integers the bounds and the numbers are truncated.
+        layout: `interlock.strided` or None, which means the same.
         device: The device; None means the default device.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
@@ -9864,6 +9893,7 @@ def ones(
     *args: builtins.int | _Sizes,
     size: _Sizes | None = None,
     dtype: _DType | None = None,
+    layout: _Layout | None = None,
     device: _Device | None = None,
     requires_grad: builtins.bool = False,
     pin_memory: builtins.bool = False,
@@ -9874,6 +9904,7 @@ def ones(
         args: The sizes, as separate ints or as one tuple or list.
         size: The sizes as a tuple or list, by name instead of `args`.
         dtype: The element type; None means float32.
+        layout: `interlock.strided` or None, which means the same.
         device: The device; None means the default device.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
@@ -9895,6 +9926,7 @@ def ones_like(
     *,
     memory_format: _MemoryFormat | None = None,
     dtype: _DType | None = None,
+    layout: _Layout | None = None,
     device: _Device | None = None,
     requires_grad: builtins.bool = False,
     pin_memory: builtins.bool = False,
@@ -9905,6 +9937,7 @@ def ones_like(
         input: The tensor whose shape is used.
         memory_format: The order of the elements in memory. None means that of the tensor.
         dtype: The element type; None means the dtype of the tensor.
+        layout: `interlock.strided` or None, which means the same.
         device: The device; None means the device of the tensor.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
@@ -10089,6 +10122,7 @@ def rand(
     size: _Sizes | None = None,
     generator: Generator | None = None,
     dtype: _DType | None = None,
+    layout: _Layout | None = None,
     device: _Device | None = None,
     requires_grad: builtins.bool = False,
     pin_memory: builtins.bool = False,
@@ -10102,6 +10136,7 @@ def rand(
         size: The sizes as a tuple or list, by name instead of `args`.
         generator: The generator that draws. None means the default one of the device.
         dtype: The element type; None means float32.
+        layout: `interlock.strided` or None, which means the same.
         device: The device; None means the default device.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
@@ -10126,6 +10161,7 @@ def rand_like(
     generator: Generator | None = None,
     memory_format: _MemoryFormat | None = None,
     dtype: _DType | None = None,
+    layout: _Layout | None = None,
     device: _Device | None = None,
     requires_grad: builtins.bool = False,
     pin_memory: builtins.bool = False,
@@ -10139,6 +10175,7 @@ def rand_like(
         generator: The generator that draws. None means the default one of the device.
         memory_format: The order of the elements in memory. None means that of the tensor.
         dtype: The element type; None means the dtype of the tensor.
+        layout: `interlock.strided` or None, which means the same.
         device: The device; None means the device of the tensor.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
@@ -10162,6 +10199,7 @@ def randint(
     *,
     generator: Generator | None = None,
     dtype: _DType | None = None,
+    layout: _Layout | None = None,
     device: _Device | None = None,
     requires_grad: builtins.bool = False,
     pin_memory: builtins.bool = False,
@@ -10176,6 +10214,7 @@ def randint(
         size: The sizes, as a tuple or list.
         generator: The generator that draws. None means the default one of the device.
         dtype: The element type; None means int64.
+        layout: `interlock.strided` or None, which means the same.
         device: The device; None means the default device.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
@@ -10201,6 +10240,7 @@ def randint_like(
     generator: Generator | None = None,
     memory_format: _MemoryFormat | None = None,
     dtype: _DType | None = None,
+    layout: _Layout | None = None,
     device: _Device | None = None,
     requires_grad: builtins.bool = False,
     pin_memory: builtins.bool = False,
@@ -10217,6 +10257,7 @@ def randint_like(
         generator: The generator that draws. None means the default one of the device.
         memory_format: The order of the elements in memory. None means that of the tensor.
         dtype: The element type; None means the dtype of the tensor.
+        layout: `interlock.strided` or None, which means the same.
         device: The device; None means the device of the tensor.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
@@ -10238,6 +10279,7 @@ def randn(
     size: _Sizes | None = None,
     generator: Generator | None = None,
     dtype: _DType | None = None,
+    layout: _Layout | None = None,
     device: _Device | None = None,
     requires_grad: builtins.bool = False,
     pin_memory: builtins.bool = False,
@@ -10251,6 +10293,7 @@ def randn(
         size: The sizes as a tuple or list, by name instead of `args`.
         generator: The generator that draws. None means the default one of the device.
         dtype: The element type; None means float32.
+        layout: `interlock.strided` or None, which means the same.
         device: The device; None means the default device.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
@@ -10275,6 +10318,7 @@ def randn_like(
     generator: Generator | None = None,
     memory_format: _MemoryFormat | None = None,
     dtype: _DType | None = None,
+    layout: _Layout | None = None,
     device: _Device | None = None,
     requires_grad: builtins.bool = False,
     pin_memory: builtins.bool = False,
@@ -10288,6 +10332,7 @@ def randn_like(
         generator: The generator that draws. None means the default one of the device.
         memory_format: The order of the elements in memory. None means that of the tensor.
         dtype: The element type; None means the dtype of the tensor.
+        layout: `interlock.strided` or None, which means the same.
         device: The device; None means the device of the tensor.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
@@ -10309,6 +10354,7 @@ def randperm(
     *,
     generator: Generator | None = None,
     dtype: _DType | None = None,
+    layout: _Layout | None = None,
     device: _Device | None = None,
     requires_grad: builtins.bool = False,
     pin_memory: builtins.bool = False,
@@ -10321,6 +10367,7 @@ def randperm(
         n: The number of integers.
         generator: The generator that draws. None means the default one of the device.
         dtype: The element type; None means int64.
+        layout: `interlock.strided` or None, which means the same.
         device: The device; None means the default device.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
@@ -11415,6 +11462,7 @@ def tensor(
     data: _Nested | npt.NDArray[Any],
     *,
     dtype: _DType | None = None,
+    layout: _Layout | None = None,
     device: _Device | None = None,
     requires_grad: builtins.bool = False,
     pin_memory: builtins.bool = False,
@@ -11835,6 +11883,7 @@ def zeros(
     *args: builtins.int | _Sizes,
     size: _Sizes | None = None,
     dtype: _DType | None = None,
+    layout: _Layout | None = None,
     device: _Device | None = None,
     requires_grad: builtins.bool = False,
     pin_memory: builtins.bool = False,
@@ -11845,6 +11894,7 @@ def zeros(
         args: The sizes, as separate ints or as one tuple or list.
         size: The sizes as a tuple or list, by name instead of `args`.
         dtype: The element type; None means float32.
+        layout: `interlock.strided` or None, which means the same.
         device: The device; None means the default device.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
@@ -11867,6 +11917,7 @@ def zeros_like(
     *,
     memory_format: _MemoryFormat | None = None,
     dtype: _DType | None = None,
+    layout: _Layout | None = None,
     device: _Device | None = None,
     requires_grad: builtins.bool = False,
     pin_memory: builtins.bool = False,
@@ -11877,6 +11928,7 @@ def zeros_like(
         input: The tensor whose shape is used.
         memory_format: The order of the elements in memory. None means that of the tensor.
         dtype: The element type; None means the dtype of the tensor.
+        layout: `interlock.strided` or None, which means the same.
         device: The device; None means the device of the tensor.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
         pin_memory: Whether a CPU tensor is allocated in pinned memory.

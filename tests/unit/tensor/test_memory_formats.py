@@ -90,3 +90,10 @@ def test_layout_and_is_cpu(devices: tuple[str, str]) -> None:
     assert isinstance(interlock.preserve_format, interlock.memory_format)
     assert interlock.ones(2).is_cpu
     assert not interlock.ones(2, device=devices[0]).is_cpu
+
+
+def test_layout_of_a_new_tensor_is_strided() -> None:
+    assert interlock.zeros(2, layout=interlock.strided).tolist() == [0.0, 0.0]
+    assert interlock.ones_like(interlock.zeros(2), layout=None).tolist() == [1.0, 1.0]
+    with pytest.raises(TypeError, match=r"^zeros: layout must be interlock.strided or None, got str$"):
+        interlock.zeros(2, layout="strided")  # type: ignore[arg-type]

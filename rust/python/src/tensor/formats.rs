@@ -21,8 +21,17 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 ///     >>> interlock.zeros(2).layout
 ///     interlock.strided
 #[pyclass(frozen, eq, hash, module = "interlock", name = "layout")]
-#[derive(PartialEq, Hash)]
+#[derive(Clone, Copy, PartialEq, Hash)]
 pub(super) struct Layout {}
+
+impl FromArgument<'_, '_> for Layout {
+    const ANNOTATION: &'static str = "_Layout";
+    const WANTED: &'static str = "interlock.strided";
+
+    fn try_from_argument(_name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {
+        Ok(given.cast::<Layout>().ok().map(|layout| *layout.get()))
+    }
+}
 
 impl Layout {
     const STRIDED: &'static str = "strided";

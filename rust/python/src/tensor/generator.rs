@@ -12,8 +12,9 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple, PyType};
 
+use super::Tensor;
+use super::call::{maybe_detach, work_size};
 use super::operation::{Arg, ArgumentName, FromArgument, required};
-use super::{Tensor, maybe_detach, work_size};
 use crate::accelerator::{Device, optional_device, parse};
 use crate::detach::{call_method, detach};
 use crate::errors::{IntoPyResult, new_exception};

@@ -36,7 +36,6 @@ use pyo3::types::PyList;
 
 use crate::submodule::submodule;
 pub(crate) use autograd::saved_tensors_hooks::traverse_hooks;
-use call::{DETACH_THRESHOLD, maybe_detach, run_op, work_size, work_size_of};
 
 pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     interlock_tensor::announce_operations();

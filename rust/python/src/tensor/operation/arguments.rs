@@ -185,9 +185,9 @@ impl<'a, 'py> Arguments<'a, 'py> {
 
     /// Converts the options of a new tensor, the first of which has this position.
     pub fn new_tensor(&self, position: usize) -> PyResult<NewTensor<'_>> {
-        let device = self.optional(position + 1);
+        let device = self.optional(position + 2);
         let other = |index| self.get(position + index);
-        NewTensor::from_arguments(self.op(), [other(0), device, other(2), other(3)])
+        NewTensor::from_arguments(self.op(), [other(0), other(1), device, other(3), other(4)])
     }
 
     /// Returns the tensor that an in-place form changes.

@@ -10,7 +10,8 @@ use super::Arg;
 use super::argument::{ArgumentName, FromArgument};
 use crate::errors::new_type_error;
 use crate::tensor::args::try_iter_arg;
-use crate::tensor::{Tensor, fallible_alloc, work_size};
+use crate::tensor::call::work_size;
+use crate::tensor::{Tensor, fallible_alloc};
 
 /// An iterable of tensors.
 pub(in crate::tensor) struct Tensors(Vec<CoreTensor>);

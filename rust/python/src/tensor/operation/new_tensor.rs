@@ -10,9 +10,10 @@ use crate::detach::detach;
 use crate::errors::IntoPyResult;
 use crate::tensor::Tensor;
 use crate::tensor::args::placement;
+use crate::tensor::formats::Layout;
 use crate::tensor::identity::remember_tensor;
 
-/// The arguments `dtype`, `device`, `requires_grad` and `pin_memory`.
+/// The arguments `dtype`, `layout`, `device`, `requires_grad` and `pin_memory`.
 pub(in crate::tensor) struct NewTensor<'a> {
     dtype: Option<DType>,
     device: OptionalArg<'a, 'a>,
@@ -22,9 +23,11 @@ pub(in crate::tensor) struct NewTensor<'a> {
 
 impl<'a> NewTensor<'a> {
     /// Converts the arguments of `op`.
-    pub fn from_arguments(op: &'static str, given: [OptionalArg<'a, '_>; 4]) -> PyResult<Self> {
-        let [dtype, device, requires_grad, pin_memory] = given;
+    pub fn from_arguments(op: &'static str, given: [OptionalArg<'a, '_>; 5]) -> PyResult<Self> {
+        let [dtype, layout, device, requires_grad, pin_memory] = given;
         let name = |argument| ArgumentName::new(op, argument);
+        // There is one layout.
+        defaulted::<Option<Layout>>(name("layout"), layout, None)?;
         Ok(NewTensor {
             dtype: defaulted(name("dtype"), dtype, None)?,
             device,

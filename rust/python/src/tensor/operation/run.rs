@@ -6,7 +6,8 @@ use pyo3::prelude::*;
 use super::{Arg, IntoPython, OptionalArg};
 use crate::errors::new_type_error;
 use crate::scope_debug;
-use crate::tensor::{DETACH_THRESHOLD, Tensor, maybe_detach, run_op, work_size, work_size_of};
+use crate::tensor::Tensor;
+use crate::tensor::call::{DETACH_THRESHOLD, maybe_detach, run_op, work_size, work_size_of};
 
 /// A call of an operation.
 #[derive(Clone, Copy)]
