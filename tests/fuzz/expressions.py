@@ -240,7 +240,7 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
         "T.zeros(2, dtype=T.result_type(x, {number}), device=device)",
         "T.zeros(2, dtype=T.promote_types(x.dtype, y.dtype), device=device)",
         "T.zeros(2, dtype=T.get_default_dtype(), device=device)",
-        "T.tensor([T.can_cast(x.dtype, {dtype}), x.is_cuda], device=device)",
+        "T.tensor([T.can_cast(x.dtype, {dtype}), x.is_cuda, x.is_cpu, x.layout is T.strided], device=device)",
         "{count} | x",
         "True & x",
         "T.broadcast_tensors(x, y)",

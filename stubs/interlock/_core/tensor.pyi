@@ -426,7 +426,6 @@ class memory_format:
     def __hash__(self) -> int: ...
     def __reduce__(self) -> str: ...
 
-_Layout: TypeAlias = layout
 _MemoryFormat: TypeAlias = memory_format
 
 @final
@@ -11473,6 +11472,7 @@ def tensor(
         data: A number, nested sequences of numbers, a NumPy array or a tensor.
         dtype: The element type. None means the dtype of an array or tensor, else bool, int64 or float32 for Python numbers.
         device: The device. None means the default device; if none is set, the device of `data` if it is a tensor.
+        layout: `interlock.strided` or None, which means the same.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
 

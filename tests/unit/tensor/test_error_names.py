@@ -115,11 +115,12 @@ def calls(name: str, function: Callable[..., Any]) -> Iterator[tuple[tuple[Any, 
 
 
 @pytest.fixture
-def same_number_of_threads() -> Iterator[None]:
-    """Restore the number of threads, which `set_num_threads` accepts."""
+def same_settings() -> Iterator[None]:
+    """Restore the number of threads and the options of printing, which some calls set."""
     before = interlock.get_num_threads()
     yield
     interlock.set_num_threads(before)
+    interlock.set_printoptions(profile="default")
 
 
 def message_of(
@@ -135,7 +136,7 @@ def message_of(
     return None
 
 
-@pytest.mark.usefixtures("same_number_of_threads")
+@pytest.mark.usefixtures("same_settings")
 @pytest.mark.parametrize("name", CALLED)
 def test_messages_name_the_function_that_was_called(name: str) -> None:
     called = name.rpartition(".")[2]

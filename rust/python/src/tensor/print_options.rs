@@ -48,7 +48,7 @@ fn set_printoptions(
     profile: Option<&Bound<'_, PyAny>>,
     sci_mode: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<()> {
-    let mut options = profile.map_or(Ok(PrintOptions::current()), of_profile)?;
+    let mut options = profile.map_or(Ok(PrintOptions::of_process()), of_profile)?;
     let limit = PrintOptions::MAX_PRECISION;
     if let Some(given) = precision {
         options.precision = count("precision", given)?;
@@ -67,7 +67,7 @@ fn set_printoptions(
         options.linewidth = count("linewidth", given)?;
     }
     options.sci_mode = sci_mode.map(|given| required(name("sci_mode"), given)).transpose()?;
-    options.set();
+    options.make_default();
     Ok(())
 }
 

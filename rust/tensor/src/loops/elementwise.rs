@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::element_loop::{ElementLoop, MAX_OPERANDS, Run};
-use super::vectorized::{for_each_index, vectorized};
+use super::vectorized::{for_each_index, for_each_index_of_memory, vectorized};
 use crate::{DType, Element};
 
 /// Returns element `index` of an operand without gaps.
@@ -45,6 +45,20 @@ unsafe fn store_each<T: Element>(out: *mut u8, count: usize, value: impl Fn(usiz
     );
 }
 
+/// Like [`store_each`], for a function of few instructions.
+///
+/// # Safety
+/// As for `store_each`.
+#[inline(always)]
+unsafe fn store_each_of_memory<T: Element>(out: *mut u8, count: usize, value: impl Fn(usize) -> T) {
+    for_each_index_of_memory(
+        count,
+        #[inline(always)]
+        // SAFETY: guaranteed by the caller.
+        move |index| unsafe { store(out, index, value(index)) },
+    );
+}
+
 /// Replaces the elements of an operand without gaps by values of a function of them and the index. The function does not read
 /// the operand itself: to the compiler its pointer would be another one, whose elements may change with each store.
 ///
@@ -52,7 +66,7 @@ unsafe fn store_each<T: Element>(out: *mut u8, count: usize, value: impl Fn(usiz
 /// They are initialized, writable elements of the run.
 #[inline(always)]
 unsafe fn update_each<T: Element>(out: *mut u8, count: usize, value: impl Fn(T, usize) -> T) {
-    for_each_index(
+    for_each_index_of_memory(
         count,
         #[inline(always)]
         // SAFETY: guaranteed by the caller.
@@ -201,14 +215,14 @@ where
         unsafe {
             if step_b == 0 {
                 let y = load(b, 0);
-                store_each(
+                store_each_of_memory(
                     out,
                     count,
                     #[inline(always)]
                     move |i| f(load(a, i), y),
                 );
             } else {
-                store_each(
+                store_each_of_memory(
                     out,
                     count,
                     #[inline(always)]
@@ -249,14 +263,14 @@ where
         unsafe {
             if step_b == 0 {
                 let (y, z) = (load(b, 0), load(c, 0));
-                store_each(
+                store_each_of_memory(
                     out,
                     count,
                     #[inline(always)]
                     move |i| f(load(a, i), y, z),
                 );
             } else {
-                store_each(
+                store_each_of_memory(
                     out,
                     count,
                     #[inline(always)]

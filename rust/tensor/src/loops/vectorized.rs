@@ -21,11 +21,28 @@ impl<F: FnOnce()> NullaryFnOnce for Body<F> {
     }
 }
 
-/// Calls a function for each index below a number, like [`vectorized`]. A CPU without vector instructions of AVX2 takes the
-/// elements one by one, as few have been built since 2013: a loop for it would be as large as each of the others.
+/// Calls a function for each index below a number, like [`vectorized`].
 #[inline(always)]
 pub(super) fn for_each_index(count: usize, body: impl Fn(usize)) {
-    let arch = arch();
+    for_each_index_with(arch(), count, body);
+}
+
+/// Calls a function of few instructions for each index below a number. Memory limits such a loop, so it has no vectors of 512
+/// bits, which would be as fast.
+#[inline(always)]
+pub(super) fn for_each_index_of_memory(count: usize, body: impl Fn(usize)) {
+    let arch = match arch() {
+        #[cfg(target_arch = "x86_64")]
+        Arch::V4(simd) => Arch::V3(*simd),
+        arch => arch,
+    };
+    for_each_index_with(arch, count, body);
+}
+
+/// Calls a function for each index below a number. A CPU without AVX2 takes the elements one by one, as few have been built
+/// since 2013: a loop for it would be as large as each of the others.
+#[inline(always)]
+fn for_each_index_with(arch: Arch, count: usize, body: impl Fn(usize)) {
     #[cfg(target_arch = "x86_64")]
     if matches!(arch, Arch::Scalar) {
         for index in 0..count {

@@ -4,6 +4,8 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
+use crate::errors::shown;
+
 /// The largest number of arguments of a form, with the tensor of a method.
 pub(in crate::tensor) const MAX_ARGUMENTS: usize = 16;
 
@@ -114,8 +116,10 @@ impl Signature {
     /// Returns the exception for a name that no argument has.
     #[cold]
     pub fn unexpected(&self, name: &Bound<'_, PyString>) -> PyErr {
-        let shown = name.to_string_lossy();
-        self.error(&format!("got an unexpected keyword argument '{shown}'"))
+        match shown(name) {
+            Ok(name) => self.error(&format!("got an unexpected keyword argument {name}")),
+            Err(error) => error,
+        }
     }
 
     /// Returns the exception for an argument that is passed a second time, by a name, after `count` arguments by position.

@@ -173,7 +173,7 @@ impl Tensor {
     pub fn text(&self) -> Result<String> {
         let prefix = "tensor(";
         let indent = prefix.len();
-        let options = PrintOptions::current();
+        let options = PrintOptions::of_process();
         let body = values(&self.to_cpu().map_err(|error| error.during("repr"))?.detach(), indent, &options)?;
         let mut suffixes = Vec::new();
         let dtype = self.dtype();

@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 /// use interlock_tensor::{PrintOptions, Tensor};
 ///
 /// let third = Tensor::from_slice(&[1.0f32 / 3.0], &[1])?;
-/// PrintOptions { precision: 2, ..PrintOptions::DEFAULT }.set();
+/// PrintOptions { precision: 2, ..PrintOptions::DEFAULT }.make_default();
 /// assert_eq!(third.to_string(), "tensor([0.33])");
-/// PrintOptions::DEFAULT.set();
+/// PrintOptions::DEFAULT.make_default();
 /// assert_eq!(third.to_string(), "tensor([0.3333])");
 /// # Ok::<(), interlock_tensor::Error>(())
 /// ```
@@ -59,7 +59,7 @@ impl PrintOptions {
     pub const MAX_PRECISION: usize = 1000;
 
     /// Returns the options of the process. While another thread sets them, some may be the new ones.
-    pub fn current() -> Self {
+    pub fn of_process() -> Self {
         PrintOptions {
             precision: WORDS.precision.load(Ordering::Relaxed),
             threshold: WORDS.threshold.load(Ordering::Relaxed),
@@ -73,7 +73,7 @@ impl PrintOptions {
     }
 
     /// Makes them the options of the process.
-    pub fn set(self) {
+    pub fn make_default(self) {
         WORDS.precision.store(self.precision.min(Self::MAX_PRECISION), Ordering::Relaxed);
         WORDS.threshold.store(self.threshold, Ordering::Relaxed);
         WORDS.edgeitems.store(self.edgeitems, Ordering::Relaxed);

@@ -16,6 +16,7 @@ use crate::tensor::{Tensor, from_data, numpy};
 ///     data: A number, nested sequences of numbers, a NumPy array or a tensor.
 ///     dtype: The element type. None means the dtype of an array or tensor, else bool, int64 or float32 for Python numbers.
 ///     device: The device. None means the default device; if none is set, the device of `data` if it is a tensor.
+///     layout: `interlock.strided` or None, which means the same.
 ///     requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
 ///     pin_memory: Whether a CPU tensor is allocated in pinned memory.
 ///
