@@ -124,6 +124,7 @@ impl<'a, 'py> Arguments<'a, 'py> {
         if is_complete { Ok(self) } else { Err(signature.missing(is_passed)) }
     }
 
+    /// Returns the token of the attached thread.
     pub fn py(&self) -> Python<'py> {
         self.py
     }
@@ -207,6 +208,7 @@ impl<'a, 'py> Arguments<'a, 'py> {
         self.get(position).ok_or_else(|| self.signature.missing(is_passed))
     }
 
+    /// Returns the name of an argument in errors.
     fn name(&self, argument: &'static str) -> ArgumentName {
         ArgumentName::new(self.op(), argument)
     }

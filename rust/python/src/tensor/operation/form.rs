@@ -23,6 +23,7 @@ pub(in crate::tensor) struct Form {
 
 /// An operation with its forms.
 pub(in crate::tensor) trait Declared {
+    /// The functions and methods, under all names of the operation.
     const FORMS: &'static [Form];
 }
 
@@ -32,10 +33,12 @@ impl Form {
         Form { signature, run, entry: entry::<T, I> }
     }
 
+    /// Returns the name in Python.
     pub fn name(&self) -> &'static str {
         self.signature.function()
     }
 
+    /// Returns whether the form is a method.
     pub fn is_method(&self) -> bool {
         self.signature.is_method
     }

@@ -50,10 +50,12 @@ impl Signature {
         self.texts.split_at(start).1
     }
 
+    /// Returns the number of arguments that may be passed by position.
     pub fn positional(&self) -> usize {
         usize::from(self.positional)
     }
 
+    /// Returns the number of arguments that must be passed.
     pub fn required(&self) -> usize {
         usize::from(self.required)
     }
