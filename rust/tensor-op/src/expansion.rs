@@ -220,6 +220,7 @@ fn run(declared: &Declaration, first: &TokenStream, target: &TokenStream) -> Tok
     let target = declared.takes_target.then(|| quote!(#target,));
     called(declared, &declared.function.sig.ident, target, first)
 }
+
 /// Returns the call of a function with the converted arguments; `others` are those but the first.
 fn called(
     declared: &Declaration,

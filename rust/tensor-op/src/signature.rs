@@ -81,6 +81,7 @@ impl Signature {
 
     fn add_name(&mut self, name: &str, is_second: bool) {
         let length = name.len() as u8;
+        assert!(length < IS_SECOND && self.names.len() < 192, "the lengths of names are one byte");
         self.names.push(char::from(if is_second { length | IS_SECOND } else { length }));
         self.names.push_str(name);
     }

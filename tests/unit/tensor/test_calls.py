@@ -1,4 +1,4 @@
-"""How functions and methods of operations take arguments: the errors are those of Python's own functions."""
+"""How functions and methods of operations take arguments, and the errors for wrong ones."""
 
 from __future__ import annotations
 
@@ -33,6 +33,17 @@ x = interlock.tensor([[1.0, 2.0], [3.0, 4.0]])
         (lambda: interlock.exp(x, x), "exp() takes 1 positional argument but 2 were given"),
         (lambda: x.exp(1), "Tensor.exp() takes 0 positional arguments but 1 was given"),
         (lambda: x.sum(0, True, 1), "Tensor.sum() takes from 0 to 2 positional arguments but 3 were given"),
+        (lambda: x.squeeze(0, 1), "Tensor.squeeze() takes from 0 to 1 positional arguments but 2 were given"),
+        (
+            lambda: x.clone().resize_(size=None),
+            "resize_: size must be ints, or one tuple or list of them, got nothing",
+        ),
+        (lambda: x.flip(dims=None), "flip: dims must be ints, or one tuple or list of them, got nothing"),
+        (
+            lambda: x.repeat(repeats=None),
+            "repeat: repeats must be ints, or one tuple or list of them, got nothing",
+        ),
+        (lambda: interlock.flip(x, None), "flip: dims must be an int, got None"),
         (lambda: interlock.exp(x, input=x), "exp() got multiple values for argument 'input'"),
         (lambda: x.sum(0, dim=1), "Tensor.sum() got multiple values for argument 'dim'"),
         (lambda: x.sum(0, axis=1), "sum: dim must not be passed with axis"),

@@ -127,9 +127,7 @@ unsafe fn run_in_blocks(
             let Some(Copies { load, .. }) = copy else { continue };
             let block = block.pointer();
             let (source, size) = (std::mem::replace(pointer, block), dtype.size());
-            // The block of a source that is one element everywhere remains as it is.
-            let is_filled = operand > 0 && first > 0 && *step == 0;
-            if !is_filled && (operand > 0 || is_update) {
+            if operand > 0 || is_update {
                 let count = if is_repeated { 1 } else { count };
                 // SAFETY: the elements are within the memory, and the block has room for them.
                 unsafe { load((block, size), (source, *step), count) };

@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::element_loop::{ElementLoop, MAX_OPERANDS, Run};
-use super::vectorized::{for_each_index, for_each_index_of_memory, vectorized};
+use super::vectorized::vectorized;
 use crate::{DType, Element};
 
 /// Returns element `index` of an operand without gaps.
@@ -37,25 +37,14 @@ pub(super) unsafe fn store<T: Element>(pointer: *mut u8, index: usize, value: T)
 /// They are writable elements of the run.
 #[inline(always)]
 unsafe fn store_each<T: Element>(out: *mut u8, count: usize, value: impl Fn(usize) -> T) {
-    for_each_index(
-        count,
+    vectorized(
         #[inline(always)]
-        // SAFETY: guaranteed by the caller.
-        move |index| unsafe { store(out, index, value(index)) },
-    );
-}
-
-/// Like [`store_each`], for a function of few instructions.
-///
-/// # Safety
-/// As for `store_each`.
-#[inline(always)]
-unsafe fn store_each_of_memory<T: Element>(out: *mut u8, count: usize, value: impl Fn(usize) -> T) {
-    for_each_index_of_memory(
-        count,
-        #[inline(always)]
-        // SAFETY: guaranteed by the caller.
-        move |index| unsafe { store(out, index, value(index)) },
+        move || {
+            for index in 0..count {
+                // SAFETY: guaranteed by the caller.
+                unsafe { store(out, index, value(index)) };
+            }
+        },
     );
 }
 
@@ -66,11 +55,14 @@ unsafe fn store_each_of_memory<T: Element>(out: *mut u8, count: usize, value: im
 /// They are initialized, writable elements of the run.
 #[inline(always)]
 unsafe fn update_each<T: Element>(out: *mut u8, count: usize, value: impl Fn(T, usize) -> T) {
-    for_each_index_of_memory(
-        count,
+    vectorized(
         #[inline(always)]
-        // SAFETY: guaranteed by the caller.
-        move |index| unsafe { store(out, index, value(load(out, index), index)) },
+        move || {
+            for index in 0..count {
+                // SAFETY: guaranteed by the caller.
+                unsafe { store(out, index, value(load(out, index), index)) };
+            }
+        },
     );
 }
 
@@ -204,25 +196,32 @@ where
     }
 
     fn accepts_constant(&self, sources: [bool; MAX_OPERANDS]) -> bool {
-        // A number on the left is rarer, and costs a block.
-        matches!(sources, [_, false, true, _])
+        matches!(sources, [_, true, false, _] | [_, false, true, _])
     }
 
     unsafe fn run(&self, run: &Run) {
-        let Run { pointers: [out, a, b, _], steps: [_, _, step_b, _], count } = *run;
+        let Run { pointers: [out, a, b, _], steps: [_, step_a, step_b, _], count } = *run;
         let f = self.function.clone();
         // SAFETY: guaranteed by the caller.
         unsafe {
-            if step_b == 0 {
+            if step_a == 0 {
+                let x = load(a, 0);
+                store_each(
+                    out,
+                    count,
+                    #[inline(always)]
+                    move |i| f(x, load(b, i)),
+                );
+            } else if step_b == 0 {
                 let y = load(b, 0);
-                store_each_of_memory(
+                store_each(
                     out,
                     count,
                     #[inline(always)]
                     move |i| f(load(a, i), y),
                 );
             } else {
-                store_each_of_memory(
+                store_each(
                     out,
                     count,
                     #[inline(always)]
@@ -263,14 +262,14 @@ where
         unsafe {
             if step_b == 0 {
                 let (y, z) = (load(b, 0), load(c, 0));
-                store_each_of_memory(
+                store_each(
                     out,
                     count,
                     #[inline(always)]
                     move |i| f(load(a, i), y, z),
                 );
             } else {
-                store_each_of_memory(
+                store_each(
                     out,
                     count,
                     #[inline(always)]

@@ -7,55 +7,18 @@ use pulp::{Arch, NullaryFnOnce};
 /// could change with each store, as far as the compiler knows.
 #[inline(always)]
 pub(crate) fn vectorized(body: impl FnOnce()) {
-    arch().dispatch(Body(body));
-}
+    struct Body<F>(F);
 
-struct Body<F>(F);
+    impl<F: FnOnce()> NullaryFnOnce for Body<F> {
+        type Output = ();
 
-impl<F: FnOnce()> NullaryFnOnce for Body<F> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        (self.0)();
-    }
-}
-
-/// Calls a function for each index below a number, like [`vectorized`].
-#[inline(always)]
-pub(super) fn for_each_index(count: usize, body: impl Fn(usize)) {
-    for_each_index_with(arch(), count, body);
-}
-
-/// Calls a function of few instructions for each index below a number. Memory limits such a loop, so it has no vectors of 512
-/// bits, which would be as fast.
-#[inline(always)]
-pub(super) fn for_each_index_of_memory(count: usize, body: impl Fn(usize)) {
-    let arch = match arch() {
-        #[cfg(target_arch = "x86_64")]
-        Arch::V4(simd) => Arch::V3(*simd),
-        arch => arch,
-    };
-    for_each_index_with(arch, count, body);
-}
-
-/// Calls a function for each index below a number. A CPU without AVX2 takes the elements one by one, as few have been built
-/// since 2013: a loop for it would be as large as each of the others.
-#[inline(always)]
-fn for_each_index_with(arch: Arch, count: usize, body: impl Fn(usize)) {
-    #[cfg(target_arch = "x86_64")]
-    if matches!(arch, Arch::Scalar) {
-        for index in 0..count {
-            // The compiler does not vectorize over it.
-            std::hint::black_box(());
-            body(index);
-        }
-        return;
-    }
-    arch.dispatch(Body(
         #[inline(always)]
-        move || (0..count).for_each(body),
-    ));
+        fn call(self) {
+            (self.0)();
+        }
+    }
+
+    arch().dispatch(Body(body));
 }
 
 /// Returns the widest instruction set of the CPU.

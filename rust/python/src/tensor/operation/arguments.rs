@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 use pyo3::{Borrowed, ffi};
 
-use super::argument::{ArgumentName, FromArgument, required};
+use super::argument::{ArgumentName, FromArgument, defaulted, required};
 use super::ints::Variadic;
 use super::new_tensor::NewTensor;
 use super::signature::{MAX_ARGUMENTS, Signature};
@@ -157,7 +157,7 @@ impl<'a, 'py> Arguments<'a, 'py> {
         name: &'static str,
         default: T,
     ) -> PyResult<T> {
-        self.get(position).map_or(Ok(default), |given| required(self.name(name), given))
+        defaulted(self.name(name), self.get(position), default)
     }
 
     /// Returns an argument that may be absent or None.
@@ -173,15 +173,16 @@ impl<'a, 'py> Arguments<'a, 'py> {
         name: &'static str,
         is_required: bool,
     ) -> PyResult<T> {
-        let (name, named) = (self.name(name), self.get(position));
-        match named {
-            Some(given) if !self.signature.is_variadic => required(name, given),
-            None if is_required && self.separate.is_empty() => {
-                let message = format!("{name} must be ints, or one tuple or list of them, got nothing");
-                Err(PyTypeError::new_err(message))
-            }
-            named => T::from_separate(self.py, name, self.separate, named.filter(|named| !named.is_none())),
+        let name = self.name(name);
+        if !self.signature.is_variadic {
+            return required(name, self.present(position)?);
         }
+        let named = self.optional(position);
+        if is_required && named.is_none() && self.separate.is_empty() {
+            let message = format!("{name} must be ints, or one tuple or list of them, got nothing");
+            return Err(PyTypeError::new_err(message));
+        }
+        T::from_separate(self.py, name, self.separate, named)
     }
 
     /// Converts the options of a new tensor, the first of which has this position.

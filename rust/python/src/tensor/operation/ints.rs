@@ -239,7 +239,7 @@ pub(in crate::tensor) enum SizesOrDType {
 
 impl<'py> FromArgument<'_, 'py> for SizesOrDType {
     const ANNOTATION: &'static str = joined!(Ints::ANNOTATION, " | ", DType::ANNOTATION);
-    const WANTED: &'static str = Ints::WANTED;
+    const WANTED: &'static str = "an int or a dtype";
 
     fn try_from_argument(name: ArgumentName, given: Arg<'_, 'py>) -> PyResult<Option<Self>> {
         if let Some(dtype) = DType::try_from_argument(name, given)? {

@@ -1,4 +1,4 @@
-//! The arguments that a form takes, and the errors for calls with others. Python's own functions have the same texts.
+//! The arguments that a form takes, and the errors for calls with others, in the words of Python's own functions.
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -110,7 +110,7 @@ impl Signature {
     pub fn too_many(&self, given: usize) -> PyErr {
         let (least, most) = (self.required(), self.positional());
         let taken = if least == most { most.to_string() } else { format!("from {least} to {most}") };
-        let plural = if most == 1 { "" } else { "s" };
+        let plural = if least == 1 && most == 1 { "" } else { "s" };
         let were = if given == 1 { "was" } else { "were" };
         self.error(&format!("takes {taken} positional argument{plural} but {given} {were} given"))
     }
