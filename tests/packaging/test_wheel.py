@@ -14,7 +14,7 @@ from interlock._features import HAS_TENSORS
 ROOT = Path(__file__).resolve().parents[2]
 # The sizes of a release; a build without optimization is up to four times as large.
 SIZES = re.findall(
-    r"^\| (wheel|extension module), at most \| (\d+) MB \| ([\d.]+) MB \|$",
+    r"^\| (wheel|extension module), at most \| ([\d.]+) MB \| ([\d.]+) MB \|$",
     (ROOT / "docs" / "install.md").read_text(encoding="utf-8"),
     re.MULTILINE,
 )
