@@ -43,6 +43,10 @@ const SENTENCES: &[(&str, &str)] = &[
          NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.\n    \
          OutOfMemoryError: Not enough memory is available.",
     ),
+    (
+        "memory_format",
+        "memory_format: The order of the elements of a new tensor in memory. None preserves the order of the tensor.",
+    ),
     ("leaf", LEAF),
     ("no_broadcast", "ShapeError: The shapes cannot be broadcast."),
     (

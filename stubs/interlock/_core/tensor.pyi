@@ -412,8 +412,8 @@ _Layout: TypeAlias = layout
 
 @final
 class memory_format:
-    """The order of the elements of a tensor in memory: `interlock.contiguous_format` (row-major) or `preserve_format` (that of
-    the tensor from which it is made). `channels_last` and `channels_last_3d` are not implemented: functions refuse them.
+    """The order of the elements of a tensor in memory: `interlock.contiguous_format` (row-major) or `preserve_format` (the order
+    of the tensor from which it is made). `channels_last` and `channels_last_3d` are not implemented: functions refuse them.
 
     Example:
         >>> import interlock
@@ -1955,7 +1955,7 @@ class Tensor:
         """Convert to bfloat16. Returns the tensor itself if it is a bfloat16 tensor.
 
         Args:
-            memory_format: The order of the elements of a copy in memory. None means that of the tensor.
+            memory_format: The order of the elements of a new tensor in memory. None preserves the order of the tensor.
         """
     def bitwise_and(self, other: Tensor | _Number) -> Tensor:
         """Return the bitwise and of integers, and the logical and of bools.
@@ -2142,7 +2142,7 @@ class Tensor:
         """Convert to bool: False for 0. Returns the tensor itself if it is a bool tensor.
 
         Args:
-            memory_format: The order of the elements of a copy in memory. None means that of the tensor.
+            memory_format: The order of the elements of a new tensor in memory. None preserves the order of the tensor.
         """
     def broadcast_to(self, *args: builtins.int | _Sizes, size: _Sizes | None = None) -> Tensor:
         """Return a view in which dimensions of size 1 are repeated, as `expand`.
@@ -2161,7 +2161,7 @@ class Tensor:
         uint8 tensor.
 
         Args:
-            memory_format: The order of the elements of a copy in memory. None means that of the tensor.
+            memory_format: The order of the elements of a new tensor in memory. None preserves the order of the tensor.
         """
     def ceil(self) -> Tensor:
         """Round each element up to an integer. Integers are unchanged.
@@ -2189,7 +2189,7 @@ class Tensor:
         int8 tensor.
 
         Args:
-            memory_format: The order of the elements of a copy in memory. None means that of the tensor.
+            memory_format: The order of the elements of a new tensor in memory. None preserves the order of the tensor.
         """
     def chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
         """Return at most `chunks` views of consecutive parts of a dimension, of equal sizes except for the last.
@@ -2317,7 +2317,7 @@ class Tensor:
         See `interlock.clone`.
 
         Args:
-            memory_format: The order of the elements in memory. None means that of the tensor.
+            memory_format: The order of the elements of a new tensor in memory. None preserves the order of the tensor.
         """
     def copy_(self, src: Tensor, non_blocking: builtins.bool = False) -> Tensor:
         """Copy the elements of another tensor into this one.
@@ -2418,7 +2418,7 @@ class Tensor:
         """Return the tensor on the CPU, or the tensor itself if it is there.
 
         Args:
-            memory_format: The order of the elements of a copy in memory. None means that of the tensor.
+            memory_format: The order of the elements of a new tensor in memory. None preserves the order of the tensor.
         """
     def cumprod(self, dim: builtins.int, *, dtype: _DType | None = None) -> Tensor:
         """Return the cumulative product of the elements along a dimension.
@@ -2542,7 +2542,7 @@ class Tensor:
         """Convert to float64. Returns the tensor itself if it is a float64 tensor.
 
         Args:
-            memory_format: The order of the elements of a copy in memory. None means that of the tensor.
+            memory_format: The order of the elements of a new tensor in memory. None preserves the order of the tensor.
         """
     def eq(self, other: Tensor | _Number) -> Tensor:
         """Return a bool tensor that is True where the elements are equal to those of `other`.
@@ -2769,7 +2769,7 @@ class Tensor:
         """Convert to float32. Returns the tensor itself if it is a float32 tensor.
 
         Args:
-            memory_format: The order of the elements of a copy in memory. None means that of the tensor.
+            memory_format: The order of the elements of a new tensor in memory. None preserves the order of the tensor.
         """
     def floor(self) -> Tensor:
         """Round each element down to an integer. Integers are unchanged.
@@ -2978,7 +2978,7 @@ class Tensor:
         """Convert to float16. Returns the tensor itself if it is a float16 tensor.
 
         Args:
-            memory_format: The order of the elements of a copy in memory. None means that of the tensor.
+            memory_format: The order of the elements of a new tensor in memory. None preserves the order of the tensor.
         """
     def hypot(self, other: Tensor) -> Tensor:
         """Return the length of the hypotenuse of a right triangle with these legs, elementwise.
@@ -3196,7 +3196,7 @@ class Tensor:
         int32 tensor.
 
         Args:
-            memory_format: The order of the elements of a copy in memory. None means that of the tensor.
+            memory_format: The order of the elements of a new tensor in memory. None preserves the order of the tensor.
         """
     def is_floating_point(self) -> builtins.bool:
         """Return whether the elements are floating-point numbers.
@@ -3523,7 +3523,7 @@ class Tensor:
         """Convert to int64, by truncation. Returns the tensor itself if it is an int64 tensor.
 
         Args:
-            memory_format: The order of the elements of a copy in memory. None means that of the tensor.
+            memory_format: The order of the elements of a new tensor in memory. None preserves the order of the tensor.
         """
     def lt(self, other: Tensor | _Number) -> Tensor:
         """Return a bool tensor that is True where the elements are smaller than those of `other`.
@@ -4713,7 +4713,7 @@ class Tensor:
         int16 tensor.
 
         Args:
-            memory_format: The order of the elements of a copy in memory. None means that of the tensor.
+            memory_format: The order of the elements of a new tensor in memory. None preserves the order of the tensor.
         """
     def sigmoid(self) -> Tensor:
         """Return the logistic function `1 / (1 + exp(-x))` of each element.
@@ -7086,7 +7086,7 @@ def clone(input: Tensor, *, memory_format: _MemoryFormat | None = None) -> Tenso
 
     Args:
         input: The tensor.
-        memory_format: The order of the elements in memory. None means that of the tensor.
+        memory_format: The order of the elements of a new tensor in memory. None preserves the order of the tensor.
 
     Example:
         >>> import interlock
@@ -7568,7 +7568,7 @@ def empty_like(
 
     Args:
         input: The tensor whose shape is used.
-        memory_format: The order of the elements in memory. None means that of the tensor.
+        memory_format: The order of the elements of a new tensor in memory. None preserves the order of the tensor.
         dtype: The element type; None means the dtype of the tensor.
         layout: `interlock.strided` or None, which means the same.
         device: The device; None means the device of the tensor.
@@ -8189,7 +8189,7 @@ def full_like(
     Args:
         input: The tensor whose shape is used.
         fill_value: The number, or a tensor with one element.
-        memory_format: The order of the elements in memory. None means that of the tensor.
+        memory_format: The order of the elements of a new tensor in memory. None preserves the order of the tensor.
         dtype: The element type; None means the dtype of the tensor.
         layout: `interlock.strided` or None, which means the same.
         device: The device; None means the device of the tensor.
@@ -9934,7 +9934,7 @@ def ones_like(
 
     Args:
         input: The tensor whose shape is used.
-        memory_format: The order of the elements in memory. None means that of the tensor.
+        memory_format: The order of the elements of a new tensor in memory. None preserves the order of the tensor.
         dtype: The element type; None means the dtype of the tensor.
         layout: `interlock.strided` or None, which means the same.
         device: The device; None means the device of the tensor.
@@ -10172,7 +10172,7 @@ def rand_like(
     Args:
         input: The tensor whose shape is used.
         generator: The generator that draws. None means the default one of the device.
-        memory_format: The order of the elements in memory. None means that of the tensor.
+        memory_format: The order of the elements of a new tensor in memory. None preserves the order of the tensor.
         dtype: The element type; None means the dtype of the tensor.
         layout: `interlock.strided` or None, which means the same.
         device: The device; None means the device of the tensor.
@@ -10254,7 +10254,7 @@ def randint_like(
         low: The least integer, or the end if `high` is None.
         high: The end of the range, which it does not contain.
         generator: The generator that draws. None means the default one of the device.
-        memory_format: The order of the elements in memory. None means that of the tensor.
+        memory_format: The order of the elements of a new tensor in memory. None preserves the order of the tensor.
         dtype: The element type; None means the dtype of the tensor.
         layout: `interlock.strided` or None, which means the same.
         device: The device; None means the device of the tensor.
@@ -10329,7 +10329,7 @@ def randn_like(
     Args:
         input: The tensor whose shape is used.
         generator: The generator that draws. None means the default one of the device.
-        memory_format: The order of the elements in memory. None means that of the tensor.
+        memory_format: The order of the elements of a new tensor in memory. None preserves the order of the tensor.
         dtype: The element type; None means the dtype of the tensor.
         layout: `interlock.strided` or None, which means the same.
         device: The device; None means the device of the tensor.
@@ -11926,7 +11926,7 @@ def zeros_like(
 
     Args:
         input: The tensor whose shape is used.
-        memory_format: The order of the elements in memory. None means that of the tensor.
+        memory_format: The order of the elements of a new tensor in memory. None preserves the order of the tensor.
         dtype: The element type; None means the dtype of the tensor.
         layout: `interlock.strided` or None, which means the same.
         device: The device; None means the device of the tensor.

@@ -17,6 +17,7 @@ pub(crate) struct Explained {
     pub function: Function,
 }
 
+/// Takes the positional and the named arguments of an operation.
 type Function = for<'py> fn(&Bound<'py, PyTuple>, Option<&Bound<'py, PyDict>>) -> PyResult<Bound<'py, PyAny>>;
 
 inventory::collect!(Explained);

@@ -54,8 +54,8 @@ impl Layout {
     }
 }
 
-/// The order of the elements of a tensor in memory: `interlock.contiguous_format` (row-major) or `preserve_format` (that of
-/// the tensor from which it is made). `channels_last` and `channels_last_3d` are not implemented: functions refuse them.
+/// The order of the elements of a tensor in memory: `interlock.contiguous_format` (row-major) or `preserve_format` (the order
+/// of the tensor from which it is made). `channels_last` and `channels_last_3d` are not implemented: functions refuse them.
 ///
 /// Example:
 ///     >>> import interlock

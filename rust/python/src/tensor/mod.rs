@@ -1,4 +1,4 @@
-//! The Python class `Tensor` and the functions that create tensors.
+//! The Python class `Tensor`, and the registration of the module `interlock._core.tensor`.
 
 mod args;
 mod attributes;

@@ -35,7 +35,14 @@ pub(in crate::tensor) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> 
         let namespace = operation.texts.split('\t').nth(NAMESPACE).unwrap_or_default();
         for form in operation.forms {
             match form.is_method() {
-                true => class.setattr(form.name(), form.method(&class)?)?,
+                true => {
+                    debug_assert!(
+                        !class.hasattr(form.name())?,
+                        "a method of the class has the name {}",
+                        form.name()
+                    );
+                    class.setattr(form.name(), form.method(&class)?)?;
+                }
                 false => add_function(module, form.name(), form.function(module)?, namespace)?,
             }
         }

@@ -10,7 +10,7 @@ use crate::tensor::operation::tensor_op;
 ///
 /// Args:
 ///     {input}
-///     memory_format: The order of the elements in memory. None means that of the tensor.
+///     {memory_format}
 ///
 /// Example:
 ///     >>> x = interlock.ones(2)
@@ -63,7 +63,7 @@ pub(in crate::tensor) fn least_size(placement: Placement) -> usize {
 ///
 /// Args:
 ///     {input}
-///     memory_format: The order of the elements of a copy in memory. None means that of the tensor.
+///     {memory_format}
 #[tensor_op(method, or_self, example = "x")]
 fn cpu(input: &CoreTensor, #[keyword] memory_format: Option<Format>) -> Result<CoreTensor> {
     Format::of_converted(memory_format, input, input.to(input.dtype(), false)?)
@@ -76,7 +76,7 @@ macro_rules! casts {
         ///
         /// Args:
         ///     {input}
-        ///     memory_format: The order of the elements of a copy in memory. None means that of the tensor.
+        ///     {memory_format}
         #[tensor_op(method, or_self, example = "x")]
         fn $name(input: &CoreTensor, #[keyword] memory_format: Option<Format>) -> Result<CoreTensor> {
             Format::of_converted(memory_format, input, input.cast(DType::$dtype)?)

@@ -11,7 +11,7 @@ use crate::tensor::{Tensor, from_data};
 ///
 /// Args:
 ///     input: The tensor whose shape is used.
-///     memory_format: The order of the elements in memory. None means that of the tensor.
+///     {memory_format}
 ///     {new_tensor_like}
 ///
 /// Raises:
@@ -37,7 +37,7 @@ fn zeros_like(
 ///
 /// Args:
 ///     input: The tensor whose shape is used.
-///     memory_format: The order of the elements in memory. None means that of the tensor.
+///     {memory_format}
 ///     {new_tensor_like}
 ///
 /// Raises:
@@ -62,7 +62,7 @@ fn ones_like(
 ///
 /// Args:
 ///     input: The tensor whose shape is used.
-///     memory_format: The order of the elements in memory. None means that of the tensor.
+///     {memory_format}
 ///     {new_tensor_like}
 ///
 /// Raises:
@@ -89,7 +89,7 @@ fn empty_like(
 /// Args:
 ///     input: The tensor whose shape is used.
 ///     fill_value: The number, or a tensor with one element.
-///     memory_format: The order of the elements in memory. None means that of the tensor.
+///     {memory_format}
 ///     {new_tensor_like}
 ///
 /// Raises:

@@ -81,7 +81,7 @@ fn randn(
 /// Args:
 ///     input: The tensor whose shape is used.
 ///     generator: The generator that draws. None means the default one of the device.
-///     memory_format: The order of the elements in memory. None means that of the tensor.
+///     {memory_format}
 ///     {new_tensor_like}
 ///
 /// Raises:
@@ -114,7 +114,7 @@ fn rand_like(
 /// Args:
 ///     input: The tensor whose shape is used.
 ///     generator: The generator that draws. None means the default one of the device.
-///     memory_format: The order of the elements in memory. None means that of the tensor.
+///     {memory_format}
 ///     {new_tensor_like}
 ///
 /// Raises:
@@ -198,7 +198,7 @@ fn randint(
 ///     low: The least integer, or the end if `high` is None.
 ///     high: The end of the range, which it does not contain.
 ///     generator: The generator that draws. None means the default one of the device.
-///     memory_format: The order of the elements in memory. None means that of the tensor.
+///     {memory_format}
 ///     {new_tensor_like}
 ///
 /// Raises:
