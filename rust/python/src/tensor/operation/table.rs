@@ -2,7 +2,8 @@
 
 use pyo3::inventory;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyType};
 
 use super::form::Form;
 use crate::tensor::Tensor;
@@ -30,24 +31,26 @@ inventory::collect!(Operation);
 
 /// Adds the functions of all operations to a module, and the methods to the class.
 pub(in crate::tensor) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    let class = module.py().get_type::<Tensor>();
+    // A program may import the extension again: the class has the methods then.
+    static METHODS: PyOnceLock<()> = PyOnceLock::new();
+    METHODS.get_or_try_init(module.py(), || add_methods(&module.py().get_type::<Tensor>()))?;
     for operation in inventory::iter::<Operation> {
         let namespace = operation.texts.split('\t').nth(NAMESPACE).unwrap_or_default();
-        for form in operation.forms {
-            match form.is_method() {
-                true => {
-                    debug_assert!(
-                        !class.hasattr(form.name())?,
-                        "a method of the class has the name {}",
-                        form.name()
-                    );
-                    class.setattr(form.name(), form.method(&class)?)?;
-                }
-                false => add_function(module, form.name(), form.function(module)?, namespace)?,
-            }
+        for form in operation.forms.iter().filter(|form| !form.is_method()) {
+            add_function(module, form.name(), form.function(module)?, namespace)?;
         }
     }
     module.setattr("_operations", wrap_pyfunction!(operations, module)?)
+}
+
+/// Adds the methods of all operations to the class.
+fn add_methods(class: &Bound<'_, PyType>) -> PyResult<()> {
+    let forms = inventory::iter::<Operation>().flat_map(|operation| operation.forms);
+    for form in forms.filter(|form| form.is_method()) {
+        debug_assert!(!class.hasattr(form.name())?, "a method of the class has the name {}", form.name());
+        class.setattr(form.name(), form.method(class)?)?;
+    }
+    Ok(())
 }
 
 /// Adds a function of an operation to a module. Only those of `interlock` itself are in `__all__`.
