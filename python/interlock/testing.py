@@ -2,17 +2,27 @@
 
 `FaultInjector` makes allocations, queued work, copies and whole devices of the host driver fail, without a
 GPU: `accelerator.use("host", faults=injector)`. `HostDevices` and `ScopedSettings` are what the fixtures
-`interlock_devices` and `interlock_settings` return.
+`interlock_devices` and `interlock_settings` return. `detect_races` finds work of streams that nothing orders.
 """
 
 from __future__ import annotations
 
 from interlock._core.accelerator import FaultInjector, PausedCopies
 
-__all__ = ["FaultInjector", "HostDevices", "PausedCopies", "ScopedSettings"]
+__all__ = [
+    "FaultInjector",
+    "HostDevices",
+    "PausedCopies",
+    "Race",
+    "RaceAccess",
+    "Races",
+    "ScopedSettings",
+    "detect_races",
+]
 
 from interlock._pytest.host_devices import HostDevices
 from interlock._pytest.scoped_settings import ScopedSettings
+from interlock._races import Race, RaceAccess, Races, detect_races
 
-for _type in (HostDevices, ScopedSettings):
+for _type in (HostDevices, Race, RaceAccess, Races, ScopedSettings, detect_races):
     _type.__module__ = __name__

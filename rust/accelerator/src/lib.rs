@@ -57,7 +57,7 @@ pub mod internal {
     //! Items that only other crates of this workspace use.
     pub use super::current::{current_index, resolve_device, stray_contexts};
     pub use super::registry::{KnownDevices, known_devices, stale_env_warning};
-    pub use super::wait::HostFnScope;
+    pub use super::wait::{HostFnScope, is_in_host_fn};
 }
 
 /// Returns whether an accelerator with at least one device is available. Does not fix the driver.

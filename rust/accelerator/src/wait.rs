@@ -95,6 +95,11 @@ impl Drop for HostFnScope {
     }
 }
 
+/// Returns whether this thread runs a host function.
+pub fn is_in_host_fn() -> bool {
+    current_host_fn().is_some()
+}
+
 /// Returns the stream whose host function this thread runs.
 pub(super) fn current_host_fn() -> Option<StreamHandle> {
     CURRENT_HOST_FN.try_with(Cell::get).ok().flatten()

@@ -4,11 +4,15 @@
 //! that is a data race, which is undefined behavior. Copies, fills and kernels that run on the CPU therefore own an
 //! [`Access`] while they run. Their order is still up to the program.
 
+use std::ops::Range;
+
 use interlock_core::base::backoff::pause_after;
 use interlock_core::base::blocking;
 use interlock_core::base::fork;
 use interlock_core::base::fork::rank;
 use interlock_core::base::sync::ForkLock;
+
+use crate::races;
 
 /// Bytes that a thread is about to read or write.
 ///
@@ -38,6 +42,16 @@ impl ByteRange {
     /// Describes `bytes` bytes that begin at `start` and are written.
     pub fn written(start: *const u8, bytes: usize) -> Self {
         ByteRange { written: true, ..Self::read(start, bytes) }
+    }
+
+    /// Returns the addresses.
+    pub fn bytes(&self) -> Range<usize> {
+        self.start..self.end
+    }
+
+    /// Returns whether the bytes are written.
+    pub fn is_written(&self) -> bool {
+        self.written
     }
 
     fn excludes(&self, other: &ByteRange) -> bool {
@@ -80,6 +94,7 @@ impl Access {
     /// Waits until no other access excludes any of the ranges, then acquires all of them at once. A thread that owns an
     /// access must not acquire another one.
     pub fn new(ranges: &[ByteRange]) -> Self {
+        races::access(ranges);
         let generation = fork::generation();
         Self::attempt(ranges, generation).unwrap_or_else(|| {
             // SAFETY: the function only waits for other accesses.

@@ -20,7 +20,9 @@ mod mock;
 mod oom;
 mod ops;
 mod properties;
+pub mod races;
 mod runtime;
+mod stack;
 #[cfg(feature = "testing")]
 pub mod testing;
 #[doc(hidden)]
@@ -37,6 +39,7 @@ pub use oom::{AllocatorState, OutOfMemory};
 pub use ops::{Copy, CopyEndpoint, Fill, GraphDump, HostFn, KeepAlive, Owners};
 pub use properties::{DeviceProperties, MemoryInfo, PriorityRange};
 pub use runtime::DriverRuntime;
+pub use stack::{Frame, Stack, current_stack, with_stack};
 pub use wait::{SyncPoint, TimelinePoint, WaitPoint, WaitPolicy, WaitTarget};
 
 /// The example of the package's page, as a documentation test.

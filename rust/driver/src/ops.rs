@@ -9,6 +9,7 @@ use interlock_core::base::catch::call_catching_panic;
 use interlock_core::device::DeviceIndex;
 
 use super::capture::CaptureId;
+use super::exclusion::ByteRange;
 use super::handle::Address;
 
 /// An owner of resources that queued work uses.
@@ -192,12 +193,22 @@ pub struct HostFn {
     pub run: Arc<dyn Fn() -> Result<(), String> + Send + Sync>,
     /// The owners of memory that the function uses and does not own itself.
     pub owners: Owners,
+    /// Bytes that the function reads or writes, for the detection of [races](crate::races). Kernels of this program that
+    /// own an [`Access`](crate::Access) while they run need not declare them.
+    pub uses: Vec<ByteRange>,
 }
 
 impl HostFn {
     /// Creates a host function with a name for error messages.
     pub fn new(name: &str, run: impl Fn() -> Result<(), String> + Send + Sync + 'static) -> Self {
-        HostFn { name: Arc::from(name), run: Arc::new(run), owners: Owners::default() }
+        HostFn { name: Arc::from(name), run: Arc::new(run), owners: Owners::default(), uses: Vec::new() }
+    }
+
+    /// Declares bytes that the function reads or writes.
+    #[must_use]
+    pub fn with_uses(mut self, uses: Vec<ByteRange>) -> Self {
+        self.uses = uses;
+        self
     }
 
     /// Sets the owners of memory that the function uses and does not own itself.

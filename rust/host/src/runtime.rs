@@ -7,7 +7,7 @@ use interlock_driver::va_space::{self, MAPPING, RELEASING, RESERVING, UNMAPPING}
 use interlock_driver::{
     Address, CaptureId, CaptureMode, Copy, DeviceIndex, DeviceProperties, DriverRuntime, EventHandle,
     EventOptions, Fill, GraphDump, GraphExecHandle, GraphHandle, HostFn, MemoryInfo, OutOfMemory,
-    PriorityRange, Result, StreamHandle, SyncPoint, WaitPolicy, WaitTarget,
+    PriorityRange, Result, StreamHandle, SyncPoint, WaitPolicy, WaitTarget, races,
 };
 
 use super::exec::command::{Command, Task};
@@ -210,6 +210,7 @@ unsafe impl DriverRuntime for HostRuntime {
                 return Err(out_of_memory());
             }
             inner.device(device, MAPPING)?.memory.va_space().map(address, bytes);
+            races::add_memory(address, bytes);
         }
         // The mapping is recorded, so no other call maps the addresses meanwhile.
         if virtual_memory::commit(address, bytes) {

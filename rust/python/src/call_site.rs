@@ -45,6 +45,7 @@ fn site_of(frame: &Bound<'_, PyAny>) -> PyResult<SourceLocation> {
     Ok(SourceLocation::Foreign { file: file.into(), line: frame.getattr("f_lineno")?.extract()? })
 }
 
-fn is_ours(frame: &Bound<'_, PyAny>) -> bool {
+/// Returns whether a frame runs code of interlock.
+pub(crate) fn is_ours(frame: &Bound<'_, PyAny>) -> bool {
     module_of(frame).is_some_and(|name| name == "interlock" || name.starts_with("interlock."))
 }

@@ -1,25 +1,44 @@
-//! Python stacks of memory allocations.
+//! Python stacks of memory allocations and queued work.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use interlock::accelerator::memory::{Frame, Stack, stacks_are_recorded};
+use interlock::accelerator::driver::{ByteRange, races};
+use interlock::accelerator::memory::{Frame, Stack, stacks_are_recorded, with_stack};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-use crate::call_site::{caller_of, innermost_frame};
+use crate::call_site::{caller_of, innermost_frame, is_ours};
 
-/// Captures the Python stack of this thread, innermost frame first, if a memory history records stacks.
+/// The most frames of a stack that is captured for the detection of races only.
+const MAX_FRAMES: usize = 16;
+
+/// Captures the Python stack of this thread, innermost frame first, if a memory history records stacks or races are
+/// detected.
 #[inline]
 pub(crate) fn capture_if_enabled(py: Python<'_>) -> Option<Stack> {
-    stacks_are_recorded().then(|| capture(py))
+    (stacks_are_recorded() || races::is_on()).then(|| capture(py))
 }
 
 #[cold]
 fn capture(py: Python<'_>) -> Stack {
     let frames = std::iter::successors(innermost_frame(py), caller_of);
-    frames.filter_map(|frame| frame_of(&frame).ok()).collect()
+    let of_program = |frames: &mut dyn Iterator<Item = Bound<'_, PyAny>>| {
+        frames.filter_map(|frame| frame_of(&frame).ok()).collect()
+    };
+    if stacks_are_recorded() {
+        of_program(&mut { frames })
+    } else {
+        of_program(&mut frames.skip_while(is_ours).take(MAX_FRAMES))
+    }
+}
+
+/// Reports to the detection of races that the program reads memory, such as through an export.
+pub(crate) fn observe_read(py: Python<'_>, start: *const u8, bytes: usize) {
+    if races::is_on() {
+        with_stack(Some(capture(py)), || races::access(&[ByteRange::read(start, bytes)]));
+    }
 }
 
 fn frame_of(frame: &Bound<'_, PyAny>) -> PyResult<Frame> {

@@ -783,6 +783,25 @@ class Call:
         """End the call, with the reason if it failed."""
 
 @final
+class RaceDetector:
+    """A running detection of races. `interlock.testing.detect_races` starts and stops it.
+
+    Args:
+        poison: Whether new and freed memory is poisoned.
+    """
+
+    def __new__(cls, poison: bool) -> Self: ...
+    def pending(self) -> int:
+        """Return the number of tasks that have not run yet."""
+    def races(self) -> list[tuple[Any, ...]]:
+        """Return the races that were found: for each the two accesses, the allocation or None, the missing order, the count
+        and the report. An access is its operation, its kind, its line or None, its stream or thread, whether that is a
+        stream, its first address, the address after it, and its stack.
+        """
+    def stop(self) -> None:
+        """Stop the detection."""
+
+@final
 class FaultInjector:
     """Injects errors into the devices of a host driver, to test error handling: `accelerator.use("host", faults=faults)`.
     Each driver needs its own object.

@@ -4,10 +4,10 @@ use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use interlock_driver::{Address, DeviceIndex, Fill, Owners};
+use interlock_driver::{Address, DeviceIndex, Fill, Owners, races};
 
 use super::caching_allocator::AllocatedBlock;
-use super::oom_hooks;
+use super::{oom_hooks, poison};
 use crate::accelerator::Accelerator;
 use crate::mem_pool::RequestPool;
 use crate::private_pools::UsedPool;
@@ -231,6 +231,9 @@ struct Allocation {
     pool: Option<UsedPool>,
     /// `None` for no bytes.
     block: Option<AllocatedBlock>,
+    bytes: usize,
+    /// Whether it was allocated in a capture, as far as that matters to the detection of races.
+    is_captured: bool,
 }
 
 impl Allocation {
@@ -247,6 +250,15 @@ impl Allocation {
                 Err(error) => Some(Self::allocate_again(stream, bytes, error, &mut pool)?),
             },
         };
+        let is_captured = races::is_on() && stream.is_capturing()?;
+        if let Some(block) = block {
+            // Graphs use their memory on the streams that replay them.
+            let user = if is_captured { None } else { Some(stream.handle()?) };
+            races::allocate(block.address, bytes, user);
+            if poison::is_on() {
+                poison::poison(stream, block.address, bytes);
+            }
+        }
         let external = (stream.kind() == StreamKind::External).then(|| stream.clone());
         Ok(Arc::new(Allocation {
             accelerator,
@@ -255,6 +267,8 @@ impl Allocation {
             _external: external,
             pool: pool.and_then(|pool| pool.of_capture()),
             block,
+            bytes,
+            is_captured,
         }))
     }
 
@@ -292,12 +306,31 @@ impl Allocation {
     }
 }
 
+impl Allocation {
+    /// Poisons freed memory in the order of its stream, unless other streams still use it.
+    #[cold]
+    fn poison(&self, is_unused_elsewhere: bool, address: Address) {
+        if is_unused_elsewhere
+            && let Ok(Some(stream)) = self.accelerator.stream_of_id(self.device, self.stream)
+        {
+            poison::poison(&stream, address, self.bytes);
+        }
+    }
+}
+
 impl Drop for Allocation {
     fn drop(&mut self) {
         // A forked child can't use the memory of its parent and does not free it.
         if let Some(block) = self.block
             && let Ok(allocator) = self.accelerator.allocator(self.device, WHAT)
         {
+            // Graphs use their memory after the program has freed it.
+            if !self.is_captured {
+                races::release(block.address, self.bytes);
+            }
+            if poison::is_on() {
+                self.poison(allocator.stream_uses(block.id).is_empty(), block.address);
+            }
             allocator.free(self.accelerator, block.id);
         }
     }

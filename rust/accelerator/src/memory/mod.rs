@@ -8,6 +8,7 @@ mod event_queue;
 mod limits;
 mod oom_hooks;
 mod pinned;
+mod poison;
 mod raw_buffer;
 mod replay;
 mod snapshot;
@@ -26,6 +27,7 @@ pub use interlock_core::Registration;
 #[doc(hidden)]
 pub use interlock_driver::{Access, ByteRange};
 pub use interlock_driver::{AllocatorState, OutOfMemory};
+pub use interlock_driver::{Frame, Stack, with_stack};
 pub use limits::{Limit, cache_limit, limit, set_cache_limit, set_limit};
 pub use oom_hooks::{on_miss, on_oom, on_shortage};
 pub(super) use pinned::PinnedCache;
@@ -33,6 +35,7 @@ pub use pinned::{
     DurationStats, PinnedMemory, PinnedStats, empty_host_cache, host_memory_stats,
     reset_accumulated_host_memory_stats, reset_peak_host_memory_stats,
 };
+pub use poison::{POISON, Poisoning};
 pub use raw_buffer::RawBuffer;
 pub use replay::replay;
 pub use snapshot::{BlockState, BlockUsage, SegmentState, Snapshot, snapshot};
@@ -43,8 +46,7 @@ pub use stats_api::{
 };
 pub(super) use trace::apply as apply_history;
 pub use trace::{
-    Frame, HistoryConfig, HistoryRecorder, ReleaseReason, Stack, TraceAction, TraceEntry,
-    stacks_are_recorded, with_stack,
+    HistoryConfig, HistoryRecorder, ReleaseReason, TraceAction, TraceEntry, stacks_are_recorded,
 };
 pub use tracker::MemoryTracker;
 

@@ -1,10 +1,10 @@
 //! Snapshots of the memory of devices and of its recorded history.
 
 use interlock_core::base::named_enum;
-use interlock_driver::DeviceIndex;
+use interlock_driver::{DeviceIndex, Stack};
 
 use super::stats_api::resolve_if_initialized;
-use super::trace::{Stack, TraceEntry};
+use super::trace::TraceEntry;
 use crate::{Device, PoolId, Result};
 
 /// The segments of devices and their recorded history, in PyTorch's terms.

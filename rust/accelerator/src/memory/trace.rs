@@ -1,40 +1,16 @@
 //! The history of the memory of devices and of pinned memory: recorded for the whole process, and read with snapshots.
 
-use std::cell::Cell;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use interlock_core::base::fork::rank;
 use interlock_core::base::named_enum;
 use interlock_core::base::sync::{ForkLock, RelaxedBool};
-use interlock_driver::DeviceIndex;
+use interlock_driver::{DeviceIndex, Stack};
 
 use super::stats_api::resolve_if_initialized;
 use crate::accelerator::Accelerator;
 use crate::{Device, PoolId, Result};
-
-/// A source line in the stack of an allocation.
-///
-/// ```
-/// use interlock_accelerator::memory::{DeviceBuffer, Frame, with_stack};
-///
-/// interlock_accelerator::use_named("host")?;
-/// let frame = Frame { file: "train.py".into(), line: 12, name: "step".into() };
-/// let _buffer = with_stack(Some([frame].into()), || DeviceBuffer::new(None, 512))?;
-/// # Ok::<(), interlock_accelerator::Error>(())
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Frame {
-    /// The file.
-    pub file: Arc<str>,
-    /// The line number, from 1.
-    pub line: u32,
-    /// The function.
-    pub name: Arc<str>,
-}
-
-/// The call stack of the program, innermost frame first.
-pub type Stack = Arc<[Frame]>;
 
 named_enum! {
     /// The kind of a [`TraceEntry`], under PyTorch's name.
@@ -258,33 +234,9 @@ pub fn stacks_are_recorded() -> bool {
     STACKS.get()
 }
 
-thread_local! {
-    static STACK: Cell<Option<Stack>> = const { Cell::new(None) };
-}
-
-/// Calls `function` and attributes its allocations on this thread to `stack`. Without a stack, the one of an outer call
-/// applies.
-pub fn with_stack<T>(stack: Option<Stack>, function: impl FnOnce() -> T) -> T {
-    struct Restore(Option<Stack>);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            STACK.set(self.0.take());
-        }
-    }
-    let Some(stack) = stack else { return function() };
-    let _restore = Restore(STACK.replace(Some(stack)));
-    function()
-}
-
-/// Returns the stack that allocations of this thread are attributed to, if there is one.
+/// Returns the stack that allocations of this thread are attributed to, if a history records stacks.
 pub(super) fn current_stack() -> Option<Stack> {
-    // Not accessible while the thread ends.
-    let current = STACK.try_with(|stack| {
-        let current = stack.take();
-        stack.set(current.clone());
-        current
-    });
-    current.ok().flatten()
+    if stacks_are_recorded() { interlock_driver::current_stack() } else { None }
 }
 
 #[cfg(test)]
@@ -300,15 +252,5 @@ mod tests {
             assert_eq!(ReleaseReason::from_name(reason.name()), Some(reason));
         }
         assert_eq!((TraceAction::from_name("nap"), ReleaseReason::from_name("")), (None, None));
-    }
-
-    #[test]
-    fn with_stack_attributes_allocations_to_the_innermost_call() {
-        let stack = |line| Stack::from([Frame { file: "a.py".into(), line, name: "f".into() }]);
-        with_stack(Some(stack(1)), || {
-            with_stack(Some(stack(2)), || assert_eq!(current_stack(), Some(stack(2))));
-            with_stack(None, || assert_eq!(current_stack(), Some(stack(1))));
-        });
-        assert_eq!(current_stack(), None);
     }
 }

@@ -35,6 +35,8 @@ pub mod rank {
     pub const ALLOCATOR_CONFIG: u8 = 90;
     pub const MEMORY_HISTORY: u8 = 100;
     pub const MEMORY_ACCESSES: u8 = 110;
+    pub const OBSERVED_MEMORY: u8 = 111;
+    pub const RACES: u8 = 112;
     pub const DISPATCH_CALLS: u8 = 115;
     pub(super) const INITIALIZATION: u8 = 120;
 }

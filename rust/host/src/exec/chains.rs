@@ -57,7 +57,7 @@ mod tests {
 
     fn node(device: DeviceIndex, after: &[usize]) -> Node {
         let task = Task::HostFn(HostFn::new("nothing", || Ok(())));
-        Node { task, device, priority: 0, after: after.to_vec() }
+        Node { task, device, priority: 0, after: after.to_vec(), stack: None }
     }
 
     #[test]

@@ -3,9 +3,10 @@
 use std::ptr;
 
 use interlock_core::device::Device;
+use interlock_driver::races::Queued;
 use interlock_driver::{
     Access, Address, ByteRange, CaptureId, Copy, CopyEndpoint, DeviceIndex, Fill, HostFn, KeepAlive,
-    TimelinePoint,
+    TimelinePoint, races,
 };
 
 use crate::object::device;
@@ -39,13 +40,18 @@ pub(crate) struct QueuedCommand {
     /// The reason of an injected error; the command then fails instead of running.
     pub(crate) fault: Option<String>,
     pub(crate) position: u64,
+    /// Its place in the order of everything, for the detection of races.
+    pub(crate) queued: Queued,
 }
 
 impl Task {
     /// Runs the task and returns the reason if it fails.
     pub(crate) fn run(&self) -> Result<(), String> {
         match self {
-            Task::HostFn(function) => function.call(),
+            Task::HostFn(function) => {
+                races::access(&function.uses);
+                function.call()
+            }
             Task::Copy(copy) => {
                 let (from, to) = (pointer(copy.from.address()), pointer(copy.to.address()));
                 let _access =

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use interlock_core::base::parker::Parker;
 use interlock_driver::{
-    DeviceIndex, EventHandle, Result, SyncPoint, TimelinePoint, WaitPoint, WaitPolicy, WaitTarget,
+    DeviceIndex, EventHandle, Result, SyncPoint, TimelinePoint, WaitPoint, WaitPolicy, WaitTarget, races,
 };
 
 use crate::exec::inner::Inner;
@@ -53,7 +53,7 @@ impl Inner {
             }
             WaitTarget::Event(handle) => match self.event(handle, operation)?.recorded_at().clone() {
                 RecordedAt::Never => Vec::new(),
-                RecordedAt::InStream(point) => vec![point],
+                RecordedAt::InStream(point, _) => vec![point],
                 RecordedAt::InCapture(capture, _) => {
                     return Err(self.captures.refuse_event_sync(capture, operation));
                 }
@@ -85,15 +85,39 @@ impl Inner {
     pub(crate) fn check(&mut self, target: WaitTarget) -> Result<bool> {
         let points = self.wait_points(target, operations(target).0)?;
         let has_reached = self.has_reached(&points)?;
+        if has_reached {
+            self.on_reached(target);
+        }
         self.report(&points)?;
         Ok(has_reached)
+    }
+
+    /// Orders what the program does next after the work of a target, for the detection of races.
+    fn on_reached(&self, target: WaitTarget) {
+        match target {
+            WaitTarget::Stream(stream) => races::wait_for_stream(stream),
+            WaitTarget::Device(device) => races::wait_for_device(device),
+            WaitTarget::Event(event) => {
+                if let Some(RecordedAt::InStream(_, order)) =
+                    self.events.get(&event.raw).map(Event::recorded_at)
+                {
+                    races::wait_for(order);
+                }
+            }
+        }
     }
 
     /// Returns whether everything before the last record of an event has completed.
     pub(crate) fn has_completed(&self, event: EventHandle) -> Result<bool> {
         self.check_not_lost(event.device, "Event.query")?;
         Ok(match self.events.get(&event.raw).map(Event::recorded_at) {
-            Some(RecordedAt::InStream(point)) => self.is_reached(*point),
+            Some(RecordedAt::InStream(point, order)) => {
+                let is_reached = self.is_reached(*point);
+                if is_reached {
+                    races::wait_for(order);
+                }
+                is_reached
+            }
             Some(RecordedAt::InCapture(..)) => false,
             Some(RecordedAt::Never) | None => true,
         })
@@ -117,7 +141,11 @@ pub(crate) fn wait(shared: &Shared, sync_point: &SyncPoint, policy: WaitPolicy) 
     } else {
         policy.poll_until(|| shared.lock()?.has_reached(&points))?
     };
-    shared.lock()?.report(&points)?;
+    let mut inner = shared.lock()?;
+    if has_reached {
+        inner.on_reached(sync_point.target);
+    }
+    inner.report(&points)?;
     Ok(has_reached)
 }
 

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use interlock_core::base::catch::drop_catching_panic;
 use interlock_core::base::parker::Parker;
+use interlock_driver::races::Queued;
 use interlock_driver::{DeviceIndex, Error, Result, TimelinePoint};
 
 use crate::exec::command::{Command, QueuedCommand, Task};
@@ -30,6 +31,7 @@ struct RunningTask {
     device: DeviceIndex,
     reported_at: TimelinePoint,
     position: u64,
+    queued: Queued,
 }
 
 /// Starts the worker of a stream if it has none.
@@ -59,10 +61,11 @@ pub(crate) fn ensure_worker(shared: &Arc<Shared>, inner: &mut Inner, id: StreamI
 fn run(shared: &Shared, id: StreamId, parker: &Parker) {
     loop {
         match next_step(shared, id) {
-            Step::Run(RunningTask { task, device, reported_at, position }) => {
-                let failed = task.run().err().map(|reason| (task.operation(device), reason));
+            Step::Run(RunningTask { task, device, reported_at, position, queued }) => {
+                let failed = queued.run(|| task.run()).err().map(|reason| (task.operation(device), reason));
                 // Dropped before the position is reached: a wait that returns implies that the keep-alive is released.
                 drop_catching_panic(task);
+                drop(queued);
                 let Ok(mut inner) = shared.lock() else { return };
                 if let Some((operation, reason)) = failed {
                     inner.store_async_error(
@@ -89,9 +92,9 @@ fn next_step(shared: &Shared, id: StreamId) -> Step {
     let Ok(mut inner) = shared.lock() else { return Step::Exit };
     let Some(stream) = inner.streams.get_mut(&id) else { return Step::Exit };
     match stream.take_runnable() {
-        Some(QueuedCommand { command: Command::Run(task), device, reported_at, position, .. }) => {
-            Step::Run(RunningTask { task, device, reported_at, position })
-        }
+        Some(QueuedCommand {
+            command: Command::Run(task), device, reported_at, position, queued, ..
+        }) => Step::Run(RunningTask { task, device, reported_at, position, queued }),
         // Only tasks are made runnable.
         _ => Step::Park,
     }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::ptr;
 
 use interlock_driver::va_space::VaSpace;
-use interlock_driver::{Address, Device, Error, MemoryInfo};
+use interlock_driver::{Address, Device, Error, MemoryInfo, races};
 
 use super::virtual_memory::Reservation;
 
@@ -57,7 +57,10 @@ impl Heap {
     /// Tracks an allocation whose bytes are reserved; unreserves them if the allocation failed.
     pub(crate) fn track(&mut self, allocated: Option<Address>, bytes: usize) -> Option<Address> {
         match allocated {
-            Some(address) => drop(self.allocations.insert(address.0, bytes)),
+            Some(address) => {
+                races::add_memory(address, bytes);
+                self.allocations.insert(address.0, bytes);
+            }
             None => self.unreserve(bytes),
         }
         allocated
@@ -68,6 +71,7 @@ impl Heap {
         let is_tracked = self.allocations.get(&address.0) == Some(&bytes);
         if is_tracked {
             self.allocations.remove(&address.0);
+            races::remove_memory(address, bytes);
             self.unreserve(bytes);
         }
         is_tracked
@@ -80,6 +84,7 @@ impl Heap {
     /// Removes a mapping and unreserves its bytes.
     pub(crate) fn remove_mapping(&mut self, address: Address, bytes: usize) {
         if self.va_space.unmap(address, bytes) {
+            races::remove_memory(address, bytes);
             self.unreserve(bytes);
         }
     }

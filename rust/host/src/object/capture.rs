@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use interlock_driver::capture::{self, CaptureId, Ended, refused};
-use interlock_driver::{CaptureMode, DeviceIndex, GraphHandle, Result, StreamHandle};
+use interlock_driver::{CaptureMode, DeviceIndex, GraphHandle, Result, StreamHandle, current_stack};
 
 use crate::exec::command::Task;
 use crate::exec::inner::Inner;
@@ -33,7 +33,7 @@ impl Recording {
     fn add(&mut self, stream: StreamId, task: Task, device: DeviceIndex, priority: i32) {
         let after = self.tail_of(stream);
         self.tails.insert(stream, vec![self.nodes.len()]);
-        self.nodes.push(Node { task, device, priority, after });
+        self.nodes.push(Node { task, device, priority, after, stack: current_stack() });
     }
 
     /// Appends the nodes of another graph after the work that the stream recorded.

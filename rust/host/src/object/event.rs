@@ -3,7 +3,9 @@
 use std::time::Instant;
 
 use interlock_driver::capture::CaptureId;
-use interlock_driver::{DeviceIndex, Error, EventHandle, EventOptions, Result, StreamHandle, TimelinePoint};
+use interlock_driver::{
+    DeviceIndex, Error, EventHandle, EventOptions, Result, StreamHandle, TimelinePoint, races,
+};
 
 use crate::exec::command::Command;
 use crate::exec::inner::Inner;
@@ -22,7 +24,7 @@ pub(crate) struct Event {
 #[derive(Clone, Debug)]
 pub(crate) enum RecordedAt {
     Never,
-    InStream(TimelinePoint),
+    InStream(TimelinePoint, races::Point),
     /// The capture, and its nodes that a wait for the event depends on.
     InCapture(CaptureId, Vec<usize>),
 }
@@ -49,7 +51,7 @@ impl Inner {
     pub(crate) fn signal_event(&mut self, event: u64, point: TimelinePoint) {
         if let Some(event) = self.events.get_mut(&event)
             && event.timing
-            && matches!(event.recorded_at, RecordedAt::InStream(recorded) if recorded == point)
+            && matches!(event.recorded_at, RecordedAt::InStream(recorded, _) if recorded == point)
         {
             event.completed_at = Some(Instant::now());
         }
@@ -81,7 +83,10 @@ impl Inner {
                 let nodes = self.captures.open(capture, OPERATION)?.tail_of(stream.raw);
                 RecordedAt::InCapture(capture, nodes)
             }
-            None => RecordedAt::InStream(self.push(stream.raw, Command::SignalEvent(event.raw), None, None)),
+            None => {
+                let point = self.push(stream.raw, Command::SignalEvent(event.raw), None, None);
+                RecordedAt::InStream(point, races::end_of(stream))
+            }
         };
         let event = self.event(event, OPERATION)?;
         event.recorded_at = recorded_at;
@@ -96,12 +101,15 @@ impl Inner {
         let capture = self.stream(stream, OPERATION)?.capture();
         match (recorded_at, capture) {
             (RecordedAt::Never, _) => Ok(()),
-            (RecordedAt::InStream(point), None) => {
+            (RecordedAt::InStream(point, order), None) => {
+                races::order_after(stream, &order);
                 self.push(stream.raw, Command::WaitFor(point), None, None);
                 self.advance(stream.raw);
                 Ok(())
             }
-            (RecordedAt::InStream(_), own @ Some(_)) => self.captures.check_wait(own, false, None, OPERATION),
+            (RecordedAt::InStream(..), own @ Some(_)) => {
+                self.captures.check_wait(own, false, None, OPERATION)
+            }
             (RecordedAt::InCapture(capture, nodes), _) => {
                 self.join_capture(capture, stream.raw, nodes, OPERATION)
             }
@@ -116,7 +124,7 @@ impl Inner {
                 (Some(time), ..) => return Ok(time),
                 (None, false, _) => "both events must be created with enable_timing=True",
                 (None, true, RecordedAt::Never) => "both events must be recorded",
-                (None, true, RecordedAt::InStream(_)) => "both events must have completed",
+                (None, true, RecordedAt::InStream(..)) => "both events must have completed",
                 (None, true, RecordedAt::InCapture(..)) => "events of a capture have no time",
             };
             Err(Error::device(device::named(handle.device), OPERATION, reason))

@@ -1,6 +1,6 @@
 //! Graphs that captures have recorded.
 
-use interlock_driver::{DeviceIndex, GraphDump, GraphHandle, Result};
+use interlock_driver::{DeviceIndex, GraphDump, GraphHandle, Result, Stack};
 
 use crate::exec::command::Task;
 use crate::exec::inner::Inner;
@@ -15,6 +15,8 @@ pub(crate) struct Node {
     pub(crate) priority: i32,
     /// The indices of its direct dependencies, none of which depends on another.
     pub(crate) after: Vec<usize>,
+    /// The stack of the call that was captured.
+    pub(crate) stack: Option<Stack>,
 }
 
 impl Inner {

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use interlock_driver::{GraphExecHandle, GraphHandle, Result, StreamHandle, TimelinePoint};
+use interlock_driver::{
+    GraphExecHandle, GraphHandle, Result, StreamHandle, TimelinePoint, races, with_stack,
+};
 
 use crate::exec::chains::{self, StreamAssignment};
 use crate::exec::command::Command;
@@ -14,8 +16,11 @@ use crate::object::stream::{StreamId, StreamKind};
 pub(crate) struct GraphExec {
     plan: Arc<ReplayPlan>,
     /// The end of the last replay.
-    last: Option<TimelinePoint>,
+    last: Option<ReplayEnd>,
 }
+
+/// The end of a replay on its stream, and in the order of everything.
+type ReplayEnd = (TimelinePoint, races::Point);
 
 struct ReplayPlan {
     nodes: Arc<[Node]>,
@@ -42,18 +47,19 @@ impl Inner {
         &mut self,
         plan: &ReplayPlan,
         launch_stream: StreamId,
-        previous: Option<TimelinePoint>,
-    ) -> TimelinePoint {
+        previous: Option<ReplayEnd>,
+    ) -> ReplayEnd {
         if let Some(previous) = previous {
-            self.push(launch_stream, Command::WaitFor(previous), None, None);
+            self.push_wait(launch_stream, &previous);
         }
-        let start = self.end_of(launch_stream);
+        let start = self.replay_end(launch_stream);
         for stream in &plan.streams {
-            self.push(*stream, Command::WaitFor(start), None, None);
+            self.push_wait(*stream, &start);
         }
+        let start = start.0;
         // Waits that cover the replay on the launch stream report the errors of the other streams.
         let reported_at = TimelinePoint { position: start.position + 1, ..start };
-        let mut points: Vec<TimelinePoint> = Vec::with_capacity(plan.nodes.len());
+        let mut points: Vec<ReplayEnd> = Vec::with_capacity(plan.nodes.len());
         for (node, chain) in plan.nodes.iter().zip(&plan.assignment.chain_of) {
             let stream = plan.stream(*chain, launch_stream);
             debug_assert!(
@@ -61,18 +67,34 @@ impl Inner {
                 "a node before its dependency"
             );
             for point in node.after.iter().filter_map(|index| points.get(*index)) {
-                if point.stream != stream {
-                    self.push(stream, Command::WaitFor(*point), None, None);
+                if point.0.stream != stream {
+                    self.push_wait(stream, point);
                 }
             }
             let reported_at = (stream != launch_stream).then_some(reported_at);
-            points.push(self.push(stream, Command::Run(node.task.clone()), Some(node.device), reported_at));
+            // The races of a replay are attributed to the calls that were captured.
+            with_stack(node.stack.clone(), || {
+                self.push(stream, Command::Run(node.task.clone()), Some(node.device), reported_at)
+            });
+            points.push(self.replay_end(stream));
         }
         for stream in &plan.streams {
-            let end = self.end_of(*stream);
-            self.push(launch_stream, Command::WaitFor(end), None, None);
+            let end = self.replay_end(*stream);
+            self.push_wait(launch_stream, &end);
         }
-        self.push(launch_stream, Command::Nop, None, None)
+        self.push(launch_stream, Command::Nop, None, None);
+        self.replay_end(launch_stream)
+    }
+
+    /// Returns the point after all commands of a stream.
+    fn replay_end(&self, stream: StreamId) -> ReplayEnd {
+        (self.end_of(stream), races::end_of(self.handle_of(stream)))
+    }
+
+    /// Queues a wait for a point of a replay.
+    fn push_wait(&mut self, stream: StreamId, (point, order): &ReplayEnd) {
+        races::order_after(self.handle_of(stream), order);
+        self.push(stream, Command::WaitFor(*point), None, None);
     }
 
     pub(crate) fn instantiate(&mut self, handle: GraphHandle) -> Result<GraphExecHandle> {
@@ -97,7 +119,8 @@ impl Inner {
         ensure_worker: impl Fn(&mut Inner, StreamId) -> Result<()>,
     ) -> Result<()> {
         let capture = self.stream(stream, REPLAY)?.capture();
-        let executable = self.executables.get(&handle.0).map(|found| (found.plan.clone(), found.last));
+        let executable =
+            self.executables.get(&handle.0).map(|found| (found.plan.clone(), found.last.clone()));
         let (plan, last) = executable.ok_or_else(|| err_released(REPLAY, handle.0, "an executable graph"))?;
         for node in plan.nodes.iter() {
             for device in [node.device].into_iter().chain(node.task.devices()) {
@@ -146,8 +169,8 @@ mod tests {
             let mut inner = Inner::new(&HostOptions::default());
             let stream = inner.add_stream(0, 0, StreamKind::Created);
             let task = || Task::HostFn(HostFn::new("nothing", || Ok(())));
-            let first = Node { task: task(), device: 0, priority: 0, after: Vec::new() };
-            let second = Node { task: task(), device: 0, priority: 0, after };
+            let first = Node { task: task(), device: 0, priority: 0, after: Vec::new(), stack: None };
+            let second = Node { task: task(), device: 0, priority: 0, after, stack: None };
             let assignment = StreamAssignment { chain_of: vec![0, chain], streams: vec![(0, 0)] };
             let plan = ReplayPlan { nodes: [first, second].into(), assignment, streams: Vec::new() };
             catch_unwind(AssertUnwindSafe(|| inner.push_graph(&plan, stream, None))).is_err()

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use interlock_core::base::parker::Parker;
 use interlock_driver::capture::CaptureId;
-use interlock_driver::{DeviceIndex, Error, PriorityRange, Result, StreamHandle, TimelinePoint};
+use interlock_driver::races::Queued;
+use interlock_driver::{DeviceIndex, Error, PriorityRange, Result, StreamHandle, TimelinePoint, races};
 
 use crate::exec::async_error::AsyncError;
 use crate::exec::command::{Command, QueuedCommand};
@@ -313,6 +314,13 @@ impl Inner {
         self.streams.get(&point.stream).is_none_or(|stream| stream.completed >= point.position)
     }
 
+    /// Returns the handle of a stream.
+    pub(crate) fn handle_of(&self, stream: StreamId) -> StreamHandle {
+        let device = self.streams.get(&stream).map(Stream::device);
+        debug_assert!(device.is_some(), "the handle of the stream {stream}, which was destroyed");
+        StreamHandle { device: device.unwrap_or(0), raw: stream }
+    }
+
     /// Returns the point after all commands that are queued now.
     pub(crate) fn end_of(&self, stream: StreamId) -> TimelinePoint {
         let submitted = self.streams.get(&stream).map(|stream| stream.submitted);
@@ -337,14 +345,21 @@ impl Inner {
             debug_assert!(false, "work for the stream {id}, which was destroyed");
             return TimelinePoint { stream: id, position: 0 };
         };
+        let device = device.unwrap_or(stream.device);
+        let handle = StreamHandle { device: stream.device, raw: id };
+        let queued = match &command {
+            Command::Run(task) => races::queue(handle, || task.operation(device)),
+            Command::SignalEvent(_) | Command::WaitFor(_) | Command::Nop => Queued::default(),
+        };
         stream.submitted += 1;
         let point = TimelinePoint { stream: id, position: stream.submitted };
         stream.queue.push_back(QueuedCommand {
             command,
-            device: device.unwrap_or(stream.device),
+            device,
             reported_at: reported_at.unwrap_or(point),
             fault,
             position: point.position,
+            queued,
         });
         point
     }

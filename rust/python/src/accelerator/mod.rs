@@ -10,6 +10,7 @@ mod history;
 mod mem_pool;
 pub(crate) mod memory;
 mod pinned;
+mod races;
 mod snapshot;
 pub(crate) mod stream;
 
@@ -35,5 +36,6 @@ pub(crate) fn register<'py>(parent: &Bound<'py, PyModule>) -> PyResult<Bound<'py
     history::register(&module)?;
     snapshot::register(&module)?;
     fault_injection::register(&module)?;
+    races::register(&module)?;
     Ok(module)
 }

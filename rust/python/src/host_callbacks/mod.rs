@@ -10,6 +10,7 @@ mod queue;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use interlock::accelerator::driver::races::Running;
 use interlock::accelerator::internal::HostFnScope;
 use interlock::accelerator::{HostFn, Stream as CoreStream};
 use pyo3::exceptions::{PyException, PyRuntimeError};
@@ -205,6 +206,7 @@ impl Call {
     fn begin(&self) {
         // Cleared by `end`: the function must not have a Rust frame below it.
         std::mem::forget(HostFnScope::enter(self.pending.stream));
+        self.pending.running.clone().set();
     }
 
     /// End the call, with the reason if it failed.
@@ -212,6 +214,7 @@ impl Call {
     fn end(&self, reason: &Bound<'_, PyAny>) -> PyResult<()> {
         let reason: Option<String> = extract_as("Call.end: reason", "a str or None", reason)?;
         HostFnScope::clear();
+        Running::default().set();
         // In a child that was forked by the function, the waiting stream does not exist.
         if self.queue.is_current_process() {
             self.pending.end(reason.map_or(Ok(()), Err));

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use interlock::accelerator::driver::StreamHandle;
+use interlock::accelerator::driver::races::{self, Running};
 use interlock::base::fork;
 use interlock::base::mutex::{Condvar, Mutex};
 use interlock::state;
@@ -51,6 +52,8 @@ pub(super) struct PendingCall {
     pub(super) stream: StreamHandle,
     /// The thread state of the launching thread.
     pub(super) state: state::ThreadState,
+    /// What the thread of the stream runs, for the detection of races.
+    pub(super) running: Running,
     result: Mutex<Option<Result<(), String>>>,
     ended: Condvar,
 }
@@ -171,6 +174,7 @@ pub(super) fn call_python(guard: &FunctionGuard, stream: StreamHandle) -> Result
         function: guard.function,
         stream,
         state: state::ThreadState::capture(),
+        running: races::current(),
         result: Mutex::default(),
         ended: Condvar::new(),
     });

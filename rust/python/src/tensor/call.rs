@@ -1,5 +1,6 @@
 //! Calls of operations: long ones detach from the interpreter.
 
+use interlock::accelerator::memory::with_stack;
 use interlock::base::once_call::OnceCall;
 use interlock_tensor::{Tensor as CoreTensor, check_memory};
 use pyo3::prelude::*;
@@ -9,6 +10,7 @@ use crate::context::sync;
 use crate::deferred_drop;
 use crate::detach::detach;
 use crate::errors::{IntoPyResult, ToPyErr};
+use crate::py_stack::capture_if_enabled;
 use crate::scope_debug;
 
 /// Operations on at least this many elements detach from the interpreter, so that other Python threads can run.
@@ -64,7 +66,7 @@ fn run_and_drain(
     if work_size >= DETACH_THRESHOLD {
         return run_long(py, op, operation);
     }
-    let result = operation();
+    let result = with_stack(capture_if_enabled(py), operation);
     drain_deferred(py);
     op_warnings::issue(py)?;
     result.map_err(|error| to_pyerr(py, op, error, None))

@@ -19,6 +19,7 @@ use super::foreign_memory::tensor_over;
 use crate::context::sync;
 use crate::errors::{IntoPyResult, new_type_error};
 use crate::py_buffer::PyBuffer;
+use crate::py_stack::observe_read;
 use crate::switches;
 
 /// Returns the dtype of the elements of a buffer, or `None` if it is not supported. The buffer protocol has no format
@@ -338,6 +339,7 @@ impl Tensor {
         tensor.storage().disable_resizing();
         view.buf = tensor.data_ptr().cast::<c_void>();
         view.len = isize::try_from(tensor.numel().saturating_mul(size)).unwrap_or(isize::MAX);
+        observe_read(slf.py(), tensor.data_ptr(), tensor.numel().saturating_mul(size));
         view.readonly = 0;
         view.itemsize = isize::try_from(itemsize).unwrap_or(1);
         view.format =

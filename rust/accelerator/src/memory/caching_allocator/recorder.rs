@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use interlock_driver::Address;
+use interlock_driver::{Address, Stack};
 
 use super::block::{BlockId, SegmentId};
 use super::heap::Heap;
 use crate::PoolId;
-use crate::memory::trace::{ReleaseReason, Stack, TraceAction, TraceEntry, current_stack};
+use crate::memory::trace::{ReleaseReason, TraceAction, TraceEntry, current_stack};
 use crate::memory::trace_log::TraceLog;
 
 /// The history, and the stacks of the blocks and segments that exist.

@@ -14,7 +14,7 @@ use pool::{BlockPool, PinnedOptions, Segment, ToFree};
 pub use stats::{DurationStats, PinnedStats};
 
 use interlock_core::base::mutex::Mutex;
-use interlock_driver::{Address, Owners};
+use interlock_driver::{Address, Owners, races};
 
 use super::config::{AllocatorConfig, ConfigWatch};
 use super::event_queue::EventQueue;
@@ -74,6 +74,7 @@ impl PinnedMemory {
             0 => Address(0),
             _ => accelerator.pinned().allocate(accelerator.driver_for("the accelerator")?, bytes)?,
         };
+        races::allocate(address, bytes, None);
         Ok(PinnedMemory(Arc::new(Pinned { accelerator, address, bytes, uses: Mutex::default() })))
     }
 
@@ -139,6 +140,7 @@ impl Drop for Pinned {
             && !uses.graph
             && let Ok(driver) = self.accelerator.driver_for("pinned memory")
         {
+            races::release(self.address, self.bytes);
             self.accelerator.pinned().free(driver, self.address, uses.streams);
         }
     }

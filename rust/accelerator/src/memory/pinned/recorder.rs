@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use interlock_driver::Address;
+use interlock_driver::{Address, Stack};
 
-use crate::memory::trace::{Stack, TraceAction, TraceEntry, current_stack};
+use crate::memory::trace::{TraceAction, TraceEntry, current_stack};
 use crate::memory::trace_log::TraceLog;
 
 /// The history, and the allocation stacks of the blocks that are not free.

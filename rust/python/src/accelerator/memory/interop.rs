@@ -3,6 +3,7 @@
 use std::ffi::c_int;
 use std::ptr::NonNull;
 
+use interlock::accelerator::internal::is_in_host_fn;
 use interlock::accelerator::memory::{self, CopyOperand, DeviceBuffer};
 use interlock::accelerator::{DeviceType, Stream as CoreStream, current_stream};
 use interlock::accelerator::{Error, Result};
@@ -17,6 +18,7 @@ use crate::args::extract_optional_int;
 use crate::detach::{detach, wait};
 use crate::dlpack::{self, Export};
 use crate::errors::IntoPyResult;
+use crate::py_stack::observe_read;
 use crate::switches;
 
 /// The number of CUDA's default stream in DLPack and `__cuda_array_interface__`; its raw handle is 0.
@@ -26,8 +28,12 @@ const DLPACK: &str = "Buffer.__dlpack__";
 /// Any use of the buffer protocol.
 const VIEW: &str = "a view of a Buffer (memoryview, numpy.frombuffer)";
 
-/// Waits for all queued work that uses the bytes, for `operation` of the program.
+/// Waits for all queued work that uses the bytes, for `operation` of the program. A launched function waits for nothing:
+/// the work before it on its stream is complete, and other streams may wait for it.
 fn wait_for_streams(py: Python<'_>, operation: &'static str, memory: &DeviceBuffer) -> PyResult<()> {
+    if is_in_host_fn() {
+        return Ok(());
+    }
     let begun = detach(py, || memory.begin_wait()).map_err(|error| error.during(operation));
     for target in begun.into_py_result(py)? {
         wait(py, || Ok(Some(target)))?;
@@ -135,6 +141,7 @@ impl Buffer {
         wait_for_streams(py, VIEW, &memory)?;
         let pointer = memory.pointer().unwrap_or(NonNull::dangling());
         let bytes = isize::try_from(memory.bytes())?;
+        observe_read(py, pointer.as_ptr(), memory.bytes());
         // SAFETY: the view owns the buffer and prevents `close`, so the bytes remain valid. The program must not queue
         // work that uses them meanwhile.
         let status =

@@ -1,0 +1,158 @@
+"""The detection of races between streams: `interlock.testing.detect_races`."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+from interlock._core import accelerator as _native
+
+_SETTLE_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class RaceAccess:
+    """One access of a `Race`.
+
+    Attributes:
+        operation: The operation, such as "copy from host:0 to cpu".
+        access: "read", "write", "allocation" (of memory that was freed before) or "release".
+        line: The file and line that queued or did it, such as "train.py:12"; None if no Python code did.
+        stream: The stream; None for an access by the program.
+        thread: The thread; None for work of a stream.
+        bytes: The addresses of the bytes.
+        stack: The lines of the stack that queued or did it, innermost first.
+
+    """
+
+    operation: str
+    access: str
+    line: str | None
+    stream: str | None
+    thread: str | None
+    bytes: range
+    stack: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Race:
+    """Two accesses of the same bytes that nothing orders. `str` is a report.
+
+    Attributes:
+        first: The access that was found first.
+        second: The other access.
+        allocation: The allocation of the memory; None if it was allocated before the detection started.
+        missing: Which order is missing, and how to make it.
+        count: How often work of these two lines raced.
+
+    """
+
+    first: RaceAccess
+    second: RaceAccess
+    allocation: RaceAccess | None
+    missing: str
+    count: int
+    _report: str
+
+    def __str__(self) -> str:
+        return self._report
+
+
+class Races(list[Race]):
+    """The races that `detect_races` has found: complete after its block, and up to date after `update`."""
+
+    def __init__(self, detector: _native.RaceDetector) -> None:
+        super().__init__()
+        self._detector = detector
+
+    def update(self) -> None:
+        """Add the races of work that has run since the last update, after all queued work has run.
+
+        Work that does not run, such as copies that are paused, is waited for as long as other work runs and
+        5 seconds more.
+        """
+        _settle(self._detector)
+        self[:] = [_race(found) for found in self._detector.races()]
+
+
+class detect_races:  # noqa: N801 - a context manager with the name of what it does
+    """Detect races: accesses of the same bytes by streams, or by a stream and the program, without an order.
+
+    A race is found even if the accesses happened one after the other this time: each piece of work has a
+    vector clock of what it comes after by the order of its stream, events, waits and calls. Reads and writes
+    of copies, fills, kernels and exports are observed with their bytes; those of functions that
+    `accelerator.launch` queues if they are declared with `accelerator.declare_uses`. Use of memory after it
+    was freed, and reuse of memory that a stream without `record_stream` may still use, are races, too.
+
+    The detection covers all threads of the process, memory of host devices and pinned memory. What threads
+    do is taken as ordered as it was observed, because they order themselves by locks and queues that are not
+    observed. Work that was queued before is not observed.
+
+    Args:
+        poison: Whether new memory and freed memory that no other stream uses is filled with the byte 0xCB,
+            in the order of its stream, so that wrong uses show in values.
+
+    Returns:
+        A context manager, which returns a list of `Race` objects, each pair of lines once. The list is
+        complete after the block, which waits for queued work.
+
+    Raises:
+        UnsupportedError: Devices of another driver than "host" are in use: their work cannot be observed.
+        TypeError: `poison` is not a bool.
+
+    Example:
+        >>> import interlock
+        >>> from interlock import accelerator, testing
+        >>> accelerator.use("host")
+        >>> writer, reader = interlock.Stream(), interlock.Stream()
+        >>> with testing.detect_races() as races:
+        ...     buffer = accelerator.memory.Buffer(4, stream=writer)
+        ...     _ = buffer.fill_(1, stream=writer)
+        ...     _ = buffer.copy_to(bytearray(4), stream=reader)
+        >>> [(race.first.access, race.second.access) for race in races]
+        [('write', 'read')]
+
+    """
+
+    def __init__(self, *, poison: bool = False) -> None:
+        self._poison = poison
+        self._open: list[Races] = []
+
+    def __enter__(self) -> Races:
+        races = Races(_native.RaceDetector(self._poison))
+        self._open.append(races)
+        return races
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        races = self._open.pop()
+        try:
+            races.update()
+        finally:
+            races._detector.stop()
+
+
+def _settle(detector: _native.RaceDetector) -> None:
+    """Wait until all observed work has run, or none has run for some time."""
+    pending, changed, pause = detector.pending(), time.monotonic(), 1e-5
+    while pending and time.monotonic() - changed < _SETTLE_SECONDS:
+        time.sleep(pause)
+        pause = min(2 * pause, 0.01)
+        before, pending = pending, detector.pending()
+        if pending != before:
+            changed = time.monotonic()
+
+
+def _race(found: tuple[Any, ...]) -> Race:
+    first, second, allocation, missing, count, report = found
+    of_allocation = None if allocation is None else _access(allocation)
+    return Race(_access(first), _access(second), of_allocation, missing, count, report)
+
+
+def _access(found: tuple[Any, ...]) -> RaceAccess:
+    operation, access, line, owner, is_stream, start, stop, stack = found
+    stream, thread = (owner, None) if is_stream else (None, owner)
+    return RaceAccess(operation, access, line, stream, thread, range(start, stop), tuple(stack))
