@@ -29,6 +29,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "test leaves changed: restore them, or also fail the test (default: `interlock` of the "
         "configuration, or off)",
     )
+    parser.getgroup("interlock").addoption(
+        "--interlock-races",
+        action="store_true",
+        default=None,
+        help="fail tests in which work of streams uses the same bytes without an order, on host devices "
+        "(default: `interlock_races` of the configuration)",
+    )
+    parser.addini("interlock_races", "the default of --interlock-races", type="bool", default=False)
     parser.addini("interlock", "the default of --interlock: off, restore or fail", default="off")
     parser.addini(
         "interlock_ignore",
@@ -44,6 +52,15 @@ def pytest_configure(config: pytest.Config) -> None:
         "interlock_devices(*, devices=2, memory=64 << 20): the number of devices of the fixture "
         "interlock_devices, and the bytes of memory of each",
     )
+    config.addinivalue_line(
+        "markers",
+        "interlock_races(reason): races of the test are intended, so that --interlock-races does not fail it",
+    )
+    # An option without a value is None, so that the configuration decides.
+    if config.getoption("interlock_races") or config.getini("interlock_races"):
+        from interlock._pytest.races import RaceCheck
+
+        config.pluginmanager.register(RaceCheck(), "interlock-races")
     mode = config.getoption("interlock") or config.getini("interlock")
     if mode not in _MODES:
         raise pytest.UsageError(

@@ -7,6 +7,7 @@ is used. The selection is final once a device has been used.
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from interlock._core.accelerator import (
@@ -41,7 +42,9 @@ from interlock._core.accelerator import (
 from interlock._features import HAS_TENSORS, remove_missing
 from interlock.accelerator import memory
 from interlock.accelerator._device import (
+    DeclaredFunction,
     current_device_idx,
+    declare_uses,
     get_device_capability,
     get_device_name,
     launch,
@@ -57,6 +60,7 @@ if TYPE_CHECKING or HAS_TENSORS:
 
 __all__ = [
     "AcceleratorError",
+    "DeclaredFunction",
     "DeviceProperties",
     "Event",
     "Graph",
@@ -67,6 +71,7 @@ __all__ = [
     "current_device_idx",
     "current_device_index",
     "current_stream",
+    "declare_uses",
     "device_count",
     "device_index",
     "device_name",
@@ -99,5 +104,11 @@ __all__ = [
     "use_mem_pool",
 ]
 
-DeviceProperties.__module__ = __name__
+for _type in (DeclaredFunction, DeviceProperties):
+    _type.__module__ = __name__
+if os.environ.get("INTERLOCK_DETECT_RACES"):
+    from interlock._races import start_from_environment
+
+    start_from_environment()
+    del start_from_environment
 remove_missing(globals())

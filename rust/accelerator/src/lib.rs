@@ -56,7 +56,7 @@ pub use wait::Wait;
 pub mod internal {
     //! Items that only other crates of this workspace use.
     pub use super::current::{current_index, resolve_device, stray_contexts};
-    pub use super::registry::{KnownDevices, known_devices, stale_env_warning};
+    pub use super::registry::{KnownDevices, known_devices, stale_env_warning, started_device_type};
     pub use super::wait::{HostFnScope, is_in_host_fn};
 }
 

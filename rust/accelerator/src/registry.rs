@@ -231,6 +231,11 @@ pub(super) fn try_accelerator() -> Option<&'static Accelerator> {
     last_started().filter(|found| found.is_current_process())
 }
 
+/// Returns the type of the devices that this process uses, if it uses any.
+pub fn started_device_type() -> Option<DeviceType> {
+    try_accelerator().map(|accelerator| accelerator.runtime().device_type())
+}
+
 /// Returns the accelerator of this process; the first call starts its driver and fixes it.
 ///
 /// # Errors

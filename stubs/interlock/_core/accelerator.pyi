@@ -756,6 +756,7 @@ class HostCallback:
         function: Callable[..., object],
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
+        uses: list[tuple[int, int, bool]],
     ) -> HostCallback: ...
     def queue(self) -> None:
         """Queue the call. The next wait for the stream reports an exception of the function.

@@ -2,13 +2,15 @@
 
 use interlock::accelerator::driver::races::{self, Race, RacingAccess};
 use interlock::accelerator::driver::{Stack, StreamHandle};
+use interlock::accelerator::internal::started_device_type;
 use interlock::accelerator::memory::Poisoning;
-use interlock::accelerator::{Device, DeviceType, Stream, StreamKind};
+use interlock::accelerator::{Device, DeviceType, Error, Stream, StreamKind};
 use interlock::base::mutex::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::detach::detach;
+use crate::errors::exception;
 use crate::switches::extract_bool;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -30,8 +32,12 @@ struct Running {
 #[pymethods]
 impl RaceDetector {
     #[new]
-    fn new(poison: &Bound<'_, PyAny>) -> PyResult<Self> {
+    fn new(py: Python<'_>, poison: &Bound<'_, PyAny>) -> PyResult<Self> {
         let poison: bool = extract_bool("testing.detect_races", "poison", poison)?;
+        if let Some(device) = started_device_type().filter(|kind| *kind != DeviceType::Host) {
+            let operation = "testing.detect_races";
+            return Err(exception(py, &Error::Unsupported { operation, device: Device::of(device) }));
+        }
         let (detector, _poisoning) = (races::RaceDetector::start(), poison.then(Poisoning::start));
         Ok(RaceDetector(Mutex::new(Some(Running { detector, _poisoning }))))
     }

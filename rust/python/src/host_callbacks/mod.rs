@@ -10,6 +10,7 @@ mod queue;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use interlock::accelerator::driver::ByteRange;
 use interlock::accelerator::driver::races::Running;
 use interlock::accelerator::internal::HostFnScope;
 use interlock::accelerator::{HostFn, Stream as CoreStream};
@@ -43,6 +44,8 @@ struct HostCallback {
     stream: CoreStream,
     name: String,
     function: Arc<PyCall>,
+    /// The memory that it declares to use.
+    uses: Vec<ByteRange>,
 }
 
 #[pymethods]
@@ -53,6 +56,7 @@ impl HostCallback {
         function: Bound<'_, PyAny>,
         args: &Bound<'_, PyAny>,
         kwargs: &Bound<'_, PyAny>,
+        uses: Vec<(usize, usize, bool)>,
     ) -> PyResult<Self> {
         let args: Bound<'_, PyTuple> = extract_as("HostCallback: args", "a tuple", args)?;
         let kwargs: Bound<'_, PyDict> = extract_as("HostCallback: kwargs", "a dict", kwargs)?;
@@ -72,7 +76,11 @@ impl HostCallback {
             arguments: DeferredDrop::new_for_driver(args),
             keywords: DeferredDrop::new_for_driver(kwargs),
         };
-        Ok(HostCallback { stream, name, function: Arc::new(function) })
+        let uses = uses.into_iter().map(|(address, bytes, is_written)| {
+            let range = if is_written { ByteRange::written } else { ByteRange::read };
+            range(std::ptr::without_provenance(address), bytes)
+        });
+        Ok(HostCallback { stream, name, function: Arc::new(function), uses: uses.collect() })
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
@@ -98,7 +106,7 @@ impl HostCallback {
         };
         queue.functions.lock().insert(function, self.function.clone());
         let (guard, stream) = (FunctionGuard { queue, function }, self.stream.handle().into_py_result(py)?);
-        let work = HostFn::new(&self.name, move || call_python(&guard, stream));
+        let work = HostFn::new(&self.name, move || call_python(&guard, stream)).with_uses(self.uses.clone());
         detach(py, || self.stream.launch(work)).into_py_result(py)
     }
 }

@@ -1,0 +1,32 @@
+"""Fails tests in which work of streams races."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+from interlock._races import detect_races
+
+
+class RacesError(pytest.fail.Exception):  # type: ignore[name-defined,misc]
+    """Fails a test, without a traceback."""
+
+    # pytest's summaries then show the name of the class without its module.
+    __module__ = "builtins"
+
+
+class RaceCheck:
+    """The part of the plugin that `--interlock-races` requests."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        """Detect races in the call of a test."""
+        if item.get_closest_marker("interlock_races"):
+            return (yield)
+        with detect_races() as races:
+            result = yield
+        if races:
+            raise RacesError("\n\n".join(map(str, races)), pytrace=False)
+        return result
