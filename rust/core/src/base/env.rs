@@ -19,11 +19,15 @@ const DISPATCH: &str = "INTERLOCK_DISPATCH";
 /// Selects the driver: `host`, `host:N` for N devices, `cuda`, the name of a registered one, or `none`.
 pub const ACCELERATOR: &str = "INTERLOCK_ACCELERATOR";
 
+/// Detects races between streams, and prints them at exit. The Python package reads it.
+const DETECT_RACES: &str = "INTERLOCK_DETECT_RACES";
+
 /// Interlock's own variables besides those of flags and libraries, with the values that they accept.
-pub const OWN_VARS: [(&str, &str); 4] = [
+pub const OWN_VARS: [(&str, &str); 5] = [
     (DEBUG, SWITCH_WORDS),
     (DISPATCH, SWITCH_WORDS),
     (ACCELERATOR, "host, host:N, cuda, the type of a registered driver, or none"),
+    (DETECT_RACES, "0, 1 or poison"),
     (ALLOC_CONF[0], "keys and values as PYTORCH_ALLOC_CONF does"),
 ];
 
