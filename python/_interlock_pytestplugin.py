@@ -75,6 +75,18 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(guard.stop)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
+    """Add the faults of a failing test to its report."""
+    devices = getattr(item, "funcargs", {}).get("interlock_devices")
+    if devices is None or call.when != "call" or call.excinfo is None:
+        return
+    from interlock.testing import HostDevices, Scenario
+
+    if isinstance(devices, HostDevices) and (injected := devices.injected()):
+        item.add_report_section("call", "interlock.testing.Scenario", Scenario(injected).to_json())
+
+
 @pytest.fixture
 def interlock_settings(request: pytest.FixtureRequest) -> Iterator[ScopedSettings]:
     """Override, pin and compare settings of libraries; all are restored at the end of the test."""

@@ -1,8 +1,9 @@
 """Fault injection and settings for tests; the pytest plugin has fixtures for both.
 
 `FaultInjector` makes allocations, queued work, copies and whole devices of the host driver fail, without a
-GPU: `accelerator.use("host", faults=injector)`. `HostDevices` and `ScopedSettings` are what the fixtures
-`interlock_devices` and `interlock_settings` return. `detect_races` finds work of streams that nothing orders.
+GPU: `accelerator.use("host", faults=injector)`. `Scenario` has faults as data. `HostDevices` and
+`ScopedSettings` are what the fixtures `interlock_devices` and `interlock_settings` return. `detect_races`
+finds work of streams that nothing orders.
 """
 
 from __future__ import annotations
@@ -10,19 +11,22 @@ from __future__ import annotations
 from interlock._core.accelerator import FaultInjector, PausedCopies
 
 __all__ = [
+    "Fault",
     "FaultInjector",
     "HostDevices",
     "PausedCopies",
     "Race",
     "RaceAccess",
     "Races",
+    "Scenario",
     "ScopedSettings",
     "detect_races",
 ]
 
+from interlock._faults import Fault, Scenario
 from interlock._pytest.host_devices import HostDevices
 from interlock._pytest.scoped_settings import ScopedSettings
 from interlock._races import Race, RaceAccess, Races, detect_races
 
-for _type in (HostDevices, Race, RaceAccess, Races, ScopedSettings, detect_races):
+for _type in (Fault, HostDevices, Race, RaceAccess, Races, Scenario, ScopedSettings, detect_races):
     _type.__module__ = __name__

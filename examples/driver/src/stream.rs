@@ -40,13 +40,8 @@ impl Command {
                 unsafe { ptr::write_bytes(to, fill.value, fill.bytes) };
             }
             Command::HostFn(function) => {
-                // `call` also returns a reason if the function panics.
-                return function.call().map_err(|reason| Error::Device {
-                    device,
-                    operation: function.name.to_string(),
-                    reason,
-                    code: None,
-                });
+                // `call` also returns a failure if the function panics.
+                return function.call().map_err(|failure| Error::device(device, &*function.name, failure));
             }
             Command::WaitFor(stream, position) => {
                 stream.wait(*position, None);
@@ -91,6 +86,7 @@ impl Stream {
             operation: "starting the thread of a stream".into(),
             reason: error.to_string(),
             code: error.raw_os_error(),
+            cause: None,
         })?;
         Ok(stream)
     }

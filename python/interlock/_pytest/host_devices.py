@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import interlock
@@ -13,7 +13,7 @@ from interlock._core.accelerator import FaultInjector, PausedCopies
 from interlock._pytest.memory_limits import MemoryLimits
 from interlock._pytest.source import Change
 from interlock.accelerator import memory
-from interlock.errors import AcceleratorError, OutOfMemoryError
+from interlock.errors import AcceleratorError, DeviceLostError
 
 if TYPE_CHECKING:
     # `interlock.testing` does not need it.
@@ -23,18 +23,14 @@ MARKER = "interlock_devices"
 """The name of the fixture and of its marker."""
 _NUMBER = 2
 _BYTES = 64 << 20
-# Larger blocks than this are allocated by the driver one by one.
-_LARGE = 11 << 20
-# How many allocations are tried at most to find a fault that has not occurred.
-_MOST_ALLOCATIONS = 100
 
 
 class HostDevices:
     """Devices of the host driver, and faults: the fixture `interlock_devices`.
 
     The methods that inject faults are those of `FaultInjector`. After each test the devices are synchronized,
-    their cache is emptied, copies continue, limits of memory are put back, and faults that have not occurred
-    are removed and reported.
+    their cache is emptied, copies continue, limits of memory are put back, and faults are removed; those that
+    have not occurred are reported. The report of a failing test has its faults as a `Scenario` in JSON.
 
     A test has two devices of 64 MiB, unless the marker `interlock_devices(devices=..., memory=...)` says
     otherwise.
@@ -66,14 +62,74 @@ class HostDevices:
         self._outer: Any = ()
         self._before: Any = ()
         self._paused: list[PausedCopies] = []
-        # The reasons of faults that were injected, by kind, and the number of allocations that they may take.
-        self._armed: dict[str, list[str]] = {"launch": [], "copy": [], "fill": []}
-        self._allocations = 0
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the devices of the test: `host:0` and `host:1` without a marker."""
         return tuple(f"host:{index}" for index in range(self._number))
+
+    def inject(
+        self,
+        operation: str | None = None,
+        *,
+        error: str | None = None,
+        sticky: bool = False,
+        delay: float | None = None,
+        never: bool = False,
+        name: str | None = None,
+        device: int | str | interlock.device | None = None,
+        stream: int | interlock.Stream | None = None,
+        number: int = 1,
+        times: int | None = 1,
+        probability: float | None = None,
+        seed: int = 0,
+    ) -> None:
+        """Inject a fault, as `FaultInjector.inject`.
+
+        Args:
+            operation: The kind of operation: "launch", "copy", "fill", "event", "allocation" or "pinned
+                allocation". None matches functions, copies and fills.
+            error: The text at the end of the error.
+            sticky: Whether the failure loses the device for the rest of the process. Later tests of the
+                process that use the fixture fail, so such a test runs in a process of its own.
+            delay: The seconds by which the operation runs later than it could.
+            never: Whether the operation does not complete before `clear` or the end of the test.
+            name: The name of a function or a kernel, in which `*` stands for any text and `?` for one
+                character.
+            device: The device that does the work.
+            stream: The stream, or its `native_handle`.
+            number: The first match that is affected; 1 is the next.
+            times: How many matches are affected, from that one on; None for all.
+            probability: The probability, from 0 to 1, that each of them is affected.
+            seed: The seed of these choices.
+
+        """
+        self._injector.inject(
+            operation,
+            error=error,
+            sticky=sticky,
+            delay=delay,
+            never=never,
+            name=name,
+            device=device,
+            stream=stream,
+            number=number,
+            times=times,
+            probability=probability,
+            seed=seed,
+        )
+
+    def pending(self) -> list[dict[str, Any]]:
+        """Return the faults that are still to occur, as `FaultInjector.pending`."""
+        return self._injector.pending()
+
+    def injected(self) -> list[dict[str, Any]]:
+        """Return all faults that the test has injected, as `FaultInjector.injected`."""
+        return self._injector.injected()
+
+    def clear(self) -> None:
+        """Remove all faults, and let the work run that they hold back, as `FaultInjector.clear`."""
+        self._injector.clear()
 
     def fail_allocation(self, number: int | None, times: int = 1) -> None:
         """Make later allocations of device memory fail, as `FaultInjector.fail_allocation`.
@@ -84,12 +140,9 @@ class HostDevices:
 
         """
         self._injector.fail_allocation(number, times)
-        self._allocations = 0 if number is None else max(self._allocations, number + times - 1)
 
     def fail_pinned_allocation(self, number: int | None, times: int = 1) -> None:
         """Make later allocations of pinned memory fail, as `FaultInjector.fail_pinned_allocation`.
-
-        One that has not occurred at the end of the test is removed, and not reported.
 
         Args:
             number: The first allocation that fails; 1 is the next one. None cancels all such faults.
@@ -106,7 +159,6 @@ class HostDevices:
 
         """
         self._injector.fail_next_launch(reason)
-        self._armed["launch"].append(reason)
 
     def fail_next_copy(self, reason: str) -> None:
         """Make the next copy fail, as `FaultInjector.fail_next_copy`.
@@ -116,7 +168,6 @@ class HostDevices:
 
         """
         self._injector.fail_next_copy(reason)
-        self._armed["copy"].append(reason)
 
     def fail_next_fill(self, reason: str) -> None:
         """Make the next fill fail, as `FaultInjector.fail_next_fill`.
@@ -126,7 +177,6 @@ class HostDevices:
 
         """
         self._injector.fail_next_fill(reason)
-        self._armed["fill"].append(reason)
 
     def lose_device(self, device: int | str, reason: str) -> None:
         """Lose a device for the rest of the process, as `FaultInjector.lose_device`.
@@ -139,7 +189,6 @@ class HostDevices:
 
         """
         self._injector.lose_device(device, reason)
-        self._lost[str(device)] = self._test
 
     def pause_copies(self) -> PausedCopies:
         """Pause copies until the result is released or the test ends, as `FaultInjector.pause_copies`."""
@@ -193,11 +242,18 @@ class HostDevices:
         for paused in self._paused:
             paused.release()
         self._paused.clear()
+        faults = [
+            f"a fault that the test injected did not occur: {_described(fault)}"
+            for fault in self._injector.pending()
+            if _is_missing(fault)
+        ]
+        # Before the wait, because work may hang.
+        self._injector.clear()
         problems = self._wait()
         if self._lost:
             return "", []
         changes = self._put_limits_back()
-        problems += self._remove_faults()
+        problems += faults
         memory.empty_cache()
         return "; ".join(problems), changes
 
@@ -218,53 +274,23 @@ class HostDevices:
         for index in range(self._all):
             try:
                 accelerator.synchronize(index)
+            except DeviceLostError:
+                self._lost[f"host:{index}"] = self._test
             except AcceleratorError as error:
-                if not self._lost:
-                    problems.append(f"the test did not wait for an error of host:{index}: {error}")
+                problems.append(f"the test did not wait for an error of host:{index}: {error}")
         return problems
 
-    def _remove_faults(self) -> list[str]:
-        """Remove faults that have not occurred: the driver has no list of them, so let them occur here."""
-        problems = []
-        if self._allocations and self._an_allocation_fails():
-            problems.append("a fault of an allocation that the test injected did not occur")
-        self._injector.fail_allocation(None)
-        self._injector.fail_pinned_allocation(None)
-        self._allocations = 0
-        with accelerator.device_index(0), interlock.Stream(dedicated=True) as stream:
-            pending = [
-                *self._drain("launch", lambda: accelerator.launch(stream, int)),
-                *self._drain("copy", lambda: memory.copy_(memory.Buffer(8), bytes(8))),
-                *self._drain("fill", lambda: memory.Buffer(8).fill_(0)),
-            ]
-        return problems + [f"a fault that the test injected did not occur: {each}" for each in pending]
 
-    def _drain(self, kind: str, run: Callable[[], object]) -> list[str]:
-        armed, pending = self._armed[kind], 0
-        for _ in range(len(armed)):
-            try:
-                run()
-                accelerator.synchronize(0)
-            except AcceleratorError:
-                pending += 1
-            else:
-                break
-        # Faults occur in the order in which they were injected.
-        reasons = [f"fail_next_{kind}({reason!r})" for reason in armed[len(armed) - pending :]]
-        armed.clear()
-        return reasons
+def _is_missing(fault: dict[str, Any]) -> bool:
+    """Return whether a pending fault should have occurred: not by chance, nor once for each match."""
+    return "probability" not in fault and (fault.get("times", 1) is not None or not fault["fired"])
 
-    def _an_allocation_fails(self) -> bool:
-        for _ in range(min(self._allocations, _MOST_ALLOCATIONS)):
-            memory.empty_cache()
-            before = memory.memory_stats(0)["num_alloc_retries"]
-            try:
-                memory.Buffer(_LARGE, device=0)
-            except OutOfMemoryError:
-                return True
-            if memory.memory_stats(0)["num_alloc_retries"] != before:
-                return True
-        return False
+
+def _described(fault: dict[str, Any]) -> str:
+    """Return the call that injected a pending fault, and how often it has matched."""
+    given = {name: value for name, value in fault.items() if name not in ("matched", "fired")}
+    arguments = ", ".join(f"{name}={value!r}" for name, value in given.items())
+    return f"inject({arguments}), which has matched {fault['matched']} and affected {fault['fired']}"
 
 
 class _Needed(NamedTuple):

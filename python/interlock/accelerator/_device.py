@@ -7,7 +7,7 @@ import contextlib
 import functools
 import warnings
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeAlias
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, ParamSpec, TypeAlias
 
 from interlock._core import accelerator as _native
 from interlock._core.accelerator import current_device_index, device as _device, set_device_index
@@ -134,7 +134,8 @@ def launch(stream: _CudaStream, function: Callable[P, object], /, *args: P.args,
     The function is called on another thread, with a copy of the caller's state, after all work that was
     queued on the stream before; work that is queued later waits for it. The function must not wait for the
     stream or its device. Its result is discarded. An exception is reported asynchronously: the next call that
-    waits for the stream raises `AcceleratorError` with the name of the function and the exception.
+    waits for the stream raises `AcceleratorError` with the name of the function and the exception, which is
+    also its `__cause__`, with the traceback. Until then the stream owns the exception.
 
     If the stream is capturing a graph, each replay calls the function. The graph holds a reference to the
     function, so a function that refers to its graph is never released.
@@ -187,31 +188,41 @@ def _run_worker(worker: _native.CallbackWorker) -> None:
         # If no thread can be started, calls of other streams wait until this one returns.
         with contextlib.suppress(RuntimeError):
             _ensure_worker()
-        reason: str | None = "the thread that called it was stopped"
+        failure = _Failure("the thread that called it was stopped")
         try:
-            reason = _run_call(call)
+            failure = _run_call(call)
         finally:
-            call.end(reason)
-        del call  # It holds the state of the caller of `launch`.
+            call.end(*failure)
+        del call, failure  # They hold the state of the caller of `launch`, and the frames of the function.
 
 
-def _run_call(call: _native.Call) -> str | None:
-    """Run one call and return why it failed, or None. No Rust frame is below it: see `host_callbacks.rs`."""
+class _Failure(NamedTuple):
+    """Why a call failed, if it did, and the exception that it raised."""
+
+    reason: str | None = None
+    exception: BaseException | None = None
+
+
+def _run_call(call: _native.Call) -> _Failure:
+    """Run one call and return why it failed. No Rust frame is below it: see `host_callbacks.rs`."""
     task = call.function()
     if task is None:
-        return "the interpreter is about to end"
+        return _Failure("the interpreter is about to end")
     function, arguments, keywords = task
     try:
         with call.state().apply():
             call.begin()
             result = function(*arguments, **keywords)
     except BaseException as error:
-        return _describe(error)
+        reason = _describe(error)
+        # Without the frame of this function, which holds the call.
+        own = error.__traceback__
+        return _Failure(reason, error.with_traceback(own and own.tb_next))
     if hasattr(type(result), "__await__"):
         if hasattr(result, "close"):
             result.close()
-        return "it returned an awaitable, which nothing awaits"
-    return None
+        return _Failure("it returned an awaitable, which nothing awaits")
+    return _Failure()
 
 
 def _describe(error: BaseException) -> str:

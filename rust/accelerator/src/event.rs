@@ -186,12 +186,7 @@ impl Event {
     }
 
     fn misused(&self, operation: &'static str, reason: &str) -> Error {
-        Error::Device {
-            device: self.device(),
-            operation: operation.into(),
-            reason: reason.into(),
-            code: None,
-        }
+        Error::device(self.device(), operation, reason)
     }
 }
 

@@ -114,7 +114,7 @@ impl<'a> Run<'a> {
             (0..place * 7 % 5).for_each(|_| std::thread::yield_now());
             for (device, before) in &before {
                 if cells.cell(*device, *before).load(Ordering::Relaxed) == 0 {
-                    return Err(format!("step {before} should have come before step {place}"));
+                    return Err(format!("step {before} should have come before step {place}").into());
                 }
             }
             cells.cell(own, place).store(effect.value, Ordering::Relaxed);

@@ -17,6 +17,7 @@ mod external_streams;
 mod graph_failures;
 mod happens_before;
 mod held_objects;
+mod host_aimed_faults;
 mod host_driver;
 mod host_faults;
 mod host_fork;

@@ -70,7 +70,10 @@ impl<'a> Run<'a> {
                 self.streams[stream].synchronize().unwrap();
             }
             Step::Empty => memory::empty_host_cache(),
-            Step::Fail => self.faults.fail_pinned_allocation(Some(1)).unwrap(),
+            Step::Fail => {
+                self.faults.fail_pinned_allocation(None).unwrap();
+                self.faults.fail_pinned_allocation(Some(1)).unwrap();
+            }
         }
         self.model.step(step);
         self.check();
@@ -83,7 +86,7 @@ impl<'a> Run<'a> {
         let _keeper = block.prepare_use(&self.streams[stream]).unwrap();
         let look = move || {
             let found = number_at(address).load(Ordering::Relaxed);
-            if found == number { Ok(()) } else { Err(format!("block {number} was given to {found}")) }
+            if found == number { Ok(()) } else { Err(format!("block {number} was given to {found}").into()) }
         };
         self.streams[stream].launch(HostFn::new("look", look)).unwrap();
         if !self.model.is_blocked(stream) {

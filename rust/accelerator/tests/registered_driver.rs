@@ -35,8 +35,8 @@ fn ours<T>(result: Result<T>) -> Result<T> {
         _ => device,
     };
     result.map_err(|error| match error {
-        Error::Device { device, operation, reason, code } => {
-            Error::Device { device: named(device), operation, reason, code }
+        Error::Device { device, operation, reason, code, cause } => {
+            Error::Device { device: named(device), operation, reason, code, cause }
         }
         Error::OutOfMemory(oom) => {
             Error::OutOfMemory(Box::new(OutOfMemory { device: named(oom.device), ..*oom }))

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use interlock_core::Error as CoreError;
 use interlock_core::base::quote::quoted;
 
-use crate::{Device, OutOfMemory};
+use crate::{Cause, Device, Failure, OutOfMemory};
 
 /// The result of an operation on a device.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -58,6 +58,8 @@ pub enum Error {
         reason: String,
         /// The error code of the driver, if it has one.
         code: Option<i32>,
+        /// The object of the program that caused the error of a host function.
+        cause: Option<Cause>,
     },
     /// A host function waited for the stream that runs it, or for the device of the stream: the wait would never end.
     SelfWait {
@@ -152,8 +154,9 @@ impl Error {
     }
 
     /// Creates the error of an operation that failed without an error code of the driver.
-    pub fn device(device: Device, operation: impl Into<String>, reason: impl Into<String>) -> Self {
-        Error::Device { device, operation: operation.into(), reason: reason.into(), code: None }
+    pub fn device(device: Device, operation: impl Into<String>, failure: impl Into<Failure>) -> Self {
+        let Failure { reason, cause } = failure.into();
+        Error::Device { device, operation: operation.into(), reason, code: None, cause }
     }
 
     /// Replaces the operation of an error for a lost or unavailable device, or for a wait of a host function for its own
@@ -192,12 +195,12 @@ interlock_core::messages! { Error {
     Error::DeviceUnavailable { operation, device, reason } =>
         "{operation}: device \"{device}\" is not available: {reason}";
     Error::NoAccelerator { operation, reason } => "{operation}: {reason}";
-    Error::Device { device, operation, reason, code: Some(code) } =>
+    Error::Device { device, operation, reason, code: Some(code), .. } =>
         "{operation} failed on {device}: {reason} (error {code})";
-    Error::Device { device, operation, reason, code: None } => "{operation} failed on {device}: {reason}";
+    Error::Device { device, operation, reason, code: None, .. } => "{operation} failed on {device}: {reason}";
     Error::SelfWait { device, operation } =>
         "{operation} failed on {device}: a function that runs on a stream cannot wait for that stream, or for its \
-         device; queue a copy of what the function reads to CPU memory before the function";
+         device; read memory of a host device with memoryview; otherwise queue a copy of it to CPU memory before the function";
     Error::DeviceLost { device, operation, reason } =>
         "{operation} failed: the device {device} was lost: {reason}";
     Error::Unsupported { operation, device } => "{operation} is not supported on {device}";

@@ -14,6 +14,7 @@ pub mod capture;
 mod driver;
 mod error;
 mod exclusion;
+mod failure;
 mod handle;
 #[cfg(test)]
 mod mock;
@@ -33,6 +34,7 @@ pub use capture::{CaptureId, CaptureMode};
 pub use driver::Driver;
 pub use error::{Error, Result};
 pub use exclusion::{Access, ByteRange};
+pub use failure::{Cause, Failure};
 pub use handle::{Address, EventHandle, EventOptions, GraphExecHandle, GraphHandle, PoolId, StreamHandle};
 pub use interlock_core::device::{Device, DeviceIndex, DeviceType};
 pub use oom::{AllocatorState, OutOfMemory};

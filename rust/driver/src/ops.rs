@@ -10,6 +10,7 @@ use interlock_core::device::DeviceIndex;
 
 use super::capture::CaptureId;
 use super::exclusion::ByteRange;
+use super::failure::Failure;
 use super::handle::Address;
 
 /// An owner of resources that queued work uses.
@@ -188,9 +189,9 @@ pub struct Fill {
 pub struct HostFn {
     /// The name of the function in error messages.
     pub name: Arc<str>,
-    /// The function, which returns a reason if it fails. It runs on a thread of the driver and must not wait for its
+    /// The function, which returns why it failed. It runs on a thread of the driver and must not wait for its
     /// stream.
-    pub run: Arc<dyn Fn() -> Result<(), String> + Send + Sync>,
+    pub run: Arc<dyn Fn() -> Result<(), Failure> + Send + Sync>,
     /// The owners of memory that the function uses and does not own itself.
     pub owners: Owners,
     /// Bytes that the function reads or writes, for the detection of [races](crate::races). Kernels of this program that
@@ -200,7 +201,7 @@ pub struct HostFn {
 
 impl HostFn {
     /// Creates a host function with a name for error messages.
-    pub fn new(name: &str, run: impl Fn() -> Result<(), String> + Send + Sync + 'static) -> Self {
+    pub fn new(name: &str, run: impl Fn() -> Result<(), Failure> + Send + Sync + 'static) -> Self {
         HostFn { name: Arc::from(name), run: Arc::new(run), owners: Owners::default(), uses: Vec::new() }
     }
 
@@ -221,8 +222,8 @@ impl HostFn {
     /// Runs the function.
     ///
     /// # Errors
-    /// Returns the reason if it fails or panics.
-    pub fn call(&self) -> Result<(), String> {
+    /// Returns why it failed, or the message of its panic.
+    pub fn call(&self) -> Result<(), Failure> {
         call_catching_panic(|| (self.run)())
     }
 }

@@ -1,6 +1,5 @@
 //! Fault injection, and counts of live objects for leak tests.
 
-use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Weak};
 
@@ -8,8 +7,8 @@ use interlock_core::base::fork_local::ForkLocal;
 use interlock_core::base::mutex::Mutex;
 use interlock_driver::{DeviceIndex, Error, Result};
 
-use crate::exec::command::Task;
 use crate::exec::shared::Shared;
+use crate::fault::{Fault, FaultEffect, FaultOperation, PendingFault};
 
 /// Injects faults into a host driver. Clones share one injector: pass one to the driver in its
 /// [options](super::HostOptions) and call methods on another.
@@ -124,9 +123,44 @@ impl FaultInjector {
         })
     }
 
-    fn update(&self, update: impl FnOnce(&mut FaultPlan)) -> Result<()> {
+    /// Adds a fault. See [`Fault`] for what it can match and do.
+    ///
+    /// # Errors
+    /// Returns [`Error::Argument`] if a value of the fault is not accepted or no operation could match it, and
+    /// [`Error::DeviceUnavailable`] if the driver has no device of its index.
+    pub fn inject(&self, fault: Fault) -> Result<()> {
+        self.inject_as("inject", fault)
+    }
+
+    fn inject_as(&self, function: &str, fault: Fault) -> Result<()> {
+        fault.check(function)?;
         let shared = self.shared()?;
-        update(&mut shared.lock()?.faults);
+        let mut inner = shared.lock()?;
+        if let Some(device) = fault.device {
+            inner.check_exists(device, "FaultInjector.inject")?;
+        }
+        inner.faults.add(fault);
+        Ok(())
+    }
+
+    /// Returns the faults that are still to occur, or may occur again, in the order in which they were injected.
+    pub fn pending(&self) -> Result<Vec<PendingFault>> {
+        Ok(self.shared()?.lock()?.faults.pending())
+    }
+
+    /// Returns all faults that were injected since the last [`clear`](FaultInjector::clear), in their order. A program
+    /// that queues the same operations gets the same faults if it injects these.
+    pub fn injected(&self) -> Result<Vec<Fault>> {
+        Ok(self.shared()?.lock()?.faults.injected().to_vec())
+    }
+
+    /// Removes all faults. Work that they delay runs, and work that they keep from completing completes. A device that
+    /// is lost remains lost, and copies that [`pause_copies`](FaultInjector::pause_copies) pauses remain paused.
+    pub fn clear(&self) -> Result<()> {
+        let shared = self.shared()?;
+        let mut inner = shared.lock()?;
+        inner.faults.clear();
+        inner.release_faults();
         Ok(())
     }
 
@@ -135,7 +169,7 @@ impl FaultInjector {
     pub fn fail_allocation(&self, number: Option<u64>) -> Result<()> {
         match number {
             Some(number) => self.fail_allocations(number, 1),
-            None => self.update(|plan| plan.allocations.clear()),
+            None => self.cancel(FaultOperation::Allocation),
         }
     }
 
@@ -145,38 +179,54 @@ impl FaultInjector {
     /// # Errors
     /// Returns [`Error::Argument`] if a number is 0.
     pub fn fail_allocations(&self, number: u64, times: u64) -> Result<()> {
-        let fault = AllocationFault::new("fail_allocation", number, times)?;
-        self.update(|plan| plan.allocations.push(fault))
+        self.fail("fail_allocation", FaultOperation::Allocation, number, times, "")
     }
 
     /// Fails the `number`th allocation of pinned memory, like [`fail_allocation`](FaultInjector::fail_allocation).
     pub fn fail_pinned_allocation(&self, number: Option<u64>) -> Result<()> {
         match number {
             Some(number) => self.fail_pinned_allocations(number, 1),
-            None => self.update(|plan| plan.pinned_allocations.clear()),
+            None => self.cancel(FaultOperation::PinnedAllocation),
         }
     }
 
     /// Fails consecutive allocations of pinned memory, like [`fail_allocations`](FaultInjector::fail_allocations).
     pub fn fail_pinned_allocations(&self, number: u64, times: u64) -> Result<()> {
-        let fault = AllocationFault::new("fail_pinned_allocation", number, times)?;
-        self.update(|plan| plan.pinned_allocations.push(fault))
+        self.fail("fail_pinned_allocation", FaultOperation::PinnedAllocation, number, times, "")
     }
 
     /// Fails the next host function that is queued, asynchronously and without running it. Every call adds one fault.
     /// Kernels of tensors are host functions, too. A function that a graph recorded counts when the graph is replayed.
     pub fn fail_next_launch(&self, reason: &str) -> Result<()> {
-        self.update(|plan| plan.host_fns.push_back(reason.into()))
+        self.fail("fail_next_launch", FaultOperation::Launch, 1, 1, reason)
     }
 
     /// Fails the next copy, like [`fail_next_launch`](FaultInjector::fail_next_launch).
     pub fn fail_next_copy(&self, reason: &str) -> Result<()> {
-        self.update(|plan| plan.copies.push_back(reason.into()))
+        self.fail("fail_next_copy", FaultOperation::Copy, 1, 1, reason)
     }
 
     /// Fails the next fill, like [`fail_next_launch`](FaultInjector::fail_next_launch).
     pub fn fail_next_fill(&self, reason: &str) -> Result<()> {
-        self.update(|plan| plan.fills.push_back(reason.into()))
+        self.fail("fail_next_fill", FaultOperation::Fill, 1, 1, reason)
+    }
+
+    /// Injects a failure for one of the short forms.
+    fn fail(
+        &self,
+        function: &str,
+        operation: FaultOperation,
+        number: u64,
+        times: u64,
+        reason: &str,
+    ) -> Result<()> {
+        let fault = Fault::new(FaultEffect::Fail { reason: reason.into() });
+        self.inject_as(function, Fault { operation: Some(operation), number, times: Some(times), ..fault })
+    }
+
+    fn cancel(&self, operation: FaultOperation) -> Result<()> {
+        self.shared()?.lock()?.faults.clear_operation(operation);
+        Ok(())
     }
 
     /// Marks a device as lost, permanently. Calls that use it return [`Error::DeviceLost`]; so does work that is queued
@@ -185,54 +235,19 @@ impl FaultInjector {
     /// # Errors
     /// Returns [`Error::DeviceUnavailable`] if the driver has no device of this index.
     pub fn lose_device(&self, device: DeviceIndex, reason: &str) -> Result<()> {
-        self.shared()?.lose_device(device, reason)
+        self.shared()?.lock()?.lose_device(device, reason)
     }
 
     /// Pauses copies that have not started, until every returned guard is dropped.
     pub fn pause_copies(&self) -> Result<PausedCopies> {
         let shared = self.shared()?;
-        shared.lock()?.faults.copy_pauses += 1;
+        shared.lock()?.faults.pause_copies();
         Ok(PausedCopies(Arc::downgrade(&shared)))
     }
 
     /// Returns the number of live objects of each kind.
     pub fn live_objects(&self) -> Result<LiveObjects> {
         Ok(self.shared()?.lock()?.live_objects())
-    }
-}
-
-/// Consecutive allocations that fail.
-#[derive(Debug)]
-struct AllocationFault {
-    /// The number of allocations before the first one that fails.
-    skipped: u64,
-    /// The number of allocations that fail.
-    left: u64,
-}
-
-impl AllocationFault {
-    fn new(function: &str, number: u64, times: u64) -> Result<Self> {
-        for (argument, value) in [("number", number), ("times", times)] {
-            if value == 0 {
-                let name = format!("FaultInjector.{function}: {argument}");
-                return Err(Error::argument(name, "0", "at least 1"));
-            }
-        }
-        Ok(AllocationFault { skipped: number - 1, left: times })
-    }
-
-    /// Counts an allocation and returns whether it fails.
-    fn count(&mut self) -> bool {
-        match self.skipped.checked_sub(1) {
-            Some(skipped) => {
-                self.skipped = skipped;
-                false
-            }
-            None => {
-                self.left -= 1;
-                true
-            }
-        }
     }
 }
 
@@ -258,46 +273,8 @@ impl Drop for PausedCopies {
     fn drop(&mut self) {
         let Some(shared) = self.0.upgrade() else { return };
         if let Ok(mut state) = shared.lock() {
-            debug_assert!(state.faults.copy_pauses > 0, "more pauses of copies end than began");
-            state.faults.copy_pauses = state.faults.copy_pauses.saturating_sub(1);
+            state.faults.resume_copies();
             state.advance_all();
         }
-    }
-}
-
-/// The faults that are still to be injected.
-#[derive(Debug, Default)]
-pub(crate) struct FaultPlan {
-    allocations: Vec<AllocationFault>,
-    pinned_allocations: Vec<AllocationFault>,
-    /// Reasons of the errors of the next host functions.
-    host_fns: VecDeque<String>,
-    copies: VecDeque<String>,
-    fills: VecDeque<String>,
-    /// The number of live [`PausedCopies`].
-    copy_pauses: u32,
-}
-
-impl FaultPlan {
-    /// Counts an allocation and returns whether it fails.
-    pub(crate) fn allocation_fails(&mut self, is_pinned: bool) -> bool {
-        let faults = if is_pinned { &mut self.pinned_allocations } else { &mut self.allocations };
-        // Every fault counts the allocation.
-        let failing = faults.iter_mut().filter_map(|fault| fault.count().then_some(())).count();
-        faults.retain(|fault| fault.left > 0);
-        failing > 0
-    }
-
-    /// Takes the fault for a task that is being queued: the reason of its error.
-    pub(crate) fn take_fault(&mut self, task: &Task) -> Option<String> {
-        match task {
-            Task::HostFn(_) => self.host_fns.pop_front(),
-            Task::Copy(_) => self.copies.pop_front(),
-            Task::Fill(_) => self.fills.pop_front(),
-        }
-    }
-
-    pub(crate) fn copies_are_paused(&self) -> bool {
-        self.copy_pauses > 0
     }
 }

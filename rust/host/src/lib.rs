@@ -17,13 +17,16 @@
 
 mod driver;
 mod exec;
+mod fault;
 mod fault_injection;
+mod fault_plan;
 mod memory;
 mod object;
 mod options;
 mod runtime;
 
 pub use driver::HostDriver;
+pub use fault::{Chance, Fault, FaultEffect, FaultOperation, PendingFault};
 pub use fault_injection::{FaultInjector, LiveObjects, PausedCopies};
 pub use options::HostOptions;
 

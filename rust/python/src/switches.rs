@@ -94,5 +94,6 @@ switches! {
     stream "Stream": dedicated;
     thread_state "ThreadState": pin;
     to: non_blocking copy;
+    inject "FaultInjector.inject": sticky never;
     live_objects "FaultInjector.live_objects": internal;
 }

@@ -780,8 +780,8 @@ class Call:
         """Return the state in which the call was launched."""
     def begin(self) -> None:
         """Mark this thread as running the function, so that it cannot wait for its stream."""
-    def end(self, reason: str | None) -> None:
-        """End the call, with the reason if it failed."""
+    def end(self, reason: str | None, exception: BaseException | None) -> None:
+        """End the call, with the reason if it failed, and with the exception that it raised."""
 
 @final
 class RaceDetector:
@@ -825,6 +825,102 @@ class FaultInjector:
         True
     """
     def __new__(cls) -> FaultInjector: ...
+    def inject(
+        self,
+        operation: str | None = None,
+        *,
+        error: str | None = None,
+        sticky: bool = False,
+        delay: float | None = None,
+        never: bool = False,
+        name: str | None = None,
+        device: _DeviceLike | None = None,
+        stream: _CudaStream | int | None = None,
+        number: int = 1,
+        times: int | None = 1,
+        probability: float | None = None,
+        seed: int = 0,
+    ) -> None:
+        """Inject a fault: a rule that says which operations it matches, which of the matches it affects, and what happens.
+
+        Operations are counted when they are queued, also if they are queued by interlock itself, and those of a graph when
+        it is replayed. Each fault counts for itself. At most one fault fails an operation: another one whose turn it is
+        fails the next match. Without `delay` and `never`, the operation fails.
+
+        Args:
+            operation: The kind of operation: "launch" (a function, also a kernel of a tensor), "copy", "fill", "event" (a
+                record), "allocation" or "pinned allocation" (by the driver). None matches functions, copies and fills.
+            error: The text at the end of the `AcceleratorError` that the next wait raises; "injected" by default. An
+                allocation raises `OutOfMemoryError` instead, after the driver was called again.
+            sticky: Whether the failure breaks the device for the rest of the process, as a sticky error of CUDA does:
+                every later call that uses it raises `DeviceLostError`, like `lose_device`.
+            delay: The seconds by which the operation runs later than it could. With `times=None` a device is slow.
+            never: Whether the operation, and the work behind it on its stream, does not complete before `clear`.
+            name: The name of a function or a kernel, in which `*` stands for any text and `?` for one character. A
+                function has its `__qualname__`.
+            device: The device that does the work, or whose memory is allocated.
+            stream: The stream, or its `native_handle`.
+            number: The first match that is affected; 1 is the next.
+            times: How many matches are affected, from that one on; None for all.
+            probability: The probability, from 0 to 1, that each of them is affected. They are all affected by default.
+            seed: The seed of these choices: the same seed gives the same choices in the order of the matches.
+
+        Raises:
+            ArgumentError: A value is not accepted, or no operation could match.
+            DeviceError: The driver does not have the device.
+
+        Example:
+            >>> import interlock
+            >>> from interlock import accelerator, testing
+            >>> faults = testing.FaultInjector()
+            >>> accelerator.use("host", faults=faults)
+            >>> stream, seen = interlock.Stream(), []
+            >>> faults.inject("launch", name="*append", number=2, error="a cable came loose")
+            >>> for value in range(3):
+            ...     accelerator.launch(stream, seen.append, value)
+            >>> try:
+            ...     stream.synchronize()
+            ... except accelerator.AcceleratorError as error:
+            ...     print(error)
+            list.append failed on host:0: a cable came loose
+            >>> seen
+            [0, 2]
+        """
+    def pending(self) -> list[dict[str, Any]]:
+        """Return the faults that are still to occur, or may occur again, in the order in which they were injected.
+
+        Returns:
+            For each a dict of the arguments of `inject` that differ from their defaults, with `matched` and `fired`: how
+            many operations it has matched and affected. Devices are names, and streams their `native_handle`.
+
+        Example:
+            >>> from interlock import accelerator, testing
+            >>> faults = testing.FaultInjector()
+            >>> accelerator.use("host", faults=faults)
+            >>> faults.inject("fill", error="bad cell", device=0, number=2)
+            >>> _ = accelerator.memory.Buffer(8).fill_(0)
+            >>> for fault in faults.pending():
+            ...     print(fault)
+            {'operation': 'fill', 'error': 'bad cell', 'device': 'host:0', 'number': 2, 'matched': 1, 'fired': 0}
+        """
+    def injected(self) -> list[dict[str, Any]]:
+        """Return all faults that were injected since the last `clear`, in their order, also those that have occurred.
+
+        Returns:
+            For each a dict of the arguments of `inject` that differ from their defaults: `testing.Scenario` repeats them.
+
+        Example:
+            >>> from interlock import accelerator, testing
+            >>> faults = testing.FaultInjector()
+            >>> accelerator.use("host", faults=faults)
+            >>> faults.fail_next_copy("bus error")
+            >>> faults.injected()
+            [{'operation': 'copy', 'error': 'bus error'}]
+        """
+    def clear(self) -> None:
+        """Remove all faults. Work that they delay runs, and work that they keep from completing completes. Lost devices
+        remain lost, and paused copies paused.
+        """
     def fail_allocation(self, number: int | None, times: int = 1) -> None:
         """Make later allocations of device memory by the driver fail. Each call adds a fault.
 

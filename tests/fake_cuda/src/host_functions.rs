@@ -68,7 +68,7 @@ impl HostFunctions {
             let (returned, waiting) = sync_channel(1);
             let call = Call { device, function, returned };
             calls.as_ref().and_then(|calls| calls.send(call).ok()).ok_or("there is no thread for it")?;
-            waiting.recv().map_err(|error| error.to_string())
+            waiting.recv().map_err(|error| error.to_string().into())
         })
     }
 }

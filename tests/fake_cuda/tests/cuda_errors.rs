@@ -26,7 +26,8 @@ fn errors_after_a_sticky_error_name_the_first_failure() {
         let rig = rig();
         let (stream, own) = (rig.stream(index), device(index));
         break_device(index, code);
-        let Err(Error::Device { device, operation, reason, code: reported }) = rig.driver.memory_info(index)
+        let Err(Error::Device { device, operation, reason, code: reported, .. }) =
+            rig.driver.memory_info(index)
         else {
             panic!("no error")
         };

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib.util import find_spec
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 from tests.unit.pytest_plugin.run import program, run
 
 pytest_plugins = "pytester"
+LEFT = [("copy", "second"), ("launch", "launch"), ("fill", "fill")]
+"""The faults of the program `devices` that do not occur."""
 
 
 def test_settings_of_a_test_are_put_back_at_its_end(pytester: pytest.Pytester) -> None:
@@ -45,10 +48,12 @@ def test_faults_are_reported_by_the_test_that_injected_them(pytester: pytest.Pyt
     done = run(pytester, mode="")
     errors = [line for line in done.output.splitlines() if line.startswith("interlock_devices:")]
     prefix, missing = "interlock_devices: ", "a fault that the test injected did not occur: "
-    faults = ("fail_next_launch('launch')", "fail_next_copy('second')", "fail_next_fill('fill')")
-    assert errors[:2] == [
-        prefix + "; ".join(missing + each for each in faults),
-        f"{prefix}a fault of an allocation that the test injected did not occur",
+    faults = [f"operation={kind!r}, error={error!r}" for kind, error in LEFT]
+    allocations = ("operation='allocation', number=5", "operation='pinned allocation'")
+    assert "error='second'), which has matched 1 and affected 0; " in errors[0]
+    assert [re.sub(r", which has matched . and affected 0", "", error) for error in errors[:2]] == [
+        prefix + "; ".join(f"{missing}inject({each})" for each in arguments)
+        for arguments in (faults, allocations)
     ]
     assert errors[2].startswith(f"{prefix}the test did not wait for an error of host:0:")
     assert errors[2].endswith("late")
@@ -133,6 +138,29 @@ def test_devices_that_the_process_lacks_fail_the_test(pytester: pytest.Pytester)
         "which cannot change: run the test in a process of its own"
     ) in done.output
     assert done.outcomes == {"passed": 1, "failed": 1}
+
+
+def test_report_of_a_failing_test_has_its_faults(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        from interlock.accelerator import memory
+
+        def test_fails(interlock_devices):
+            interlock_devices.inject("copy", number=2, error="bus error")
+            for _ in range(2):
+                memory.copy_(memory.Buffer(8), bytes(8))
+
+        def test_passes(interlock_devices):
+            assert interlock_devices.injected() == interlock_devices.pending() == []
+            interlock_devices.inject("fill", never=True)
+            memory.Buffer(8).fill_(0)
+            interlock_devices.inject("launch", delay=1.0, times=None, probability=0.5)
+        """
+    )
+    done = run(pytester, mode="")
+    assert done.outcomes == {"passed": 1, "failed": 1}
+    assert done.output.count("interlock.testing.Scenario") == 1
+    assert '  {"operation": "copy", "error": "bus error", "number": 2}' in done.output
 
 
 def test_example_of_the_page_passes(pytester: pytest.Pytester) -> None:

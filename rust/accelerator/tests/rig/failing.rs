@@ -124,12 +124,7 @@ impl Plan {
         };
         match self.fails() {
             None if !fails_once => Ok(()),
-            _ => Err(Error::Device {
-                device: device_of(device),
-                operation: operation.to_owned(),
-                reason: "it was its turn".to_owned(),
-                code: None,
-            }),
+            _ => Err(Error::device(device_of(device), operation, "it was its turn")),
         }
     }
 }
@@ -179,12 +174,7 @@ unsafe impl DriverRuntime for FailingRuntime {
         match self.plan.fails() {
             // Alternates between out of memory and a failing device.
             Some(failure) if failure.is_multiple_of(2) => Err(OutOfMemory::error(device_of(device), bytes)),
-            Some(_) => Err(Error::Device {
-                device: device_of(device),
-                operation: "allocate".to_owned(),
-                reason: "it was its turn".to_owned(),
-                code: None,
-            }),
+            Some(_) => Err(Error::device(device_of(device), "allocate", "it was its turn")),
             None => Ok(self.plan.numbered_as(device, self.inner.allocate(device, bytes)?, bytes)),
         }
     }

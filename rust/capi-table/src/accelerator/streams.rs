@@ -6,7 +6,7 @@ use interlock_sys::*;
 
 use super::devices;
 use crate::arguments::{Handle, Sized32, Work, optional_text, write_sized};
-use crate::entry::{Failure, run, run_infallible};
+use crate::entry::{run, run_infallible};
 use crate::hooks::detached;
 use crate::scopes::store_guard;
 
@@ -99,7 +99,7 @@ pub(crate) unsafe extern "C" fn launch(
             let work = Work::new(work)?;
             let stream = Handle::target("stream_launch: stream", stream)?;
             let name = optional_text("stream_launch: name", name)?.unwrap_or("host function");
-            let run = move || work.run().map_err(Failure::text);
+            let run = move || work.run().map_err(|failure| failure.text().into());
             let function = HostFn::new(&one_line(name), run);
             Ok(detached(move || stream.launch(function))?)
         })

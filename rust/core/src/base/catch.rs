@@ -15,9 +15,9 @@ pub fn drop_catching_panic<T>(value: T) {
 }
 
 /// Calls a function and returns its failure, or the message of its panic.
-pub fn call_catching_panic(run: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
+pub fn call_catching_panic<E: From<String>>(run: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
     debug_assert_unlocked();
-    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| Err(message_of(payload)))
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| Err(message_of(payload).into()))
 }
 
 fn message_of(payload: Box<dyn Any + Send>) -> String {
@@ -33,6 +33,7 @@ mod tests {
 
     #[test]
     fn call_catching_panic_returns_the_message_of_a_panic() {
+        let call_catching_panic = |run: fn() -> Result<(), String>| call_catching_panic(run);
         assert_eq!(call_catching_panic(|| panic!("plain")), Err("plain".into()));
         assert_eq!(call_catching_panic(|| panic!("{} and {}", 1, 2)), Err("1 and 2".into()));
         assert_eq!(call_catching_panic(|| std::panic::panic_any(3)), Err("it panicked".into()));

@@ -139,6 +139,7 @@ impl CudaDevice {
             operation: operation.to_owned(),
             reason: code.describe(),
             code: Some(code.number()),
+            cause: None,
         }
     }
 

@@ -104,13 +104,13 @@ impl HostFnCall {
     }
 
     fn run(&self) {
-        let Err(reason) = self.function.call() else { return };
+        let Err(failure) = self.function.call() else { return };
         let reported_at = match &self.errors {
             ErrorSink::Stream(stream, point) => Some((stream.clone(), *point)),
             ErrorSink::Replay(tracker) => tracker.reported_at(),
         };
         let Some((stream, point)) = reported_at else { return };
-        let error = Error::device(self.device, &*self.function.name, reason);
+        let error = Error::device(self.device, &*self.function.name, failure);
         if let Some(stream) = stream.upgrade() {
             stream.store_error(AsyncError::new(point, error));
         }

@@ -5,10 +5,11 @@ use std::ptr;
 use interlock_core::device::Device;
 use interlock_driver::races::Queued;
 use interlock_driver::{
-    Access, Address, ByteRange, CaptureId, Copy, CopyEndpoint, DeviceIndex, Fill, HostFn, KeepAlive,
+    Access, Address, ByteRange, CaptureId, Copy, CopyEndpoint, DeviceIndex, Failure, Fill, HostFn, KeepAlive,
     TimelinePoint, races,
 };
 
+use crate::fault_plan::Fired;
 use crate::object::device;
 
 /// Work that a worker thread runs, that may fail and that graphs replay.
@@ -37,16 +38,16 @@ pub(crate) struct QueuedCommand {
     pub(crate) device: DeviceIndex,
     /// The point at which errors are reported.
     pub(crate) reported_at: TimelinePoint,
-    /// The reason of an injected error; the command then fails instead of running.
-    pub(crate) fault: Option<String>,
+    /// What the injected faults do to the command.
+    pub(crate) fault: Fired,
     pub(crate) position: u64,
     /// Its place in the order of everything, for the detection of races.
     pub(crate) queued: Queued,
 }
 
 impl Task {
-    /// Runs the task and returns the reason if it fails.
-    pub(crate) fn run(&self) -> Result<(), String> {
+    /// Runs the task and returns why it failed.
+    pub(crate) fn run(&self) -> Result<(), Failure> {
         match self {
             Task::HostFn(function) => {
                 races::access(&function.uses);

@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use interlock_driver::DeviceIndex;
 use interlock_driver::capture::Captures;
 
 use crate::exec::deferred_drop::DeferredDrops;
-use crate::fault_injection::{FaultPlan, LiveObjects};
+use crate::fault_injection::LiveObjects;
+use crate::fault_plan::FaultPlan;
 use crate::memory::heap::Heap;
 use crate::object::capture::Recording;
 use crate::object::device::DeviceState;
@@ -28,6 +30,8 @@ pub(crate) struct Inner {
     pub(crate) executables: HashMap<u64, GraphExec>,
     pub(crate) pinned: Heap,
     pub(crate) faults: FaultPlan,
+    /// Whether any device is lost, for readers without the lock.
+    pub(crate) has_lost_device: Arc<AtomicBool>,
     /// Values of the caller, to drop without the lock.
     deferred_drops: DeferredDrops,
     /// Streams that may be able to advance.
@@ -46,6 +50,7 @@ impl Inner {
             executables: HashMap::new(),
             pinned: Heap::new(u64::MAX),
             faults: FaultPlan::default(),
+            has_lost_device: Arc::default(),
             deferred_drops: DeferredDrops::default(),
             run_queue: VecDeque::new(),
             last_id: 0,
@@ -90,6 +95,12 @@ impl Inner {
         }
     }
 
+    /// Runs the queued work that faults delay or keep from completing.
+    pub(crate) fn release_faults(&mut self) {
+        self.streams.values_mut().for_each(Stream::release_faults);
+        self.advance_all();
+    }
+
     /// Destroys all objects when the runtime is dropped; queued work still runs.
     pub(crate) fn close(&mut self) {
         let captures = self.captures.take_all();
@@ -97,6 +108,7 @@ impl Inner {
         let executables = std::mem::take(&mut self.executables);
         self.defer_drop((captures, graphs, executables));
         self.streams.values_mut().for_each(Stream::close);
-        self.advance_all();
+        self.faults.clear();
+        self.release_faults();
     }
 }

@@ -4,8 +4,18 @@ use interlock_driver::{DeviceIndex, Error, TimelinePoint};
 
 use crate::exec::command::{Command, QueuedCommand, Task};
 use crate::exec::inner::Inner;
-use crate::object::device;
 use crate::object::stream::{Stream, StreamId, Waiter};
+
+/// What happens to the first command of a stream.
+enum Fate {
+    Proceed,
+    /// It completes with an error, without running.
+    Fail(Error),
+    /// It breaks a device, for a reason.
+    Lose(DeviceIndex, String),
+    /// It does not complete.
+    Hang,
+}
 
 impl Inner {
     /// Advances a stream as far as possible, and then the streams that wait for it.
@@ -33,6 +43,15 @@ impl Inner {
             Command::Nop => true,
             Command::SignalEvent(event) => {
                 let (event, point) = (*event, TimelinePoint { stream: id, position: command.position });
+                match self.fate(stream.device(), command, None) {
+                    Fate::Hang => return false,
+                    Fate::Fail(error) => {
+                        let reported_at = command.reported_at;
+                        self.store_async_error(reported_at, error);
+                    }
+                    Fate::Lose(device, reason) => return self.lose_and_poll_again(id, device, &reason),
+                    Fate::Proceed => {}
+                }
                 self.signal_event(event, point);
                 true
             }
@@ -41,13 +60,15 @@ impl Inner {
                 let point = *point;
                 self.poll_wait(id, point)
             }
-            Command::Run(task) => match self.error_before_run(stream.device(), command, task) {
-                Some(error) => {
+            Command::Run(task) => match self.fate(stream.device(), command, Some(task)) {
+                Fate::Fail(error) => {
                     let reported_at = command.reported_at;
                     self.store_async_error(reported_at, error);
                     true
                 }
-                None => {
+                Fate::Lose(device, reason) => self.lose_and_poll_again(id, device, &reason),
+                Fate::Hang => false,
+                Fate::Proceed => {
                     self.poll_task(id);
                     false
                 }
@@ -55,21 +76,30 @@ impl Inner {
         }
     }
 
-    /// Returns the error of a task that must not run: an injected fault, or a lost device. A stream of a lost device
-    /// runs no task on any device, because the work that the task depends on may not have run.
-    fn error_before_run(
-        &self,
-        stream_device: DeviceIndex,
-        command: &QueuedCommand,
-        task: &Task,
-    ) -> Option<Error> {
-        let mut devices = [stream_device, command.device].into_iter().chain(task.devices());
-        let operation = || task.operation(command.device);
-        match (devices.find(|device| self.is_lost(*device)), &command.fault) {
-            (Some(lost), _) => self.check_not_lost(lost, &operation()).err(),
-            (None, Some(reason)) => Some(Error::device(device::named(command.device), operation(), reason)),
-            (None, None) => None,
+    /// Returns what happens to a task, or to the record of an event, whose turn it is. A stream of a lost device runs no
+    /// task on any device, because the work that the task depends on may not have run; its records complete.
+    fn fate(&self, stream_device: DeviceIndex, command: &QueuedCommand, task: Option<&Task>) -> Fate {
+        let mut devices =
+            [stream_device, command.device].into_iter().chain(task.into_iter().flat_map(Task::devices));
+        let operation = || task.map_or_else(|| "Event.record".into(), |task| task.operation(command.device));
+        if let Some(lost) = devices.find(|device| self.is_lost(*device)) {
+            let error = task.and_then(|_| self.check_not_lost(lost, &operation()).err());
+            return error.map_or(Fate::Proceed, Fate::Fail);
         }
+        if command.fault.never_completes() {
+            return Fate::Hang;
+        }
+        let Some(failure) = command.fault.failure() else { return Fate::Proceed };
+        match failure.loss(&operation()) {
+            Some(reason) => Fate::Lose(command.device, reason),
+            None => Fate::Fail(failure.error(command.device, &operation())),
+        }
+    }
+
+    /// Loses a device and polls the command again that has caused it. The advance in progress polls the other streams.
+    fn lose_and_poll_again(&mut self, id: StreamId, device: DeviceIndex, reason: &str) -> bool {
+        self.mark_lost(device, reason);
+        self.poll_head(id)
     }
 
     /// Returns whether a point is reached; otherwise registers the stream as a waiter of it.

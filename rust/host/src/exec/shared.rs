@@ -1,12 +1,12 @@
 //! The mutex of a driver, which the runtime shares with its worker threads.
 
 use std::ops::{Deref, DerefMut};
-use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, MutexGuard};
 
 use interlock_core::base::fork;
 use interlock_core::base::mutex::Mutex;
-use interlock_driver::{DeviceIndex, Error, Result};
+use interlock_driver::{Error, Result};
 
 use crate::exec::deferred_drop::DeferredDrops;
 use crate::exec::inner::Inner;
@@ -17,30 +17,20 @@ pub(crate) struct Shared {
     inner: Mutex<Inner>,
     /// The fork generation of the process that runs the worker threads.
     generation: u32,
-    /// Whether any device is lost, so that a driver without one need not lock.
-    has_lost_device: AtomicBool,
+    /// Whether any device is lost, so that a driver without one need not lock. [`Inner`] sets it.
+    has_lost_device: Arc<AtomicBool>,
 }
 
 impl Shared {
     pub(crate) fn new(options: &HostOptions) -> Self {
-        Shared {
-            inner: Mutex::new(Inner::new(options)),
-            generation: fork::generation(),
-            has_lost_device: AtomicBool::new(false),
-        }
+        let inner = Inner::new(options);
+        let has_lost_device = inner.has_lost_device.clone();
+        Shared { inner: Mutex::new(inner), generation: fork::generation(), has_lost_device }
     }
 
     /// Returns whether any device is lost, without the lock.
     pub(crate) fn has_lost_device(&self) -> bool {
         self.has_lost_device.load(Ordering::Acquire)
-    }
-
-    /// Marks a device as lost; see [`Inner::lose_device`].
-    pub(crate) fn lose_device(&self, index: DeviceIndex, reason: &str) -> Result<()> {
-        let mut inner = self.lock()?;
-        inner.lose_device(index, reason)?;
-        self.has_lost_device.store(true, Ordering::Release);
-        Ok(())
     }
 
     /// Locks the state. Dropping the guard unlocks it and then drops the values of [`Inner::defer_drop`].

@@ -12,6 +12,7 @@ use interlock_driver::{DeviceIndex, Error, Result, TimelinePoint};
 use crate::exec::command::{Command, QueuedCommand, Task};
 use crate::exec::inner::Inner;
 use crate::exec::shared::Shared;
+use crate::fault_plan::Readiness;
 use crate::object::device;
 use crate::object::stream::{Stream, StreamId};
 
@@ -21,6 +22,8 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 /// The next step of a worker.
 enum Step {
     Run(RunningTask),
+    /// The next task is delayed, until this time if there is one.
+    Delay(Option<Instant>),
     Park,
     Exit,
 }
@@ -52,6 +55,7 @@ pub(crate) fn ensure_worker(shared: &Arc<Shared>, inner: &mut Inner, id: StreamI
             operation: "starting the thread of a stream".into(),
             reason: error.to_string(),
             code: error.raw_os_error(),
+            cause: None,
         },
     )?;
     stream.set_worker(parker);
@@ -62,19 +66,22 @@ fn run(shared: &Shared, id: StreamId, parker: &Parker) {
     loop {
         match next_step(shared, id) {
             Step::Run(RunningTask { task, device, reported_at, position, queued }) => {
-                let failed = queued.run(|| task.run()).err().map(|reason| (task.operation(device), reason));
+                let failed = queued.run(|| task.run()).err().map(|failure| (task.operation(device), failure));
                 // Dropped before the position is reached: a wait that returns implies that the keep-alive is released.
                 drop_catching_panic(task);
                 drop(queued);
                 let Ok(mut inner) = shared.lock() else { return };
-                if let Some((operation, reason)) = failed {
+                if let Some((operation, failure)) = failed {
                     inner.store_async_error(
                         reported_at,
-                        Error::device(device::named(device), operation, reason),
+                        Error::device(device::named(device), operation, failure),
                     );
                 }
                 inner.complete(id, position);
                 inner.advance(id);
+            }
+            Step::Delay(until) => {
+                parker.park(until);
             }
             Step::Park => {
                 let woken = parker.park(Instant::now().checked_add(IDLE_TIMEOUT));
@@ -91,6 +98,9 @@ fn next_step(shared: &Shared, id: StreamId) -> Step {
     // `lock` fails in a child that a host function forked: the stream belongs to the parent.
     let Ok(mut inner) = shared.lock() else { return Step::Exit };
     let Some(stream) = inner.streams.get_mut(&id) else { return Step::Exit };
+    if let Readiness::NotBefore(time) = stream.readiness() {
+        return Step::Delay(time);
+    }
     match stream.take_runnable() {
         Some(QueuedCommand {
             command: Command::Run(task), device, reported_at, position, queued, ..
@@ -139,8 +149,9 @@ mod tests {
         let [stream, other] = [0; 2].map(|device| runtime.create_stream(device, 0).unwrap());
         let (open, gate) = std::sync::mpsc::channel::<()>();
         let gate = std::sync::Mutex::new(gate);
-        let work =
-            HostFn::new("wait", move || gate.lock().unwrap().recv().map_err(|error| error.to_string()));
+        let work = HostFn::new("wait", move || {
+            gate.lock().unwrap().recv().map_err(|error| error.to_string().into())
+        });
         runtime.launch_host_fn(other, work).unwrap();
         let event = runtime.create_event(0, Default::default()).unwrap();
         runtime.record_event(event, other).unwrap();

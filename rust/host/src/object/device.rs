@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZero;
+use std::sync::atomic::Ordering;
 use std::thread;
 
 use interlock_core::device::{Device, DeviceType};
@@ -10,6 +11,7 @@ use interlock_driver::{DeviceIndex, DeviceProperties, Error, Result};
 use crate::exec::async_error::AsyncError;
 use crate::exec::copy_engines::CopyEngines;
 use crate::exec::inner::Inner;
+use crate::fault_plan::Work;
 use crate::memory::heap::Heap;
 use crate::object::stream::{Stream, StreamId};
 
@@ -75,8 +77,14 @@ impl Inner {
         operation: &str,
     ) -> Result<bool> {
         index.map_or(Ok(()), |index| self.device(index, operation).map(drop))?;
-        let fails = self.faults.allocation_fails(index.is_none());
-        Ok(!fails && self.heap(index).is_some_and(|heap| heap.reserve(bytes)))
+        let fired = self.faults.count(&Work::of_allocation(index));
+        if let Some(device) = index
+            && let Some(reason) = fired.failure().and_then(|failure| failure.loss(operation))
+        {
+            self.lose_device(device, &reason)?;
+            return self.check_not_lost(device, operation).map(|()| false);
+        }
+        Ok(fired.failure().is_none() && self.heap(index).is_some_and(|heap| heap.reserve(bytes)))
     }
 
     pub(crate) fn is_lost(&self, index: DeviceIndex) -> bool {
@@ -93,23 +101,37 @@ impl Inner {
         }
     }
 
+    /// Returns an error of `operation` if the driver does not have the device.
+    pub(crate) fn check_exists(&self, index: DeviceIndex, operation: &str) -> Result<()> {
+        if usize::from(index) < self.devices.len() {
+            return Ok(());
+        }
+        Err(Error::DeviceUnavailable {
+            operation: operation.to_owned(),
+            device: named(index),
+            reason: format!("the number of devices is {}", self.devices.len()),
+        })
+    }
+
     /// Marks a device as lost permanently. Work that is queued on it fails without running, and threads that wait for
     /// it are woken. A task that is already running continues.
     pub(crate) fn lose_device(&mut self, index: DeviceIndex, reason: &str) -> Result<()> {
-        let Some(device) = self.devices.get_mut(usize::from(index)) else {
-            return Err(Error::DeviceUnavailable {
-                operation: "FaultInjector.lose_device".to_owned(),
-                device: named(index),
-                reason: format!("the number of devices is {}", self.devices.len()),
-            });
-        };
+        self.check_exists(index, "FaultInjector.lose_device")?;
+        self.mark_lost(index, reason);
+        self.advance_all();
+        Ok(())
+    }
+
+    /// Marks a device as lost. The next [`advance`](Inner::advance) polls all streams.
+    pub(crate) fn mark_lost(&mut self, index: DeviceIndex, reason: &str) {
+        let Some(device) = self.devices.get_mut(usize::from(index)) else { return };
         device.lost.get_or_insert_with(|| reason.to_owned());
+        self.has_lost_device.store(true, Ordering::Release);
         for stream in self.streams.values_mut().filter(|stream| stream.device() == index) {
             stream.wake_threads();
         }
         self.streams.values_mut().for_each(Stream::cancel_runnable);
         // Streams of other devices may have queued copies from or to this device.
-        self.advance_all();
-        Ok(())
+        self.run_queue.extend(self.streams.keys());
     }
 }

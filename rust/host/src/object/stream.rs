@@ -11,6 +11,7 @@ use interlock_driver::{DeviceIndex, Error, PriorityRange, Result, StreamHandle, 
 use crate::exec::async_error::AsyncError;
 use crate::exec::command::{Command, QueuedCommand};
 use crate::exec::inner::Inner;
+use crate::fault_plan::{Readiness, Work};
 use crate::object::{device, err_released};
 
 /// The id of a stream, which the driver never reuses.
@@ -133,6 +134,26 @@ impl Stream {
     /// Removes the first command, which the worker does not run.
     pub(crate) fn pop_front(&mut self) -> Option<QueuedCommand> {
         self.queue.pop_front()
+    }
+
+    /// Returns whether the first command may run if it is runnable, or how long a fault delays it.
+    pub(crate) fn readiness(&mut self) -> Readiness {
+        match self.queue.front_mut() {
+            Some(command) if self.head == HeadState::Runnable => command.fault.readiness(),
+            _ => Readiness::Ready,
+        }
+    }
+
+    /// Ends what faults do to queued commands, except failures.
+    pub(crate) fn release_faults(&mut self) {
+        self.queue.iter_mut().for_each(|command| command.fault.release());
+        self.wake_worker();
+    }
+
+    fn wake_worker(&self) {
+        if let Some(worker) = &self.worker {
+            worker.unpark();
+        }
     }
 
     /// Removes the first command for the worker to run, if it is runnable.
@@ -269,9 +290,7 @@ impl Stream {
     /// Wakes the worker to run the first command.
     pub(crate) fn make_runnable(&mut self) {
         self.head = HeadState::Runnable;
-        if let Some(worker) = &self.worker {
-            worker.unpark();
-        }
+        self.wake_worker();
     }
 
     /// Wakes all waiting threads, which check their state again. Waiting streams stay registered.
@@ -337,15 +356,13 @@ impl Inner {
         device: Option<DeviceIndex>,
         reported_at: Option<TimelinePoint>,
     ) -> TimelinePoint {
-        let fault = match &command {
-            Command::Run(task) => self.faults.take_fault(task),
-            _ => None,
-        };
         let Some(stream) = self.streams.get_mut(&id) else {
             debug_assert!(false, "work for the stream {id}, which was destroyed");
             return TimelinePoint { stream: id, position: 0 };
         };
         let device = device.unwrap_or(stream.device);
+        let work = Work::of_command(&command, device, id);
+        let fault = work.map(|work| self.faults.count(&work)).unwrap_or_default();
         let handle = StreamHandle { device: stream.device, raw: id };
         let queued = match &command {
             Command::Run(task) => races::queue(handle, || task.operation(device)),

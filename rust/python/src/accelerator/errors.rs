@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 
 use crate::device::Device;
 use crate::errors::{ToPyErr, core_class_name, new_exception};
+use crate::host_callbacks::raised_by;
 use crate::pending_exception;
 
 /// Returns the class of `interlock.errors` for an error of the accelerator crate.
@@ -39,6 +40,11 @@ impl ToPyErr for Error {
         let exception = new_exception(py, class_name(self), self.to_string());
         // If an attribute can't be set, the exception still has its class and message.
         let _ = add_attributes(py, exception.value(py), self);
+        if let Error::Device { cause: Some(cause), .. } = self
+            && let Some(raised) = raised_by(py, cause)
+        {
+            exception.set_cause(py, Some(raised));
+        }
         exception
     }
 }

@@ -1,11 +1,12 @@
 //! Injection of errors into the host driver, for tests.
 
 use interlock::accelerator::held_objects;
-use interlock::accelerator::host;
+use interlock::accelerator::host::{self, Fault};
 use interlock::base::mutex::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict, PyTuple};
 
+use super::fault;
 use crate::args::{extract_int, extract_optional_int, extract_str};
 use crate::detach::detach;
 use crate::device;
@@ -63,6 +64,134 @@ impl FaultInjector {
     #[new]
     fn new() -> Self {
         FaultInjector(host::FaultInjector::new())
+    }
+
+    /// Inject a fault: a rule that says which operations it matches, which of the matches it affects, and what happens.
+    ///
+    /// Operations are counted when they are queued, also if they are queued by interlock itself, and those of a graph when
+    /// it is replayed. Each fault counts for itself. At most one fault fails an operation: another one whose turn it is
+    /// fails the next match. Without `delay` and `never`, the operation fails.
+    ///
+    /// Args:
+    ///     operation: The kind of operation: "launch" (a function, also a kernel of a tensor), "copy", "fill", "event" (a
+    ///         record), "allocation" or "pinned allocation" (by the driver). None matches functions, copies and fills.
+    ///     error: The text at the end of the `AcceleratorError` that the next wait raises; "injected" by default. An
+    ///         allocation raises `OutOfMemoryError` instead, after the driver was called again.
+    ///     sticky: Whether the failure breaks the device for the rest of the process, as a sticky error of CUDA does:
+    ///         every later call that uses it raises `DeviceLostError`, like `lose_device`.
+    ///     delay: The seconds by which the operation runs later than it could. With `times=None` a device is slow.
+    ///     never: Whether the operation, and the work behind it on its stream, does not complete before `clear`.
+    ///     name: The name of a function or a kernel, in which `*` stands for any text and `?` for one character. A
+    ///         function has its `__qualname__`.
+    ///     device: The device that does the work, or whose memory is allocated.
+    ///     stream: The stream, or its `native_handle`.
+    ///     number: The first match that is affected; 1 is the next.
+    ///     times: How many matches are affected, from that one on; None for all.
+    ///     probability: The probability, from 0 to 1, that each of them is affected. They are all affected by default.
+    ///     seed: The seed of these choices: the same seed gives the same choices in the order of the matches.
+    ///
+    /// Raises:
+    ///     ArgumentError: A value is not accepted, or no operation could match.
+    ///     DeviceError: The driver does not have the device.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> from interlock import accelerator, testing
+    ///     >>> faults = testing.FaultInjector()
+    ///     >>> accelerator.use("host", faults=faults)
+    ///     >>> stream, seen = interlock.Stream(), []
+    ///     >>> faults.inject("launch", name="*append", number=2, error="a cable came loose")
+    ///     >>> for value in range(3):
+    ///     ...     accelerator.launch(stream, seen.append, value)
+    ///     >>> try:
+    ///     ...     stream.synchronize()
+    ///     ... except accelerator.AcceleratorError as error:
+    ///     ...     print(error)
+    ///     list.append failed on host:0: a cable came loose
+    ///     >>> seen
+    ///     [0, 2]
+    #[pyo3(
+        signature = (operation = None, *, error = None, sticky = false, delay = None, never = false, name = None,
+                     device = None, stream = None, number = 1, times = Some(1), probability = None, seed = 0),
+        text_signature = "($self, operation=None, *, error=None, sticky=False, delay=None, never=False, name=None, \
+                          device=None, stream=None, number=1, times=1, probability=None, seed=0)"
+    )]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments")]
+    fn inject(
+        &self,
+        py: Python<'_>,
+        operation: Option<&Bound<'_, PyAny>>,
+        error: Option<&Bound<'_, PyAny>>,
+        #[pyo3(from_py_with = switches::inject::sticky)] sticky: bool,
+        delay: Option<&Bound<'_, PyAny>>,
+        #[pyo3(from_py_with = switches::inject::never)] never: bool,
+        name: Option<&Bound<'_, PyAny>>,
+        device: Option<&Bound<'_, PyAny>>,
+        stream: Option<&Bound<'_, PyAny>>,
+        #[pyo3(from_py_with = fault::number)] number: u64,
+        #[pyo3(from_py_with = fault::times)] times: Option<u64>,
+        probability: Option<&Bound<'_, PyAny>>,
+        #[pyo3(from_py_with = fault::seed)] seed: u64,
+    ) -> PyResult<()> {
+        let fault = Fault {
+            operation: operation.map(fault::operation).transpose()?,
+            name: fault::optional_text(name, "name")?,
+            device: device.map(fault::device).transpose()?,
+            stream: stream.map(fault::stream).transpose()?,
+            number,
+            times,
+            chance: fault::chance(probability, seed)?,
+            ..Fault::new(fault::effect(py, fault::optional_text(error, "error")?, sticky, delay, never)?)
+        };
+        self.0.inject(fault).into_py_result(py)
+    }
+
+    /// Return the faults that are still to occur, or may occur again, in the order in which they were injected.
+    ///
+    /// Returns:
+    ///     For each a dict of the arguments of `inject` that differ from their defaults, with `matched` and `fired`: how
+    ///     many operations it has matched and affected. Devices are names, and streams their `native_handle`.
+    ///
+    /// Example:
+    ///     >>> from interlock import accelerator, testing
+    ///     >>> faults = testing.FaultInjector()
+    ///     >>> accelerator.use("host", faults=faults)
+    ///     >>> faults.inject("fill", error="bad cell", device=0, number=2)
+    ///     >>> _ = accelerator.memory.Buffer(8).fill_(0)
+    ///     >>> for fault in faults.pending():
+    ///     ...     print(fault)
+    ///     {'operation': 'fill', 'error': 'bad cell', 'device': 'host:0', 'number': 2, 'matched': 1, 'fired': 0}
+    fn pending<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let to_dict = |pending: &host::PendingFault| {
+            let dict = fault::to_dict(py, &pending.fault)?;
+            dict.set_item("matched", pending.matched)?;
+            dict.set_item("fired", pending.fired)?;
+            Ok(dict)
+        };
+        self.0.pending().into_py_result(py)?.iter().map(to_dict).collect()
+    }
+
+    /// Return all faults that were injected since the last `clear`, in their order, also those that have occurred.
+    ///
+    /// Returns:
+    ///     For each a dict of the arguments of `inject` that differ from their defaults: `testing.Scenario` repeats them.
+    ///
+    /// Example:
+    ///     >>> from interlock import accelerator, testing
+    ///     >>> faults = testing.FaultInjector()
+    ///     >>> accelerator.use("host", faults=faults)
+    ///     >>> faults.fail_next_copy("bus error")
+    ///     >>> faults.injected()
+    ///     [{'operation': 'copy', 'error': 'bus error'}]
+    fn injected<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let injected = self.0.injected().into_py_result(py)?;
+        injected.iter().map(|fault| fault::to_dict(py, fault)).collect()
+    }
+
+    /// Remove all faults. Work that they delay runs, and work that they keep from completing completes. Lost devices
+    /// remain lost, and paused copies paused.
+    fn clear(&self, py: Python<'_>) -> PyResult<()> {
+        detach(py, || self.0.clear()).into_py_result(py)
     }
 
     /// Make later allocations of device memory by the driver fail. Each call adds a fault.

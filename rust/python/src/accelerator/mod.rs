@@ -4,6 +4,7 @@ mod allocator_config;
 mod current_device;
 mod errors;
 mod event;
+mod fault;
 mod fault_injection;
 mod graph;
 mod history;

@@ -14,7 +14,7 @@ use interlock::accelerator::driver::ByteRange;
 use interlock::accelerator::driver::races::Running;
 use interlock::accelerator::internal::HostFnScope;
 use interlock::accelerator::{HostFn, Stream as CoreStream};
-use pyo3::exceptions::{PyException, PyRuntimeError};
+use pyo3::exceptions::{PyBaseException, PyException, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 use pyo3::{PyTraverseError, PyVisit};
@@ -28,7 +28,7 @@ use crate::state::ThreadState;
 use crate::switches::extract_as;
 use crate::traverse;
 use queue::{CallbackQueue, FunctionGuard, PendingCall, PyCall, QueueState, call_python};
-pub(crate) use queue::{close, forget, open};
+pub(crate) use queue::{close, forget, open, raised_by};
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<HostCallback>()?;
@@ -217,15 +217,21 @@ impl Call {
         self.pending.running.clone().set();
     }
 
-    /// End the call, with the reason if it failed.
-    #[pyo3(signature = (reason))]
-    fn end(&self, reason: &Bound<'_, PyAny>) -> PyResult<()> {
+    /// End the call, with the reason if it failed, and with the exception that it raised.
+    #[pyo3(signature = (reason, exception))]
+    fn end(&self, reason: &Bound<'_, PyAny>, exception: &Bound<'_, PyAny>) -> PyResult<()> {
         let reason: Option<String> = extract_as("Call.end: reason", "a str or None", reason)?;
+        let exception: Option<Bound<'_, PyBaseException>> =
+            extract_as("Call.end: exception", "an exception or None", exception)?;
         HostFnScope::clear();
         Running::default().set();
         // In a child that was forked by the function, the waiting stream does not exist.
         if self.queue.is_current_process() {
-            self.pending.end(reason.map_or(Ok(()), Err));
+            let failure = reason.map(|reason| match exception {
+                Some(exception) => self.queue.failure(reason, exception.into_any()),
+                None => reason.into(),
+            });
+            self.pending.end(failure.map_or(Ok(()), Err));
         }
         Ok(())
     }
@@ -235,7 +241,7 @@ impl Drop for Call {
     fn drop(&mut self) {
         // The thread was stopped during the call and has not ended it.
         if self.queue.is_current_process() {
-            self.pending.end(Err("the thread that called it was stopped".to_owned()));
+            self.pending.end(Err("the thread that called it was stopped".into()));
         }
     }
 }

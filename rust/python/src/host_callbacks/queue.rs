@@ -5,8 +5,8 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use interlock::accelerator::driver::StreamHandle;
 use interlock::accelerator::driver::races::{self, Running};
+use interlock::accelerator::driver::{Cause, Failure, StreamHandle};
 use interlock::base::fork;
 use interlock::base::mutex::{Condvar, Mutex};
 use interlock::state;
@@ -22,6 +22,8 @@ pub(super) struct CallbackQueue {
     /// All Python objects that streams and graphs own, so that they can be released before the interpreter is
     /// finalized.
     pub(super) functions: Mutex<HashMap<u64, Arc<PyCall>>>,
+    /// The exceptions of functions that errors of the driver own, released like the functions.
+    exceptions: Mutex<HashMap<u64, DeferredDrop>>,
     pub(super) state: Mutex<QueueState>,
     pub(super) changed: Condvar,
 }
@@ -42,6 +44,7 @@ pub(super) struct QueueState {
     /// The number of workers that have been requested and do not wait for a call yet.
     pub(super) starting: usize,
     pub(super) last_function: u64,
+    last_exception: u64,
     /// Whether the queue accepts no more calls, because the interpreter is about to be finalized.
     pub(super) closed: bool,
 }
@@ -54,7 +57,7 @@ pub(super) struct PendingCall {
     pub(super) state: state::ThreadState,
     /// What the thread of the stream runs, for the detection of races.
     pub(super) running: Running,
-    result: Mutex<Option<Result<(), String>>>,
+    result: Mutex<Option<Result<(), Failure>>>,
     ended: Condvar,
 }
 
@@ -66,6 +69,7 @@ impl CallbackQueue {
             generation: fork::generation(),
             replaced: replaced.filter(|replaced| replaced.is_current_process()),
             functions: Mutex::default(),
+            exceptions: Mutex::default(),
             state: Mutex::default(),
             changed: Condvar::new(),
         }
@@ -94,6 +98,21 @@ impl CallbackQueue {
         Some(state.last_function)
     }
 
+    /// Returns the failure of a function that raised an exception, which the failure owns.
+    pub(super) fn failure(&'static self, reason: String, exception: Bound<'_, PyAny>) -> Failure {
+        let number = {
+            let mut state = self.state.lock();
+            if state.closed {
+                return reason.into();
+            }
+            state.last_exception += 1;
+            state.last_exception
+        };
+        self.exceptions.lock().insert(number, DeferredDrop::new_for_driver(exception));
+        let raised = RaisedException { queue: self, number };
+        Failure { reason, cause: Some(Cause::new(raised)) }
+    }
+
     fn replace(found: *mut CallbackQueue) {
         // SAFETY: a queue is never freed.
         let new = Box::into_raw(Box::new(CallbackQueue::new(unsafe { found.as_ref() })));
@@ -107,7 +126,7 @@ impl CallbackQueue {
         self.generation == fork::generation()
     }
 
-    /// Closes the queue and drops every function. Returns the calls that no worker has taken.
+    /// Closes the queue and drops every function and exception. Returns the calls that no worker has taken.
     fn close(&self) -> VecDeque<Arc<PendingCall>> {
         let waiting = {
             let mut state = self.state.lock();
@@ -115,8 +134,9 @@ impl CallbackQueue {
             std::mem::take(&mut state.waiting)
         };
         let functions = std::mem::take(&mut *self.functions.lock());
-        // Without the lock, because this may drop the last references of objects.
-        drop(functions);
+        let exceptions = std::mem::take(&mut *self.exceptions.lock());
+        // Without the locks, because this may drop the last references of objects.
+        drop((functions, exceptions));
         self.changed.notify_all();
         waiting
     }
@@ -128,7 +148,7 @@ static CALLBACK_QUEUE: AtomicPtr<CallbackQueue> = AtomicPtr::new(ptr::null_mut()
 /// later `atexit` handlers may launch, and a program may call the handlers itself.
 pub(crate) fn forget(_py: Python<'_>) {
     let queue = CallbackQueue::current();
-    queue.close().iter().for_each(|pending| pending.end(Err(FINALIZING.to_owned())));
+    queue.close().iter().for_each(|pending| pending.end(Err(FINALIZING.into())));
     CallbackQueue::replace(ptr::from_ref(queue).cast_mut());
 }
 
@@ -139,7 +159,7 @@ pub(crate) fn close(_py: Python<'_>) {
     while let Some(queue) = next {
         queue.close();
         let unfinished = std::mem::take(&mut queue.state.lock().unfinished);
-        unfinished.iter().for_each(|pending| pending.end(Err(FINALIZING.to_owned())));
+        unfinished.iter().for_each(|pending| pending.end(Err(FINALIZING.into())));
         next = queue.replaced;
     }
 }
@@ -168,8 +188,34 @@ impl Drop for FunctionGuard {
     }
 }
 
+/// Keeps the exception of a function alive for an error of the driver, until the interpreter is finalized.
+struct RaisedException {
+    queue: &'static CallbackQueue,
+    number: u64,
+}
+
+impl Drop for RaisedException {
+    fn drop(&mut self) {
+        // In a forked child, the lock may be held by a thread that does not exist there.
+        if self.queue.is_current_process() {
+            let removed = self.queue.exceptions.lock().remove(&self.number);
+            drop(removed);
+        }
+    }
+}
+
+/// Returns the exception that caused an error, if a Python function of this process and interpreter raised it.
+pub(crate) fn raised_by(py: Python<'_>, cause: &Cause) -> Option<PyErr> {
+    let RaisedException { queue, number } = cause.downcast_ref()?;
+    if !queue.is_current_process() {
+        return None;
+    }
+    let exception = queue.exceptions.lock().get(number).map(|exception| exception.bind(py).clone());
+    exception.map(PyErr::from_value)
+}
+
 /// Queues a call of the function and waits until a worker has run it. Runs on the thread of a stream.
-pub(super) fn call_python(guard: &FunctionGuard, stream: StreamHandle) -> Result<(), String> {
+pub(super) fn call_python(guard: &FunctionGuard, stream: StreamHandle) -> Result<(), Failure> {
     let pending = Arc::new(PendingCall {
         function: guard.function,
         stream,
@@ -181,7 +227,7 @@ pub(super) fn call_python(guard: &FunctionGuard, stream: StreamHandle) -> Result
     {
         let mut state = guard.queue.state.lock();
         if state.closed {
-            return Err(FINALIZING.to_owned());
+            return Err(FINALIZING.into());
         }
         state.waiting.push_back(pending.clone());
         state.unfinished.push(pending.clone());
@@ -193,12 +239,12 @@ pub(super) fn call_python(guard: &FunctionGuard, stream: StreamHandle) -> Result
 }
 
 impl PendingCall {
-    pub(super) fn end(&self, result: Result<(), String>) {
+    pub(super) fn end(&self, result: Result<(), Failure>) {
         self.result.lock().get_or_insert(result);
         self.ended.notify_all();
     }
 
-    fn wait(&self) -> Result<(), String> {
+    fn wait(&self) -> Result<(), Failure> {
         loop {
             if let Some(result) = self.ended.wait_while(self.result.lock(), |result| result.is_none()).take()
             {

@@ -111,7 +111,7 @@ impl Launch<'_> {
                 result = work(spans);
             });
             let result = if is_done { result } else { Err(err_aliased(op)) };
-            result.map_err(|error| reason(op, &error))
+            result.map_err(|error| reason(op, &error).into())
         });
         Ok(stream.launch(work.with_owners(owners)).map_err(|error| error.during(op))?)
     }

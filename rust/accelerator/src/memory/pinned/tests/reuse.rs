@@ -186,7 +186,11 @@ fn pinned_blocks_are_shared_by_threads() {
                         .launch(HostFn::new("check", move || {
                             // SAFETY: the block is not reused before this function has ended.
                             let found = unsafe { std::ptr::with_exposed_provenance::<u8>(bytes).read() };
-                            if found == value { Ok(()) } else { Err(format!("{found} instead of {value}")) }
+                            if found == value {
+                                Ok(())
+                            } else {
+                                Err(format!("{found} instead of {value}").into())
+                            }
                         }))
                         .unwrap();
                     drop(memory);

@@ -1,0 +1,160 @@
+//! Faults of the host driver as arguments and as data.
+
+use std::time::Duration;
+
+use interlock::accelerator::host::{Chance, Fault, FaultEffect, FaultOperation};
+use interlock::accelerator::{Device as CoreDevice, DeviceType, Error};
+use pyo3::exceptions::PyOverflowError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyInt};
+
+use super::stream;
+use crate::args::{extract_int, extract_str};
+use crate::device;
+use crate::errors::exception;
+use crate::switches::extract_as;
+
+const AT_LEAST_1: &str = "at least 1";
+
+/// Returns an error of an argument of `FaultInjector.inject`.
+fn refused(py: Python<'_>, argument: &str, given: impl Into<String>, allowed: &str) -> PyErr {
+    exception(py, &Error::argument(format!("FaultInjector.inject: {argument}"), given, allowed))
+}
+
+/// Extracts an optional text argument.
+pub(super) fn optional_text(given: Option<&Bound<'_, PyAny>>, argument: &str) -> PyResult<Option<String>> {
+    let name = format!("FaultInjector.inject: {argument}");
+    given.map(|given| extract_str(given, &name).map(std::borrow::Cow::into_owned)).transpose()
+}
+
+/// Extracts `operation`.
+pub(super) fn operation(given: &Bound<'_, PyAny>) -> PyResult<FaultOperation> {
+    let name = extract_str(given, "FaultInjector.inject: operation")?;
+    FaultOperation::parse(&name).ok_or_else(|| {
+        let names = FaultOperation::ALL.map(|operation| format!("\"{}\"", operation.name()));
+        refused(given.py(), "operation", format!("{name:?}"), &format!("one of {}", names.join(", ")))
+    })
+}
+
+/// Extracts `device`.
+pub(super) fn device(given: &Bound<'_, PyAny>) -> PyResult<u8> {
+    Ok(device::with_index(given, "FaultInjector.inject")?.index().unwrap_or(0))
+}
+
+/// Extracts `stream`: a stream, or its handle.
+pub(super) fn stream(given: &Bound<'_, PyAny>) -> PyResult<u64> {
+    if given.is_instance_of::<PyInt>() && !given.is_instance_of::<PyBool>() {
+        return extract_int(given, "FaultInjector.inject: stream", "a stream or its native_handle");
+    }
+    let found = stream::extract(given, "FaultInjector.inject")?;
+    found.handle().map(|handle| handle.raw).map_err(|error| exception(given.py(), &error))
+}
+
+/// Extracts `number`.
+pub(super) fn number(given: &Bound<'_, PyAny>) -> PyResult<u64> {
+    extract_int(given, "FaultInjector.inject: number", AT_LEAST_1)
+}
+
+/// Extracts `times`.
+pub(super) fn times(given: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
+    if given.is_none() {
+        return Ok(None);
+    }
+    extract_int(given, "FaultInjector.inject: times", AT_LEAST_1).map(Some)
+}
+
+/// Extracts `seed`.
+pub(super) fn seed(given: &Bound<'_, PyAny>) -> PyResult<u64> {
+    extract_int(given, "FaultInjector.inject: seed", "from 0 to 2**64 - 1")
+}
+
+/// Extracts a number.
+fn float(given: &Bound<'_, PyAny>, argument: &str) -> PyResult<f64> {
+    match extract_as(&format!("FaultInjector.inject: {argument}"), "a float", given) {
+        Err(error) if error.is_instance_of::<PyOverflowError>(given.py()) => Ok(f64::INFINITY),
+        other => other,
+    }
+}
+
+/// Returns the chance of `probability` and `seed`.
+pub(super) fn chance(probability: Option<&Bound<'_, PyAny>>, seed: u64) -> PyResult<Option<Chance>> {
+    let chance = |given| Ok(Chance { probability: float(given, "probability")?, seed });
+    probability.map(chance).transpose()
+}
+
+/// Returns what a fault does. Without a delay and `never` it fails the operation.
+pub(super) fn effect(
+    py: Python<'_>,
+    error: Option<String>,
+    sticky: bool,
+    delay: Option<&Bound<'_, PyAny>>,
+    never: bool,
+) -> PyResult<FaultEffect> {
+    if delay.is_some() && never {
+        return Err(refused(py, "never", "True", "False with a delay"));
+    }
+    if delay.is_some() || never {
+        let allowed = "that of a failure, without delay and never";
+        if let Some(error) = error {
+            return Err(refused(py, "error", format!("{error:?}"), allowed));
+        }
+        if sticky {
+            return Err(refused(py, "sticky", "True", allowed));
+        }
+    }
+    if let Some(given) = delay {
+        let seconds = float(given, "delay")?;
+        let delay = Duration::try_from_secs_f64(seconds);
+        return match delay {
+            Ok(delay) => Ok(FaultEffect::Delay(delay)),
+            Err(_) => Err(refused(py, "delay", seconds.to_string(), "a number of seconds of at least 0")),
+        };
+    }
+    let reason = error.unwrap_or_else(|| "injected".to_owned());
+    Ok(match (never, sticky) {
+        (true, _) => FaultEffect::Never,
+        (false, true) => FaultEffect::LoseDevice { reason },
+        (false, false) => FaultEffect::Fail { reason },
+    })
+}
+
+/// Returns the arguments of `inject` that differ from their defaults.
+pub(super) fn to_dict<'py>(py: Python<'py>, fault: &Fault) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    if let Some(operation) = fault.operation {
+        dict.set_item("operation", operation.name())?;
+    }
+    match &fault.effect {
+        // The text of a failing allocation is not reported.
+        FaultEffect::Fail { reason } if reason.is_empty() => {}
+        FaultEffect::Fail { reason } => dict.set_item("error", reason)?,
+        FaultEffect::LoseDevice { reason } => {
+            dict.set_item("error", reason)?;
+            dict.set_item("sticky", true)?;
+        }
+        FaultEffect::Delay(time) => dict.set_item("delay", time.as_secs_f64())?,
+        FaultEffect::Never => dict.set_item("never", true)?,
+    }
+    if let Some(name) = &fault.name {
+        dict.set_item("name", name)?;
+    }
+    if let Some(device) = fault.device {
+        dict.set_item("device", CoreDevice::with_index(DeviceType::Host, device).to_string())?;
+    }
+    if let Some(stream) = fault.stream {
+        dict.set_item("stream", stream)?;
+    }
+    if fault.number != 1 {
+        dict.set_item("number", fault.number)?;
+    }
+    if fault.times != Some(1) {
+        dict.set_item("times", fault.times)?;
+    }
+    if let Some(Chance { probability, seed }) = fault.chance {
+        dict.set_item("probability", probability)?;
+        if seed != 0 {
+            dict.set_item("seed", seed)?;
+        }
+    }
+    Ok(dict)
+}
