@@ -70,7 +70,16 @@ def test_extension_module_lists_no_private_names() -> None:
 
 
 def test_testing_exports_its_tools_and_the_types_of_fixtures() -> None:
-    assert testing.__all__ == ["FaultInjector", "HostDevices", "PausedCopies", "ScopedSettings"]
+    assert testing.__all__ == [
+        "FaultInjector",
+        "HostDevices",
+        "PausedCopies",
+        "Race",
+        "RaceAccess",
+        "Races",
+        "ScopedSettings",
+        "detect_races",
+    ]
     for name in testing.__all__:
         assert getattr(testing, name).__module__ == "interlock.testing"
         assert not hasattr(accelerator, name)

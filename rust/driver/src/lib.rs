@@ -9,6 +9,7 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
+mod byte_range;
 #[doc(hidden)]
 pub mod capture;
 mod driver;
@@ -29,10 +30,11 @@ pub mod testing;
 pub mod va_space;
 mod wait;
 
+pub use byte_range::ByteRange;
 pub use capture::{CaptureId, CaptureMode};
 pub use driver::Driver;
 pub use error::{Error, Result};
-pub use exclusion::{Access, ByteRange};
+pub use exclusion::Access;
 pub use handle::{Address, EventHandle, EventOptions, GraphExecHandle, GraphHandle, PoolId, StreamHandle};
 pub use interlock_core::device::{Device, DeviceIndex, DeviceType};
 pub use oom::{AllocatorState, OutOfMemory};

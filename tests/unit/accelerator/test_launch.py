@@ -66,8 +66,6 @@ READS: dict[str, Callable[[memory.Buffer], object]] = {
     "accelerator.memory.copy_": lambda buffer: memory.copy_(bytearray(8), buffer),
     "Buffer.copy_to": lambda buffer: buffer.copy_to(bytearray(8)),
     "Buffer.copy_from": lambda buffer: buffer.copy_from(bytes(8)),
-    "Buffer.__dlpack__": lambda buffer: buffer.__dlpack__(),
-    "a view of a Buffer (memoryview, numpy.frombuffer)": memoryview,
 }
 
 
@@ -92,6 +90,19 @@ def test_read_inside_a_function_names_itself_and_the_remedy(operation: str) -> N
         f"{operation} failed on {buffer.device}: a function that runs on a stream cannot wait for that "
         "stream, or for its device; queue a copy of what the function reads to CPU memory before the function"
     )
+
+
+@pytest.mark.usefixtures("host_accessible_memory")
+def test_launched_function_may_view_a_buffer_of_its_stream() -> None:
+    stream, seen = Stream(dedicated=True), list[bytes]()
+    buffer = memory.Buffer(8, stream=stream)
+    buffer.fill_(7, stream=stream)
+    accelerator.launch(stream, lambda: seen.append(bytes(memoryview(buffer))))
+    buffer.fill_(8, stream=stream)
+    accelerator.launch(stream, lambda: seen.append(bytes(memoryview(buffer))))
+    accelerator.launch(stream, buffer.__dlpack__)
+    stream.synchronize()
+    assert seen == [bytes([7]) * 8, bytes([8]) * 8]
 
 
 def test_launched_function_may_launch_record_and_drop_streams() -> None:

@@ -324,12 +324,12 @@ impl Drop for Allocation {
         if let Some(block) = self.block
             && let Ok(allocator) = self.accelerator.allocator(self.device, WHAT)
         {
+            if poison::is_on() {
+                self.poison(allocator.stream_uses(block.id).is_empty(), block.address);
+            }
             // Graphs use their memory after the program has freed it.
             if !self.is_captured {
                 races::release(block.address, self.bytes);
-            }
-            if poison::is_on() {
-                self.poison(allocator.stream_uses(block.id).is_empty(), block.address);
             }
             allocator.free(self.accelerator, block.id);
         }
