@@ -337,6 +337,24 @@ impl Accelerator {
         Ok(new)
     }
 
+    /// Returns the stream with this handle, if it is alive.
+    pub(super) fn stream_of_handle(&'static self, handle: StreamHandle) -> Option<Stream> {
+        let default = self.default_stream(handle.device).ok()?;
+        let has_handle = |stream: &&Stream| stream.handle() == Ok(handle);
+        let shared = std::iter::once(&default)
+            .chain(self.streams(handle.device).ok()?.pooled())
+            .find(has_handle)
+            .cloned();
+        shared.or_else(|| {
+            let others = self.other_streams();
+            others
+                .ids
+                .get(&handle)
+                .and_then(|id| others.by_id.get(id))
+                .and_then(|found| Stream::upgrade(&found.stream))
+        })
+    }
+
     /// Returns the stream with this id, if it is alive.
     pub(super) fn stream_of_id(&'static self, index: DeviceIndex, id: i64) -> Result<Option<Stream>> {
         if id == 0 {

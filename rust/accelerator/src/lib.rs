@@ -21,6 +21,7 @@ mod plan_cache;
 mod private_pools;
 mod registry;
 mod stream;
+mod trace;
 mod wait;
 
 pub use current::{
@@ -50,6 +51,7 @@ pub use registry::{
     use_driver, use_named,
 };
 pub use stream::{Stream, StreamKind, priority_range, streams_of};
+pub use trace::{RecordedTrace, Trace};
 pub use wait::Wait;
 
 #[doc(hidden)]

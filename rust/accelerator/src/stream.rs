@@ -16,7 +16,7 @@ use interlock_driver::{
 
 use super::accelerator::Accelerator;
 use super::wait::HostFnScope;
-use super::{Device, Error, Event, Result, Wait, current};
+use super::{Device, Error, Event, Result, Wait, current, registry, trace};
 
 /// A stream of the accelerator: a queue of work for one device. Clones refer to the same stream.
 ///
@@ -115,6 +115,11 @@ impl Stream {
     pub fn of_id(device: Option<Device>, id: i64) -> Result<Option<Self>> {
         let (accelerator, index) = current::resolve(device, "Stream")?;
         accelerator.stream_of_id(index, id)
+    }
+
+    /// Returns the stream with a handle of the driver in use, if it is alive.
+    pub fn of_handle(handle: StreamHandle) -> Option<Self> {
+        registry::try_accelerator()?.stream_of_handle(handle)
     }
 
     pub(super) fn of(
@@ -253,7 +258,13 @@ impl Stream {
             let _scope = HostFnScope::enter(stream);
             state.run(|| run())
         });
-        driver.launch_host_fn(self.0.handle, HostFn { run, ..work })
+        let name = work.name.clone();
+        trace::timed(
+            driver,
+            stream,
+            || name.to_string(),
+            || driver.launch_host_fn(stream, HostFn { run, ..work }),
+        )
     }
 
     /// Queues a copy.
@@ -262,8 +273,14 @@ impl Stream {
     /// Both endpoints are valid for the copy's bytes until it has completed and no graph can repeat it, or as long as
     /// its `owners` require.
     pub unsafe fn copy(&self, copy: Copy) -> Result<()> {
+        let (driver, stream, bytes) = (self.driver()?, self.0.handle, copy.bytes);
         // SAFETY: guaranteed by the caller.
-        unsafe { self.driver()?.copy(self.0.handle, copy) }
+        trace::timed(
+            driver,
+            stream,
+            || format!("copy of {bytes} bytes"),
+            || unsafe { driver.copy(stream, copy) },
+        )
     }
 
     /// Queues a fill.
@@ -272,8 +289,14 @@ impl Stream {
     /// The bytes are memory of this stream's device until the fill has completed and no graph can repeat it, or as long
     /// as its `owners` require.
     pub unsafe fn fill(&self, fill: Fill) -> Result<()> {
+        let (driver, stream, bytes) = (self.driver()?, self.0.handle, fill.bytes);
         // SAFETY: guaranteed by the caller.
-        unsafe { self.driver()?.fill(self.0.handle, fill) }
+        trace::timed(
+            driver,
+            stream,
+            || format!("fill of {bytes} bytes"),
+            || unsafe { driver.fill(stream, fill) },
+        )
     }
 
     /// Makes the graph that captures this stream, if any, own the memory of work that another library has queued. The

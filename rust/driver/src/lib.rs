@@ -9,6 +9,7 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
+pub mod activity;
 mod byte_range;
 #[doc(hidden)]
 pub mod capture;

@@ -106,6 +106,12 @@ pub unsafe trait DriverRuntime: Send + Sync {
     /// As for [`free`](DriverRuntime::free).
     unsafe fn free_pinned(&self, address: Address, bytes: usize) -> Result<()>;
 
+    /// Returns whether the driver records its work for traces ([`activity`](crate::activity)). Otherwise times are those of
+    /// events around the work.
+    fn records_activities(&self) -> bool {
+        false
+    }
+
     /// Returns whether the CPU can access memory of the devices at its addresses.
     fn is_host_accessible(&self) -> bool {
         false

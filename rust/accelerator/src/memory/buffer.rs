@@ -4,9 +4,9 @@ use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use interlock_driver::{Address, DeviceIndex, Fill, Owners, races};
+use interlock_driver::{Address, DeviceIndex, Fill, Owners, activity, races};
 
-use super::caching_allocator::AllocatedBlock;
+use super::caching_allocator::{AllocatedBlock, CachingAllocator};
 use super::{oom_hooks, poison};
 use crate::accelerator::Accelerator;
 use crate::mem_pool::RequestPool;
@@ -259,6 +259,7 @@ impl Allocation {
                 poison::poison(stream, block.address, bytes);
             }
         }
+        activity::memory(device, || allocated_bytes(allocator));
         let external = (stream.kind() == StreamKind::External).then(|| stream.clone());
         Ok(Arc::new(Allocation {
             accelerator,
@@ -318,6 +319,11 @@ impl Allocation {
     }
 }
 
+/// Returns the bytes that are allocated on the device of an allocator.
+fn allocated_bytes(allocator: &CachingAllocator) -> u64 {
+    allocator.with_stats(|stats| stats.allocated_bytes.all.current)
+}
+
 impl Drop for Allocation {
     fn drop(&mut self) {
         // A forked child can't use the memory of its parent and does not free it.
@@ -332,6 +338,7 @@ impl Drop for Allocation {
                 races::release(block.address, self.bytes);
             }
             allocator.free(self.accelerator, block.id);
+            activity::memory(self.device, || allocated_bytes(allocator));
         }
     }
 }

@@ -156,6 +156,6 @@ def test_pytest_option_fails_tests_with_races(tmp_path: Path) -> None:
     assert "3 passed" in run_command(command).stdout
     done = run_command([*command, "--interlock-races"])
     assert "1 failed, 2 passed" in done.stdout
-    assert "RacesError: race on 64 bytes" in done.stdout
+    assert "\nrace on 64 bytes" in done.stdout
     assert "/_pytest/" not in done.stdout
     assert "missing: stream 2 of host:0 does not wait" in done.stdout

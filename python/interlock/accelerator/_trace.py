@@ -1,0 +1,125 @@
+"""Traces of streams for viewers: `trace`."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Any
+
+from interlock._core import accelerator as _native
+
+_PROGRAM = 0
+"""The number of the program among the processes of a trace; the device with index i has i + 1."""
+
+
+class trace:
+    """Write what streams and the program do to a file for Perfetto or `chrome://tracing`.
+
+    The file contains, in Chrome's trace format: each task of a stream, the waits of streams for each other,
+    the calls that queued tasks, with arrows to them, the waits of the program, the errors of tasks, and the
+    bytes that are allocated on each device. Times of host devices are exact. Those of other devices are times
+    of events around the tasks, except that nothing is recorded in captures.
+
+    Tasks that run after the block are not in the file: synchronize before its end. A process has one trace at
+    a time, of all its threads.
+
+    Args:
+        path: The file to write, at the end of the block.
+        max_events: The most activities that are recorded, of about 150 bytes of memory each; the file has the
+            number of further ones.
+
+    Returns:
+        A context manager, which returns the path.
+
+    Raises:
+        ArgumentError: `max_events` is negative, or a trace is being recorded, when the block begins.
+        TypeError: `path` is no path, or `max_events` is no int.
+        OSError: The file cannot be written.
+
+    Example:
+        >>> import json, tempfile
+        >>> import interlock
+        >>> from interlock import accelerator
+        >>> accelerator.use("host")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with accelerator.trace(f"{folder}/trace.json") as path:
+        ...         y = interlock.ones(4, device="host:0") * 2
+        ...         accelerator.synchronize()
+        ...     with open(path) as file:
+        ...         events = json.load(file)["traceEvents"]
+        >>> [event["name"] for event in events if event.get("cat") == "task"]
+        ['full', 'mul']
+
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, max_events: int = 1_000_000) -> None:
+        self._path = os.fspath(path)
+        self._max_events = max_events
+        self._recorder: _native.TraceRecorder | None = None
+
+    def __enter__(self) -> str:
+        recorder = _native.TraceRecorder(self._max_events)
+        try:
+            # A path that cannot be written is found before the work.
+            with open(self._path, "w", encoding="utf-8"):
+                pass
+        except BaseException:
+            recorder.finish()
+            raise
+        self._recorder = recorder
+        return self._path
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        assert self._recorder is not None
+        activities, dropped = self._recorder.finish()
+        self._recorder = None
+        with open(self._path, "w", encoding="utf-8") as file:
+            file.write('{"displayTimeUnit":"ns","otherData":')
+            json.dump({"dropped": dropped}, file)
+            file.write(',"traceEvents":[')
+            for position, event in enumerate(_events(activities)):
+                file.write(",\n" if position else "\n")
+                json.dump(event, file)
+            file.write("\n]}\n")
+
+
+_Row = tuple[str, str, int | None, int, str, float, float, int, int]
+
+
+def _events(activities: list[_Row]) -> Iterator[dict[str, Any]]:
+    """Return the events of Chrome's format: names of tracks first, then each activity."""
+    yield _metadata("process_name", _PROGRAM, 0, "program")
+    devices, tracks = set[int](), dict[tuple[int | None, int], int]()
+    for kind, _, device, track, name, *_ in activities:
+        if device is not None and device not in devices:
+            devices.add(device)
+            yield _metadata("process_name", device + 1, 0, f"device {device}")
+        if kind != "memory" and (device, track) not in tracks:
+            number = tracks[device, track] = len(tracks) + 1
+            yield _metadata("thread_name", _process(device), number, name)
+    in_order = sorted(activities, key=lambda row: row[5])
+    for kind, name, device, track, _, start, duration, allocated, link in in_order:
+        event = {"name": name, "cat": kind, "pid": _process(device), "ts": start}
+        if kind == "memory":
+            yield {**event, "ph": "C", "args": {"bytes": allocated}}
+            continue
+        event["tid"] = tracks[device, track]
+        if kind == "error":
+            yield {**event, "ph": "i", "s": "t"}
+            continue
+        yield {**event, "ph": "X", "dur": duration}
+        if link:
+            arrow = {**event, "name": "queued", "cat": "queue", "id": link}
+            yield {**arrow, "ph": "s"} if kind == "call" else {**arrow, "ph": "f", "bp": "e"}
+
+
+def _process(device: int | None) -> int:
+    return _PROGRAM if device is None else device + 1
+
+
+def _metadata(kind: str, process: int, track: int, name: str) -> dict[str, Any]:
+    return {"name": kind, "ph": "M", "pid": process, "tid": track, "args": {"name": name}}
