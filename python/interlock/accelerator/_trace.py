@@ -101,8 +101,7 @@ def _events(activities: list[_Row]) -> Iterator[dict[str, Any]]:
         if kind != "memory" and (device, track) not in tracks:
             number = tracks[device, track] = len(tracks) + 1
             yield _metadata("thread_name", _process(device), number, name)
-    in_order = sorted(activities, key=lambda row: row[5])
-    for kind, name, device, track, _, start, duration, allocated, link in in_order:
+    for kind, name, device, track, _, start, duration, allocated, link in _with_whole_waits(activities):
         event = {"name": name, "cat": kind, "pid": _process(device), "ts": start}
         if kind == "memory":
             yield {**event, "ph": "C", "args": {"bytes": allocated}}
@@ -115,6 +114,28 @@ def _events(activities: list[_Row]) -> Iterator[dict[str, Any]]:
         if link:
             arrow = {**event, "name": "queued", "cat": "queue", "id": link}
             yield {**arrow, "ph": "s"} if kind == "call" else {**arrow, "ph": "f", "bp": "e"}
+
+
+_SLICE_GAP = 1000.0
+"""A wait of the program is recorded in parts, because it handles signals: microseconds between two parts."""
+
+
+def _with_whole_waits(activities: list[_Row]) -> list[_Row]:
+    """Return the activities in the order of their starts, the parts of each wait of the program as one."""
+    whole, last = list[_Row](), dict[tuple[str, int], int]()
+    for row in sorted(activities, key=lambda row: row[5]):
+        kind, name, device, track, place, start, duration, allocated, link = row
+        if kind == "synchronize":
+            before = last.setdefault((name, track), len(whole))
+            if before < len(whole):
+                began, lasted = whole[before][5:7]
+                if start - (began + lasted) < _SLICE_GAP:
+                    joined = start + duration - began
+                    whole[before] = (kind, name, device, track, place, began, joined, allocated, link)
+                    continue
+                last[name, track] = len(whole)
+        whole.append(row)
+    return whole
 
 
 def _process(device: int | None) -> int:

@@ -4,7 +4,6 @@ import interlock
 import pytest
 from interlock import accelerator
 
-
 accelerator.use("host")
 
 
