@@ -3,7 +3,9 @@
 use interlock_driver::{Address, Copy, CopyEndpoint, Owners};
 
 use super::{DeviceBuffer, PinnedMemory};
-use crate::{Error, Event, Result, Stream};
+use crate::event::Event;
+use crate::stream::Stream;
+use crate::{Error, EventOptions, Result};
 
 /// Memory of this process, as an operand of a copy.
 ///
@@ -135,12 +137,12 @@ pub fn copy(to: &CopyOperand, from: &CopyOperand, stream: Option<&Stream>, await
         let name = format!("{OPERATION}: destination and source");
         return Err(Error::argument(name, given, "equal in size"));
     }
-    let accelerator = on_device.accelerator();
+    let started = on_device.started();
     for buffer in &buffers {
-        buffer.accelerator().driver_for("a Buffer")?;
+        buffer.check_process()?;
     }
     let queued_on = on_device.stream_or(stream)?;
-    if !std::ptr::eq(queued_on.accelerator(), accelerator) {
+    if !std::ptr::eq(queued_on.started(), started) {
         return Err(Error::Forked { what: "a Stream" });
     }
     if buffers.iter().all(|buffer| buffer.device() != queued_on.device()) {
@@ -165,15 +167,16 @@ pub fn copy(to: &CopyOperand, from: &CopyOperand, stream: Option<&Stream>, await
     };
     other.as_ref().map_or(Ok(()), |other| queued_on.wait_stream(other))?;
     if awaited
-        && !accelerator.runtime().is_host_accessible()
+        && !started.runtime().is_host_accessible()
         && [to, from].into_iter().any(CopyOperand::is_pageable)
     {
         // A driver may block within its copy function for pageable memory, which could not be interrupted.
         queued_on.synchronize().map_err(|error| error.during(OPERATION))?;
     }
     // Created before the copy is queued, so that an error has no effect.
-    let copied =
-        other.map(|other| Ok((other, Event::new(Some(queued_on.device()), Default::default())?.created()?)));
+    let copied = other.map(|other| {
+        Ok((other, Event::of(started, Some(queued_on.device_index()), EventOptions::default()).created()?))
+    });
     let copied: Option<(Stream, Event)> =
         copied.transpose().map_err(|error: Error| error.during(OPERATION))?;
     let owners = to.prepare_use(&queued_on)?.and(from.prepare_use(&queued_on)?);
