@@ -15,6 +15,25 @@ pub(super) struct FreeList {
     chunks: Vec<Vec<FreeBlock>>,
 }
 
+/// The free lists of a pool, one for each size class.
+#[derive(Debug, Default)]
+pub(super) struct FreeLists {
+    small: FreeList,
+    large: FreeList,
+}
+
+impl FreeLists {
+    #[inline]
+    pub(super) fn of(&self, is_small: bool) -> &FreeList {
+        if is_small { &self.small } else { &self.large }
+    }
+
+    #[inline]
+    pub(super) fn of_mut(&mut self, is_small: bool) -> &mut FreeList {
+        if is_small { &mut self.small } else { &mut self.large }
+    }
+}
+
 /// An entry of a free list.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FreeBlock {

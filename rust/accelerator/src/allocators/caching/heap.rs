@@ -184,7 +184,7 @@ impl Heap {
     /// Allocates the best-fitting free block, split to size; `None` if no block fits.
     #[inline]
     pub(super) fn allocate(&mut self, request: &Request) -> Option<BlockId> {
-        let list = self.pools[request.pool].list(request.is_small());
+        let list = self.pools[request.pool].free.of(request.is_small());
         let (position, block) = list.best_fit(request.stream, request.bytes, &self.policy)?;
         if self.segment_of(block).is_expandable() {
             let block = self.best_expandable(block, request);
@@ -198,7 +198,7 @@ impl Heap {
     /// Returns the best-fitting free block of expandable segments. A block that can still grow counts with the size
     /// that it can reach, to save the end of a segment for requests that need it. `first` is the smallest block.
     fn best_expandable(&self, first: BlockId, request: &Request) -> BlockId {
-        let list = self.pools[request.pool].list(request.is_small());
+        let list = self.pools[request.pool].free.of(request.is_small());
         let mut best = first;
         for next in list.fitting(request.stream, request.bytes, &self.policy).skip(1) {
             if self.blocks.bytes_if_grown(next.block) >= self.blocks.bytes_if_grown(best) {
@@ -213,7 +213,7 @@ impl Heap {
     pub(super) fn allocate_block(&mut self, id: BlockId, request: &Request) {
         let block = &self.blocks[id];
         let segment = &self.segments[block.segment];
-        let list = self.pools[segment.pool].list(segment.is_small);
+        let list = self.pools[segment.pool].free.of(segment.is_small);
         // Blocks of retired segments are in no list and have no position.
         let position = list.position(&segment.entry(id, block));
         self.allocate_and_split(id, position, request);
@@ -230,7 +230,7 @@ impl Heap {
         let before = inactive_split(segment, block);
         let pool = &mut self.pools[segment.pool];
         let may_split = !pool.options.no_split;
-        let list = pool.list_mut(small);
+        let list = pool.free.of_mut(small);
         let mut after = InactiveSplit::default();
         if may_split && self.policy.should_split(request.bytes, rest_bytes, is_expandable) {
             if let Some(position) = position {
@@ -344,7 +344,7 @@ impl Heap {
         let segment = &self.segments[block.segment];
         let (small, is_listed) = (segment.is_small, !segment.is_retired);
         let [prev, next] = self.blocks.neighbours(id, BlockState::Free);
-        let list = self.pools[segment.pool].list_mut(small);
+        let list = self.pools[segment.pool].free.of_mut(small);
         let (mut merged, mut position, mut before) = (id, None, InactiveSplit::default());
         if let Some(next) = next {
             let neighbour = &self.blocks[next];
@@ -383,7 +383,7 @@ impl Heap {
         let segment = &self.segments[block.segment];
         if !segment.is_retired {
             self.cached_bytes += block.bytes as u64;
-            self.pools[segment.pool].list_mut(segment.is_small).insert(segment.entry(id, block));
+            self.pools[segment.pool].free.of_mut(segment.is_small).insert(segment.entry(id, block));
         }
     }
 
@@ -391,7 +391,7 @@ impl Heap {
     fn remove_from_free_list(&mut self, id: BlockId) {
         let block = &self.blocks[id];
         let segment = &self.segments[block.segment];
-        let list = self.pools[segment.pool].list_mut(segment.is_small);
+        let list = self.pools[segment.pool].free.of_mut(segment.is_small);
         if let Some(position) = list.position(&segment.entry(id, block)) {
             list.remove(position);
             self.cached_bytes -= block.bytes as u64;
@@ -448,6 +448,9 @@ impl Heap {
         });
         self.segments_added += 1;
         self.pools[request.pool].segments += 1;
+        if map_unit.is_some() {
+            self.add_to_unmapped(first);
+        }
         first
     }
 
@@ -568,18 +571,32 @@ impl Heap {
     /// Returns the unmapped block that, with the free block before it, is large enough for a request and needs the
     /// least new memory.
     fn find_unmapped(&self, request: &Request) -> Option<BlockId> {
-        let fits = |segment: &Segment| {
-            segment.is_expandable()
-                && !segment.is_retired
-                && (segment.pool, segment.is_small, segment.stream)
-                    == (request.pool, request.is_small(), request.stream)
-        };
-        let segments = self.segments.iter().filter(|(_, segment)| fits(segment));
-        let unmapped = segments.flat_map(|(id, _)| self.blocks_of(id)).filter(|id| {
-            let block = &self.blocks[*id];
-            block.state == BlockState::Unmapped && self.blocks.free_before(*id) + block.bytes >= request.bytes
+        let unmapped = self.pools[request.pool].unmapped.of((request.is_small(), request.stream));
+        let free_before = unmapped.filter_map(|id| {
+            let free_before = self.blocks.free_before(id);
+            let fits =
+                free_before + self.blocks[id].bytes >= request.bytes && !self.segment_of(id).is_retired;
+            fits.then_some((id, free_before))
         });
-        unmapped.max_by_key(|id| (self.blocks.free_before(*id), std::cmp::Reverse(self.blocks[*id].address)))
+        // The first of those that need the least.
+        let best = free_before.reduce(|best, next| if next.1 > best.1 { next } else { best });
+        best.map(|(id, _)| id)
+    }
+
+    /// Adds an unmapped block to the set of its pool.
+    fn add_to_unmapped(&mut self, id: BlockId) {
+        let block = &self.blocks[id];
+        let segment = &self.segments[block.segment];
+        let served = (segment.is_small, segment.stream);
+        self.pools[segment.pool].unmapped.insert(served, block.address, id);
+    }
+
+    /// Removes an unmapped block from the set of its pool.
+    fn remove_from_unmapped(&mut self, id: BlockId) {
+        let block = &self.blocks[id];
+        let segment = &self.segments[block.segment];
+        let served = (segment.is_small, segment.stream);
+        self.pools[segment.pool].unmapped.remove(served, block.address);
     }
 
     /// Returns whether a segment can grow for a request.
@@ -600,8 +617,10 @@ impl Heap {
             self.remove_from_free_list(prev);
             self.blocks[prev].state = BlockState::Releasing;
         }
+        self.remove_from_unmapped(block);
         if self.blocks[block].bytes > bytes {
-            self.blocks.split(block, bytes);
+            let rest = self.blocks.split(block, bytes);
+            self.add_to_unmapped(rest);
         }
         self.blocks[block].state = BlockState::Releasing;
         Some(PlannedMap { block, prev, segment, address, bytes, map_unit })
@@ -636,10 +655,13 @@ impl Heap {
         let [prev, next] = self.blocks.neighbours(id, BlockState::Unmapped);
         self.blocks[id].state = BlockState::Unmapped;
         if let Some(next) = next {
+            self.remove_from_unmapped(next);
             self.blocks.merge(id, next);
         }
-        if let Some(prev) = prev {
-            self.blocks.merge(prev, id);
+        match prev {
+            // It is in the set already, at its address.
+            Some(prev) => self.blocks.merge(prev, id),
+            None => self.add_to_unmapped(id),
         }
         if let Some(detached) = detached {
             self.insert_and_merge(detached);
@@ -648,7 +670,9 @@ impl Heap {
         if merged.is_split() {
             return None;
         }
-        let Segment { address, bytes, .. } = self.take_segment(merged.segment);
+        let segment = merged.segment;
+        self.remove_from_unmapped(prev.unwrap_or(id));
+        let Segment { address, bytes, .. } = self.take_segment(segment);
         Some(Addresses { start: address, bytes })
     }
 }

@@ -195,9 +195,10 @@ impl Inner {
 
     /// Begins the growth of a segment, adding one if no existing segment can grow enough.
     fn begin_map(&mut self, request: &Request, expansion: &mut Expansion) -> Option<PlannedMap> {
-        if !self.heap.can_grow(request) {
-            self.heap.insert_segment(request, expansion.addresses.take()?, Some(expansion.map_unit));
+        if let Some(map) = self.heap.begin_map(request) {
+            return Some(map);
         }
+        self.heap.insert_segment(request, expansion.addresses.take()?, Some(expansion.map_unit));
         self.heap.begin_map(request)
     }
 

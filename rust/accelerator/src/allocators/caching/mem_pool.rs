@@ -1,7 +1,8 @@
 //! Pools of segments that share free lists: the default pool, and private pools.
 
 use super::arena::{Arena, Key};
-use super::free_list::FreeList;
+use super::free_list::FreeLists;
+use super::unmapped::UnmappedBlocks;
 use crate::PoolId;
 
 pub(super) type PoolKey = Key<MemPool>;
@@ -32,8 +33,8 @@ pub(super) struct MemPool {
     /// `None` for the default pool.
     pub(super) id: Option<PoolId>,
     pub(super) options: MemPoolOptions,
-    small: FreeList,
-    large: FreeList,
+    pub(super) free: FreeLists,
+    pub(super) unmapped: UnmappedBlocks,
     pub(super) segments: usize,
     /// Whether it has no user left.
     pub(super) is_retired: bool,
@@ -51,16 +52,6 @@ impl MemPool {
     /// Creates a private pool.
     pub(super) fn private(id: PoolId, options: MemPoolOptions) -> Self {
         MemPool { id: Some(id), options, ..MemPool::default() }
-    }
-
-    #[inline]
-    pub(super) fn list(&self, is_small: bool) -> &FreeList {
-        if is_small { &self.small } else { &self.large }
-    }
-
-    #[inline]
-    pub(super) fn list_mut(&mut self, is_small: bool) -> &mut FreeList {
-        if is_small { &mut self.small } else { &mut self.large }
     }
 
     /// Returns whether it is retired and has no segments.
@@ -84,7 +75,9 @@ impl Arena<MemPool> {
 
     /// Returns all free blocks.
     pub(super) fn free_blocks(&self) -> impl Iterator<Item = FreeBlockInfo> {
-        let lists = self.iter().flat_map(|(key, pool)| [(key, true, &pool.small), (key, false, &pool.large)]);
+        let lists = self
+            .iter()
+            .flat_map(|(key, pool)| [true, false].map(|is_small| (key, is_small, pool.free.of(is_small))));
         lists.flat_map(|(pool, is_small, list)| {
             list.iter().map(move |(stream, bytes)| FreeBlockInfo { pool, is_small, stream, bytes })
         })

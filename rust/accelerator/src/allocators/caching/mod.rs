@@ -27,6 +27,7 @@ mod snapshot;
 #[cfg(test)]
 mod tests;
 mod trackers;
+mod unmapped;
 
 use std::fmt;
 use std::sync::{Arc, MutexGuard};

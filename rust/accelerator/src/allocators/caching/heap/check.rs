@@ -20,13 +20,13 @@ impl Heap {
     /// # Panics
     /// Panics if one of them does not hold.
     fn check(&self) -> usize {
-        let (mut blocks, mut listed, mut cached, mut requested) = (0, 0, 0, 0);
+        let (mut blocks, mut listed, mut unmapped, mut cached, mut requested) = (0, 0, 0, 0, 0);
         let (mut allocated, mut active, mut split) = ((0, 0), (0, 0), (0, 0));
         let mut segments: HashMap<PoolKey, usize> = HashMap::new();
         let add = |sum: &mut (u64, u64), (count, bytes)| *sum = (sum.0 + count, sum.1 + bytes);
         for (id, segment) in self.segments.iter() {
             *segments.entry(segment.pool).or_default() += 1;
-            let list = self.pools[segment.pool].list(segment.is_small);
+            let list = self.pools[segment.pool].free.of(segment.is_small);
             let (mut end, mut prev) = (segment.address.0, None);
             for key in self.blocks_of(id) {
                 let block = &self.blocks[key];
@@ -42,6 +42,11 @@ impl Heap {
                 let is_listed = list.position(&segment.entry(key, block)).is_some();
                 let is_cached = block.state == BlockState::Free && !segment.is_retired;
                 assert_eq!(is_listed, is_cached, "{block:?} of {segment:?} in a free list");
+                let served = (segment.is_small, segment.stream);
+                let is_unmapped = block.state == BlockState::Unmapped;
+                let in_set = self.pools[segment.pool].unmapped.contains(served, block.address, key);
+                assert_eq!(in_set, is_unmapped, "{block:?} in the set of unmapped blocks");
+                unmapped += usize::from(is_unmapped);
                 let bytes = block.bytes as u64;
                 match block.state {
                     BlockState::Free => add(&mut split, inactive_split(segment, block)),
@@ -69,6 +74,8 @@ impl Heap {
         }
         assert_eq!(blocks, self.blocks.iter().count(), "blocks in no segment");
         assert_eq!(listed, self.pools.free_blocks().count(), "entries of free lists without a free block");
+        let in_sets: usize = self.pools.iter().map(|(_, pool)| pool.unmapped.len()).sum();
+        assert_eq!(unmapped, in_sets, "entries of sets without an unmapped block");
         assert_eq!(cached, self.cached_bytes, "the bytes in free lists");
         for (key, pool) in self.pools.iter() {
             assert_eq!(pool.segments, segments.remove(&key).unwrap_or(0), "the segments of {:?}", pool.id);
