@@ -73,6 +73,12 @@ impl DeviceState {
         self.driver_for(what).map(|_| &self.allocator)
     }
 
+    /// Returns an error if the device is lost.
+    #[inline]
+    pub(crate) fn check_not_lost(&self, operation: &'static str) -> Result<()> {
+        self.runtime.check_not_lost(self.index, operation)
+    }
+
     /// Returns whether a request may be routed to another pool than the default one: a graph is being captured, or a
     /// state contains a scope of a pool.
     #[inline]

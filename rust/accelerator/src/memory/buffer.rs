@@ -240,7 +240,7 @@ impl Allocation {
         let device = DeviceState::of(stream)?;
         let allocator = device.allocator("a Stream")?;
         // The cache may serve the request without a call of the driver.
-        device.driver_for("a Stream")?.check_not_lost(device.index(), ALLOCATING)?;
+        device.check_not_lost(ALLOCATING)?;
         let mut pool = if device.routes_requests() { pool_of(stream)? } else { None };
         let block = match bytes {
             0 => None,

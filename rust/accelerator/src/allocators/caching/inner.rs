@@ -25,6 +25,8 @@ pub(super) struct Inner {
     pub(super) quota: Quota,
     pub(super) recorder: Recorder,
     pub(super) trackers: Trackers,
+    /// Whether requests and frees involve more than the heap; see [`update_observed`](Inner::update_observed).
+    pub(super) is_observed: bool,
     /// The number of the configuration that was applied last.
     config_number: u64,
     /// Blocks from [`hold`](Inner::hold) whose free is deferred to the next release of all unused memory.
@@ -55,6 +57,39 @@ pub(super) struct SegmentPlan {
     pub(super) is_reserved: bool,
     /// Whether the plan fails if the driver reports less free memory (`throw_on_cudamalloc_oom`).
     pub(super) throw_on_oom: bool,
+}
+
+/// Requests and frees that nothing observes.
+impl Inner {
+    /// Updates [`is_observed`](Inner::is_observed) after an operation that may have changed what observes requests and
+    /// frees: a history, trackers, the limit of cached bytes, and memory that waits for events. The direct operations
+    /// change none of these.
+    pub(super) fn update_observed(&mut self) {
+        let waits = !(self.releases.events.is_empty() && self.releases.is_idle());
+        let limits = self.quota.cache_limit.is_some() || !self.heap.policy.caching;
+        self.is_observed = waits || limits || self.trackers.is_any_open() || !self.recorder.is_idle();
+    }
+
+    /// Allocates a cached block.
+    #[inline]
+    pub(super) fn allocate_directly(&mut self, request: &Request) -> Option<AllocatedBlock> {
+        debug_assert!(!self.is_observed, "an observer would miss a request");
+        let id = self.heap.allocate(request)?;
+        Some(AllocatedBlock { id, address: self.heap.block(id).address })
+    }
+
+    /// Frees a block of the program; returns false, without effect, if other streams use it or its segment is retired.
+    #[inline]
+    pub(super) fn free_directly(&mut self, id: BlockId) -> bool {
+        debug_assert!(!self.is_observed, "an observer would miss a free");
+        let block = self.heap.block(id);
+        if block.has_stream_uses || self.heap.segment(block.segment).is_retired {
+            return false;
+        }
+        self.heap.mark_freed(id);
+        self.heap.free(id);
+        true
+    }
 }
 
 /// Allocation and free.

@@ -40,6 +40,7 @@ use slow_path::SlowPath;
 pub use trackers::TrackerStats;
 
 use interlock_core::base::mutex::Mutex;
+use interlock_core::base::sync::RelaxedU64;
 use interlock_driver::{Address, DeviceIndex, StreamHandle};
 
 use super::DynDriver;
@@ -55,6 +56,8 @@ use crate::{Device, Error, PoolId, Result};
 pub(crate) struct CachingAllocator {
     device: DeviceIndex,
     config: ConfigWatch,
+    /// 0 while the active configuration is applied: a word of `config`.
+    pending_config: Arc<RelaxedU64>,
     inner: Mutex<Inner>,
     /// The number of times that the lock was taken.
     #[cfg(test)]
@@ -90,9 +93,11 @@ impl AllocCtx {
 
 impl CachingAllocator {
     pub(crate) fn new(device: DeviceIndex) -> Self {
+        let config = ConfigWatch::default();
         CachingAllocator {
             device,
-            config: ConfigWatch::default(),
+            pending_config: config.pending(),
+            config,
             inner: Mutex::default(),
             #[cfg(test)]
             locks: Default::default(),
@@ -116,6 +121,7 @@ impl CachingAllocator {
     fn with_inner<T>(&self, function: impl FnOnce(&mut Inner) -> T) -> T {
         let mut inner = self.lock();
         let result = function(&mut inner);
+        inner.update_observed();
         #[cfg(debug_assertions)]
         inner.heap.check_if_due();
         if !inner.releases.deferred_drops.is_empty() {
@@ -131,13 +137,25 @@ impl CachingAllocator {
         ctx: &AllocCtx,
         function: impl FnOnce(&mut Inner, &AllocCtx) -> T,
     ) -> T {
-        let mut inner = self.lock();
+        self.change_and_release(self.lock(), ctx, function)
+    }
+
+    /// Like [`with_inner_and_release`](Self::with_inner_and_release), with the lock held already.
+    fn change_and_release<T>(
+        &self,
+        mut inner: MutexGuard<'_, Inner>,
+        ctx: &AllocCtx,
+        function: impl FnOnce(&mut Inner, &AllocCtx) -> T,
+    ) -> T {
         let result = function(&mut inner, ctx);
         #[cfg(debug_assertions)]
         inner.heap.check_if_due();
         let Inner { releases, heap, .. } = &mut *inner;
-        if !(releases.deferred_drops.is_empty() && releases.is_idle()) {
+        if releases.deferred_drops.is_empty() && releases.is_idle() {
+            inner.update_observed();
+        } else {
             let releasable = releases.take_releasable(ctx, heap);
+            inner.update_observed();
             drop_without_lock(inner);
             self.release_blocks(ctx, releasable);
         }
@@ -166,34 +184,50 @@ impl CachingAllocator {
         requested: usize,
         pool: Option<PoolId>,
     ) -> Result<AllocatedBlock> {
-        let ctx = self.ctx(stream.home());
-        self.refresh_config(&ctx)?;
-        let mut miss = None;
-        match self.allocate_cached(&ctx, stream.id(), requested, pool, &mut miss) {
+        let mut inner = self.lock();
+        if inner.is_observed || self.pending_config.get() != 0 {
+            drop(inner);
+            return self.allocate_observed(stream, requested, pool);
+        }
+        let request = inner.request(stream.id(), requested, pool);
+        let found = request.as_ref().and_then(|request| inner.allocate_directly(request));
+        #[cfg(debug_assertions)]
+        inner.heap.check_if_due();
+        match found {
             Some(block) => Ok(block),
-            None => self.allocate_slow(&ctx, stream, requested, pool, miss),
+            None => {
+                let miss = request.map(|request| inner.miss(request));
+                drop(inner);
+                self.allocate_slow(&self.ctx(stream.home()), stream, requested, pool, miss)
+            }
         }
     }
 
-    /// Allocates a cached block, or sets `miss` unless the request exceeds the address space. The miss is an out
-    /// parameter, so that the block is returned in registers.
-    fn allocate_cached(
+    /// Allocates while something observes requests, memory waits for events, or a configuration is to be applied.
+    #[cold]
+    #[inline(never)]
+    fn allocate_observed(
         &self,
-        ctx: &AllocCtx,
-        stream: i64,
+        stream: &Stream,
         requested: usize,
         pool: Option<PoolId>,
-        miss: &mut Option<Miss>,
-    ) -> Option<AllocatedBlock> {
-        self.with_inner(|inner| {
-            inner.process_events(ctx);
-            let request = inner.request(stream, requested, pool)?;
+    ) -> Result<AllocatedBlock> {
+        let ctx = self.ctx(stream.home());
+        self.refresh_config(&ctx)?;
+        let mut miss = None;
+        let found = self.with_inner(|inner| {
+            inner.process_events(&ctx);
+            let request = inner.request(stream.id(), requested, pool)?;
             let block = inner.allocate(&request);
             if block.is_none() {
-                *miss = Some(inner.miss(request));
+                miss = Some(inner.miss(request));
             }
             block
-        })
+        });
+        match found {
+            Some(block) => Ok(block),
+            None => self.allocate_slow(&ctx, stream, requested, pool, miss),
+        }
     }
 
     #[cold]
@@ -232,7 +266,13 @@ impl CachingAllocator {
 
     /// Frees a block of the program, which queued work may still use.
     pub(crate) fn free(&self, home: &'static dyn StreamHome, block: BlockId) {
-        self.with_inner_and_release(&self.ctx(home), |inner, ctx| inner.free(ctx, block));
+        let mut inner = self.lock();
+        if !inner.is_observed && inner.free_directly(block) {
+            #[cfg(debug_assertions)]
+            inner.heap.check_if_due();
+            return;
+        }
+        self.change_and_release(inner, &self.ctx(home), |inner, ctx| inner.free(ctx, block));
     }
 
     /// Records that work of another stream uses a block.

@@ -25,7 +25,7 @@ pub(super) struct Recorder {
 impl Recorder {
     /// Returns whether there is no recording and no stored stack to be removed.
     #[inline]
-    fn is_idle(&self) -> bool {
+    pub(super) fn is_idle(&self) -> bool {
         !self.log.is_recording() && self.block_stacks.is_empty() && self.segment_stacks.is_empty()
     }
 

@@ -28,8 +28,8 @@ pub(super) struct SizePolicy {
     large_segment_size: usize,
     /// The fraction of the limit above which the least recently used blocks are released; 0 disables it.
     pub(super) garbage_collection_threshold: f64,
-    /// The number of steps between two powers of two to which sizes are rounded up.
-    roundup_divisions: RoundupDivisions,
+    /// The number of steps between two powers of two to which sizes are rounded up; `None` without such steps.
+    roundup_divisions: Option<RoundupDivisions>,
     /// Whether segments are expandable. Without caching they are not, because each block is a segment of its own.
     pub(super) expandable_segments: bool,
     /// Whether free blocks are cached.
@@ -56,7 +56,8 @@ impl SizePolicy {
             max_non_split_rounding: in_bytes(config.max_non_split_rounding_mb),
             large_segment_size: in_bytes(config.large_segment_size_mb),
             garbage_collection_threshold: config.garbage_collection_threshold,
-            roundup_divisions: config.roundup_power2_divisions.clone(),
+            roundup_divisions: Some(config.roundup_power2_divisions.clone())
+                .filter(|divisions| !divisions.is_off()),
             expandable_segments: config.expandable_segments && config.caching,
             caching: config.caching,
             throw_on_oom: config.throw_on_cudamalloc_oom,
@@ -66,7 +67,7 @@ impl SizePolicy {
     /// Returns the block size for a request; `None` if it exceeds the address space.
     #[inline]
     pub(super) fn round(&self, requested: usize) -> Option<usize> {
-        let divisions = self.roundup_divisions.divisions_for(requested);
+        let divisions = self.roundup_divisions.as_ref().map_or(0, |steps| steps.divisions_for(requested));
         if divisions > 1 && requested > MIN_BLOCK_SIZE * divisions {
             let below = 1usize << requested.ilog2();
             let step = (below / divisions).max(1);
@@ -161,7 +162,8 @@ mod tests {
 
     #[test]
     fn round_divides_powers_of_two_into_equal_steps() {
-        let policy = SizePolicy { roundup_divisions: RoundupDivisions::Same(4), ..SizePolicy::default() };
+        let policy =
+            SizePolicy { roundup_divisions: Some(RoundupDivisions::Same(4)), ..SizePolicy::default() };
         // Steps have at least 512 bytes.
         for (requested, rounded) in [(1200, 1536), (2048, 2048), (2049, 2560), (1025 << 10, 1280 << 10)] {
             assert_eq!(policy.round(requested), Some(rounded), "{requested}");

@@ -48,6 +48,11 @@ impl Trackers {
         self.opened
     }
 
+    /// Returns whether a tracker is open.
+    pub(super) fn is_any_open(&self) -> bool {
+        !self.open.is_empty()
+    }
+
     /// Returns the counts of an open tracker.
     pub(super) fn stats(&self, id: u64) -> Option<TrackerStats> {
         self.open.iter().find(|tracker| tracker.id == id).map(|tracker| tracker.stats)

@@ -1,19 +1,26 @@
 //! The active configuration of the process.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use interlock_core::base::env;
 use interlock_core::base::fork::rank;
-use interlock_core::base::sync::{Epoch, ForkLock, RelaxedU64};
+use interlock_core::base::sync::{ForkLock, RelaxedU64};
 
 use super::keys::AllocatorConfig;
 use crate::{Error, Result};
 
-/// The active configuration; `None` before the environment was read.
-static ACTIVE: ForkLock<Option<ActiveConfig>> = ForkLock::new(rank::ALLOCATOR_CONFIG, None);
+/// The configuration of the process, and the allocators that use it.
+static PROCESS: ForkLock<Process> =
+    ForkLock::new(rank::ALLOCATOR_CONFIG, Process { active: None, changes: 0, watches: Vec::new() });
 
-static EPOCH: Epoch = Epoch::new();
+pub(crate) struct Process {
+    /// `None` before the environment was read.
+    active: Option<ActiveConfig>,
+    /// The number of configurations that the program has set.
+    changes: u64,
+    watches: Vec<Weak<RelaxedU64>>,
+}
 
 #[derive(Clone)]
 pub(crate) struct ActiveConfig {
@@ -91,12 +98,12 @@ impl ActiveConfig {
 }
 
 pub(crate) fn active() -> ActiveConfig {
-    if let Some(active) = &*ACTIVE.lock() {
+    if let Some(active) = &PROCESS.lock().active {
         return active.clone();
     }
     // Read outside the lock; discarded if another thread wins.
     let read = ActiveConfig::from_env(env::read_lossy);
-    ACTIVE.lock().get_or_insert(read).clone()
+    PROCESS.lock().active.get_or_insert(read).clone()
 }
 
 /// Returns the active configuration. The environment is read on first use.
@@ -121,19 +128,40 @@ pub fn set_config(config: AllocatorConfig) -> Result<()> {
     let is_uncached = active().is_uncached;
     let config = Arc::new(AllocatorConfig { caching: config.caching && !is_uncached, ..config });
     let replacement = ActiveConfig { config: Ok(config), source: Source::Program, is_uncached };
-    let mut active = ACTIVE.lock();
-    let replaced = active.replace(replacement);
-    EPOCH.advance();
-    drop(active);
+    let mut process = PROCESS.lock();
+    let replaced = process.active.replace(replacement);
+    process.changes += 1;
+    let pending = process.changes + 1;
+    // With the lock, so that a word never gets an earlier number after a later one.
+    process.watches.retain(|watch| watch.upgrade().inspect(|watch| watch.set(pending)).is_some());
+    drop(process);
     drop(replaced);
     Ok(())
 }
 
-/// Detects changes of the active configuration for an allocator. Without a change a check costs two loads.
-#[derive(Debug, Default)]
-pub(crate) struct ConfigWatch(RelaxedU64);
+/// Detects changes of the active configuration for an allocator, which observes them with one load.
+#[derive(Debug)]
+pub(crate) struct ConfigWatch {
+    /// The number of the configuration that is not applied yet, 0 if the active one is applied. Numbers increase with
+    /// each change.
+    pending: Arc<RelaxedU64>,
+}
+
+impl Default for ConfigWatch {
+    fn default() -> Self {
+        let mut process = PROCESS.lock();
+        let pending = Arc::new(RelaxedU64::new(process.changes + 1));
+        process.watches.push(Arc::downgrade(&pending));
+        ConfigWatch { pending }
+    }
+}
 
 impl ConfigWatch {
+    /// Returns the word that is 0 while the active configuration is applied.
+    pub(crate) fn pending(&self) -> Arc<RelaxedU64> {
+        self.pending.clone()
+    }
+
     /// Calls `apply` with the active configuration if it has changed, and with a number that increases with each
     /// change. If two threads call it at once, the greater number belongs to the later configuration.
     ///
@@ -141,16 +169,19 @@ impl ConfigWatch {
     /// Returns the errors of [`config`] and of `apply`, which is then called again next time.
     #[inline]
     pub(crate) fn refresh(&self, apply: impl FnOnce(u64, &AllocatorConfig) -> Result<()>) -> Result<()> {
-        // Read before the configuration, which is then at least as new. 0 means that none was applied yet.
-        let number = EPOCH.get() + 1;
-        if self.0.get() == number { Ok(()) } else { self.apply(number, apply) }
+        // Read before the configuration, which is then at least as new.
+        match self.pending.get() {
+            0 => Ok(()),
+            number => self.apply(number, apply),
+        }
     }
 
     #[cold]
     fn apply(&self, number: u64, apply: impl FnOnce(u64, &AllocatorConfig) -> Result<()>) -> Result<()> {
         let config = config()?;
         apply(number, &config)?;
-        self.0.set(number);
+        // Unless it has changed again.
+        self.pending.compare_set(number, 0);
         Ok(())
     }
 }

@@ -51,6 +51,14 @@ impl RoundupDivisions {
         }
     }
 
+    /// Returns whether no size is rounded up to a step.
+    pub(crate) fn is_off(&self) -> bool {
+        match self {
+            RoundupDivisions::Same(divisions) => *divisions <= 1,
+            RoundupDivisions::BySize { .. } => false,
+        }
+    }
+
     /// Returns whether all numbers are powers of two (divisions may be 0), and the sizes rise.
     pub(super) fn is_valid(&self) -> bool {
         let is_valid = |divisions: &usize| *divisions == 0 || divisions.is_power_of_two();
