@@ -7,6 +7,7 @@
 
 #[cfg(debug_assertions)]
 mod check;
+mod growth;
 
 use std::collections::HashMap;
 
@@ -20,6 +21,7 @@ use super::size_policy::SizePolicy;
 use crate::PoolId;
 use crate::allocators::stats::{StatArray, Statistics};
 use crate::stream::Stream;
+pub(super) use growth::PlannedMap;
 
 /// The segments and blocks of one device.
 pub(super) struct Heap {
@@ -63,20 +65,6 @@ impl Request {
     pub(super) fn is_small(&self) -> bool {
         SizePolicy::is_small(self.bytes)
     }
-}
-
-/// Addresses of an expandable segment that are about to be mapped.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct PlannedMap {
-    /// The detached block of these addresses, without memory so far.
-    block: BlockId,
-    /// The free block before it, if it was detached for the same request.
-    prev: Option<BlockId>,
-    pub(super) segment: SegmentId,
-    pub(super) address: Address,
-    pub(super) bytes: usize,
-    /// The number of bytes that the driver maps at once.
-    pub(super) map_unit: usize,
 }
 
 /// The reserved addresses of a segment, none of which has memory.
@@ -179,6 +167,17 @@ impl Heap {
     /// Returns the private pool with this id, `None` if there is none, or the default pool.
     fn find_pool(&self, pool: Option<PoolId>) -> Option<PoolKey> {
         pool.map_or(Some(self.default_pool), |id| self.pools.find(id))
+    }
+
+    /// Creates a request for a number of bytes; `None` if it exceeds the address space.
+    #[inline]
+    pub(super) fn request(&mut self, stream: i64, requested: usize, pool: Option<PoolId>) -> Option<Request> {
+        let bytes = self.policy.round(requested)?;
+        let pool = match pool {
+            None => self.default_pool,
+            Some(id) => self.private_pool(id),
+        };
+        Some(Request { stream, requested, bytes, pool })
     }
 
     /// Allocates the best-fitting free block, split to size; `None` if no block fits.
@@ -319,6 +318,18 @@ impl Heap {
         debug_assert!(*events > 0, "more events than were recorded");
         *events = events.saturating_sub(1);
         *events == 0
+    }
+
+    /// Frees a block of the program; returns false, without effect, if other streams use it or its segment is retired.
+    #[inline]
+    pub(super) fn free_if_unused(&mut self, id: BlockId) -> bool {
+        let block = &self.blocks[id];
+        if block.has_stream_uses || self.segments[block.segment].is_retired {
+            return false;
+        }
+        self.mark_freed(id);
+        self.free(id);
+        true
     }
 
     /// Frees a block that no stream uses and merges it with its free neighbours. Returns its segment.
@@ -524,11 +535,6 @@ impl Heap {
         &self.pools[pool]
     }
 
-    #[inline]
-    pub(super) fn default_pool(&self) -> PoolKey {
-        self.default_pool
-    }
-
     /// Adds a private pool.
     pub(super) fn add_pool(&mut self, id: PoolId, options: MemPoolOptions) -> PoolKey {
         self.pools.insert(MemPool::private(id, options))
@@ -566,114 +572,6 @@ impl Heap {
             self.stats.reserved_bytes_by_private_pools.retain(|(counted, _)| Some(*counted) != id);
         }
         true
-    }
-
-    /// Returns the unmapped block that, with the free block before it, is large enough for a request and needs the
-    /// least new memory.
-    fn find_unmapped(&self, request: &Request) -> Option<BlockId> {
-        let unmapped = self.pools[request.pool].unmapped.of((request.is_small(), request.stream));
-        let free_before = unmapped.filter_map(|id| {
-            let free_before = self.blocks.free_before(id);
-            let fits =
-                free_before + self.blocks[id].bytes >= request.bytes && !self.segment_of(id).is_retired;
-            fits.then_some((id, free_before))
-        });
-        // The first of those that need the least.
-        let best = free_before.reduce(|best, next| if next.1 > best.1 { next } else { best });
-        best.map(|(id, _)| id)
-    }
-
-    /// Adds an unmapped block to the set of its pool.
-    fn add_to_unmapped(&mut self, id: BlockId) {
-        let block = &self.blocks[id];
-        let segment = &self.segments[block.segment];
-        let served = (segment.is_small, segment.stream);
-        self.pools[segment.pool].unmapped.insert(served, block.address, id);
-    }
-
-    /// Removes an unmapped block from the set of its pool.
-    fn remove_from_unmapped(&mut self, id: BlockId) {
-        let block = &self.blocks[id];
-        let segment = &self.segments[block.segment];
-        let served = (segment.is_small, segment.stream);
-        self.pools[segment.pool].unmapped.remove(served, block.address);
-    }
-
-    /// Returns whether a segment can grow for a request.
-    pub(super) fn can_grow(&self, request: &Request) -> bool {
-        self.find_unmapped(request).is_some()
-    }
-
-    /// Detaches the addresses to be mapped for a request, and the free block before them.
-    pub(super) fn begin_map(&mut self, request: &Request) -> Option<PlannedMap> {
-        let block = self.find_unmapped(request)?;
-        let Block { segment, address, .. } = self.blocks[block];
-        let map_unit = self.segments[segment].map_unit?;
-        // The free block before them may be large enough by now.
-        let missing = request.bytes.saturating_sub(self.blocks.free_before(block)).max(1);
-        let bytes = missing.checked_next_multiple_of(map_unit)?;
-        let [prev, _] = self.blocks.neighbours(block, BlockState::Free);
-        if let Some(prev) = prev {
-            self.remove_from_free_list(prev);
-            self.blocks[prev].state = BlockState::Releasing;
-        }
-        self.remove_from_unmapped(block);
-        if self.blocks[block].bytes > bytes {
-            let rest = self.blocks.split(block, bytes);
-            self.add_to_unmapped(rest);
-        }
-        self.blocks[block].state = BlockState::Releasing;
-        Some(PlannedMap { block, prev, segment, address, bytes, map_unit })
-    }
-
-    /// Adds mapped addresses as a free block, which it returns.
-    pub(super) fn commit_map(&mut self, map: &PlannedMap) -> BlockId {
-        let Segment { pool, is_small: small, .. } = self.segments[map.segment];
-        self.count_reserved(pool, small, 0, map.bytes);
-        if let Some(prev) = map.prev {
-            self.insert_and_merge(prev);
-        }
-        self.insert_and_merge(map.block)
-    }
-
-    /// Restores addresses that could not be mapped. If none of the segment has memory, removes it and returns its
-    /// addresses.
-    pub(super) fn abort_map(&mut self, map: &PlannedMap) -> Option<Addresses> {
-        self.make_unmapped(map.block, map.prev)
-    }
-
-    /// Marks a detached block as unmapped. If none of its segment has memory, removes it and returns its addresses.
-    pub(super) fn end_unmap(&mut self, id: BlockId) -> Option<Addresses> {
-        let Block { segment, bytes, .. } = self.blocks[id];
-        let Segment { pool, is_small: small, .. } = self.segments[segment];
-        self.count_reserved(pool, small, bytes, 0);
-        self.make_unmapped(id, None)
-    }
-
-    /// Makes a block unmapped, merged with unmapped neighbours, and frees the block that was `detached` with it.
-    fn make_unmapped(&mut self, id: BlockId, detached: Option<BlockId>) -> Option<Addresses> {
-        let [prev, next] = self.blocks.neighbours(id, BlockState::Unmapped);
-        self.blocks[id].state = BlockState::Unmapped;
-        if let Some(next) = next {
-            self.remove_from_unmapped(next);
-            self.blocks.merge(id, next);
-        }
-        match prev {
-            // It is in the set already, at its address.
-            Some(prev) => self.blocks.merge(prev, id),
-            None => self.add_to_unmapped(id),
-        }
-        if let Some(detached) = detached {
-            self.insert_and_merge(detached);
-        }
-        let merged = &self.blocks[prev.unwrap_or(id)];
-        if merged.is_split() {
-            return None;
-        }
-        let segment = merged.segment;
-        self.remove_from_unmapped(prev.unwrap_or(id));
-        let Segment { address, bytes, .. } = self.take_segment(segment);
-        Some(Addresses { start: address, bytes })
     }
 }
 

@@ -59,52 +59,20 @@ pub(super) struct SegmentPlan {
     pub(super) throw_on_oom: bool,
 }
 
-/// Requests and frees that nothing observes.
+/// Observers of requests and frees.
 impl Inner {
     /// Updates [`is_observed`](Inner::is_observed) after an operation that may have changed what observes requests and
-    /// frees: a history, trackers, the limit of cached bytes, and memory that waits for events. The direct operations
+    /// frees: a history, trackers, the limit of cached bytes, and memory that waits for events. Operations of the heap
     /// change none of these.
     pub(super) fn update_observed(&mut self) {
         let waits = !(self.releases.events.is_empty() && self.releases.is_idle());
         let limits = self.quota.cache_limit.is_some() || !self.heap.policy.caching;
         self.is_observed = waits || limits || self.trackers.is_any_open() || !self.recorder.is_idle();
     }
-
-    /// Allocates a cached block.
-    #[inline]
-    pub(super) fn allocate_directly(&mut self, request: &Request) -> Option<AllocatedBlock> {
-        debug_assert!(!self.is_observed, "an observer would miss a request");
-        let id = self.heap.allocate(request)?;
-        Some(AllocatedBlock { id, address: self.heap.block(id).address })
-    }
-
-    /// Frees a block of the program; returns false, without effect, if other streams use it or its segment is retired.
-    #[inline]
-    pub(super) fn free_directly(&mut self, id: BlockId) -> bool {
-        debug_assert!(!self.is_observed, "an observer would miss a free");
-        let block = self.heap.block(id);
-        if block.has_stream_uses || self.heap.segment(block.segment).is_retired {
-            return false;
-        }
-        self.heap.mark_freed(id);
-        self.heap.free(id);
-        true
-    }
 }
 
 /// Allocation and free.
 impl Inner {
-    /// Creates a request for a number of bytes; `None` if it exceeds the address space.
-    #[inline]
-    pub(super) fn request(&mut self, stream: i64, requested: usize, pool: Option<PoolId>) -> Option<Request> {
-        let bytes = self.heap.policy.round(requested)?;
-        let pool = match pool {
-            None => self.heap.default_pool(),
-            Some(id) => self.heap.private_pool(id),
-        };
-        Some(Request { stream, requested, bytes, pool })
-    }
-
     /// Allocates a cached block.
     #[inline]
     pub(super) fn allocate(&mut self, request: &Request) -> Option<AllocatedBlock> {

@@ -189,12 +189,12 @@ impl CachingAllocator {
             drop(inner);
             return self.allocate_observed(stream, requested, pool);
         }
-        let request = inner.request(stream.id(), requested, pool);
-        let found = request.as_ref().and_then(|request| inner.allocate_directly(request));
+        let request = inner.heap.request(stream.id(), requested, pool);
+        let found = request.as_ref().and_then(|request| inner.heap.allocate(request));
         #[cfg(debug_assertions)]
         inner.heap.check_if_due();
         match found {
-            Some(block) => Ok(block),
+            Some(id) => Ok(AllocatedBlock { id, address: inner.heap.block(id).address }),
             None => {
                 let miss = request.map(|request| inner.miss(request));
                 drop(inner);
@@ -217,7 +217,7 @@ impl CachingAllocator {
         let mut miss = None;
         let found = self.with_inner(|inner| {
             inner.process_events(&ctx);
-            let request = inner.request(stream.id(), requested, pool)?;
+            let request = inner.heap.request(stream.id(), requested, pool)?;
             let block = inner.allocate(&request);
             if block.is_none() {
                 miss = Some(inner.miss(request));
@@ -267,7 +267,7 @@ impl CachingAllocator {
     /// Frees a block of the program, which queued work may still use.
     pub(crate) fn free(&self, home: &'static dyn StreamHome, block: BlockId) {
         let mut inner = self.lock();
-        if !inner.is_observed && inner.free_directly(block) {
+        if !inner.is_observed && inner.heap.free_if_unused(block) {
             #[cfg(debug_assertions)]
             inner.heap.check_if_due();
             return;

@@ -102,7 +102,7 @@ mod tests {
     /// Returns a heap with an allocated and a free block.
     fn heap() -> Heap {
         let mut heap = Heap::default();
-        let request = Request { stream: 0, requested: 500, bytes: 512, pool: heap.default_pool() };
+        let request = Request { stream: 0, requested: 500, bytes: 512, pool: heap.default_pool };
         heap.add_segment(&request, Address(512), 2 << 20);
         heap.allocate(&request).unwrap();
         heap
