@@ -229,6 +229,18 @@ impl Stream {
         unsafe { self.driver()?.copy(self.0.handle, copy) }
     }
 
+    /// Queues a copy that the caller will wait for.
+    ///
+    /// # Errors
+    /// Returns [`Error::Graph`](crate::Error::Graph) if the stream is captured, and errors of the driver.
+    ///
+    /// # Safety
+    /// The contract of [`copy`](Stream::copy).
+    pub(crate) unsafe fn copy_awaited(&self, copy: Copy) -> Result<()> {
+        // SAFETY: guaranteed by the caller.
+        unsafe { self.driver()?.copy_awaited(self.0.handle, copy) }
+    }
+
     /// Queues a fill.
     ///
     /// # Safety
