@@ -1,6 +1,6 @@
 """Examples of the operations of tensors that are not in the table: they are not declared by `tensor_op`.
 
-An example is an expression of the names that `tests.helpers.operations.operands` returns.
+An example is an expression of the names that `example_calls.operands` returns.
 """
 
 OPERATIONS = {

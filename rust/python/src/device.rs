@@ -155,7 +155,10 @@ pub(crate) fn parse(
                 );
                 Err(new_exception(py, "DeviceError", message))
             }
-            Err(_) => detach_with_env(py, || accelerator::parse_device(&text)).into_py_result(py),
+            Err(_) => detach_with_env(py, || accelerator::parse_device(&text)).map_err(|error| {
+                let message = format!("{operation}: {error}");
+                new_exception(py, "DeviceError", message)
+            }),
         }
     } else {
         let index = checked_index(given, operation, argument, ALLOWED)?;

@@ -1,9 +1,17 @@
 //! Samples of distributions, and random numbers in place of the elements of a tensor.
 
-use interlock_tensor::{Operand, Result, Scalar, Tensor as CoreTensor};
+use interlock_tensor::{DType, Error, Operand, Result, Scalar, Tensor as CoreTensor};
 
 use crate::tensor::generator::GivenGenerator;
-use crate::tensor::operation::{WriteTo, tensor_op};
+use crate::tensor::operation::{WriteTo, check_out, tensor_op};
+
+/// Checks the argument `out` before numbers are drawn, so that the generator does not advance in vain.
+fn check_drawn(op: &'static str, out: &CoreTensor, input: &CoreTensor, result: DType) -> Result<()> {
+    if out.device() != input.device() {
+        return Err(Error::Devices { op, left: input.device(), right: out.device() });
+    }
+    check_out(op, out, result)
+}
 
 /// Return 1 with the probability given by each element, else 0. The gradient is 0.
 ///
@@ -22,7 +30,12 @@ use crate::tensor::operation::{WriteTo, tensor_op};
 /// Example:
 ///     >>> interlock.bernoulli(interlock.tensor([0.0, 1.0]))
 ///     tensor([0., 1.])
-#[tensor_op(function, method, out(exact), example = "(x / 2).to(x.dtype)")]
+#[tensor_op(
+    function,
+    method,
+    out(exact, check = check_drawn(op, out, input, input.dtype())),
+    example = "(x / 2).to(x.dtype)"
+)]
 fn bernoulli(
     input: &CoreTensor,
     p: Option<f64>,
@@ -56,7 +69,13 @@ fn bernoulli(
 /// Example:
 ///     >>> interlock.multinomial(interlock.tensor([0.0, 3.0, 0.0]), 1)
 ///     tensor([1])
-#[tensor_op(function, method, out(exact), long, example = "x, 2")]
+#[tensor_op(
+    function,
+    method,
+    out(exact, overlap, check = check_drawn(op, out, input, DType::Int64)),
+    long,
+    example = "x, 2"
+)]
 fn multinomial(
     input: &CoreTensor,
     num_samples: i64,
