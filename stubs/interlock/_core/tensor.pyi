@@ -4519,11 +4519,12 @@ class Tensor:
             tensor([[1, 2],
                     [3, 4]])
         """
-    def resize_as_(self, the_template: Tensor) -> Tensor:
+    def resize_as_(self, the_template: Tensor, *, memory_format: _MemoryFormat | None = None) -> Tensor:
         """Change the shape in place to the shape of another tensor, like `resize_`; the tensor becomes contiguous.
 
         Args:
             the_template: The tensor whose shape is used.
+            memory_format: `interlock.contiguous_format` makes a tensor contiguous that has the shape already; None does not.
 
         Returns:
             The tensor itself.
@@ -10537,12 +10538,13 @@ def reshape(input: Tensor, shape: _Dims) -> Tensor:
                 [2, 3]])
     """
 
-def resize_as_(input: Tensor, the_template: Tensor) -> Tensor:
+def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: _MemoryFormat | None = None) -> Tensor:
     """Change the shape in place to the shape of another tensor, like `resize_`; the tensor becomes contiguous.
 
     Args:
         input: The tensor.
         the_template: The tensor whose shape is used.
+        memory_format: `interlock.contiguous_format` makes a tensor contiguous that has the shape already; None does not.
 
     Returns:
         The tensor itself.

@@ -93,6 +93,9 @@ pub(in crate::tensor) fn compute_or_self<'py>(
     }
 }
 
+/// A check of the argument `out`.
+type OutCheck<'a> = dyn Fn(&CoreTensor) -> Result<()> + Sync + 'a;
+
 /// What an operation requires of the argument `out`.
 #[derive(Clone, Copy)]
 pub(in crate::tensor) struct OutRules<'a> {
@@ -101,7 +104,7 @@ pub(in crate::tensor) struct OutRules<'a> {
     /// It may share memory with the inputs.
     pub may_overlap: bool,
     /// A check before the operation.
-    pub check: Option<&'a (dyn Fn(&CoreTensor) -> Result<()> + Sync)>,
+    pub check: Option<&'a OutCheck<'a>>,
 }
 
 /// Runs an operation. Returns a new tensor, or `out` with the result.

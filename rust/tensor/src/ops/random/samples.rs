@@ -107,7 +107,7 @@ fn bernoulli_contiguous<T: Element>(op: &'static str, probabilities: &Tensor, se
 
 /// Returns indices of the rows of contiguous `weights`, which are drawn in proportion to the weights. The result has
 /// `shape`, whose last size is the number of samples of a row.
-fn multinomial<T: Element>(
+pub(crate) fn multinomial<T: Element>(
     op: &'static str,
     weights: &Tensor,
     shape: &[usize],

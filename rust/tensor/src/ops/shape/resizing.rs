@@ -51,6 +51,15 @@ impl Tensor {
         self.resize("resize_as_", template.shape(), false)
     }
 
+    /// Changes the shape in place like [`resize_as_`](Tensor::resize_as_), and also the strides of a tensor that has the
+    /// shape already.
+    ///
+    /// # Errors
+    /// Fails like [`resize_`](Tensor::resize_).
+    pub fn resize_contiguous_as_(&self, template: &Tensor) -> Result<&Tensor> {
+        self.resize("resize_as_", template.shape(), true)
+    }
+
     fn resize(&self, op: &'static str, shape: &[usize], to_contiguous: bool) -> Result<&Tensor> {
         if self.requires_grad() {
             let expected =

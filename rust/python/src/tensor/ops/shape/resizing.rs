@@ -54,6 +54,7 @@ fn resize_(
 /// Args:
 ///     {input}
 ///     the_template: The tensor whose shape is used.
+///     memory_format: `interlock.contiguous_format` makes a tensor contiguous that has the shape already; None does not.
 ///
 /// Returns:
 ///     The tensor itself.
@@ -73,6 +74,14 @@ fn resize_(
     size = the_template.numel(),
     example = "x.detach().clone(), y"
 )]
-fn resize_as_(_to: WriteTo, input: &CoreTensor, the_template: &CoreTensor) -> Result<CoreTensor> {
-    input.resize_as_(the_template).cloned()
+fn resize_as_(
+    _to: WriteTo,
+    input: &CoreTensor,
+    the_template: &CoreTensor,
+    #[keyword] memory_format: Option<RowMajor>,
+) -> Result<CoreTensor> {
+    match memory_format {
+        Some(RowMajor) => input.resize_contiguous_as_(the_template).cloned(),
+        None => input.resize_as_(the_template).cloned(),
+    }
 }
