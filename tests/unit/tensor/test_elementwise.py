@@ -170,6 +170,24 @@ def test_rounded_division_follows_python() -> None:
         x.div(2, rounding_mode="up")  # type: ignore[arg-type]
 
 
+def test_rounded_division_of_the_least_integer_wraps() -> None:
+    x, y = tensor([-(2**63), -(2**63), 7, -7]), tensor([-1, 10, -3, 3])
+    assert (x // y).tolist() == [-(2**63), -(2**63) // 10, -3, -3]
+    assert x.div(y, rounding_mode="trunc").tolist() == [-(2**63), -(2**63 // 10), -2, -2]
+    assert (x % y).tolist() == [0, 2, -2, 2]
+    assert x.fmod(y).tolist() == [0, -8, 1, -1]
+
+
+def test_relu_keeps_nan_and_has_gradient_0_at_0() -> None:
+    x = tensor([NAN, 0.0, -0.0], requires_grad=True)
+    y = x.relu()
+    assert str(y.detach()) == "tensor([nan, 0., 0.])"
+    y.sum().backward()
+    assert x.grad is not None
+    assert x.grad[1:].tolist() == [0.0, 0.0]
+    assert tensor([1, 0]).relu().dtype == int64
+
+
 @pytest.mark.parametrize("name", ["floor_divide", "remainder", "fmod"])
 def test_integers_divided_by_0_are_an_error_without_effect(name: str) -> None:
     x = tensor([1, 2])
@@ -533,9 +551,7 @@ def test_out_of_logsumexp_may_have_another_floating_point_dtype() -> None:
     x = interlock.zeros(1, 2)
     for dtype in (interlock.float64, interlock.float16):
         assert interlock.logsumexp(x, 0, out=interlock.ones(2, dtype=dtype)).tolist() == [0.0, 0.0]
-    with pytest.raises(
-        DTypeError, match=r"^logsumexp: the result must be castable to int64"
-    ):
+    with pytest.raises(DTypeError, match=r"^logsumexp: the result must be castable to int64"):
         interlock.logsumexp(x, 0, out=interlock.ones(2, dtype=interlock.int64))
 
 
