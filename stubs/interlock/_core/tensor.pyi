@@ -5537,6 +5537,44 @@ def manual_seed(seed: int) -> Generator:
         True
     """
 
+def initial_seed() -> int:
+    """Return the seed of the default generator of the CPU that was set last.
+
+    Example:
+        >>> import interlock
+        >>> _ = interlock.manual_seed(7)
+        >>> interlock.initial_seed()
+        7
+    """
+
+def get_rng_state() -> Tensor:
+    """Return the state of the default generator of the CPU: a tensor of bytes on the CPU.
+
+    States of PyTorch have other bytes and another size. `accelerator.random` has the states of devices.
+
+    Example:
+        >>> import interlock
+        >>> state = interlock.get_rng_state()
+        >>> drawn = interlock.rand(3)
+        >>> interlock.set_rng_state(state)
+        >>> interlock.equal(interlock.rand(3), drawn)
+        True
+    """
+
+def set_rng_state(new_state: Tensor) -> None:
+    """Set the state of the default generator of the CPU.
+
+    Args:
+        new_state: A result of `get_rng_state`, or of `Generator.get_state`.
+
+    Raises:
+        TypeError: `new_state` is not a tensor of dtype `uint8`.
+        ArgumentError: `new_state` has another size than states have.
+
+    Example:
+        See `get_rng_state`.
+    """
+
 def set_printoptions(
     precision: int | None = None,
     threshold: int | builtins.float | None = None,

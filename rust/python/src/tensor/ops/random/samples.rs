@@ -5,7 +5,7 @@ use interlock_tensor::{DType, Error, Operand, Result, Scalar, Tensor as CoreTens
 use crate::tensor::generator::GivenGenerator;
 use crate::tensor::operation::{WriteTo, check_out, tensor_op};
 
-/// Checks the argument `out` before numbers are drawn, so that the generator does not advance in vain.
+/// Checks the argument `out` before numbers are drawn, so that the generator does not advance if it does not fit.
 fn check_drawn(op: &'static str, out: &CoreTensor, input: &CoreTensor, result: DType) -> Result<()> {
     if out.device() != input.device() {
         return Err(Error::Devices { op, left: input.device(), right: out.device() });
