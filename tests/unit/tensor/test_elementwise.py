@@ -181,7 +181,7 @@ def test_rounded_division_of_the_least_integer_wraps() -> None:
 def test_relu_keeps_nan_and_has_gradient_0_at_0() -> None:
     x = tensor([NAN, 0.0, -0.0], requires_grad=True)
     y = x.relu()
-    assert str(y.detach()) == "tensor([nan, 0., 0.])"
+    assert (math.isnan(y[0].item()), y[1:].tolist()) == (True, [0.0, 0.0])
     y.sum().backward()
     assert x.grad is not None
     assert x.grad[1:].tolist() == [0.0, 0.0]
