@@ -98,6 +98,8 @@ def test_generator_draws_instead_of_the_default_one(name: str, devices: tuple[st
 
 
 HUGE = 2**60
+# Its memory does not grow.
+SHARED = interlock.from_numpy(np.zeros(1, dtype=np.int64))
 
 # Calls that raise, without `generator`.
 RAISING: dict[str, list[Callable[..., object]]] = {
@@ -134,6 +136,9 @@ RAISING: dict[str, list[Callable[..., object]]] = {
         lambda **given: interlock.bernoulli(interlock.zeros(2), out=interlock.zeros(2).long(), **given),
         lambda **given: interlock.bernoulli(interlock.zeros(2), out=interlock.zeros(1).expand(2), **given),
         lambda **given: interlock.bernoulli((v := interlock.zeros(3))[:2], out=v[1:], **given),
+        lambda **given: interlock.bernoulli(
+            interlock.zeros(3).double(), out=interlock.from_numpy(np.zeros(1)), **given
+        ),
     ],
     "multinomial": [
         lambda **given: interlock.tensor([1.0, -1.0]).multinomial(1, **given),
@@ -141,6 +146,9 @@ RAISING: dict[str, list[Callable[..., object]]] = {
         lambda **given: interlock.ones(2).multinomial(3, **given),
         lambda **given: interlock.ones(2).multinomial(HUGE, True, **given),
         lambda **given: interlock.multinomial(interlock.ones(2), 2, out=interlock.zeros(2), **given),
+        lambda **given: interlock.multinomial(interlock.ones(3), 2, out=SHARED, **given),
+        lambda **given: interlock.multinomial(interlock.ones(3), HUGE, True, out=SHARED, **given),
+        lambda **given: interlock.multinomial(interlock.ones(3), -1, True, out=SHARED, **given),
     ],
     "bernoulli_": [
         lambda **given: interlock.zeros(2).bernoulli_(2.0, **given),

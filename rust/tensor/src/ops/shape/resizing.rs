@@ -103,6 +103,17 @@ impl Tensor {
         overwrite_with(op, &added, &Operand::Scalar(marker(self.dtype())).tensor(self.dtype())?)
     }
 
+    /// Makes the storage large enough for a result of this shape, which is written later. Nothing else changes.
+    ///
+    /// # Errors
+    /// Fails like [`resize_`](Tensor::resize_) if the storage cannot grow.
+    pub fn reserve_for_result(&self, op: &'static str, shape: &[usize]) -> Result<()> {
+        if self.shape() == shape {
+            return Ok(());
+        }
+        self.grow_storage(op, &Layout { offset: self.storage_offset(), ..Layout::contiguous(shape) })
+    }
+
     /// Changes the shape and the strides to those of the result of an operation on `inputs`, which is written to it next.
     /// Warns if the tensor has elements.
     ///

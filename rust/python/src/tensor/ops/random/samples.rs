@@ -5,12 +5,25 @@ use interlock_tensor::{DType, Error, Operand, Result, Scalar, Tensor as CoreTens
 use crate::tensor::generator::GivenGenerator;
 use crate::tensor::operation::{WriteTo, check_out, tensor_op};
 
-/// Checks the argument `out` before numbers are drawn, so that the generator does not advance if it does not fit.
-fn check_drawn(op: &'static str, out: &CoreTensor, input: &CoreTensor, result: DType) -> Result<()> {
+/// Checks before numbers are drawn that the argument `out` can hold a result of this shape and type, so that the generator
+/// does not advance otherwise.
+fn check_drawn(
+    op: &'static str,
+    out: &CoreTensor,
+    input: &CoreTensor,
+    (shape, dtype): (&[usize], DType),
+) -> Result<()> {
     if out.device() != input.device() {
         return Err(Error::Devices { op, left: input.device(), right: out.device() });
     }
-    check_out(op, out, result)
+    check_out(op, out, dtype)?;
+    out.reserve_for_result(op, shape)
+}
+
+/// Returns the shape of samples from the rows of a tensor. A number that is not positive is an error of the operation.
+fn shape_of_samples(input: &CoreTensor, num_samples: i64) -> Vec<usize> {
+    let rows = input.shape().iter().rev().skip(1).rev().copied();
+    rows.chain(usize::try_from(num_samples).ok()).collect()
 }
 
 /// Return 1 with the probability given by each element, else 0. The gradient is 0.
@@ -33,7 +46,7 @@ fn check_drawn(op: &'static str, out: &CoreTensor, input: &CoreTensor, result: D
 #[tensor_op(
     function,
     method,
-    out(exact, check = check_drawn(op, out, input, input.dtype())),
+    out(exact, check = check_drawn(op, out, input, (input.shape(), input.dtype()))),
     example = "(x / 2).to(x.dtype)"
 )]
 fn bernoulli(
@@ -72,7 +85,7 @@ fn bernoulli(
 #[tensor_op(
     function,
     method,
-    out(exact, overlap, check = check_drawn(op, out, input, DType::Int64)),
+    out(exact, overlap, check = check_drawn(op, out, input, (&shape_of_samples(input, *num_samples), DType::Int64))),
     long,
     example = "x, 2"
 )]
