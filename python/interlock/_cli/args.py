@@ -19,7 +19,7 @@ COMMANDS = {
     "flags": "the values of all flags, or of the named flags and modules",
     "explain": "one flag in full: value, origin, type and documentation",
     "accelerators": "the devices and their memory, or the reason why none is available",
-    "memory": "a memory snapshot: peak, call sites, fragmentation; with --html its timeline; with --diff what grew",
+    "memory": "a memory snapshot: peak, call sites, fragmentation; --html: its timeline; --diff: what grew",
     "threads": "the CPUs that this process may use, and the thread pools of its libraries",
     "watch": "which code of a program changes settings of PyTorch and the environment",
 }
@@ -96,10 +96,10 @@ def parse(command_line: Sequence[str]) -> Arguments | str:
         for given, name in ((parsed.names, "SNAPSHOT"), (parsed.html, "--html")):
             if diff is not None and given is not None:
                 raise UsageError(f'memory: {name} must not be given with --diff, got "{given}"')
-    names = getattr(parsed, "names", None) or []
+    names = getattr(parsed, "names", None)
     return Arguments(
         command=command,
-        names=tuple([names] if isinstance(names, str) else names),
+        names=tuple([names] if isinstance(names, str) else names or ()),
         imports=tuple(getattr(parsed, "imports", None) or ()),
         load=getattr(parsed, "load", False),
         json=parsed.json,

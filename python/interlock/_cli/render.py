@@ -341,7 +341,7 @@ def _segments(segments: tuple[SegmentFragmentation, ...]) -> Block:
 
 def _memory_diff(device: DeviceChange) -> tuple[Block, ...]:
     totals = Table(
-        ("", "before", "after", "change"),
+        ("total", "before", "after", "change"),
         (
             _size_row("allocated", device.allocated_before, device.allocated_after),
             _count_row("blocks", device.blocks_before, device.blocks_after),

@@ -1,6 +1,6 @@
 """Texts of numbers of bytes and of shares, the same on the terminal and on the page of `memory --html`.
 
-Halves are rounded up, as `toPrecision`, `toFixed` and `Math.round` of JavaScript do: page.html has the same rules.
+Halves are rounded up, as `toPrecision`, `toFixed` and `Math.round` of JavaScript do, which page.html calls.
 """
 
 from __future__ import annotations

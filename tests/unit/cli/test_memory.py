@@ -235,7 +235,9 @@ class TestTimeline:
             event("segment_unmap", 0, 4096),
             *[event("shiny", 0, 5) for _ in range(3)],
         ]
-        loaded = load({"device_traces": [trace], "host_traces": trace, "external_annotations": [{"name": "a"}]})
+        loaded = load(
+            {"device_traces": [trace], "host_traces": trace, "external_annotations": [{"name": "a"}]}
+        )
         computed = timeline.compute(loaded, 0)
         assert computed.allocated == (0, 0, 100, 100, 100, 100, 100, 0, 0, 0, 0, 0)
         assert computed.unknown == (("shiny", 3),)
@@ -392,6 +394,65 @@ def test_command_refuses_wrong_arguments(arguments: tuple[str, ...], message: st
     assert message in done.stderr
 
 
+class TestDiff:
+    def write(self, tmp_path: Path, name: str, data: object) -> str:
+        path = tmp_path / name
+        path.write_bytes(pickle.dumps(data))
+        return str(path)
+
+    def test_call_sites_are_sorted_by_their_growth(self, tmp_path: Path) -> None:
+        kept, freed = block(0, 1 << 20, line=1), block(1 << 20, 2 << 20, line=2)
+        before = [segment(0, kept, freed, block(3 << 20, 1 << 20, "inactive"))]
+        grown = [block(address << 20, 1 << 20, line=3) for address in (1, 2)]
+        after = [segment(0, kept, *grown, block(3 << 20, 1 << 19, line=4)), segment(0, block(0, 8), device=1)]
+        files = self.write(tmp_path, "a", before), self.write(tmp_path, "b", {"segments": after})
+        (first, second) = document("memory", "--diff", *files)["memory_diff"]["devices"]
+        assert [tuple(each.values()) for each in first["call_sites"]] == [
+            ("train.py:3 step", 0, 2 << 20, 0, 2),
+            ("train.py:4 step", 0, 1 << 19, 0, 1),
+            ("train.py:2 step", 2 << 20, 0, 1, 0),
+        ]  # fmt: skip
+        assert (first["allocated_before"], first["allocated_after"]) == (3 << 20, 7 << 19)
+        assert (first["reserved_before"], first["reserved_after"]) == (4 << 20, 7 << 19)
+        assert (second["device"], second["segments_before"], second["segments_after"]) == (1, 0, 1)
+        assert [site["call_site"] for site in second["call_sites"]] == ["(no stack was recorded)"]
+        rows = sections(text("memory", "--diff", *files))["Device 0"]
+        assert ["allocated", "3 MiB", "3.5 MiB", "+512 KiB"] in rows
+        assert ["blocks", "2", "4", "+2"] in rows
+        assert ["reserved", "4 MiB", "3.5 MiB", "-512 KiB"] in rows
+        assert ["+2 MiB", "0 bytes", "2 MiB", "+2", "train.py:3 step"] in rows
+        assert ["-2 MiB", "2 MiB", "0 bytes", "-1", "train.py:2 step"] in rows
+
+    def test_a_file_without_segments_is_compared_by_its_history(self, tmp_path: Path) -> None:
+        trace = [event("segment_alloc", 0, 100), event("alloc", 0, 10, 1), event("alloc", 10, 20, 1)]
+        traced = self.write(tmp_path, "a", {"device_traces": [trace]})
+        stated = self.write(tmp_path, "b", [segment(0, block(0, 10, line=1), block(10, 90, "inactive"))])
+        (device,) = document("memory", "--diff", traced, stated)["memory_diff"]["devices"]
+        assert (device["reserved_before"], device["reserved_after"]) == (100, 100)
+        assert (device["allocated_before"], device["allocated_after"]) == (30, 10)
+        (site,) = device["call_sites"]
+        assert (site["call_site"], site["blocks_before"], site["blocks_after"]) == ("train.py:1 step", 2, 1)
+
+    def test_equal_and_empty_snapshots_are_reported_in_words(self, tmp_path: Path) -> None:
+        same = self.write(tmp_path, "a", [segment(0, block(0, 10, line=1))])
+        empty = self.write(tmp_path, "b", [])
+        assert "Each call site has the same bytes and blocks" in text("memory", "--diff", same, same)
+        assert "no segments and no events" in text("memory", "--diff", empty, empty)
+
+    def test_an_error_names_the_file(self, tmp_path: Path) -> None:
+        good, missing = self.write(tmp_path, "a", []), str(tmp_path / "missing")
+        done = interlock("memory", "--diff", good, missing)
+        assert (done.code, done.stdout) == (4, "")
+        assert f'cannot read "{missing}"' in done.stderr
+
+    def test_a_table_has_ten_rows(self, tmp_path: Path) -> None:
+        blocks = [block(1024 * line, 8 * line, line=line) for line in range(1, 14)]
+        files = self.write(tmp_path, "a", []), self.write(tmp_path, "b", [segment(0, *blocks)])
+        printed = text("memory", "--diff", *files)
+        assert printed.count("train.py:") == 10
+        assert "3 more, which --json lists." in printed
+
+
 DOCUMENTATION = Path(__file__).parents[3] / "docs" / "memory_timeline.md"
 
 
@@ -400,21 +461,29 @@ def documented(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the snapshot that the program in the documentation writes."""
     (program,) = re.findall(r"```python\n(.*?)```", DOCUMENTATION.read_text(), re.DOTALL)
     path = tmp_path_factory.mktemp("documentation") / "snapshot.pickle"
+    program = program.replace("before.pickle", str(path.with_name("before.pickle")))
     done = run_python(program.replace("snapshot.pickle", str(path)))
     assert done.code == 0, done.stderr
     return path
 
 
 def test_documentation_shows_what_its_program_prints(documented: Path) -> None:
-    (captured,) = re.findall(r"```console\n\$ .*?\n(.*?)```", DOCUMENTATION.read_text(), re.DOTALL)
+    captured, compared = re.findall(r"```console\n\$ .*?\n(.*?)```", DOCUMENTATION.read_text(), re.DOTALL)
     assert stable(captured) == stable(text("memory", str(documented)))
+    before = documented.with_name("before.pickle")
+    assert stable(compared) == stable(text("memory", "--diff", str(before), str(documented)))
 
 
-def test_documentation_lists_every_key_of_the_document(documented: Path) -> None:
+def test_documentation_lists_every_key_of_the_document(documented: Path, tmp_path: Path) -> None:
     page = DOCUMENTATION.with_name("command_line.md").read_text()
     listed = re.findall(r"^\| `(memory[a-z_.\[\]]+)` \|", page, re.MULTILINE)
-    shown = document("memory", str(documented))
-    assert listed == list(keys({"memory": shown["memory"]}))
+    shown = document("memory", str(documented))["memory"]
+    path = tmp_path / "unknown"
+    path.write_bytes(pickle.dumps({"device_traces": [[event("shiny", 0, 0)]]}))
+    (device,) = document("memory", str(path))["memory"]["devices"]
+    shown["devices"][0]["unknown_events"] = device["unknown_events"]
+    changes = document("memory", "--diff", str(path), str(documented))
+    assert listed == [*keys({"memory": shown}), *keys({"memory_diff": changes["memory_diff"]})]
 
 
 def stable(printed: str) -> list[list[str]]:

@@ -46,10 +46,16 @@ const atPeak = document.getElementById("details").textContent;
 const names = ["--background", "--smaller", "--other-sites", "--reserved", "--pending"]
   .concat(Array.from({ length: SITE_COLORS }, (_, index) => `--site-${index + 1}`));
 const probe = document.body.appendChild(document.createElement("i"));
-const palette = names.map((name) => { probe.style.color = `var(${name})`; return getComputedStyle(probe).color; });
-const keys = [...document.querySelectorAll("#sites .key")].map((key) => getComputedStyle(key).backgroundColor);
-const texts = SIZES.map((count) => [bytes(count), share(count, 3 * count + 13762560), Math.round(100 * ((count % 200) / 200))]);
-const shown = { atError, atAnnotation, atPeak, palette, keys, texts, ticks: timeline.ticks().map((tick) => timeline.tickTexts(tick)), zoomed,
+const palette = names.map((name) => {
+  probe.style.color = `var(${name})`;
+  return getComputedStyle(probe).color;
+});
+const keys = [...document.querySelectorAll("#sites .key")]
+  .map((key) => getComputedStyle(key).backgroundColor);
+const texts = SIZES.map((count) =>
+  [bytes(count), share(count, 3 * count + 13762560), Math.round(100 * ((count % 200) / 200))]);
+const ticks = timeline.ticks().map((tick) => timeline.tickTexts(tick));
+const shown = { atError, atAnnotation, atPeak, palette, keys, texts, ticks, zoomed,
   details, all: timeline.range, colors: colors.size, width: document.body.scrollWidth,
   figures: text("dd"), sites: text("#sites tbody td"), segments: text(".segment span"),
   legend: text(".bar span:not([hidden])"), note: document.getElementById("note").textContent,

@@ -1,9 +1,9 @@
-"""The history of a device: what a timeline shows of its events, in memory that does not grow with their number.
+"""The history of a device: what a timeline shows of its events, which are not kept.
 
 A history may begin after memory was allocated. A block that the history frees without an allocation, and a
-block of the snapshot that no event mentions, was therefore allocated before the first event. Such blocks are known at
-the end only, but they add the same number of bytes to every moment before they are freed. So the bytes at each moment
-are counted from 0 here, and `timeline.compute` adds those from before.
+block of the snapshot that no event mentions, was therefore allocated before the first event. Such blocks are
+known at the end only, but until they are freed they add the same number of bytes to every moment. So the
+bytes at each moment are counted from 0 here, and `timeline.compute` adds those from before.
 """
 
 from __future__ import annotations

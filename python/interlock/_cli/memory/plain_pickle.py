@@ -1,7 +1,7 @@
-"""Reads a pickle of plain data as a stream, so that a part of it can be used and dropped while the rest is read.
+"""Reads a pickle of plain data as a stream: parts are used and dropped while the rest is read.
 
-A pickle is a program for a small machine, which can name any function to call. This machine has the instructions for
-plain data only: None, numbers, text, bytes, lists, tuples, dicts and sets. It can call nothing.
+A pickle is a program for a small machine, which can name any function to call. This machine has the
+instructions for plain data only: None, numbers, text, bytes, lists, tuples, dicts and sets. It calls nothing.
 
 `pickle` keeps each object until the end, because a later part of the file may refer to it. Here the caller of
 `PlainPickle` sees the items of each list as soon as they are complete, and may replace or forget them.
@@ -55,8 +55,8 @@ class PlainList(list[Any]):
 FORGOTTEN = object()
 _MISSING = object()
 OnItems = Callable[[PlainList, list[Any]], list[Any]]
-"""Is called with a list and the items that the file appends to it, of which the first is a dict. Returns the items
-to append."""
+"""Is called with a list and the items that the file appends to it, of which the first is a dict. Returns the
+items to append."""
 
 
 class PlainPickle:
@@ -137,8 +137,9 @@ class PlainPickle:
                 target = stack[start - 1]
                 if type(target) is not PlainDict or not 0 < start != passed_on:
                     raise DamagedError("its items are out of order")
-                items = iter(stack[start:])
-                target.update(zip(items, items, strict=True))
+                # An odd number of items raises ValueError.
+                pairs = iter(stack[start:])
+                target.update(zip(pairs, pairs, strict=True))
                 del stack[start:]
                 if marks and len(stack) - marks[-1] > _MAX_ITEMS and type(stack[marks[-1] - 1]) is PlainList:
                     start = marks[-1]
@@ -262,7 +263,7 @@ class PlainPickle:
             case "\x88" | "\x89":
                 stack.append(code == 0x88)
             case "I":
-                stack.append({b"00": False, b"01": True}.get(operands[0], None))
+                stack.append({b"00": False, b"01": True}.get(operands[0]))
                 if stack[-1] is None:
                     stack[-1] = int(operands[0])
             case "L":

@@ -1,8 +1,8 @@
 """Reads a memory snapshot that interlock or PyTorch wrote with `pickle`.
 
-The events of a snapshot are converted one by one while the file is read, and passed to the `History` of their device,
-which does not keep them: a file of a gigabyte has several million. The rest of the data is checked and converted to
-dataclasses at the end.
+The events of a snapshot are converted one by one while the file is read, and passed to the `History` of
+their device, which does not keep them: a file of a gigabyte has several million. The rest of the data is
+checked and converted to dataclasses at the end.
 """
 
 from __future__ import annotations
@@ -94,7 +94,9 @@ def load(path: str) -> Snapshot:
     except (ForbiddenError, _InvalidError) as error:
         raise SnapshotError(f'"{path}" is not a memory snapshot: {error}') from error
     except IndexError as error:
-        raise SnapshotError(f'"{path}" is not a pickle, or is damaged: it ends too early or lacks an object') from error
+        raise SnapshotError(
+            f'"{path}" is not a pickle, or is damaged: it ends too early or lacks an object'
+        ) from error
     # A damaged pickle raises nearly any exception.
     except Exception as error:
         raise SnapshotError(f'"{path}" is not a pickle, or is damaged: {error}') from error
@@ -162,7 +164,7 @@ class _Reader:
             and type(size) is int
             and type(address) is int
             and type(stream) is int
-            and (type(time_us) is int or time_us is None and "time_us" not in entry.data)
+            and (type(time_us) is int or (time_us is None and "time_us" not in entry.data))
             and min(size, address, stream, time_us or 0) >= 0
         ):
             # One of them is not valid, and is reported.
