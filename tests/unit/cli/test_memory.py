@@ -227,13 +227,15 @@ class TestTimeline:
         trace = [
             event("segment_map", 0, 4096),
             event("alloc", 0, 100, 1, user_metadata="weights", compile_context="0/0", pool_id=(0, 1)),
-            event("annotate", 0, 100, user_metadata="weights of the first layer"),
+            {"action": "annotate", "addr": 0, "user_metadata": "weights of the first layer"},
             event("user_defined", 0, 0) | profiler,
             {"action": "oom", "device_free": 3 << 20, "size": 1 << 30, "stream": 0},
             event("snapshot", 0, 100),
             event("free", 0, 100),
             event("segment_unmap", 0, 4096),
-            *[event("shiny", 0, 5) for _ in range(3)],
+            event("shiny", 0, 5),
+            {"action": "shiny", "size": None, "frames": 3},
+            {"action": "shiny", "addr": -1},
         ]
         loaded = load(
             {"device_traces": [trace], "host_traces": trace, "external_annotations": [{"name": "a"}]}

@@ -23,6 +23,10 @@ _RESERVE = ("segment_alloc", "segment_map")
 _RELEASE = ("segment_free", "segment_unmap")
 _ANNOTATIONS = ("annotate", "user_defined")
 _OTHERS = ("free_requested", "snapshot", "oom", *_ANNOTATIONS)
+SIZED = frozenset(("alloc", "free_requested", *_FREE_COMPLETED, *_RESERVE, *_RELEASE))
+"""The actions of events that say how many bytes are used."""
+KNOWN = SIZED.union(_OTHERS)
+"""The actions of events that are interpreted."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -261,5 +265,5 @@ class History:
             self.annotations += 1
             if len(self.annotation_marks) < MAX_MARKS:
                 self.annotation_marks.append(Mark(self.events, event.size, event.text))
-        elif event.action not in _OTHERS:
+        elif event.action not in KNOWN:
             self.unknown[event.action] += 1

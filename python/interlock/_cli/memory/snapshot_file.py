@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from interlock._cli.memory.history import Event, Frame, History, Stack
+from interlock._cli.memory.history import KNOWN, SIZED, Event, Frame, History, Stack
 from interlock._cli.memory.plain_pickle import (
     ForbiddenError,
     ForgottenError,
@@ -103,7 +103,7 @@ def load(path: str) -> Snapshot:
 
 
 def _load(path: str, *, forget: bool) -> Snapshot:
-    with open(path, "rb", buffering=0) as file:
+    with open(path, "rb") as file:
         reader = _Reader(file, forget)
         data = reader.pickle.load()
     return reader.snapshot(data)
@@ -159,6 +159,13 @@ class _Reader:
         get = entry.data.get
         action, size, address = get("action"), get("size"), get("addr", 0)
         stream, time_us = get("stream", 0), get("time_us")
+        if action not in SIZED:
+            size = get("size", 0)
+            if type(action) is str and action not in KNOWN:
+                # What the other values mean is not known, either.
+                known_time = time_us if type(time_us) is int and time_us >= 0 else None
+                history.add(Event(action, 0, 0, 0, known_time, self._no_stack))
+                return
         if not (
             type(action) is str
             and type(size) is int
@@ -168,7 +175,8 @@ class _Reader:
             and min(size, address, stream, time_us or 0) >= 0
         ):
             # One of them is not valid, and is reported.
-            action, size = entry.text("action"), entry.integer("size")
+            action = entry.text("action")
+            size = entry.integer("size", None if action in SIZED else 0)
             address, stream = entry.integer("addr", 0), entry.integer("stream", 0)
             time_us = entry.optional_integer("time_us")
         stack = self._stack(entry)
