@@ -16,6 +16,7 @@ from typing import IO, Any
 _CHUNK = 1 << 20
 # The longest operand of a fixed length, with its instruction.
 _LONGEST = 16
+_INT32, _UINT32 = struct.Struct("<i").unpack_from, struct.Struct("<I").unpack_from
 # Items of a list that are passed on before the list is complete. `pickle` writes at most 1,000 at a time.
 _MAX_ITEMS = 4096
 
@@ -85,7 +86,7 @@ class PlainPickle:
         marks: list[int] = []
         passed_on = -1
         data, position, last, offset = b"", 0, -1, 0
-        number = int.from_bytes
+        number, int32, uint32 = int.from_bytes, _INT32, _UINT32
         while True:
             if position > last:
                 data = data[position:] + self._file.read(_CHUNK)
@@ -97,7 +98,7 @@ class PlainPickle:
             position += 1
             if code == 0x6A or code == 0x68:  # LONG_BINGET, BINGET
                 if code == 0x6A:
-                    index = number(data[position : position + 4], "little")
+                    index = uint32(data, position)[0]
                     position += 4
                 else:
                     index = data[position]
@@ -154,7 +155,7 @@ class PlainPickle:
                 item.slot, item.seen = -1, None
                 stack.append(item)
             elif code == 0x4A:  # BININT
-                stack.append(number(data[position : position + 4], "little", signed=True))
+                stack.append(int32(data, position)[0])
                 position += 4
             elif code == 0x4D:  # BININT2
                 stack.append(data[position] | data[position + 1] << 8)
