@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
 from types import TracebackType
@@ -74,6 +73,8 @@ class trace:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        import json  # `import interlock` should be fast.
+
         assert self._recorder is not None
         activities, dropped = self._recorder.finish()
         self._recorder = None
