@@ -18,7 +18,7 @@ STEPS = 1000
 
 
 def pipeline() -> None:
-    """Fill a buffer on one stream and copy it on another, in order; small, so that the cost is that of calls."""
+    """Fill a small buffer on one stream and copy it on another, in order."""
     one, other = interlock.Stream(), interlock.Stream()
     source, target = memory.Buffer(4096, stream=one), memory.Buffer(4096, stream=other)
     for _ in range(STEPS):

@@ -68,7 +68,8 @@ def test_table_contains_every_function_of_the_namespace() -> None:
     from interlock import accelerator
     from interlock.accelerator import memory
 
-    # Functions that select the driver, accept an object that another call in the table returns, or use no device.
+    # Functions that select the driver, accept an object that another call in the table returns, or use no
+    # device.
     others = {
         "use",
         "launch",
