@@ -449,6 +449,22 @@ def thread_rows() -> list[Row]:
     ]
 
 
+def stream_rows() -> list[Row]:
+    """Return the rows of work of streams that is observed."""
+    times = measure(sys.executable, program="observed_streams.py")
+    return [
+        Row(
+            f"{work} with {observer} (baseline: without)",
+            times[f"{work}, {observer}"],
+            times[f"{work}, alone"],
+            unit="ms",
+            times=most,
+        )
+        for work in ("pipeline of two streams", "kernels of one stream")
+        for observer, most in (("detect_races", 5), ("trace", 2))
+    ]
+
+
 def startup_rows(bench_python: str | None) -> list[Row]:
     """Return the rows of importing the package."""
     ours = startup.of(sys.executable, "interlock")
@@ -491,6 +507,7 @@ GROUPS: dict[str, Callable[[str | None], list[Row]]] = {
     "elements": element_rows,
     "torch": torch_rows,
     "threads": lambda _: thread_rows(),
+    "streams": lambda _: stream_rows(),
     "startup": startup_rows,
 }
 

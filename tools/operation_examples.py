@@ -1,6 +1,6 @@
 """Examples of the operations of tensors that are not in the table: they are not declared by `tensor_op`.
 
-An example is an expression of the names that `tests.helpers.operations.operands` returns.
+An example is an expression of the names that `example_calls.operands` returns.
 """
 
 OPERATIONS = {
@@ -79,7 +79,10 @@ NOT_OPERATIONS = (
     "grad",
     "get_default_dtype",
     "is_tensor",
+    "get_rng_state",
+    "initial_seed",
     "manual_seed",
+    "set_rng_state",
     "record_stream",
     "requires_grad_",
     "register_hook",

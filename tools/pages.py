@@ -3,13 +3,13 @@
 import ast
 import json
 import re
-import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import interlock
+from example_calls import Example, examples, operands
 from interlock import accelerator
 from interlock._core import backends
 from operation_examples import IN_PLACE, NOT_OPERATIONS, OPERATIONS, OPERATORS, SECTIONS
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from interlock._core.backends import Flag
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.append(str(ROOT))
-from tests.helpers.operations import Example, examples, operands  # noqa: E402
-
 STUBS = ROOT / "stubs" / "interlock" / "_core"
 FLAGS = backends.table()
 

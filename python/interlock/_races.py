@@ -6,11 +6,14 @@ import atexit
 import os
 import sys
 import time
+import warnings
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
 from interlock._core import accelerator as _native
+from interlock._quote import shown
+from interlock.errors import FlagEnvironmentWarning
 
 _SETTLE_SECONDS = 5.0
 
@@ -44,7 +47,7 @@ class Race:
     """Two accesses of the same bytes that nothing orders. `str` is a report.
 
     Attributes:
-        first: The access that was found first.
+        first: The access that was queued or done first.
         second: The other access.
         allocation: The allocation of the memory; None if it was allocated before the detection started.
         missing: Which order is missing, and how to make it.
@@ -64,7 +67,12 @@ class Race:
 
 
 class Races(list[Race]):
-    """The races that `detect_races` has found: complete after its block, and up to date after `update`."""
+    """The races that `detect_races` has found: complete after its block, and up to date after `update`.
+
+    Args:
+        detector: The running detection.
+
+    """
 
     def __init__(self, detector: _native.RaceDetector) -> None:
         super().__init__()
@@ -139,15 +147,17 @@ class detect_races:
 
 
 _VARIABLE = "INTERLOCK_DETECT_RACES"
-_ALLOWED = ("0", "1", "poison")
+_ALLOWED = ("", "0", "1", "poison")
 
 
 def start_from_environment() -> None:
     """Detect races until the process exits, if the environment variable asks for it, and print them then."""
-    value = os.environ.get(_VARIABLE, "0")
+    value = os.environ.get(_VARIABLE, "")
     if value not in _ALLOWED:
-        raise ValueError(f"{_VARIABLE} must be 0, 1 or poison, got {value!r}")
-    if value == "0":
+        message = f"{_VARIABLE} must be 0, 1 or poison, got {shown(value)}; it is ignored"
+        warnings.warn(message, FlagEnvironmentWarning, stacklevel=2)
+        return
+    if value in ("", "0"):
         return
     detection = detect_races(poison=value == "poison")
     races, process = detection.__enter__(), os.getpid()

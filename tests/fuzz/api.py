@@ -28,7 +28,7 @@ from tests.fuzz.names import Target, targets
 from tests.fuzz.pool import OwnBaseError, OwnError, Pool
 from tests.fuzz.values import Values
 from tests.helpers import sanitizer
-from tests.helpers.operations import ROWS
+from tools.example_calls import ROWS
 
 EPISODE = 40
 MEMORY = 64 << 20

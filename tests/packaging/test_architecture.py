@@ -35,3 +35,20 @@ def test_names_in_architecture_are_defined_in_their_files() -> None:
     assert not [
         (path, name) for path, name in named if not re.search(defined.format(name), path_of(path).read_text())
     ]
+
+
+def section(title: str) -> str:
+    """Return the text of the section whose title begins with this."""
+    _, _, rest = PAGE.partition(f"\n## {title}")
+    return rest.partition("\n## ")[0]
+
+
+def test_walks_have_as_many_files_as_the_page_says() -> None:
+    # An allocation up to the way of observers and misses, from the buffer; a copy within the driver.
+    direct = section("A cached allocation").partition("\n4. ")[0].partition("\n1. ")[2]
+    files = {path for path, _ in NAMED.findall(direct)}
+    assert "Ten files" in section("A cached allocation")
+    assert len(files) == 10
+    in_driver = {path for path, _ in NAMED.findall(section("A copy")) if path.startswith("cuda/")}
+    assert "eight files" in section("A copy")
+    assert len(in_driver) == 8

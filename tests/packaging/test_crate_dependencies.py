@@ -89,26 +89,10 @@ CYCLES: dict[str, dict[frozenset[str], str]] = {
             "the scheduler advances the objects, which queue commands; faults are injected into both"
         ),
     },
-    "accelerator": {
-        frozenset(
-            {
-                "accelerator",
-                "current",
-                "event",
-                "graph",
-                "mem_pool",
-                "memory",
-                "private_pools",
-                "registry",
-                "stream",
-                "wait",
-            }
-        ): "streams, events, graphs, pools and buffers refer to the accelerator that made them",
-    },
 }
 
 PATH = re.compile(r"(?<![\w:])(crate|super(?:::super)*)((?:::\w+)+|::\{)")
-GROUP = re.compile(r"use crate::\{([^;]*)\};", re.DOTALL)
+GROUP = re.compile(r"use (crate|super(?:::super)*)::\{([^;]*)\};", re.DOTALL)
 # But for methods of numbers, collections, pointers and iterators, which tensors have as well.
 STANDARD = "abs|add|any|count|flatten|is_empty|max|min|product|push|read|remainder|take|to_vec|write|zip"
 CALL = re.compile(rf"(?:\.|\b[A-Z]\w*::)(?!(?:{STANDARD})\b)(\w+)(?:::<[^>]*>)?\(")
@@ -224,11 +208,15 @@ def reexports(root: Path) -> dict[str, str]:
 def targets(text: str, module: list[str]) -> set[str]:
     """Return the top-level modules and names of the root that the code of a module names."""
     found: set[str] = set()
-    for group in GROUP.findall(text):
+
+    def base_of(start: str) -> list[str]:
+        return [] if start == "crate" else module[: len(module) - len(start.split("::"))]
+
+    for start, group in GROUP.findall(text):
         names = re.sub(r"\{[^{}]*\}", "", re.sub(r"\{[^{}]*\}", "", group))
-        found.update(name.strip().split("::")[0] for name in names.split(","))
+        found.update(base_of(start)[:1] or (name.strip().split("::")[0] for name in names.split(",")))
     for start, rest in PATH.findall(text):
-        base = [] if start == "crate" else module[: len(module) - len(start.split("::"))]
+        base = base_of(start)
         full = base + [name for name in rest.split("::") if name and name != "{"]
         if full:
             found.add(full[0])
@@ -322,9 +310,10 @@ def test_method_from_above_is_found(tmp_path: Path) -> None:
 def test_import_cycle_is_found(tmp_path: Path) -> None:
     sources = {
         "lib.rs": "pub use high::{Other, Thing};",
-        "low.rs": "use super::{Error};\nuse crate::Thing;",
+        "low.rs": "use super::{Error, end};\nuse crate::Thing;",
         "high/mod.rs": "mod part;\nuse crate::middle;",
-        "high/part.rs": "use super::super::low;",
+        "high/part.rs": "use super::super::low;\nuse super::{end, part};",
+        "end.rs": "",
         "middle.rs": "#[cfg(test)]\nmod tests {\n    use crate::high;\n}\n",
     }
     for name, text in sources.items():
@@ -332,7 +321,7 @@ def test_import_cycle_is_found(tmp_path: Path) -> None:
         path.parent.mkdir(exist_ok=True)
         path.write_text(text)
     graph = dependencies(tmp_path)
-    assert graph == {"low": {"high"}, "high": {"low", "middle"}, "middle": set()}
+    assert graph == {"low": {"high", "end"}, "high": {"low", "middle"}, "middle": set(), "end": set()}
     assert sorted(set(cycle(graph))) == ["high", "low"]
 
 

@@ -19,7 +19,7 @@ COMMANDS = {
     "flags": "the values of all flags, or of the named flags and modules",
     "explain": "one flag in full: value, origin, type and documentation",
     "accelerators": "the devices and their memory, or the reason why none is available",
-    "memory": "a memory snapshot: peak, call sites, fragmentation; with --html its timeline",
+    "memory": "a memory snapshot: peak, call sites, fragmentation; --html: its timeline; --diff: what grew",
     "threads": "the CPUs that this process may use, and the thread pools of its libraries",
     "watch": "which code of a program changes settings of PyTorch and the environment",
 }
@@ -29,10 +29,10 @@ WATCH_USAGE = (
 _COMMON_OPTIONS = ("--json", "--color", "--help")
 _FLAG_OPTIONS = ("--import",)
 """Options that only the report and the commands that show flags accept."""
-_MEMORY_OPTIONS = ("--html",)
+_MEMORY_OPTIONS = ("--html", "--diff")
 _TABLE_OPTIONS = ("--markdown",)
 _WITHOUT_FLAGS = ("accelerators", "memory")
-_OPTIONS_WITH_VALUE = ("--color", "--html", "--import")
+_VALUES_OF_OPTIONS = {"--color": 1, "--html": 1, "--import": 1, "--diff": 2}
 _REPORT_OPTIONS = ("--load", "--version")
 
 
@@ -50,6 +50,8 @@ class Arguments:
     """Whether to print a table in Markdown."""
     html: str | None
     """The file for the page of a memory snapshot."""
+    diff: tuple[str, str] | None
+    """Two memory snapshots to compare."""
     color: Color
 
 
@@ -87,23 +89,36 @@ def parse(command_line: Sequence[str]) -> Arguments | str:
         return f"interlock {interlock.__version__}\n"
     if getattr(parsed, "markdown", False) and parsed.json:
         raise UsageError("flags: --markdown must not be given with --json")
-    names = getattr(parsed, "names", [])
+    diff = getattr(parsed, "diff", None)
+    if command == "memory":
+        if diff is None and parsed.names is None:
+            raise UsageError(f"memory: a SNAPSHOT or --diff is required; see `{parser.prog} --help`")
+        for given, name in ((parsed.names, "SNAPSHOT"), (parsed.html, "--html")):
+            if diff is not None and given is not None:
+                raise UsageError(f'memory: {name} must not be given with --diff, got "{given}"')
+    names = getattr(parsed, "names", None)
     return Arguments(
         command=command,
-        names=tuple([names] if isinstance(names, str) else names),
+        names=tuple([names] if isinstance(names, str) else names or ()),
         imports=tuple(getattr(parsed, "imports", None) or ()),
         load=getattr(parsed, "load", False),
         json=parsed.json,
         markdown=getattr(parsed, "markdown", False),
         html=getattr(parsed, "html", None),
+        diff=None if diff is None else (diff[0], diff[1]),
         color=Color(parsed.color),
     )
 
 
 def _split(command_line: Sequence[str]) -> tuple[str | None, list[str]]:
     """Return the command, which is the first positional argument, and the other arguments."""
+    values = 0
     for index, argument in enumerate(command_line):
-        if not argument.startswith("-") and command_line[max(0, index - 1)] not in _OPTIONS_WITH_VALUE:
+        if argument.startswith("-"):
+            values = _VALUES_OF_OPTIONS.get(argument, 0)
+        elif values:
+            values -= 1
+        else:
             return argument, [*command_line[:index], *command_line[index + 1 :]]
     return None, list(command_line)
 
@@ -181,12 +196,19 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
         parser.add_argument(
             "names",
             metavar="SNAPSHOT",
+            nargs="?",
             help="a file that dump_snapshot of interlock.accelerator.memory or of PyTorch wrote",
         )
         parser.add_argument(
             "--html",
             metavar="FILE",
             help="write the timeline and the segments as one HTML file, which needs no network",
+        )
+        parser.add_argument(
+            "--diff",
+            metavar=("BEFORE", "AFTER"),
+            nargs=2,
+            help="instead of one snapshot, show what grew from one to another, by call site",
         )
     if command is None:
         parser.add_argument(

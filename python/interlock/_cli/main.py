@@ -15,7 +15,7 @@ from interlock._cli.args import PROGRAM, Arguments, parse
 from interlock._cli.collect import UsageError
 from interlock._cli.json_output import document
 from interlock._cli.markdown import markdown
-from interlock._cli.memory import snapshot_file
+from interlock._cli.memory import diff, snapshot_file
 from interlock._cli.memory.page import page
 from interlock._cli.memory.snapshot_file import SnapshotError
 from interlock._cli.memory.summary import Summary, summarize
@@ -107,6 +107,8 @@ def _text(arguments: Arguments) -> str:
                 return document(accelerators=found)
             return _format(render.accelerators(found), arguments)
         case "memory":
+            if arguments.diff is not None:
+                return _memory_diff(arguments, *arguments.diff)
             summary = _memory(arguments.names[0], arguments.html)
             return document(memory=summary) if arguments.json else _format(render.memory(summary), arguments)
         case "threads":
@@ -124,6 +126,13 @@ def _threads(arguments: Arguments) -> str:
 
     collected = threads.collect()
     return document(**vars(collected)) if arguments.json else _format(threads.render(collected), arguments)
+
+
+def _memory_diff(arguments: Arguments, before: str, after: str) -> str:
+    changes = diff.compare(snapshot_file.load(before), before, snapshot_file.load(after), after)
+    if arguments.json:
+        return document(memory_diff=changes)
+    return _format(render.memory_diff(changes), arguments)
 
 
 def _memory(path: str, html: str | None) -> Summary:

@@ -14,7 +14,9 @@ from interlock._cli.collect import (
     Variable,
     Versions,
 )
+from interlock._cli.memory.diff import CallSiteChange, DeviceChange, Diff
 from interlock._cli.memory.summary import CallSite, DeviceSummary, SegmentFragmentation, Summary
+from interlock._cli.sizes import change_text, percent_text, share_text, size_text
 from interlock._console import EMPTY, Block, Cell, Fields, Row, Section, Style, Table
 
 
@@ -76,6 +78,13 @@ def memory(summary: Summary) -> tuple[Section, ...]:
     return tuple(Section(f"Device {device.device}", _memory(device)) for device in summary.devices)
 
 
+def memory_diff(diff: Diff) -> tuple[Section, ...]:
+    """Render what grew and what shrank on each device from one snapshot to another."""
+    if not diff.devices:
+        return (Section("Memory", (Cell("The snapshots have no segments and no events."),)),)
+    return tuple(Section(f"Device {device.device}", _memory_diff(device)) for device in diff.devices)
+
+
 MISSING = Cell("-", Style.DIM)
 EMPTY_TEXT = Cell("(empty)", Style.DIM)
 
@@ -103,15 +112,8 @@ def _problem(text: str) -> Cell:
 
 
 def _size(bytes_: int | None) -> str:
-    """Return a number of bytes with a binary unit: `1.5 GiB`."""
-    if bytes_ is None:
-        return "-"
-    size = float(bytes_)
-    units = iter(("bytes", "KiB", "MiB", "GiB", "TiB"))
-    unit = next(units)
-    while size >= 1024 and (larger := next(units, None)) is not None:
-        size, unit = size / 1024, larger
-    return f"{size:.4g} {unit}"
+    """Return a number of bytes with a binary unit, or a dash if it is not known."""
+    return "-" if bytes_ is None else size_text(bytes_)
 
 
 def _versions(versions: Versions) -> Block:
@@ -281,6 +283,9 @@ def _memory(device: DeviceSummary) -> tuple[Block, ...]:
     ]
     if device.out_of_memory_errors:
         fields.append(("out of memory errors", Cell(str(device.out_of_memory_errors), Style.PROBLEM)))
+    if device.unknown_events:
+        counts = ", ".join(f"{_printable(each.action)} ({each.events})" for each in device.unknown_events)
+        fields.append(("unknown events", Cell(counts)))
     blocks: list[Block] = [Fields(tuple(fields))]
     if device.call_sites:
         blocks += [Cell("Call sites at the peak"), _call_sites(device.call_sites, device.peak_allocated)]
@@ -306,7 +311,7 @@ def _call_sites(sites: tuple[CallSite, ...], peak: int) -> Block:
         Row(
             (
                 Cell(_size(site.bytes)),
-                Cell(f"{100 * site.bytes / max(1, peak):.1f} %"),
+                Cell(share_text(site.bytes, peak)),
                 Cell(str(site.blocks)),
                 _no_wrap(site.call_site),
             )
@@ -325,10 +330,61 @@ def _segments(segments: tuple[SegmentFragmentation, ...]) -> Block:
                 Cell(_size(segment.bytes)),
                 Cell(_size(segment.free)),
                 Cell(_size(segment.largest_free_block)),
-                Cell(f"{100 * segment.fragmentation:.0f} %"),
+                Cell(percent_text(segment.fragmentation)),
             )
         )
         for segment in segments[:_MAX_MEMORY_ROWS]
     )
     columns = ("segment", "stream", "size", "free", "largest free block", "fragmentation")
     return Table(columns, tuple(rows))
+
+
+def _memory_diff(device: DeviceChange) -> tuple[Block, ...]:
+    totals = Table(
+        ("total", "before", "after", "change"),
+        (
+            _size_row("allocated", device.allocated_before, device.allocated_after),
+            _count_row("blocks", device.blocks_before, device.blocks_after),
+            _size_row("reserved", device.reserved_before, device.reserved_after),
+            _count_row("segments", device.segments_before, device.segments_after),
+        ),
+    )
+    blocks: list[Block] = [totals]
+    # A call site with other blocks of the same total size is in the second table.
+    grown = [change for change in device.call_sites if change.growth > 0]
+    others = [change for change in reversed(device.call_sites) if change.growth <= 0]
+    for title, changes in (("Call sites that grew", grown), ("Call sites that did not grow", others)):
+        if changes:
+            blocks += [Cell(title), _changes(changes), *_omitted(len(changes))]
+    if not device.call_sites:
+        blocks.append(Cell("Each call site has the same bytes and blocks in both snapshots."))
+    return tuple(blocks)
+
+
+def _size_row(name: str, before: int, after: int) -> Row:
+    texts = (name, _size(before), _size(after), change_text(after - before))
+    return Row(tuple(map(Cell, texts)))
+
+
+def _count_row(name: str, before: int, after: int) -> Row:
+    return Row((Cell(name), Cell(str(before)), Cell(str(after)), Cell(_signed(after - before))))
+
+
+def _signed(number: int) -> str:
+    return f"{number:+}" if number else "0"
+
+
+def _changes(changes: list[CallSiteChange]) -> Block:
+    rows = (
+        Row(
+            (
+                Cell(change_text(change.growth)),
+                Cell(_size(change.bytes_before)),
+                Cell(_size(change.bytes_after)),
+                Cell(_signed(change.blocks_after - change.blocks_before)),
+                _no_wrap(change.call_site),
+            )
+        )
+        for change in changes[:_MAX_MEMORY_ROWS]
+    )
+    return Table(("change", "before", "after", "blocks", "call site"), tuple(rows))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from interlock._races import detect_races
+from interlock._races import Race, detect_races
 
 
 class RacesError(pytest.fail.Exception):  # type: ignore[name-defined,misc]
@@ -28,5 +28,11 @@ class RaceCheck:
         with detect_races() as races:
             result = yield
         if races:
-            raise RacesError("\n\n".join(map(str, races)), pytrace=False)
+            raise RacesError("\n\n".join(map(_report, races)), pytrace=False)
         return result
+
+
+def _report(race: Race) -> str:
+    """Return a report without the lines of pytest, which call the test."""
+    lines = str(race).splitlines()
+    return "\n".join(line for line in lines if "/_pytest/" not in line and "/pluggy/" not in line)

@@ -51,6 +51,7 @@ from interlock.accelerator._device import (
     set_device_idx,
 )
 from interlock.accelerator._properties import DeviceProperties, device_properties, get_device_properties
+from interlock.accelerator._trace import trace
 from interlock.accelerator.graphs import Graph
 from interlock.accelerator.memory import memory_stats
 from interlock.errors import AcceleratorError, NoAcceleratorError
@@ -99,12 +100,13 @@ __all__ = [
     "set_stream",
     "stream_priority_range",
     "synchronize",
+    "trace",
     "unavailable_reason",
     "use",
     "use_mem_pool",
 ]
 
-for _type in (DeclaredFunction, DeviceProperties):
+for _type in (DeclaredFunction, DeviceProperties, trace):
     _type.__module__ = __name__
 if os.environ.get("INTERLOCK_DETECT_RACES"):
     from interlock._races import start_from_environment

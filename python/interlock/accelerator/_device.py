@@ -50,7 +50,18 @@ P = ParamSpec("P")
 
 
 class DeclaredFunction(Generic[P]):
-    """A function and the memory that it uses, as `declare_uses` returns it."""
+    """A function and the memory that it uses, as `declare_uses` returns it.
+
+    Args:
+        function: The function.
+        reads: Buffers, tensors and pairs of an address and a number of bytes that it reads.
+        writes: Those that it writes.
+
+    Raises:
+        TypeError: `function` is not callable, or an element is none of these.
+        ValueError: An address or a number of bytes is negative.
+
+    """
 
     def __init__(
         self, function: Callable[P, object], reads: Iterable[_Memory], writes: Iterable[_Memory]

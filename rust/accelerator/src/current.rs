@@ -6,8 +6,10 @@ use interlock_core::thread::internal::{self, DeviceSlots, Slots};
 use interlock_core::thread::{Scope, ScopeGuard};
 use interlock_driver::{DeviceIndex, DeviceProperties, MemoryInfo};
 
-use super::accelerator::Accelerator;
-use super::{Device, Result, Stream, Wait, WaitTarget, registry};
+use crate::accelerator::Accelerator;
+use crate::stream::{Stream, StreamHome};
+use crate::wait::Wait;
+use crate::{Device, Result, WaitTarget, registry};
 
 /// Returns the accelerator in use and the index of a device that was passed to `operation`; `None`, or a device without
 /// an index, means the current device. The first call starts the driver and fixes it.
@@ -16,47 +18,36 @@ pub(crate) fn resolve(
     operation: &'static str,
 ) -> Result<(&'static Accelerator, DeviceIndex)> {
     let accelerator = registry::accelerator_for(device, operation)?;
-    let given = device.map_or(Ok(None), |device| accelerator.index_of(device, operation))?;
-    Ok((accelerator, given.unwrap_or_else(|| current_index_of(accelerator))))
-}
-
-/// Returns the index of this thread's current device, 0 if the accelerator does not have that device.
-fn current_index_of(accelerator: &Accelerator) -> DeviceIndex {
-    current_index_or_zero(accelerator.device_count())
-}
-
-/// Returns the index of this thread's current device, 0 if it is not below `count`.
-pub(super) fn current_index_or_zero(count: usize) -> DeviceIndex {
-    // A state that was inherited by a fork, or captured, may name a device of an accelerator that had more.
-    internal::current_device().filter(|index| usize::from(*index) < count).unwrap_or(0)
+    let given = device.map_or(Ok(None), |device| accelerator.started().index_of(device, operation))?;
+    Ok((accelerator, given.unwrap_or_else(|| accelerator.started().current_index())))
 }
 
 /// Returns the current device of this thread: device 0 until another one is made current.
 pub fn current_device() -> Result<Device> {
     let (accelerator, index) = resolve(None, "accelerator.current_device_index")?;
-    Ok(accelerator.device(index))
+    Ok(accelerator.started().device(index))
 }
 
 /// Returns the index of the current device of this thread if this process uses a driver. Starts no driver and never
 /// blocks.
 pub fn current_index() -> Option<DeviceIndex> {
-    registry::try_accelerator().map(current_index_of)
+    registry::try_accelerator().map(|accelerator| accelerator.started().current_index())
 }
 
 /// Returns a device that was passed to `operation`, with its index; `None` means the current device. The first call
 /// starts the driver and fixes it.
 pub fn resolve_device(device: Option<Device>, operation: &'static str) -> Result<Device> {
     let (accelerator, index) = resolve(device, operation)?;
-    Ok(accelerator.device(index))
+    Ok(accelerator.started().device(index))
 }
 
 /// Returns the devices other than the given one on which any library has created a context in this process: those take
 /// memory there. Empty on drivers without contexts.
 pub fn stray_contexts(expected: Device) -> Result<Vec<Device>> {
     let (accelerator, index) = resolve(Some(expected), "accelerator.set_device_index")?;
-    let indices = (0..accelerator.device_count()).filter_map(|index| DeviceIndex::try_from(index).ok());
-    let stray = indices.filter(|other| *other != index && accelerator.runtime().has_context(*other));
-    Ok(stray.map(|index| accelerator.device(index)).collect())
+    let started = accelerator.started();
+    let is_stray = |other: &DeviceIndex| *other != index && started.runtime().has_context(*other);
+    Ok(started.indices().filter(is_stray).map(|index| started.device(index)).collect())
 }
 
 /// Makes a device the current one of this thread, until the innermost open scope that sets it is exited.
@@ -70,15 +61,16 @@ pub fn set_device(device: Device) -> Result<()> {
 pub fn current_stream(device: Option<Device>) -> Result<Stream> {
     const OPERATION: &str = "accelerator.current_stream";
     let (accelerator, index) = resolve(device, OPERATION)?;
-    stream_on(accelerator, index).map_err(|error| error.during(OPERATION))
+    accelerator.home(index).and_then(stream_on).map_err(|error| error.during(OPERATION))
 }
 
-pub(super) fn stream_on(accelerator: &'static Accelerator, index: DeviceIndex) -> Result<Stream> {
+/// Returns the current stream of a device on this thread.
+pub(crate) fn stream_on(home: &'static dyn StreamHome) -> Result<Stream> {
     // A forked child can't use the streams of its parent.
-    let current = internal::current_stream(index).and_then(Stream::from_slot);
-    match current.filter(|stream| std::ptr::eq(stream.accelerator(), accelerator)) {
+    let current = internal::current_stream(home.index()).and_then(Stream::from_slot);
+    match current.filter(|stream| std::ptr::eq(stream.started(), home.started())) {
         Some(stream) => Ok(stream),
-        None => accelerator.default_stream(index),
+        None => home.default_stream(),
     }
 }
 
@@ -86,11 +78,7 @@ pub(super) fn stream_on(accelerator: &'static Accelerator, index: DeviceIndex) -
 /// innermost open scope that sets it is exited.
 pub fn set_stream(stream: &Stream) -> Result<()> {
     stream.driver()?;
-    Ok(internal::set_device_slots(device_slots_of(stream))?)
-}
-
-pub(super) fn device_slots_of(stream: &Stream) -> DeviceSlots {
-    DeviceSlots::from_stream(stream.slot())
+    Ok(internal::set_device_slots(stream.device_slots())?)
 }
 
 /// A device or stream that is current while the scope is open. It may be entered again while it is open, by several
@@ -125,7 +113,7 @@ impl DeviceScope {
 
     /// Creates a scope in which a stream is current on its device, and that device is current.
     pub fn from_stream(stream: &Stream) -> Self {
-        Self::of(device_slots_of(stream))
+        Self::of(stream.device_slots())
     }
 
     /// Creates a scope in which tensors are created on `device` unless another device is passed.
@@ -175,6 +163,15 @@ pub fn device_guard(device: Device) -> Result<ScopeGuard> {
     Ok(ScopeGuard::from_devices(DeviceSlots::from_device(index)))
 }
 
+/// The current stream.
+impl Stream {
+    /// Makes this the current stream of its device, and that device the current one, until the guard is dropped.
+    pub fn guard(&self) -> Result<ScopeGuard> {
+        self.driver()?;
+        Ok(ScopeGuard::from_devices(self.device_slots()))
+    }
+}
+
 /// Returns the device on which tensors are created unless one is passed: the CPU until another one is set.
 pub fn default_device() -> Device {
     internal::default_device().unwrap_or(Device::CPU)
@@ -192,7 +189,7 @@ pub fn set_default_device(device: Option<Device>) -> Result<()> {
 /// Begins a wait for all work that is queued on a device now. `None` means the current device.
 pub fn begin_wait(device: Option<Device>) -> Result<Wait> {
     let (accelerator, index) = resolve(device, "accelerator.synchronize")?;
-    Wait::begin(accelerator, WaitTarget::Device(index), true)
+    Wait::begin(accelerator.started(), WaitTarget::Device(index), true)
 }
 
 /// Waits for all work that is queued on a device now. `None` means the current device.

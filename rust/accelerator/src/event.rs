@@ -4,8 +4,10 @@ use once_cell::race::OnceBox;
 
 use interlock_driver::{DeviceIndex, DriverRuntime, EventHandle, EventOptions, WaitTarget};
 
-use super::accelerator::Accelerator;
-use super::{Device, Error, Result, Stream, Wait, current, registry};
+use crate::started::Started;
+use crate::stream::Stream;
+use crate::wait::Wait;
+use crate::{Device, Error, Result};
 
 /// An event, which marks a point in a stream. Other streams can wait for it, and two events measure the time between
 /// them.
@@ -25,7 +27,7 @@ use super::{Device, Error, Result, Stream, Wait, current, registry};
 /// ```
 #[derive(Debug)]
 pub struct Event {
-    accelerator: &'static Accelerator,
+    started: &'static Started,
     options: EventOptions,
     device: Option<DeviceIndex>,
     /// Created on the first record, on the device of that stream unless the event has a device.
@@ -33,20 +35,17 @@ pub struct Event {
 }
 
 impl Event {
-    /// Creates an event that is not recorded yet. Without a device or an index, it belongs to the device of the stream
-    /// that records it first.
-    pub fn new(device: Option<Device>, options: EventOptions) -> Result<Self> {
-        let accelerator = registry::accelerator_for(device, "Event")?;
-        let device = device.map_or(Ok(None), |device| accelerator.index_of(device, "Event"))?;
-        Ok(Event { accelerator, options, device, handle: OnceBox::new() })
+    /// Creates an event that is not recorded yet. Without a device, it belongs to the device of the stream that records
+    /// it first.
+    pub(crate) fn of(started: &'static Started, device: Option<DeviceIndex>, options: EventOptions) -> Self {
+        Event { started, options, device, handle: OnceBox::new() }
     }
 
-    /// Imports an event that another process created with `interprocess` and [exported](Event::export).
-    pub fn import(device: Option<Device>, exported: &[u8]) -> Result<Self> {
-        let (accelerator, index) = current::resolve(device, "Event.from_ipc_handle")?;
-        let handle = accelerator.driver_for("the accelerator")?.import_event(index, exported)?;
+    /// Creates an event of a driver's event that was imported from another process.
+    pub(crate) fn imported(started: &'static Started, handle: EventHandle) -> Self {
         let options = EventOptions { interprocess: true, ..EventOptions::default() };
-        Ok(Event { accelerator, options, device: Some(index), handle: OnceBox::with_value(Box::new(handle)) })
+        let (device, handle) = (Some(handle.device), OnceBox::with_value(Box::new(handle)));
+        Event { started, options, device, handle }
     }
 
     /// Exports the event for another process.
@@ -58,12 +57,12 @@ impl Event {
         if !self.options.interprocess {
             return Err(self.misused("Event.ipc_handle", "the event was not made with interprocess"));
         }
-        let (_, index) = current::resolve(Some(self.device()), "Event.ipc_handle")?;
+        let index = self.device().index().unwrap_or_else(|| self.started.current_index());
         driver.export_event(self.handle_on(index)?)
     }
 
     fn driver(&self) -> Result<&dyn DriverRuntime> {
-        self.accelerator.driver_for("an Event")
+        self.started.driver_for("an Event")
     }
 
     /// Returns the options that the event was created with.
@@ -74,8 +73,8 @@ impl Event {
     /// Returns the device of the event, without an index before the device is known.
     pub fn device(&self) -> Device {
         match self.handle.get().map(|handle| handle.device).or(self.device) {
-            Some(index) => self.accelerator.device(index),
-            None => Device::of(self.accelerator.kind()),
+            Some(index) => self.started.device(index),
+            None => Device::of(self.started.kind()),
         }
     }
 
@@ -145,7 +144,7 @@ impl Event {
     pub fn begin_wait(&self) -> Result<Option<Wait>> {
         self.driver()?;
         let begin = |handle: &EventHandle| {
-            Wait::begin(self.accelerator, WaitTarget::Event(*handle), self.options.blocking)
+            Wait::begin(self.started, WaitTarget::Event(*handle), self.options.blocking)
         };
         self.handle.get().map(begin).transpose()
     }
@@ -187,6 +186,29 @@ impl Event {
 
     fn misused(&self, operation: &'static str, reason: &str) -> Error {
         Error::device(self.device(), operation, reason)
+    }
+}
+
+/// Events on streams.
+impl Stream {
+    /// Records an event after all work that is queued now.
+    pub fn record_event(&self, event: &Event) -> Result<()> {
+        event.record(self).map_err(|error| error.during("Stream.record_event"))
+    }
+
+    /// Makes work that is queued on this stream from now on wait for the current record of the event.
+    pub fn wait_event(&self, event: &Event) -> Result<()> {
+        event.block(self)
+    }
+
+    /// Makes work that is queued on this stream from now on wait for all work that is queued on `other` now.
+    pub fn wait_stream(&self, other: &Stream) -> Result<()> {
+        let wait = || {
+            let event = Event::of(other.started(), Some(other.device_index()), EventOptions::default());
+            event.record(other)?;
+            event.block(self)
+        };
+        wait().map_err(|error: Error| error.during("Stream.wait_stream"))
     }
 }
 

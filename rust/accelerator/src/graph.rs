@@ -2,16 +2,16 @@
 
 use std::fmt::Write as _;
 use std::sync::MutexGuard;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use interlock_core::base::mutex::Mutex;
 use interlock_driver::{
     CaptureId, CaptureMode, DriverRuntime, GraphDump, GraphExecHandle, GraphHandle, PoolId, StreamHandle,
 };
 
-use super::accelerator::Accelerator;
-use super::stream::{Stream, StreamKind};
-use super::{Error, Result, current, registry};
+use crate::accelerator::Accelerator;
+use crate::private_pools::new_pool;
+use crate::stream::{Stream, StreamKind};
+use crate::{Error, Result, current, registry};
 
 /// A graph: the work that the current stream records between [`capture_begin`](Graph::capture_begin) and
 /// [`capture_end`](Graph::capture_end), which a replay queues with one call.
@@ -68,12 +68,6 @@ enum Phase {
         graph: Option<GraphHandle>,
         exec: Option<GraphExecHandle>,
     },
-}
-
-/// Returns the id of a new memory pool.
-pub fn new_pool() -> PoolId {
-    static LAST: AtomicU64 = AtomicU64::new(0);
-    (0, LAST.fetch_add(1, Ordering::Relaxed) + 1)
 }
 
 impl Graph {

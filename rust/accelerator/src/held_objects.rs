@@ -60,10 +60,12 @@ pub fn held_objects(faults: &FaultInjector) -> Result<HeldObjects> {
         ..
     } = faults.live_objects()?;
     // The counts are taken one after the other, so other threads may create objects in between.
-    if let Some(accelerator) = registry::try_accelerator().filter(|found| found.kind() == DeviceType::Host) {
-        streams = streams.saturating_sub(accelerator.number_of_pooled_streams());
-        for allocator in accelerator.allocators("the host driver")? {
-            let (of_allocator, cached) = allocator.cached();
+    if let Some(accelerator) =
+        registry::try_accelerator().filter(|found| found.started().kind() == DeviceType::Host)
+    {
+        for device in accelerator.devices("the host driver")? {
+            streams = streams.saturating_sub(device.home().streams().pooled().count());
+            let (of_allocator, cached) = device.allocator("the host driver")?.cached();
             events = events.saturating_sub(of_allocator);
             bytes = bytes.saturating_sub(cached);
         }

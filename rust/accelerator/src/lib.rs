@@ -8,8 +8,11 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 mod accelerator;
+mod allocators;
 mod builtin;
+mod create;
 mod current;
+mod device;
 mod event;
 mod graph;
 #[cfg(feature = "host")]
@@ -20,15 +23,20 @@ pub mod memory;
 mod plan_cache;
 mod private_pools;
 mod registry;
+mod started;
 mod stream;
+mod timed_tasks;
+mod trace;
 mod wait;
 
+pub use allocators::MemPoolOptions;
+pub use create::priority_range;
 pub use current::{
     DeviceScope, begin_wait, current_device, current_stream, default_device, device_guard, memory_info,
     properties, set_default_device, set_device, set_stream, synchronize,
 };
 pub use event::Event;
-pub use graph::{Graph, new_pool};
+pub use graph::Graph;
 #[cfg(feature = "host")]
 pub use held_objects::{HeldObjects, held_objects};
 #[doc(inline)]
@@ -43,13 +51,15 @@ pub use interlock_driver::{
 #[cfg(feature = "host")]
 pub use interlock_host as host;
 pub use interrupt::{check_interrupts, set_interrupt_check};
-pub use mem_pool::{MemPool, MemPoolGuard, MemPoolOptions, MemPoolScope};
+pub use mem_pool::{MemPool, MemPoolGuard, MemPoolScope};
 pub use plan_cache::PlanCache;
+pub use private_pools::new_pool;
 pub use registry::{
     current_accelerator, device_count, parse_device, register_driver, required, unavailable_reason,
     use_driver, use_named,
 };
-pub use stream::{Stream, StreamKind, priority_range, streams_of};
+pub use stream::{Stream, StreamKind, streams_of};
+pub use trace::{RecordedTrace, Trace};
 pub use wait::Wait;
 
 #[doc(hidden)]

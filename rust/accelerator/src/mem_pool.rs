@@ -9,35 +9,16 @@ use interlock_core::thread::internal::{self, DeviceObject, DeviceSlots, Slots};
 use interlock_core::thread::{Scope, ScopeGuard};
 use interlock_driver::{DeviceIndex, PoolId};
 
-use super::accelerator::Accelerator;
-use super::graph::new_pool;
-use super::memory::SegmentState;
-use super::private_pools::{PoolLease, UsedPool};
-use super::{Device, Error, Result, Stream, current, registry};
+use crate::accelerator::Accelerator;
+use crate::allocators::MemPoolOptions;
+use crate::allocators::snapshot::SegmentState;
+use crate::private_pools::{UsedPool, new_pool};
+use crate::stream::Stream;
+use crate::{Device, Error, Result, current, registry};
 
 const NAME: &str = "accelerator.MemPool";
 const WHAT: &str = "a MemPool";
 const OPERATION: &str = "accelerator.use_mem_pool";
-
-/// The behaviour of a [`MemPool`].
-///
-/// ```
-/// use interlock_accelerator::{MemPool, MemPoolOptions};
-///
-/// interlock_accelerator::use_named("host")?;
-/// let reserve = MemPool::new(None, MemPoolOptions { use_on_oom: true, ..MemPoolOptions::default() })?;
-/// # let _ = reserve;
-/// # Ok::<(), interlock_accelerator::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct MemPoolOptions {
-    /// Whether a request outside of private pools uses a free block of the pool before it fails with
-    /// [`Error::OutOfMemory`].
-    pub use_on_oom: bool,
-    /// Whether each block occupies a whole segment, so that the driver allocates it on its own. The pool then has no
-    /// expandable segments.
-    pub no_split: bool,
-}
 
 /// A private pool of the caching allocators, PyTorch's `torch.cuda.MemPool`: its segments serve only allocations that
 /// are routed to it, by a [scope](MemPool::guard) or by a graph that captures with its [id](MemPool::id).
@@ -63,8 +44,32 @@ pub struct MemPoolOptions {
 #[derive(Clone)]
 pub struct MemPool(Arc<PoolInner>);
 
+/// A user of a pool: a [`MemPool`], a scope of it, or an allocation during a capture, whose last graph another thread may
+/// destroy in the meantime.
 #[derive(Debug)]
-pub(super) struct PoolInner {
+pub(crate) struct PoolLease {
+    accelerator: &'static Accelerator,
+    pool: UsedPool,
+}
+
+impl PoolLease {
+    /// Begins a use of a pool.
+    fn new(accelerator: &'static Accelerator, pool: PoolId) -> Self {
+        PoolLease { accelerator, pool: accelerator.private_pools().add_user(pool) }
+    }
+}
+
+impl Drop for PoolLease {
+    fn drop(&mut self) {
+        // A forked child can't use the pools of its parent and does not release them.
+        if self.accelerator.started().is_current_process() {
+            self.accelerator.release_pool(self.pool.id, &[]);
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct PoolInner {
     lease: PoolLease,
     /// `None` for a pool of all devices.
     device: Option<DeviceIndex>,
@@ -93,7 +98,7 @@ impl MemPool {
     }
 
     fn accelerator(&self) -> &'static Accelerator {
-        self.0.lease.accelerator()
+        self.0.lease.accelerator
     }
 
     /// Returns the id, with which graphs capture into the pool, and which snapshots of memory contain.
@@ -103,7 +108,7 @@ impl MemPool {
 
     /// Returns the device of the pool; `None` for a pool of all devices.
     pub fn device(&self) -> Option<Device> {
-        self.0.device.map(|index| self.accelerator().device(index))
+        self.0.device.map(|index| self.accelerator().started().device(index))
     }
 
     /// Returns the number of users: 1 for the pool, and 1 for each open scope, for each graph whose capture allocated
@@ -121,7 +126,7 @@ impl MemPool {
     /// # Errors
     /// Returns [`Error::Forked`] in a forked child.
     pub fn snapshot(&self) -> Result<Vec<SegmentState>> {
-        let allocators = self.accelerator().allocators(WHAT)?.iter();
+        let allocators = self.accelerator().allocators(WHAT)?;
         Ok(allocators.flat_map(|allocator| allocator.segments_of(self.id())).collect())
     }
 
@@ -159,7 +164,7 @@ impl MemPool {
             None => current::resolve(None, OPERATION)?.1,
         };
         let begun = accelerator.private_pools().next_begun();
-        let open = OpenPool { pool: Arc::downgrade(&self.0), id: self.id(), accelerator, device, begun };
+        let open = OpenPool::new(Arc::downgrade(&self.0), self.id(), accelerator, device, begun);
         Ok((DeviceSlots::from_mem_pool(Arc::new(open)), PoolLease::new(accelerator, self.id())))
     }
 }
@@ -254,7 +259,7 @@ impl MemPoolScope {
     #[doc(hidden)]
     pub fn end_use(&self) {
         // Another thread of the parent of a forked child may have held the lock.
-        if self.pool.accelerator().is_current_process() {
+        if self.pool.accelerator().started().is_current_process() {
             let ended = self.leases.lock().pop();
             drop(ended);
         }
@@ -273,6 +278,25 @@ struct OpenPool {
     begun: u64,
 }
 
+impl OpenPool {
+    fn new(
+        pool: Weak<PoolInner>,
+        id: PoolId,
+        accelerator: &'static Accelerator,
+        device: DeviceIndex,
+        begun: u64,
+    ) -> Self {
+        accelerator.started().begin_pool_scope();
+        OpenPool { pool, id, accelerator, device, begun }
+    }
+}
+
+impl Drop for OpenPool {
+    fn drop(&mut self) {
+        self.accelerator.started().end_pool_scope();
+    }
+}
+
 impl DeviceObject for OpenPool {
     fn device_index(&self) -> DeviceIndex {
         self.device
@@ -281,12 +305,12 @@ impl DeviceObject for OpenPool {
 
 impl fmt::Debug for OpenPool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "MemPool {:?} on {}", self.id, self.accelerator.device(self.device))
+        write!(f, "MemPool {:?} on {}", self.id, self.accelerator.started().device(self.device))
     }
 }
 
 /// The private pool of a request, which has this user meanwhile.
-pub(super) enum RequestPool {
+pub(crate) enum RequestPool {
     /// The stream of the request is captured.
     Capture(PoolLease),
     Scope(Arc<PoolInner>),
@@ -295,19 +319,18 @@ pub(super) enum RequestPool {
 impl RequestPool {
     /// Returns the private pool of a request of a stream on this thread: the pool of the capture of the stream or of
     /// the innermost scope on this thread, whichever began last. `None` means the default pool.
-    #[inline]
-    pub(super) fn of(stream: &Stream) -> Result<Option<Self>> {
-        let accelerator = stream.accelerator();
+    pub(crate) fn of(accelerator: &'static Accelerator, stream: &Stream) -> Result<Option<Self>> {
         let scope = internal::mem_pool(stream.device_index()).and_then(|pool| open_pool(accelerator, pool));
-        let Some(capture) = accelerator.capture_of(stream)? else {
+        let Some(capture) = stream.capture()? else {
             return Ok(scope.map(|(pool, _)| RequestPool::Scope(pool)));
         };
         let scoped = scope.as_ref().map(|(pool, begun)| (pool.lease.pool.id, *begun));
-        let of_capture = PoolLease::of_capture(accelerator, capture, scoped).map(RequestPool::Capture);
+        let of_capture = accelerator.private_pools().add_user_in(capture, scoped);
+        let of_capture = of_capture.map(|pool| RequestPool::Capture(PoolLease { accelerator, pool }));
         Ok(of_capture.or(scope.map(|(pool, _)| RequestPool::Scope(pool))))
     }
 
-    pub(super) fn id(&self) -> PoolId {
+    pub(crate) fn id(&self) -> PoolId {
         match self {
             RequestPool::Capture(lease) => lease.pool.id,
             RequestPool::Scope(pool) => pool.lease.pool.id,
@@ -315,7 +338,7 @@ impl RequestPool {
     }
 
     /// Returns the pool if a captured stream made the request.
-    pub(super) fn of_capture(&self) -> Option<UsedPool> {
+    pub(crate) fn of_capture(&self) -> Option<UsedPool> {
         match self {
             RequestPool::Capture(lease) => Some(lease.pool),
             RequestPool::Scope(_) => None,

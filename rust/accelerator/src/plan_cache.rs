@@ -5,7 +5,8 @@ use interlock_core::base::sync::RelaxedU64;
 use interlock_core::flags::InputValue;
 use interlock_core::flags::internal::{parse_count, write_unless_frozen};
 
-use crate::{Device, DeviceType, Error, Result, current, registry};
+use crate::started::current_index_or_zero;
+use crate::{Device, DeviceType, Error, Result, registry};
 
 const NAME: &str = "cuda.cufft_plan_cache";
 const EXPECTED: &str = "a CUDA device with an index, or an index";
@@ -62,7 +63,7 @@ impl PlanCache {
     /// Returns the cache of the current device. Starts the driver.
     pub fn current() -> Result<Self> {
         let count = device_count()?;
-        Self::from_index(count, i64::from(current::current_index_or_zero(count as usize)))
+        Self::from_index(count, i64::from(current_index_or_zero(count as usize)))
     }
 
     fn from_index(count: u32, index: i64) -> Result<Self> {

@@ -1,19 +1,20 @@
 //! Captures that are underway, and the users of private memory pools: c10's `captures_underway` and `graph_pools`.
 
 use std::collections::HashMap;
-use std::sync::MutexGuard;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, MutexGuard};
 
-use super::accelerator::Accelerator;
-use super::stream::Stream;
 use interlock_core::base::mutex::Mutex;
 use interlock_driver::{CaptureId, PoolId};
 
+use crate::started::Started;
+use crate::stream::Stream;
+
 /// The captures that are underway on an accelerator, and the users of its private pools.
-#[derive(Debug, Default)]
-pub(super) struct PrivatePools {
-    /// The number of captures that are underway, so that allocations take no lock while there are none.
-    underway: AtomicUsize,
+#[derive(Debug)]
+pub(crate) struct PrivatePools {
+    /// Counts the captures, so that allocations take no lock while there are none.
+    started: Arc<Started>,
     /// The number of captures and scopes of pools that have begun.
     begun: AtomicU64,
     pools: Mutex<Pools>,
@@ -39,7 +40,7 @@ struct Capture {
     scoped: Vec<PoolId>,
 }
 
-/// The use of a pool by graphs, by [`MemPool`](super::MemPool) objects and their scopes, and by allocations that are
+/// The use of a pool by graphs, by [`MemPool`](crate::MemPool) objects and their scopes, and by allocations that are
 /// underway.
 #[derive(Debug)]
 struct PoolUse {
@@ -52,60 +53,9 @@ struct PoolUse {
 /// A pool in use. Once a pool has no user, a later one may have the same id, as when a graph is captured again; the number
 /// is unique.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct UsedPool {
-    pub(super) id: PoolId,
+pub(crate) struct UsedPool {
+    pub(crate) id: PoolId,
     number: u64,
-}
-
-/// A user of a pool: a [`MemPool`](super::MemPool), a scope of it, or an allocation during a capture, whose last graph
-/// another thread may destroy in the meantime.
-#[derive(Debug)]
-pub(super) struct PoolLease {
-    accelerator: &'static Accelerator,
-    pub(super) pool: UsedPool,
-}
-
-impl PoolLease {
-    /// Begins a use of a pool.
-    pub(super) fn new(accelerator: &'static Accelerator, pool: PoolId) -> Self {
-        let pool = accelerator.private_pools().pools().add_user(pool);
-        PoolLease { accelerator, pool }
-    }
-
-    /// Begins a use of the pool of a capture; `None` if the capture has ended. If a `scope` of another pool began after the
-    /// capture, also returns `None`, and the graph of the capture becomes a user of the pool of the scope: it may contain
-    /// work that uses the memory.
-    pub(super) fn of_capture(
-        accelerator: &'static Accelerator,
-        capture: CaptureId,
-        scope: Option<(PoolId, u64)>,
-    ) -> Option<Self> {
-        let mut pools = accelerator.private_pools().pools();
-        let capture = pools.captures.get_mut(&capture)?;
-        let is_scoped = |(pool, begun): &(PoolId, u64)| *pool != capture.pool && *begun > capture.begun;
-        let Some((scoped, _)) = scope.filter(is_scoped) else {
-            let id = capture.pool;
-            return Some(PoolLease { accelerator, pool: pools.add_user(id) });
-        };
-        if !capture.scoped.contains(&scoped) {
-            capture.scoped.push(scoped);
-            pools.add_user(scoped);
-        }
-        None
-    }
-
-    pub(super) fn accelerator(&self) -> &'static Accelerator {
-        self.accelerator
-    }
-}
-
-impl Drop for PoolLease {
-    fn drop(&mut self) {
-        // A forked child can't use the pools of its parent and does not release them.
-        if self.accelerator.is_current_process() {
-            self.accelerator.release_pool(self.pool.id, &[]);
-        }
-    }
 }
 
 impl Pools {
@@ -120,43 +70,43 @@ impl Pools {
 }
 
 impl PrivatePools {
+    pub(crate) fn new(started: Arc<Started>) -> Self {
+        PrivatePools { started, begun: AtomicU64::new(0), pools: Mutex::default() }
+    }
+
     /// Locks the pools. Not called in a forked child: callers get the driver first, which fails there.
     fn pools(&self) -> MutexGuard<'_, Pools> {
         self.pools.lock()
     }
 
-    /// Returns whether any capture is underway.
-    #[inline]
-    pub(super) fn captures_underway(&self) -> bool {
-        self.underway.load(Ordering::Acquire) > 0
-    }
-
     /// Returns the next position in the order in which captures and scopes of pools begin. Positions begin at 1.
-    pub(super) fn next_begun(&self) -> u64 {
+    pub(crate) fn next_begun(&self) -> u64 {
         self.begun.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// Registers a capture and the pool from which it allocates, outside of scopes that begin later. The graph is a user of the pool until
     /// [`release`](PrivatePools::release).
-    pub(super) fn begin(&self, capture: CaptureId, pool: PoolId) {
+    pub(crate) fn begin(&self, capture: CaptureId, pool: PoolId) {
         let mut pools = self.pools();
-        pools.captures.insert(capture, Capture { pool, begun: self.next_begun(), scoped: Vec::new() });
+        let new = Capture { pool, begun: self.next_begun(), scoped: Vec::new() };
+        if pools.captures.insert(capture, new).is_none() {
+            self.started.begin_capture();
+        }
         pools.add_user(pool);
-        self.underway.store(pools.captures.len(), Ordering::Release);
     }
 
     /// Unregisters a capture that has ended. Returns the pools of scopes of which the graph is a user until
     /// [`release`](PrivatePools::release).
-    pub(super) fn end(&self, capture: CaptureId) -> Vec<PoolId> {
+    pub(crate) fn end(&self, capture: CaptureId) -> Vec<PoolId> {
         let mut pools = self.pools();
-        let ended = pools.captures.remove(&capture);
-        self.underway.store(pools.captures.len(), Ordering::Release);
-        ended.map_or(Vec::new(), |ended| ended.scoped)
+        let Some(ended) = pools.captures.remove(&capture) else { return Vec::new() };
+        self.started.end_capture();
+        ended.scoped
     }
 
     /// Ends a use of a pool by a graph, which these streams may still run, or by a lease. Returns all streams that may
     /// still run graphs of the pool if this was the last user.
-    pub(super) fn release(&self, pool: PoolId, streams: &[Stream]) -> Option<Vec<Stream>> {
+    pub(crate) fn release(&self, pool: PoolId, streams: &[Stream]) -> Option<Vec<Stream>> {
         let mut pools = self.pools();
         let used = pools.used.get_mut(&pool)?;
         used.users -= 1;
@@ -168,15 +118,44 @@ impl PrivatePools {
     }
 
     /// Returns whether a capture allocates from a pool.
-    pub(super) fn is_pool_of(&self, capture: CaptureId, pool: UsedPool) -> bool {
+    pub(crate) fn is_pool_of(&self, capture: CaptureId, pool: UsedPool) -> bool {
         let pools = self.pools();
         let is_of = |capture: &Capture| capture.pool == pool.id;
         pools.captures.get(&capture).is_some_and(is_of)
             && pools.used.get(&pool.id).is_some_and(|used| used.number == pool.number)
     }
 
+    /// Begins a use of a pool.
+    pub(crate) fn add_user(&self, pool: PoolId) -> UsedPool {
+        self.pools().add_user(pool)
+    }
+
+    /// Begins a use of the pool of a capture; `None` if the capture has ended. If a `scope` of another pool began after
+    /// the capture, also returns `None`, and the graph of the capture becomes a user of the pool of the scope: it may
+    /// contain work that uses the memory.
+    pub(crate) fn add_user_in(&self, capture: CaptureId, scope: Option<(PoolId, u64)>) -> Option<UsedPool> {
+        let mut pools = self.pools();
+        let capture = pools.captures.get_mut(&capture)?;
+        let is_scoped = |(pool, begun): &(PoolId, u64)| *pool != capture.pool && *begun > capture.begun;
+        let Some((scoped, _)) = scope.filter(is_scoped) else {
+            let id = capture.pool;
+            return Some(pools.add_user(id));
+        };
+        if !capture.scoped.contains(&scoped) {
+            capture.scoped.push(scoped);
+            pools.add_user(scoped);
+        }
+        None
+    }
+
     /// Returns the number of users of a pool.
-    pub(super) fn users(&self, pool: PoolId) -> usize {
+    pub(crate) fn users(&self, pool: PoolId) -> usize {
         self.pools().used.get(&pool).map_or(0, |used| used.users)
     }
+}
+
+/// Returns the id of a new memory pool.
+pub fn new_pool() -> PoolId {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    (0, LAST.fetch_add(1, Ordering::Relaxed) + 1)
 }

@@ -13,8 +13,9 @@ use interlock_core::base::suggest::suggest;
 use interlock_core::base::sync::ForkLock;
 use interlock_driver::Driver;
 
-use super::accelerator::Accelerator;
-use super::{Device, DeviceType, Error, Result, builtin, memory};
+use crate::accelerator::Accelerator;
+use crate::started::{Started, available_devices};
+use crate::{Device, DeviceType, Error, Result, builtin};
 
 /// The accelerator that was started last, in this process or in a parent. It is changed with the lock held and read
 /// without it, because every use of a device reads it.
@@ -51,7 +52,7 @@ pub(crate) enum DriverSelection {
 /// Returns the driver in use, or the selection of the program or the environment.
 fn selection() -> DriverSelection {
     if let Some(in_use) = try_accelerator() {
-        return DriverSelection::Driver(in_use.driver().clone());
+        return DriverSelection::Driver(in_use.started().driver().clone());
     }
     let requested = REGISTRY.lock().requested.clone();
     match requested.unwrap_or_else(env_selection) {
@@ -159,13 +160,13 @@ fn stale_selection_warning() -> Option<String> {
     Some(format!(
         "{} {change}, which has no effect: the driver {:?} is in use, and the driver is fixed at first use",
         env::ACCELERATOR,
-        in_use.kind().name()
+        in_use.started().kind().name()
     ))
 }
 
 /// Returns the driver that this process uses or would use, or the reason why there is none. Starts no driver and fixes
 /// none.
-pub(super) fn selected_driver() -> Result<Arc<dyn Driver>, String> {
+pub(crate) fn selected_driver() -> Result<Arc<dyn Driver>, String> {
     match selection() {
         DriverSelection::Driver(driver) => Ok(driver),
         DriverSelection::Disabled(reason) => Err(reason),
@@ -193,12 +194,12 @@ pub struct KnownDevices {
 /// Each call reads the environment: until a driver is in use for the selection, afterwards to detect changes.
 pub fn known_devices() -> Option<KnownDevices> {
     if let Some(in_use) = try_accelerator() {
-        let (text, warning) = (read_env(), in_use.driver().stale_env_warning());
-        let count = u32::try_from(in_use.device_count()).ok()?;
+        let (text, warning) = (read_env(), in_use.started().driver().stale_env_warning());
+        let count = u32::try_from(in_use.started().device_count()).ok()?;
         let registry = REGISTRY.lock();
         let is_stale = registry.environment.as_ref().is_some_and(|(read, _)| *read != text);
         return (!is_stale && registry.last_warning == warning)
-            .then(|| KnownDevices { accelerator: Some(Device::of(in_use.kind())), count });
+            .then(|| KnownDevices { accelerator: Some(Device::of(in_use.started().kind())), count });
     }
     let any_registered = !registered().is_empty();
     let (driver, is_selected) = match selection() {
@@ -227,13 +228,18 @@ fn last_started() -> Option<&'static Accelerator> {
 
 /// Returns the accelerator that this process uses, if any. Starts no driver and fixes none, and takes no lock.
 #[inline]
-pub(super) fn try_accelerator() -> Option<&'static Accelerator> {
-    last_started().filter(|found| found.is_current_process())
+pub(crate) fn try_accelerator() -> Option<&'static Accelerator> {
+    last_started().filter(|found| found.started().is_current_process())
+}
+
+/// Returns the accelerator of a started driver, if it is the one that was started last.
+pub(crate) fn accelerator_of(started: &Started) -> Option<&'static Accelerator> {
+    last_started().filter(|found| ptr::eq(found.started(), started))
 }
 
 /// Returns the type of the devices that this process uses, if it uses any.
 pub fn started_device_type() -> Option<DeviceType> {
-    try_accelerator().map(|accelerator| accelerator.runtime().device_type())
+    try_accelerator().map(|accelerator| accelerator.started().kind())
 }
 
 /// Returns the accelerator of this process; the first call starts its driver and fixes it.
@@ -244,10 +250,10 @@ pub fn started_device_type() -> Option<DeviceType> {
 pub(crate) fn accelerator(operation: &'static str) -> Result<&'static Accelerator> {
     loop {
         match last_started() {
-            Some(found) if found.is_current_process() => return Ok(found),
+            Some(found) if found.started().is_current_process() => return Ok(found),
             // The process was forked since: only the driver knows whether it can start again.
             Some(found) => {
-                let again = found.driver().driver_for_child();
+                let again = found.started().driver().driver_for_child();
                 install(again.ok_or(Error::Forked { what: operation })?, |_| true)?;
             }
             None => {
@@ -299,7 +305,7 @@ fn install(driver: Arc<dyn Driver>, still_wanted: impl Fn(&DriverSelection) -> b
         STARTED.store(started, Ordering::Release);
         drop(registry);
         // SAFETY: the box is never freed.
-        memory::apply_history(unsafe { &*started })?;
+        unsafe { &*started }.apply_history()?;
     } else {
         drop(registry);
         drop(started);
@@ -390,16 +396,10 @@ fn select(selection: DriverSelection, name: &'static str) -> Result<()> {
 }
 
 fn err_driver_in_use(requested: &'static str, in_use: &Accelerator) -> Error {
-    Error::DriverInUse { requested, in_use: available_devices(in_use.kind(), in_use.device_count()) }
-}
-
-/// Describes the devices of the driver of this process, for an error.
-pub(super) fn available_devices(kind: DeviceType, count: usize) -> String {
-    let devices = match count {
-        0..=4 => (0..count).map(|index| format!("{kind}:{index}")).collect::<Vec<_>>().join(", "),
-        _ => format!("{kind}:0 to {kind}:{}", count - 1),
-    };
-    format!("this process uses the driver {:?} ({devices})", kind.name())
+    Error::DriverInUse {
+        requested,
+        in_use: available_devices(in_use.started().kind(), in_use.started().device_count()),
+    }
 }
 
 /// Parses a device, as `str::parse` does. The error for an unknown device type lists the types that this process can
@@ -427,7 +427,7 @@ pub fn parse_device(text: &str) -> Result<Device> {
 pub fn register_driver(driver: Arc<dyn Driver>) -> Result<()> {
     let kind = driver.device_type();
     let mut registry = REGISTRY.lock();
-    if let Some(in_use) = try_accelerator().filter(|in_use| in_use.kind() == kind) {
+    if let Some(in_use) = try_accelerator().filter(|in_use| in_use.started().kind() == kind) {
         drop(registry);
         return Err(err_driver_in_use(kind.name(), in_use));
     }
@@ -445,7 +445,7 @@ pub fn register_driver(driver: Arc<dyn Driver>) -> Result<()> {
 }
 
 /// Returns whether the first device has virtual memory management, as far as that is known without starting a driver.
-pub(super) fn has_virtual_memory() -> bool {
+pub(crate) fn has_virtual_memory() -> bool {
     if let Some(in_use) = try_accelerator() {
         let granularity =
             in_use.driver_for("the accelerator").and_then(|driver| driver.mapping_granularity(0));

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use interlock_driver::{StreamHandle, SyncPoint, WaitPolicy, WaitTarget};
 
-use super::accelerator::Accelerator;
-use crate::{Error, Result, check_interrupts};
+use crate::interrupt::check_interrupts;
+use crate::started::Started;
+use crate::{Error, Result};
 
 /// A wait that has begun. It covers the work that was queued when it began, and can be continued after a timeout.
 ///
@@ -26,20 +27,16 @@ use crate::{Error, Result, check_interrupts};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Wait {
-    accelerator: &'static Accelerator,
+    started: &'static Started,
     sync_point: SyncPoint,
     blocking: bool,
 }
 
 impl Wait {
-    pub(super) fn begin(
-        accelerator: &'static Accelerator,
-        target: WaitTarget,
-        blocking: bool,
-    ) -> Result<Self> {
-        let driver = accelerator.driver_for("the accelerator")?;
-        check_no_self_wait(accelerator, target)?;
-        Ok(Wait { accelerator, sync_point: driver.sync_point(target)?, blocking })
+    pub(crate) fn begin(started: &'static Started, target: WaitTarget, blocking: bool) -> Result<Self> {
+        let driver = started.driver_for("the accelerator")?;
+        check_no_self_wait(started, target)?;
+        Ok(Wait { started, sync_point: driver.sync_point(target)?, blocking })
     }
 
     /// Waits until the work is done, or until the [interrupt check](super::set_interrupt_check) returns true.
@@ -61,7 +58,7 @@ impl Wait {
     /// Returns asynchronous errors of the target that were not reported yet.
     pub fn wait_timeout(&self, timeout: Duration) -> Result<bool> {
         let policy = WaitPolicy { timeout, blocking: self.blocking };
-        self.accelerator.driver_for("the accelerator")?.wait(&self.sync_point, policy)
+        self.started.driver_for("the accelerator")?.wait(&self.sync_point, policy)
     }
 }
 
@@ -101,17 +98,17 @@ pub fn is_in_host_fn() -> bool {
 }
 
 /// Returns the stream whose host function this thread runs.
-pub(super) fn current_host_fn() -> Option<StreamHandle> {
+pub(crate) fn current_host_fn() -> Option<StreamHandle> {
     CURRENT_HOST_FN.try_with(Cell::get).ok().flatten()
 }
 
 /// Returns an error if a host function waits for its own stream, which would deadlock.
-fn check_no_self_wait(accelerator: &Accelerator, target: WaitTarget) -> Result<()> {
+fn check_no_self_wait(started: &Started, target: WaitTarget) -> Result<()> {
     let Some(current) = current_host_fn() else { return Ok(()) };
     let operation = match target {
         WaitTarget::Stream(stream) if stream == current => "Stream.synchronize",
         WaitTarget::Device(device) if device == current.device => "accelerator.synchronize",
         _ => return Ok(()),
     };
-    Err(Error::SelfWait { device: accelerator.device(current.device), operation: operation.to_owned() })
+    Err(Error::SelfWait { device: started.device(current.device), operation: operation.to_owned() })
 }

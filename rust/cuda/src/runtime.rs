@@ -156,6 +156,41 @@ impl CudaRuntime {
         is_pageable(copy.to) || is_pageable(copy.from)
     }
 
+    /// Queues a copy. If it is `awaited`, a capture of the stream refuses it.
+    ///
+    /// # Safety
+    /// The contract of [`DriverRuntime::copy`].
+    unsafe fn queue_copy(&self, stream: StreamHandle, mut copy: Copy, awaited: bool) -> Result<()> {
+        let stream = self.streams.find(stream, COPY)?;
+        let (blocks, peers) = (self.may_block(&copy), submit::peers(&copy));
+        let device = stream.device();
+        // Otherwise it only queues work.
+        let calls_others = blocks || peers.is_some();
+        let op = if calls_others { device.begin(COPY) } else { device.begin_on_stream(COPY) }?;
+        let owners = std::mem::take(&mut copy.owners);
+        let begin = || {
+            let submission = self.submit(&op, &stream, COPY)?;
+            let is_refused = awaited && submission.capture().is_some();
+            if is_refused { Err(capture::err_awaited(COPY)) } else { Ok(submission) }
+        };
+        if copy.bytes == 0 {
+            return begin().map(drop);
+        }
+        let peers = match peers {
+            Some((to, from)) => Some(self.enable_peer_access_both(to, from)?),
+            None => None,
+        };
+        // SAFETY: the caller guarantees valid operands, which `owners` keep alive as long as the copy requires.
+        let queue = |on| unsafe { submit::copy(&copy, peers, on) };
+        if !blocks {
+            return begin()?.queue(owners, queue);
+        }
+        if awaited {
+            drop(begin()?);
+        }
+        self.copy_blocking(&op, &stream, owners, queue)
+    }
+
     /// Queues a copy during which the driver may wait for the stream, and so for host functions that queue work on it.
     /// The copy is therefore queued on a side stream, without the submit lock of `stream`. The side stream waits for the
     /// work of `stream`, and later work of `stream` waits for the copy.
@@ -559,27 +594,14 @@ unsafe impl DriverRuntime for CudaRuntime {
         }
     }
 
-    unsafe fn copy(&self, stream: StreamHandle, mut copy: Copy) -> Result<()> {
-        let stream = self.streams.find(stream, COPY)?;
-        let is_within_device = submit::is_within_device(&copy);
-        let device = stream.device();
-        let op = if is_within_device { device.begin_on_stream(COPY) } else { device.begin(COPY) }?;
-        let owners = std::mem::take(&mut copy.owners);
-        if copy.bytes == 0 {
-            return self.submit(&op, &stream, COPY).map(drop);
-        }
-        let peers = match (copy.to, copy.from) {
-            (CopyEndpoint::Device(there, _), CopyEndpoint::Device(here, _)) if there != here => {
-                Some(self.enable_peer_access_both(there, here)?)
-            }
-            _ => None,
-        };
-        // SAFETY: the caller guarantees valid operands, which `owners` keep alive as long as the copy requires.
-        let queue = |on| unsafe { submit::copy(&copy, peers, on) };
-        match self.may_block(&copy) {
-            true => self.copy_blocking(&op, &stream, owners, queue),
-            false => self.submit(&op, &stream, COPY)?.queue(owners, queue),
-        }
+    unsafe fn copy(&self, stream: StreamHandle, copy: Copy) -> Result<()> {
+        // SAFETY: the caller upholds the contract of `copy`.
+        unsafe { self.queue_copy(stream, copy, false) }
+    }
+
+    unsafe fn copy_awaited(&self, stream: StreamHandle, copy: Copy) -> Result<()> {
+        // SAFETY: the caller upholds the contract of `copy_awaited`.
+        unsafe { self.queue_copy(stream, copy, true) }
     }
 
     unsafe fn fill(&self, stream: StreamHandle, fill: Fill) -> Result<()> {

@@ -87,6 +87,11 @@ pub fn err_invalidated(operation: &'static str, reason: &str) -> Error {
     refused(operation, format!("the capture was invalidated: {reason}"))
 }
 
+/// Creates the error of a copy that the caller would wait for, on a stream that is captured.
+pub fn err_awaited(operation: &'static str) -> Error {
+    refused(operation, "a copy that is recorded in a graph cannot be awaited; pass non_blocking=True")
+}
+
 /// Checks that a stream may begin a capture.
 ///
 /// # Errors

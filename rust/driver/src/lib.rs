@@ -9,6 +9,8 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
+pub mod activity;
+mod byte_range;
 #[doc(hidden)]
 pub mod capture;
 mod driver;
@@ -30,10 +32,11 @@ pub mod testing;
 pub mod va_space;
 mod wait;
 
+pub use byte_range::ByteRange;
 pub use capture::{CaptureId, CaptureMode};
 pub use driver::Driver;
 pub use error::{Error, Result};
-pub use exclusion::{Access, ByteRange};
+pub use exclusion::Access;
 pub use failure::{Cause, Failure};
 pub use handle::{Address, EventHandle, EventOptions, GraphExecHandle, GraphHandle, PoolId, StreamHandle};
 pub use interlock_core::device::{Device, DeviceIndex, DeviceType};

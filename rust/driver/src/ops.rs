@@ -8,8 +8,8 @@ use interlock_core::base::catch::call_catching_panic;
 
 use interlock_core::device::DeviceIndex;
 
+use super::byte_range::ByteRange;
 use super::capture::CaptureId;
-use super::exclusion::ByteRange;
 use super::failure::Failure;
 use super::handle::Address;
 

@@ -2,7 +2,7 @@
 
 use interlock_core::device::{Device, DeviceIndex, DeviceType};
 
-use super::capture::{CaptureId, CaptureMode};
+use super::capture::{self, CaptureId, CaptureMode};
 use super::handle::{Address, EventHandle, EventOptions, GraphExecHandle, GraphHandle, StreamHandle};
 use super::ops::{Copy, Fill, GraphDump, HostFn};
 use super::properties::{DeviceProperties, MemoryInfo, PriorityRange};
@@ -105,6 +105,12 @@ pub unsafe trait DriverRuntime: Send + Sync {
     /// # Safety
     /// As for [`free`](DriverRuntime::free).
     unsafe fn free_pinned(&self, address: Address, bytes: usize) -> Result<()>;
+
+    /// Returns whether the driver records its work for traces ([`activity`](crate::activity)). Otherwise times are those of
+    /// events around the work.
+    fn records_activities(&self) -> bool {
+        false
+    }
 
     /// Returns whether the CPU can access memory of the devices at its addresses.
     fn is_host_accessible(&self) -> bool {
@@ -221,6 +227,22 @@ pub unsafe trait DriverRuntime: Send + Sync {
     /// Both endpoints are valid for the bytes of the copy until it has completed and no graph can repeat it, or as long
     /// as its `owners` require.
     unsafe fn copy(&self, stream: StreamHandle, copy: Copy) -> Result<()>;
+
+    /// Queues a copy that the caller will wait for, as [`copy`](DriverRuntime::copy) does. A driver that asks its library
+    /// whether the stream is captured asks once, under the lock under which it queues the copy.
+    ///
+    /// # Errors
+    /// Returns [`Error::Graph`] if the stream is captured, without recording the copy.
+    ///
+    /// # Safety
+    /// The contract of [`copy`](DriverRuntime::copy).
+    unsafe fn copy_awaited(&self, stream: StreamHandle, copy: Copy) -> Result<()> {
+        match self.capture_id(stream)? {
+            Some(_) => Err(capture::err_awaited("a copy")),
+            // SAFETY: guaranteed by the caller.
+            None => unsafe { self.copy(stream, copy) },
+        }
+    }
 
     /// Queues a fill.
     ///

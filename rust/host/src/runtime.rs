@@ -3,6 +3,7 @@
 use std::sync::{Arc, MutexGuard};
 
 use interlock_core::device::{Device, DeviceType};
+use interlock_driver::activity::{self, ActivityKind};
 use interlock_driver::va_space::{self, MAPPING, RELEASING, RESERVING, UNMAPPING};
 use interlock_driver::{
     Address, CaptureId, CaptureMode, Copy, DeviceIndex, DeviceProperties, DriverRuntime, EventHandle,
@@ -48,6 +49,10 @@ impl HostRuntime {
 
     /// Queues a task, or records it if the stream captures.
     fn queue(&self, stream: StreamHandle, mut task: Task, operation: &'static str) -> Result<()> {
+        let link = activity::new_link();
+        let call = activity::begin(ActivityKind::Call, activity::this_thread, link, || {
+            format!("queue {}", task.operation(stream.device))
+        });
         // Both are dropped after `inner`, and so without the lock: the task on an error.
         let _unneeded;
         let mut inner = self.lock()?;
@@ -61,7 +66,12 @@ impl HostRuntime {
         }
         worker::ensure_worker(&self.shared, &mut inner, stream.raw)?;
         inner.push(stream.raw, Command::Run(task), None, None);
+        inner.link_last(stream.raw, link);
         inner.advance(stream.raw);
+        drop(inner);
+        if let Some(call) = call {
+            call.end();
+        }
         Ok(())
     }
 
@@ -163,6 +173,10 @@ unsafe impl DriverRuntime for HostRuntime {
     unsafe fn free_pinned(&self, address: Address, bytes: usize) -> Result<()> {
         // SAFETY: the caller upholds the contract of `free_pinned`, which implies the contract of `free_on`.
         unsafe { self.free_on(None, address, bytes) }
+    }
+
+    fn records_activities(&self) -> bool {
+        true
     }
 
     fn is_host_accessible(&self) -> bool {
@@ -274,7 +288,14 @@ unsafe impl DriverRuntime for HostRuntime {
     }
 
     fn wait(&self, sync_point: &SyncPoint, policy: WaitPolicy) -> Result<bool> {
-        sync::wait(&self.shared, sync_point, policy)
+        let waiting = activity::begin(ActivityKind::Synchronize, activity::this_thread, 0, || {
+            sync::name_of_wait(sync_point.target).to_owned()
+        });
+        let reached = sync::wait(&self.shared, sync_point, policy);
+        if let Some(waiting) = waiting {
+            waiting.end();
+        }
+        reached
     }
 
     unsafe fn copy(&self, stream: StreamHandle, copy: Copy) -> Result<()> {
@@ -290,8 +311,13 @@ unsafe impl DriverRuntime for HostRuntime {
     }
 
     fn replay(&self, executable: GraphExecHandle, stream: StreamHandle) -> Result<()> {
+        let call = activity::begin(ActivityKind::Call, activity::this_thread, 0, || "replay a graph".into());
         let ensure_worker = |inner: &mut Inner, stream| worker::ensure_worker(&self.shared, inner, stream);
-        self.lock()?.replay(executable, stream, ensure_worker)
+        let replayed = self.lock()?.replay(executable, stream, ensure_worker);
+        if let Some(call) = call {
+            call.end();
+        }
+        replayed
     }
 
     fn destroy_graph(&self, graph: GraphHandle) {

@@ -1,5 +1,6 @@
 //! Devices, and the extraction of device arguments.
 
+use std::fmt::Display;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use interlock::accelerator::{self, Device as CoreDevice, DeviceScope, Error, internal};
@@ -77,7 +78,8 @@ impl Device {
             );
             return Err(new_exception(py, "DeviceError", message));
         }
-        Ok(Device::of(CoreDevice::new(device.kind(), Some(index)).into_py_result(py)?))
+        let device = CoreDevice::new(device.kind(), Some(index));
+        device.map(Device::of).map_err(|error| no_device(py, OPERATION, &error))
     }
 
     /// The device type, such as "cpu".
@@ -155,7 +157,8 @@ pub(crate) fn parse(
                 );
                 Err(new_exception(py, "DeviceError", message))
             }
-            Err(_) => detach_with_env(py, || accelerator::parse_device(&text)).into_py_result(py),
+            Err(_) => detach_with_env(py, || accelerator::parse_device(&text))
+                .map_err(|error| no_device(py, operation, &error)),
         }
     } else {
         let index = checked_index(given, operation, argument, ALLOWED)?;
@@ -163,8 +166,13 @@ pub(crate) fn parse(
             Some(accelerator) => accelerator,
             None => detach_with_env(py, || accelerator::required(operation)).into_py_result(py)?,
         };
-        CoreDevice::new(accelerator.kind(), Some(index)).into_py_result(py)
+        CoreDevice::new(accelerator.kind(), Some(index)).map_err(|error| no_device(py, operation, &error))
     }
+}
+
+/// Returns the exception of `operation` for what names no device.
+fn no_device(py: Python<'_>, operation: &str, error: &impl Display) -> PyErr {
+    new_exception(py, "DeviceError", format!("{operation}: {error}"))
 }
 
 /// Returns the accelerator, if it is known to have a device without a query of the driver.
@@ -193,7 +201,7 @@ pub(crate) fn for_memory_query(
     let (py, index) = (given.py(), checked_index(given, operation, "device", ALLOWED)?);
     let accelerator = known_accelerator().or_else(|| detach_with_env(py, accelerator::current_accelerator));
     let kind = accelerator.unwrap_or(CoreDevice::CUDA).kind();
-    let device = CoreDevice::new(kind, Some(index)).into_py_result(py)?;
+    let device = CoreDevice::new(kind, Some(index)).map_err(|error| no_device(py, operation, &error))?;
     match accelerator {
         Some(_) => Ok(Some(device)),
         None if index == 0 => Ok(None),
@@ -236,7 +244,7 @@ pub(crate) fn parse_index(
 ) -> PyResult<u8> {
     let number = checked_index(given, operation, argument, allowed)?;
     let index = u8::try_from(number).ok().filter(|index| *index <= CoreDevice::MAX_INDEX);
-    index.ok_or_else(|| exception(given.py(), &CoreDevice::invalid_index(number)))
+    index.ok_or_else(|| no_device(given.py(), operation, &CoreDevice::invalid_index(number)))
 }
 
 /// Extracts an index. A bool is not accepted, although it is an int in Python.
@@ -247,5 +255,5 @@ fn checked_index(given: &Bound<'_, PyAny>, operation: &str, argument: &str, allo
         return Err(new_type_error(&name, allowed, given));
     };
     py_int::int64(number)
-        .ok_or_else(|| exception(given.py(), &CoreDevice::invalid_index(py_int::text(number))))
+        .ok_or_else(|| no_device(given.py(), operation, &CoreDevice::invalid_index(py_int::text(number))))
 }

@@ -169,7 +169,7 @@ mod tests {
         let item = "fn a(x: &CoreTensor) -> Result<CoreTensor> {}";
         assert_eq!(error("", item), "an operation has a form, such as `function` or `method`");
         assert_eq!(error("function, fast", item), "`fast` is no option of an operation");
-        assert_eq!(error("function, out(wide)", item), "`out` or `out(exact)`");
+        assert_eq!(error("function, out(wide)", item), "`wide` is no option of `out`");
         assert_eq!(error("function", "fn a() -> Result<A> {}"), "an operation has an argument");
         assert_eq!(error("function", "fn a(x: A) {}"), "an operation returns a `Result`");
         assert_eq!(error("function", "fn a(self) -> Result<A> {}"), "an operation is no method in Rust");

@@ -2,6 +2,7 @@
 
 use proc_macro2::{Literal, TokenStream};
 use quote::{ToTokens, quote};
+use syn::Expr;
 
 use crate::declaration::Declaration;
 use crate::parameter::{Kind, Parameter, elided, last_name};
@@ -113,8 +114,12 @@ fn compute(declared: &Declaration) -> Option<TokenStream> {
     let computed = if options.is_attached {
         quote!(operation::IntoPython::into_python(#body?, py, op))
     } else if forms.out {
-        let (exact, position) = (forms.out_is_exact, Literal::usize_unsuffixed(declared.out_position()));
-        quote!(operation::compute_into(#running, call.optional(#position), #exact, &mut || #body))
+        let position = Literal::usize_unsuffixed(declared.out_position());
+        let (exact, overlap, check) = (forms.out_is_exact, forms.out_may_overlap, out_check(declared));
+        quote! {
+            let rules = operation::OutRules { is_exact: #exact, may_overlap: #overlap, check: #check };
+            operation::compute_into(#running, call.optional(#position), rules, &mut || #body)
+        }
     } else if options.returns_self {
         quote!(operation::compute_or_self(#running, call.object()?, &mut || #body))
     } else if last_name(&declared.result).as_deref() == Some("CoreTensor") {
@@ -246,16 +251,27 @@ fn sized(declared: &Declaration, call: TokenStream, first: &TokenStream) -> Toke
         return quote!(#call.long());
     }
     let Some(size) = &options.size else { return call };
+    let size = of_arguments(declared, size, first);
+    quote!(#call.at_least(#size))
+}
+
+/// Returns the check of `out` before the operation.
+fn out_check(declared: &Declaration) -> TokenStream {
+    let Some(check) = &declared.options.out_check else { return quote!(None) };
+    let check = of_arguments(declared, check, &quote!(first));
+    quote!(Some(&|out| #check))
+}
+
+/// Returns an expression made of references to the converted arguments.
+fn of_arguments(declared: &Declaration, expression: &Expr, first: &TokenStream) -> TokenStream {
     let first_name = &declared.first.name;
     let names: Vec<_> = declared.others.iter().map(|parameter| &parameter.name).collect();
     let positions = (0..names.len()).map(Literal::usize_unsuffixed);
-    quote! {
-        #call.at_least({
-            #[allow(unused_variables, reason = "the size depends on some arguments")]
-            let (#first_name, #(#names),*) = (&#first, #(&others.#positions),*);
-            #size
-        })
-    }
+    quote! {{
+        #[allow(unused_variables, reason = "the expression depends on some arguments")]
+        let (#first_name, #(#names),*) = (&#first, #(&others.#positions),*);
+        #expression
+    }}
 }
 
 /// Returns the tensors among the converted arguments but the first.

@@ -11,6 +11,8 @@ pub struct Forms {
     pub out: bool,
     /// `out` must have the dtype of the result.
     pub out_is_exact: bool,
+    /// `out` may share memory with the inputs.
+    pub out_may_overlap: bool,
 }
 
 impl Forms {

@@ -8,9 +8,15 @@ mod options;
 mod parameter;
 mod signature;
 
-use proc_macro::TokenStream;
+use proc_macro::{Literal, TokenStream, TokenTree};
 
 use declaration::Declaration;
+
+/// Expands to the bit in the length of a name that marks a second name of the argument before, in the texts of a signature.
+#[proc_macro]
+pub fn second_name_bit(_input: TokenStream) -> TokenStream {
+    TokenTree::Literal(Literal::u8_suffixed(signature::IS_SECOND)).into()
+}
 
 /// Declares a function as an operation. `#[tensor_op(function, method)]` defines `interlock.NAME` and `Tensor.NAME`, whose
 /// arguments are those of the function, and adds a row to the table of operations, from which the stub, a page and tests
@@ -26,7 +32,9 @@ use declaration::Declaration;
 ///
 /// The options are:
 /// - `function`, `method`, `inplace` (the method `NAME_`) and `inplace_function` (also the function `NAME_`): the forms;
-/// - `out`: the function has the argument `out`; `out(exact)`: which must have the dtype of the result;
+/// - `out`: the function has the argument `out`; `out(exact)`: which must have the dtype of the result; `out(overlap)`:
+///   which may share memory with the inputs; `out(check = EXPRESSION)`: a `Result<()>` that is evaluated before the
+///   operation, made of `op`, the target `out` and references to the converted arguments;
 /// - `alias(NAME, ...)`: further names with the same forms;
 /// - `long`: the operation may take long for few elements;
 /// - `view`: the operation takes no time, however many elements its tensors have;
@@ -39,7 +47,7 @@ use declaration::Declaration;
 ///   detaches itself;
 /// - `name = "NAME"`: the name, if it is not that of the function;
 /// - `namespace = "nn.functional"`: the module that has the function, if it is not `interlock`;
-/// - `example = "ARGUMENTS"`: arguments for tests, made of the operands that `tests/helpers/operations.py` defines;
+/// - `example = "ARGUMENTS"`: arguments for tests, made of the operands that `tools/example_calls.py` defines;
 /// - `overloads("SIGNATURE", ...)`: the annotated signatures of the function, if one does not suffice.
 ///
 /// The documentation is that of the function. `{NAME}` stands for a frequent sentence. The example is preceded by the import,

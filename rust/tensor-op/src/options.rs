@@ -18,6 +18,8 @@ pub struct Options {
     pub is_view: bool,
     /// The number of elements that the operation visits, if it may be larger than that of its tensors.
     pub size: Option<Expr>,
+    /// What is checked of `out` before the operation.
+    pub out_check: Option<Expr>,
     /// The choice of a kernel, made of the parameters.
     pub explain: Option<Expr>,
     /// A result that is the first tensor itself is the Python object of it.
@@ -57,11 +59,15 @@ impl Options {
         match text.as_str() {
             "out" => {
                 self.forms.out = true;
-                let words = if input.peek(Paren) { names(input)? } else { Vec::new() };
-                match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-                    [] => {}
-                    ["exact"] => self.forms.out_is_exact = true,
-                    _ => return Err(Error::new(option.span(), "`out` or `out(exact)`")),
+                if input.peek(Paren) {
+                    let content;
+                    parenthesized!(content in input);
+                    while !content.is_empty() {
+                        self.parse_out(&content)?;
+                        if !content.is_empty() {
+                            content.parse::<Token![,]>()?;
+                        }
+                    }
                 }
             }
             "long" => self.is_long = true,
@@ -82,6 +88,18 @@ impl Options {
             "example" => self.example = value(input)?,
             form if self.forms.add(form) => {}
             _ => return Err(Error::new(option.span(), format!("`{text}` is no option of an operation"))),
+        }
+        Ok(())
+    }
+
+    /// Parses what stands in the parentheses of `out`.
+    fn parse_out(&mut self, input: ParseStream<'_>) -> Result<()> {
+        let option: Ident = input.parse()?;
+        match option.to_string().as_str() {
+            "exact" => self.forms.out_is_exact = true,
+            "overlap" => self.forms.out_may_overlap = true,
+            "check" => self.out_check = Some(expression(input)?),
+            other => return Err(Error::new(option.span(), format!("`{other}` is no option of `out`"))),
         }
         Ok(())
     }

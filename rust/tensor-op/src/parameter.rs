@@ -1,6 +1,6 @@
 //! The parameters of a declared function.
 
-use proc_macro2::{Group, Literal, TokenStream, TokenTree};
+use proc_macro2::{Group, Literal, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
@@ -62,7 +62,8 @@ pub struct InForm {
     pub annotated: Vec<TokenStream>,
 }
 
-/// The options of a new tensor.
+/// The options of a new tensor: the names of the arguments, which are those of the fields of `operation::NewTensor`, the
+/// annotations, and the defaults as Python shows them, which are those of the types in Rust.
 const OPTIONS: [(&str, &str, &str); 5] = [
     ("dtype", "_DType | None", "None"),
     ("layout", "_Layout | None", "None"),
@@ -161,9 +162,15 @@ impl Parameter {
 
     /// Returns the expression that converts the argument at a position of `call`.
     pub fn converted(&self, position: usize) -> TokenStream {
-        let (position, shown) = (Literal::usize_unsuffixed(position), self.shown());
+        let (first, position, shown) = (position, Literal::usize_unsuffixed(position), self.shown());
         match (self.kind, &self.default) {
-            (Kind::Options, _) => quote!(call.new_tensor(#position)?),
+            (Kind::Options, _) => {
+                let names = OPTIONS.map(|(name, ..)| Ident::new(name, Span::call_site()));
+                let texts = OPTIONS.map(|(name, ..)| name);
+                let positions = (0..OPTIONS.len()).map(|index| Literal::usize_unsuffixed(first + index));
+                // By name, and evaluated in the order of the signature.
+                quote!(operation::NewTensor { #(#names: call.defaulted(#positions, #texts, Default::default())?),* })
+            }
             (Kind::Variadic { is_required, .. }, _) => {
                 quote!(call.variadic(#position, #shown, #is_required)?)
             }

@@ -6,8 +6,8 @@ use quote::{ToTokens, quote};
 use crate::declaration::Declaration;
 use crate::parameter::InForm;
 
-/// The bit in the length of a name that marks a second name of the argument before, as in `operation::Signature`.
-const IS_SECOND: u8 = 64;
+/// The bit in the length of a name that marks a second name of the argument before.
+pub const IS_SECOND: u8 = 64;
 
 /// The arguments of a form.
 pub struct Signature {

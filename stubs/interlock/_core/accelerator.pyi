@@ -784,6 +784,21 @@ class Call:
         """End the call, with the reason if it failed, and with the exception that it raised."""
 
 @final
+class TraceRecorder:
+    """A trace that is being recorded, for `interlock.accelerator.trace`.
+
+    Args:
+        most: The most activities that are recorded.
+    """
+
+    def __new__(cls, most: int) -> Self: ...
+    def finish(self) -> tuple[list[tuple[str, str, int | None, int, str, float, float, int, int]], int]:
+        """Stop and return the activities, and the number of further ones. An activity is its kind, its name, the index of its
+        device or None, the number and the name of its track, its start and its duration in microseconds, the bytes that are
+        allocated, and a number that a call shares with its task, or 0.
+        """
+
+@final
 class RaceDetector:
     """A running detection of races. `interlock.testing.detect_races` starts and stops it.
 

@@ -167,6 +167,7 @@ __all__ = [
     "gather",
     "ge",
     "get_default_dtype",
+    "get_rng_state",
     "greater",
     "greater_equal",
     "gt",
@@ -180,6 +181,7 @@ __all__ = [
     "index_put",
     "index_put_",
     "index_select",
+    "initial_seed",
     "int16",
     "int32",
     "int64",
@@ -284,6 +286,7 @@ __all__ = [
     "scatter_add",
     "select",
     "set_printoptions",
+    "set_rng_state",
     "sigmoid",
     "sigmoid_",
     "sign",
@@ -4482,7 +4485,12 @@ class Tensor:
             >>> interlock.arange(4).view(2, 2).t().reshape_as(interlock.zeros(4))
             tensor([0, 2, 1, 3])
         """
-    def resize_(self, *args: builtins.int | _Sizes, size: _Sizes | None = None) -> Tensor:
+    def resize_(
+        self,
+        *args: builtins.int | _Sizes,
+        size: _Sizes | None = None,
+        memory_format: _MemoryFormat | None = None,
+    ) -> Tensor:
         """Change the shape in place; the tensor becomes contiguous.
 
         The elements are those of the memory of the tensor from its `storage_offset` on. If the memory is too small, it
@@ -4493,6 +4501,7 @@ class Tensor:
         Args:
             args: The sizes, as separate ints or as one tuple or list.
             size: The sizes as a tuple or list, by name instead of `args`.
+            memory_format: `interlock.contiguous_format` makes a tensor contiguous that has the shape already; None does not.
 
         Returns:
             The tensor itself.
@@ -4510,11 +4519,12 @@ class Tensor:
             tensor([[1, 2],
                     [3, 4]])
         """
-    def resize_as_(self, the_template: Tensor) -> Tensor:
+    def resize_as_(self, the_template: Tensor, *, memory_format: _MemoryFormat | None = None) -> Tensor:
         """Change the shape in place to the shape of another tensor, like `resize_`; the tensor becomes contiguous.
 
         Args:
             the_template: The tensor whose shape is used.
+            memory_format: `interlock.contiguous_format` makes a tensor contiguous that has the shape already; None does not.
 
         Returns:
             The tensor itself.
@@ -5525,6 +5535,44 @@ def manual_seed(seed: int) -> Generator:
         7
         >>> (interlock.rand(3) == x).min().item()
         True
+    """
+
+def initial_seed() -> int:
+    """Return the seed of the default generator of the CPU that was set last.
+
+    Example:
+        >>> import interlock
+        >>> _ = interlock.manual_seed(7)
+        >>> interlock.initial_seed()
+        7
+    """
+
+def get_rng_state() -> Tensor:
+    """Return the state of the default generator of the CPU: a tensor of bytes on the CPU.
+
+    States of PyTorch have other bytes and another size. `accelerator.random` has the states of devices.
+
+    Example:
+        >>> import interlock
+        >>> state = interlock.get_rng_state()
+        >>> drawn = interlock.rand(3)
+        >>> interlock.set_rng_state(state)
+        >>> interlock.equal(interlock.rand(3), drawn)
+        True
+    """
+
+def set_rng_state(new_state: Tensor) -> None:
+    """Set the state of the default generator of the CPU.
+
+    Args:
+        new_state: A result of `get_rng_state`, or of `Generator.get_state`.
+
+    Raises:
+        TypeError: `new_state` is not a tensor of dtype `uint8`.
+        ArgumentError: `new_state` has another size than states have.
+
+    Example:
+        See `get_rng_state`.
     """
 
 def set_printoptions(
@@ -7523,6 +7571,7 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: builtins.int | None = 
 def empty(
     *args: builtins.int | _Sizes,
     size: _Sizes | None = None,
+    memory_format: _MemoryFormat | None = None,
     dtype: _DType | None = None,
     layout: _Layout | None = None,
     device: _Device | None = None,
@@ -7536,6 +7585,7 @@ def empty(
     Args:
         args: The sizes, as separate ints or as one tuple or list.
         size: The sizes as a tuple or list, by name instead of `args`.
+        memory_format: The order of the elements in memory, `interlock.contiguous_format`, also for None.
         dtype: The element type; None means float32.
         layout: `interlock.strided` or None, which means the same.
         device: The device; None means the default device.
@@ -9112,7 +9162,6 @@ def logsumexp(
     Raises:
         IndexError: The tensor does not have dimension `dim`.
         ArgumentError: `dim` names a dimension twice.
-        DTypeError: `out` has another dtype than the result.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
@@ -10527,12 +10576,13 @@ def reshape(input: Tensor, shape: _Dims) -> Tensor:
                 [2, 3]])
     """
 
-def resize_as_(input: Tensor, the_template: Tensor) -> Tensor:
+def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: _MemoryFormat | None = None) -> Tensor:
     """Change the shape in place to the shape of another tensor, like `resize_`; the tensor becomes contiguous.
 
     Args:
         input: The tensor.
         the_template: The tensor whose shape is used.
+        memory_format: `interlock.contiguous_format` makes a tensor contiguous that has the shape already; None does not.
 
     Returns:
         The tensor itself.

@@ -1,6 +1,6 @@
 //! Primary contexts, one for each device, and the current context of a thread.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::ffi::{c_int, c_uint};
 
@@ -14,6 +14,8 @@ use crate::waiting;
 
 thread_local! {
     static CURRENT: Cell<Option<DeviceIndex>> = const { Cell::new(None) };
+    /// The devices of the contexts below the current one.
+    static BELOW: RefCell<Vec<DeviceIndex>> = const { RefCell::new(Vec::new()) };
 }
 
 /// The primary context of a device.
@@ -82,9 +84,29 @@ exported! {
         context.put(handle.transpose()?.unwrap_or(0))
     }
 
-    /// Sets the current context of this thread; null for none.
+    /// Sets the current context of this thread; null pops it.
     fn cuCtxSetCurrent(context: Handle) |fake| {
-        CURRENT.set(if context == 0 { None } else { Some(fake.state().device_of_context(context)?) });
+        CURRENT.set(match context {
+            0 => BELOW.with_borrow_mut(Vec::pop),
+            _ => Some(fake.state().device_of_context(context)?),
+        });
+        Ok(())
+    }
+
+    /// Makes a context current on this thread, until it is popped.
+    fn cuCtxPushCurrent_v2(context: Handle) |fake| {
+        let device = fake.state().device_of_context(context)?;
+        let below = CURRENT.replace(Some(device));
+        BELOW.with_borrow_mut(|stack| stack.extend(below));
+        Ok(())
+    }
+
+    /// Removes the current context of this thread, which it returns, and makes the one below it current.
+    fn cuCtxPopCurrent_v2(context: Out<Handle>) |fake| {
+        let device = CURRENT.get().ok_or(INVALID_CONTEXT)?;
+        CURRENT.set(BELOW.with_borrow_mut(Vec::pop));
+        let handle = fake.state().context(device)?.handle;
+        context.put_if_wanted(handle);
         Ok(())
     }
 

@@ -37,6 +37,20 @@ fn calls_fail_on_a_thread_without_a_current_context() {
 }
 
 #[test]
+fn context_that_is_pushed_is_current_until_it_is_popped() {
+    let session = Session::start();
+    let [first, second] = [session.contexts[0], session.contexts[1]];
+    ok!(cuCtxPushCurrent_v2(second));
+    assert_eq!(current(), second);
+    ok!(cuCtxSetCurrent(first));
+    assert_eq!(got!(context => cuCtxPopCurrent_v2(context)), first);
+    assert_eq!(current(), first);
+    ok!(cuCtxPopCurrent_v2(Out::NULL));
+    assert_eq!((current(), code!(cuCtxPopCurrent_v2(Out::NULL))), (0, INVALID_CONTEXT));
+    assert_eq!(code!(cuCtxPushCurrent_v2(12_345)), INVALID_CONTEXT);
+}
+
+#[test]
 fn current_context_is_per_thread() {
     let session = Session::start();
     session.on(1);

@@ -5,16 +5,21 @@ use std::collections::BTreeMap;
 
 use crate::fake_library::{calls, device, foreign_context, set_current};
 use crate::rig::Rig;
-use interlock_accelerator::memory::{self, CopyOperand, DeviceBuffer};
-use interlock_accelerator::{Stream, use_driver};
+use interlock_accelerator::memory::{self, CopyOperand, DeviceBuffer, PinnedMemory};
+use interlock_accelerator::{CaptureMode, Graph, Stream, use_driver};
 use interlock_driver::{Fill, Owners};
 
 /// The functions of the fake library, one per line.
 const NAMES: &str = include_str!("../symbols.txt");
 
 /// The functions that every operation calls for the context and the capture status.
-const COMMON_CALLS: [&str; 4] =
-    ["cuCtxGetCurrent", "cuCtxSetCurrent", "cuThreadExchangeStreamCaptureMode", "cuStreamGetCaptureInfo_v2"];
+const COMMON_CALLS: [&str; 5] = [
+    "cuCtxGetCurrent",
+    "cuCtxPushCurrent_v2",
+    "cuCtxPopCurrent_v2",
+    "cuThreadExchangeStreamCaptureMode",
+    "cuStreamGetCaptureInfo_v2",
+];
 
 /// Returns the number of calls of each function that `act` makes, without the common calls.
 fn counted(act: impl FnOnce()) -> BTreeMap<&'static str, u64> {
@@ -116,24 +121,36 @@ fn calls_of(act: impl FnOnce()) -> u64 {
     count() - before
 }
 
+/// Calls `act` on a thread of its own, with no current context and then on another with that of device 0, after calls
+/// that create what later calls reuse. Its argument is the number of calls for the context.
+fn in_contexts(act: impl Fn(u64) + Sync) {
+    for (is_current, of_context) in [(false, 2), (true, 1)] {
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                set_current(if is_current { foreign_context(0) } else { std::ptr::null_mut() });
+                act(of_context);
+            });
+        });
+    }
+}
+
 #[test]
 fn stream_operation_enters_the_context_of_its_device_once() {
     let rig = Rig::of(fake_library::started());
     let (stream, memory, source) = (rig.stream(0), rig.memory(0, 64), rig.memory(0, 64));
-    let fill = |owners: Owners| {
-        let fill = Fill { address: memory.address, bytes: 64, value: 1, owners };
-        // SAFETY: the memory outlives the stream's work.
-        unsafe { rig.driver.fill(stream, fill) }.unwrap();
-    };
-    let copy = || rig.copy(stream, &memory, &source);
-    let function = || rig.launch(stream, || {});
-    // The first operation of each kind creates events and semaphores that later ones reuse.
-    fill(Owners::until_completed(memory.clone()));
-    copy();
-    function();
-    for (context, of_context) in [(std::ptr::null_mut(), 3), (foreign_context(0), 1)] {
+    in_contexts(|of_context| {
+        let fill = |owners: Owners| {
+            let fill = Fill { address: memory.address, bytes: 64, value: 1, owners };
+            // SAFETY: the memory outlives the stream's work.
+            unsafe { rig.driver.fill(stream, fill) }.unwrap();
+        };
+        let copy = || rig.copy(stream, &memory, &source);
+        let function = || rig.launch(stream, || {});
+        // The first operation of each kind creates events and semaphores that later ones reuse.
+        fill(Owners::until_completed(memory.clone()));
+        copy();
+        function();
         rig.finish(stream);
-        set_current(context);
         // The query of the capture status, the work, and the event after which its owner is released.
         let counts = [
             calls_of(|| fill(Owners::default())),
@@ -142,22 +159,42 @@ fn stream_operation_enters_the_context_of_its_device_once() {
             calls_of(function),
         ];
         assert_eq!(counts, [2, 3, 3, 4].map(|calls| of_context + calls));
-        assert!(counts[1] <= 6);
-    }
-    rig.finish(stream);
+        rig.finish(stream);
+    });
 }
 
 #[test]
-fn copy_of_buffers_queries_the_capture_status_once() {
+fn copy_makes_at_most_four_calls_and_queries_the_capture_status_once() {
+    const MOST_CALLS: u64 = 4;
     use_driver(fake_library::driver()).unwrap();
     let stream = Stream::dedicated(Some(device(0)), 0).unwrap();
     let [to, from] = [(); 2].map(|()| CopyOperand::Device(DeviceBuffer::on(&stream, 512).unwrap()));
-    let copy = || drop(memory::copy(&to, &from, Some(&stream), false).unwrap());
-    copy();
-    for (context, of_context) in [(std::ptr::null_mut(), 3), (foreign_context(0), 1)] {
-        set_current(context);
-        // The query of the capture status and the copy.
-        assert_eq!(calls_of(copy), of_context + 2);
-    }
-    stream.synchronize().unwrap();
+    let pinned = CopyOperand::Host(PinnedMemory::new(512).unwrap().as_operand(&stream).unwrap());
+    in_contexts(|of_context| {
+        for (to, from) in [(&to, &from), (&to, &pinned), (&pinned, &from)] {
+            for awaited in [false, true] {
+                let copy = || drop(memory::copy(to, from, Some(&stream), awaited).unwrap());
+                copy();
+                // The query of the capture status and the copy.
+                let calls = calls_of(copy);
+                assert_eq!(calls, of_context + 2);
+                assert!(calls <= MOST_CALLS);
+            }
+        }
+        stream.synchronize().unwrap();
+    });
+}
+
+#[test]
+fn copy_that_is_awaited_is_refused_where_its_stream_is_captured() {
+    use_driver(fake_library::driver()).unwrap();
+    let stream = Stream::dedicated(Some(device(0)), 0).unwrap();
+    let [to, from] = [(); 2].map(|()| CopyOperand::Device(DeviceBuffer::on(&stream, 512).unwrap()));
+    let _current = stream.guard().unwrap();
+    let graph = Graph::new(false).unwrap();
+    graph.capture_begin(None, CaptureMode::Relaxed).unwrap();
+    let refused = memory::copy(&to, &from, Some(&stream), true).unwrap_err().to_string();
+    assert!(refused.starts_with("accelerator.memory.copy_") && refused.contains("non_blocking"), "{refused}");
+    graph.capture_end().unwrap();
+    assert!(graph.is_empty().unwrap());
 }

@@ -8,8 +8,8 @@ const API: &str = include_str!("../../../rust/cuda/src/sys/api.rs");
 /// The functions that the probe loads and calls directly.
 const PROBE_CALLS: [&str; 2] = ["cuDriverGetVersion", "cuInit"];
 
-/// The function that only tests of the fake library call.
-const TEST_CALLS: [&str; 1] = ["cuCtxGetDevice"];
+/// The functions that only tests call.
+const TEST_CALLS: [&str; 2] = ["cuCtxGetDevice", "cuCtxSetCurrent"];
 
 /// Returns the names between the braces of `functions! { ... }`.
 fn called() -> BTreeSet<&'static str> {

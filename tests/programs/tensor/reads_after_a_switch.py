@@ -48,7 +48,7 @@ def operations(examples, floats, others):
 
 
 def new_operands(floats, others):
-    """Return the operands of tests/helpers/operations.py, created in a new context."""
+    """Return the operands of tools/example_calls.py, created in a new context."""
 
     def create():
         numbers = {name: interlock.full(shape, 0.75).requires_grad_() for name, shape in floats.items()}

@@ -68,8 +68,18 @@ def test_table_contains_every_function_of_the_namespace() -> None:
     from interlock import accelerator
     from interlock.accelerator import memory
 
-    # Functions that select the driver, or accept an object that another call in the table returns.
-    others = {"use", "launch", "memory", "random", "DeviceProperties"}
+    # Functions that select the driver, accept an object that another call in the table returns, or use no
+    # device.
+    others = {
+        "use",
+        "launch",
+        "memory",
+        "random",
+        "DeviceProperties",
+        "declare_uses",
+        "DeclaredFunction",
+        "trace",
+    }
     others |= {"AcceleratorError", "NoAcceleratorError"}
     called = " ".join(contract["call"] for contract in contracts("host"))
     assert [name for name in accelerator.__all__ if f"{name}(" not in called and name not in others] == []

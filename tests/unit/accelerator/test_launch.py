@@ -94,14 +94,16 @@ def test_read_inside_a_function_names_itself_and_the_remedy(operation: str) -> N
 
 
 @pytest.mark.usefixtures("host_accessible_memory")
-def test_launched_function_may_view_its_buffers() -> None:
+def test_launched_function_may_view_a_buffer_of_its_stream() -> None:
     stream, seen = Stream(dedicated=True), list[bytes]()
     buffer = memory.Buffer(8, stream=stream)
-    memory.fill_(buffer, 7, stream=stream)
+    buffer.fill_(7, stream=stream)
     accelerator.launch(stream, lambda: seen.append(bytes(memoryview(buffer))))
-    accelerator.launch(stream, lambda: seen.append(bytes([7]) * (buffer.__dlpack__() is not None)))
+    buffer.fill_(8, stream=stream)
+    accelerator.launch(stream, lambda: seen.append(bytes(memoryview(buffer))))
+    accelerator.launch(stream, buffer.__dlpack__)
     stream.synchronize()
-    assert seen == [bytes([7] * 8), b"\7"]
+    assert seen == [bytes([7]) * 8, bytes([8]) * 8]
 
 
 def test_launched_function_may_launch_record_and_drop_streams() -> None:

@@ -15,7 +15,7 @@ from interlock._core.tensor import multi_head_attention
 from interlock.autograd import gradcheck, gradgradcheck
 from interlock.errors import ArgumentError, DTypeError, GradcheckError
 
-from tests.helpers.operations import Example, examples, operands
+from tools.example_calls import Example, examples, operands
 
 PAGE = Path(__file__).parents[3] / "docs" / "tensor_operations.md"
 

@@ -7,15 +7,16 @@ import json
 import os
 import pickle
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies
-from interlock._cli.memory import segments, snapshot_file, timeline
-from interlock._cli.memory.page import MAX_BANDS, MAX_POINTS, page
-from interlock._cli.memory.snapshot_file import Event, Snapshot, SnapshotError
+from interlock._cli.memory import history, segments, snapshot_file, timeline
+from interlock._cli.memory.history import MAX_BANDS, MAX_POINTS, Event, History, Stack
+from interlock._cli.memory.page import page
+from interlock._cli.memory.snapshot_file import Snapshot, SnapshotError
 
 from tests.helpers.subprocess import eval_program, run_python
 from tests.unit.cli.command import document, interlock, keys, sections, text
@@ -60,15 +61,16 @@ def segment(address: int, *blocks: dict[str, Any], device: int = 0) -> dict[str,
 
 class TestLoad:
     def test_reads_a_snapshot_with_events(self, load: Load) -> None:
-        trace = [event("segment_alloc", 4096, 1024), event("alloc", 4096, 512, 7, time_us=5)]
+        trace = [event("segment_alloc", 4096, 1024, time_us=3), event("alloc", 4096, 512, 7, time_us=5)]
         loaded = load({"segments": [segment(4096, block(4096, 512), block(4608, 512, "inactive"))],
                        "device_traces": [trace, []], "allocator_settings": {}})  # fmt: skip
         (read,) = loaded.segments
         assert [(each.address, each.size, each.requested) for each in read.blocks] == [
             (4096, 512, 512), (4608, 512, 0)
         ]  # fmt: skip
-        last = loaded.traces[0][-1]
-        assert (last.action, last.time_us, str(last.stack[0])) == ("alloc", 5, "train.py:7 step")
+        (live,) = loaded.histories[0].live.values()
+        assert (live.size, live.start, live.stack.site) == (512, 2, "train.py:7 step")
+        assert loaded.histories[0].points.times == [3, 3, 5]
         assert loaded.devices() == [0]
 
     def test_reads_a_list_of_segments_without_block_addresses(self, load: Load) -> None:
@@ -146,7 +148,7 @@ class TestTimeline:
         assert computed.allocated == (0, 0, 100, 300, 300, 200, 200)
         assert computed.reserved == (0, 4096, 4096, 4096, 4096, 4096, 0)
         assert computed.peak == 3
-        assert [(str(site.stack[0]), site.size) for site in computed.call_sites(computed.peak)] == [
+        assert [(site.site, site.size) for site in computed.peak_sites] == [
             ("train.py:2 step", 200), ("train.py:1 step", 100)
         ]  # fmt: skip
 
@@ -166,7 +168,32 @@ class TestTimeline:
     def test_allocations_of_one_line_are_one_call_site(self, load: Load) -> None:
         trace = [event("alloc", 512 * index, 10, index % 2) for index in range(5)]
         computed = timeline.compute(load({"device_traces": [trace]}), 0)
-        assert [(site.size, site.count) for site in computed.call_sites(5)] == [(30, 3), (20, 2)]
+        assert [(site.size, site.count) for site in computed.peak_sites] == [(30, 3), (20, 2)]
+
+    @settings(max_examples=100, deadline=None)
+    @given(
+        strategies.lists(strategies.tuples(strategies.integers(0, 5), strategies.integers(0, 99))),
+        strategies.lists(strategies.tuples(strategies.integers(0, 8), strategies.integers(0, 99))),
+    )
+    def test_call_sites_at_the_peak_are_its_live_blocks(
+        self, steps: list[tuple[int, int]], blocks: list[tuple[int, int]]
+    ) -> None:
+        events = [
+            Event(("alloc", "free_completed")[size % 2], address, size, 0, None, Stack(()))
+            for address, size in steps
+        ]
+        at_end = tuple(
+            snapshot_file.Block(address, size, size, "active_allocated", Stack(()))
+            for address, size in dict(blocks).items()
+        )
+        whole = snapshot_file.Segment(0, 0, 1000, 0, "large", at_end)
+        computed = timeline.compute(Snapshot((whole,), (recorded(events),)), 0)
+        assert computed.peak_allocated == max(computed.allocated)
+        assert computed.peak == computed.allocated.index(computed.peak_allocated)
+        assert sum(site.size for site in computed.peak_sites) == computed.peak_allocated
+        live_at_peak = [each for each in computed.largest if each.is_live(computed.peak)]
+        assert sum(each.size for each in live_at_peak) == computed.peak_allocated
+        assert sum(site.count for site in computed.peak_sites) == len(live_at_peak)
 
     @settings(max_examples=60, deadline=None)
     @given(strategies.lists(strategies.tuples(strategies.integers(0, 5), strategies.integers(1, 99))))
@@ -178,18 +205,57 @@ class TestTimeline:
             size = live.pop(address, size)
             if action == "alloc":
                 live[address] = size
-            events.append(Event(action, address, size, 0, None, ()))
-        computed = timeline.compute(Snapshot((), (tuple(events),)), 0)
-        bands = timeline.stack_bands(computed, len(events))
+            events.append(Event(action, address, size, 0, None, Stack(())))
+        computed = timeline.compute(Snapshot((), (recorded(events),)), 0)
+        bands = timeline.stack_bands(computed.largest)
         for position, allocated in enumerate(computed.allocated):
             edges = sorted(edges_at(bands, position))
             bottoms, tops = [0, *(top for _, top in edges)], [bottom for bottom, _ in edges]
             assert bottoms == [*tops, allocated]
 
-    def test_only_the_largest_allocations_are_stacked(self, load: Load) -> None:
+    def test_only_the_largest_allocations_are_stacked(
+        self, load: Load, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(history, "MAX_BANDS", 3)
         trace = [event("alloc", 512 * index, index + 1) for index in range(10)]
         computed = timeline.compute(load({"device_traces": [trace]}), 0)
-        assert {band.allocation.size for band in timeline.stack_bands(computed, 3)} == {8, 9, 10}
+        assert {band.allocation.size for band in timeline.stack_bands(computed.largest)} == {8, 9, 10}
+        assert computed.allocations == 10
+
+    def test_events_of_all_versions_of_pytorch_are_known(self, load: Load) -> None:
+        profiler = {"frames": [{"filename": "ProfilerStep#0", "line": 0, "name": "START"}]}
+        trace = [
+            event("segment_map", 0, 4096),
+            event("alloc", 0, 100, 1, user_metadata="weights", compile_context="0/0", pool_id=(0, 1)),
+            {"action": "annotate", "addr": 0, "user_metadata": "weights of the first layer"},
+            event("user_defined", 0, 0) | profiler,
+            {"action": "oom", "device_free": 3 << 20, "size": 1 << 30, "stream": 0},
+            event("snapshot", 0, 100),
+            event("free", 0, 100),
+            event("segment_unmap", 0, 4096),
+            event("shiny", 0, 5),
+            {"action": "shiny", "size": None, "frames": 3},
+            {"action": "shiny", "addr": -1},
+        ]
+        loaded = load(
+            {"device_traces": [trace], "host_traces": trace, "external_annotations": [{"name": "a"}]}
+        )
+        computed = timeline.compute(loaded, 0)
+        assert computed.allocated == (0, 0, 100, 100, 100, 100, 100, 0, 0, 0, 0, 0)
+        assert computed.unknown == (("shiny", 3),)
+        assert [(mark.position, mark.text) for mark in computed.annotation_marks] == [
+            (3, "weights of the first layer"), (4, "ProfilerStep#0 START")
+        ]  # fmt: skip
+        (error,) = computed.error_marks
+        assert (error.position, error.size, error.text) == (5, 1 << 30, "3 MiB free on the device")
+
+
+def recorded(events: Iterable[Event]) -> History:
+    """Return the history of events."""
+    made = History()
+    for each in events:
+        made.add(each)
+    return made
 
 
 def edges_at(bands: list[timeline.Band], position: int) -> list[tuple[int, int]]:
@@ -236,12 +302,15 @@ class TestPage:
 
     def test_a_long_history_keeps_its_peak(self) -> None:
         count = 2 * MAX_POINTS + 7
-        events = [Event("alloc", 512 * index, 8, 0, index, ()) for index in range(count - 1)]
-        events[5000:5000] = [Event("alloc", 1, 10**9, 0, 0, ()), Event("free_completed", 1, 10**9, 0, 0, ())]
-        (device,) = data_of(page(Snapshot((), (tuple(events),)), "x"))["devices"]
-        assert len(device["points"]["positions"]) <= MAX_POINTS
-        assert len(device["times"]) == len(device["points"]["positions"])
-        assert max(device["points"]["allocated"]) == 10**9 + 8 * 5000
+        events = [Event("alloc", 512 * index, 8, 0, index, Stack(())) for index in range(count - 1)]
+        events[5000:5000] = [
+            Event("alloc", 1, 10**9, 0, 0, Stack(())), Event("free_completed", 1, 10**9, 0, 0, Stack(()))
+        ]  # fmt: skip
+        (device,) = data_of(page(Snapshot((), (recorded(events),)), "x"))["devices"]
+        assert MAX_POINTS / 2 <= len(device["allocated"]) <= MAX_POINTS
+        assert len(device["times"]) == len(device["reserved"]) == len(device["allocated"])
+        assert max(device["allocated"]) == 10**9 + 8 * 5000
+        assert device["peak"] == [5001, 10**9 + 8 * 5000]
         assert (len(device["bands"]), device["unstacked"]) == (MAX_BANDS, count - MAX_BANDS)
 
 
@@ -311,6 +380,9 @@ def test_command_does_not_replace_the_snapshot_by_its_page(tmp_path: Path) -> No
     ("arguments", "message"),
     [
         (("memory",), "memory --help"),
+        (("memory", "--diff", "x"), "--diff: expected 2 arguments"),
+        (("memory", "x", "--diff", "y", "z"), 'SNAPSHOT must not be given with --diff, got "x"'),
+        (("memory", "--diff", "y", "z", "--html", "x"), '--html must not be given with --diff, got "x"'),
         (("memory", "x", "--htm", "y"), 'did you mean "--html"?'),
         (("memory", "x", "--import", "y"), 'memory has no option "--import"'),
         (("memory", "x", "y"), 'unexpected argument "y"'),
@@ -324,6 +396,65 @@ def test_command_refuses_wrong_arguments(arguments: tuple[str, ...], message: st
     assert message in done.stderr
 
 
+class TestDiff:
+    def write(self, tmp_path: Path, name: str, data: object) -> str:
+        path = tmp_path / name
+        path.write_bytes(pickle.dumps(data))
+        return str(path)
+
+    def test_call_sites_are_sorted_by_their_growth(self, tmp_path: Path) -> None:
+        kept, freed = block(0, 1 << 20, line=1), block(1 << 20, 2 << 20, line=2)
+        before = [segment(0, kept, freed, block(3 << 20, 1 << 20, "inactive"))]
+        grown = [block(address << 20, 1 << 20, line=3) for address in (1, 2)]
+        after = [segment(0, kept, *grown, block(3 << 20, 1 << 19, line=4)), segment(0, block(0, 8), device=1)]
+        files = self.write(tmp_path, "a", before), self.write(tmp_path, "b", {"segments": after})
+        (first, second) = document("memory", "--diff", *files)["memory_diff"]["devices"]
+        assert [tuple(each.values()) for each in first["call_sites"]] == [
+            ("train.py:3 step", 0, 2 << 20, 0, 2),
+            ("train.py:4 step", 0, 1 << 19, 0, 1),
+            ("train.py:2 step", 2 << 20, 0, 1, 0),
+        ]  # fmt: skip
+        assert (first["allocated_before"], first["allocated_after"]) == (3 << 20, 7 << 19)
+        assert (first["reserved_before"], first["reserved_after"]) == (4 << 20, 7 << 19)
+        assert (second["device"], second["segments_before"], second["segments_after"]) == (1, 0, 1)
+        assert [site["call_site"] for site in second["call_sites"]] == ["(no stack was recorded)"]
+        rows = sections(text("memory", "--diff", *files))["Device 0"]
+        assert ["allocated", "3 MiB", "3.5 MiB", "+512 KiB"] in rows
+        assert ["blocks", "2", "4", "+2"] in rows
+        assert ["reserved", "4 MiB", "3.5 MiB", "-512 KiB"] in rows
+        assert ["+2 MiB", "0 bytes", "2 MiB", "+2", "train.py:3 step"] in rows
+        assert ["-2 MiB", "2 MiB", "0 bytes", "-1", "train.py:2 step"] in rows
+
+    def test_a_file_without_segments_is_compared_by_its_history(self, tmp_path: Path) -> None:
+        trace = [event("segment_alloc", 0, 100), event("alloc", 0, 10, 1), event("alloc", 10, 20, 1)]
+        traced = self.write(tmp_path, "a", {"device_traces": [trace]})
+        stated = self.write(tmp_path, "b", [segment(0, block(0, 10, line=1), block(10, 90, "inactive"))])
+        (device,) = document("memory", "--diff", traced, stated)["memory_diff"]["devices"]
+        assert (device["reserved_before"], device["reserved_after"]) == (100, 100)
+        assert (device["allocated_before"], device["allocated_after"]) == (30, 10)
+        (site,) = device["call_sites"]
+        assert (site["call_site"], site["blocks_before"], site["blocks_after"]) == ("train.py:1 step", 2, 1)
+
+    def test_equal_and_empty_snapshots_are_reported_in_words(self, tmp_path: Path) -> None:
+        same = self.write(tmp_path, "a", [segment(0, block(0, 10, line=1))])
+        empty = self.write(tmp_path, "b", [])
+        assert "Each call site has the same bytes and blocks" in text("memory", "--diff", same, same)
+        assert "no segments and no events" in text("memory", "--diff", empty, empty)
+
+    def test_an_error_names_the_file(self, tmp_path: Path) -> None:
+        good, missing = self.write(tmp_path, "a", []), str(tmp_path / "missing")
+        done = interlock("memory", "--diff", good, missing)
+        assert (done.code, done.stdout) == (4, "")
+        assert f'cannot read "{missing}"' in done.stderr
+
+    def test_a_table_has_ten_rows(self, tmp_path: Path) -> None:
+        blocks = [block(1024 * line, 8 * line, line=line) for line in range(1, 14)]
+        files = self.write(tmp_path, "a", []), self.write(tmp_path, "b", [segment(0, *blocks)])
+        printed = text("memory", "--diff", *files)
+        assert printed.count("train.py:") == 10
+        assert "3 more, which --json lists." in printed
+
+
 DOCUMENTATION = Path(__file__).parents[3] / "docs" / "memory_timeline.md"
 
 
@@ -332,21 +463,29 @@ def documented(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the snapshot that the program in the documentation writes."""
     (program,) = re.findall(r"```python\n(.*?)```", DOCUMENTATION.read_text(), re.DOTALL)
     path = tmp_path_factory.mktemp("documentation") / "snapshot.pickle"
+    program = program.replace("before.pickle", str(path.with_name("before.pickle")))
     done = run_python(program.replace("snapshot.pickle", str(path)))
     assert done.code == 0, done.stderr
     return path
 
 
 def test_documentation_shows_what_its_program_prints(documented: Path) -> None:
-    (captured,) = re.findall(r"```console\n\$ .*?\n(.*?)```", DOCUMENTATION.read_text(), re.DOTALL)
+    captured, compared = re.findall(r"```console\n\$ .*?\n(.*?)```", DOCUMENTATION.read_text(), re.DOTALL)
     assert stable(captured) == stable(text("memory", str(documented)))
+    before = documented.with_name("before.pickle")
+    assert stable(compared) == stable(text("memory", "--diff", str(before), str(documented)))
 
 
-def test_documentation_lists_every_key_of_the_document(documented: Path) -> None:
+def test_documentation_lists_every_key_of_the_document(documented: Path, tmp_path: Path) -> None:
     page = DOCUMENTATION.with_name("command_line.md").read_text()
     listed = re.findall(r"^\| `(memory[a-z_.\[\]]+)` \|", page, re.MULTILINE)
-    shown = document("memory", str(documented))
-    assert listed == list(keys({"memory": shown["memory"]}))
+    shown = document("memory", str(documented))["memory"]
+    path = tmp_path / "unknown"
+    path.write_bytes(pickle.dumps({"device_traces": [[event("shiny", 0, 0)]]}))
+    (device,) = document("memory", str(path))["memory"]["devices"]
+    shown["devices"][0]["unknown_events"] = device["unknown_events"]
+    changes = document("memory", "--diff", str(path), str(documented))
+    assert listed == [*keys({"memory": shown}), *keys({"memory_diff": changes["memory_diff"]})]
 
 
 def stable(printed: str) -> list[list[str]]:

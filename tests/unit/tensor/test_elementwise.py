@@ -170,6 +170,24 @@ def test_rounded_division_follows_python() -> None:
         x.div(2, rounding_mode="up")  # type: ignore[arg-type]
 
 
+def test_rounded_division_of_the_least_integer_wraps() -> None:
+    x, y = tensor([-(2**63), -(2**63), 7, -7]), tensor([-1, 10, -3, 3])
+    assert (x // y).tolist() == [-(2**63), -(2**63) // 10, -3, -3]
+    assert x.div(y, rounding_mode="trunc").tolist() == [-(2**63), -(2**63 // 10), -2, -2]
+    assert (x % y).tolist() == [0, 2, -2, 2]
+    assert x.fmod(y).tolist() == [0, -8, 1, -1]
+
+
+def test_relu_keeps_nan_and_has_gradient_0_at_0() -> None:
+    x = tensor([NAN, 0.0, -0.0], requires_grad=True)
+    y = x.relu()
+    assert (math.isnan(y[0].item()), y[1:].tolist()) == (True, [0.0, 0.0])
+    y.sum().backward()
+    assert x.grad is not None
+    assert x.grad[1:].tolist() == [0.0, 0.0]
+    assert tensor([1, 0]).relu().dtype == int64
+
+
 @pytest.mark.parametrize("name", ["floor_divide", "remainder", "fmod"])
 def test_integers_divided_by_0_are_an_error_without_effect(name: str) -> None:
     x = tensor([1, 2])
@@ -418,7 +436,7 @@ def test_out_receives_the_result(name: str) -> None:
         assert PRODUCTS[name](x, out) is out
         assert (out.tolist(), out.shape, out._version) == (expected.tolist(), expected.shape, 1)
     wide = interlock.zeros(expected.shape, dtype=float64)
-    if name in ("where", "matmul", "mm", "bmm", "addmm"):
+    if name in ("where", "clamp", "matmul", "mm", "bmm", "addmm"):
         with pytest.raises(
             DTypeError, match=f"^{name}: out must be float32, the dtype of the result, got float64$"
         ):
@@ -458,6 +476,96 @@ def test_out_may_be_an_input_but_not_overlap_one() -> None:
     with pytest.raises(RuntimeError, match="several elements of the target share one memory location"):
         interlock.sqrt(x, out=interlock.zeros(1).expand(3))
     assert x.tolist() == [1.0, 2.0, 3.0]
+
+
+MAY_OVERLAP: dict[str, Callable[..., Tensor]] = {
+    "sum": lambda x, out: interlock.sum(x, 0, out=out[0]),
+    "sum keepdim": lambda x, out: interlock.sum(x, 0, True, out=out[1:2]),
+    "nansum": lambda x, out: interlock.nansum(x, 0, out=out[1]),
+    "mean": lambda x, out: interlock.mean(x, 0, out=out[0]),
+    "prod": lambda x, out: interlock.prod(x, 0, out=out[0]),
+    "amax": lambda x, out: interlock.amax(x, 0, out=out[2]),
+    "amin": lambda x, out: interlock.amin(x, 1, out=out[:, 1]),
+    "var": lambda x, out: interlock.var(x, 0, out=out[0]),
+    "std": lambda x, out: interlock.std(x, 0, out=out[0]),
+    "norm": lambda x, out: interlock.norm(x, dim=0, out=out[0]),
+    "logsumexp": lambda x, out: interlock.logsumexp(x, 0, out=out[0]),
+    "all": lambda x, out: interlock.all(x > 1, 0, out=(out > 1)[0]),
+    "any": lambda x, out: interlock.any(x > 1, 0, out=(out > 1)[0]),
+    "argmax": lambda x, out: interlock.argmax(x.long(), 0, out=out.long()[0]),
+    "argmin": lambda x, out: interlock.argmin(x.long(), 0, out=out.long()[0]),
+    "softmax": lambda x, out: interlock.softmax(x[:2], 0, out=out[1:]),
+    "log_softmax": lambda x, out: interlock.log_softmax(x[:2], 0, out=out[1:]),
+    "tril": lambda x, out: interlock.tril(x, out=out.t()),
+    "triu": lambda x, out: interlock.triu(x[:2], out=out[1:]),
+    "mm": lambda x, out: interlock.mm(x[:2], x, out=out[1:]),
+    "matmul": lambda x, out: interlock.matmul(x[:2], x, out=out[1:]),
+    "bmm": lambda x, out: interlock.bmm(x[None, :2], x[None], out=out[None, 1:]),
+    "mv": lambda x, out: interlock.mv(x, x[0], out=out[1]),
+    "dot": lambda x, out: interlock.dot(x[0], x[1], out=out[0, 0]),
+    "addmm": lambda x, out: interlock.addmm(x[:2], x[:2], x, out=out[1:]),
+    "addmv": lambda x, out: interlock.addmv(x[0], x, x[1], out=out[2]),
+    "baddbmm": lambda x, out: interlock.baddbmm(x[None, :2], x[None, :2], x[None], out=out[None, 1:]),
+}
+
+
+@pytest.mark.usefixtures("everywhere")
+@pytest.mark.parametrize("name", MAY_OVERLAP)
+def test_out_of_a_reduction_or_product_may_be_a_part_of_an_input(name: str) -> None:
+    elements = [[1.0, 4.0, 9.0], [2.0, 0.5, 3.0], [7.0, 8.0, 6.0]]
+    x = tensor(elements)
+    expected = MAY_OVERLAP[name](tensor(elements), tensor(elements)).tolist()
+    assert MAY_OVERLAP[name](x, x).tolist() == expected
+
+
+def test_out_may_not_be_a_part_of_an_input_of_other_functions() -> None:
+    x, index = tensor([1.0, 4.0, 9.0]), tensor([1, 0])
+    calls: list[Callable[[], Tensor]] = [
+        lambda: interlock.add(x[:2], 1, out=x[1:]),
+        lambda: interlock.cumsum(x[:2], 0, out=x[1:]),
+        lambda: interlock.gather(x[:2], 0, index, out=x[1:]),
+        lambda: interlock.index_select(x[:2], 0, index, out=x[1:]),
+        lambda: interlock.cat([x[:1], x[1:2]], out=x[1:]),
+    ]
+    for call in calls:
+        with pytest.raises(RuntimeError, match="out must not share memory with an input"):
+            call()
+    assert x.tolist() == [1.0, 4.0, 9.0]
+
+
+def test_out_of_numbers_as_limits_has_the_dtype_of_the_result() -> None:
+    x, double = tensor([1.0, 4.0]), interlock.zeros(2, dtype=interlock.float64)
+    for call in (
+        lambda: interlock.clamp(x, 0, 2, out=double),
+        lambda: interlock.clamp(x, max=2, out=double),
+        lambda: interlock.clamp_min(x, 2, out=double),
+        lambda: interlock.clamp_max(x, 2, out=double),
+    ):
+        with pytest.raises(DTypeError, match="out must be float32, the dtype of the result, got float64"):
+            call()
+    assert interlock.clamp(x, tensor(0.0), 2, out=double).tolist() == [1.0, 2.0]
+    assert interlock.clamp_max(x, tensor([1.0, 2.0]), out=double).tolist() == [1.0, 2.0]
+
+
+def test_out_of_logsumexp_may_have_another_floating_point_dtype() -> None:
+    x = interlock.zeros(1, 2)
+    for dtype in (interlock.float64, interlock.float16):
+        assert interlock.logsumexp(x, 0, out=interlock.ones(2, dtype=dtype)).tolist() == [0.0, 0.0]
+    with pytest.raises(DTypeError, match=r"^logsumexp: the result must be castable to int64"):
+        interlock.logsumexp(x, 0, out=interlock.ones(2, dtype=interlock.int64))
+
+
+def test_out_is_no_inference_tensor_outside_of_inference_mode() -> None:
+    with interlock.inference_mode():
+        out = interlock.zeros(2)
+        interlock.exp(interlock.zeros(2), out=out)
+    for call in (
+        lambda: interlock.exp(interlock.ones(2), out=out),
+        lambda: interlock.sum(interlock.ones(2, 2), 0, out=out),
+    ):
+        with pytest.raises(ArgumentError, match=r"^(exp|sum): out must not be an inference tensor outside"):
+            call()
+    assert out.tolist() == [1.0, 1.0]
 
 
 def test_out_that_was_saved_for_backward_is_found_changed() -> None:

@@ -391,8 +391,8 @@ DEVICE_CASES = [
         "DeviceError",
         'to: device "cuda:1" is not available: this process uses the driver "host" (host:0, host:1)',
     ),
-    ('ones(2, device="gpu")', "DeviceError", 'unknown device "gpu"; available here: cpu, host'),
-    ('ones(2).to("gpu")', "DeviceError", 'unknown device "gpu"; available here: cpu, host'),
+    ('ones(2, device="gpu")', "DeviceError", 'ones: unknown device "gpu"; available here: cpu, host'),
+    ('ones(2).to("gpu")', "DeviceError", 'to: unknown device "gpu"; available here: cpu, host'),
     (
         'ones(2, device="host", pin_memory=True)',
         "ArgumentError",

@@ -27,7 +27,6 @@ pytestmark = pytest.mark.any_build
 HEAD = re.compile(r"(?:\w+\.)*(\w+)(?:: |\(\) )")
 # Messages that name no function, but a part of an argument.
 WITHOUT_A_NAME = (
-    'unknown device "',
     # Errors of an index expression, as of x[index].
     "tensors in an index must be ",
     "a mask in an index must be ",

@@ -10,7 +10,7 @@ import pytest
 from interlock import Tensor, bfloat16, float16, float32, float64
 from interlock.errors import DTypeError, InterlockError
 
-from tests.helpers.operations import FLOATS, ROWS, Example, examples, operands
+from tools.example_calls import FLOATS, ROWS, Example, examples, operands
 
 EXAMPLES = {
     f"{example.form} {example.name}({example.arguments})": example

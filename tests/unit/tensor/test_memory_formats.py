@@ -10,7 +10,7 @@ from typing import Any
 import interlock
 import pytest
 from interlock import Tensor
-from interlock.errors import UnsupportedError
+from interlock.errors import ArgumentError, UnsupportedError
 
 LIKE: dict[str, Callable[..., Tensor]] = {
     "clone": interlock.clone,
@@ -69,8 +69,42 @@ def test_contiguous_and_is_contiguous_accept_the_contiguous_format() -> None:
     for format in (interlock.contiguous_format, interlock.preserve_format):
         assert not x.is_contiguous(memory_format=format)
         assert x.t().is_contiguous(memory_format=format)
-    with pytest.raises(TypeError, match="got None"):
-        x.contiguous(memory_format=None)  # type: ignore[arg-type]
+    for wrong, given in ((None, "None"), (3, "int")):
+        message = f"^contiguous: memory_format must be interlock.contiguous_format, got {given}$"
+        with pytest.raises(TypeError, match=message):
+            x.contiguous(memory_format=wrong)  # type: ignore[arg-type]
+
+
+ROW_MAJOR: dict[str, Callable[..., Tensor]] = {
+    "contiguous": lambda **options: interlock.zeros(2).contiguous(**options),
+    "empty": lambda **options: interlock.empty(2, **options),
+    "resize_": lambda **options: interlock.zeros(2).resize_(3, **options),
+    "resize_as_": lambda **options: interlock.zeros(2).resize_as_(interlock.zeros(3), **options),
+}
+
+
+@pytest.mark.parametrize("name", ROW_MAJOR)
+def test_functions_with_one_memory_format_refuse_others(name: str) -> None:
+    assert ROW_MAJOR[name](memory_format=interlock.contiguous_format).is_contiguous()
+    head = f"^{name}: memory_format must be interlock.contiguous_format, got interlock."
+    with pytest.raises(ArgumentError, match=head + "preserve_format$"):
+        ROW_MAJOR[name](memory_format=interlock.preserve_format)
+    with pytest.raises(UnsupportedError, match=head + "channels_last, which is not implemented$"):
+        ROW_MAJOR[name](memory_format=interlock.channels_last)
+
+
+def test_resize_to_the_contiguous_format_changes_strides_of_the_same_shape() -> None:
+    format = interlock.contiguous_format
+    x = interlock.arange(6).view(2, 3).t()
+    assert (x.resize_(3, 2).stride(), x._version) == ((1, 3), 0)
+    assert x.resize_as_(x.clone()).stride() == (1, 3)
+    assert x.resize_(3, 2, memory_format=format).tolist() == [[0, 1], [2, 3], [4, 5]]
+    assert (x.resize_(3, 2, memory_format=format).stride(), x._version) == ((2, 1), 1)
+    y = interlock.arange(6).view(2, 3).t()
+    assert y.resize_as_(y.clone(), memory_format=format).stride() == (2, 1)
+    expanded = interlock.ones(1).expand(3)
+    assert expanded.resize_(3, memory_format=format).stride() == (1,)
+    assert expanded.storage_offset() == 0
 
 
 @pytest.mark.parametrize("name", ["strided", "contiguous_format", "preserve_format", "channels_last"])
@@ -97,3 +131,13 @@ def test_layout_of_a_new_tensor_is_strided() -> None:
     assert interlock.ones_like(interlock.zeros(2), layout=None).tolist() == [1.0, 1.0]
     with pytest.raises(TypeError, match=r"^zeros: layout must be interlock.strided or None, got str$"):
         interlock.zeros(2, layout="strided")  # type: ignore[arg-type]
+
+
+def test_first_wrong_option_of_a_new_tensor_is_reported() -> None:
+    wrong: dict[str, Any] = {"dtype": 3, "layout": 3, "device": 2.5, "requires_grad": 3, "pin_memory": 3}
+    names = list(wrong)
+    for first in range(len(names)):
+        later = {name: wrong[name] for name in reversed(names[first:])}
+        for function in (interlock.zeros, interlock.rand, interlock.empty):
+            with pytest.raises(TypeError, match=f"^{function.__name__}: {names[first]} must be"):
+                function(2, **later)

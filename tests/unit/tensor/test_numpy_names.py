@@ -9,7 +9,7 @@ import interlock
 import pytest
 from interlock import Tensor, float64
 
-from tests.helpers.operations import Example, examples, operands
+from tools.example_calls import Example, examples, operands
 
 NUMPY = {"dim": "axis", "keepdim": "keepdims"}
 

@@ -7,7 +7,7 @@ from typing import Any
 import interlock
 import numpy as np
 import pytest
-from interlock.errors import ArgumentError
+from interlock.errors import ArgumentError, ShapeError
 from interlock.nn import functional
 
 from . import gradcheck
@@ -67,9 +67,12 @@ def test_other_modes_are_refused(mode: Any) -> None:
         ((1, 1, 1, 1, 1, 1), "have at most two numbers for each of 2 dimensions"),
         ((-2, -2), "remove no more elements than the shape (2, 3) has"),
         ((5, -4), "remove no more elements than the shape (2, 3) has"),
+        ((-(2**63), 0), "remove no more elements than the shape (2, 3) has"),
     ],
 )
 def test_wrong_sizes_are_named(pad: tuple[int, ...], problem: str) -> None:
     with pytest.raises(ArgumentError) as error:
         functional.pad(interlock.ones(2, 3), pad)
     assert str(error.value) == f"pad: pad must {problem}, got {pad}"
+    with pytest.raises(ShapeError):
+        functional.pad(interlock.ones(2), (2**63 - 1, 2**63 - 1))

@@ -5,12 +5,16 @@ from __future__ import annotations
 import copy
 import pickle
 from collections.abc import Callable
+from typing import Any
 
 import interlock
 import numpy as np
 import pytest
 from interlock import Tensor, accelerator
-from interlock.errors import ArgumentError, DTypeError, ShapeError
+from interlock.errors import ArgumentError, DeviceError, DTypeError, ShapeError
+
+from tests.helpers import sanitizer
+from tools.example_calls import ROWS
 
 COUNT = 20_000
 
@@ -91,6 +95,190 @@ def test_generator_draws_instead_of_the_default_one(name: str, devices: tuple[st
         assert draw(generator=on_device).tolist() == expected
         with pytest.raises(ArgumentError, match=r"generator must be for devices of type .*, got one for cpu"):
             draw(generator=generator)
+
+
+HUGE = 2**60
+# Its memory does not grow.
+SHARED = interlock.from_numpy(np.zeros(1, dtype=np.int64))
+
+# Calls that raise, without `generator`.
+RAISING: dict[str, list[Callable[..., object]]] = {
+    "rand": [
+        lambda **given: interlock.rand(-1, **given),
+        lambda **given: interlock.rand(2, dtype=interlock.int64, **given),
+        lambda **given: interlock.rand(HUGE, **given),
+    ],
+    "randn": [
+        lambda **given: interlock.randn(2, dtype=interlock.int64, **given),
+        lambda **given: interlock.randn(HUGE, **given),
+    ],
+    "rand_like": [lambda **given: interlock.rand_like(interlock.zeros(1).expand(HUGE), **given)],
+    "randn_like": [lambda **given: interlock.randn_like(interlock.zeros(1).expand(HUGE), **given)],
+    "randint": [
+        lambda **given: interlock.randint(3, 3, (2,), **given),
+        lambda **given: interlock.randint(3, (2,), requires_grad=True, **given),
+        lambda **given: interlock.randint(3, (HUGE,), dtype=interlock.int8, **given),
+    ],
+    "randint_like": [
+        lambda **given: interlock.randint_like(interlock.zeros(2), 3, 2, **given),
+        lambda **given: interlock.randint_like(interlock.zeros(1).expand(HUGE), 3, **given),
+    ],
+    "randperm": [
+        lambda **given: interlock.randperm(5, dtype=interlock.bool, **given),
+        lambda **given: interlock.randperm(5, requires_grad=True, **given),
+        lambda **given: interlock.randperm(HUGE, **given),
+    ],
+    "bernoulli": [
+        lambda **given: interlock.tensor([0.5, 2.0]).bernoulli(**given),
+        lambda **given: interlock.zeros(2).bernoulli(2.0, **given),
+        lambda **given: interlock.zeros(1).expand(HUGE).bernoulli(**given),
+        lambda **given: interlock.zeros(1).expand(HUGE).bernoulli(0.5, **given),
+        lambda **given: interlock.bernoulli(interlock.zeros(2), out=interlock.zeros(2).long(), **given),
+        lambda **given: interlock.bernoulli(interlock.zeros(2), out=interlock.zeros(1).expand(2), **given),
+        lambda **given: interlock.bernoulli((v := interlock.zeros(3))[:2], out=v[1:], **given),
+        lambda **given: interlock.bernoulli(
+            interlock.zeros(3).double(), out=interlock.from_numpy(np.zeros(1)), **given
+        ),
+    ],
+    "multinomial": [
+        lambda **given: interlock.tensor([1.0, -1.0]).multinomial(1, **given),
+        lambda **given: interlock.zeros(2).multinomial(1, True, **given),
+        lambda **given: interlock.ones(2).multinomial(3, **given),
+        lambda **given: interlock.ones(2).multinomial(HUGE, True, **given),
+        lambda **given: interlock.multinomial(interlock.ones(2), 2, out=interlock.zeros(2), **given),
+        lambda **given: interlock.multinomial(interlock.ones(3), 2, out=SHARED, **given),
+        lambda **given: interlock.multinomial(interlock.ones(3), HUGE, True, out=SHARED, **given),
+        lambda **given: interlock.multinomial(interlock.ones(3), -1, True, out=SHARED, **given),
+    ],
+    "bernoulli_": [
+        lambda **given: interlock.zeros(2).bernoulli_(2.0, **given),
+        lambda **given: interlock.zeros(2).bernoulli_(interlock.tensor([0.5, 2.0]), **given),
+        lambda **given: interlock.zeros(2, requires_grad=True).bernoulli_(**given),
+        lambda **given: interlock.zeros(2, requires_grad=True).bernoulli_(interlock.zeros(2), **given),
+        lambda **given: interlock.zeros(1).expand(2).bernoulli_(interlock.zeros(2), **given),
+    ],
+    "normal_": [
+        lambda **given: interlock.zeros(2).normal_(0.0, -1.0, **given),
+        lambda **given: interlock.zeros(2, dtype=interlock.int64).normal_(**given),
+        lambda **given: interlock.zeros(2, requires_grad=True).normal_(**given),
+        lambda **given: interlock.zeros(1).expand(2).normal_(**given),
+    ],
+    "uniform_": [
+        lambda **given: interlock.zeros(2).uniform_(2.0, 1.0, **given),
+        lambda **given: interlock.zeros(2, dtype=interlock.int64).uniform_(**given),
+        lambda **given: interlock.zeros(2, requires_grad=True).uniform_(**given),
+        lambda **given: interlock.zeros(1).expand(2).uniform_(**given),
+    ],
+}
+
+# Calls whose results have no elements, or one that is no choice.
+EMPTY: dict[str, list[Callable[..., object]]] = {
+    "rand": [lambda **given: interlock.rand(2, 0, **given)],
+    "randn": [lambda **given: interlock.randn(0, **given)],
+    "rand_like": [lambda **given: interlock.rand_like(interlock.zeros(0), **given)],
+    "randn_like": [lambda **given: interlock.randn_like(interlock.zeros(0, 2), **given)],
+    "randint": [lambda **given: interlock.randint(3, (0,), **given)],
+    "randint_like": [lambda **given: interlock.randint_like(interlock.zeros(0), 3, **given)],
+    "randperm": [
+        lambda **given: interlock.randperm(0, **given),
+        lambda **given: interlock.randperm(1, **given),
+    ],
+    "bernoulli": [
+        lambda **given: interlock.zeros(0).bernoulli(**given),
+        lambda **given: interlock.zeros(0).bernoulli(0.5, **given),
+    ],
+    "multinomial": [
+        lambda **given: interlock.zeros(0, 3).multinomial(2, **given),
+        lambda **given: interlock.zeros(0, 3).multinomial(2, True, **given),
+    ],
+    "bernoulli_": [
+        lambda **given: interlock.zeros(0).bernoulli_(**given),
+        lambda **given: interlock.zeros(0).bernoulli_(interlock.zeros(0), **given),
+    ],
+    "normal_": [lambda **given: interlock.zeros(0).normal_(**given)],
+    "uniform_": [lambda **given: interlock.zeros(0).uniform_(**given)],
+}
+
+
+def test_every_function_with_a_generator_is_in_the_lists() -> None:
+    takers = set()
+    for row in ROWS:
+        if "generator: Generator" in row["signature"]:
+            takers |= {row["name"] + ("_" if form == "inplace" else "") for form in row["forms"].split()[:1]}
+    assert takers
+    assert takers == set(RAISING) == set(EMPTY)
+    assert takers == {name.split()[0] for name in WITH_GENERATOR}
+
+
+@pytest.mark.skipif(sanitizer.IS_PRELOADED, reason="AddressSanitizer refuses large sizes")
+@pytest.mark.parametrize("name", RAISING)
+def test_call_that_raises_does_not_advance_the_generator(name: str) -> None:
+    generator = interlock.Generator()
+    for call in RAISING[name]:
+        for drawing in (generator, interlock.default_generator):
+            state = drawing.get_state()
+            with pytest.raises((RuntimeError, ValueError, NotImplementedError)):
+                call(generator=drawing)
+            assert drawing.get_state().tolist() == state.tolist()
+
+
+@pytest.mark.parametrize("name", EMPTY)
+def test_call_that_draws_nothing_does_not_advance_the_generator(name: str) -> None:
+    generator = interlock.Generator()
+    for call in EMPTY[name]:
+        state = generator.get_state()
+        call(generator=generator)
+        assert generator.get_state().tolist() == state.tolist()
+
+
+def test_dropout_advances_the_default_generator_only_if_it_draws() -> None:
+    dropout = interlock.nn.functional.dropout
+    state = interlock.get_rng_state().tolist()
+    dropout(interlock.zeros(0))
+    dropout(interlock.zeros(2), 0.0)
+    dropout(interlock.zeros(2), 1.0)
+    leaf = interlock.zeros(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="leaf"):
+        dropout(leaf, inplace=True)
+    assert interlock.get_rng_state().tolist() == state
+    dropout(interlock.zeros(2))
+    assert interlock.get_rng_state().tolist() != state
+
+
+def test_state_of_the_default_generator_is_read_and_set() -> None:
+    interlock.manual_seed(5)
+    assert interlock.initial_seed() == 5
+    state = interlock.get_rng_state()
+    assert (state.dtype, state.is_cpu) == (interlock.uint8, True)
+    assert state.tolist() == interlock.default_generator.get_state().tolist()
+    drawn = interlock.rand(3).tolist()
+    assert interlock.get_rng_state().tolist() != state.tolist()
+    interlock.set_rng_state(state)
+    assert interlock.rand(3).tolist() == drawn
+    interlock.set_rng_state(interlock.Generator().manual_seed(6).get_state())
+    assert interlock.initial_seed() == 6
+
+
+WRONG_STATES: list[tuple[object, type[Exception], str]] = [
+    (interlock.zeros(16), TypeError, "must be a tensor of dtype uint8, got one of float32"),
+    (interlock.zeros(3).byte(), ArgumentError, "must have 16 elements, got 3"),
+    (b"0" * 16, TypeError, "must be a Tensor, got bytes"),
+]
+
+
+@pytest.mark.parametrize(("state", "error", "message"), WRONG_STATES)
+def test_wrong_states_are_refused(state: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=f"^set_rng_state: new_state {message}$"):
+        interlock.set_rng_state(state)
+    with pytest.raises(error, match=rf"^Generator\.set_state: new_state {message}$"):
+        interlock.Generator().set_state(state)
+
+
+def test_generator_names_a_device_that_it_does_not_have() -> None:
+    with pytest.raises(DeviceError, match=r'^Generator: unknown device "foo"; available here: cpu'):
+        interlock.Generator("foo")
+    with pytest.raises(TypeError, match=r"^Generator: device must be a device, a str or an int, got float$"):
+        interlock.Generator(2.5)  # type: ignore[arg-type]
 
 
 def test_generator_has_a_seed_and_a_state() -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers import operations
 from tests.helpers.subprocess import run_program
+from tools import example_calls
 
 TOOLS = Path(__file__).parents[3] / "tools"
 # What the table of operations and tools/operation_examples.py leave out.
@@ -38,11 +38,11 @@ def test_operations_read_the_context_of_their_call() -> None:
     expressions = {
         f"{form} {example.name}": example.expression()
         for form in ("function", "method", "inplace")
-        for example in operations.examples(form)
+        for example in example_calls.examples(form)
     }
     for group in (*listed["OPERATIONS"].values(), OTHERS):
         expressions |= group
-    operands = (operations.FLOATS, operations.OTHERS)
+    operands = (example_calls.FLOATS, example_calls.OTHERS)
     program = "tensor.reads_after_a_switch.operations"
     status, printed, errors = run_program(program, expressions, *operands, seconds=120)
     assert (status, printed) == (0, "True []\n"), errors

@@ -75,6 +75,16 @@ def test_empty_tensors_are_rearranged() -> None:
     assert interlock.zeros(0, 0).trace().item() == 0
 
 
+def test_positions_may_be_extreme_integers() -> None:
+    x, least, most = interlock.tensor(ARRAY[0]), -(2**63), 2**63 - 1
+    assert x.tril(least).sum() == x.triu(most).sum() == 0
+    assert x.tril(most).tolist() == x.triu(least).tolist() == x.tolist()
+    assert x.roll(least, 1).tolist() == x.tolist()  # 2**63 is a multiple of 4
+    assert x.diagonal(least).shape == x.diagonal(most).shape == (0,)
+    with pytest.raises(ShapeError):
+        x.repeat([1] * 65)
+
+
 def test_triangles_in_place_change_the_tensor() -> None:
     x = interlock.ones(2, 2)
     assert x.tril_() is x

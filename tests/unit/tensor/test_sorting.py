@@ -108,6 +108,9 @@ def test_nan_is_larger_than_all_numbers() -> None:
     assert x.argsort().tolist() == [2, 0, 3, 1]
     assert x.argsort(descending=True).tolist() == [1, 3, 0, 2]
     assert x.topk(2).indices.tolist() == [1, 3]
+    for count in (5, -1):
+        with pytest.raises((RuntimeError, IndexError), match=r"^topk: k must be"):
+            x.topk(count)
 
 
 @pytest.mark.parametrize("dim", [0, 1, -1])

@@ -105,6 +105,17 @@ def test_prod_matches_numpy_also_with_zeros(dim: int | None, keepdim: bool) -> N
         gradcheck.check(lambda x: x.prod(dim, keepdim), array)
 
 
+def test_product_of_nothing_is_1() -> None:
+    assert interlock.zeros(0).prod().item() == 1
+    assert interlock.zeros(2, 0).prod(1).tolist() == [1.0, 1.0]
+
+
+def test_softmax_of_large_elements_does_not_overflow() -> None:
+    x = interlock.tensor([1000.0, 1000.0, -1000.0])
+    assert x.softmax(0).tolist() == [0.5, 0.5, 0.0]
+    assert x.log_softmax(0).tolist() == pytest.approx([-math.log(2), -math.log(2), -2000 - math.log(2)])
+
+
 @pytest.mark.parametrize("dtype", [*INTEGERS, interlock.bool])
 def test_products_and_cumulative_sums_of_integers_are_int64(dtype: interlock.dtype) -> None:
     x = interlock.tensor([1, 100, 100], dtype=dtype)

@@ -381,6 +381,37 @@ def test_list_of_sequences_indexes_several_dimensions() -> None:
     assert x[[range(2)]].shape == (2, 3, 4)
 
 
+@pytest.mark.usefixtures("everywhere")
+def test_range_indexes_like_the_list_of_its_numbers() -> None:
+    x, y = interlock.tensor(ARRAY), interlock.tensor(ARRAY)
+    ranges = (range(2), range(-1, -3, -1), range(-2, 2, 2), range(1, 0), range(0, 1, 2**70), range(2**70, 0))
+    for each in ranges:
+        numbers = list(each)
+        assert x[each].tolist() == x[numbers].tolist()
+        assert x[..., each].tolist() == x[..., numbers].tolist()
+        assert x[each, None, each].tolist() == x[numbers, None, numbers].tolist()
+        x[each, 1], y[numbers, 1] = 5.0, 5.0
+        assert x.tolist() == y.tolist()
+
+
+LONG_RANGES = {
+    "range(2**40)": "index 1099511627775 is out of bounds for dimension 0 with size 2",
+    "(0, range(-(2**40), 0))": "index -1099511627776 is out of bounds for dimension 1 with size 3",
+    "(..., range(2**70))": "index 9223372036854775807 is out of bounds for dimension 2 with size 4",
+    "[range(2**40), 0]": "index 1099511627775 is out of bounds for dimension 0 with size 2",
+    "(None, range(2, 2**63, 2**62))": "index 2 is out of bounds for dimension 0 with size 2",
+}
+
+
+@pytest.mark.parametrize("index", LONG_RANGES)
+def test_range_out_of_bounds_is_refused_before_its_numbers_are_listed(index: str) -> None:
+    x = interlock.tensor(ARRAY)
+    with pytest.raises(IndexError, match=f"^{LONG_RANGES[index]}$"):
+        x[eval(index)]
+    with pytest.raises(IndexError, match=f"^{LONG_RANGES[index]}$"):
+        x[eval(index)] = 0.0
+
+
 @pytest.mark.parametrize("name", ["int8", "uint8", "float16", "int16", "float32", "int32", "int64", "bool"])
 @pytest.mark.parametrize("part", [slice(None), slice(8, 24), slice(16, 16)], ids=str)
 def test_view_of_another_dtype_has_the_bytes_of_numpy(name: str, part: slice) -> None:
@@ -401,6 +432,28 @@ def test_view_of_another_dtype_shares_memory_and_version_without_history() -> No
     y.view(interlock.int32).zero_()
     assert (y.tolist(), y._version) == ([[0.0, 0.0], [0.0, 0.0]], 1)
     assert x.view(dtype=interlock.uint8).shape == (2, 8)
+
+
+def test_view_whose_strides_or_offset_no_integer_holds_is_refused() -> None:
+    x, most = interlock.zeros(4, dtype=interlock.float64), 2**60 - 1
+    large = x.as_strided((1, 4), (most, 1)).view(interlock.int8)
+    assert (large.shape, large.stride(), large.numel()) == ((1, 32), (most * 8, 1), 32)
+    for strides, offset, argument in (
+        ((most + 1, 1), 0, "each stride but the last"),
+        ((1, 1), most + 1, r"storage_offset\(\)"),
+    ):
+        size = (1, 4) if offset == 0 else (0, 4)
+        view = x.as_strided(size, strides, offset)
+        message = rf"^view: {argument} must be at most {most} to view float64 as int8, got {most + 1}$"
+        with pytest.raises(ArgumentError, match=message):
+            view.view(interlock.int8)
+
+
+def test_view_refuses_a_dtype_beside_sizes() -> None:
+    x: Any = interlock.zeros(2, 3)
+    for args in ((interlock.int32, 1), (1, interlock.int32), (interlock.int32, interlock.int8)):
+        with pytest.raises(TypeError, match=r"^view: dtype must be passed alone, without sizes, got int32$"):
+            x.view(*args)
 
 
 def test_view_of_memory_that_is_not_aligned_is_refused() -> None:

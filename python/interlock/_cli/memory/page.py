@@ -8,13 +8,11 @@ from importlib.resources import files
 from pathlib import PurePath
 from typing import Any
 
+from interlock._cli.memory.history import Mark, Stack
 from interlock._cli.memory.segments import SegmentUse, segments_of
-from interlock._cli.memory.snapshot_file import FREE, Block, Snapshot, Stack
-from interlock._cli.memory.timeline import Band, Timeline, compute, stack_bands
+from interlock._cli.memory.snapshot_file import FREE, Block, Snapshot
+from interlock._cli.memory.timeline import Band, compute, stack_bands
 
-# A browser draws this many quickly. Each point of a longer history is the maximum of an interval.
-MAX_POINTS = 20_000
-MAX_BANDS = 1_000
 MAX_SEGMENTS = 500
 MAX_CALL_SITES = 50
 
@@ -41,53 +39,42 @@ class _Stacks:
         """Return the index of a stack."""
         if stack not in self._indices:
             self._indices[stack] = len(self.texts)
-            self.texts.append([str(frame) for frame in stack])
+            # The first line is the call site.
+            self.texts.append([stack.site, *map(str, stack.frames[1:])])
         return self._indices[stack]
 
 
 def _device(snapshot: Snapshot, device: int, stacks: _Stacks) -> dict[str, Any]:
     timeline = compute(snapshot, device)
     segments = segments_of(snapshot, device)
-    bands = stack_bands(timeline, MAX_BANDS)
-    sites = timeline.call_sites(timeline.peak)
+    bands = stack_bands(timeline.largest)
+    sites = timeline.peak_sites
     return {
         "index": device,
-        "events": len(timeline.events),
-        "points": _points(timeline),
-        "times": _times(timeline),
+        "events": timeline.events,
+        "interval": timeline.interval,
+        "allocated": timeline.allocated,
+        "reserved": timeline.reserved,
+        "times": timeline.times,
+        "peak": [timeline.peak, timeline.peak_allocated],
+        "peak_reserved": timeline.peak_reserved,
+        "end": [timeline.allocated_at_end, timeline.reserved_at_end],
+        "errors": [_mark(mark) for mark in timeline.error_marks],
+        "errors_omitted": timeline.errors - len(timeline.error_marks),
+        "annotations": [_mark(mark) for mark in timeline.annotation_marks],
+        "annotations_omitted": timeline.annotations - len(timeline.annotation_marks),
+        "unknown": dict(timeline.unknown),
         "bands": [_band(band, stacks) for band in bands],
-        "unstacked": len(timeline.allocations) - len(bands),
-        "sites": [[stacks.index(site.stack), site.size, site.count] for site in sites[:MAX_CALL_SITES]],
+        "unstacked": timeline.allocations - len(bands),
+        "sites": [[site.site, site.size, site.count] for site in sites[:MAX_CALL_SITES]],
         "sites_omitted": max(0, len(sites) - MAX_CALL_SITES),
         "segments": [_segment(use, stacks) for use in segments[:MAX_SEGMENTS]],
         "segments_omitted": max(0, len(segments) - MAX_SEGMENTS),
     }
 
 
-def _points(timeline: Timeline) -> dict[str, list[int]]:
-    """Return the allocated and reserved bytes at positions, at most `MAX_POINTS` of them."""
-    count = len(timeline.allocated)
-    interval = -(-count // MAX_POINTS)
-    starts = range(0, count, interval)
-
-    def maxima(values: tuple[int, ...]) -> list[int]:
-        return [max(values[start : start + interval]) for start in starts]
-
-    return {
-        "positions": list(starts),
-        "allocated": maxima(timeline.allocated),
-        "reserved": maxima(timeline.reserved),
-    }
-
-
-def _times(timeline: Timeline) -> list[int] | None:
-    """Return the microseconds from the first event to the event at each point, or None without times."""
-    times = [event.time_us for event in timeline.events]
-    if not times or None in times:
-        return None
-    known = [time for time in times if time is not None]
-    interval = -(-(len(known) + 1) // MAX_POINTS)
-    return [known[max(0, position - 1)] - known[0] for position in range(0, len(known) + 1, interval)]
+def _mark(mark: Mark) -> list[Any]:
+    return [mark.position, mark.size, mark.text]
 
 
 def _band(band: Band, stacks: _Stacks) -> list[Any]:
@@ -116,6 +103,7 @@ def _segment(use: SegmentUse, stacks: _Stacks) -> dict[str, Any]:
         "kind": segment.kind,
         "free": use.free,
         "largest": use.largest_free,
+        "fragmentation": use.fragmentation,
         "blocks": [_block(block, stacks) for block in segment.blocks],
     }
 

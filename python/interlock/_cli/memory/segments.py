@@ -20,7 +20,7 @@ class SegmentUse:
     @property
     def fragmentation(self) -> float:
         """The share of the free memory outside the largest free block: 0 if one block has all of it."""
-        return 1 - self.largest_free / self.free if self.free else 0.0
+        return round(1 - self.largest_free / self.free, 4) if self.free else 0.0
 
 
 def segments_of(snapshot: Snapshot, device: int) -> list[SegmentUse]:

@@ -1,16 +1,26 @@
 """Reads a memory snapshot that interlock or PyTorch wrote with `pickle`.
 
-A pickle can name any function to call. `_PlainUnpickler` refuses every name, so that only plain data is read:
-numbers, text, bytes, lists, tuples and dicts. The data is then checked and converted to dataclasses.
+The events of a snapshot are converted one by one while the file is read, and passed to the `History` of
+their device, which does not keep them: a file of a gigabyte has several million. The rest of the data is
+checked and converted to dataclasses at the end.
 """
 
 from __future__ import annotations
 
 import os
-import pickle
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
+
+from interlock._cli.memory.history import KNOWN, SIZED, Event, Frame, History, Stack
+from interlock._cli.memory.plain_pickle import (
+    ForbiddenError,
+    ForgottenError,
+    PlainDict,
+    PlainList,
+    PlainPickle,
+)
+from interlock._cli.sizes import size_text
 
 ALLOCATED = "active_allocated"
 FREE = "inactive"
@@ -22,23 +32,7 @@ class SnapshotError(Exception):
     """A file cannot be read as a memory snapshot."""
 
 
-@dataclass(frozen=True)
-class Frame:
-    """A frame of a recorded stack."""
-
-    filename: str
-    line: int
-    function: str
-
-    def __str__(self) -> str:
-        return f"{self.filename}:{self.line} {self.function}"
-
-
-Stack = tuple[Frame, ...]
-"""The frames of a recorded stack, the innermost first; empty if none was recorded."""
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Block:
     """A block of a segment."""
 
@@ -63,30 +57,20 @@ class Segment:
 
 
 @dataclass(frozen=True)
-class Event:
-    """An event of the allocator."""
-
-    action: str
-    address: int
-    """0 if the event has none."""
-    size: int
-    stream: int
-    time_us: int | None
-    """Microseconds since the Unix epoch; older versions of PyTorch do not record it."""
-    stack: Stack
-
-
-@dataclass(frozen=True)
 class Snapshot:
-    """The segments of all devices, and the recorded events of each device, the oldest first."""
+    """The segments of all devices, and the history of each device."""
 
     segments: tuple[Segment, ...]
-    traces: tuple[tuple[Event, ...], ...]
+    histories: tuple[History, ...]
 
     def devices(self) -> list[int]:
         """Return the indices of the devices that have segments or events."""
-        traced = {device for device, trace in enumerate(self.traces) if trace}
+        traced = {device for device, history in enumerate(self.histories) if history.events}
         return sorted(traced | {segment.device for segment in self.segments})
+
+    def history(self, device: int) -> History:
+        """Return the history of a device, which is empty if none was recorded."""
+        return self.histories[device] if device < len(self.histories) else History()
 
 
 def load(path: str) -> Snapshot:
@@ -100,98 +84,217 @@ def load(path: str) -> Snapshot:
 
     """
     try:
-        with open(path, "rb") as file:
-            data = _PlainUnpickler(file).load()
+        try:
+            return _load(path, forget=True)
+        except ForgottenError:
+            # The same object is two events, which no allocator writes. This time everything is kept.
+            return _load(path, forget=False)
     except OSError as error:
         raise SnapshotError(f'cannot read "{path}": {os.strerror(error.errno or 0)}') from error
-    except _ForbiddenNameError as error:
+    except (ForbiddenError, _InvalidError) as error:
         raise SnapshotError(f'"{path}" is not a memory snapshot: {error}') from error
-    # A damaged pickle raises nearly any exception, among them MemoryError for a length that is too large.
+    except IndexError as error:
+        raise SnapshotError(
+            f'"{path}" is not a pickle, or is damaged: it ends too early or lacks an object'
+        ) from error
+    # A damaged pickle raises nearly any exception.
     except Exception as error:
         raise SnapshotError(f'"{path}" is not a pickle, or is damaged: {error}') from error
-    try:
-        return _snapshot(data)
-    except _InvalidError as error:
-        raise SnapshotError(f'"{path}" is not a memory snapshot: {error}') from error
 
 
-class _ForbiddenNameError(pickle.UnpicklingError):
-    """A pickle contains more than plain data."""
-
-
-class _PlainUnpickler(pickle.Unpickler):
-    """An unpickler that imports nothing, and so calls nothing."""
-
-    def find_class(self, module_name: str, global_name: str, /) -> NoReturn:
-        raise _ForbiddenNameError(f'it refers to "{module_name}.{global_name}", but must be plain data')
-
-    def persistent_load(self, pid: object, /) -> NoReturn:
-        raise _ForbiddenNameError("it refers to data outside the file")
+def _load(path: str, *, forget: bool) -> Snapshot:
+    with open(path, "rb") as file:
+        reader = _Reader(file, forget)
+        data = reader.pickle.load()
+    return reader.snapshot(data)
 
 
 class _InvalidError(Exception):
     """A value does not have the expected type; the message says where."""
 
 
-def _snapshot(data: object) -> Snapshot:
-    if isinstance(data, list):
-        data = {"segments": data}
-    if not isinstance(data, dict) or not {"segments", "device_traces"} & data.keys():
-        raise _InvalidError(
-            f"it must be a dict with segments or device_traces, or a list of segments, got {_type(data)}"
+class _Trace:
+    """The events of one list of the file."""
+
+    def __init__(self) -> None:
+        self.history = History()
+        self.problem: str | None = None
+        """The number of the first event that is not valid, and the reason."""
+
+
+class _Reader:
+    """Converts the data of one file."""
+
+    def __init__(self, file: Any, forget: bool) -> None:
+        self.pickle = PlainPickle(file, self._on_items)
+        self._forget = forget
+        self._frames: dict[tuple[str, int, str], PlainDict] = {}
+        self._stacks: dict[tuple[Frame, ...], PlainList] = {}
+        self._no_stack = Stack(())
+
+    def _on_items(self, target: PlainList, items: list[Any]) -> list[Any]:
+        """Take events out of the items that are appended to a list, and return the other items."""
+        trace = target.seen
+        if not isinstance(trace, _Trace):
+            if "action" not in items[0]:
+                return items
+            trace = target.seen = _Trace()
+        for item in items:
+            if trace.problem is None:
+                try:
+                    self._add(trace.history, item)
+                except _InvalidError as error:
+                    # It is not known yet whether the list contains the events of a device.
+                    trace.problem = f"[{trace.history.events}]{error}"
+            if self._forget and type(item) is PlainDict:
+                self.pickle.forget(item)
+                for value in item.values():
+                    if (type(value) is PlainList or type(value) is PlainDict) and value.seen is None:
+                        self.pickle.forget(value)
+        return []
+
+    def _add(self, history: History, item: Any) -> None:
+        """Add an event to a history."""
+        entry = _Record(item, "")
+        get = entry.data.get
+        action, size, address = get("action"), get("size"), get("addr", 0)
+        stream, time_us = get("stream", 0), get("time_us")
+        if action not in SIZED:
+            size = get("size", 0)
+            if type(action) is str and action not in KNOWN:
+                # What the other values mean is not known, either.
+                known_time = time_us if type(time_us) is int and time_us >= 0 else None
+                history.add(Event(action, 0, 0, 0, known_time, self._no_stack))
+                return
+        if not (
+            type(action) is str
+            and type(size) is int
+            and type(address) is int
+            and type(stream) is int
+            and (type(time_us) is int or (time_us is None and "time_us" not in entry.data))
+            and min(size, address, stream, time_us or 0) >= 0
+        ):
+            # One of them is not valid, and is reported.
+            action = entry.text("action")
+            size = entry.integer("size", None if action in SIZED else 0)
+            address, stream = entry.integer("addr", 0), entry.integer("stream", 0)
+            time_us = entry.optional_integer("time_us")
+        stack = self._stack(entry)
+        history.add(Event(action, address, size, stream, time_us, stack, _text_of(entry, action, stack)))
+
+    def _stack(self, record: _Record) -> Stack:
+        """Return the recorded stack of an event or a block; equal stacks are one object."""
+        frames = record.data.get("frames")
+        if type(frames) is PlainList and isinstance(frames.seen, Stack):
+            return frames.seen
+        if type(frames) is not PlainList:
+            found = tuple(self._frame(frame) for frame in record.records("frames"))
+            return Stack(found) if found else self._no_stack
+        try:
+            # Nearly always the frames and the stack are known.
+            kept = self._stacks[tuple([frame.seen for frame in frames])]
+        except (AttributeError, KeyError):
+            found = tuple(self._frame(frame) for frame in record.records("frames"))
+            kept = self._stacks.setdefault(found, frames)
+        if kept is frames:
+            frames.seen = Stack(found) if found else self._no_stack
+        else:
+            frames.seen = kept.seen
+            self.pickle.replace(frames, kept)
+        stack: Stack = frames.seen
+        return stack
+
+    def _frame(self, frame: _Record) -> Frame:
+        """Return a frame; equal frames are one object."""
+        data = frame.data
+        if type(data) is PlainDict and isinstance(data.seen, Frame):
+            return data.seen
+        made = Frame(frame.text("filename"), frame.integer("line"), frame.text("name"))
+        if type(data) is not PlainDict:
+            return made
+        kept = self._frames.setdefault((made.filename, made.line, made.function), data)
+        if kept is data:
+            data.seen = made
+        else:
+            data.seen = kept.seen
+            self.pickle.replace(data, kept)
+        seen: Frame = data.seen
+        return seen
+
+    def snapshot(self, data: object) -> Snapshot:
+        """Convert the data of a file, whose events are already in histories."""
+        if isinstance(data, list):
+            data = {"segments": data}
+        if not isinstance(data, dict) or not {"segments", "device_traces"} & data.keys():
+            raise _InvalidError(
+                f"it must be a dict with segments or device_traces, or a list of segments, got {_type(data)}"
+            )
+        segments = _Record(data, "the snapshot").records("segments")
+        traces = _list(data.get("device_traces", []), "device_traces")
+        return Snapshot(
+            tuple(self._segment(segment) for segment in segments),
+            tuple(self._history(trace, f"device_traces[{index}]") for index, trace in enumerate(traces)),
         )
-    segments = _Record(data, "the snapshot").records("segments")
-    traces = _list(data.get("device_traces", []), "device_traces")
-    return Snapshot(
-        tuple(_segment(segment) for segment in segments),
-        tuple(
-            tuple(_event(_Record(entry, where)) for entry, where in _items(trace, f"device_traces[{device}]"))
-            for device, trace in enumerate(traces)
-        ),
-    )
+
+    def _history(self, trace: object, where: str) -> History:
+        seen = trace.seen if isinstance(trace, PlainList) else None
+        if isinstance(seen, _Trace):
+            if seen.problem is not None:
+                raise _InvalidError(f"{where}{seen.problem}")
+            return seen.history
+        # Only a list has a history yet, and only if it begins with an event.
+        history = History()
+        for item, place in _items(trace, where):
+            try:
+                self._add(history, item)
+            except _InvalidError as error:
+                raise _InvalidError(f"{place}{error}") from None
+        return history
+
+    def _segment(self, segment: _Record) -> Segment:
+        address = segment.integer("address", 0)
+        blocks = []
+        position = address
+        for block in segment.records("blocks"):
+            # Versions of PyTorch before 2.1 do not record the addresses of blocks.
+            blocks.append(self._block(block, position))
+            position += blocks[-1].size
+        return Segment(
+            device=segment.integer("device", 0),
+            address=address,
+            size=segment.integer("total_size"),
+            stream=segment.integer("stream", 0),
+            kind=segment.text("segment_type", ""),
+            blocks=tuple(blocks),
+        )
+
+    def _block(self, block: _Record, position: int) -> Block:
+        state = block.text("state")
+        if state not in BLOCK_STATES:
+            raise _InvalidError(
+                f'{block.where}: state must be one of {", ".join(BLOCK_STATES)}, got "{state}"'
+            )
+        size = block.integer("size")
+        return Block(
+            address=block.integer("address", position),
+            size=size,
+            requested=0 if state == FREE else block.integer("requested_size", size),
+            state=state,
+            stack=self._stack(block),
+        )
 
 
-def _segment(segment: _Record) -> Segment:
-    address = segment.integer("address", 0)
-    blocks = []
-    position = address
-    for block in segment.records("blocks"):
-        # Versions of PyTorch before 2.1 do not record the addresses of blocks.
-        blocks.append(_block(block, position))
-        position += blocks[-1].size
-    return Segment(
-        device=segment.integer("device", 0),
-        address=address,
-        size=segment.integer("total_size"),
-        stream=segment.integer("stream", 0),
-        kind=segment.text("segment_type", ""),
-        blocks=tuple(blocks),
-    )
-
-
-def _block(block: _Record, position: int) -> Block:
-    state = block.text("state")
-    if state not in BLOCK_STATES:
-        raise _InvalidError(f'{block.where}: state must be one of {", ".join(BLOCK_STATES)}, got "{state}"')
-    size = block.integer("size")
-    return Block(
-        address=block.integer("address", position),
-        size=size,
-        requested=0 if state == FREE else block.integer("requested_size", size),
-        state=state,
-        stack=block.stack(),
-    )
-
-
-def _event(entry: _Record) -> Event:
-    return Event(
-        action=entry.text("action"),
-        address=entry.integer("addr", 0),
-        size=entry.integer("size"),
-        stream=entry.integer("stream", 0),
-        time_us=entry.optional_integer("time_us"),
-        stack=entry.stack(),
-    )
+def _text_of(entry: _Record, action: str, stack: Stack) -> str | None:
+    """Return the text of an annotation, or what an out-of-memory error reports; None for other events."""
+    if action == "annotate":
+        return entry.text("user_metadata", "")
+    if action == "oom":
+        free = entry.data.get("device_free")
+        return f"{size_text(free)} free on the device" if type(free) is int and free >= 0 else None
+    if action == "user_defined" and stack.frames:
+        # PyTorch stores the name of a range of its profiler, with START or END, in the place of a frame.
+        return f"{stack.frames[0].filename} {stack.frames[0].function}"
+    return None
 
 
 class _Record:
@@ -234,13 +337,6 @@ class _Record:
         for item, where in _items(self.data.get(key, []), f"{self.where}: {key}"):
             yield _Record(item, where)
 
-    def stack(self) -> Stack:
-        """Return the recorded stack."""
-        return tuple(
-            Frame(frame.text("filename"), frame.integer("line"), frame.text("name"))
-            for frame in self.records("frames")
-        )
-
 
 def _items(value: object, where: str) -> Iterator[tuple[object, str]]:
     for index, item in enumerate(_list(value, where)):
@@ -254,4 +350,5 @@ def _list(value: object, where: str) -> Sequence[object]:
 
 
 def _type(value: object) -> str:
-    return type(value).__name__
+    kinds = (dict, list)
+    return next((kind.__name__ for kind in kinds if isinstance(value, kind)), type(value).__name__)

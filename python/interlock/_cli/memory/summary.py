@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from interlock._cli.memory.segments import SegmentUse, segments_of
 from interlock._cli.memory.snapshot_file import Snapshot
-from interlock._cli.memory.timeline import Timeline, compute, site_name
+from interlock._cli.memory.timeline import compute
 
 
 @dataclass(frozen=True)
@@ -32,12 +32,22 @@ class SegmentFragmentation:
 
 
 @dataclass(frozen=True)
+class UnknownEvents:
+    """The events of an action that is not known."""
+
+    action: str
+    events: int
+
+
+@dataclass(frozen=True)
 class DeviceSummary:
     """The memory of one device."""
 
     device: int
     events: int
     out_of_memory_errors: int
+    unknown_events: tuple[UnknownEvents, ...]
+    """The events whose action is not known. They are counted, and not interpreted."""
     peak_event: int
     """The number of the event after which the most memory was allocated; 0 means before the first."""
     peak_allocated: int
@@ -69,21 +79,17 @@ def _device(snapshot: Snapshot, device: int) -> DeviceSummary:
     timeline = compute(snapshot, device)
     return DeviceSummary(
         device=device,
-        events=len(timeline.events),
-        out_of_memory_errors=sum(event.action == "oom" for event in timeline.events),
+        events=timeline.events,
+        out_of_memory_errors=timeline.errors,
+        unknown_events=tuple(UnknownEvents(action, count) for action, count in timeline.unknown),
         peak_event=timeline.peak,
-        peak_allocated=timeline.allocated[timeline.peak],
-        peak_reserved=max(timeline.reserved),
-        allocated=timeline.allocated[-1],
-        reserved=timeline.reserved[-1],
-        call_sites=_call_sites(timeline),
+        peak_allocated=timeline.peak_allocated,
+        peak_reserved=timeline.peak_reserved,
+        allocated=timeline.allocated_at_end,
+        reserved=timeline.reserved_at_end,
+        call_sites=tuple(CallSite(each.site, each.size, each.count) for each in timeline.peak_sites),
         segments=tuple(_segment(use) for use in segments_of(snapshot, device)),
     )
-
-
-def _call_sites(timeline: Timeline) -> tuple[CallSite, ...]:
-    sites = timeline.call_sites(timeline.peak)
-    return tuple(CallSite(site_name(site.stack), site.size, site.count) for site in sites)
 
 
 def _segment(use: SegmentUse) -> SegmentFragmentation:
@@ -94,5 +100,5 @@ def _segment(use: SegmentUse) -> SegmentFragmentation:
         bytes=segment.size,
         free=use.free,
         largest_free_block=use.largest_free,
-        fragmentation=round(use.fragmentation, 4),
+        fragmentation=use.fragmentation,
     )

@@ -1,48 +1,19 @@
-"""Computes the allocated memory of a device over the recorded events.
-
-A history may begin after memory was allocated. A block that the history frees without an allocation, and a
-block of the snapshot that no event mentions, was therefore allocated before the first event.
-"""
+"""Computes the memory of a device over its history, with the blocks of the snapshot."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import accumulate
 
-from interlock._cli.memory.snapshot_file import FREE, Event, Segment, Snapshot, Stack
-
-_FREE_COMPLETED = ("free_completed", "free")
-_RESERVE = ("segment_alloc", "segment_map")
-_RELEASE = ("segment_free", "segment_unmap")
-
-
-@dataclass
-class Allocation:
-    """A block from its allocation to the completion of its release.
-
-    Positions count events: 0 is before the first event, and `n` is after the n-th.
-    """
-
-    address: int
-    size: int
-    """Requested bytes."""
-    stream: int
-    stack: Stack
-    start: int
-    end: int | None = None
-    """The position at which the block was freed; None if it is still allocated."""
-
-    def is_live(self, position: int) -> bool:
-        """Return whether the block is allocated at a position."""
-        return self.start <= position and (self.end is None or position < self.end)
+from interlock._cli.memory.history import Allocation, Mark, Usage
+from interlock._cli.memory.snapshot_file import FREE, Snapshot
 
 
 @dataclass(frozen=True)
 class CallSite:
     """The allocations that one line of a program made, and that are live at the same time."""
 
-    stack: Stack
+    site: str
     size: int
     count: int
 
@@ -52,96 +23,88 @@ class Timeline:
     """The memory of one device before the first event, and after each event."""
 
     device: int
-    events: tuple[Event, ...]
-    allocations: tuple[Allocation, ...]
+    events: int
+    interval: int
+    """The number of positions that each point stands for: the maximum of them."""
     allocated: tuple[int, ...]
-    """Allocated bytes at each position."""
+    """Allocated bytes at each point."""
     reserved: tuple[int, ...]
-    """Reserved bytes at each position."""
-
-    @property
-    def peak(self) -> int:
-        """The position with the most allocated memory; the first of several."""
-        return self.allocated.index(max(self.allocated))
-
-    def live(self, position: int) -> list[Allocation]:
-        """Return the allocations that are live at a position."""
-        return [allocation for allocation in self.allocations if allocation.is_live(position)]
-
-    def call_sites(self, position: int) -> list[CallSite]:
-        """Return the call sites of the allocations that are live at a position, the largest first."""
-        by_site: dict[str, list[Allocation]] = {}
-        for allocation in self.live(position):
-            by_site.setdefault(site_name(allocation.stack), []).append(allocation)
-        sites = [
-            CallSite(made[0].stack, sum(each.size for each in made), len(made)) for made in by_site.values()
-        ]
-        return sorted(sites, key=lambda site: -site.size)
-
-
-def site_name(stack: Stack) -> str:
-    """Return the innermost frame of a stack as text: the line that allocated."""
-    return str(stack[0]) if stack else "(no stack was recorded)"
+    """Reserved bytes at each point."""
+    times: tuple[int, ...] | None
+    """Microseconds from the first event to the event at each point; None without times."""
+    peak: int
+    """The position with the most allocated memory; the first of several."""
+    peak_allocated: int
+    peak_reserved: int
+    allocated_at_end: int
+    reserved_at_end: int
+    peak_sites: tuple[CallSite, ...]
+    """The call sites of the allocations that are live at the peak, the largest first."""
+    largest: tuple[Allocation, ...]
+    """The largest allocations."""
+    allocations: int
+    """The number of all allocations."""
+    errors: int
+    """The number of out-of-memory errors."""
+    error_marks: tuple[Mark, ...]
+    annotations: int
+    """The number of annotations."""
+    annotation_marks: tuple[Mark, ...]
+    unknown: tuple[tuple[str, int], ...]
+    """The actions of events that are not known, and the number of each."""
 
 
 def compute(snapshot: Snapshot, device: int) -> Timeline:
     """Compute the timeline of a device of a snapshot."""
-    events = snapshot.traces[device] if device < len(snapshot.traces) else ()
+    history = snapshot.history(device)
     segments = [segment for segment in snapshot.segments if segment.device == device]
-    allocations = _allocations(events, segments)
+    largest = history.largest.copy()
+    at_peak = Usage()
+    for site, (size, count) in history.current.sites.items():
+        at_peak.add(site, size, count)
+    for site, (size, count) in history.since_peak.sites.items():
+        at_peak.add(site, -size, -count)
+    before = history.freed_from_before
+    for segment in segments:
+        for block in segment.blocks:
+            if block.state != FREE and block.address not in history.live:
+                largest.add(Allocation(block.address, block.requested, segment.stream, block.stack, 0))
+                at_peak.add(block.stack.site, block.requested, 1)
+                before += block.requested
+    reserved_before = max(0, sum(segment.size for segment in segments) - history.reserved)
+    points = history.points
     return Timeline(
-        device, events, tuple(allocations), _allocated(allocations, len(events)), _reserved(events, segments)
+        device=device,
+        events=history.events,
+        interval=points.interval,
+        allocated=tuple(before + allocated for allocated in points.allocated),
+        reserved=tuple(reserved_before + reserved for reserved in points.reserved),
+        times=_times(points.times) if history.has_times else None,
+        peak=history.peak,
+        peak_allocated=before + history.peak_allocated,
+        peak_reserved=reserved_before + history.peak_reserved,
+        allocated_at_end=before + history.allocated,
+        reserved_at_end=reserved_before + history.reserved,
+        peak_sites=sites(at_peak),
+        largest=tuple(largest.allocations()),
+        allocations=largest.added,
+        errors=history.errors,
+        error_marks=tuple(history.error_marks),
+        annotations=history.annotations,
+        annotation_marks=tuple(history.annotation_marks),
+        unknown=tuple(sorted(history.unknown.items())),
     )
 
 
-def _allocations(events: tuple[Event, ...], segments: list[Segment]) -> list[Allocation]:
-    allocations: list[Allocation] = []
-    live: dict[int, Allocation] = {}
-    for position, event in enumerate(events, start=1):
-        if event.action == "alloc":
-            replaced = live.get(event.address)
-            if replaced is not None:
-                # Its release is missing in the history.
-                replaced.end = position
-            made = Allocation(event.address, event.size, event.stream, event.stack, position)
-            live[event.address] = made
-            allocations.append(made)
-        elif event.action in _FREE_COMPLETED:
-            freed = live.pop(event.address, None)
-            if freed is None:
-                # The stack of this event is the stack of the release.
-                freed = Allocation(event.address, event.size, event.stream, (), 0)
-                allocations.append(freed)
-            freed.end = position
-    mentioned = live.keys()
-    for segment in segments:
-        for block in segment.blocks:
-            if block.state != FREE and block.address not in mentioned:
-                made = Allocation(block.address, block.requested, segment.stream, block.stack, 0)
-                allocations.append(made)
-    return allocations
+def sites(usage: Usage) -> tuple[CallSite, ...]:
+    """Return the call sites that have blocks, the largest first."""
+    found = (CallSite(site, size, count) for site, (size, count) in usage.sites.items() if count > 0)
+    return tuple(sorted(found, key=lambda site: -site.size))
 
 
-def _allocated(allocations: list[Allocation], events: int) -> tuple[int, ...]:
-    changes = [0] * (events + 1)
-    for allocation in allocations:
-        changes[allocation.start] += allocation.size
-        if allocation.end is not None:
-            changes[allocation.end] -= allocation.size
-    return tuple(accumulate(changes))
-
-
-def _reserved(events: tuple[Event, ...], segments: list[Segment]) -> tuple[int, ...]:
-    """Return the reserved bytes at each position: those of the snapshot, with the events taken back."""
-    changes = [_reserved_by(event) for event in events]
-    before = sum(segment.size for segment in segments) - sum(changes)
-    return tuple(accumulate(changes, initial=max(0, before)))
-
-
-def _reserved_by(event: Event) -> int:
-    if event.action in _RESERVE:
-        return event.size
-    return -event.size if event.action in _RELEASE else 0
+def _times(times: list[int | None]) -> tuple[int, ...] | None:
+    known = [time for time in times if time is not None]
+    return tuple(time - known[0] for time in known) if known else None
 
 
 @dataclass(frozen=True)
@@ -156,9 +119,8 @@ class Band:
     """Positions with the offset of the lower edge, in bytes, from there on."""
 
 
-def stack_bands(timeline: Timeline, count: int) -> list[Band]:
-    """Stack the `count` largest allocations above each other, the oldest at the bottom."""
-    largest = sorted(timeline.allocations, key=lambda allocation: -allocation.size)[:count]
+def stack_bands(largest: tuple[Allocation, ...]) -> list[Band]:
+    """Stack allocations above each other, the oldest at the bottom."""
     steps: dict[int, list[tuple[int, int]]] = {}
     stacked: list[int] = []
     top = 0
@@ -177,7 +139,7 @@ def stack_bands(timeline: Timeline, count: int) -> list[Band]:
     return [Band(largest[index], tuple(places)) for index, places in sorted(steps.items())]
 
 
-def _changes(allocations: list[Allocation]) -> Iterator[tuple[int, int, bool]]:
+def _changes(allocations: tuple[Allocation, ...]) -> Iterator[tuple[int, int, bool]]:
     """Yield position, index and whether the allocation begins; at one position, ends come first."""
     changes = [(allocation.start, True, index) for index, allocation in enumerate(allocations)]
     changes += [

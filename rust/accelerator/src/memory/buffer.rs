@@ -4,14 +4,17 @@ use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use interlock_driver::{Address, DeviceIndex, Fill, Owners, races};
+use interlock_driver::{Address, DeviceIndex, Fill, Owners, activity, races};
 
-use super::caching_allocator::AllocatedBlock;
-use super::{oom_hooks, poison};
-use crate::accelerator::Accelerator;
+use super::poison;
+use crate::allocators::{AllocatedBlock, CachingAllocator, oom_hooks};
+use crate::device::DeviceState;
 use crate::mem_pool::RequestPool;
 use crate::private_pools::UsedPool;
-use crate::{Device, Error, Result, Stream, StreamKind, Wait, current};
+use crate::started::Started;
+use crate::stream::{Stream, StreamKind};
+use crate::wait::Wait;
+use crate::{Device, Error, Result, current, registry};
 
 const WHAT: &str = "a Buffer";
 const ALLOCATING: &str = "an allocation";
@@ -47,7 +50,8 @@ impl DeviceBuffer {
     /// Returns [`Error::OutOfMemory`], and an error if there is no such device.
     pub fn new(device: Option<Device>, bytes: usize) -> Result<Self> {
         let (accelerator, index) = current::resolve(device, "accelerator.memory.Buffer")?;
-        let stream = current::stream_on(accelerator, index).map_err(|error| error.during(ALLOCATING))?;
+        let stream = accelerator.home(index).and_then(current::stream_on);
+        let stream = stream.map_err(|error| error.during(ALLOCATING))?;
         Self::on(&stream, bytes)
     }
 
@@ -66,7 +70,7 @@ impl DeviceBuffer {
 
     /// Returns the device of the bytes.
     pub fn device(&self) -> Device {
-        self.accelerator().device(self.device_index())
+        self.started().device(self.device_index())
     }
 
     /// Returns the device address of the first byte; 0 if there are no bytes.
@@ -80,20 +84,20 @@ impl DeviceBuffer {
     /// # Errors
     /// Returns [`Error::Forked`].
     pub fn check_process(&self) -> Result<()> {
-        self.accelerator().driver_for(WHAT).map(drop)
+        self.allocation.device.driver_for(WHAT).map(drop)
     }
 
     /// Returns a CPU pointer to the first byte, if the CPU can access memory of the device. While the caller uses it,
     /// no queued work may use the bytes. In a forked child the bytes are those of the parent:
     /// [`check_process`](Self::check_process) reports it.
     pub fn pointer(&self) -> Option<NonNull<u8>> {
-        let address = self.accelerator().runtime().is_host_accessible().then(|| self.address().0 as usize)?;
+        let address = self.started().runtime().is_host_accessible().then(|| self.address().0 as usize)?;
         NonNull::new(std::ptr::with_exposed_provenance_mut(address))
     }
 
     /// Returns whether the CPU can access memory of the device.
     pub fn is_host_accessible(&self) -> bool {
-        self.accelerator().runtime().is_host_accessible()
+        self.started().runtime().is_host_accessible()
     }
 
     /// Returns a part of the bytes, which shares the memory.
@@ -116,7 +120,7 @@ impl DeviceBuffer {
     /// Has no effect while none is recorded.
     pub fn annotate(&self, annotation: &str) -> Result<()> {
         let Allocation { device, block, .. } = *self.allocation;
-        let allocator = self.accelerator().allocator(device, WHAT)?;
+        let allocator = device.allocator(WHAT)?;
         if let Some(block) = block {
             allocator.annotate(block.id, &annotation.into());
         }
@@ -127,10 +131,10 @@ impl DeviceBuffer {
     /// reused only after the work that is queued there. Has no effect for the stream that they were allocated for.
     pub fn record_stream(&self, stream: &Stream) -> Result<()> {
         let Allocation { device, stream: own, block, .. } = *self.allocation;
-        let allocator = self.accelerator().allocator(device, WHAT)?;
+        let allocator = device.allocator(WHAT)?;
         stream.driver()?;
         // The memory is allocated and freed in the order of its own stream.
-        let is_own = stream.id() == own && stream.device_index() == device;
+        let is_own = stream.id() == own && stream.device_index() == device.index();
         if let Some(block) = block.filter(|_| !is_own) {
             allocator.record_stream(block.id, stream);
         }
@@ -147,8 +151,8 @@ impl DeviceBuffer {
     /// Returns the stream that the bytes were allocated for; `None` if it was destroyed. The bytes prevent that for a
     /// stream that another library created.
     pub fn stream(&self) -> Result<Option<Stream>> {
-        self.accelerator().driver_for(WHAT)?;
-        self.accelerator().stream_of_id(self.device_index(), self.allocation.stream)
+        self.allocation.device.driver_for(WHAT)?;
+        self.allocation.device.home().stream_of_id(self.allocation.stream)
     }
 
     /// Returns the existing streams whose work may use the bytes: the stream that they were allocated for, the current
@@ -180,7 +184,7 @@ impl DeviceBuffer {
 
     /// Queues a fill of every byte with `value` on `stream`, or on the current stream of the device without one.
     pub fn fill(&self, value: u8, stream: Option<&Stream>) -> Result<()> {
-        self.accelerator().driver_for("a Buffer")?;
+        self.allocation.device.driver_for("a Buffer")?;
         let stream = self.stream_or(stream)?;
         if stream.device() != self.device() {
             return Err(Error::NoSuchDevice {
@@ -197,23 +201,23 @@ impl DeviceBuffer {
         unsafe { stream.fill(Fill { address: self.address(), bytes: self.bytes, value, owners }) }
     }
 
-    pub(super) fn accelerator(&self) -> &'static Accelerator {
-        self.allocation.accelerator
+    pub(super) fn started(&self) -> &'static Started {
+        self.allocation.device.started()
     }
 
     pub(super) fn device_index(&self) -> DeviceIndex {
-        self.allocation.device
+        self.allocation.device.index()
     }
 
     /// Returns the other streams whose work uses the memory.
     fn stream_uses(&self) -> Result<Vec<Stream>> {
-        let allocator = self.accelerator().allocator(self.device_index(), WHAT)?;
+        let allocator = self.allocation.device.allocator(WHAT)?;
         Ok(self.allocation.block.map_or(Vec::new(), |block| allocator.stream_uses(block.id)))
     }
 
     /// Returns the given stream, or the current stream of the device.
     pub(super) fn stream_or(&self, stream: Option<&Stream>) -> Result<Stream> {
-        let current = || current::stream_on(self.accelerator(), self.device_index());
+        let current = || current::stream_on(self.allocation.device.home());
         stream.map_or_else(current, |stream| Ok(stream.clone()))
     }
 }
@@ -221,8 +225,7 @@ impl DeviceBuffer {
 /// A block of device memory, freed when it is dropped.
 #[derive(Debug)]
 struct Allocation {
-    accelerator: &'static Accelerator,
-    device: DeviceIndex,
+    device: &'static DeviceState,
     /// The id of the stream that uses it first.
     stream: i64,
     /// The stream if another library created it: its owner could destroy it while it uses the block.
@@ -238,16 +241,16 @@ struct Allocation {
 
 impl Allocation {
     fn new(stream: &Stream, bytes: usize) -> Result<Arc<Self>> {
-        let (accelerator, device) = (stream.accelerator(), stream.device_index());
-        let allocator = accelerator.allocator(device, "a Stream")?;
+        let device = DeviceState::of(stream)?;
+        let allocator = device.allocator("a Stream")?;
         // The cache may serve the request without a call of the driver.
-        accelerator.runtime().check_not_lost(device, ALLOCATING)?;
-        let mut pool = RequestPool::of(stream).map_err(|error| error.during(ALLOCATING))?;
+        device.check_not_lost(ALLOCATING)?;
+        let mut pool = if device.routes_requests() { pool_of(stream)? } else { None };
         let block = match bytes {
             0 => None,
             _ => match allocator.allocate(stream, bytes, pool.as_ref().map(RequestPool::id)) {
                 Ok(block) => Some(block),
-                Err(error) => Some(Self::allocate_again(stream, bytes, error, &mut pool)?),
+                Err(error) => Some(Self::allocate_again(device, stream, bytes, error, &mut pool)?),
             },
         };
         let is_captured = races::is_on() && stream.is_capturing()?;
@@ -259,9 +262,9 @@ impl Allocation {
                 poison::poison(stream, block.address, bytes);
             }
         }
+        activity::memory(device.index(), || allocated_bytes(allocator));
         let external = (stream.kind() == StreamKind::External).then(|| stream.clone());
         Ok(Arc::new(Allocation {
-            accelerator,
             device,
             stream: stream.id(),
             _external: external,
@@ -275,6 +278,7 @@ impl Allocation {
     /// Repeats a request that ran out of memory if an observer requests a retry; otherwise returns the error.
     #[cold]
     fn allocate_again(
+        device: &'static DeviceState,
         stream: &Stream,
         bytes: usize,
         error: Error,
@@ -282,11 +286,9 @@ impl Allocation {
     ) -> Result<AllocatedBlock> {
         match error {
             Error::OutOfMemory(oom) if oom_hooks::should_retry(&oom) => {
-                let accelerator = stream.accelerator();
                 // An observer may have ended the capture.
-                *pool = RequestPool::of(stream).map_err(|error| error.during(ALLOCATING))?;
-                let allocator = accelerator.allocator(stream.device_index(), "a Stream")?;
-                allocator.allocate(stream, bytes, pool.as_ref().map(RequestPool::id))
+                *pool = pool_of(stream)?;
+                device.allocator("a Stream")?.allocate(stream, bytes, pool.as_ref().map(RequestPool::id))
             }
             error => Err(error),
         }
@@ -298,9 +300,9 @@ impl Allocation {
         if self.block.is_none() {
             return Ok(Owners::default());
         }
-        let except = match self.pool {
-            None => None,
-            Some(pool) => self.accelerator.capture_from_pool(stream, pool)?,
+        let except = match (self.pool, registry::accelerator_of(self.device.started())) {
+            (Some(pool), Some(accelerator)) => accelerator.capture_from_pool(stream, pool)?,
+            _ => None,
         };
         Ok(Owners::in_graphs(self.clone(), except))
     }
@@ -310,28 +312,39 @@ impl Allocation {
     /// Poisons freed memory in the order of its stream, unless other streams still use it.
     #[cold]
     fn poison(&self, is_unused_elsewhere: bool, address: Address) {
-        if is_unused_elsewhere
-            && let Ok(Some(stream)) = self.accelerator.stream_of_id(self.device, self.stream)
-        {
+        if is_unused_elsewhere && let Ok(Some(stream)) = self.device.home().stream_of_id(self.stream) {
             poison::poison(&stream, address, self.bytes);
         }
     }
+}
+
+/// Returns the bytes that are allocated on the device of an allocator.
+fn allocated_bytes(allocator: &CachingAllocator) -> u64 {
+    allocator.with_stats(|stats| stats.allocated_bytes.all.current)
+}
+
+/// Returns the private pool of a request of a stream on this thread.
+#[cold]
+fn pool_of(stream: &Stream) -> Result<Option<RequestPool>> {
+    let Some(accelerator) = registry::accelerator_of(stream.started()) else { return Ok(None) };
+    RequestPool::of(accelerator, stream).map_err(|error| error.during(ALLOCATING))
 }
 
 impl Drop for Allocation {
     fn drop(&mut self) {
         // A forked child can't use the memory of its parent and does not free it.
         if let Some(block) = self.block
-            && let Ok(allocator) = self.accelerator.allocator(self.device, WHAT)
+            && let Ok(allocator) = self.device.allocator(WHAT)
         {
+            if poison::is_on() {
+                self.poison(allocator.stream_uses(block.id).is_empty(), block.address);
+            }
             // Graphs use their memory after the program has freed it.
             if !self.is_captured {
                 races::release(block.address, self.bytes);
             }
-            if poison::is_on() {
-                self.poison(allocator.stream_uses(block.id).is_empty(), block.address);
-            }
-            allocator.free(self.accelerator, block.id);
+            allocator.free(self.device, block.id);
+            activity::memory(self.device.index(), || allocated_bytes(allocator));
         }
     }
 }

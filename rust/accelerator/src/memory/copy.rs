@@ -1,9 +1,13 @@
 //! Copies between buffers on devices and memory of this process.
 
-use interlock_driver::{Address, Copy, CopyEndpoint, Owners};
+use interlock_driver::{Address, Copy, CopyEndpoint, Owners, capture};
 
 use super::{DeviceBuffer, PinnedMemory};
-use crate::{Error, Event, Result, Stream};
+use crate::event::Event;
+use crate::stream::Stream;
+use crate::{Error, EventOptions, Result};
+
+const OPERATION: &str = "accelerator.memory.copy_";
 
 /// Memory of this process, as an operand of a copy.
 ///
@@ -124,7 +128,6 @@ impl CopyOperand {
 /// Returns [`Error::Argument`] for operands that do not fit, [`Error::NoSuchDevice`] for a stream of another device,
 /// [`Error::Graph`] for an `awaited` copy on a captured stream, and errors of the driver.
 pub fn copy(to: &CopyOperand, from: &CopyOperand, stream: Option<&Stream>, awaited: bool) -> Result<Stream> {
-    const OPERATION: &str = "accelerator.memory.copy_";
     let buffers: Vec<&DeviceBuffer> = [from, to].into_iter().filter_map(CopyOperand::device).collect();
     let Some(on_device) = buffers.first() else {
         let name = format!("{OPERATION}: destination or source");
@@ -135,12 +138,12 @@ pub fn copy(to: &CopyOperand, from: &CopyOperand, stream: Option<&Stream>, await
         let name = format!("{OPERATION}: destination and source");
         return Err(Error::argument(name, given, "equal in size"));
     }
-    let accelerator = on_device.accelerator();
+    let started = on_device.started();
     for buffer in &buffers {
-        buffer.accelerator().driver_for("a Buffer")?;
+        buffer.check_process()?;
     }
     let queued_on = on_device.stream_or(stream)?;
-    if !std::ptr::eq(queued_on.accelerator(), accelerator) {
+    if !std::ptr::eq(queued_on.started(), started) {
         return Err(Error::Forked { what: "a Stream" });
     }
     if buffers.iter().all(|buffer| buffer.device() != queued_on.device()) {
@@ -150,36 +153,42 @@ pub fn copy(to: &CopyOperand, from: &CopyOperand, stream: Option<&Stream>, await
             allowed: "on the device of a buffer".to_owned(),
         });
     }
-    if awaited && queued_on.is_capturing().map_err(|error| error.during(OPERATION))? {
-        let reason = "a copy that is recorded in a graph cannot be awaited; pass non_blocking=True";
-        return Err(Error::Graph { operation: OPERATION, reason: reason.to_owned() });
-    }
-    if to.bytes() == 0 {
-        return Ok(queued_on);
-    }
     let other = match to.device() {
         Some(memory) if stream.is_none() && memory.device() != on_device.device() => {
             Some(memory.stream_or(None)?)
         }
         _ => None,
     };
+    let is_pageable = [to, from].into_iter().any(CopyOperand::is_pageable);
+    // A driver may block within its copy function for pageable memory, which could not be interrupted.
+    let waits_before = awaited && is_pageable && !started.runtime().is_host_accessible();
+    // Otherwise the driver asks when it queues the copy.
+    let asks_now = awaited && (waits_before || other.is_some() || to.bytes() == 0);
+    if asks_now && queued_on.is_capturing().map_err(|error| error.during(OPERATION))? {
+        return Err(capture::err_awaited(OPERATION));
+    }
+    if to.bytes() == 0 {
+        return Ok(queued_on);
+    }
     other.as_ref().map_or(Ok(()), |other| queued_on.wait_stream(other))?;
-    if awaited
-        && !accelerator.runtime().is_host_accessible()
-        && [to, from].into_iter().any(CopyOperand::is_pageable)
-    {
-        // A driver may block within its copy function for pageable memory, which could not be interrupted.
+    if waits_before {
         queued_on.synchronize().map_err(|error| error.during(OPERATION))?;
     }
     // Created before the copy is queued, so that an error has no effect.
-    let copied =
-        other.map(|other| Ok((other, Event::new(Some(queued_on.device()), Default::default())?.created()?)));
+    let copied = other.map(|other| {
+        Ok((other, Event::of(started, Some(queued_on.device_index()), EventOptions::default()).created()?))
+    });
     let copied: Option<(Stream, Event)> =
         copied.transpose().map_err(|error: Error| error.during(OPERATION))?;
     let owners = to.prepare_use(&queued_on)?.and(from.prepare_use(&queued_on)?);
     let copy = Copy { to: to.endpoint(), from: from.endpoint(), bytes: to.bytes(), owners };
     // SAFETY: the copy owns both operands, or they are not reused before it has completed.
-    unsafe { queued_on.copy(copy)? };
+    unsafe {
+        match awaited {
+            true => queued_on.copy_awaited(copy).map_err(named)?,
+            false => queued_on.copy(copy)?,
+        }
+    }
     if let Some((other, event)) = copied
         && event.record(&queued_on).and_then(|()| event.block(&other)).is_err()
     {
@@ -187,4 +196,12 @@ pub fn copy(to: &CopyOperand, from: &CopyOperand, stream: Option<&Stream>, await
         queued_on.synchronize().map_err(|error| error.during(OPERATION))?;
     }
     Ok(queued_on)
+}
+
+/// Returns the error of an awaited copy that a capture refuses with the name of the caller's operation.
+fn named(error: Error) -> Error {
+    match error {
+        Error::Graph { reason, .. } => Error::Graph { operation: OPERATION, reason },
+        other => other.during(OPERATION),
+    }
 }

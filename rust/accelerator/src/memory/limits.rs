@@ -5,6 +5,7 @@ use std::str::FromStr;
 use interlock_core::base::quote::quoted;
 
 use super::stats_api::with_allocator;
+use crate::allocators::without_total;
 use crate::{Device, Error, Result, current, registry};
 
 /// A memory limit: a number of bytes, or a fraction of the memory of a device.
@@ -74,15 +75,14 @@ impl FromStr for Limit {
 /// the device does not report its memory.
 pub fn set_limit(limit: Option<Limit>, device: Option<Device>) -> Result<Option<u64>> {
     let (accelerator, index) = current::resolve(device, SET_LIMIT)?;
-    let limit = in_bytes(limit, accelerator.device(index), SET_LIMIT)?;
-    accelerator
-        .allocator(index, SET_LIMIT)?
-        .with_limit(accelerator, |current| std::mem::replace(current, limit))
+    let limit = in_bytes(limit, accelerator.started().device(index), SET_LIMIT)?;
+    let device = accelerator.device(index)?;
+    device.allocator(SET_LIMIT)?.with_limit(device, |current| std::mem::replace(current, limit))
 }
 
 /// Returns the limit in bytes that [`set_limit`] or a configuration last set. Starts no driver.
 pub fn limit(device: Option<Device>) -> Result<Option<u64>> {
-    with_allocator(device, |allocator, accelerator| Some(allocator.with_limit(accelerator, |limit| *limit)))?
+    with_allocator(device, |allocator, device| Some(allocator.with_limit(device, |limit| *limit)))?
         .unwrap_or(Ok(None))
 }
 
@@ -90,8 +90,9 @@ pub fn limit(device: Option<Device>) -> Result<Option<u64>> {
 /// Releases blocks beyond it to the driver, in the order in which they were freed. No device means the current device.
 pub fn set_cache_limit(limit: Option<Limit>, device: Option<Device>) -> Result<Option<u64>> {
     let (accelerator, index) = current::resolve(device, SET_CACHE_LIMIT)?;
-    let limit = in_bytes(limit, accelerator.device(index), SET_CACHE_LIMIT)?;
-    Ok(accelerator.allocator(index, SET_CACHE_LIMIT)?.set_cache_limit(accelerator, limit))
+    let limit = in_bytes(limit, accelerator.started().device(index), SET_CACHE_LIMIT)?;
+    let device = accelerator.device(index)?;
+    Ok(device.allocator(SET_CACHE_LIMIT)?.set_cache_limit(device, limit))
 }
 
 /// Returns the limit in bytes that [`set_cache_limit`] last set. Starts no driver.
@@ -99,13 +100,19 @@ pub fn cache_limit(device: Option<Device>) -> Result<Option<u64>> {
     with_allocator(device, |allocator, _| allocator.cache_limit())
 }
 
+/// Returns whether the program has limited the memory of a device. Starts no driver.
+pub(super) fn is_any_set() -> bool {
+    limits().is_ok_and(|limits| limits.iter().any(|(limit, _)| limit.is_some()))
+}
+
 /// Returns the limits of reserved and of cached memory of each device; nothing before a driver is in use. Starts no
 /// driver.
 pub fn limits() -> Result<Vec<(Option<u64>, Option<u64>)>> {
     let Some(accelerator) = registry::try_accelerator() else { return Ok(Vec::new()) };
-    let allocators = accelerator.allocators("the accelerator")?.iter();
-    let limits = allocators
-        .map(|allocator| Ok((allocator.with_limit(accelerator, |limit| *limit)?, allocator.cache_limit())));
+    let limits = accelerator.devices("the accelerator")?.iter().map(|device| {
+        let allocator = device.allocator("the accelerator")?;
+        Ok((allocator.with_limit(device, |limit| *limit)?, allocator.cache_limit()))
+    });
     limits.collect()
 }
 
@@ -121,11 +128,6 @@ fn in_bytes(limit: Option<Limit>, device: Device, operation: &str) -> Result<Opt
         _ => 0,
     };
     Ok(limit.map(|limit| limit.bytes_of(total)))
-}
-
-/// Returns what is accepted instead of a fraction for a device that does not report its memory.
-pub(super) fn without_total(device: Device, allowed: &str) -> String {
-    format!("{allowed}, because {device} does not report its total memory")
 }
 
 #[cfg(test)]

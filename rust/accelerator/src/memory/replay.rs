@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use interlock_driver::DeviceIndex;
-
-use super::caching_allocator::{BlockId, CachingAllocator};
 use super::snapshot::Snapshot;
-use super::stats::Statistics;
-use super::trace::{ReleaseReason, TraceAction, TraceEntry};
-use crate::accelerator::Accelerator;
-use crate::{Device, Error, PoolId, Result, Stream, current, new_pool};
+use crate::allocators::stats::Statistics;
+use crate::allocators::trace::{ReleaseReason, TraceAction, TraceEntry};
+use crate::allocators::{BlockId, CachingAllocator};
+use crate::device::DeviceState;
+use crate::private_pools::new_pool;
+use crate::stream::Stream;
+use crate::{Device, Error, PoolId, Result, current};
 
 const OPERATION: &str = "accelerator.memory.replay";
 
@@ -32,13 +32,13 @@ pub fn replay(snapshot: &Snapshot, device: Option<Device>) -> Result<Statistics>
         given: "a snapshot without one".to_owned(),
         allowed: format!(
             "created while a history was recorded and have a trace of {}",
-            accelerator.device(index)
+            accelerator.started().device(index)
         ),
     })?;
-    let allocator = accelerator.allocator(index, OPERATION)?;
+    let device = accelerator.device(index)?;
+    let allocator = device.allocator(OPERATION)?;
     let mut replay = Replay {
-        accelerator,
-        index,
+        device,
         allocator,
         streams: HashMap::new(),
         pools: HashMap::new(),
@@ -55,8 +55,7 @@ pub fn replay(snapshot: &Snapshot, device: Option<Device>) -> Result<Statistics>
 
 /// The objects that a replay has created so far, by their ids and addresses in the trace.
 struct Replay {
-    accelerator: &'static Accelerator,
-    index: DeviceIndex,
+    device: &'static DeviceState,
     allocator: &'static CachingAllocator,
     streams: HashMap<i64, Stream>,
     pools: HashMap<PoolId, PoolId>,
@@ -79,17 +78,17 @@ impl Replay {
                 let block = self.allocate(entry)?;
                 let replaced = self.in_use.insert(entry.address, block);
                 // The trace does not contain the free of an earlier block at this address.
-                replaced.into_iter().for_each(|block| self.allocator.free(self.accelerator, block));
+                replaced.into_iter().for_each(|block| self.allocator.free(self.device, block));
             }
             TraceAction::OutOfMemory => match self.allocate(entry) {
-                Ok(block) => self.allocator.free(self.accelerator, block),
+                Ok(block) => self.allocator.free(self.device, block),
                 Err(Error::OutOfMemory(_)) => {}
                 Err(other) => return Err(other),
             },
             TraceAction::FreeRequested => self.free(entry.address, next),
             TraceAction::FreeCompleted => {
                 if let Some(block) = self.held.remove(&entry.address) {
-                    self.allocator.complete(self.accelerator, block, entry.cause.is_some());
+                    self.allocator.complete(self.device, block, entry.cause.is_some());
                 }
             }
             TraceAction::SegmentFree => self.release_owner(entry),
@@ -112,12 +111,12 @@ impl Replay {
 
     fn stream(&mut self, id: i64) -> Result<Stream> {
         if id == 0 {
-            return self.accelerator.default_stream(self.index);
+            return self.device.home().default_stream();
         }
         if let Some(stream) = self.streams.get(&id) {
             return Ok(stream.clone());
         }
-        let stream = self.accelerator.dedicated_stream(self.index, 0)?;
+        let stream = self.device.home().dedicated_stream(0)?;
         self.streams.insert(id, stream.clone());
         Ok(stream)
     }
@@ -130,7 +129,7 @@ impl Replay {
         };
         let Some(block) = self.in_use.remove(&address) else { return };
         if next.is_some_and(at_once) {
-            self.allocator.free(self.accelerator, block);
+            self.allocator.free(self.device, block);
         } else {
             self.allocator.hold(block);
             self.held.insert(address, block);
@@ -140,7 +139,7 @@ impl Replay {
     /// Empties the cache, after all entries of a call of `empty_cache`.
     fn empty(&mut self) -> Result<()> {
         if std::mem::take(&mut self.empties) {
-            self.allocator.release_cached_blocks(self.accelerator)
+            self.allocator.release_cached_blocks(self.device)
         } else {
             Ok(())
         }
@@ -153,7 +152,7 @@ impl Replay {
         } else if entry.cause == Some(ReleaseReason::Pool)
             && let Some(pool) = entry.pool.and_then(|pool| self.pools.remove(&pool))
         {
-            self.allocator.on_pool_released(self.accelerator, pool, &[]);
+            self.allocator.on_pool_released(self.device, pool, &[]);
         }
     }
 }
@@ -161,14 +160,14 @@ impl Replay {
 impl Drop for Replay {
     fn drop(&mut self) {
         for block in self.in_use.drain().map(|(_, block)| block) {
-            self.allocator.free(self.accelerator, block);
+            self.allocator.free(self.device, block);
         }
         for block in self.held.drain().map(|(_, block)| block) {
-            self.allocator.complete(self.accelerator, block, false);
+            self.allocator.complete(self.device, block, false);
         }
-        self.allocator.complete_all(self.accelerator);
+        self.allocator.complete_all(self.device);
         for pool in self.pools.drain().map(|(_, pool)| pool) {
-            self.allocator.on_pool_released(self.accelerator, pool, &[]);
+            self.allocator.on_pool_released(self.device, pool, &[]);
         }
     }
 }

@@ -2,13 +2,14 @@
 
 use interlock_driver::DeviceIndex;
 
-use super::CachingAllocator;
-use super::stats::{Quantity, Statistics};
 use crate::accelerator::Accelerator;
+use crate::allocators::CachingAllocator;
+use crate::allocators::stats::{Quantity, Statistics};
+use crate::device::DeviceState;
 use crate::mem_pool::RequestPool;
-use crate::{
-    Device, Error, Result, current, current_accelerator, device_count, registry, unavailable_reason,
-};
+use crate::registry::{current_accelerator, device_count, unavailable_reason};
+use crate::started::available_devices;
+use crate::{Device, Error, Result, current, registry};
 
 const NAMESPACE: &str = "accelerator.memory";
 
@@ -32,7 +33,7 @@ pub(super) fn resolve_if_initialized(
         return Ok(None);
     }
     let reason = unavailable_reason()
-        .or_else(|| kind.map(|kind| registry::available_devices(kind, count as usize)))
+        .or_else(|| kind.map(|kind| available_devices(kind, count as usize)))
         .unwrap_or_default();
     Err(Error::DeviceUnavailable { operation: NAMESPACE.to_owned(), device, reason })
 }
@@ -41,10 +42,11 @@ pub(super) fn resolve_if_initialized(
 /// [`resolve_if_initialized`].
 pub(super) fn with_allocator<T: Default>(
     device: Option<Device>,
-    function: impl FnOnce(&CachingAllocator, &'static Accelerator) -> T,
+    function: impl FnOnce(&CachingAllocator, &'static DeviceState) -> T,
 ) -> Result<T> {
     let Some((accelerator, index)) = resolve_if_initialized(device)? else { return Ok(T::default()) };
-    Ok(function(accelerator.allocator(index, NAMESPACE)?, accelerator))
+    let device = accelerator.device(index)?;
+    Ok(function(device.allocator(NAMESPACE)?, device))
 }
 
 /// Returns the memory statistics of a device, all zero before its first use. `None` means the current device.
@@ -81,8 +83,8 @@ pub fn fragmentation(device: Option<Device>) -> Result<f64> {
 fn usable_free_bytes(device: Option<Device>) -> Result<(u64, u64)> {
     let Some((accelerator, index)) = resolve_if_initialized(device)? else { return Ok((0, 0)) };
     let allocator = accelerator.allocator(index, NAMESPACE)?;
-    let stream = current::stream_on(accelerator, index)?;
-    let pool = RequestPool::of(&stream)?;
+    let stream = current::stream_on(accelerator.home(index)?)?;
+    let pool = RequestPool::of(accelerator, &stream)?;
     Ok(allocator.free_bytes_for(&stream, pool.as_ref().map(RequestPool::id)))
 }
 
@@ -95,7 +97,8 @@ fn usable_free_bytes(device: Option<Device>) -> Result<(u64, u64)> {
 pub fn empty_cache() -> Result<()> {
     let Some((accelerator, _)) = resolve_if_initialized(None)? else { return Ok(()) };
     // All are emptied before the first error is returned, so that a lost device affects only itself.
-    let allocators = accelerator.allocators(NAMESPACE)?.iter();
-    let emptied: Vec<_> = allocators.map(|allocator| allocator.release_cached_blocks(accelerator)).collect();
+    let devices = accelerator.devices(NAMESPACE)?.iter();
+    let emptied = devices.map(|device| device.allocator(NAMESPACE)?.release_cached_blocks(device));
+    let emptied: Vec<_> = emptied.collect();
     emptied.into_iter().collect()
 }

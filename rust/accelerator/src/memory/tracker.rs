@@ -1,10 +1,8 @@
 //! Memory trackers: counters of the allocations on a device while a part of a program runs.
 
-use interlock_driver::DeviceIndex;
-
-use super::TrackerStats;
 use super::stats_api::resolve_if_initialized;
-use crate::accelerator::Accelerator;
+use crate::allocators::TrackerStats;
+use crate::device::DeviceState;
 use crate::{Device, Error, Result, current};
 
 const WHAT: &str = "accelerator.memory.scope";
@@ -26,7 +24,7 @@ const WHAT: &str = "accelerator.memory.scope";
 #[derive(Debug)]
 pub struct MemoryTracker {
     /// The device and the id of the tracker; `None` without an accelerator, when nothing is allocated.
-    counting: Option<(&'static Accelerator, DeviceIndex, u64)>,
+    counting: Option<(&'static DeviceState, u64)>,
 }
 
 impl MemoryTracker {
@@ -41,8 +39,9 @@ impl MemoryTracker {
             }
             resolved => resolved?,
         };
-        let id = accelerator.allocator(index, WHAT)?.open_tracker();
-        Ok(MemoryTracker { counting: Some((accelerator, index, id)) })
+        let device = accelerator.device(index)?;
+        let id = device.allocator(WHAT)?.open_tracker();
+        Ok(MemoryTracker { counting: Some((device, id)) })
     }
 
     /// Returns the counts so far.
@@ -50,8 +49,8 @@ impl MemoryTracker {
     /// # Errors
     /// Returns [`Error::Forked`] in a forked child.
     pub fn statistics(&self) -> Result<TrackerStats> {
-        let Some((accelerator, index, id)) = self.counting else { return Ok(TrackerStats::default()) };
-        let stats = accelerator.allocator(index, WHAT)?.tracker_stats(id);
+        let Some((device, id)) = self.counting else { return Ok(TrackerStats::default()) };
+        let stats = device.allocator(WHAT)?.tracker_stats(id);
         debug_assert!(stats.is_some(), "the tracker {id} is closed");
         Ok(stats.unwrap_or_default())
     }
@@ -67,8 +66,8 @@ impl MemoryTracker {
 
 impl Drop for MemoryTracker {
     fn drop(&mut self) {
-        if let Some((accelerator, index, id)) = self.counting
-            && let Ok(allocator) = accelerator.allocator(index, WHAT)
+        if let Some((device, id)) = self.counting
+            && let Ok(allocator) = device.allocator(WHAT)
         {
             allocator.close_tracker(id);
         }

@@ -37,6 +37,7 @@ pub mod rank {
     pub const MEMORY_ACCESSES: u8 = 110;
     pub const OBSERVED_MEMORY: u8 = 111;
     pub const RACES: u8 = 112;
+    pub const ACTIVITIES: u8 = 113;
     pub const DISPATCH_CALLS: u8 = 115;
     pub(super) const INITIALIZATION: u8 = 120;
 }

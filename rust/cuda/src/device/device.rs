@@ -175,8 +175,12 @@ impl<'d> DeviceOp<'d> {
     }
 
     /// Returns the error of a driver function, if it failed.
+    #[inline]
     pub(crate) fn check(&self, result: CUresult) -> Result<()> {
-        self.device.check(self.operation, result)
+        match result {
+            CUresult::CUDA_SUCCESS => Ok(()),
+            failed => self.device.check(self.operation, failed),
+        }
     }
 
     /// Like [`check`](DeviceOp::check), for a driver function that may run out of memory for `bytes`.

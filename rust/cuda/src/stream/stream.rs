@@ -27,6 +27,7 @@ pub(crate) struct Stream {
     handle: StreamHandle,
     /// Whether another library created the stream.
     is_external: bool,
+    device: Arc<CudaDevice>,
     submit_lock: Mutex<()>,
     progress: Arc<Progress>,
 }
@@ -42,12 +43,16 @@ impl Stream {
         device: Arc<CudaDevice>,
         events: Arc<EventPool>,
     ) -> Self {
-        let progress = Arc::new(Progress::new(id, device, events));
-        Stream { handle, is_external, submit_lock: Mutex::default(), progress }
+        let progress = Arc::new(Progress::new(id, device.clone(), events));
+        Stream { handle, is_external, device, submit_lock: Mutex::default(), progress }
     }
 
     pub(crate) fn handle(&self) -> StreamHandle {
         self.handle
+    }
+
+    pub(crate) fn device(&self) -> &Arc<CudaDevice> {
+        &self.device
     }
 
     pub(crate) fn progress(&self) -> &Arc<Progress> {

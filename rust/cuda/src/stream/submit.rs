@@ -5,7 +5,7 @@ use std::ptr;
 
 use cudarc::driver::sys::{CUresult, CUstream};
 
-use interlock_driver::{Address, Copy, CopyEndpoint};
+use interlock_driver::{Address, Copy, CopyEndpoint, DeviceIndex};
 
 use crate::sys::api;
 use crate::sys::context_guard::Context;
@@ -14,9 +14,12 @@ fn pointer(address: Address) -> *mut c_void {
     ptr::with_exposed_provenance_mut(address.0 as usize)
 }
 
-/// Returns whether both endpoints of a copy are on one device.
-pub(crate) fn is_within_device(copy: &Copy) -> bool {
-    matches!((copy.to, copy.from), (CopyEndpoint::Device(to, _), CopyEndpoint::Device(from, _)) if to == from)
+/// Returns the destination and the source of a copy between two devices, `None` for other copies.
+pub(crate) fn peers(copy: &Copy) -> Option<(DeviceIndex, DeviceIndex)> {
+    match (copy.to, copy.from) {
+        (CopyEndpoint::Device(to, _), CopyEndpoint::Device(from, _)) if to != from => Some((to, from)),
+        _ => None,
+    }
 }
 
 /// The contexts of the destination and the source of a copy between devices.

@@ -26,48 +26,65 @@ const LEGACY: u64 = 1;
 /// `CU_STREAM_PER_THREAD`: the default stream of each thread.
 const PER_THREAD: u64 = 2;
 
-/// The streams of the process by handle, and their progress by id.
+/// The streams of the process by device and handle, and their progress by id.
 pub(crate) struct StreamTable {
-    /// The devices, each with the event pool of its streams.
-    devices: Vec<(Arc<CudaDevice>, Arc<EventPool>)>,
-    streams: Mutex<Streams>,
+    devices: Vec<DeviceStreams>,
+    /// Includes destroyed streams with unfinished work or an unreported error. Locked after the streams of a device.
+    by_id: Mutex<HashMap<u64, Arc<Progress>>>,
     next_id: AtomicU64,
 }
 
-#[derive(Default)]
-struct Streams {
-    by_handle: HashMap<StreamHandle, Arc<Stream>>,
-    /// Includes destroyed streams with unfinished work or an unreported error.
-    by_id: HashMap<u64, Arc<Progress>>,
+/// The streams of a device, with a lock of their own: each operation looks its stream up.
+struct DeviceStreams {
+    device: Arc<CudaDevice>,
+    events: Arc<EventPool>,
+    by_handle: Mutex<HashMap<StreamHandle, Arc<Stream>>>,
+}
+
+impl DeviceStreams {
+    fn new(device: Arc<CudaDevice>) -> Self {
+        DeviceStreams { device, events: Arc::default(), by_handle: Mutex::default() }
+    }
 }
 
 impl StreamTable {
     pub(crate) fn new(devices: &[Arc<CudaDevice>]) -> Self {
         StreamTable {
-            devices: devices.iter().map(|device| (device.clone(), Arc::default())).collect(),
-            streams: Mutex::default(),
+            devices: devices.iter().cloned().map(DeviceStreams::new).collect(),
+            by_id: Mutex::default(),
             next_id: AtomicU64::new(0),
         }
     }
 
-    fn add(&self, streams: &mut Streams, handle: StreamHandle, is_external: bool) -> Result<Arc<Stream>> {
-        let found = self.devices.get(usize::from(handle.device));
-        let (device, events) = found.ok_or_else(|| Error::from(Device::invalid_index(handle.device)))?;
+    fn streams(&self, index: DeviceIndex) -> Result<&DeviceStreams> {
+        let found = self.devices.get(usize::from(index));
+        found.ok_or_else(|| Error::from(Device::invalid_index(index)))
+    }
+
+    fn add(
+        &self,
+        of_device: &DeviceStreams,
+        by_handle: &mut HashMap<StreamHandle, Arc<Stream>>,
+        handle: StreamHandle,
+        is_external: bool,
+    ) -> Arc<Stream> {
+        let DeviceStreams { device, events, .. } = of_device;
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let stream = Arc::new(Stream::new(id, handle, is_external, device.clone(), events.clone()));
-        streams.by_id.insert(id, stream.progress().clone());
-        streams.by_handle.insert(handle, stream.clone());
-        Ok(stream)
+        self.by_id.lock().insert(id, stream.progress().clone());
+        by_handle.insert(handle, stream.clone());
+        stream
     }
 
     /// Returns the stream of a handle. Adds default streams on first use.
     pub(crate) fn find(&self, handle: StreamHandle, operation: &'static str) -> Result<Arc<Stream>> {
-        let mut streams = self.streams.lock();
-        if let Some(stream) = streams.by_handle.get(&handle) {
+        let of_device = self.streams(handle.device)?;
+        let mut by_handle = of_device.by_handle.lock();
+        if let Some(stream) = by_handle.get(&handle) {
             return Ok(stream.clone());
         }
         if handle.raw == DEFAULT {
-            return self.add(&mut streams, handle, false);
+            return Ok(self.add(of_device, &mut by_handle, handle, false));
         }
         let given = format!("a stream with the handle {:#x}", handle.raw);
         Err(Error::argument(
@@ -79,25 +96,25 @@ impl StreamTable {
 
     /// Returns the progress of the stream of an id, until it was destroyed and reaped.
     pub(crate) fn by_id(&self, id: u64) -> Option<Arc<Progress>> {
-        self.streams.lock().by_id.get(&id).cloned()
+        self.by_id.lock().get(&id).cloned()
     }
 
     /// Returns the progress of all streams of a device.
     pub(crate) fn of_device(&self, index: DeviceIndex) -> Vec<Arc<Progress>> {
-        let streams = self.streams.lock();
-        streams.by_id.values().filter(|stream| stream.device_index() == index).cloned().collect()
+        let by_id = self.by_id.lock();
+        by_id.values().filter(|stream| stream.device_index() == index).cloned().collect()
     }
 
     /// Returns the streams of a device that are not destroyed as long as the results are not dropped, and the progress
     /// of those that may be destroyed: destroyed streams with unfinished work, and streams of other libraries, which do
     /// not report destruction.
     pub(crate) fn live_and_destroyed(&self, index: DeviceIndex) -> (Vec<Arc<Stream>>, Vec<Arc<Progress>>) {
-        let streams = self.streams.lock();
-        let live = streams.by_handle.values();
-        let live = live.filter(|stream| stream.handle().device == index && !stream.is_external());
-        let live: Vec<_> = live.cloned().collect();
+        let Ok(of_device) = self.streams(index) else { return Default::default() };
+        let by_handle = of_device.by_handle.lock();
+        let live: Vec<_> = by_handle.values().filter(|stream| !stream.is_external()).cloned().collect();
         let is_live = |id: u64| live.iter().any(|stream| stream.id() == id);
-        let others = streams.by_id.values().filter(|stream| stream.device_index() == index);
+        let by_id = self.by_id.lock();
+        let others = by_id.values().filter(|stream| stream.device_index() == index);
         let others = others.filter(|stream| !is_live(stream.id())).cloned().collect();
         (live, others)
     }
@@ -115,13 +132,15 @@ impl StreamTable {
             op.check(unsafe { api::cuStreamCreateWithPriority(&raw mut stream, flags, priority) })?;
         }
         let handle = StreamHandle { device: device.index(), raw: stream.expose_provenance() as u64 };
-        self.add(&mut self.streams.lock(), handle, false)
+        let of_device = self.streams(handle.device)?;
+        Ok(self.add(of_device, &mut of_device.by_handle.lock(), handle, false))
     }
 
     /// Removes a stream, which is destroyed with the last reference to it.
     pub(crate) fn destroy(&self, handle: StreamHandle) {
         // Dropped without the lock.
-        let removed = self.streams.lock().by_handle.remove(&handle);
+        let streams = self.streams(handle.device);
+        let removed = streams.map(|of_device| of_device.by_handle.lock().remove(&handle));
         drop(removed);
     }
 
@@ -146,9 +165,10 @@ impl StreamTable {
             _ if !may_be_pointer(raw) => return Err(not_of_device(device, raw)),
             _ => check_context(device, handle)?,
         }
-        let mut streams = self.streams.lock();
-        if !streams.by_handle.contains_key(&handle) {
-            self.add(&mut streams, handle, raw != DEFAULT)?;
+        let of_device = self.streams(handle.device)?;
+        let mut by_handle = of_device.by_handle.lock();
+        if !by_handle.contains_key(&handle) {
+            self.add(of_device, &mut by_handle, handle, raw != DEFAULT);
         }
         Ok(handle)
     }
@@ -160,10 +180,10 @@ impl StreamTable {
             if device.begin(operation).and_then(|op| stream.poll(&op)).is_err() {
                 continue;
             }
-            let mut streams = self.streams.lock();
+            let mut by_id = self.by_id.lock();
             // A call that has looked the stream up before, or its wrapper, holds a third reference and may queue work.
             if Arc::strong_count(&stream) == 2 && stream.is_reclaimable() {
-                streams.by_id.remove(&stream.id());
+                by_id.remove(&stream.id());
             }
         }
     }

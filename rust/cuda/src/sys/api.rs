@@ -26,7 +26,8 @@ functions! {
     cuDevicePrimaryCtxRetain
     cuDevicePrimaryCtxGetState
     cuCtxGetCurrent
-    cuCtxSetCurrent
+    cuCtxPushCurrent_v2
+    cuCtxPopCurrent_v2
     cuCtxSynchronize
     cuCtxGetStreamPriorityRange
     cuCtxEnablePeerAccess

@@ -1,8 +1,9 @@
 //! Guards of a thread's state in the driver: its current context and its capture mode.
 
+use std::cell::Cell;
 use std::ptr;
 
-use cudarc::driver::sys::{CUcontext, CUstreamCaptureMode};
+use cudarc::driver::sys::{CUcontext, CUresult, CUstreamCaptureMode};
 
 use super::api;
 use super::error::{Code, check};
@@ -24,32 +25,45 @@ impl Context {
 /// Makes a context current on this thread until it is dropped. Each operation enters one guard for all its driver
 /// calls.
 pub(crate) struct ContextGuard {
-    /// The context that was current, if it was a different one.
-    previous: Option<CUcontext>,
+    /// Whether the context was pushed onto the stack of this thread, because another one or none was current.
+    is_pushed: bool,
+}
+
+thread_local! {
+    /// Whether the last guard that compared found another context, or none. Later ones then push theirs without a
+    /// comparison, which is one call less, and also correct if the context has become current.
+    static IS_FOREIGN: Cell<bool> = const { Cell::new(false) };
 }
 
 impl ContextGuard {
     /// # Errors
     /// Returns the driver's code if the context can't be made current.
     pub(crate) fn enter(context: Context) -> Result<Self, Code> {
-        let mut current = ptr::null_mut();
-        // SAFETY: the pointer is valid.
-        check(unsafe { api::cuCtxGetCurrent(&raw mut current) })?;
-        let previous = (Context::new(current) != context).then_some(current);
-        if previous.is_some() {
-            // SAFETY: the context is retained for the rest of the process.
-            check(unsafe { api::cuCtxSetCurrent(context.pointer()) })?;
+        // Not accessible while the thread ends.
+        if !IS_FOREIGN.try_with(Cell::get).unwrap_or(true) {
+            let mut current = ptr::null_mut();
+            // SAFETY: the pointer is valid.
+            let queried = unsafe { api::cuCtxGetCurrent(&raw mut current) };
+            if queried == CUresult::CUDA_SUCCESS && Context::new(current) == context {
+                return Ok(ContextGuard { is_pushed: false });
+            }
+            let _ = IS_FOREIGN.try_with(|is_foreign| is_foreign.set(true));
         }
-        Ok(ContextGuard { previous })
+        // SAFETY: the context is retained for the rest of the process.
+        match unsafe { api::cuCtxPushCurrent_v2(context.pointer()) } {
+            CUresult::CUDA_SUCCESS => Ok(ContextGuard { is_pushed: true }),
+            failed => check(failed).map(|()| ContextGuard { is_pushed: true }),
+        }
     }
 }
 
 impl Drop for ContextGuard {
     fn drop(&mut self) {
-        if let Some(previous) = self.previous {
+        if self.is_pushed {
+            let mut popped = ptr::null_mut();
             // An error could not be reported, and only other libraries depend on the call.
-            // SAFETY: the context was current, and the library that made it current still relies on it.
-            unsafe { api::cuCtxSetCurrent(previous) };
+            // SAFETY: the pointer is valid, and guards of a thread are dropped in the reverse order.
+            unsafe { api::cuCtxPopCurrent_v2(&raw mut popped) };
         }
     }
 }

@@ -173,12 +173,18 @@ struct Found<'a> {
 }
 
 impl Found<'_> {
+    /// Adds a race. The access that was queued first is the first one, whichever ran first.
     fn add(&mut self, first: &Access, allocation: Option<&Arc<Access>>) {
+        let queued_at = |access: &Access| access.moment.seen.time_of(Actor::HOST);
+        let (first, second) = match queued_at(self.second) < queued_at(first) {
+            true => (self.second, first),
+            false => (first, self.second),
+        };
         let position = self.races.len();
-        let position = *self.known.entry(RaceKey::of(first, self.second)).or_insert(position);
+        let position = *self.known.entry(RaceKey::of(first, second)).or_insert(position);
         match self.races.get_mut(position) {
-            Some(race) => race.repeat(self.second),
-            None if position < MAX_RACES => self.races.push(Race::new(first, self.second, allocation)),
+            Some(race) => race.repeat(second),
+            None if position < MAX_RACES => self.races.push(Race::new(first, second, allocation)),
             None => (),
         }
     }

@@ -1,6 +1,6 @@
 //! Detection of races: accesses of the same bytes by two streams, or by a stream and the program, that nothing orders.
 //!
-//! While a [`RaceDetector`] exists, a driver whose work runs on the CPU tells this module what is queued on which
+//! While a [`RaceDetector`] exists, a driver whose work runs on the CPU reports here what is queued on which
 //! stream, which streams and threads wait for what, and which bytes work accesses when it runs. Each piece of work has
 //! a vector clock with what it comes after, so a race is found even if the accesses happened one after the other this
 //! time. The last accesses of each byte are kept as FastTrack keeps those of variables: C. Flanagan and S. N. Freund,

@@ -32,7 +32,7 @@ pub struct RacingAccess {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Race {
-    /// The access that was found first.
+    /// The access that was queued first.
     pub first: RacingAccess,
     /// The access that nothing orders with it.
     pub second: RacingAccess,

@@ -1,5 +1,6 @@
 //! Errors of queued work, which a later query or wait reports (CUDA's asynchronous errors).
 
+use interlock_driver::activity;
 use interlock_driver::{DeviceIndex, Error, TimelinePoint};
 
 use crate::exec::inner::Inner;
@@ -31,6 +32,9 @@ impl Inner {
     /// Stores an error in the stream that reports it.
     pub(crate) fn store_async_error(&mut self, reported_at: TimelinePoint, error: Error) {
         let order = self.next_id();
+        if self.streams.contains_key(&reported_at.stream) {
+            activity::error(self.handle_of(reported_at.stream), || error.to_string());
+        }
         if let Some(stream) = self.streams.get_mut(&reported_at.stream) {
             stream.store_error(AsyncError { order, reported_at, error });
         }

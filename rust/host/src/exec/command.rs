@@ -43,6 +43,8 @@ pub(crate) struct QueuedCommand {
     pub(crate) position: u64,
     /// Its place in the order of everything, for the detection of races.
     pub(crate) queued: Queued,
+    /// The call that queued it, for traces; 0 for none.
+    pub(crate) link: u64,
 }
 
 impl Task {

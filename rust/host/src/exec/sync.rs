@@ -29,6 +29,11 @@ fn operations(target: WaitTarget) -> (&'static str, &'static str) {
     }
 }
 
+/// Returns the name of the call that waits for a target.
+pub(crate) fn name_of_wait(target: WaitTarget) -> &'static str {
+    operations(target).1
+}
+
 impl Inner {
     /// Refuses a wait that a capture forbids; the capture is then invalidated.
     fn check_sync_allowed(&mut self, target: WaitTarget, operation: &'static str) -> Result<()> {

@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 
 use interlock_core::base::catch::drop_catching_panic;
 use interlock_core::base::parker::Parker;
+use interlock_driver::activity::{self, ActivityKind, Place};
 use interlock_driver::races::Queued;
-use interlock_driver::{DeviceIndex, Error, Result, TimelinePoint};
+use interlock_driver::{DeviceIndex, Error, Result, StreamHandle, TimelinePoint};
 
 use crate::exec::command::{Command, QueuedCommand, Task};
 use crate::exec::inner::Inner;
@@ -35,6 +36,7 @@ struct RunningTask {
     reported_at: TimelinePoint,
     position: u64,
     queued: Queued,
+    link: u64,
 }
 
 /// Starts the worker of a stream if it has none.
@@ -48,25 +50,37 @@ pub(crate) fn ensure_worker(shared: &Arc<Shared>, inner: &mut Inner, id: StreamI
     }
     let parker = Arc::new(Parker::default());
     let (shared, worker) = (shared.clone(), parker.clone());
-    let device = device::named(stream.device());
-    thread::Builder::new().name(format!("{device} #{id}")).spawn(move || run(&shared, id, &worker)).map_err(
-        |error| Error::Device {
+    let stream_device = stream.device();
+    let device = device::named(stream_device);
+    thread::Builder::new()
+        .name(format!("{device} #{id}"))
+        .spawn(move || run(&shared, id, stream_device, &worker))
+        .map_err(|error| Error::Device {
             device,
             operation: "starting the thread of a stream".into(),
             reason: error.to_string(),
             code: error.raw_os_error(),
             cause: None,
-        },
-    )?;
+        })?;
     stream.set_worker(parker);
     Ok(())
 }
 
-fn run(shared: &Shared, id: StreamId, parker: &Parker) {
+fn run(shared: &Shared, id: StreamId, stream_device: DeviceIndex, parker: &Parker) {
     loop {
         match next_step(shared, id) {
-            Step::Run(RunningTask { task, device, reported_at, position, queued }) => {
+            Step::Run(RunningTask { task, device, reported_at, position, queued, link }) => {
+                let handle = StreamHandle { device: stream_device, raw: id };
+                let span = activity::begin(
+                    ActivityKind::Task,
+                    || Place::Stream(handle),
+                    link,
+                    || task.operation(device),
+                );
                 let failed = queued.run(|| task.run()).err().map(|failure| (task.operation(device), failure));
+                if let Some(span) = span {
+                    span.end();
+                }
                 // Dropped before the position is reached: a wait that returns implies that the keep-alive is released.
                 drop_catching_panic(task);
                 drop(queued);
@@ -103,8 +117,14 @@ fn next_step(shared: &Shared, id: StreamId) -> Step {
     }
     match stream.take_runnable() {
         Some(QueuedCommand {
-            command: Command::Run(task), device, reported_at, position, queued, ..
-        }) => Step::Run(RunningTask { task, device, reported_at, position, queued }),
+            command: Command::Run(task),
+            device,
+            reported_at,
+            position,
+            queued,
+            link,
+            ..
+        }) => Step::Run(RunningTask { task, device, reported_at, position, queued, link }),
         // Only tasks are made runnable.
         _ => Step::Park,
     }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use interlock_core::base::parker::Parker;
+use interlock_driver::activity::Begun;
 use interlock_driver::capture::CaptureId;
 use interlock_driver::races::Queued;
 use interlock_driver::{DeviceIndex, Error, PriorityRange, Result, StreamHandle, TimelinePoint, races};
@@ -30,6 +31,8 @@ pub(crate) struct Stream {
     destroyed: bool,
     queue: VecDeque<QueuedCommand>,
     head: HeadState,
+    /// When the first command began to wait for another stream, while a trace is recorded.
+    waiting_since: Option<Begun>,
     /// The device whose copy engine the first command has acquired.
     engine: Option<DeviceIndex>,
     /// The number of commands that were queued since the stream was created.
@@ -85,6 +88,7 @@ impl Stream {
             destroyed: false,
             queue: VecDeque::new(),
             head: HeadState::Unpolled,
+            waiting_since: None,
             engine: None,
             submitted: 0,
             completed: 0,
@@ -166,8 +170,11 @@ impl Stream {
     }
 
     /// Blocks the first command on a point of another stream; returns false if it is blocked already.
-    pub(crate) fn block_on_event(&mut self) -> bool {
+    pub(crate) fn block_on_event(&mut self, begin: impl FnOnce() -> Option<Begun>) -> bool {
         let was_blocked = self.head == HeadState::BlockedOnEvent;
+        if !was_blocked {
+            self.waiting_since = begin();
+        }
         self.head = HeadState::BlockedOnEvent;
         !was_blocked
     }
@@ -216,6 +223,9 @@ impl Stream {
     pub(crate) fn complete(&mut self, position: u64) -> Option<DeviceIndex> {
         self.completed = position;
         self.head = HeadState::Unpolled;
+        if let Some(waited) = self.waiting_since.take() {
+            waited.end();
+        }
         self.engine.take()
     }
 
@@ -377,8 +387,16 @@ impl Inner {
             fault,
             position: point.position,
             queued,
+            link: 0,
         });
         point
+    }
+
+    /// Links the last command of a stream with the call that queued it, for traces.
+    pub(crate) fn link_last(&mut self, id: StreamId, link: u64) {
+        if let Some(command) = self.streams.get_mut(&id).and_then(|stream| stream.queue.back_mut()) {
+            command.link = link;
+        }
     }
 
     /// Destroys a stream when its queued commands have completed.

@@ -14,6 +14,8 @@ mod pinned;
 mod races;
 mod snapshot;
 pub(crate) mod stream;
+mod stream_names;
+mod trace;
 
 use pyo3::prelude::*;
 
@@ -38,5 +40,6 @@ pub(crate) fn register<'py>(parent: &Bound<'py, PyModule>) -> PyResult<Bound<'py
     snapshot::register(&module)?;
     fault_injection::register(&module)?;
     races::register(&module)?;
+    trace::register(&module)?;
     Ok(module)
 }

@@ -4,11 +4,12 @@ use interlock::accelerator::driver::races::{self, Race, RacingAccess};
 use interlock::accelerator::driver::{Stack, StreamHandle};
 use interlock::accelerator::internal::started_device_type;
 use interlock::accelerator::memory::Poisoning;
-use interlock::accelerator::{Device, DeviceType, Error, Stream, StreamKind};
+use interlock::accelerator::{Device, DeviceType, Error};
 use interlock::base::mutex::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
+use super::stream_names::name_of;
 use crate::detach::detach;
 use crate::errors::exception;
 use crate::switches::extract_bool;
@@ -60,17 +61,6 @@ impl RaceDetector {
     fn stop(&self, py: Python<'_>) {
         let running = self.0.lock().take();
         detach(py, || drop(running));
-    }
-}
-
-/// Returns the name of a stream of a host device.
-fn name_of(stream: StreamHandle) -> String {
-    let device = Device::with_index(DeviceType::Host, stream.device);
-    // SAFETY: the host driver, the only one that detects races, refuses the handle of a stream that does not exist.
-    match unsafe { Stream::external(Some(device), stream.raw, None) } {
-        Ok(found) if found.kind() == StreamKind::Default => format!("the default stream of {device}"),
-        Ok(found) => format!("stream {} of {device}", found.id()),
-        Err(_) => format!("a destroyed or internal stream of {device}"),
     }
 }
 

@@ -4,6 +4,7 @@
 
 use std::fmt::Display;
 
+use interlock::accelerator::Device as CoreDevice;
 use interlock_tensor::{
     DType as CoreDType, Error, MAX_DIMENSIONS, Operand, Placement, Scalar, Tensor as CoreTensor,
 };
@@ -274,11 +275,19 @@ pub(super) fn placement(
     pin_memory: bool,
     default: Placement,
 ) -> PyResult<Placement> {
-    let placement = given
-        .map(|given| accelerator::parse(given, op, "device"))
-        .transpose()?
-        .map_or(default, Placement::from);
-    match placement {
+    let device = given.map(|given| accelerator::parse(given, op, "device")).transpose()?;
+    placed(py, op, device, pin_memory, default)
+}
+
+/// Returns the placement of a new tensor of `op` on a device, or `default` without one.
+pub(super) fn placed(
+    py: Python<'_>,
+    op: &'static str,
+    device: Option<CoreDevice>,
+    pin_memory: bool,
+    default: Placement,
+) -> PyResult<Placement> {
+    match device.map_or(default, Placement::from) {
         Placement::Device(device) if pin_memory => {
             let message = format!("{op}: device must be the CPU if pin_memory is True, got {device}");
             Err(new_exception(py, "ArgumentError", message))

@@ -12,7 +12,7 @@ use super::args::{OptionalArg, extract_int, function_of};
 use super::autograd::node::grad_fn_object;
 use super::call::{maybe_detach, run_op, work_size};
 use super::dtype;
-use super::formats::{Format, Layout};
+use super::formats::{Format, Layout, RowMajor};
 use super::identity::{remember_tensor, tensor_object};
 use super::operation::{self, ArgumentName, defaulted};
 use crate::accelerator::{Device, parse};
@@ -160,7 +160,8 @@ impl Tensor {
         &self,
         #[pyo3(from_py_with = operation::given)] memory_format: OptionalArg<'_, '_>,
     ) -> PyResult<bool> {
-        memory_format_of("is_contiguous", memory_format)?;
+        let name = ArgumentName::new("is_contiguous", "memory_format");
+        defaulted(name, memory_format, Format(MemoryFormat::Contiguous))?;
         Ok(self.0.is_contiguous())
     }
 
@@ -377,10 +378,7 @@ impl Tensor {
         slf: Bound<'py, Self>,
         #[pyo3(from_py_with = operation::given)] memory_format: OptionalArg<'_, 'py>,
     ) -> PyResult<Bound<'py, Self>> {
-        if memory_format_of("contiguous", memory_format)? == MemoryFormat::Preserve {
-            let message = "contiguous: memory_format must be interlock.contiguous_format, got interlock.preserve_format";
-            return Err(new_exception(slf.py(), "ArgumentError", message.to_owned()));
-        }
+        defaulted(ArgumentName::new("contiguous", "memory_format"), memory_format, RowMajor)?;
         if slf.get().0.is_contiguous() {
             return Ok(slf);
         }
@@ -403,12 +401,6 @@ impl Tensor {
             &maybe_detach(py, "__repr__", work_size(&self.0), || self.0.text())?,
         )
     }
-}
-
-/// Returns the argument `memory_format` of a function.
-fn memory_format_of(op: &'static str, given: OptionalArg<'_, '_>) -> PyResult<MemoryFormat> {
-    let name = ArgumentName::new(op, "memory_format");
-    Ok(defaulted(name, given, Format(MemoryFormat::Contiguous))?.0)
 }
 
 /// Returns all values as a tuple, or the value of one dimension.

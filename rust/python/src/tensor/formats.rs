@@ -104,6 +104,26 @@ impl FromArgument<'_, '_> for Format {
     }
 }
 
+/// The argument `memory_format` of functions that make row-major tensors.
+#[derive(Clone, Copy)]
+pub(super) struct RowMajor;
+
+impl FromArgument<'_, '_> for RowMajor {
+    const ANNOTATION: &'static str = Format::ANNOTATION;
+    const WANTED: &'static str = "interlock.contiguous_format";
+
+    fn try_from_argument(name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {
+        let Ok(format) = given.cast::<MemoryFormat>() else { return Ok(None) };
+        let (class, hint) = match format.get().name {
+            "contiguous_format" => return Ok(Some(RowMajor)),
+            "preserve_format" => ("ArgumentError", ""),
+            _ => ("UnsupportedError", ", which is not implemented"),
+        };
+        let message = format!("{name} must be {}, got interlock.{}{hint}", Self::WANTED, format.get().name);
+        Err(new_exception(given.py(), class, message))
+    }
+}
+
 impl Format {
     /// Returns the format of a new tensor that is made from another one.
     pub fn of_new(given: Option<Self>) -> CoreFormat {

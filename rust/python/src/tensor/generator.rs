@@ -140,8 +140,7 @@ impl PyGenerator {
 
     /// Return the state, as a tensor of bytes on the CPU.
     fn get_state(&self, py: Python<'_>) -> PyResult<Tensor> {
-        let bytes = self.core().state().to_bytes();
-        maybe_detach(py, "get_state", 0, || CoreTensor::from_slice(&bytes, &[bytes.len()])).map(Tensor)
+        state_tensor(py, "get_state", self.core())
     }
 
     /// Set the state and return the generator itself.
@@ -153,19 +152,8 @@ impl PyGenerator {
     ///     TypeError: `new_state` is not a tensor of dtype `uint8`.
     ///     ArgumentError: `new_state` has another size than states have.
     fn set_state<'py>(slf: Bound<'py, Self>, new_state: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Self>> {
-        let (py, name) = (slf.py(), ArgumentName::new("Generator.set_state", "new_state"));
-        let tensor: &CoreTensor = required(name, new_state)?;
-        if tensor.dtype() != DType::UInt8 {
-            let message = format!("{name} must be a tensor of dtype uint8, got one of {}", tensor.dtype());
-            return Err(PyTypeError::new_err(message));
-        }
-        let bytes = maybe_detach(py, "set_state", work_size(tensor), || tensor.to_vec::<u8>())?;
-        let Ok(bytes) = bytes.try_into() else {
-            let message =
-                format!("{name} must have {} elements, got {}", GeneratorState::BYTES, tensor.numel());
-            return Err(new_exception(py, "ArgumentError", message));
-        };
-        slf.get().core().set_state(GeneratorState::from_bytes(bytes));
+        let state = extract_state(ArgumentName::new("Generator.set_state", "new_state"), new_state)?;
+        slf.get().core().set_state(state);
         Ok(slf)
     }
 
@@ -193,6 +181,27 @@ impl PyGenerator {
         self.core().set_state(GeneratorState::from_bytes(state));
         Ok(())
     }
+}
+
+/// Returns the state of a generator as a tensor of bytes.
+pub(super) fn state_tensor(py: Python<'_>, op: &'static str, generator: &Generator) -> PyResult<Tensor> {
+    let bytes = generator.state().to_bytes();
+    maybe_detach(py, op, 0, || CoreTensor::from_slice(&bytes, &[bytes.len()])).map(Tensor)
+}
+
+/// Extracts a state from a tensor of bytes.
+pub(super) fn extract_state(name: ArgumentName, given: &Bound<'_, PyAny>) -> PyResult<GeneratorState> {
+    let (py, tensor) = (given.py(), required::<&CoreTensor>(name, given)?);
+    if tensor.dtype() != DType::UInt8 {
+        let message = format!("{name} must be a tensor of dtype uint8, got one of {}", tensor.dtype());
+        return Err(PyTypeError::new_err(message));
+    }
+    let bytes = maybe_detach(py, name.function(), work_size(tensor), || tensor.to_vec::<u8>())?;
+    let Ok(bytes) = bytes.try_into() else {
+        let message = format!("{name} must have {} elements, got {}", GeneratorState::BYTES, tensor.numel());
+        return Err(new_exception(py, "ArgumentError", message));
+    };
+    Ok(GeneratorState::from_bytes(bytes))
 }
 
 /// Extracts a seed, of which negative ones wrap around, as in PyTorch.

@@ -45,6 +45,13 @@ fn extract_index(index: &Bound<'_, PyAny>) -> PyResult<Index> {
     if let Ok(tensor) = index.cast::<Tensor>() {
         return index_from_tensor(index.py(), tensor.get().0.clone());
     }
+    if let Ok(range) = index.cast::<PyRange>()
+        && range.is_truthy()?
+    {
+        let number = |value: Bound<'_, PyAny>| -> PyResult<i64> { Ok(py_int::clamped(value.cast()?).0) };
+        let (first, last) = (number(range.get_item(0)?)?, number(range.get_item(-1)?)?);
+        return Ok(Index::Range { first, last, step: number(range.getattr("step")?)? });
+    }
     if is_sequence(index) || index.hasattr("__array_interface__")? {
         let tensor = from_data::from_data("index", index, None)?;
         // An empty sequence is one of indices, not of floating-point numbers.
@@ -166,26 +173,24 @@ fn extract_assigned_indices(index: &Bound<'_, PyAny>) -> PyResult<Option<Vec<Ind
 /// does: for one element that is selected without index tensors, and for several index tensors.
 fn rounds_to_infinity(target: &CoreTensor, index: &Bound<'_, PyAny>) -> PyResult<bool> {
     let Some(indices) = extract_assigned_indices(index)? else { return Ok(true) };
-    match indices.iter().filter(|index| matches!(index, Index::Tensor(_))).count() {
+    match indices.iter().filter(|index| matches!(index, Index::Tensor(_) | Index::Range { .. })).count() {
         0 => Ok(target.detach().index(&indices).into_py_result(index.py())?.numel() == 1),
         count => Ok(count > 1),
     }
 }
 
-/// Returns the number of elements at the positions of index tensors; `None` without index tensors.
+/// Returns the number of elements at the positions of index tensors and ranges; `None` without any.
 pub(super) fn indexed_size(tensor: &CoreTensor, indices: &[Index]) -> Option<usize> {
-    let tensors = indices.iter().filter_map(|index| match index {
-        Index::Tensor(index) => Some(index),
+    let sizes = indices.iter().filter_map(|index| match index {
+        Index::Tensor(index) => Some(work_size(index)),
+        Index::Range { first, last, .. } => usize::try_from(last.abs_diff(*first)).ok(),
         _ => None,
     });
-    let tensors: Vec<_> = tensors.collect();
+    let sizes: Vec<_> = sizes.collect();
     // Each position has the elements of the dimensions that are not indexed, usually the last ones.
-    let others = tensor
-        .shape()
-        .iter()
-        .skip(tensors.len())
-        .fold(1, |product: usize, size| product.saturating_mul(*size));
-    let positions = (!tensors.is_empty()).then(|| work_size_of(tensors.iter().copied()))?;
+    let others =
+        tensor.shape().iter().skip(sizes.len()).fold(1, |product: usize, size| product.saturating_mul(*size));
+    let positions = sizes.into_iter().max()?;
     Some(positions.saturating_mul(others).max(work_size(tensor)))
 }
 

@@ -20,6 +20,11 @@ impl ArgumentName {
         ArgumentName { function, argument }
     }
 
+    /// Returns the function.
+    pub fn function(self) -> &'static str {
+        self.function
+    }
+
     /// Returns the exception for an object of another type than the wanted one.
     #[cold]
     pub fn type_error(self, wanted: &str, given: &Bound<'_, PyAny>) -> PyErr {

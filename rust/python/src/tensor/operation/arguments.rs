@@ -10,7 +10,6 @@ use pyo3::{Borrowed, ffi};
 
 use super::argument::{ArgumentName, FromArgument, defaulted, required};
 use super::ints::Variadic;
-use super::new_tensor::NewTensor;
 use super::signature::{MAX_ARGUMENTS, Signature};
 use super::{Arg, OptionalArg};
 use crate::tensor::Tensor;
@@ -183,13 +182,6 @@ impl<'a, 'py> Arguments<'a, 'py> {
             return Err(PyTypeError::new_err(message));
         }
         T::from_separate(self.py, name, self.separate, named)
-    }
-
-    /// Converts the options of a new tensor, the first of which has this position.
-    pub fn new_tensor(&self, position: usize) -> PyResult<NewTensor<'_>> {
-        let device = self.optional(position + 2);
-        let other = |index| self.get(position + index);
-        NewTensor::from_arguments(self.op(), [other(0), other(1), device, other(3), other(4)])
     }
 
     /// Returns the tensor that an in-place form changes.

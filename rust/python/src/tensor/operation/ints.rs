@@ -256,6 +256,13 @@ impl Variadic for SizesOrDType {
         args: &[Passed<'_, 'py>],
         named: OptionalArg<'_, 'py>,
     ) -> PyResult<Self> {
+        for given in args.iter().skip(usize::from(args.len() == 1 && named.is_none())) {
+            if let Some(dtype) = DType::try_from_argument(name, given)? {
+                let (function, dtype) = (name.function, dtype.name());
+                let message = format!("{function}: dtype must be passed alone, without sizes, got {dtype}");
+                return Err(PyTypeError::new_err(message));
+            }
+        }
         match (args, named) {
             ([one], None) => required(name, one),
             _ => Ints::from_separate(py, name, args, named).map(SizesOrDType::Sizes),

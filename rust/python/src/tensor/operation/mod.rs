@@ -27,7 +27,9 @@ pub(super) use new_tensor::{NewTensor, build};
 pub(super) use numbers::{Float, Number};
 pub(super) use objects::{Data, Object};
 pub(super) use result::{IntoPython, NamedPair, OneOrMore};
-pub(super) use run::{Call, compute, compute_into, compute_or_self, compute_tensor, replace, update};
+pub(super) use run::{
+    Call, OutRules, check_out, compute, compute_into, compute_or_self, compute_tensor, replace, update,
+};
 pub(super) use signature::{MAX_ARGUMENTS, Signature};
 pub(super) use table::{Operation, join, joined, length_of, register};
 

@@ -1,41 +1,28 @@
 //! The options of a new tensor.
 
+use interlock::accelerator::Device;
 use interlock_tensor::{DType, Placement, Result, Tensor as CoreTensor, TensorOptions};
 use pyo3::prelude::*;
 
-use super::OptionalArg;
-use super::argument::{ArgumentName, defaulted};
 use crate::context::sync;
 use crate::detach::detach;
 use crate::errors::IntoPyResult;
 use crate::tensor::Tensor;
-use crate::tensor::args::placement;
+use crate::tensor::args::placed;
 use crate::tensor::formats::Layout;
 use crate::tensor::identity::remember_tensor;
 
-/// The arguments `dtype`, `layout`, `device`, `requires_grad` and `pin_memory`.
-pub(in crate::tensor) struct NewTensor<'a> {
-    dtype: Option<DType>,
-    device: OptionalArg<'a, 'a>,
-    requires_grad: bool,
-    pin_memory: bool,
+/// The options of a new tensor. Each field is the argument of its name; `tensor_op` has their order and defaults.
+pub(in crate::tensor) struct NewTensor {
+    pub dtype: Option<DType>,
+    #[expect(dead_code, reason = "there is one layout")]
+    pub layout: Option<Layout>,
+    pub device: Option<Device>,
+    pub requires_grad: bool,
+    pub pin_memory: bool,
 }
 
-impl<'a> NewTensor<'a> {
-    /// Converts the arguments of `op`.
-    pub fn from_arguments(op: &'static str, given: [OptionalArg<'a, '_>; 5]) -> PyResult<Self> {
-        let [dtype, layout, device, requires_grad, pin_memory] = given;
-        let name = |argument| ArgumentName::new(op, argument);
-        // There is one layout.
-        defaulted::<Option<Layout>>(name("layout"), layout, None)?;
-        Ok(NewTensor {
-            dtype: defaulted(name("dtype"), dtype, None)?,
-            device,
-            requires_grad: defaulted(name("requires_grad"), requires_grad, false)?,
-            pin_memory: defaulted(name("pin_memory"), pin_memory, false)?,
-        })
-    }
-
+impl NewTensor {
     /// Creates a tensor of this dtype on the default device, unless the arguments say otherwise.
     pub fn create(
         &self,
@@ -76,14 +63,9 @@ impl<'a> NewTensor<'a> {
         self.resolve(py, op, (other.dtype(), other.device().into()))
     }
 
-    /// Returns the given dtype.
-    pub fn dtype(&self) -> Option<DType> {
-        self.dtype
-    }
-
     /// Returns the given placement, or the default one.
     pub fn placement(&self, py: Python<'_>, op: &'static str, default: Placement) -> PyResult<Placement> {
-        placement(py, op, self.device, self.pin_memory, default)
+        placed(py, op, self.device, self.pin_memory, default)
     }
 
     /// Returns the given dtype and placement, or the default ones.
@@ -94,7 +76,11 @@ impl<'a> NewTensor<'a> {
         (dtype, default): (DType, Placement),
     ) -> PyResult<TensorOptions> {
         let placement = self.placement(py, op, default)?;
-        Ok(TensorOptions { dtype: self.dtype.unwrap_or(dtype), placement })
+        let dtype = self.dtype.unwrap_or(dtype);
+        if self.requires_grad {
+            dtype.check_differentiable().into_py_result(py)?;
+        }
+        Ok(TensorOptions { dtype, placement })
     }
 
     /// Creates the tensor while detached from the interpreter, and sets `requires_grad`.

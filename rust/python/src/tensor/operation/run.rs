@@ -93,12 +93,25 @@ pub(in crate::tensor) fn compute_or_self<'py>(
     }
 }
 
-/// Runs an operation. Returns a new tensor, or `out` with the result, which is converted to its dtype, or must have it
-/// if that `is_exact`.
+/// A check of the argument `out`.
+type OutCheck<'a> = dyn Fn(&CoreTensor) -> Result<()> + Sync + 'a;
+
+/// What an operation requires of the argument `out`.
+#[derive(Clone, Copy)]
+pub(in crate::tensor) struct OutRules<'a> {
+    /// It has the dtype of the result, which is not converted.
+    pub is_exact: bool,
+    /// It may share memory with the inputs.
+    pub may_overlap: bool,
+    /// A check before the operation.
+    pub check: Option<&'a OutCheck<'a>>,
+}
+
+/// Runs an operation. Returns a new tensor, or `out` with the result.
 pub(in crate::tensor) fn compute_into<'py>(
     call: Call<'_, 'py>,
     out: OptionalArg<'_, '_>,
-    is_exact: bool,
+    rules: OutRules<'_>,
     operation: &mut (dyn FnMut() -> Result<CoreTensor> + Send),
 ) -> PyResult<Bound<'py, PyAny>> {
     let Call { py, op, .. } = call;
@@ -110,23 +123,29 @@ pub(in crate::tensor) fn compute_into<'py>(
     };
     scope_debug::warn_suspended_scopes(py)?;
     let target = &target.get().0;
-    let dtype = is_exact.then(|| target.dtype());
     let inputs = call.inputs.iter().copied().flatten().collect::<Vec<_>>();
-    maybe_detach(py, op, call.work_size().max(work_size(target)), || {
-        target.write_result(op, &inputs, || with_dtype(op, operation()?, dtype)).map(drop)
+    let checked = || {
+        rules.check.map_or(Ok(()), |check| check(target))?;
+        let result = operation()?;
+        if rules.is_exact {
+            check_out(op, target, result.dtype())?;
+        }
+        Ok(result)
+    };
+    maybe_detach(py, op, call.work_size().max(work_size(target)), || match rules.may_overlap {
+        true => target.write_overlapping(op, &inputs, checked).map(drop),
+        false => target.write_result(op, &inputs, checked).map(drop),
     })?;
     Ok(out.clone().unbind().into_bound(py))
 }
 
-/// Returns a result, or an error if `out` has another dtype.
-fn with_dtype(op: &'static str, result: CoreTensor, target: Option<DType>) -> Result<CoreTensor> {
-    match target {
-        Some(given) if given != result.dtype() => {
-            let expected = format!("{}, the dtype of the result", result.dtype());
-            Err(Error::DType { op, argument: "out", expected, given, hint: "" })
-        }
-        _ => Ok(result),
+/// Returns an error unless `out` has the dtype of the result.
+pub(in crate::tensor) fn check_out(op: &'static str, out: &CoreTensor, result: DType) -> Result<()> {
+    if out.dtype() == result {
+        return Ok(());
     }
+    let expected = format!("{result}, the dtype of the result");
+    Err(Error::DType { op, argument: "out", expected, given: out.dtype(), hint: "" })
 }
 
 /// Replaces the elements of a tensor by the result of an operation, which also uses the inputs. Returns the tensor itself.

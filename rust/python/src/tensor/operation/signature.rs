@@ -10,7 +10,7 @@ use crate::errors::shown;
 pub(in crate::tensor) const MAX_ARGUMENTS: usize = 16;
 
 /// The bit in the length of a name that marks another name of the argument before.
-const IS_SECOND: u8 = 64;
+const IS_SECOND: u8 = interlock_tensor_op::second_name_bit!();
 
 /// The arguments that a form takes, without the tensor of a method.
 pub(in crate::tensor) struct Signature {

@@ -280,38 +280,3 @@ pub(crate) fn scale_by_alpha<'a>(
     };
     Ok(ScaledOperand { product, dtype, numbers: Numbers::Exact })
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::{assert_close, doubles};
-    use crate::{DType, Error, Tensor};
-
-    #[test]
-    fn arithmetic_broadcasts() {
-        let (column, row) = (doubles(&[1.0, 2.0], &[2, 1]), doubles(&[10.0, 20.0, 30.0], &[3]));
-        assert_close(&column.add(&row).unwrap(), &[11.0, 21.0, 31.0, 12.0, 22.0, 32.0]);
-        assert_close(&row.sub(&column).unwrap(), &[9.0, 19.0, 29.0, 8.0, 18.0, 28.0]);
-        assert_close(&column.mul(&row).unwrap(), &[10.0, 20.0, 30.0, 20.0, 40.0, 60.0]);
-        assert_close(&row.div(&column).unwrap(), &[10.0, 20.0, 30.0, 5.0, 10.0, 15.0]);
-    }
-
-    #[test]
-    fn add_of_incompatible_shapes_reports_both_shapes() {
-        let error = doubles(&[1.0, 2.0], &[2]).add(&doubles(&[0.0; 3], &[3])).unwrap_err();
-        assert!(matches!(&error, Error::Broadcast { op: "add", .. }));
-        assert!(error.to_string().ends_with("shapes (2,) and (3,) cannot be broadcast"), "{error}");
-    }
-
-    #[test]
-    fn arithmetic_promotes_types_and_div_returns_floats() {
-        let ints = Tensor::from_slice(&[7i64, -2], &[2]).unwrap();
-        assert_eq!(ints.add(1i64).unwrap().to_vec::<i64>().unwrap(), [8, -1]);
-        assert_eq!(ints.mul(0.5).unwrap().dtype(), DType::Float32);
-        assert_eq!(ints.div(2i64).unwrap().to_vec::<f32>().unwrap(), [3.5, -1.0]);
-        assert_eq!(ints.add(&doubles(&[0.5], &[1])).unwrap().dtype(), DType::Float64);
-        assert_eq!(ints.pow(2i64).unwrap().to_vec::<i64>().unwrap(), [49, 4]);
-        assert!(ints.pow(-1i64).is_err() && ints.sub(true).is_err());
-        let wrapped = Tensor::from_slice(&[i64::MAX], &[1]).unwrap().add(1i64).unwrap();
-        assert_eq!(wrapped.to_vec::<i64>().unwrap(), [i64::MIN]);
-    }
-}

@@ -54,22 +54,3 @@ impl Tensor {
         close.add(&is_finite.mul(&difference.less_equal(&allowed)?)?)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::doubles;
-
-    #[test]
-    fn isclose_compares_with_both_tolerances() {
-        let (a, b) = (
-            doubles(&[1.0, f64::NAN, f64::INFINITY, 1e-9], &[4]),
-            doubles(&[1.000001, f64::NAN, f64::INFINITY, 0.0], &[4]),
-        );
-        let tolerance = Tolerance { rtol: 1e-5, atol: 1e-8, equal_nan: false };
-        assert_eq!(a.isclose(&b, tolerance).unwrap().to_vec::<i64>().unwrap(), [1, 0, 1, 1]);
-        assert!(!a.allclose(&b, tolerance).unwrap());
-        assert!(a.allclose(&b, Tolerance { equal_nan: true, ..tolerance }).unwrap());
-        assert!(a.isclose(&b, Tolerance { rtol: -1.0, ..tolerance }).is_err());
-    }
-}

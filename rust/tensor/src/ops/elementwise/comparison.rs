@@ -62,26 +62,3 @@ impl Tensor {
         Ok(self.to_vec::<Bool8>()?.into_iter().any(Bool8::get))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn comparisons_broadcast_and_promote() {
-        let ints = Tensor::from_slice(&[1i64, 2, 3], &[3]).unwrap();
-        let as_ints = |tensor: Result<Tensor>| -> Vec<i64> { tensor.unwrap().to_vec().unwrap() };
-        assert_eq!(as_ints(ints.less(2.5)), [1, 1, 0]);
-        assert_eq!(as_ints(ints.greater_equal(&ints)), [1, 1, 1]);
-        assert_eq!(as_ints(ints.equal(&Tensor::full(&[2, 1], 2.0.into(), DType::Float32).unwrap())).len(), 6);
-        assert_eq!(as_ints(ints.not_equal(2i64)), [1, 0, 1]);
-        assert!(ints.less(&Tensor::ones(&[2], DType::Int64).unwrap()).is_err());
-    }
-
-    #[test]
-    fn comparisons_with_nan_are_false() {
-        let nan = Tensor::full(&[1], f64::NAN.into(), DType::Float64).unwrap();
-        assert!(!nan.same(&nan).unwrap());
-        assert!(!nan.less_equal(0.0).unwrap().any().unwrap());
-    }
-}

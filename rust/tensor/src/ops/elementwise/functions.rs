@@ -131,36 +131,3 @@ floating_functions! {
         g.mul(&y.mul(&subtract(1.0, y)?)?)
     };
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::{assert_close, doubles};
-    use crate::{DType, Tensor};
-
-    #[test]
-    fn unary_operations_agree_with_std() {
-        let x = doubles(&[0.5, 2.0, 3.5], &[3]);
-        assert_close(&x.exp().unwrap(), &[0.5f64.exp(), 2f64.exp(), 3.5f64.exp()]);
-        assert_close(&x.log().unwrap(), &[0.5f64.ln(), 2f64.ln(), 3.5f64.ln()]);
-        assert_close(&x.neg().unwrap().relu().unwrap(), &[0.0, 0.0, 0.0]);
-        assert_close(&x.neg().unwrap().abs().unwrap(), &[0.5, 2.0, 3.5]);
-    }
-
-    #[test]
-    fn exp_of_integers_is_float32_and_relu_preserves_the_type() {
-        let x = Tensor::from_slice(&[1i64, 0], &[2]).unwrap();
-        assert_eq!(x.exp().unwrap().dtype(), DType::Float32);
-        assert_eq!(x.relu().unwrap().dtype(), DType::Int64);
-        assert!(x.cast(DType::Bool).unwrap().neg().is_err());
-    }
-
-    #[test]
-    fn relu_preserves_nan_and_has_gradient_0_at_0() {
-        let x = doubles(&[f64::NAN, 0.0, -0.0], &[3]);
-        x.set_requires_grad(true).unwrap();
-        let y = x.relu().unwrap();
-        assert!(y.to_vec::<f64>().unwrap()[0].is_nan());
-        y.sum(None, false).unwrap().backward().unwrap();
-        assert_eq!(x.grad().unwrap().to_vec::<f64>().unwrap()[1..], [0.0, 0.0]);
-    }
-}

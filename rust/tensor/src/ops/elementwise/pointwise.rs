@@ -138,34 +138,3 @@ fn promoted_sources([a, b, c]: [&Tensor; 3], dtype: DType) -> Result<[Tensor; 3]
     let convert = |tensor: &Tensor| iterate::cast(&tensor.detach(), dtype);
     Ok([convert(a)?, convert(b)?, convert(c)?])
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::{assert_close, doubles, gradcheck};
-
-    #[test]
-    fn pointwise_operations_pass_gradcheck() {
-        let inputs = [
-            doubles(&[0.5, 1.5, 2.0], &[3]),
-            doubles(&[2.0, 0.25, -3.0], &[3]),
-            doubles(&[0.7, 0.2], &[2, 1]),
-        ];
-        gradcheck(|x| lerp(&x[0], &x[1], 0.75), &inputs);
-        gradcheck(|x| lerp(&x[0], &x[1], &x[2]), &inputs);
-        gradcheck(|x| addcmul(&x[0], &x[1], &x[2], 0.5.into()), &inputs);
-        gradcheck(|x| addcdiv(&x[0], &x[1], &x[2], 0.5.into()), &inputs);
-    }
-
-    #[test]
-    fn pointwise_operations_check_types() {
-        let ints = Tensor::from_slice(&[2i64, 3], &[2]).unwrap();
-        let out = addcmul(&ints, &ints, &ints, 2.5.into()).unwrap();
-        assert_eq!(out.to_vec::<i64>().unwrap(), [10, 21]);
-        assert!(matches!(addcdiv(&ints, &ints, &ints, 1i64.into()), Err(Error::DType { op: "addcdiv", .. })));
-        assert!(lerp(&ints, &ints, 0.5).is_err());
-        let singles = Tensor::ones(&[2], DType::Float32).unwrap();
-        assert!(matches!(lerp(&singles, &doubles(&[1.0, 2.0], &[2]), 0.5), Err(Error::DTypes { .. })));
-        assert_close(&lerp(&doubles(&[1.0], &[1]), &doubles(&[3.0], &[1]), 1.0).unwrap(), &[3.0]);
-    }
-}

@@ -52,29 +52,3 @@ impl Tensor {
         remainder(number, self)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Error;
-    use crate::testing::{assert_close, doubles};
-
-    #[test]
-    fn remainder_has_the_sign_of_the_divisor() {
-        let x = doubles(&[7.5, -7.5, 7.5, -7.5, 0.0], &[5]);
-        let y = doubles(&[2.0, 2.0, -2.0, -2.0, -2.0], &[5]);
-        assert_close(&x.remainder(&y).unwrap(), &[1.5, 0.5, -0.5, -1.5, 0.0]);
-        let ints = |values: &[i64]| Tensor::from_slice(values, &[values.len()]).unwrap();
-        let out = ints(&[7, -7, i64::MIN, i64::MIN]).remainder(&ints(&[-3, 3, -1, 10])).unwrap();
-        assert_eq!(out.to_vec::<i64>().unwrap(), [-2, 2, 0, 2]);
-        assert_eq!(ints(&[5]).rremainder(7).unwrap().to_vec::<i64>().unwrap(), [2]);
-    }
-
-    #[test]
-    fn remainder_of_division_by_0_is_nan_or_an_error() {
-        assert!(doubles(&[1.0], &[1]).remainder(0.0).unwrap().to_vec::<f64>().unwrap()[0].is_nan());
-        let ints = Tensor::from_slice(&[1i64], &[1]).unwrap();
-        assert!(matches!(ints.remainder(0), Err(Error::Value { op: "remainder", .. })));
-        assert!(ints.greater(0).unwrap().remainder(true).is_err());
-    }
-}

@@ -4,6 +4,8 @@
 
 use std::sync::Arc;
 
+use interlock::autograd::is_inference_mode_enabled;
+
 use super::operand::check_device;
 use super::writing::overwritten;
 use crate::error::Tuple;
@@ -121,6 +123,21 @@ impl Tensor {
         operation: impl FnOnce() -> Result<Tensor>,
     ) -> Result<&Tensor> {
         self.before_result(op, inputs)?;
+        if inputs.iter().any(|input| self.partially_overlaps(input)) {
+            return Err(Error::Aliased { op, argument: "out" });
+        }
+        self.store_result(op, inputs, &operation()?)
+    }
+
+    /// Like [`write_result`](Tensor::write_result), of an operation whose target may be a part of an input, as that of a
+    /// reduction.
+    pub fn write_overlapping(
+        &self,
+        op: &'static str,
+        inputs: &[&Tensor],
+        operation: impl FnOnce() -> Result<Tensor>,
+    ) -> Result<&Tensor> {
+        self.before_result(op, inputs)?;
         self.store_result(op, inputs, &operation()?)
     }
 
@@ -131,12 +148,14 @@ impl Tensor {
                 "not be passed if a tensor requires grad while gradients are recorded; use no_grad()";
             return Err(Error::value(op, "out", expected, "a tensor"));
         }
+        if self.is_inference() && !is_inference_mode_enabled() {
+            let expected =
+                "not be an inference tensor outside of inference_mode(); clone() returns a normal tensor";
+            return Err(Error::value(op, "out", expected, "one"));
+        }
         check_inplace(op, self, &[])?;
         if self.layout().has_internal_overlap() {
             return Err(Error::Overlap { op });
-        }
-        if inputs.iter().any(|input| self.partially_overlaps(input)) {
-            return Err(Error::Aliased { op, argument: "out" });
         }
         Ok(())
     }

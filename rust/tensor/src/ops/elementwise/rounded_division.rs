@@ -125,39 +125,3 @@ fn rounded_quotient(
 fn quotient(x: i64, y: i64) -> i64 {
     if y == 0 { 0 } else { x.wrapping_div(y) }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::{assert_close, doubles};
-
-    #[test]
-    fn quotients_are_rounded_down_or_towards_0() {
-        let ints = Tensor::from_slice(&[7i64, -7, i64::MIN], &[3]).unwrap();
-        let divisors = Tensor::from_slice(&[2i64, 2, -1], &[3]).unwrap();
-        let values = |mode| divide_with(&ints, &divisors, Some(mode)).unwrap().to_vec::<i64>().unwrap();
-        assert_eq!(values(RoundingMode::Floor), [3, -4, i64::MIN]);
-        assert_eq!(values(RoundingMode::Trunc), [3, -3, i64::MIN]);
-        let x = doubles(&[7.0, -7.0, 1.0], &[3]);
-        assert_close(&floor_divide(&x, &doubles(&[2.0, 2.0, 0.1], &[3])).unwrap(), &[3.0, -4.0, 9.0]);
-        assert_close(&divide_with(&x, -2.0, Some(RoundingMode::Trunc)).unwrap(), &[-3.0, 3.0, 0.0]);
-        assert_close(&fmod(&x, -4.0).unwrap(), &[3.0, -3.0, 1.0]);
-    }
-
-    #[test]
-    fn integers_cannot_be_divided_by_0() {
-        let ints = Tensor::from_slice(&[7i64], &[1]).unwrap();
-        assert!(matches!(floor_divide(&ints, 0), Err(Error::Value { op: "floor_divide", .. })));
-        assert!(matches!(fmod(&ints, 0), Err(Error::Value { op: "fmod", .. })));
-        assert!(floor_divide(&ints.greater(0).unwrap(), true).is_err());
-    }
-
-    #[test]
-    fn floor_divide_has_no_gradient() {
-        let x = doubles(&[7.0], &[1]);
-        x.set_requires_grad(true).unwrap();
-        assert!(matches!(floor_divide(&x, 2.0).unwrap().backward(), Err(Error::NotDifferentiable { .. })));
-        divide_with(&x, 2.0, Some(RoundingMode::Floor)).unwrap().backward().unwrap();
-        assert_close(&x.grad().unwrap(), &[0.0]);
-    }
-}

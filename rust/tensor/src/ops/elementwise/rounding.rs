@@ -134,30 +134,3 @@ fn largest_finite(dtype: DType) -> f64 {
         _ => f64::MAX,
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::{assert_close, doubles};
-    use crate::{DType, Tensor};
-
-    #[test]
-    fn rounding_takes_halves_to_even_and_preserves_integers() {
-        let x = doubles(&[-2.5, -0.5, 0.5, 1.5, 2.4], &[5]);
-        assert_close(&x.round().unwrap(), &[-2.0, 0.0, 0.0, 2.0, 2.0]);
-        assert_close(&x.ceil().unwrap(), &[-2.0, 0.0, 1.0, 2.0, 3.0]);
-        assert_close(&x.frac().unwrap(), &[-0.5, -0.5, 0.5, 0.5, 0.4]);
-        assert_close(&doubles(&[1.25, 13.0], &[2]).round_to(-1).unwrap(), &[0.0, 10.0]);
-        let ints = Tensor::from_slice(&[i64::MAX], &[1]).unwrap();
-        assert_eq!(ints.floor().unwrap().to_vec::<i64>().unwrap(), [i64::MAX]);
-        assert!(ints.round_to(1).is_err() && ints.frac().is_err());
-    }
-
-    #[test]
-    fn nan_to_num_replaces_infinities_by_the_limits_of_the_type() {
-        let x = Tensor::from_slice(&[f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1.0], &[4]).unwrap();
-        let out = x.nan_to_num(None, None, Some(-1.0)).unwrap();
-        assert_eq!(out.to_vec::<f32>().unwrap(), [0.0, f32::MAX, -1.0, 1.0]);
-        let half = x.cast(DType::Float16).unwrap().nan_to_num(Some(2.0), None, None).unwrap();
-        assert_eq!(half.to_vec::<f32>().unwrap(), [2.0, 65504.0, -65504.0, 1.0]);
-    }
-}

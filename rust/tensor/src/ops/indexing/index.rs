@@ -7,7 +7,7 @@ use super::nonzero::nonzero_coordinates;
 use crate::error::Tuple;
 use crate::layout::wrap_index;
 use crate::ops::elementwise::operand::check_same_dtype;
-use crate::{DType, Error, Result, Tensor};
+use crate::{DType, Error, Result, Scalar, Tensor};
 
 pub(crate) const OP: &str = "index";
 const SET_OP: &str = "__setitem__";
@@ -30,6 +30,15 @@ pub enum Index {
     NewAxis,
     /// All dimensions that no other item indexes: `...` in Python.
     Ellipsis,
+    /// Selects the elements at positions with a constant distance: a range in Python.
+    Range {
+        /// The first position.
+        first: i64,
+        /// The last position, inclusive.
+        last: i64,
+        /// The distance of neighbours.
+        step: i64,
+    },
     /// Selects the elements at these positions (`int64` or `int32`), or where the mask is true (`bool`).
     Tensor(Tensor),
 }
@@ -58,7 +67,8 @@ impl Tensor {
             return at.view.copy_(&value).map(drop).map_err(err_assignment);
         }
         // As in PyTorch only a single mask converts the type, and only of a single element.
-        let mut tensors = indices.iter().filter(|index| matches!(index, Index::Tensor(_)));
+        let mut tensors =
+            indices.iter().filter(|index| matches!(index, Index::Tensor(_) | Index::Range { .. }));
         let is_mask = matches!(
             (tensors.next(), tensors.next()),
             (Some(Index::Tensor(mask)), None) if mask.dtype() == DType::Bool && mask.ndim() > 0
@@ -119,7 +129,7 @@ impl Tensor {
 
     fn resolve(&self, indices: &[Index]) -> Result<AdvancedIndex> {
         let named = |index: &Index| match index {
-            Index::Integer(_) | Index::Slice { .. } => 1,
+            Index::Integer(_) | Index::Slice { .. } | Index::Range { .. } => 1,
             Index::NewAxis | Index::Ellipsis => 0,
             Index::Tensor(mask) if mask.dtype() == DType::Bool => mask.ndim(),
             Index::Tensor(_) => 1,
@@ -171,6 +181,16 @@ impl Tensor {
                     dim += 1;
                 }
                 Index::Ellipsis => dim += rest,
+                &Index::Range { first, last, step } => {
+                    // Before the positions are listed: the range may be long.
+                    let size = view.shape().get(dim).copied().unwrap_or(0);
+                    wrap_index(first, source_dim, size)?;
+                    wrap_index(last, source_dim, size)?;
+                    let (end, step) = (Scalar::Int(last + step.signum()), Scalar::Int(step));
+                    indexed.push((Tensor::arange(Scalar::Int(first), end, step, DType::Int64)?, source_dim));
+                    dims.push(dim);
+                    dim += 1;
+                }
                 // A single bool is a new dimension of size 1, of which index 0 is selected if it is true and none if
                 // it is false.
                 Index::Tensor(value) if value.ndim() == 0 && value.dtype() == DType::Bool => {

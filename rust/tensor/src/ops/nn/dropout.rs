@@ -1,29 +1,27 @@
 //! Dropout.
 
 use crate::ops::elementwise::operand::check_floating_point;
-use crate::ops::random::new::draw;
+use crate::ops::random::new::drawn;
 use crate::{Error, Generator, Result, Tensor};
 
-/// Returns the factors of the elements: 0 with probability `p`, else `1 / (1 - p)`.
-fn factors(op: &'static str, tensor: &Tensor, p: f64) -> Result<Tensor> {
+/// Runs an operation with the factors of the elements: 0 with probability `p`, else `1 / (1 - p)`.
+fn with_factors<T>(
+    op: &'static str,
+    tensor: &Tensor,
+    p: f64,
+    operation: impl FnOnce(&Tensor) -> Result<T>,
+) -> Result<T> {
     if !(0.0..=1.0).contains(&p) {
         return Err(Error::value(op, "p", "be from 0 to 1", p));
     }
+    let (shape, options) = (tensor.shape(), tensor.options());
     if p == 1.0 {
-        return Tensor::zeros(tensor.shape(), tensor.options());
+        return operation(&Tensor::zeros(shape, options)?);
     }
     check_floating_point(op, tensor)?;
     let factor = 1.0 / (1.0 - p);
-    let generator = Generator::of(tensor.placement());
-    draw(
-        op,
-        generator,
-        tensor.shape(),
-        tensor.options(),
-        move |generator| {
-            if generator.f64() < p { 0.0 } else { factor }
-        },
-    )
+    let draw = move |generator: &mut fastrand::Rng| if generator.f64() < p { 0.0 } else { factor };
+    Generator::of(tensor.placement()).draw(shape, |seed| operation(&drawn(op, seed, shape, options, draw)?))
 }
 
 impl Tensor {
@@ -32,12 +30,12 @@ impl Tensor {
     ///
     /// Source: Srivastava et al., "Dropout: A Simple Way to Prevent Neural Networks from Overfitting" (2014).
     pub fn dropout(&self, p: f64) -> Result<Tensor> {
-        self.mul(&factors("dropout", self, p)?)
+        with_factors("dropout", self, p, |factors| self.mul(factors))
     }
 
     /// Like [`dropout`](Tensor::dropout), in place.
     pub fn dropout_(&self, p: f64) -> Result<&Tensor> {
-        self.mul_(&factors("dropout_", self, p)?)
+        with_factors("dropout_", self, p, |factors| self.mul_(factors))
     }
 }
 

@@ -54,35 +54,3 @@ impl Tensor {
         self.add_product(op, left, right, beta, alpha)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::{assert_close, doubles};
-    use crate::{DType, Error};
-
-    #[test]
-    fn products_of_vectors() {
-        let (a, b) = (doubles(&[1.0, 2.0], &[2]), doubles(&[3.0, 5.0], &[2]));
-        assert_close(&a.dot(&b).unwrap(), &[13.0]);
-        assert_close(&a.outer(&b).unwrap(), &[3.0, 5.0, 6.0, 10.0]);
-        assert_close(&a.outer(&b).unwrap().mv(&a).unwrap(), &[13.0, 26.0]);
-        assert_eq!(a.outer(&b.cast(DType::Int64).unwrap()).unwrap().dtype(), DType::Float64);
-        let matrix = a.unsqueeze(0).unwrap();
-        assert!(matches!(a.dot(&matrix), Err(Error::Shapes { op: "dot", .. })));
-        assert!(a.dot(&doubles(&[1.0], &[1])).is_err() && a.mv(&a).is_err() && a.outer(&matrix).is_err());
-        let singles = a.cast(DType::Float32).unwrap();
-        assert!(matches!(singles.dot(&a), Err(Error::DTypes { op: "dot", .. })));
-    }
-
-    #[test]
-    fn products_are_scaled_and_added() {
-        let (matrix, vector) = (doubles(&[1.0, 2.0, 3.0, 4.0], &[2, 2]), doubles(&[1.0, 10.0], &[2]));
-        let out = vector.addmv(&matrix, &vector, 2.0.into(), 0.5.into()).unwrap();
-        assert_close(&out, &[2.0 + 10.5, 20.0 + 21.5]);
-        let batch = matrix.unsqueeze(0).unwrap();
-        let out = doubles(&[1.0], &[]).baddbmm(&batch, &batch, 1.0.into(), 1.0.into()).unwrap();
-        assert_close(&out, &[8.0, 11.0, 16.0, 23.0]);
-        assert!(vector.addmv(&vector, &vector, 1.0.into(), 1.0.into()).is_err());
-        assert!(batch.baddbmm(&matrix, &matrix, 1.0.into(), 1.0.into()).is_err());
-    }
-}

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use interlock::accelerator::internal::current_index;
 use interlock::accelerator::{Device, device_count};
 
-use crate::Placement;
+use crate::{Placement, Result};
 
 /// The default seed. It is fixed, so that runs are reproducible.
 const FIRST_SEED: u64 = 0x5eed;
@@ -81,11 +81,19 @@ impl Generator {
         self.next_seed.store(state.next_seed, Ordering::Relaxed);
     }
 
-    /// Returns the seed of the next tensor.
-    pub(crate) fn next_seed(&self) -> u64 {
+    /// Runs an operation that draws a tensor of this shape with the seed of the next tensor. One without elements draws
+    /// nothing. If the operation fails, the next one gets the seed, unless another thread has drawn meanwhile.
+    pub(crate) fn draw<T>(&self, shape: &[usize], operation: impl FnOnce(u64) -> Result<T>) -> Result<T> {
         // The golden ratio in 64 bits: consecutive seeds share no bit pattern (Weyl sequence).
         const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
-        self.next_seed.fetch_add(STEP, Ordering::Relaxed)
+        if shape.contains(&0) {
+            return operation(self.next_seed.load(Ordering::Relaxed));
+        }
+        let seed = self.next_seed.fetch_add(STEP, Ordering::Relaxed);
+        operation(seed).inspect_err(|_| {
+            let drawn = seed.wrapping_add(STEP);
+            let _ = self.next_seed.compare_exchange(drawn, seed, Ordering::Relaxed, Ordering::Relaxed);
+        })
     }
 }
 
@@ -146,6 +154,7 @@ impl GeneratorStates {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Error;
 
     #[test]
     fn state_as_bytes_is_the_same_state() {
@@ -153,16 +162,39 @@ mod tests {
         assert_eq!(GeneratorState::from_bytes(state.to_bytes()), state);
     }
 
+    fn next_seed(generator: &Generator) -> u64 {
+        generator.draw(&[1], Ok).unwrap()
+    }
+
     #[test]
     fn generator_continues_from_its_state() {
         let generator = Generator::new();
         generator.set_state(GeneratorState::from_seed(7));
-        let drawn = [generator.next_seed(), generator.next_seed()];
+        let drawn = [next_seed(&generator), next_seed(&generator)];
         let state = generator.state();
         assert_eq!((generator.initial_seed(), drawn[0]), (7, 7));
-        let later = generator.next_seed();
+        let later = next_seed(&generator);
         generator.set_state(state);
-        assert_eq!(generator.next_seed(), later);
+        assert_eq!(next_seed(&generator), later);
         assert!(later != drawn[1] && drawn[1] != 7);
+    }
+
+    #[test]
+    fn failed_draw_returns_its_seed_unless_others_have_drawn() {
+        let generator = Generator::new();
+        let fail = || Err::<(), _>(Error::NotLeaf);
+        let state = generator.state();
+        assert!(generator.draw(&[2], |_| fail()).is_err());
+        assert_eq!(generator.state(), state);
+        let between = generator.draw(&[2], |seed| {
+            let between = next_seed(&generator);
+            assert_ne!(between, seed);
+            fail().map(|()| between)
+        });
+        assert!(between.is_err());
+        let after = generator.state();
+        assert_ne!(after, state);
+        generator.draw(&[3, 0], |_| Ok(())).unwrap();
+        assert_eq!(generator.state(), after);
     }
 }

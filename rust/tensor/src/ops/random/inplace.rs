@@ -1,6 +1,7 @@
 //! In-place operations that draw random numbers.
 
-use super::new::{draw, normal, uniform};
+use super::new::{drawn, normal, uniform};
+use super::samples::bernoulli;
 use crate::dtype::Bool8;
 use crate::error::check_fits;
 use crate::layout::check_broadcastable_to;
@@ -44,8 +45,11 @@ impl Generator {
         if std.is_nan() || std < 0.0 {
             return Err(Error::value(op, "std", "not be negative", Scalar::Float(std)));
         }
-        target.overwrite_drawn(op, "NormalBackward0", || {
-            draw(op, self, target.shape(), target.options(), move |generator| mean + std * normal(generator))
+        let (shape, options) = (target.shape(), target.options());
+        self.draw(shape, |seed| {
+            target.overwrite_drawn(op, "NormalBackward0", || {
+                drawn(op, seed, shape, options, move |generator| mean + std * normal(generator))
+            })
         })
     }
 
@@ -63,12 +67,14 @@ impl Generator {
             return Err(Error::value(op, "to", expected, Scalar::Float(high)));
         }
         let unit = uniform(dtype);
-        target.overwrite_drawn(op, "UniformBackward0", || {
-            draw(op, self, target.shape(), target.options(), move |generator| {
-                let number: f64 = Scalar::Float(low + unit(generator) * (high - low)).stored(dtype).cast();
-                // Rounding may return the bound, which the range excludes.
-                if number < high { number } else { low }
-            })
+        let number = move |generator: &mut fastrand::Rng| {
+            let number: f64 = Scalar::Float(low + unit(generator) * (high - low)).stored(dtype).cast();
+            // Rounding may return the bound, which the range excludes.
+            if number < high { number } else { low }
+        };
+        let (shape, options) = (target.shape(), target.options());
+        self.draw(shape, |seed| {
+            target.overwrite_drawn(op, "UniformBackward0", || drawn(op, seed, shape, options, number))
         })
     }
 
@@ -81,26 +87,28 @@ impl Generator {
                 if !(0.0..=1.0).contains(&probability) {
                     return Err(Error::value(op, "p", "be from 0 to 1", p));
                 }
-                let options = target.options();
-                let seed = self.next_seed();
-                target.overwrite_drawn(op, "BernoulliBackward2", || {
-                    let bools = TensorOptions { dtype: DType::Bool, ..options };
-                    let drawn =
-                        iterate::launch_nullary(op, bools, target.shape(), move |out: &mut [Bool8]| {
+                let (shape, options) = (target.shape(), target.options());
+                let bools = TensorOptions { dtype: DType::Bool, ..options };
+                self.draw(shape, |seed| {
+                    target.overwrite_drawn(op, "BernoulliBackward2", || {
+                        let drawn = iterate::launch_nullary(op, bools, shape, move |out: &mut [Bool8]| {
                             let mut generator = fastrand::Rng::with_seed(seed);
                             out.iter_mut().for_each(|out| *out = Bool8::new(generator.f64() < probability));
                         })?;
-                    iterate::cast(&drawn, options.dtype)
+                        iterate::cast(&drawn, options.dtype)
+                    })
                 })
             }
             Operand::Tensor(p) => {
                 check_broadcastable_to(target.shape(), op, "p", p.shape())?;
-                let drawn = self.bernoulli(&p.detach().expand_as(target)?)?;
-                let drawn = iterate::cast(&drawn, target.dtype())?;
-                let work = |_: Option<&mut NodeBuilder>| overwrite_with(op, target, &drawn);
-                target.run_inplace(op, "BernoulliBackward1", &[p], work, |ctx, gradient| {
-                    let of_p = ctx.gradient(1, || Tensor::zeros(gradient.shape(), gradient.options()))?;
-                    Ok(vec![overwritten(ctx, gradient)?, of_p])
+                self.draw(target.shape(), |seed| {
+                    let drawn = bernoulli(op, &p.detach().expand_as(target)?, seed)?;
+                    let drawn = iterate::cast(&drawn, target.dtype())?;
+                    let work = |_: Option<&mut NodeBuilder>| overwrite_with(op, target, &drawn);
+                    target.run_inplace(op, "BernoulliBackward1", &[p], work, |ctx, gradient| {
+                        let of_p = ctx.gradient(1, || Tensor::zeros(gradient.shape(), gradient.options()))?;
+                        Ok(vec![overwritten(ctx, gradient)?, of_p])
+                    })
                 })
             }
         }

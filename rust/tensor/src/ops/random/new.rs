@@ -6,10 +6,10 @@ use crate::dtype::dispatch_float;
 use crate::error::check_fits;
 use crate::{DType, Element, Error, Generator, Result, Scalar, Tensor, TensorOptions, iterate};
 
-/// Returns a tensor of numbers that `f` draws.
-pub(crate) fn draw(
+/// Returns a tensor of numbers that `f` draws from a generator with this seed.
+pub(crate) fn drawn(
     op: &'static str,
-    generator: &Generator,
+    seed: u64,
     shape: &[usize],
     options: TensorOptions,
     f: impl Fn(&mut fastrand::Rng) -> f64 + Send + Sync + 'static,
@@ -19,7 +19,6 @@ pub(crate) fn draw(
         let expected = "floating point".to_owned();
         return Err(Error::DType { op, argument: "dtype", expected, given: dtype, hint: "" });
     }
-    let seed = generator.next_seed();
     let computed = TensorOptions { dtype: dtype.compute(), ..options };
     let drawn = dispatch_float!(dtype, T => iterate::launch_nullary(op, computed, shape, move |out: &mut [T]| {
         let mut generator = fastrand::Rng::with_seed(seed);
@@ -92,12 +91,13 @@ impl Generator {
     /// Returns numbers like [`Tensor::rand`].
     pub fn rand(&self, shape: &[usize], options: impl Into<TensorOptions>) -> Result<Tensor> {
         let options = options.into();
-        draw("rand", self, shape, options, uniform(options.dtype))
+        self.draw(shape, |seed| drawn("rand", seed, shape, options, uniform(options.dtype)))
     }
 
     /// Returns numbers like [`Tensor::randn`].
     pub fn randn(&self, shape: &[usize], options: impl Into<TensorOptions>) -> Result<Tensor> {
-        draw("randn", self, shape, options.into(), normal)
+        let options = options.into();
+        self.draw(shape, |seed| drawn("randn", seed, shape, options, normal))
     }
 
     /// Returns integers like [`Tensor::randint`].
@@ -114,13 +114,14 @@ impl Generator {
         }
         check_bound(op, "low", low, options.dtype)?;
         check_bound(op, "high - 1", high - 1, options.dtype)?;
-        let seed = self.next_seed();
         let integers = TensorOptions { dtype: DType::Int64, ..options };
-        let drawn = iterate::launch_nullary(op, integers, shape, move |out: &mut [i64]| {
-            let mut generator = fastrand::Rng::with_seed(seed);
-            out.iter_mut().for_each(|out| *out = generator.i64(low..high));
-        })?;
-        iterate::cast(&drawn, options.dtype)
+        self.draw(shape, |seed| {
+            let drawn = iterate::launch_nullary(op, integers, shape, move |out: &mut [i64]| {
+                let mut generator = fastrand::Rng::with_seed(seed);
+                out.iter_mut().for_each(|out| *out = generator.i64(low..high));
+            })?;
+            iterate::cast(&drawn, options.dtype)
+        })
     }
 
     /// Returns integers like [`Tensor::randperm`].
@@ -138,13 +139,15 @@ impl Generator {
         if !is_exact {
             return Err(Error::OutOfBounds { op, argument: "n", value: Scalar::Int(last), dtype });
         }
-        let seed = self.next_seed();
         let integers = TensorOptions { dtype: DType::Int64, ..options };
-        let drawn = iterate::launch_nullary(op, integers, &[n], move |out: &mut [i64]| {
-            out.iter_mut().zip(0..).for_each(|(out, number)| *out = number);
-            fastrand::Rng::with_seed(seed).shuffle(out);
-        })?;
-        iterate::cast(&drawn, dtype)
+        // One element has one order, for which nothing is drawn, as in PyTorch.
+        self.draw(&[n.saturating_sub(1)], |seed| {
+            let drawn = iterate::launch_nullary(op, integers, &[n], move |out: &mut [i64]| {
+                out.iter_mut().zip(0..).for_each(|(out, number)| *out = number);
+                fastrand::Rng::with_seed(seed).shuffle(out);
+            })?;
+            iterate::cast(&drawn, dtype)
+        })
     }
 }
 

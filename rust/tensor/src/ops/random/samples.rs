@@ -30,17 +30,15 @@ impl Generator {
     /// Returns numbers like [`Tensor::bernoulli`].
     pub fn bernoulli(&self, probabilities: &Tensor) -> Result<Tensor> {
         let op = "bernoulli";
-        check_floating_point(op, probabilities)?;
-        let (dtype, seed) = (probabilities.dtype(), self.next_seed());
-        let read = iterate::cast(&probabilities.detach().contiguous()?, dtype.compute())?;
-        let drawn = dispatch_float!(dtype, T => bernoulli::<T>(op, &read, seed))?;
-        let out = iterate::cast(&drawn, dtype)?;
-        if let Some(builder) = NodeBuilder::new("BernoulliBackward0", &[probabilities])? {
-            builder.set_history(&out, |_, gradient| {
-                Ok(vec![Some(Tensor::zeros(gradient.shape(), gradient.options())?)])
-            })?;
-        }
-        Ok(out)
+        self.draw(probabilities.shape(), |seed| {
+            let out = iterate::cast(&bernoulli(op, &probabilities.detach(), seed)?, probabilities.dtype())?;
+            if let Some(builder) = NodeBuilder::new("BernoulliBackward0", &[probabilities])? {
+                builder.set_history(&out, |_, gradient| {
+                    Ok(vec![Some(Tensor::zeros(gradient.shape(), gradient.options())?)])
+                })?;
+            }
+            Ok(out)
+        })
     }
 
     /// Returns numbers like [`Tensor::bernoulli_p`].
@@ -74,14 +72,24 @@ impl Generator {
             return Err(Error::value(op, "num_samples", expected, num_samples));
         }
         let shape: Vec<usize> = rows.iter().copied().chain([samples]).collect();
-        let (dtype, seed) = (weights.dtype(), self.next_seed());
-        let read = iterate::cast(&weights.detach().contiguous()?, dtype.compute())?;
-        dispatch_float!(dtype, T => multinomial::<T>(op, &read, &shape, replacement, seed))
+        let dtype = weights.dtype();
+        self.draw(&shape, |seed| {
+            let read = iterate::cast(&weights.detach().contiguous()?, dtype.compute())?;
+            dispatch_float!(dtype, T => multinomial::<T>(op, &read, &shape, replacement, seed))
+        })
     }
 }
 
+/// Returns true with the probability of each element of a tensor without history.
+pub(crate) fn bernoulli(op: &'static str, probabilities: &Tensor, seed: u64) -> Result<Tensor> {
+    check_floating_point(op, probabilities)?;
+    let dtype = probabilities.dtype();
+    let read = iterate::cast(&probabilities.contiguous()?, dtype.compute())?;
+    dispatch_float!(dtype, T => bernoulli_contiguous::<T>(op, &read, seed))
+}
+
 /// Returns true with the probability of each element of a contiguous tensor.
-pub(crate) fn bernoulli<T: Element>(op: &'static str, probabilities: &Tensor, seed: u64) -> Result<Tensor> {
+fn bernoulli_contiguous<T: Element>(op: &'static str, probabilities: &Tensor, seed: u64) -> Result<Tensor> {
     let shape = probabilities.shape();
     let source = TensorPart::contiguous(probabilities, shape.iter().product());
     launch_unary(op, shape, source, move |out: &mut [Bool8], data: &[T]| {

@@ -55,34 +55,3 @@ fn check_ordered(op: &'static str, input: &Tensor) -> Result<()> {
     }
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::{assert_close, doubles, gradcheck};
-    use crate::{DType, Tensor};
-
-    #[test]
-    fn median_is_the_smaller_one_of_two_and_nan_if_an_element_is() {
-        let x = doubles(&[3.0, 1.0, 2.0, 4.0, 4.0, f64::NAN, 4.0, f64::NAN], &[2, 4]);
-        let (values, indices) = x.median_along(1, false).unwrap();
-        assert_eq!(indices.to_vec::<i64>().unwrap(), [2, 1]);
-        let values = values.to_vec::<f64>().unwrap();
-        assert!(values[0] == 2.0 && values[1].is_nan());
-        assert!(x.median().unwrap().isnan().unwrap().any().unwrap());
-        assert!(doubles(&[], &[0]).median().unwrap().isnan().unwrap().any().unwrap());
-        assert!(Tensor::zeros(&[0], DType::Int64).unwrap().median().is_err());
-        assert!(Tensor::zeros(&[0, 2], DType::Float64).unwrap().median_along(0, false).is_err());
-        assert!(Tensor::ones(&[2], DType::Bool).unwrap().median().is_err());
-    }
-
-    #[test]
-    fn equal_elements_share_the_gradient_of_the_median_of_all() {
-        let x = doubles(&[1.0, 1.0, 2.0, 1.0], &[4]);
-        x.set_requires_grad(true).unwrap();
-        x.median().unwrap().backward().unwrap();
-        assert_close(&x.grad().unwrap(), &[1.0 / 3.0, 1.0 / 3.0, 0.0, 1.0 / 3.0]);
-        let y = [doubles(&[1.0, 5.0, 3.0, 4.0, 2.0, 6.0], &[2, 3])];
-        gradcheck(|x| x[0].median_along(1, true)?.0.pow(2.0), &y);
-        gradcheck(|x| x[0].median()?.pow(2.0), &y);
-    }
-}

@@ -59,14 +59,3 @@ fn prod_backward(x: &Tensor, gradient: &Tensor, dim: Option<i64>) -> Result<Tens
     let others = Tensor::zeros(&shape, gradient.options())?;
     cumprod_backward(x, &cat(&[others, gradient.clone()], dim)?, &[], dim)
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::{assert_close, doubles};
-
-    #[test]
-    fn prod_of_nothing_is_1() {
-        assert_close(&doubles(&[], &[0]).prod(None, false).unwrap(), &[1.0]);
-        assert_close(&doubles(&[], &[2, 0]).prod(Some(1), false).unwrap(), &[1.0, 1.0]);
-    }
-}

@@ -145,18 +145,3 @@ fn scan<T: Element, A: Element>(
         if is_reverse { items.rev().for_each(step) } else { items.for_each(step) }
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::{assert_close, doubles};
-    use crate::{DType, Tensor};
-
-    #[test]
-    fn cumulative_operations_accumulate_along_a_dimension() {
-        let x = doubles(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3]);
-        assert_close(&x.cumsum(0).unwrap(), &[1.0, 2.0, 3.0, 5.0, 7.0, 9.0]);
-        assert_close(&x.cumprod(-1).unwrap(), &[1.0, 2.0, 6.0, 4.0, 20.0, 120.0]);
-        let bytes = Tensor::from_slice(&[200u8, 100], &[2]).unwrap().cumsum(0).unwrap();
-        assert_eq!((bytes.dtype(), bytes.to_vec::<i64>().unwrap()), (DType::Int64, vec![200, 300]));
-    }
-}

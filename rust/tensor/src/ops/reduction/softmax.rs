@@ -119,23 +119,3 @@ fn zip_along_dim(
     let (rows, others) = (Rows::in_compute_type(op, a, dim)?, Rows::in_compute_type(op, b, dim)?);
     rows.restore(&iterate::cast(&f(&rows.rows, &others.rows, rows.length)?, a.dtype())?)
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::{assert_close, doubles};
-    use crate::{DType, Tensor};
-
-    fn scores() -> Tensor {
-        doubles(&[1.0, -2.0, 0.5, 0.0, 3.0, -1.0], &[2, 3])
-    }
-
-    #[test]
-    fn log_softmax_of_large_elements_does_not_overflow() {
-        let x = doubles(&[1000.0, 1000.0, -1000.0], &[3]);
-        let half = 0.5f64.ln();
-        assert_close(&x.log_softmax(0).unwrap(), &[half, half, -2000.0 + half]);
-        assert_close(&scores().softmax(1).unwrap().sum(Some(&[1]), false).unwrap(), &[1.0, 1.0]);
-        let ints = Tensor::ones(&[1], DType::Int64).unwrap();
-        assert!(ints.log_softmax(0).is_err() && scores().log_softmax(2).is_err());
-    }
-}

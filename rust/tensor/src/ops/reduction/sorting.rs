@@ -59,21 +59,3 @@ impl Tensor {
         Ok((select_along(names, self, dim, &indices)?, indices))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::doubles;
-
-    #[test]
-    fn sort_preserves_the_order_of_equal_elements_and_puts_nan_last() {
-        let x = doubles(&[3.0, f64::NAN, 1.0, 3.0, f64::INFINITY], &[5]);
-        assert_eq!(x.argsort(0, false).unwrap().to_vec::<i64>().unwrap(), [2, 0, 3, 4, 1]);
-        assert_eq!(x.argsort(-1, true).unwrap().to_vec::<i64>().unwrap(), [1, 4, 0, 3, 2]);
-        let (values, indices) = x.topk(2, 0, false).unwrap();
-        assert_eq!(
-            (values.to_vec::<f64>().unwrap(), indices.to_vec::<i64>().unwrap()),
-            (vec![1.0, 3.0], vec![2, 0])
-        );
-        assert!(x.topk(6, 0, true).is_err() && x.topk(-1, 0, true).is_err());
-    }
-}

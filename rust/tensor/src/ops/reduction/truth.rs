@@ -48,20 +48,3 @@ impl Tensor {
         reduce(op, truths, &over.mask, (over.shape(keepdim), DType::Bool), &any)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::doubles;
-
-    #[test]
-    fn truth_of_no_elements_is_that_of_the_empty_set() {
-        let none = doubles(&[], &[0]);
-        let truth = |tensor: crate::Tensor| tensor.to_vec::<i64>().unwrap();
-        assert_eq!(truth(none.all_over(None, false).unwrap()), [1]);
-        assert_eq!(truth(none.any_over(None, false).unwrap()), [0]);
-        let x = doubles(&[1.0, 0.0, f64::NAN, 2.0], &[2, 2]);
-        assert_eq!(truth(x.all_over(Some(&[0]), false).unwrap()), [1, 0]);
-        assert_eq!(truth(x.any_over(Some(&[1]), true).unwrap()), [1, 1]);
-        assert_eq!(truth(x.count_nonzero(None).unwrap()), [3]);
-    }
-}

@@ -166,36 +166,3 @@ fn row_distance(outer: &[Dim], number: usize) -> usize {
         sum.saturating_add(dim.distance(index))
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::{assert_close, doubles};
-
-    fn numbers() -> Tensor {
-        doubles(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])
-    }
-
-    #[test]
-    fn flip_reverses_dimensions_and_keeps_the_memory_order() {
-        let x = numbers();
-        assert_close(&x.flip(&[1]).unwrap(), &[3.0, 2.0, 1.0, 6.0, 5.0, 4.0]);
-        assert_close(&x.flip(&[0, -1]).unwrap(), &[6.0, 5.0, 4.0, 3.0, 2.0, 1.0]);
-        let flipped = x.t().unwrap().flip(&[0]).unwrap();
-        assert_eq!(flipped.strides(), [1, 3]);
-        assert_close(&flipped, &[3.0, 6.0, 2.0, 5.0, 1.0, 4.0]);
-        assert_close(&x.slice(1, None, None, 2).unwrap().flip(&[1]).unwrap(), &[3.0, 1.0, 6.0, 4.0]);
-        assert!(x.flip(&[0, 0]).is_err() && x.flip(&[2]).is_err());
-        assert_eq!(doubles(&[], &[0, 2]).flip(&[0]).unwrap().shape(), [0, 2]);
-    }
-
-    #[test]
-    fn roll_moves_elements_around_the_end() {
-        let x = numbers();
-        assert_close(&x.roll(&[1], &[]).unwrap(), &[6.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
-        assert_close(&x.roll(&[-1], &[1]).unwrap(), &[2.0, 3.0, 1.0, 5.0, 6.0, 4.0]);
-        assert_close(&x.roll(&[4, 1], &[1, 0]).unwrap(), &[6.0, 4.0, 5.0, 3.0, 1.0, 2.0]);
-        assert_close(&x.roll(&[i64::MIN], &[0]).unwrap(), &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
-        assert!(x.roll(&[], &[]).is_err() && x.roll(&[1, 2], &[0]).is_err() && x.roll(&[1], &[2]).is_err());
-    }
-}

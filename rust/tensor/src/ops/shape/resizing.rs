@@ -30,7 +30,16 @@ impl Tensor {
     /// # Ok::<(), interlock_tensor::Error>(())
     /// ```
     pub fn resize_(&self, shape: &[usize]) -> Result<&Tensor> {
-        self.resize("resize_", shape)
+        self.resize("resize_", shape, false)
+    }
+
+    /// Changes the shape in place like [`resize_`](Tensor::resize_), and also the strides of a tensor that has the shape
+    /// already.
+    ///
+    /// # Errors
+    /// Fails like [`resize_`](Tensor::resize_).
+    pub fn resize_contiguous_(&self, shape: &[usize]) -> Result<&Tensor> {
+        self.resize("resize_", shape, true)
     }
 
     /// Changes the shape in place to that of another tensor, like [`resize_`](Tensor::resize_). The strides are those of
@@ -39,17 +48,26 @@ impl Tensor {
     /// # Errors
     /// Fails like [`resize_`](Tensor::resize_).
     pub fn resize_as_(&self, template: &Tensor) -> Result<&Tensor> {
-        self.resize("resize_as_", template.shape())
+        self.resize("resize_as_", template.shape(), false)
     }
 
-    fn resize(&self, op: &'static str, shape: &[usize]) -> Result<&Tensor> {
+    /// Changes the shape in place like [`resize_as_`](Tensor::resize_as_), and also the strides of a tensor that has the
+    /// shape already.
+    ///
+    /// # Errors
+    /// Fails like [`resize_`](Tensor::resize_).
+    pub fn resize_contiguous_as_(&self, template: &Tensor) -> Result<&Tensor> {
+        self.resize("resize_as_", template.shape(), true)
+    }
+
+    fn resize(&self, op: &'static str, shape: &[usize], to_contiguous: bool) -> Result<&Tensor> {
         if self.requires_grad() {
             let expected =
                 "not require grad, because a change of its size has no gradient; detach() it first";
             return Err(Error::value(op, "the tensor", expected, "one that requires grad"));
         }
         check_inplace(op, self, &[])?;
-        if self.shape() == shape {
+        if self.shape() == shape && (self.is_contiguous() || !to_contiguous) {
             return Ok(self);
         }
         let before = self.storage_handle().nbytes();
@@ -83,6 +101,17 @@ impl Tensor {
             return Ok(());
         }
         overwrite_with(op, &added, &Operand::Scalar(marker(self.dtype())).tensor(self.dtype())?)
+    }
+
+    /// Makes the storage large enough for a result of this shape, which is written later. Nothing else changes.
+    ///
+    /// # Errors
+    /// Fails like [`resize_`](Tensor::resize_) if the storage cannot grow.
+    pub fn reserve_for_result(&self, op: &'static str, shape: &[usize]) -> Result<()> {
+        if self.shape() == shape {
+            return Ok(());
+        }
+        self.grow_storage(op, &Layout { offset: self.storage_offset(), ..Layout::contiguous(shape) })
     }
 
     /// Changes the shape and the strides to those of the result of an operation on `inputs`, which is written to it next.

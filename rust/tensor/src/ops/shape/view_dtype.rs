@@ -12,9 +12,9 @@ impl Tensor {
         let mut layout = self.layout().clone();
         if wanted < own {
             self.check_last_dim(dtype)?;
-            narrow(&mut layout, own / wanted);
+            self.shrink_elements(&mut layout, dtype, own / wanted)?;
         } else if wanted > own {
-            self.widen(&mut layout, dtype, wanted / own)?;
+            self.enlarge_elements(&mut layout, dtype, wanted / own)?;
         }
         if !self.storage_handle().pointer().addr().is_multiple_of(wanted) {
             let expected = format!("be in memory that is aligned for {dtype}");
@@ -41,8 +41,26 @@ impl Tensor {
         }
     }
 
+    /// Changes the layout to elements of which `ratio` fit in each of those that there are.
+    fn shrink_elements(&self, layout: &mut Layout, dtype: DType, ratio: usize) -> Result<()> {
+        let most = isize::MAX.unsigned_abs() / ratio;
+        let times = |argument: &'static str, number: &mut usize| {
+            if *number > most {
+                let expected = format!("be at most {most} to view {} as {dtype}", self.dtype());
+                return Err(Error::value("view", argument, expected, *number));
+            }
+            *number *= ratio;
+            Ok(())
+        };
+        layout.shape.last_mut().map_or(Ok(()), |last| times("size(-1)", last))?;
+        times("storage_offset()", &mut layout.offset)?;
+        let outer = layout.strides.len().saturating_sub(1);
+        let mut strides = layout.strides.iter_mut().take(outer);
+        strides.try_for_each(|stride| times("each stride but the last", stride))
+    }
+
     /// Changes the layout to elements that are `ratio` times as large.
-    fn widen(&self, layout: &mut Layout, dtype: DType, ratio: usize) -> Result<()> {
+    fn enlarge_elements(&self, layout: &mut Layout, dtype: DType, ratio: usize) -> Result<()> {
         let err = |argument: &'static str, given: String| {
             let expected = format!("be a multiple of {ratio} to view {} as {dtype}", self.dtype());
             Err(Error::value("view", argument, expected, given))
@@ -65,14 +83,6 @@ impl Tensor {
         layout.offset /= ratio;
         Ok(())
     }
-}
-
-/// Changes a layout to elements of which `ratio` fit in each of those that there are.
-fn narrow(layout: &mut Layout, ratio: usize) {
-    let outer = layout.strides.len().saturating_sub(1);
-    layout.strides.iter_mut().take(outer).for_each(|stride| *stride = stride.saturating_mul(ratio));
-    layout.shape.last_mut().into_iter().for_each(|last| *last = last.saturating_mul(ratio));
-    layout.offset = layout.offset.saturating_mul(ratio);
 }
 
 #[cfg(test)]

@@ -40,10 +40,10 @@ fn tensor(
     data: Data<'_>,
     #[keyword]
     #[options]
-    options: &NewTensor<'_>,
+    options: &NewTensor,
 ) -> PyResult<Py<Tensor>> {
     let data = data.object();
-    let (dtype, placement) = (options.dtype(), options.placement(py, op, default_placement(data))?);
+    let (dtype, placement) = (options.dtype, options.placement(py, op, default_placement(data))?);
     let tensor = match from_data::pinned_source(data, placement) {
         Some(source) => source,
         None => from_data::from_data(op, data, dtype)?,

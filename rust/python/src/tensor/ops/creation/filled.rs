@@ -4,6 +4,7 @@ use interlock_tensor::{DType, EMPTY, EmptyCall, Scalar, Tensor as CoreTensor};
 use pyo3::prelude::*;
 
 use crate::tensor::Tensor;
+use crate::tensor::formats::RowMajor;
 use crate::tensor::operation::{NewTensor, Sizes, tensor_op};
 
 /// Return a tensor of zeros.
@@ -26,7 +27,7 @@ fn zeros(
     py: Python<'_>,
     op: &'static str,
     #[variadic] size: &Sizes,
-    #[options] options: &NewTensor<'_>,
+    #[options] options: &NewTensor,
 ) -> PyResult<Py<Tensor>> {
     options.create(py, op, DType::DEFAULT_FLOAT, |options| CoreTensor::zeros(size, options))
 }
@@ -50,7 +51,7 @@ fn ones(
     py: Python<'_>,
     op: &'static str,
     #[variadic] size: &Sizes,
-    #[options] options: &NewTensor<'_>,
+    #[options] options: &NewTensor,
 ) -> PyResult<Py<Tensor>> {
     options.create(py, op, DType::DEFAULT_FLOAT, |options| CoreTensor::ones(size, options))
 }
@@ -61,6 +62,7 @@ fn ones(
 ///
 /// Args:
 ///     {sizes}
+///     memory_format: The order of the elements in memory, `interlock.contiguous_format`, also for None.
 ///     dtype: The element type; None means float32.
 ///     {new_tensor}
 ///
@@ -84,8 +86,11 @@ fn empty(
     py: Python<'_>,
     op: &'static str,
     #[variadic] size: &Sizes,
-    #[options] options: &NewTensor<'_>,
+    #[keyword] memory_format: Option<RowMajor>,
+    #[options] options: &NewTensor,
 ) -> PyResult<Py<Tensor>> {
+    // Every value means the same.
+    let (None | Some(RowMajor)) = memory_format;
     options.create(py, op, DType::DEFAULT_FLOAT, |options| CoreTensor::empty(size, options))
 }
 
@@ -115,7 +120,7 @@ fn empty_strided(
     stride: &Sizes,
     #[keyword]
     #[options]
-    options: &NewTensor<'_>,
+    options: &NewTensor,
 ) -> PyResult<Py<Tensor>> {
     options.create(py, op, DType::DEFAULT_FLOAT, |options| CoreTensor::empty_strided(size, stride, options))
 }
@@ -145,7 +150,7 @@ fn full(
     fill_value: Scalar,
     #[keyword]
     #[options]
-    options: &NewTensor<'_>,
+    options: &NewTensor,
 ) -> PyResult<Py<Tensor>> {
     options.create(py, op, fill_value.dtype(), |options| CoreTensor::full(size, fill_value, options))
 }

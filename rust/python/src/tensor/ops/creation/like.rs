@@ -26,7 +26,7 @@ fn zeros_like(
     op: &'static str,
     input: &CoreTensor,
     #[keyword] memory_format: Option<Format>,
-    #[options] options: &NewTensor<'_>,
+    #[options] options: &NewTensor,
 ) -> PyResult<Py<Tensor>> {
     let format = Format::of_new(memory_format);
     options
@@ -52,7 +52,7 @@ fn ones_like(
     op: &'static str,
     input: &CoreTensor,
     #[keyword] memory_format: Option<Format>,
-    #[options] options: &NewTensor<'_>,
+    #[options] options: &NewTensor,
 ) -> PyResult<Py<Tensor>> {
     let format = Format::of_new(memory_format);
     options.create_like(py, op, input, |options| input.like(format, |shape| CoreTensor::ones(shape, options)))
@@ -77,7 +77,7 @@ fn empty_like(
     op: &'static str,
     input: &CoreTensor,
     #[keyword] memory_format: Option<Format>,
-    #[options] options: &NewTensor<'_>,
+    #[options] options: &NewTensor,
 ) -> PyResult<Py<Tensor>> {
     let format = Format::of_new(memory_format);
     options
@@ -106,7 +106,7 @@ fn full_like(
     input: &CoreTensor,
     fill_value: Scalar,
     #[keyword] memory_format: Option<Format>,
-    #[options] options: &NewTensor<'_>,
+    #[options] options: &NewTensor,
 ) -> PyResult<Py<Tensor>> {
     let format = Format::of_new(memory_format);
     options.create_like(py, op, input, |options| {
@@ -134,7 +134,7 @@ fn new_zeros(
     op: &'static str,
     input: &CoreTensor,
     #[variadic] size: &Sizes,
-    #[options] options: &NewTensor<'_>,
+    #[options] options: &NewTensor,
 ) -> PyResult<Py<Tensor>> {
     options.create_like(py, op, input, |options| CoreTensor::zeros(size, options))
 }
@@ -159,7 +159,7 @@ fn new_ones(
     op: &'static str,
     input: &CoreTensor,
     #[variadic] size: &Sizes,
-    #[options] options: &NewTensor<'_>,
+    #[options] options: &NewTensor,
 ) -> PyResult<Py<Tensor>> {
     options.create_like(py, op, input, |options| CoreTensor::ones(size, options))
 }
@@ -184,7 +184,7 @@ fn new_empty(
     op: &'static str,
     input: &CoreTensor,
     #[variadic] size: &Sizes,
-    #[options] options: &NewTensor<'_>,
+    #[options] options: &NewTensor,
 ) -> PyResult<Py<Tensor>> {
     options.create_like(py, op, input, |options| CoreTensor::empty(size, options))
 }
@@ -213,7 +213,7 @@ fn new_full(
     fill_value: Scalar,
     #[keyword]
     #[options]
-    options: &NewTensor<'_>,
+    options: &NewTensor,
 ) -> PyResult<Py<Tensor>> {
     options.create_like(py, op, input, |options| CoreTensor::full(size, fill_value, options))
 }
@@ -242,7 +242,7 @@ fn new_tensor(
     data: Data<'_>,
     #[keyword]
     #[options]
-    options: &NewTensor<'_>,
+    options: &NewTensor,
 ) -> PyResult<Py<Tensor>> {
     let resolved = options.like(py, op, input)?;
     let tensor = match from_data::pinned_source(data.object(), resolved.placement) {

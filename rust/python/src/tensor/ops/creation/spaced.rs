@@ -31,7 +31,7 @@ fn eye(
     m: Option<Count>,
     #[keyword]
     #[options]
-    options: &NewTensor<'_>,
+    options: &NewTensor,
 ) -> PyResult<Py<Tensor>> {
     let columns = m.unwrap_or(n);
     options.create(py, op, DType::DEFAULT_FLOAT, |options| CoreTensor::eye(n.get(), columns.get(), options))
@@ -68,7 +68,7 @@ fn arange(
     step: Option<Scalar>,
     #[keyword]
     #[options]
-    options: &NewTensor<'_>,
+    options: &NewTensor,
 ) -> PyResult<Py<Tensor>> {
     let (start, end) = match (start, end) {
         (start, Some(end)) => (start.unwrap_or(Scalar::Int(0)), end),
@@ -106,7 +106,7 @@ fn linspace(
     steps: i64,
     #[keyword]
     #[options]
-    options: &NewTensor<'_>,
+    options: &NewTensor,
 ) -> PyResult<Py<Tensor>> {
     options.create(py, op, DType::DEFAULT_FLOAT, |options| CoreTensor::linspace(start, end, steps, options))
 }
@@ -139,7 +139,7 @@ fn logspace(
     #[default(10.0)] base: f64,
     #[keyword]
     #[options]
-    options: &NewTensor<'_>,
+    options: &NewTensor,
 ) -> PyResult<Py<Tensor>> {
     options.create(py, op, DType::DEFAULT_FLOAT, |options| {
         CoreTensor::logspace(start, end, steps, base, options)

@@ -1,9 +1,9 @@
 //! Limits of elements: the larger or the smaller of two, and ranges.
 
-use interlock_tensor::{Operand, Result, Tensor as CoreTensor, elementwise};
+use interlock_tensor::{Operand, Result, Tensor as CoreTensor, elementwise, result_type};
 
 use super::declare::binary;
-use crate::tensor::operation::tensor_op;
+use crate::tensor::operation::{check_out, tensor_op};
 
 binary! {
     tensors: &CoreTensor, &CoreTensor;
@@ -15,6 +15,21 @@ binary! {
     maximum maximum promoting method "interlock.tensor([1, 5]), interlock.tensor([2, 3])" => "tensor([2, 5])", "x, y";
     /// Return the smaller of two elements, or NaN if one of them is NaN.
     minimum minimum promoting method "interlock.tensor([1, 5]), interlock.tensor([2, 3])" => "tensor([1, 3])", "x, y";
+}
+
+/// Returns an error if the limits are numbers, and `out` has another dtype than the result, which PyTorch then refuses.
+fn check_out_of_numbers(
+    op: &'static str,
+    out: &CoreTensor,
+    input: &CoreTensor,
+    limits: [Option<Operand<'_>>; 2],
+) -> Result<()> {
+    let limits = limits.into_iter().flatten();
+    let operands: Vec<_> = [Operand::Tensor(input)].into_iter().chain(limits).collect();
+    match operands[..] {
+        [_, ref limits @ ..] if limits.iter().any(|limit| matches!(limit, Operand::Tensor(_))) => Ok(()),
+        _ => check_out(op, out, result_type(&operands)),
+    }
 }
 
 /// Limit each element to the range from `min` to `max`. NaN is preserved, and a limit of NaN makes elements NaN.
@@ -39,7 +54,7 @@ binary! {
     function,
     method,
     inplace_function,
-    out,
+    out(check = check_out_of_numbers(op, out, input, [*min, *max])),
     alias(clip),
     example = "x, 0, 1; x, 0.7, 1.1; x, 0.9 * y, 1.05 * z"
 )]
@@ -63,7 +78,13 @@ fn clamp(input: &CoreTensor, min: Option<Operand<'_>>, max: Option<Operand<'_>>)
 /// Example:
 ///     >>> interlock.clamp_min(interlock.tensor([-2, 2]), 0)
 ///     tensor([0, 2])
-#[tensor_op(function, method, inplace_function, out, example = "x, y")]
+#[tensor_op(
+    function,
+    method,
+    inplace_function,
+    out(check = check_out_of_numbers(op, out, input, [Some(*min), None])),
+    example = "x, y"
+)]
 fn clamp_min(input: &CoreTensor, min: Operand<'_>) -> Result<CoreTensor> {
     elementwise::clamp(input, Some(min), None)
 }
@@ -84,7 +105,13 @@ fn clamp_min(input: &CoreTensor, min: Operand<'_>) -> Result<CoreTensor> {
 /// Example:
 ///     >>> interlock.clamp_max(interlock.tensor([-2, 2]), 0)
 ///     tensor([-2,  0])
-#[tensor_op(function, method, inplace_function, out, example = "x, 1")]
+#[tensor_op(
+    function,
+    method,
+    inplace_function,
+    out(check = check_out_of_numbers(op, out, input, [None, Some(*max)])),
+    example = "x, 1"
+)]
 fn clamp_max(input: &CoreTensor, max: Operand<'_>) -> Result<CoreTensor> {
     elementwise::clamp(input, None, Some(max))
 }

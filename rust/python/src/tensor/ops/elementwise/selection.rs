@@ -6,7 +6,7 @@ use interlock_tensor::{Operand, Result, Tensor as CoreTensor, elementwise};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
-use crate::tensor::operation::{Call, Object, compute, compute_into, tensor_op, tensors_of};
+use crate::tensor::operation::{Call, Object, OutRules, compute, compute_into, tensor_op, tensors_of};
 
 /// Return `input` where a condition is true and `other` elsewhere, or the coordinates of the elements that are not zero.
 ///
@@ -54,7 +54,8 @@ fn where_<'py>(
     match (input, other, out) {
         (Some(input), Some(other), out) => {
             let out = out.as_ref().map(Object::as_any);
-            compute_into(call, out, true, &mut || elementwise::where_cond(condition, input, other))
+            let rules = OutRules { is_exact: true, may_overlap: false, check: None };
+            compute_into(call, out, rules, &mut || elementwise::where_cond(condition, input, other))
         }
         (None, None, None) => compute(call, || condition.nonzero_tuple()),
         (None, None, Some(_)) => Err(PyTypeError::new_err("where: out must be None without input and other")),

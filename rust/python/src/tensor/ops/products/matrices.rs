@@ -32,7 +32,7 @@ fn factor(given: Option<Scalar>) -> Scalar {
     function,
     method,
     long,
-    out(exact),
+    out(exact, overlap),
     explain = input.explain_matmul(other),
     example = "x, y"
 )]
@@ -57,7 +57,7 @@ fn matmul(input: &CoreTensor, other: &CoreTensor) -> Result<CoreTensor> {
 ///     >>> interlock.mm(interlock.ones(2, 3), interlock.ones(3, 1))
 ///     tensor([[3.],
 ///             [3.]])
-#[tensor_op(function, method, long, out(exact), example = "x, square")]
+#[tensor_op(function, method, long, out(exact, overlap), example = "x, square")]
 fn mm(input: &CoreTensor, mat2: &CoreTensor) -> Result<CoreTensor> {
     input.mm(mat2)
 }
@@ -80,7 +80,7 @@ fn mm(input: &CoreTensor, mat2: &CoreTensor) -> Result<CoreTensor> {
 ///     tensor([[[3.]],
 ///     <BLANKLINE>
 ///             [[3.]]])
-#[tensor_op(function, method, long, out(exact), example = "x[None], square[None]")]
+#[tensor_op(function, method, long, out(exact, overlap), example = "x[None], square[None]")]
 fn bmm(input: &CoreTensor, mat2: &CoreTensor) -> Result<CoreTensor> {
     input.bmm(mat2)
 }
@@ -104,7 +104,13 @@ fn bmm(input: &CoreTensor, mat2: &CoreTensor) -> Result<CoreTensor> {
 /// Example:
 ///     >>> interlock.addmm(interlock.ones(2), interlock.ones(1, 3), interlock.ones(3, 2), alpha=2)
 ///     tensor([[7., 7.]])
-#[tensor_op(function, method, long, out(exact), example = "z, x, square; z, x, square, beta=0.5, alpha=2.0")]
+#[tensor_op(
+    function,
+    method,
+    long,
+    out(exact, overlap),
+    example = "z, x, square; z, x, square, beta=0.5, alpha=2.0"
+)]
 fn addmm(
     input: &CoreTensor,
     mat1: &CoreTensor,
@@ -154,7 +160,7 @@ fn linear(input: &CoreTensor, weight: &CoreTensor, bias: Option<&CoreTensor>) ->
 /// Example:
 ///     >>> interlock.mv(interlock.tensor([[1, 2], [3, 4]]), interlock.tensor([1, 1]))
 ///     tensor([3, 7])
-#[tensor_op(function, method, long, out(exact), example = "x, y")]
+#[tensor_op(function, method, long, out(exact, overlap), example = "x, y")]
 fn mv(input: &CoreTensor, vec: &CoreTensor) -> Result<CoreTensor> {
     input.mv(vec)
 }
@@ -182,7 +188,7 @@ fn mv(input: &CoreTensor, vec: &CoreTensor) -> Result<CoreTensor> {
     function,
     method,
     long,
-    out(exact),
+    out(exact, overlap),
     example = "x[:, 0], z, y; x[:, 0], z, y, beta=0.5, alpha=2.0"
 )]
 fn addmv(
@@ -218,7 +224,7 @@ fn addmv(
     function,
     method,
     long,
-    out(exact),
+    out(exact, overlap),
     example = "z, x[None], square[None]; z, x[None], square[None], beta=0.5, alpha=2.0"
 )]
 fn baddbmm(

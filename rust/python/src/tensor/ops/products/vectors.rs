@@ -20,7 +20,7 @@ use crate::tensor::operation::tensor_op;
 /// Example:
 ///     >>> interlock.dot(interlock.tensor([1, 2]), interlock.tensor([3, 4]))
 ///     tensor(11)
-#[tensor_op(function, method, long, out(exact), example = "y, y")]
+#[tensor_op(function, method, long, out(exact, overlap), example = "y, y")]
 fn dot(input: &CoreTensor, tensor: &CoreTensor) -> Result<CoreTensor> {
     input.dot(tensor)
 }

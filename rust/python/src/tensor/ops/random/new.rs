@@ -35,7 +35,7 @@ fn rand(
     op: &'static str,
     #[variadic] size: &Sizes,
     #[keyword] generator: Option<GivenGenerator<'_>>,
-    #[options] options: &NewTensor<'_>,
+    #[options] options: &NewTensor,
 ) -> PyResult<Py<Tensor>> {
     options.create(py, op, DType::DEFAULT_FLOAT, |options| {
         GivenGenerator::or_default(generator, op, options.placement)?.rand(size, options)
@@ -67,7 +67,7 @@ fn randn(
     op: &'static str,
     #[variadic] size: &Sizes,
     #[keyword] generator: Option<GivenGenerator<'_>>,
-    #[options] options: &NewTensor<'_>,
+    #[options] options: &NewTensor,
 ) -> PyResult<Py<Tensor>> {
     options.create(py, op, DType::DEFAULT_FLOAT, |options| {
         GivenGenerator::or_default(generator, op, options.placement)?.randn(size, options)
@@ -98,7 +98,7 @@ fn rand_like(
     input: &CoreTensor,
     #[keyword] generator: Option<GivenGenerator<'_>>,
     #[keyword] memory_format: Option<Format>,
-    #[options] options: &NewTensor<'_>,
+    #[options] options: &NewTensor,
 ) -> PyResult<Py<Tensor>> {
     let format = Format::of_new(memory_format);
     options.create_like(py, op, input, |options| {
@@ -131,7 +131,7 @@ fn randn_like(
     input: &CoreTensor,
     #[keyword] generator: Option<GivenGenerator<'_>>,
     #[keyword] memory_format: Option<Format>,
-    #[options] options: &NewTensor<'_>,
+    #[options] options: &NewTensor,
 ) -> PyResult<Py<Tensor>> {
     let format = Format::of_new(memory_format);
     options.create_like(py, op, input, |options| {
@@ -168,7 +168,7 @@ fn randint(
     high: &Option<End<'_>>,
     size: &Option<Sizes>,
     #[keyword] generator: Option<GivenGenerator<'_>>,
-    #[options] options: &NewTensor<'_>,
+    #[options] options: &NewTensor,
 ) -> PyResult<Py<Tensor>> {
     let (low, high, size) = match (high, size) {
         // The first arguments of `randint(high, size)` are `high` and `size`.
@@ -218,7 +218,7 @@ fn randint_like(
     high: Option<i64>,
     #[keyword] generator: Option<GivenGenerator<'_>>,
     #[keyword] memory_format: Option<Format>,
-    #[options] options: &NewTensor<'_>,
+    #[options] options: &NewTensor,
 ) -> PyResult<Py<Tensor>> {
     let (low, high) = bounds(py, op, low, high)?;
     let format = Format::of_new(memory_format);
@@ -252,7 +252,7 @@ fn randperm(
     op: &'static str,
     n: Count,
     #[keyword] generator: Option<GivenGenerator<'_>>,
-    #[options] options: &NewTensor<'_>,
+    #[options] options: &NewTensor,
 ) -> PyResult<Py<Tensor>> {
     options.create(py, op, DType::Int64, |options| {
         GivenGenerator::or_default(generator, op, options.placement)?.randperm(n.get(), options)

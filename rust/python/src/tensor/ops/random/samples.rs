@@ -1,9 +1,30 @@
 //! Samples of distributions, and random numbers in place of the elements of a tensor.
 
-use interlock_tensor::{Operand, Result, Scalar, Tensor as CoreTensor};
+use interlock_tensor::{DType, Error, Operand, Result, Scalar, Tensor as CoreTensor};
 
 use crate::tensor::generator::GivenGenerator;
-use crate::tensor::operation::{WriteTo, tensor_op};
+use crate::tensor::operation::{WriteTo, check_out, tensor_op};
+
+/// Checks before numbers are drawn that the argument `out` can hold a result of this shape and type, so that the generator
+/// does not advance otherwise.
+fn check_drawn(
+    op: &'static str,
+    out: &CoreTensor,
+    input: &CoreTensor,
+    (shape, dtype): (&[usize], DType),
+) -> Result<()> {
+    if out.device() != input.device() {
+        return Err(Error::Devices { op, left: input.device(), right: out.device() });
+    }
+    check_out(op, out, dtype)?;
+    out.reserve_for_result(op, shape)
+}
+
+/// Returns the shape of samples from the rows of a tensor. A number that is not positive is an error of the operation.
+fn shape_of_samples(input: &CoreTensor, num_samples: i64) -> Vec<usize> {
+    let rows = input.shape().iter().rev().skip(1).rev().copied();
+    rows.chain(usize::try_from(num_samples).ok()).collect()
+}
 
 /// Return 1 with the probability given by each element, else 0. The gradient is 0.
 ///
@@ -22,7 +43,12 @@ use crate::tensor::operation::{WriteTo, tensor_op};
 /// Example:
 ///     >>> interlock.bernoulli(interlock.tensor([0.0, 1.0]))
 ///     tensor([0., 1.])
-#[tensor_op(function, method, out(exact), example = "(x / 2).to(x.dtype)")]
+#[tensor_op(
+    function,
+    method,
+    out(exact, check = check_drawn(op, out, input, (input.shape(), input.dtype()))),
+    example = "(x / 2).to(x.dtype)"
+)]
 fn bernoulli(
     input: &CoreTensor,
     p: Option<f64>,
@@ -56,7 +82,13 @@ fn bernoulli(
 /// Example:
 ///     >>> interlock.multinomial(interlock.tensor([0.0, 3.0, 0.0]), 1)
 ///     tensor([1])
-#[tensor_op(function, method, out(exact), long, example = "x, 2")]
+#[tensor_op(
+    function,
+    method,
+    out(exact, overlap, check = check_drawn(op, out, input, (&shape_of_samples(input, *num_samples), DType::Int64))),
+    long,
+    example = "x, 2"
+)]
 fn multinomial(
     input: &CoreTensor,
     num_samples: i64,

@@ -23,7 +23,7 @@ use crate::tensor::operation::tensor_op;
 ///     >>> x = interlock.tensor([[1, 5], [7, 2]])
 ///     >>> interlock.argmax(x), interlock.argmax(x, 1)
 ///     (tensor(2), tensor([1, 0]))
-#[tensor_op(function, method, out(exact), example = "x, 1")]
+#[tensor_op(function, method, out(exact, overlap), example = "x, 1")]
 fn argmax(input: &CoreTensor, dim: Option<i64>, #[default(false)] keepdim: bool) -> Result<CoreTensor> {
     input.argmax(dim, keepdim)
 }
@@ -47,7 +47,7 @@ fn argmax(input: &CoreTensor, dim: Option<i64>, #[default(false)] keepdim: bool)
 ///     >>> x = interlock.tensor([[1, 5], [7, 2]])
 ///     >>> interlock.argmin(x), interlock.argmin(x, 1)
 ///     (tensor(0), tensor([0, 1]))
-#[tensor_op(function, method, out(exact), example = "x, 1")]
+#[tensor_op(function, method, out(exact, overlap), example = "x, 1")]
 fn argmin(input: &CoreTensor, dim: Option<i64>, #[default(false)] keepdim: bool) -> Result<CoreTensor> {
     input.argmin(dim, keepdim)
 }

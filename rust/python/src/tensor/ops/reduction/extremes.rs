@@ -117,7 +117,7 @@ fn min(
 ///     >>> x = interlock.tensor([[1, 5], [7, 2]])
 ///     >>> interlock.amax(x, 0)
 ///     tensor([7, 5])
-#[tensor_op(function, method, out(exact), example = "x, 1")]
+#[tensor_op(function, method, out(exact, overlap), example = "x, 1")]
 fn amax(input: &CoreTensor, dim: &Option<Ints>, #[default(false)] keepdim: bool) -> Result<CoreTensor> {
     input.amax(dim.as_deref(), keepdim)
 }
@@ -140,7 +140,7 @@ fn amax(input: &CoreTensor, dim: &Option<Ints>, #[default(false)] keepdim: bool)
 ///     >>> x = interlock.tensor([[1, 5], [7, 2]])
 ///     >>> interlock.amin(x, 0)
 ///     tensor([1, 2])
-#[tensor_op(function, method, out(exact), example = "x, 1")]
+#[tensor_op(function, method, out(exact, overlap), example = "x, 1")]
 fn amin(input: &CoreTensor, dim: &Option<Ints>, #[default(false)] keepdim: bool) -> Result<CoreTensor> {
     input.amin(dim.as_deref(), keepdim)
 }

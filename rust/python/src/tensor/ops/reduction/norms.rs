@@ -32,7 +32,7 @@ use crate::tensor::operation::{Arg, ArgumentName, FromArgument, Ints, tensor_op}
 ///     >>> x = interlock.tensor([3.0, 4.0])
 ///     >>> interlock.norm(x), interlock.norm(x, 1)
 ///     (tensor(5.), tensor(7.))
-#[tensor_op(function, method, out(exact), example = "x; x, 3, 1")]
+#[tensor_op(function, method, out(exact, overlap), example = "x; x, 3, 1")]
 fn norm(
     input: &CoreTensor,
     p: Option<Order>,

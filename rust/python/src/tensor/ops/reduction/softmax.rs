@@ -19,7 +19,7 @@ use crate::tensor::operation::{Ints, tensor_op};
 /// Example:
 ///     >>> interlock.softmax(interlock.tensor([0.0, 0.0]), 0)
 ///     tensor([0.5000, 0.5000])
-#[tensor_op(function, method, out(exact), example = "x, 1")]
+#[tensor_op(function, method, out(exact, overlap), example = "x, 1")]
 fn softmax(input: &CoreTensor, dim: i64, #[keyword(function)] dtype: Option<DType>) -> Result<CoreTensor> {
     cast(input, dtype)?.softmax(dim)
 }
@@ -38,7 +38,7 @@ fn softmax(input: &CoreTensor, dim: i64, #[keyword(function)] dtype: Option<DTyp
 /// Example:
 ///     >>> interlock.log_softmax(interlock.tensor([1.0, 2.0]), 0)
 ///     tensor([-1.3133, -0.3133])
-#[tensor_op(function, method, out(exact), example = "x, 1")]
+#[tensor_op(function, method, out(exact, overlap), example = "x, 1")]
 fn log_softmax(
     input: &CoreTensor,
     dim: i64,
@@ -84,7 +84,7 @@ fn softmin(input: &CoreTensor, dim: i64, #[keyword] dtype: Option<DType>) -> Res
 ///     >>> x = interlock.tensor([1000.0, 1000.0])
 ///     >>> interlock.logsumexp(x, 0)
 ///     tensor(1000.6932)
-#[tensor_op(function, method, out(exact), example = "x, 1")]
+#[tensor_op(function, method, out(overlap), example = "x, 1")]
 fn logsumexp(input: &CoreTensor, dim: &Ints, #[default(false)] keepdim: bool) -> Result<CoreTensor> {
     input.logsumexp(dim, keepdim)
 }

@@ -28,7 +28,7 @@ use crate::tensor::operation::{Arg, ArgumentName, FromArgument, Ints, tensor_op}
 ///     >>> x = interlock.tensor([1.0, 2.0, 6.0])
 ///     >>> interlock.var(x), interlock.var(x, correction=0)
 ///     (tensor(7.), tensor(4.6667))
-#[tensor_op(function, method, out(exact), example = "x; x, 1; x, 0, correction=0")]
+#[tensor_op(function, method, out(exact, overlap), example = "x; x, 1; x, 0, correction=0")]
 fn var(
     input: &CoreTensor,
     dim: &Option<DimsOrUnbiased>,
@@ -62,7 +62,7 @@ fn var(
 ///     >>> x = interlock.tensor([1.0, 2.0, 6.0])
 ///     >>> interlock.std(x), interlock.std(x, correction=0)
 ///     (tensor(2.6458), tensor(2.1602))
-#[tensor_op(function, method, out(exact), example = "x; x, 1; x, 0, correction=0")]
+#[tensor_op(function, method, out(exact, overlap), example = "x; x, 1; x, 0, correction=0")]
 fn std(
     input: &CoreTensor,
     dim: &Option<DimsOrUnbiased>,

@@ -21,7 +21,7 @@ use crate::tensor::operation::{Ints, tensor_op};
 ///     >>> x = interlock.tensor([[1, 2], [3, 4]])
 ///     >>> interlock.sum(x), interlock.sum(x, 0)
 ///     (tensor(10), tensor([4, 6]))
-#[tensor_op(function, method, out(exact), example = "x; x, 1")]
+#[tensor_op(function, method, out(exact, overlap), example = "x; x, 1")]
 fn sum(
     input: &CoreTensor,
     dim: &Option<Ints>,
@@ -47,7 +47,7 @@ fn sum(
 ///     >>> x = interlock.tensor([1.0, float("nan"), 2.0])
 ///     >>> interlock.nansum(x)
 ///     tensor(3.)
-#[tensor_op(function, method, out(exact), example = "x; x, 1")]
+#[tensor_op(function, method, out(exact, overlap), example = "x; x, 1")]
 fn nansum(
     input: &CoreTensor,
     dim: &Option<Ints>,
@@ -74,7 +74,7 @@ fn nansum(
 ///     >>> x = interlock.tensor([[1.0, 2.0], [3.0, 4.0]])
 ///     >>> interlock.mean(x, 1)
 ///     tensor([1.5000, 3.5000])
-#[tensor_op(function, method, out(exact), example = "x; x, 1")]
+#[tensor_op(function, method, out(exact, overlap), example = "x; x, 1")]
 fn mean(
     input: &CoreTensor,
     dim: &Option<Ints>,
@@ -99,7 +99,7 @@ fn mean(
 ///     >>> x = interlock.tensor([[1, 2], [3, 4]])
 ///     >>> interlock.prod(x), interlock.prod(x, 0)
 ///     (tensor(24), tensor([3, 8]))
-#[tensor_op(function, method, out(exact), example = "x; x, 1")]
+#[tensor_op(function, method, out(exact, overlap), example = "x; x, 1")]
 fn prod(
     input: &CoreTensor,
     dim: Option<i64>,

@@ -23,7 +23,7 @@ use crate::tensor::operation::{Ints, tensor_op};
 ///     >>> x = interlock.tensor([[0, 1], [2, 3]])
 ///     >>> interlock.all(x), interlock.all(x, 0)
 ///     (tensor(False), tensor([False,  True]))
-#[tensor_op(function, method, out(exact), example = "x, 1")]
+#[tensor_op(function, method, out(exact, overlap), example = "x, 1")]
 fn all(input: &CoreTensor, dim: &Option<Ints>, #[default(false)] keepdim: bool) -> Result<CoreTensor> {
     input.all_over(dim.as_deref(), keepdim)
 }
@@ -47,7 +47,7 @@ fn all(input: &CoreTensor, dim: &Option<Ints>, #[default(false)] keepdim: bool) 
 ///     >>> x = interlock.tensor([[0, 1], [2, 3]])
 ///     >>> interlock.any(x), interlock.any(x, 0)
 ///     (tensor(True), tensor([True, True]))
-#[tensor_op(function, method, out(exact), example = "x, 1")]
+#[tensor_op(function, method, out(exact, overlap), example = "x, 1")]
 fn any(input: &CoreTensor, dim: &Option<Ints>, #[default(false)] keepdim: bool) -> Result<CoreTensor> {
     input.any_over(dim.as_deref(), keepdim)
 }

@@ -42,7 +42,7 @@ fn diagonal(
 ///     >>> interlock.tril(interlock.tensor([[1, 2], [3, 4]]), -1)
 ///     tensor([[0, 0],
 ///             [3, 0]])
-#[tensor_op(function, method, out(exact), inplace, example = "x")]
+#[tensor_op(function, method, out(exact, overlap), inplace, example = "x")]
 fn tril(to: WriteTo, input: &CoreTensor, #[default(0)] diagonal: i64) -> Result<CoreTensor> {
     match to {
         WriteTo::Copy => input.tril(diagonal),
@@ -63,7 +63,7 @@ fn tril(to: WriteTo, input: &CoreTensor, #[default(0)] diagonal: i64) -> Result<
 ///     >>> interlock.triu(interlock.tensor([[1, 2], [3, 4]]), 1)
 ///     tensor([[0, 2],
 ///             [0, 0]])
-#[tensor_op(function, method, out(exact), inplace, example = "x, 1")]
+#[tensor_op(function, method, out(exact, overlap), inplace, example = "x, 1")]
 fn triu(to: WriteTo, input: &CoreTensor, #[default(0)] diagonal: i64) -> Result<CoreTensor> {
     match to {
         WriteTo::Copy => input.triu(diagonal),

@@ -2,6 +2,7 @@
 
 use interlock_tensor::{Result, Tensor as CoreTensor};
 
+use crate::tensor::formats::RowMajor;
 use crate::tensor::operation::{Sizes, WriteTo, tensor_op};
 
 /// Change the shape in place; the tensor becomes contiguous.
@@ -14,6 +15,7 @@ use crate::tensor::operation::{Sizes, WriteTo, tensor_op};
 /// Args:
 ///     args: The sizes, as separate ints or as one tuple or list.
 ///     size: The sizes as a tuple or list, by name instead of `args`.
+///     memory_format: `interlock.contiguous_format` makes a tensor contiguous that has the shape already; None does not.
 ///
 /// Returns:
 ///     The tensor itself.
@@ -35,8 +37,16 @@ use crate::tensor::operation::{Sizes, WriteTo, tensor_op};
     size = size.iter().fold(1, |count: usize, &size| count.saturating_mul(size)),
     example = "x.detach().clone(), 2, 2"
 )]
-fn resize_(_to: WriteTo, input: &CoreTensor, #[variadic(required)] size: &Sizes) -> Result<CoreTensor> {
-    input.resize_(size).cloned()
+fn resize_(
+    _to: WriteTo,
+    input: &CoreTensor,
+    #[variadic(required)] size: &Sizes,
+    #[keyword] memory_format: Option<RowMajor>,
+) -> Result<CoreTensor> {
+    match memory_format {
+        Some(RowMajor) => input.resize_contiguous_(size).cloned(),
+        None => input.resize_(size).cloned(),
+    }
 }
 
 /// Change the shape in place to the shape of another tensor, like `resize_`; the tensor becomes contiguous.
@@ -44,6 +54,7 @@ fn resize_(_to: WriteTo, input: &CoreTensor, #[variadic(required)] size: &Sizes)
 /// Args:
 ///     {input}
 ///     the_template: The tensor whose shape is used.
+///     memory_format: `interlock.contiguous_format` makes a tensor contiguous that has the shape already; None does not.
 ///
 /// Returns:
 ///     The tensor itself.
@@ -63,6 +74,14 @@ fn resize_(_to: WriteTo, input: &CoreTensor, #[variadic(required)] size: &Sizes)
     size = the_template.numel(),
     example = "x.detach().clone(), y"
 )]
-fn resize_as_(_to: WriteTo, input: &CoreTensor, the_template: &CoreTensor) -> Result<CoreTensor> {
-    input.resize_as_(the_template).cloned()
+fn resize_as_(
+    _to: WriteTo,
+    input: &CoreTensor,
+    the_template: &CoreTensor,
+    #[keyword] memory_format: Option<RowMajor>,
+) -> Result<CoreTensor> {
+    match memory_format {
+        Some(RowMajor) => input.resize_contiguous_as_(the_template).cloned(),
+        None => input.resize_as_(the_template).cloned(),
+    }
 }

@@ -1,0 +1,60 @@
+//! Traces: what ran on which stream, and when.
+
+use std::time::Instant;
+
+use interlock_driver::activity::{Activity, ActivityRecorder};
+
+use crate::{Error, Result, registry, timed_tasks};
+
+/// Records what streams and the program do, in the whole process, until it is finished.
+///
+/// Drivers whose work runs in this process record it exactly. For others, events with times are recorded around each
+/// task, but none while a stream is captured.
+///
+/// ```
+/// use interlock_accelerator::{HostFn, Stream, Trace};
+///
+/// interlock_accelerator::use_named("host")?;
+/// let trace = Trace::start(1000)?;
+/// let stream = Stream::new(None, 0)?;
+/// stream.launch(HostFn::new("greet", || Ok(())))?;
+/// stream.synchronize()?;
+/// let recorded = trace.finish();
+/// assert!(recorded.activities.iter().any(|activity| &*activity.name == "greet"));
+/// # Ok::<(), interlock_accelerator::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Trace(ActivityRecorder);
+
+/// What a [`Trace`] has recorded.
+#[derive(Debug)]
+pub struct RecordedTrace {
+    /// When it started.
+    pub start: Instant,
+    /// What was done, in the order of its end.
+    pub activities: Vec<Activity>,
+    /// The number of further activities.
+    pub dropped: usize,
+}
+
+impl Trace {
+    /// Starts to record at most so many activities; later ones are counted.
+    ///
+    /// # Errors
+    /// Returns [`Error::Argument`] if a trace is being recorded.
+    pub fn start(most: usize) -> Result<Self> {
+        let recorder = ActivityRecorder::start(most);
+        recorder.map(Trace).ok_or_else(|| {
+            Error::argument("accelerator.trace", "a second trace", "one at a time in a process")
+        })
+    }
+
+    /// Ends the recording. Waits for the work of drivers that record no activities.
+    pub fn finish(self) -> RecordedTrace {
+        let accelerator = registry::try_accelerator();
+        timed_tasks::record_all(accelerator.map(|accelerator| &**accelerator.started().runtime()));
+        let start = self.0.started_at();
+        let (activities, dropped) = self.0.finish();
+        RecordedTrace { start, activities, dropped }
+    }
+}

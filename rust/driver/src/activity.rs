@@ -1,0 +1,242 @@
+//! A recording of what devices and the program do, for traces.
+//!
+//! The driver records what runs on its streams, if its work runs in this process; for other drivers the layer above
+//! records events around it. While nothing is recorded, each function is one load.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use interlock_core::base::fork::rank;
+use interlock_core::base::sync::{ForkLock, RelaxedBool, RelaxedU64};
+
+use crate::{DeviceIndex, StreamHandle};
+
+/// What an [`Activity`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ActivityKind {
+    /// Work of a stream.
+    Task,
+    /// A stream waits for another one.
+    Wait,
+    /// The program queues work.
+    Call,
+    /// The program waits.
+    Synchronize,
+    /// Memory was allocated or freed.
+    Memory,
+    /// Work of a stream failed.
+    Error,
+}
+
+impl ActivityKind {
+    /// Returns the name.
+    pub fn name(self) -> &'static str {
+        match self {
+            ActivityKind::Task => "task",
+            ActivityKind::Wait => "wait",
+            ActivityKind::Call => "call",
+            ActivityKind::Synchronize => "synchronize",
+            ActivityKind::Memory => "memory",
+            ActivityKind::Error => "error",
+        }
+    }
+}
+
+/// Where an [`Activity`] happens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// On a stream.
+    Stream(StreamHandle),
+    /// On a device.
+    Device(DeviceIndex),
+    /// On a thread of the program, with its number and name.
+    Thread(u64, Arc<str>),
+}
+
+/// Something that a device or the program did.
+#[derive(Clone, Debug)]
+pub struct Activity {
+    /// What it is.
+    pub kind: ActivityKind,
+    /// The name of the operation, or the reason of an error.
+    pub name: Arc<str>,
+    /// Where it happens.
+    pub place: Place,
+    /// When it began.
+    pub start: Instant,
+    /// When it ended.
+    pub end: Instant,
+    /// The bytes that are allocated on the device, for [`ActivityKind::Memory`].
+    pub bytes: u64,
+    /// A number that a call shares with the task that it queued; 0 for none.
+    pub link: u64,
+}
+
+struct Recording {
+    activities: Vec<Activity>,
+    most: usize,
+    /// The number of activities beyond `most`.
+    dropped: usize,
+}
+
+static IS_ON: RelaxedBool = RelaxedBool::new(false);
+static LAST_LINK: RelaxedU64 = RelaxedU64::new(0);
+
+/// A forked child has none of the work of its parent.
+static RECORDING: ForkLock<Option<Recording>> = ForkLock::with_child_hook(rank::ACTIVITIES, None, || {
+    IS_ON.set(false);
+});
+
+/// Returns whether activities are recorded.
+#[inline]
+pub fn is_on() -> bool {
+    IS_ON.get()
+}
+
+/// Records activities until it is finished or dropped. A process has one at a time.
+///
+/// ```
+/// use interlock_driver::activity::ActivityRecorder;
+///
+/// let recorder = ActivityRecorder::start(1000).unwrap();
+/// assert!(ActivityRecorder::start(1000).is_none());
+/// let (activities, dropped) = recorder.finish();
+/// assert_eq!((activities.len(), dropped), (0, 0));
+/// ```
+#[derive(Debug)]
+pub struct ActivityRecorder {
+    start: Instant,
+}
+
+impl ActivityRecorder {
+    /// Starts to record at most so many activities; later ones are counted. Returns `None` if a recorder exists.
+    pub fn start(most: usize) -> Option<Self> {
+        let mut recording = RECORDING.lock();
+        if recording.is_some() {
+            return None;
+        }
+        *recording = Some(Recording { activities: Vec::new(), most, dropped: 0 });
+        IS_ON.set(true);
+        Some(ActivityRecorder { start: Instant::now() })
+    }
+
+    /// Returns the time at which the recording started.
+    pub fn started_at(&self) -> Instant {
+        self.start
+    }
+
+    /// Ends the recording; returns the activities and the number of those that were dropped.
+    pub fn finish(self) -> (Vec<Activity>, usize) {
+        let recording = take();
+        // The recording is not that of a recorder that starts next.
+        std::mem::forget(self);
+        recording.map_or_else(Default::default, |recording| (recording.activities, recording.dropped))
+    }
+}
+
+impl Drop for ActivityRecorder {
+    fn drop(&mut self) {
+        drop(take());
+    }
+}
+
+fn take() -> Option<Recording> {
+    let mut recording = RECORDING.lock();
+    IS_ON.set(false);
+    recording.take()
+}
+
+/// Adds an activity.
+pub fn record(activity: Activity) {
+    if let Some(recording) = RECORDING.lock().as_mut() {
+        match recording.activities.len() < recording.most {
+            true => recording.activities.push(activity),
+            false => recording.dropped = recording.dropped.saturating_add(1),
+        }
+    }
+}
+
+/// Returns a new link between a call and the task that it queues; 0 while nothing is recorded.
+#[inline]
+pub fn new_link() -> u64 {
+    if is_on() { LAST_LINK.add(1) } else { 0 }
+}
+
+/// An activity that has begun.
+#[derive(Debug)]
+pub struct Begun {
+    kind: ActivityKind,
+    name: Arc<str>,
+    place: Place,
+    start: Instant,
+    link: u64,
+}
+
+/// Begins an activity, which [`Begun::end`] records; `None` while nothing is recorded.
+#[inline]
+pub fn begin(
+    kind: ActivityKind,
+    place: impl FnOnce() -> Place,
+    link: u64,
+    name: impl FnOnce() -> String,
+) -> Option<Begun> {
+    is_on().then(|| Begun { kind, name: name().into(), place: place(), start: Instant::now(), link })
+}
+
+impl Begun {
+    /// Records the activity, which ends now.
+    pub fn end(self) {
+        let Begun { kind, name, place, start, link } = self;
+        record(Activity { kind, name, place, start, end: Instant::now(), bytes: 0, link });
+    }
+}
+
+/// Records that work of a stream failed.
+#[inline]
+pub fn error(stream: StreamHandle, reason: impl FnOnce() -> String) {
+    if is_on() {
+        let (kind, place, now) = (ActivityKind::Error, Place::Stream(stream), Instant::now());
+        record(Activity { kind, name: reason().into(), place, start: now, end: now, bytes: 0, link: 0 });
+    }
+}
+
+/// Records the bytes that are allocated on a device.
+#[inline]
+pub fn memory(device: DeviceIndex, bytes: impl FnOnce() -> u64) {
+    if is_on() {
+        let (kind, place, now) = (ActivityKind::Memory, Place::Device(device), Instant::now());
+        let (name, bytes) = ("allocated bytes".into(), bytes());
+        record(Activity { kind, name, place, start: now, end: now, bytes, link: 0 });
+    }
+}
+
+/// Returns this thread, as the place of what the program does.
+pub fn this_thread() -> Place {
+    static LAST: RelaxedU64 = RelaxedU64::new(0);
+    thread_local! {
+        static NUMBER: u64 = LAST.add(1);
+    }
+    // Not accessible while the thread ends.
+    let number = NUMBER.try_with(|number| *number).unwrap_or(0);
+    let thread = std::thread::current();
+    Place::Thread(number, thread.name().unwrap_or("thread of the program").into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recording_keeps_the_first_activities_and_counts_the_others() {
+        let recorder = ActivityRecorder::start(2).unwrap();
+        assert_ne!(new_link(), new_link());
+        for _ in 0..3 {
+            begin(ActivityKind::Call, this_thread, 0, || "work".into()).unwrap().end();
+        }
+        let (activities, dropped) = recorder.finish();
+        assert_eq!((activities.len(), dropped), (2, 1));
+        assert!(activities.iter().all(|activity| activity.start <= activity.end));
+        assert!(!is_on() && begin(ActivityKind::Call, this_thread, 0, || "work".into()).is_none());
+        assert_eq!(new_link(), 0);
+    }
+}
