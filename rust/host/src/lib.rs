@@ -19,7 +19,6 @@ mod driver;
 mod exec;
 mod fault;
 mod fault_injection;
-mod fault_plan;
 mod memory;
 mod object;
 mod options;

@@ -36,6 +36,7 @@ mod pending_exception;
 mod py_buffer;
 mod py_int;
 mod py_stack;
+mod python_cause;
 mod qualified_name;
 mod raw_types;
 mod registrations;

@@ -141,22 +141,7 @@ def test_devices_that_the_process_lacks_fail_the_test(pytester: pytest.Pytester)
 
 
 def test_report_of_a_failing_test_has_its_faults(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(
-        """
-        from interlock.accelerator import memory
-
-        def test_fails(interlock_devices):
-            interlock_devices.inject("copy", number=2, error="bus error")
-            for _ in range(2):
-                memory.copy_(memory.Buffer(8), bytes(8))
-
-        def test_passes(interlock_devices):
-            assert interlock_devices.injected() == interlock_devices.pending() == []
-            interlock_devices.inject("fill", never=True)
-            memory.Buffer(8).fill_(0)
-            interlock_devices.inject("launch", delay=1.0, times=None, probability=0.5)
-        """
-    )
+    program(pytester, "faults")
     done = run(pytester, mode="")
     assert done.outcomes == {"passed": 1, "failed": 1}
     assert done.output.count("interlock.testing.Scenario") == 1

@@ -9,7 +9,7 @@ use interlock_driver::{
     TimelinePoint, races,
 };
 
-use crate::fault_plan::Fired;
+use crate::exec::fault_plan::Fired;
 use crate::object::device;
 
 /// Work that a worker thread runs, that may fail and that graphs replay.

@@ -8,8 +8,8 @@ use interlock_driver::DeviceIndex;
 use interlock_driver::capture::Captures;
 
 use crate::exec::deferred_drop::DeferredDrops;
+use crate::exec::fault_plan::FaultPlan;
 use crate::fault_injection::LiveObjects;
-use crate::fault_plan::FaultPlan;
 use crate::memory::heap::Heap;
 use crate::object::capture::Recording;
 use crate::object::device::DeviceState;

@@ -5,6 +5,7 @@ pub(crate) mod chains;
 pub(crate) mod command;
 pub(crate) mod copy_engines;
 pub(crate) mod deferred_drop;
+pub(crate) mod fault_plan;
 pub(crate) mod inner;
 pub(crate) mod scheduler;
 pub(crate) mod shared;

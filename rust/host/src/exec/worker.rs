@@ -11,9 +11,9 @@ use interlock_driver::races::Queued;
 use interlock_driver::{DeviceIndex, Error, Result, StreamHandle, TimelinePoint};
 
 use crate::exec::command::{Command, QueuedCommand, Task};
+use crate::exec::fault_plan::Readiness;
 use crate::exec::inner::Inner;
 use crate::exec::shared::Shared;
-use crate::fault_plan::Readiness;
 use crate::object::device;
 use crate::object::stream::{Stream, StreamId};
 

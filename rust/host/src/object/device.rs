@@ -10,8 +10,8 @@ use interlock_driver::{DeviceIndex, DeviceProperties, Error, Result};
 
 use crate::exec::async_error::AsyncError;
 use crate::exec::copy_engines::CopyEngines;
+use crate::exec::fault_plan::Work;
 use crate::exec::inner::Inner;
-use crate::fault_plan::Work;
 use crate::memory::heap::Heap;
 use crate::object::stream::{Stream, StreamId};
 

@@ -11,8 +11,8 @@ use interlock_driver::{DeviceIndex, Error, PriorityRange, Result, StreamHandle, 
 
 use crate::exec::async_error::AsyncError;
 use crate::exec::command::{Command, QueuedCommand};
+use crate::exec::fault_plan::{Readiness, Work};
 use crate::exec::inner::Inner;
-use crate::fault_plan::{Readiness, Work};
 use crate::object::{device, err_released};
 
 /// The id of a stream, which the driver never reuses.

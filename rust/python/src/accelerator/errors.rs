@@ -7,8 +7,8 @@ use pyo3::prelude::*;
 
 use crate::device::Device;
 use crate::errors::{ToPyErr, core_class_name, new_exception};
-use crate::host_callbacks::raised_by;
 use crate::pending_exception;
+use crate::python_cause::PythonCause;
 
 /// Returns the class of `interlock.errors` for an error of the accelerator crate.
 fn class_name(error: &Error) -> &'static str {
@@ -41,7 +41,7 @@ impl ToPyErr for Error {
         // If an attribute can't be set, the exception still has its class and message.
         let _ = add_attributes(py, exception.value(py), self);
         if let Error::Device { cause: Some(cause), .. } = self
-            && let Some(raised) = raised_by(py, cause)
+            && let Some(raised) = cause.downcast_ref::<PythonCause>().and_then(|cause| cause.0.exception(py))
         {
             exception.set_cause(py, Some(raised));
         }

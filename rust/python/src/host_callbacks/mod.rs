@@ -28,7 +28,7 @@ use crate::state::ThreadState;
 use crate::switches::extract_as;
 use crate::traverse;
 use queue::{CallbackQueue, FunctionGuard, PendingCall, PyCall, QueueState, call_python};
-pub(crate) use queue::{close, forget, open, raised_by};
+pub(crate) use queue::{close, forget, open};
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<HostCallback>()?;

@@ -13,6 +13,7 @@ use interlock::state;
 use pyo3::prelude::*;
 
 use crate::deferred_drop::DeferredDrop;
+use crate::python_cause::{OwnsException, PythonCause};
 
 /// The state that the threads of streams and the workers share.
 pub(super) struct CallbackQueue {
@@ -110,7 +111,7 @@ impl CallbackQueue {
         };
         self.exceptions.lock().insert(number, DeferredDrop::new_for_driver(exception));
         let raised = RaisedException { queue: self, number };
-        Failure { reason, cause: Some(Cause::new(raised)) }
+        Failure { reason, cause: Some(Cause::new(PythonCause(Box::new(raised)))) }
     }
 
     fn replace(found: *mut CallbackQueue) {
@@ -204,14 +205,15 @@ impl Drop for RaisedException {
     }
 }
 
-/// Returns the exception that caused an error, if a Python function of this process and interpreter raised it.
-pub(crate) fn raised_by(py: Python<'_>, cause: &Cause) -> Option<PyErr> {
-    let RaisedException { queue, number } = cause.downcast_ref()?;
-    if !queue.is_current_process() {
-        return None;
+impl OwnsException for RaisedException {
+    fn exception(&self, py: Python<'_>) -> Option<PyErr> {
+        if !self.queue.is_current_process() {
+            return None;
+        }
+        let exceptions = self.queue.exceptions.lock();
+        let exception = exceptions.get(&self.number).map(|exception| exception.bind(py).clone());
+        exception.map(PyErr::from_value)
     }
-    let exception = queue.exceptions.lock().get(number).map(|exception| exception.bind(py).clone());
-    exception.map(PyErr::from_value)
 }
 
 /// Queues a call of the function and waits until a worker has run it. Runs on the thread of a stream.
