@@ -19,6 +19,7 @@ PROPERTY = "a property of memory or history; strides are compared after each ste
 NOT_DRAWN = {
     **dict.fromkeys(("rand", "rand_like", "randint", "randint_like", "randn", "randn_like"), RANDOM),
     **dict.fromkeys(("randperm", "bernoulli_", "uniform_", "normal_", "multinomial", "manual_seed"), RANDOM),
+    **dict.fromkeys(("initial_seed", "get_rng_state", "set_rng_state"), RANDOM),
     **dict.fromkeys(("is_pinned", "pin_memory", "record_stream", "data_ptr", "stride"), PROPERTY),
     **dict.fromkeys(("grad_fn", "output_nr", "increment_version"), PROPERTY),
     **dict.fromkeys(

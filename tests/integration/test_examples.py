@@ -50,6 +50,7 @@ COMMANDS_TESTED_BY = {
     "driver.md": "tests/integration/embedding/test_host.py",
     "embedding.md": "tests/integration/embedding/test_host.py",
     "extensions.md": "tests/integration/extensions/test_docs_extensions.py",
+    "races.md": "tests/unit/accelerator/races/test_reports.py",
     "launcher.md": "tests/unit/launcher/test_render.py",
     "memory_timeline.md": "tests/unit/cli/test_memory.py",
     "precision.md": "tests/integration/test_precision.py",

@@ -168,3 +168,15 @@ def test_current_index_follows_the_thread_and_its_scopes() -> None:
         "accelerator.drivers.current_index_follows_the_thread_and_its_scopes",
         env={"INTERLOCK_ACCELERATOR": "host:3"},
     ) == [0, 1, 2, 0, 1, 0]
+
+
+def test_races_of_another_driver_are_refused(driver: str, devices: tuple[str, ...]) -> None:
+    from interlock import errors, testing
+
+    if driver == "host":
+        with testing.detect_races() as races:
+            pass
+        assert races == []
+        return
+    with pytest.raises(errors.UnsupportedError, match="testing.detect_races is not supported on cuda"):
+        testing.detect_races().__enter__()

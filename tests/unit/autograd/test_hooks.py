@@ -426,7 +426,7 @@ def _function_with_a_state(marker: Marker) -> None:
 
 def _queued_call(marker: Marker) -> None:
     arguments: list[Any] = [marker]
-    call = HostCallback(interlock.Stream(device="host:0"), print, (arguments,), {})
+    call = HostCallback(interlock.Stream(device="host:0"), print, (arguments,), {}, [])
     arguments.append(call)
 
 
