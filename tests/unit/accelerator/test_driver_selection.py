@@ -178,5 +178,5 @@ def test_races_of_another_driver_are_refused(driver: str, devices: tuple[str, ..
             pass
         assert races == []
         return
-    with pytest.raises(errors.UnsupportedError, match="testing.detect_races is not supported on cuda"):
+    with pytest.raises(errors.UnsupportedError, match=r"testing\.detect_races is not supported on cuda"):
         testing.detect_races().__enter__()
