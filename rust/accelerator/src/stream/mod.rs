@@ -249,8 +249,10 @@ impl Stream {
     /// # Safety
     /// The contract of [`copy`](Stream::copy).
     pub(crate) unsafe fn copy_awaited(&self, copy: Copy) -> Result<()> {
+        let (driver, stream, bytes) = (self.driver()?, self.0.handle, copy.bytes);
+        let name = || format!("copy of {bytes} bytes");
         // SAFETY: guaranteed by the caller.
-        unsafe { self.driver()?.copy_awaited(self.0.handle, copy) }
+        timed_tasks::timed(driver, stream, name, || unsafe { driver.copy_awaited(stream, copy) })
     }
 
     /// Queues a fill.
