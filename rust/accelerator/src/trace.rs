@@ -27,6 +27,15 @@ use crate::{Error, Result, registry, timed_tasks};
 pub struct Trace(ActivityRecorder);
 
 /// What a [`Trace`] has recorded.
+///
+/// ```
+/// use interlock_accelerator::Trace;
+///
+/// interlock_accelerator::use_named("host")?;
+/// let recorded = Trace::start(0)?.finish();
+/// assert_eq!((recorded.activities.len(), recorded.dropped), (0, 0));
+/// # Ok::<(), interlock_accelerator::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct RecordedTrace {
     /// When it started.

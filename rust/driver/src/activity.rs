@@ -12,6 +12,12 @@ use interlock_core::base::sync::{ForkLock, RelaxedBool, RelaxedU64};
 use crate::{DeviceIndex, StreamHandle};
 
 /// What an [`Activity`] is.
+///
+/// ```
+/// use interlock_driver::activity::ActivityKind;
+///
+/// assert_eq!(ActivityKind::Synchronize.name(), "synchronize");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ActivityKind {
     /// Work of a stream.
@@ -43,6 +49,12 @@ impl ActivityKind {
 }
 
 /// Where an [`Activity`] happens.
+///
+/// ```
+/// use interlock_driver::activity::{Place, this_thread};
+///
+/// assert!(matches!(this_thread(), Place::Thread(..)));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     /// On a stream.
@@ -54,6 +66,16 @@ pub enum Place {
 }
 
 /// Something that a device or the program did.
+///
+/// ```
+/// use interlock_driver::activity::{Activity, ActivityKind};
+///
+/// fn seconds_of_tasks(activities: &[Activity]) -> f64 {
+///     let tasks = activities.iter().filter(|activity| activity.kind == ActivityKind::Task);
+///     tasks.map(|task| (task.end - task.start).as_secs_f64()).sum()
+/// }
+/// # assert_eq!(seconds_of_tasks(&[]), 0.0);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Activity {
     /// What it is.
@@ -163,6 +185,15 @@ pub fn new_link() -> u64 {
 }
 
 /// An activity that has begun.
+///
+/// ```
+/// use interlock_driver::activity::{self, ActivityKind, ActivityRecorder};
+///
+/// let recorder = ActivityRecorder::start(10).unwrap();
+/// let begun = activity::begin(ActivityKind::Call, activity::this_thread, 0, || "queue a copy".into());
+/// begun.unwrap().end();
+/// assert_eq!(recorder.finish().0.len(), 1);
+/// ```
 #[derive(Debug)]
 pub struct Begun {
     kind: ActivityKind,

@@ -140,7 +140,7 @@ fn now() -> u64 {
 pub struct HistoryConfig {
     /// The largest number of entries for each device; older entries are dropped. `None` for no limit.
     pub max_entries: Option<usize>,
-    /// Whether the embedding program should record call stacks with [`with_stack`].
+    /// Whether the embedding program should record call stacks with [`with_stack`](interlock_driver::with_stack).
     pub stacks: bool,
     /// Whether pinned memory is recorded as well.
     pub pinned: bool,

@@ -8,6 +8,12 @@ use super::clock::{Actor, VectorClock};
 use crate::{Stack, StreamHandle};
 
 /// What an access does with the bytes.
+///
+/// ```
+/// use interlock_driver::races::AccessKind;
+///
+/// assert_eq!((AccessKind::Write.name(), AccessKind::Write.verb()), ("write", "writes"));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AccessKind {
     /// It reads them.
@@ -43,6 +49,13 @@ impl AccessKind {
 }
 
 /// Work that accesses memory: queued on a stream, or done by a thread of the program.
+///
+/// ```
+/// use interlock_driver::races::Work;
+///
+/// let work = Work { operation: "add".into(), stack: None, stream: None, thread: None };
+/// assert!(work.frame().is_none());
+/// ```
 #[derive(Clone, Debug)]
 pub struct Work {
     /// The name of the operation.
@@ -57,6 +70,16 @@ pub struct Work {
 }
 
 /// A piece of work, and what it comes after.
+///
+/// ```
+/// use interlock_driver::StreamHandle;
+/// use interlock_driver::races::{self, RaceDetector};
+///
+/// let _detector = RaceDetector::start();
+/// // A queued task has a moment, to which its accesses belong.
+/// let queued = races::queue(StreamHandle { device: 0, raw: 1 }, || "fill".into());
+/// queued.run(|| assert!(!races::current().is_program()));
+/// ```
 #[derive(Debug)]
 pub struct Moment {
     /// The session of the detector, because clocks of different sessions are not comparable.

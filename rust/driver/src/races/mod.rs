@@ -112,6 +112,18 @@ impl Drop for RaceDetector {
 
 /// A task in the queue of a stream, with its place in the order of everything else. A driver keeps it as long as the
 /// task, and runs the task within [`run`](Queued::run).
+///
+/// ```
+/// use interlock_driver::StreamHandle;
+/// use interlock_driver::races::{self, RaceDetector};
+///
+/// let detector = RaceDetector::start();
+/// let queued = races::queue(StreamHandle { device: 0, raw: 1 }, || "fill".into());
+/// assert_eq!(detector.pending(), 1);
+/// queued.run(|| ());
+/// drop(queued);
+/// assert_eq!(detector.pending(), 0);
+/// ```
 #[derive(Debug, Default)]
 pub struct Queued(Option<running::Pending>);
 
@@ -124,6 +136,17 @@ impl Queued {
 }
 
 /// A point in the order of everything: an event, or the end of a stream.
+///
+/// ```
+/// use interlock_driver::StreamHandle;
+/// use interlock_driver::races::{self, RaceDetector};
+///
+/// let _detector = RaceDetector::start();
+/// let [writer, reader] = [1, 2].map(|raw| StreamHandle { device: 0, raw });
+/// let recorded = races::end_of(writer);
+/// // Work of the reader comes after what was queued on the writer.
+/// races::order_after(reader, &recorded);
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Point(Option<Arc<(u64, VectorClock)>>);
 

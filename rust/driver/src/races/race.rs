@@ -8,6 +8,15 @@ use super::access::{Access, AccessKind, Moment, Work};
 use crate::{Frame, StreamHandle};
 
 /// One access of a [`Race`].
+///
+/// ```
+/// use interlock_driver::races::RacingAccess;
+///
+/// fn size(access: &RacingAccess) -> usize {
+///     access.bytes.len()
+/// }
+/// # let _ = size;
+/// ```
 #[derive(Clone, Debug)]
 pub struct RacingAccess {
     /// The work that accesses the bytes.

@@ -37,6 +37,14 @@ impl Drop for Pending {
 }
 
 /// What a thread runs: the program, or a task of a stream. The thread of a task may hand it to another thread.
+///
+/// ```
+/// use interlock_driver::races;
+///
+/// // A thread that a task starts runs the task, too.
+/// let running = races::current();
+/// std::thread::spawn(move || drop(running.enter())).join().unwrap();
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Running(State);
 
@@ -64,7 +72,8 @@ impl Running {
         Running(moment.map_or(State::Unobserved, |moment| State::Task(moment.clone())))
     }
 
-    pub(super) fn is_program(&self) -> bool {
+    /// Returns whether it is the program, rather than a task of a stream.
+    pub fn is_program(&self) -> bool {
         matches!(self.0, State::Program)
     }
 
@@ -91,6 +100,14 @@ fn set(state: State) -> State {
 }
 
 /// The scope of [`Running::enter`].
+///
+/// ```
+/// use interlock_driver::races::{self, Running};
+///
+/// let guard = Running::default().enter();
+/// assert!(races::current().is_program());
+/// drop(guard);
+/// ```
 #[derive(Debug)]
 pub struct RunningGuard {
     before: State,
