@@ -51,7 +51,7 @@ class Race:
         second: The other access.
         allocation: The allocation of the memory; None if it was allocated before the detection started.
         missing: Which order is missing, and how to make it.
-        count: How often work of these two lines raced.
+        count: How often work of these two lines was found to race; it depends on when the work runs.
 
     """
 
