@@ -6,7 +6,7 @@ import json
 import random
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypedDict
+from typing import TYPE_CHECKING, Any, Final, TypedDict, cast
 
 from interlock._quote import shown
 from interlock._suggest import closest_match
@@ -210,7 +210,7 @@ def _checked(index: int, fault: object) -> Fault:
             wanted = " or ".join("None" if each is type(None) else each.__name__ for each in types)
             raise ArgumentError(f"{what}: {name} must be of type {wanted}, got {shown(value)}")
         checked[name] = value
-    return checked  # type: ignore[return-value]
+    return cast(Fault, checked)
 
 
 def _random_fault(choose: random.Random, seed: int, index: int) -> Fault:

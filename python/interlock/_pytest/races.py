@@ -10,13 +10,6 @@ import pytest
 from interlock._races import Race, detect_races
 
 
-class RacesError(pytest.fail.Exception):  # type: ignore[name-defined,misc]
-    """Fails a test, without a traceback."""
-
-    # pytest's summaries then show the name of the class without its module.
-    __module__ = "builtins"
-
-
 class RaceCheck:
     """The part of the plugin that `--interlock-races` requests."""
 
@@ -28,7 +21,7 @@ class RaceCheck:
         with detect_races() as races:
             result = yield
         if races:
-            raise RacesError("\n\n".join(map(_report, races)), pytrace=False)
+            pytest.fail("\n\n".join(map(_report, races)), pytrace=False)
         return result
 
 

@@ -150,7 +150,7 @@ impl ActivityRecorder {
     /// Ends the recording; returns the activities and the number of those that were dropped.
     pub fn finish(self) -> (Vec<Activity>, usize) {
         let recording = take();
-        // The recording is not that of a recorder that starts next.
+        // Dropping this recorder would end the recording of a recorder that starts next.
         std::mem::forget(self);
         recording.map_or_else(Default::default, |recording| (recording.activities, recording.dropped))
     }

@@ -121,7 +121,7 @@ fn calls_of(act: impl FnOnce()) -> u64 {
     count() - before
 }
 
-/// Calls `act` on a thread of its own, with no current context and then on another with that of device 0, after calls
+/// Calls `act` on two threads of its own, one with no current context and one with the context of device 0, after calls
 /// that create what later calls reuse. Its argument is the number of calls for the context.
 fn in_contexts(act: impl Fn(u64) + Sync) {
     for (is_current, of_context) in [(false, 2), (true, 1)] {

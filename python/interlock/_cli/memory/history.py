@@ -151,7 +151,7 @@ class Points:
         self.allocated = [0]
         self.reserved = [0]
         self.times: list[int | None] = [None]
-        """The time of the first event of each interval; of position 0 that of the first event."""
+        """The time of the first event of each interval; at position 0, the time of the first event of all."""
 
     def add(self, position: int, allocated: int, reserved: int, time_us: int | None) -> None:
         """Add the bytes after the event at a position, which is one more than the previous one."""

@@ -79,9 +79,9 @@ impl RaceDetector {
     pub fn start() -> Self {
         let mut detector = DETECTOR.lock();
         let detector = detector.get_or_insert_with(|| {
-            LAST_SESSION.set(LAST_SESSION.get() + 1);
-            SESSION.set(LAST_SESSION.get());
-            Box::new(Detector::new(LAST_SESSION.get()))
+            let session = LAST_SESSION.add(1);
+            SESSION.set(session);
+            Box::new(Detector::new(session))
         });
         RaceDetector { session: detector.session(), first: detector.add_observer() }
     }

@@ -94,12 +94,11 @@ pub(super) fn effect(
         return Err(refused(py, "never", "True", "False with a delay"));
     }
     if delay.is_some() || never {
-        let allowed = "that of a failure, without delay and never";
         if let Some(error) = error {
-            return Err(refused(py, "error", format!("{error:?}"), allowed));
+            return Err(refused(py, "error", format!("{error:?}"), "None with a delay or never"));
         }
         if sticky {
-            return Err(refused(py, "sticky", "True", allowed));
+            return Err(refused(py, "sticky", "True", "False with a delay or never"));
         }
     }
     if let Some(given) = delay {

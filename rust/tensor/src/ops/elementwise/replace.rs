@@ -129,8 +129,8 @@ impl Tensor {
         self.store_result(op, inputs, &operation()?)
     }
 
-    /// Like [`write_result`](Tensor::write_result), of an operation whose target may be a part of an input, as that of a
-    /// reduction.
+    /// Like [`write_result`](Tensor::write_result), for operations whose target may be a part of an input, such as
+    /// reductions.
     pub fn write_overlapping(
         &self,
         op: &'static str,
