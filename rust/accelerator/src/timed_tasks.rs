@@ -56,9 +56,7 @@ pub(crate) fn timed<T>(
     let start = Events::begin(driver, stream)?;
     let queued = queue();
     let end = record_event(driver, stream)?;
-    if let Some(call) = call {
-        call.end();
-    }
+    call.end();
     EVENTS.lock().get_or_insert_default().tasks.push(Timed { name, stream, link, start, end });
     queued
 }

@@ -184,18 +184,21 @@ pub fn new_link() -> u64 {
     if is_on() { LAST_LINK.add(1) } else { 0 }
 }
 
-/// An activity that has begun.
+/// An activity that has begun; nothing if none was recorded then.
 ///
 /// ```
 /// use interlock_driver::activity::{self, ActivityKind, ActivityRecorder};
 ///
 /// let recorder = ActivityRecorder::start(10).unwrap();
 /// let begun = activity::begin(ActivityKind::Call, activity::this_thread, 0, || "queue a copy".into());
-/// begun.unwrap().end();
+/// begun.end();
 /// assert_eq!(recorder.finish().0.len(), 1);
 /// ```
+#[derive(Debug, Default)]
+pub struct Begun(Option<Beginning>);
+
 #[derive(Debug)]
-pub struct Begun {
+struct Beginning {
     kind: ActivityKind,
     name: Arc<str>,
     place: Place,
@@ -203,22 +206,24 @@ pub struct Begun {
     link: u64,
 }
 
-/// Begins an activity, which [`Begun::end`] records; `None` while nothing is recorded.
+/// Begins an activity, which [`Begun::end`] records.
 #[inline]
 pub fn begin(
     kind: ActivityKind,
     place: impl FnOnce() -> Place,
     link: u64,
     name: impl FnOnce() -> String,
-) -> Option<Begun> {
-    is_on().then(|| Begun { kind, name: name().into(), place: place(), start: Instant::now(), link })
+) -> Begun {
+    let begin = || Beginning { kind, name: name().into(), place: place(), start: Instant::now(), link };
+    Begun(is_on().then(begin))
 }
 
 impl Begun {
     /// Records the activity, which ends now.
     pub fn end(self) {
-        let Begun { kind, name, place, start, link } = self;
-        record(Activity { kind, name, place, start, end: Instant::now(), bytes: 0, link });
+        if let Some(Beginning { kind, name, place, start, link }) = self.0 {
+            record(Activity { kind, name, place, start, end: Instant::now(), bytes: 0, link });
+        }
     }
 }
 
@@ -262,12 +267,12 @@ mod tests {
         let recorder = ActivityRecorder::start(2).unwrap();
         assert_ne!(new_link(), new_link());
         for _ in 0..3 {
-            begin(ActivityKind::Call, this_thread, 0, || "work".into()).unwrap().end();
+            begin(ActivityKind::Call, this_thread, 0, || "work".into()).end();
         }
         let (activities, dropped) = recorder.finish();
         assert_eq!((activities.len(), dropped), (2, 1));
         assert!(activities.iter().all(|activity| activity.start <= activity.end));
-        assert!(!is_on() && begin(ActivityKind::Call, this_thread, 0, || "work".into()).is_none());
+        assert!(!is_on() && begin(ActivityKind::Call, this_thread, 0, || "work".into()).0.is_none());
         assert_eq!(new_link(), 0);
     }
 }

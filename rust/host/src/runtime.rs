@@ -69,9 +69,7 @@ impl HostRuntime {
         inner.link_last(stream.raw, link);
         inner.advance(stream.raw);
         drop(inner);
-        if let Some(call) = call {
-            call.end();
-        }
+        call.end();
         Ok(())
     }
 
@@ -292,9 +290,7 @@ unsafe impl DriverRuntime for HostRuntime {
             sync::name_of_wait(sync_point.target).to_owned()
         });
         let reached = sync::wait(&self.shared, sync_point, policy);
-        if let Some(waiting) = waiting {
-            waiting.end();
-        }
+        waiting.end();
         reached
     }
 
@@ -314,9 +310,7 @@ unsafe impl DriverRuntime for HostRuntime {
         let call = activity::begin(ActivityKind::Call, activity::this_thread, 0, || "replay a graph".into());
         let ensure_worker = |inner: &mut Inner, stream| worker::ensure_worker(&self.shared, inner, stream);
         let replayed = self.lock()?.replay(executable, stream, ensure_worker);
-        if let Some(call) = call {
-            call.end();
-        }
+        call.end();
         replayed
     }
 

@@ -78,9 +78,7 @@ fn run(shared: &Shared, id: StreamId, stream_device: DeviceIndex, parker: &Parke
                     || task.operation(device),
                 );
                 let failed = queued.run(|| task.run()).err().map(|failure| (task.operation(device), failure));
-                if let Some(span) = span {
-                    span.end();
-                }
+                span.end();
                 // Dropped before the position is reached: a wait that returns implies that the keep-alive is released.
                 drop_catching_panic(task);
                 drop(queued);

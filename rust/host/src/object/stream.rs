@@ -32,7 +32,7 @@ pub(crate) struct Stream {
     queue: VecDeque<QueuedCommand>,
     head: HeadState,
     /// When the first command began to wait for another stream, while a trace is recorded.
-    waiting_since: Option<Begun>,
+    waiting_since: Begun,
     /// The device whose copy engine the first command has acquired.
     engine: Option<DeviceIndex>,
     /// The number of commands that were queued since the stream was created.
@@ -88,7 +88,7 @@ impl Stream {
             destroyed: false,
             queue: VecDeque::new(),
             head: HeadState::Unpolled,
-            waiting_since: None,
+            waiting_since: Begun::default(),
             engine: None,
             submitted: 0,
             completed: 0,
@@ -170,7 +170,7 @@ impl Stream {
     }
 
     /// Blocks the first command on a point of another stream; returns false if it is blocked already.
-    pub(crate) fn block_on_event(&mut self, begin: impl FnOnce() -> Option<Begun>) -> bool {
+    pub(crate) fn block_on_event(&mut self, begin: impl FnOnce() -> Begun) -> bool {
         let was_blocked = self.head == HeadState::BlockedOnEvent;
         if !was_blocked {
             self.waiting_since = begin();
@@ -223,9 +223,7 @@ impl Stream {
     pub(crate) fn complete(&mut self, position: u64) -> Option<DeviceIndex> {
         self.completed = position;
         self.head = HeadState::Unpolled;
-        if let Some(waited) = self.waiting_since.take() {
-            waited.end();
-        }
+        std::mem::take(&mut self.waiting_since).end();
         self.engine.take()
     }
 
