@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypedDict, cast
 
-from interlock._quote import shown
+from interlock._quote import open_file, shown
 from interlock._suggest import closest_match
 from interlock.errors import ArgumentError
 
@@ -38,8 +37,9 @@ _TYPES: Final[dict[str, tuple[type, ...]]] = {
 }
 # What `FaultInjector.pending` adds to them.
 _COUNTS: Final = frozenset({"matched", "fired"})
-# In milliseconds.
-_LONGEST_DELAY = 20
+# Of a random scenario: its faults, and a delay in milliseconds.
+_MOST_FAULTS: Final = 1000
+_LONGEST_DELAY: Final = 20
 
 
 class Fault(TypedDict, total=False):
@@ -70,6 +70,7 @@ class Scenario:
 
     Raises:
         ArgumentError: A fault has an unknown argument, or a value of a wrong type.
+        TypeError: `faults` is no iterable.
 
     Example:
         >>> from interlock import accelerator, testing
@@ -85,6 +86,8 @@ class Scenario:
     """
 
     def __init__(self, faults: Iterable[Mapping[str, Any]] = ()) -> None:
+        if not isinstance(faults, Iterable):
+            raise TypeError(f"Scenario: faults must be an iterable of dicts, got {shown(faults)}")
         self._faults = tuple(_checked(index, fault) for index, fault in enumerate(faults))
 
     @property
@@ -117,8 +120,12 @@ class Scenario:
         No fault loses a device or keeps work from completing, so the program continues after each of them.
 
         Args:
-            seed: The seed: the same seed gives the same scenario.
-            faults: The number of faults.
+            seed: The seed, of any size: the same seed gives the same scenario.
+            faults: The number of faults, from 0 to 1,000.
+
+        Raises:
+            ArgumentError: `faults` is out of range.
+            TypeError: An argument is no int.
 
         Example:
             >>> from interlock import testing
@@ -126,6 +133,13 @@ class Scenario:
             True
 
         """
+        for name, value in (("seed", seed), ("faults", faults)):
+            if isinstance(value, bool) or not isinstance(value, int):
+                raise TypeError(f"Scenario.random: {name} must be an int, got {shown(value)}")
+        if not 0 <= faults <= _MOST_FAULTS:
+            raise ArgumentError(
+                f"Scenario.random: faults must be from 0 to {_MOST_FAULTS}, got {shown(faults)}"
+            )
         choose = random.Random(seed)
         return cls(_random_fault(choose, seed, index) for index in range(faults))
 
@@ -143,8 +157,11 @@ class Scenario:
 
         Raises:
             ArgumentError: The text is not a scenario of this version.
+            TypeError: `text` is no str.
 
         """
+        if not isinstance(text, str):
+            raise TypeError(f"Scenario.from_json: text must be a str, got {shown(text)}")
         try:
             found = json.loads(text)
         except ValueError as error:
@@ -165,8 +182,12 @@ class Scenario:
         Args:
             path: The file.
 
+        Raises:
+            OSError: The file cannot be written.
+
         """
-        Path(path).write_text(self.to_json(), encoding="utf-8")
+        with open_file("Scenario.save", path, "w", encoding="utf-8") as file:
+            file.write(self.to_json())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -180,7 +201,12 @@ class Scenario:
             ArgumentError: The file is not a scenario of this version.
 
         """
-        return cls.from_json(Path(path).read_text(encoding="utf-8"))
+        with open_file("Scenario.load", path, "r", encoding="utf-8") as file:
+            try:
+                text = file.read()
+            except UnicodeDecodeError as error:
+                raise ArgumentError(f"Scenario.load: the file must be UTF-8 text: {error}") from None
+        return cls.from_json(text)
 
     def __eq__(self, other: object) -> bool:
         return self._faults == other._faults if isinstance(other, Scenario) else NotImplemented

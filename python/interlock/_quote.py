@@ -6,7 +6,7 @@ import enum
 import os
 from typing import IO, Any, Never
 
-__all__ = ["QuotingEnum", "open_to_write", "quoted", "shown"]
+__all__ = ["QuotingEnum", "open_file", "path_of", "quoted", "shown"]
 
 # As many characters of an argument as the messages of the extension module repeat.
 _LONGEST = 100
@@ -27,18 +27,28 @@ def _shortened(text: str) -> str:
     return begin if len(text) <= _LONGEST else f"{begin}..."
 
 
-def open_to_write(function: str, path: object, mode: str, **options: Any) -> IO[Any]:
-    """Open the file that is the argument `path` of a function.
+def path_of(function: str, path: object) -> str | bytes:
+    """Return the name of the file that is the argument `path` of a function.
 
     Raises:
         TypeError: `path` is neither a str nor a path. `open` itself would use an int as the descriptor of an
             open file, and close it.
-        OSError: The file cannot be opened.
 
     """
     if not isinstance(path, str | bytes | os.PathLike):
         raise TypeError(f"{function}: path must be a str or a path, got {type(path).__name__}")
-    name = os.fspath(path)
+    return os.fspath(path)
+
+
+def open_file(function: str, path: object, mode: str, **options: Any) -> IO[Any]:
+    """Open the file that is the argument `path` of a function.
+
+    Raises:
+        TypeError: `path` is neither a str nor a path.
+        OSError: The file cannot be opened.
+
+    """
+    name = path_of(function, path)
     try:
         return open(name, mode, **options)
     except OSError as error:

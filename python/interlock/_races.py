@@ -112,6 +112,7 @@ class detect_races:
     Raises:
         UnsupportedError: Devices of another driver than "host" are in use: their work cannot be observed.
         TypeError: `poison` is not a bool.
+        RuntimeError: The block is ended without a begin.
 
     Example:
         >>> import interlock
@@ -139,6 +140,8 @@ class detect_races:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if not self._open:
+            raise RuntimeError("testing.detect_races: exited without being entered")
         races = self._open.pop()
         try:
             races.update()

@@ -41,10 +41,9 @@ from interlock._core.accelerator import (
 )
 from interlock._features import HAS_TENSORS, remove_missing
 from interlock.accelerator import memory
+from interlock.accelerator._declared_uses import declare_uses
 from interlock.accelerator._device import (
-    DeclaredFunction,
     current_device_idx,
-    declare_uses,
     get_device_capability,
     get_device_name,
     launch,
@@ -61,7 +60,6 @@ if TYPE_CHECKING or HAS_TENSORS:
 
 __all__ = [
     "AcceleratorError",
-    "DeclaredFunction",
     "DeviceProperties",
     "Event",
     "Graph",
@@ -106,7 +104,7 @@ __all__ = [
     "use_mem_pool",
 ]
 
-for _type in (DeclaredFunction, DeviceProperties, trace):
+for _type in (DeviceProperties, declare_uses, trace):
     _type.__module__ = __name__
 if os.environ.get("INTERLOCK_DETECT_RACES"):
     from interlock._races import start_from_environment

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import _thread
 import contextlib
-import functools
 import warnings
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, ParamSpec, TypeAlias
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec
 
 from interlock._core import accelerator as _native
 from interlock._core.accelerator import current_device_index, device as _device, set_device_index
 from interlock._features import HAS_TENSORS
-from interlock._quote import shown
+from interlock.accelerator._declared_uses import declare_uses
 
 if TYPE_CHECKING or HAS_TENSORS:
-    from interlock._core.tensor import Tensor as _Tensor, bool as _bool, float32, float64, int64
+    from interlock._core.tensor import bool as _bool, float32, float64, int64
 
 if TYPE_CHECKING:
     from interlock._core.accelerator import _CudaStream
-
-    _Memory: TypeAlias = _native.Buffer | _Tensor | tuple[int, int]
 
 _DTYPES = frozenset({_bool, float32, float64, int64} if HAS_TENSORS else ())
 
@@ -47,94 +44,6 @@ get_device_name = _native.device_name
 
 
 P = ParamSpec("P")
-
-
-class DeclaredFunction(Generic[P]):
-    """A function and the memory that it uses, as `declare_uses` returns it.
-
-    Args:
-        function: The function.
-        reads: Buffers, tensors and pairs of an address and a number of bytes that it reads.
-        writes: Those that it writes.
-
-    Raises:
-        TypeError: `function` is not callable, or an element is none of these.
-        ValueError: An address or a number of bytes is negative.
-
-    """
-
-    def __init__(
-        self, function: Callable[P, object], reads: Iterable[_Memory], writes: Iterable[_Memory]
-    ) -> None:
-        if not callable(function):
-            raise TypeError(f"accelerator.declare_uses: function must be callable, got {shown(function)}")
-        self._function = function
-        # Errors contain the name of the function.
-        functools.update_wrapper(self, function)
-        # Kept until the function has run.
-        self._memory = (tuple(reads), tuple(writes))
-        self._uses = [
-            (*_bytes_of(memory), is_written)
-            for group, is_written in zip(self._memory, (False, True), strict=True)
-            for memory in group
-        ]
-
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> object:
-        """Call the function."""
-        return self._function(*args, **kwargs)
-
-
-def declare_uses(
-    function: Callable[P, object], *, reads: Iterable[_Memory] = (), writes: Iterable[_Memory] = ()
-) -> DeclaredFunction[P]:
-    """Return a function for `launch` that declares which memory it reads and writes.
-
-    `interlock.testing.detect_races` then checks its accesses, which it cannot observe otherwise. The memory
-    is kept until the function has run.
-
-    Args:
-        function: The function.
-        reads: Buffers, tensors and pairs of an address and a number of bytes that it reads.
-        writes: Those that it writes.
-
-    Raises:
-        TypeError: `function` is not callable, or an element is none of these.
-        ValueError: An address or a number of bytes is negative.
-
-    Example:
-        >>> import interlock
-        >>> from interlock import accelerator, testing
-        >>> accelerator.use("host")
-        >>> buffer = accelerator.memory.Buffer(4).fill_(7)
-        >>> stream, seen = interlock.Stream(), []
-        >>> read = accelerator.declare_uses(lambda: seen.append(bytes(buffer)), reads=[buffer])
-        >>> with testing.detect_races() as races:
-        ...     _ = buffer.fill_(8)
-        ...     accelerator.launch(stream, read)
-        >>> [race.second.access for race in races]
-        ['read']
-
-    """
-    return DeclaredFunction(function, reads, writes)
-
-
-def _bytes_of(memory: _Memory) -> tuple[int, int]:
-    """Return the address and the number of bytes of memory."""
-    if isinstance(memory, _native.Buffer):
-        return memory.data_ptr(), memory.nbytes
-    if HAS_TENSORS and isinstance(memory, _Tensor):
-        last = sum((size - 1) * step for size, step in zip(memory.shape, memory.stride(), strict=True))
-        return memory.data_ptr(), (last + 1) * memory.element_size() if memory.numel() else 0
-    if isinstance(memory, tuple) and len(memory) == 2 and all(type(value) is int for value in memory):
-        if min(memory) < 0:
-            raise ValueError(
-                f"accelerator.declare_uses: an address and a size must be 0 or more, got {memory}"
-            )
-        return memory
-    raise TypeError(
-        "accelerator.declare_uses: each element must be a Buffer, a Tensor, or a tuple of an address and a "
-        f"number of bytes, got {shown(memory)}"
-    )
 
 
 def launch(stream: _CudaStream, function: Callable[P, object], /, *args: P.args, **kwargs: P.kwargs) -> None:
@@ -172,7 +81,7 @@ def launch(stream: _CudaStream, function: Callable[P, object], /, *args: P.args,
         [1]
 
     """
-    uses = function._uses if isinstance(function, DeclaredFunction) else []
+    uses = function._uses if isinstance(function, declare_uses) else []
     launched = _native.HostCallback(stream, function, args, kwargs, uses)
     try:
         _ensure_worker()

@@ -8,6 +8,9 @@ from types import TracebackType
 from typing import Any
 
 from interlock._core import accelerator as _native
+from interlock._quote import open_file, path_of
+
+_NAME = "accelerator.trace"
 
 _PROGRAM = 0
 """The number of the program among the processes of a trace; the device with index i has i + 1."""
@@ -36,6 +39,7 @@ class trace:
         ArgumentError: `max_events` is negative, or a trace is being recorded, when the block begins.
         TypeError: `path` is no path, or `max_events` is no int.
         OSError: The file cannot be written.
+        RuntimeError: The block is ended without a begin.
 
     Example:
         >>> import json, tempfile
@@ -54,7 +58,7 @@ class trace:
     """
 
     def __init__(self, path: str | os.PathLike[str], *, max_events: int = 1_000_000) -> None:
-        self._path = os.fspath(path)
+        self._path = os.fsdecode(path_of(_NAME, path))
         self._max_events = max_events
         self._recorder: _native.TraceRecorder | None = None
 
@@ -62,7 +66,7 @@ class trace:
         recorder = _native.TraceRecorder(self._max_events)
         try:
             # A path that cannot be written is found before the work.
-            with open(self._path, "w", encoding="utf-8"):
+            with open_file(_NAME, self._path, "w"):
                 pass
         except BaseException:
             recorder.finish()
@@ -75,7 +79,8 @@ class trace:
     ) -> None:
         import json  # `import interlock` should be fast.
 
-        assert self._recorder is not None
+        if self._recorder is None:
+            raise RuntimeError(f"{_NAME}: exited without being entered")
         activities, dropped = self._recorder.finish()
         self._recorder = None
         with open(self._path, "w", encoding="utf-8") as file:

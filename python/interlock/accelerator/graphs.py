@@ -7,7 +7,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Self
 
 from interlock._core.accelerator import Graph as _Graph, synchronize
-from interlock._quote import open_to_write
+from interlock._quote import open_file
 
 if TYPE_CHECKING:
     from interlock._core.accelerator import MemPool, _CaptureErrorMode
@@ -138,7 +138,7 @@ class Graph(_Graph):
 
         """
         text = super()._dot()
-        with open_to_write("Graph.debug_dump", path, "w", encoding="utf-8") as file:
+        with open_file("Graph.debug_dump", path, "w", encoding="utf-8") as file:
             file.write(text)
 
     def __enter__(self) -> Self:

@@ -38,7 +38,7 @@ from interlock._core.accelerator import (
     set_cache_limit,
     set_limit,
 )
-from interlock._quote import open_to_write, shown
+from interlock._quote import open_file, shown
 from interlock.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -287,7 +287,7 @@ def dump_snapshot(path: str | os.PathLike[str], *, device: _device | str | int |
     import pickle
 
     taken = snapshot(device)
-    with open_to_write("accelerator.memory.dump_snapshot", path, "wb") as file:
+    with open_file("accelerator.memory.dump_snapshot", path, "wb") as file:
         # The viewer in the browser cannot read later protocols.
         pickle.dump(taken, file, protocol=4)
 

@@ -6,8 +6,9 @@ import gc
 import json
 import traceback
 import weakref
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from interlock import Stream, accelerator, errors, testing
@@ -122,6 +123,38 @@ def test_invalid_scenario_is_refused(text: str, message: str) -> None:
     with pytest.raises(errors.ArgumentError) as caught:
         testing.Scenario.from_json(text)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: testing.Scenario(cast(Any, 3)), TypeError, "Scenario: faults must be an iterable of dicts"),
+        (
+            lambda: testing.Scenario.from_json(cast(Any, b"{}")),
+            TypeError,
+            "Scenario.from_json: text must be a",
+        ),
+        (
+            lambda: testing.Scenario.load(cast(Any, 0)),
+            TypeError,
+            "Scenario.load: path must be a str or a path",
+        ),
+        (lambda: testing.Scenario.random(cast(Any, "1")), TypeError, "Scenario.random: seed must be an int"),
+        (lambda: testing.Scenario.random(1, faults=1001), errors.ArgumentError, "from 0 to 1000, got 1001"),
+        (lambda: testing.Scenario.random(1, faults=-1), errors.ArgumentError, "from 0 to 1000, got -1"),
+    ],
+)
+def test_wrong_arguments_of_scenarios_are_refused(
+    make: Callable[[], object], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        make()
+
+
+def test_scenario_of_another_encoding_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "faults.json").write_bytes(b"\xff\xfe")
+    with pytest.raises(errors.ArgumentError, match="the file must be UTF-8 text"):
+        testing.Scenario.load(tmp_path / "faults.json")
 
 
 def test_error_of_a_fault_of_a_scenario_names_its_index() -> None:

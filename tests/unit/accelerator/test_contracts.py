@@ -77,7 +77,6 @@ def test_table_contains_every_function_of_the_namespace() -> None:
         "random",
         "DeviceProperties",
         "declare_uses",
-        "DeclaredFunction",
         "trace",
     }
     others |= {"AcceleratorError", "NoAcceleratorError"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from interlock import Stream, accelerator, errors
@@ -161,3 +161,10 @@ def test_exception_of_the_block_is_raised_and_the_file_written(tmp_path: Path) -
     with pytest.raises(ZeroDivisionError), accelerator.trace(tmp_path / "trace.json"):
         raise ZeroDivisionError
     assert read(tmp_path / "trace.json")
+
+
+def test_end_without_a_begin_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="accelerator.trace: exited without being entered"):
+        accelerator.trace(tmp_path / "trace.json").__exit__(None, None, None)
+    with pytest.raises(TypeError, match="accelerator.trace: path must be a str or a path, got int"):
+        accelerator.trace(cast(Any, 3))

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use interlock::accelerator::host::{Chance, Fault, FaultEffect, FaultOperation};
+use interlock::base::quote::quoted;
 use interlock::accelerator::{Device as CoreDevice, DeviceType, Error};
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
@@ -32,7 +33,7 @@ pub(super) fn operation(given: &Bound<'_, PyAny>) -> PyResult<FaultOperation> {
     let name = extract_str(given, "FaultInjector.inject: operation")?;
     FaultOperation::parse(&name).ok_or_else(|| {
         let names = FaultOperation::ALL.map(|operation| format!("\"{}\"", operation.name()));
-        refused(given.py(), "operation", format!("{name:?}"), &format!("one of {}", names.join(", ")))
+        refused(given.py(), "operation", quoted(&name), &format!("one of {}", names.join(", ")))
     })
 }
 
@@ -95,7 +96,7 @@ pub(super) fn effect(
     }
     if delay.is_some() || never {
         if let Some(error) = error {
-            return Err(refused(py, "error", format!("{error:?}"), "None with a delay or never"));
+            return Err(refused(py, "error", quoted(&error), "None with a delay or never"));
         }
         if sticky {
             return Err(refused(py, "sticky", "True", "False with a delay or never"));

@@ -125,7 +125,14 @@ def test_poison_shows_in_new_and_freed_memory() -> None:
         (lambda: testing.detect_races(poison=2).__enter__(), TypeError, "testing.detect_races: poison"),
         (lambda: accelerator.declare_uses(1), TypeError, "declare_uses: function must be callable, got 1"),
         (lambda: accelerator.declare_uses(int, reads=[b""]), TypeError, "each element must be a Buffer"),
-        (lambda: accelerator.declare_uses(int, writes=[(-1, 2)]), ValueError, "0 or more, got (-1, 2)"),
+        (lambda: accelerator.declare_uses(int, writes=[(-1, 2)]), ValueError, "got (-1, 2)"),
+        (lambda: accelerator.declare_uses(int, writes=[(1, 2**64)]), ValueError, "from 0 to 2**64 - 1"),
+        (
+            lambda: accelerator.declare_uses(int, reads=1),
+            TypeError,
+            "reads must be an iterable of memory, got 1",
+        ),
+        (lambda: testing.detect_races().__exit__(None, None, None), RuntimeError, "without being entered"),
     ],
 )
 def test_wrong_arguments_are_refused(make: object, error: type[Exception], text: str) -> None:
