@@ -95,7 +95,8 @@ def _bytes_of(memory: _Memory) -> tuple[int, int]:
     if isinstance(memory, tuple) and len(memory) == 2 and all(type(value) is int for value in memory):
         if min(memory) < 0 or max(memory) > _LARGEST:
             raise ValueError(
-                f"accelerator.declare_uses: an address and a size must be from 0 to 2**64 - 1, got {shown(memory)}"
+                "accelerator.declare_uses: an address and a size must be from 0 to 2**64 - 1, "
+                f"got {shown(memory)}"
             )
         return memory
     raise TypeError(

@@ -164,7 +164,7 @@ def test_exception_of_the_block_is_raised_and_the_file_written(tmp_path: Path) -
 
 
 def test_end_without_a_begin_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RuntimeError, match="accelerator.trace: exited without being entered"):
+    with pytest.raises(RuntimeError, match=r"accelerator\.trace: exited without being entered"):
         accelerator.trace(tmp_path / "trace.json").__exit__(None, None, None)
-    with pytest.raises(TypeError, match="accelerator.trace: path must be a str or a path, got int"):
+    with pytest.raises(TypeError, match=r"accelerator\.trace: path must be a str or a path, got int"):
         accelerator.trace(cast(Any, 3))
