@@ -203,7 +203,7 @@ fn lost_device_fails_every_call() {
         assert!(is_lost(driver.sync_point(target)));
         for asleep in [false, true] {
             let policy = WaitPolicy { timeout: std::time::Duration::MAX, blocking: asleep };
-            assert!(is_lost(driver.wait(&SyncPoint { target, points: Vec::new() }, policy)));
+            assert!(is_lost(driver.wait(&SyncPoint::new(target, Vec::new()), policy)));
         }
     }
     assert!(is_lost(driver.properties(1)) && is_lost(driver.memory_info(1)));

@@ -1,6 +1,7 @@
 //! The state of a session: clocks, shadow memory and the races that were found.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -8,10 +9,11 @@ use super::Point;
 use super::access::{Access, AccessKind, Moment, Work};
 use super::clock::{Actor, VectorClock};
 use super::race::{Race, RaceKey, RacingAccess};
+use super::running::PendingCount;
 use super::shadow::{Allocation, Shadow};
-use crate::StreamHandle;
+use crate::{DeviceIndex, StreamHandle};
 
-/// The most races that are kept; further ones are counted only if they are like one of these.
+/// The most pairs of lines whose races are kept for an observer.
 const MAX_RACES: usize = 1000;
 
 /// The state of a session.
@@ -24,8 +26,9 @@ pub(super) struct Detector {
     last_actor: Actor,
     shadow: Shadow,
     races: Vec<Race>,
-    /// The positions of races, by what makes two of them alike.
+    /// The positions of the races that were found since the last observer began, by what makes two of them alike.
     known: HashMap<RaceKey, usize>,
+    pending: PendingCount,
 }
 
 /// The order of a stream.
@@ -48,6 +51,7 @@ impl Detector {
             shadow: Shadow::default(),
             races: Vec::new(),
             known: HashMap::new(),
+            pending: PendingCount::default(),
         }
     }
 
@@ -55,7 +59,13 @@ impl Detector {
         self.session
     }
 
-    /// Adds an observer, to which earlier races may be reported again. Returns how many were found.
+    /// Returns the count of the tasks that were queued in this session.
+    pub fn pending(&self) -> &PendingCount {
+        &self.pending
+    }
+
+    /// Adds an observer, to which races that were found before are reported if they occur again. Returns how many were
+    /// found.
     pub fn add_observer(&mut self) -> usize {
         self.observers += 1;
         self.known.clear();
@@ -68,8 +78,24 @@ impl Detector {
         self.observers == 0
     }
 
-    pub fn races(&self) -> impl Iterator<Item = &Race> {
-        self.races.iter()
+    /// Returns the races from a position on, those of a pair of lines as one.
+    pub fn races_since(&self, first: usize) -> Vec<Race> {
+        let (mut races, mut known) = (Vec::<Race>::new(), HashMap::new());
+        for race in self.races.iter().skip(first) {
+            match known.entry(race.key()) {
+                Entry::Vacant(entry) => {
+                    entry.insert(races.len());
+                    races.push(race.clone());
+                }
+                // Found again after another observer began.
+                Entry::Occupied(entry) => {
+                    if let Some(known) = races.get_mut(*entry.get()) {
+                        known.count = known.count.saturating_add(race.count);
+                    }
+                }
+            }
+        }
+        races
     }
 
     /// Returns the order of a stream, which includes what the program did and waited for until now. What it does next
@@ -96,6 +122,13 @@ impl Detector {
         self.timeline(stream).clock.clone()
     }
 
+    pub fn end_of_device(&self, device: DeviceIndex) -> VectorClock {
+        let mut end = VectorClock::default();
+        let streams = self.streams.iter().filter(|(stream, _)| stream.device == device);
+        streams.for_each(|(_, timeline)| end.join(&timeline.clock));
+        end
+    }
+
     pub fn order_after(&mut self, stream: StreamHandle, point: &Point) {
         if let Some(clock) = self.clock_of(point) {
             self.timeline(stream).clock.join(clock);
@@ -111,12 +144,6 @@ impl Detector {
     /// Returns the clock of a point of this session.
     fn clock_of<'a>(&self, point: &'a Point) -> Option<&'a VectorClock> {
         point.0.as_deref().filter(|(session, _)| *session == self.session).map(|(_, clock)| clock)
-    }
-
-    pub fn wait_for_streams(&mut self, is_awaited: impl Fn(StreamHandle) -> bool) {
-        for (_, timeline) in self.streams.iter().filter(|(stream, _)| is_awaited(**stream)) {
-            self.program.join(&timeline.clock);
-        }
     }
 
     /// Returns the present of the program's threads.
@@ -180,12 +207,18 @@ impl Found<'_> {
             true => (self.second, first),
             false => (first, self.second),
         };
-        let position = self.races.len();
-        let position = *self.known.entry(RaceKey::of(first, second)).or_insert(position);
-        match self.races.get_mut(position) {
-            Some(race) => race.repeat(second),
-            None if position < MAX_RACES => self.races.push(Race::new(first, second, allocation)),
-            None => (),
+        let count = self.known.len();
+        match self.known.entry(RaceKey::of(first, second)) {
+            Entry::Occupied(entry) => {
+                if let Some(race) = self.races.get_mut(*entry.get()) {
+                    race.repeat(second);
+                }
+            }
+            Entry::Vacant(entry) if count < MAX_RACES => {
+                entry.insert(self.races.len());
+                self.races.push(Race::new(first, second, allocation));
+            }
+            Entry::Vacant(_) => (),
         }
     }
 }
