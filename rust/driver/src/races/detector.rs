@@ -23,6 +23,8 @@ pub(super) struct Detector {
     /// What the program has done and waited for.
     program: VectorClock,
     streams: HashMap<StreamHandle, Timeline>,
+    /// The orders of destroyed streams, with their devices. Their actors are reused.
+    ended: Vec<(DeviceIndex, Timeline)>,
     last_actor: Actor,
     shadow: Shadow,
     races: Vec<Race>,
@@ -47,6 +49,7 @@ impl Detector {
             observers: 0,
             program,
             streams: HashMap::new(),
+            ended: Vec::new(),
             last_actor: Actor::HOST,
             shadow: Shadow::default(),
             races: Vec::new(),
@@ -102,12 +105,20 @@ impl Detector {
     /// comes after work that this orders.
     fn timeline(&mut self, stream: StreamHandle) -> &mut Timeline {
         let timeline = self.streams.entry(stream).or_insert_with(|| {
-            self.last_actor = self.last_actor.next();
-            Timeline { actor: self.last_actor, clock: VectorClock::default() }
+            let actor = reused_actor(&mut self.ended, &self.program).unwrap_or_else(|| {
+                self.last_actor = self.last_actor.next();
+                self.last_actor
+            });
+            Timeline { actor, clock: VectorClock::default() }
         });
         timeline.clock.join(&self.program);
         self.program.tick(Actor::HOST);
         timeline
+    }
+
+    /// Ends a stream that is destroyed and whose work has completed.
+    pub fn end_stream(&mut self, stream: StreamHandle) {
+        self.ended.extend(self.streams.remove(&stream).map(|timeline| (stream.device, timeline)));
     }
 
     /// Adds work at the end of a stream.
@@ -124,8 +135,10 @@ impl Detector {
 
     pub fn end_of_device(&self, device: DeviceIndex) -> VectorClock {
         let mut end = VectorClock::default();
-        let streams = self.streams.iter().filter(|(stream, _)| stream.device == device);
-        streams.for_each(|(_, timeline)| end.join(&timeline.clock));
+        let streams = self.streams.iter().map(|(stream, timeline)| (stream.device, timeline));
+        let ended = self.ended.iter().map(|(device, timeline)| (*device, timeline));
+        let of_device = streams.chain(ended).filter(|(other, _)| *other == device);
+        of_device.for_each(|(_, timeline)| end.join(&timeline.clock));
         end
     }
 
@@ -192,6 +205,15 @@ impl Detector {
     }
 }
 
+/// Removes and returns the actor of a stream that has ended and for which the program has waited: all later work follows
+/// that of the stream, as if one stream had both. Clocks are as long as there are actors.
+fn reused_actor(ended: &mut Vec<(DeviceIndex, Timeline)>, program: &VectorClock) -> Option<Actor> {
+    let is_awaited =
+        |(_, Timeline { actor, clock }): &(_, Timeline)| program.time_of(*actor) >= clock.time_of(*actor);
+    let position = ended.iter().position(is_awaited)?;
+    Some(ended.swap_remove(position).1.actor)
+}
+
 /// The races of an access.
 struct Found<'a> {
     races: &'a mut Vec<Race>,
@@ -227,5 +249,44 @@ impl RacingAccess {
     /// Describes an access.
     pub(super) fn of(access: &Access) -> Self {
         RacingAccess { work: access.moment.work.clone(), kind: access.kind, bytes: access.bytes.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Queues a write of one byte on a new stream, which then ends, and returns the point after the write.
+    fn write_and_end(detector: &mut Detector, raw: u64) -> Point {
+        let stream = StreamHandle { device: 0, raw };
+        let moment = detector.queue(stream, Work::new("write", Some(stream)));
+        detector.access(&moment, AccessKind::Write, 0..1);
+        let end = Point(Some(Arc::new((detector.session(), detector.end_of(stream)))));
+        detector.end_stream(stream);
+        end
+    }
+
+    #[test]
+    fn streams_that_the_program_awaits_share_an_actor() {
+        let mut detector = Detector::new(1);
+        for raw in 1..100 {
+            let end = write_and_end(&mut detector, raw);
+            detector.wait_for(&end);
+        }
+        assert!(detector.races_since(0).is_empty());
+        assert_eq!(detector.last_actor, Actor::HOST.next());
+    }
+
+    #[test]
+    fn work_of_an_ended_stream_races_until_the_device_is_awaited() {
+        let mut detector = Detector::new(1);
+        write_and_end(&mut detector, 1);
+        write_and_end(&mut detector, 2);
+        assert_eq!(detector.races_since(0).len(), 1);
+        let end = Point(Some(Arc::new((1, detector.end_of_device(0)))));
+        detector.wait_for(&end);
+        write_and_end(&mut detector, 3);
+        let races = detector.races_since(0);
+        assert_eq!(races.iter().map(|race| race.count).sum::<usize>(), 1);
     }
 }

@@ -96,7 +96,9 @@ impl RaceDetector {
 
     /// Returns the number of observed tasks of streams that have not run yet, so that their accesses are unknown.
     pub fn pending(&self) -> usize {
-        self.pending.get()
+        // A forked child has none of the tasks.
+        let is_running = with(|detector| detector.session() == self.session) == Some(true);
+        if is_running { self.pending.get() } else { 0 }
     }
 }
 
@@ -173,6 +175,11 @@ pub fn end_of(stream: StreamHandle) -> Point {
 #[inline]
 pub fn end_of_device(device: DeviceIndex) -> Point {
     Point(with(|detector| Arc::new((detector.session(), detector.end_of_device(device)))))
+}
+
+/// Ends a stream that is destroyed and whose work has completed.
+pub fn end_stream(stream: StreamHandle) {
+    with(|detector| detector.end_stream(stream));
 }
 
 /// Makes work that is queued on a stream from now on come after a point.

@@ -1,7 +1,7 @@
 //! The scheduler: polls the first command of each stream and completes the commands that need no worker thread.
 
 use interlock_driver::activity;
-use interlock_driver::{DeviceIndex, Error, TimelinePoint};
+use interlock_driver::{DeviceIndex, Error, StreamHandle, TimelinePoint, races};
 
 use crate::exec::command::{Command, QueuedCommand, Task};
 use crate::exec::inner::Inner;
@@ -193,6 +193,7 @@ impl Inner {
             && let Some(stream) = self.streams.remove(&id)
         {
             let device = stream.device();
+            races::end_stream(StreamHandle { device, raw: id });
             if let Some(error) = stream.finish() {
                 self.store_unreported(device, error);
             }
