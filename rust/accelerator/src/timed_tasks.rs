@@ -178,14 +178,16 @@ impl Events {
     fn record(&self, driver: &dyn DriverRuntime, task: &Held) {
         let Held { timed, link, .. } = task;
         let Some((known, at)) = self.known.get(&timed.stream.device) else { return };
-        let time = |event| driver.elapsed(*known, event).map(|after| *at + milliseconds(after));
-        if let (Ok(start), Ok(end)) = (time(task.start), time(task.end)) {
+        let time = |from, to| driver.elapsed(from, to).map(milliseconds);
+        // Drivers return a float, which is exact for a short time only.
+        if let (Ok(after), Ok(duration)) = (time(*known, task.start), time(task.start, task.end)) {
+            let start = *at + after;
             activity::record(Activity {
                 kind: timed.kind,
                 name: timed.name.as_str().into(),
                 place: Place::Stream(timed.stream),
                 start,
-                end,
+                end: start + duration,
                 bytes: 0,
                 link: *link,
                 awaited: timed.awaited,

@@ -75,6 +75,8 @@ impl Trace {
         let Some(recorder) = ActivityRecorder::start(most) else {
             return Err(Error::argument("accelerator.trace", "a second trace", "one at a time in a process"));
         };
+        // A thread may have queued a task while an earlier trace ended.
+        with_driver(timed_tasks::discard_all);
         Ok(Trace { recorder, _timed: TimedTasks })
     }
 
