@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from typing import Self
 
     from interlock._core.accelerator import FaultInjector
-    from interlock._pytest.host_devices import HostDevices
 
 _VERSION: Final = 1
 _NUMBER = (int, float)
@@ -95,11 +94,11 @@ class Scenario:
         """The arguments of each call of `inject`, in their order."""
         return tuple(fault.copy() for fault in self._faults)
 
-    def inject(self, faults: FaultInjector | HostDevices) -> None:
+    def inject(self, faults: FaultInjector) -> None:
         """Inject the faults.
 
         Args:
-            faults: The injector of the driver, or the fixture `interlock_devices`.
+            faults: The injector of the driver, such as the fixture `interlock_devices`.
 
         Raises:
             ArgumentError: A value of a fault is not accepted. Its note has the number of the fault.

@@ -76,16 +76,22 @@ class Races(list[Race]):
 
     def __init__(self, detector: _native.RaceDetector) -> None:
         super().__init__()
-        self._detector = detector
+        self._detector: _native.RaceDetector | None = detector
 
     def update(self) -> None:
         """Add the races of work that has run since the last update, after all queued work has run.
 
         Work that does not run, such as copies that are paused, is waited for as long as other work runs and
-        5 seconds more.
+        5 seconds more. After the block, the list does not change.
         """
-        _settle(self._detector)
-        self[:] = [_race(found) for found in self._detector.races()]
+        if self._detector is not None:
+            _settle(self._detector)
+            self[:] = [_race(found) for found in self._detector.races()]
+
+    def _end(self) -> None:
+        detector, self._detector = self._detector, None
+        if detector is not None:
+            detector.stop()
 
 
 class detect_races:
@@ -146,7 +152,7 @@ class detect_races:
         try:
             races.update()
         finally:
-            races._detector.stop()
+            races._end()
 
 
 _VARIABLE = "INTERLOCK_DETECT_RACES"

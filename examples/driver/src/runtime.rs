@@ -263,7 +263,7 @@ unsafe impl DriverRuntime for ExampleRuntime {
     fn sync_point(&self, target: WaitTarget) -> Result<SyncPoint> {
         self.device(target.device())?;
         let points = lock(&self.objects).points(target)?;
-        Ok(SyncPoint { target, points: points.into_iter().map(WaitPoint::InStream).collect() })
+        Ok(SyncPoint::new(target, points.into_iter().map(WaitPoint::InStream).collect()))
     }
 
     /// Blocks under every policy: polling would not be faster, because the devices are threads.

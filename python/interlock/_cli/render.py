@@ -75,14 +75,18 @@ def memory(summary: Summary) -> tuple[Section, ...]:
     """Render the peak, the call sites at the peak and the fragmentation of each device of a snapshot."""
     if not summary.devices:
         return (Section("Memory", (Cell("The snapshot has no segments and no events."),)),)
-    return tuple(Section(f"Device {device.device}", _memory(device)) for device in summary.devices)
+    return tuple(Section(_memory_of(device.device), _memory(device)) for device in summary.devices)
 
 
 def memory_diff(diff: Diff) -> tuple[Section, ...]:
     """Render what grew and what shrank on each device from one snapshot to another."""
     if not diff.devices:
         return (Section("Memory", (Cell("The snapshots have no segments and no events."),)),)
-    return tuple(Section(f"Device {device.device}", _memory_diff(device)) for device in diff.devices)
+    return tuple(Section(_memory_of(device.device), _memory_diff(device)) for device in diff.devices)
+
+
+def _memory_of(device: int | None) -> str:
+    return "Pinned memory" if device is None else f"Device {device}"
 
 
 MISSING = Cell("-", Style.DIM)
@@ -283,6 +287,8 @@ def _memory(device: DeviceSummary) -> tuple[Block, ...]:
     ]
     if device.out_of_memory_errors:
         fields.append(("out of memory errors", Cell(str(device.out_of_memory_errors), Style.PROBLEM)))
+    if device.annotations:
+        fields.append(("annotations", Cell(str(device.annotations))))
     if device.unknown_events:
         counts = ", ".join(f"{_printable(each.action)} ({each.events})" for each in device.unknown_events)
         fields.append(("unknown events", Cell(counts)))
@@ -326,7 +332,7 @@ def _segments(segments: tuple[SegmentFragmentation, ...]) -> Block:
         Row(
             (
                 Cell(segment.address),
-                Cell(str(segment.stream)),
+                _number(segment.stream),
                 Cell(_size(segment.bytes)),
                 Cell(_size(segment.free)),
                 Cell(_size(segment.largest_free_block)),

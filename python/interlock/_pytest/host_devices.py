@@ -7,7 +7,6 @@ import gc
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import interlock
 from interlock import accelerator
 from interlock._core.accelerator import FaultInjector, PausedCopies
 from interlock._pytest.memory_limits import MemoryLimits
@@ -16,6 +15,8 @@ from interlock.accelerator import memory
 from interlock.errors import AcceleratorError, DeviceLostError
 
 if TYPE_CHECKING:
+    from typing import Self
+
     # `interlock.testing` does not need it.
     import pytest
 
@@ -25,12 +26,13 @@ _NUMBER = 2
 _BYTES = 64 << 20
 
 
-class HostDevices:
-    """Devices of the host driver, and faults: the fixture `interlock_devices`.
+class HostDevices(FaultInjector):
+    """Devices of the host driver, and their `FaultInjector`: the fixture `interlock_devices`.
 
-    The methods that inject faults are those of `FaultInjector`. After each test the devices are synchronized,
-    their cache is emptied, copies continue, limits of memory are put back, and faults are removed; those that
-    have not occurred are reported. The report of a failing test has its faults as a `Scenario` in JSON.
+    After each test the devices are synchronized, their cache is emptied, copies continue, limits of memory
+    are put back, and faults are removed; those that have not occurred are reported. The report of a failing
+    test has its faults as a `Scenario` in JSON. A device that a test loses is lost for the rest of the
+    process: later tests that use the fixture fail, so such a test runs in a process of its own.
 
     A test has two devices of 64 MiB, unless the marker `interlock_devices(devices=..., memory=...)` says
     otherwise.
@@ -45,10 +47,13 @@ class HostDevices:
 
     """
 
+    def __new__(cls, devices: int = _NUMBER, memory: int = _BYTES) -> Self:
+        # A `FaultInjector` has no arguments.
+        return super().__new__(cls)
+
     def __init__(self, devices: int = _NUMBER, memory: int = _BYTES) -> None:
-        self._injector = FaultInjector()
         try:
-            accelerator.use("host", devices=devices, memory=memory, faults=self._injector)
+            accelerator.use("host", devices=devices, memory=memory, faults=self)
         except (TypeError, ValueError, OverflowError) as error:
             # The arguments are the same.
             raise type(error)(str(error).replace("accelerator.use", "HostDevices", 1)) from None
@@ -68,141 +73,11 @@ class HostDevices:
         """The names of the devices of the test: `host:0` and `host:1` without a marker."""
         return tuple(f"host:{index}" for index in range(self._number))
 
-    def inject(
-        self,
-        operation: str | None = None,
-        *,
-        error: str | None = None,
-        sticky: bool = False,
-        delay: float | None = None,
-        never: bool = False,
-        name: str | None = None,
-        device: int | str | interlock.device | None = None,
-        stream: int | interlock.Stream | None = None,
-        number: int = 1,
-        times: int | None = 1,
-        probability: float | None = None,
-        seed: int = 0,
-    ) -> None:
-        """Inject a fault, as `FaultInjector.inject`.
-
-        Args:
-            operation: The kind of operation: "launch", "copy", "fill", "event", "allocation" or "pinned
-                allocation". None matches functions, copies and fills.
-            error: The text at the end of the error.
-            sticky: Whether the failure loses the device for the rest of the process. Later tests of the
-                process that use the fixture fail, so such a test runs in a process of its own.
-            delay: The seconds by which the operation runs later than it could.
-            never: Whether the operation does not complete before `clear` or the end of the test.
-            name: The name of a function or a kernel, in which `*` stands for any text and `?` for one
-                character.
-            device: The device that does the work.
-            stream: The stream, or its `native_handle`.
-            number: The first match that is affected; 1 is the next.
-            times: How many matches are affected, from that one on; None for all.
-            probability: The probability, from 0 to 1, that each of them is affected.
-            seed: The seed of these choices.
-
-        """
-        self._injector.inject(
-            operation,
-            error=error,
-            sticky=sticky,
-            delay=delay,
-            never=never,
-            name=name,
-            device=device,
-            stream=stream,
-            number=number,
-            times=times,
-            probability=probability,
-            seed=seed,
-        )
-
-    def pending(self) -> list[dict[str, Any]]:
-        """Return the faults that are still to occur, as `FaultInjector.pending`."""
-        return self._injector.pending()
-
-    def injected(self) -> list[dict[str, Any]]:
-        """Return all faults that the test has injected, as `FaultInjector.injected`."""
-        return self._injector.injected()
-
-    def clear(self) -> None:
-        """Remove all faults, and let the work run that they hold back, as `FaultInjector.clear`."""
-        self._injector.clear()
-
-    def fail_allocation(self, number: int | None, times: int = 1) -> None:
-        """Make later allocations of device memory fail, as `FaultInjector.fail_allocation`.
-
-        Args:
-            number: The first allocation that fails; 1 is the next one. None cancels all such faults.
-            times: How many consecutive allocations fail.
-
-        """
-        self._injector.fail_allocation(number, times)
-
-    def fail_pinned_allocation(self, number: int | None, times: int = 1) -> None:
-        """Make later allocations of pinned memory fail, as `FaultInjector.fail_pinned_allocation`.
-
-        Args:
-            number: The first allocation that fails; 1 is the next one. None cancels all such faults.
-            times: How many consecutive allocations fail.
-
-        """
-        self._injector.fail_pinned_allocation(number, times)
-
-    def fail_next_launch(self, reason: str) -> None:
-        """Make the next function on a stream fail, as `FaultInjector.fail_next_launch`.
-
-        Args:
-            reason: The text at the end of the `AcceleratorError`.
-
-        """
-        self._injector.fail_next_launch(reason)
-
-    def fail_next_copy(self, reason: str) -> None:
-        """Make the next copy fail, as `FaultInjector.fail_next_copy`.
-
-        Args:
-            reason: The text at the end of the `AcceleratorError`.
-
-        """
-        self._injector.fail_next_copy(reason)
-
-    def fail_next_fill(self, reason: str) -> None:
-        """Make the next fill fail, as `FaultInjector.fail_next_fill`.
-
-        Args:
-            reason: The text at the end of the `AcceleratorError`.
-
-        """
-        self._injector.fail_next_fill(reason)
-
-    def lose_device(self, device: int | str, reason: str) -> None:
-        """Lose a device for the rest of the process, as `FaultInjector.lose_device`.
-
-        Later tests of the process that use the fixture fail, so such a test runs in a process of its own.
-
-        Args:
-            device: The index or the name of the device.
-            reason: The text at the end of the `DeviceLostError`.
-
-        """
-        self._injector.lose_device(device, reason)
-
     def pause_copies(self) -> PausedCopies:
         """Pause copies until the result is released or the test ends, as `FaultInjector.pause_copies`."""
-        self._paused.append(self._injector.pause_copies())
-        return self._paused[-1]
-
-    def live_objects(self, *, internal: bool = False) -> dict[str, int]:
-        """Return the number of objects that the program holds, as `FaultInjector.live_objects`.
-
-        Args:
-            internal: Whether to count all objects of the driver, also those that interlock owns.
-
-        """
-        return self._injector.live_objects(internal=internal)
+        paused = super().pause_copies()
+        self._paused.append(paused)
+        return paused
 
     def _begin(self, test: pytest.Item) -> str:
         """Release memory of earlier tests. Return why the devices cannot be used, or an empty text."""
@@ -244,11 +119,11 @@ class HostDevices:
         self._paused.clear()
         faults = [
             f"a fault that the test injected did not occur: {_described(fault)}"
-            for fault in self._injector.pending()
+            for fault in self.pending()
             if _is_missing(fault)
         ]
         # Before the wait, because work may hang.
-        self._injector.clear()
+        self.clear()
         problems = self._wait()
         if self._lost:
             return "", []

@@ -2,12 +2,17 @@
 
 use once_cell::race::OnceBox;
 
-use interlock_driver::{DeviceIndex, DriverRuntime, EventHandle, EventOptions, WaitTarget};
+use interlock_core::base::sync::RelaxedU64;
+use interlock_driver::{DeviceIndex, DriverRuntime, EventHandle, EventOptions, StreamHandle, WaitTarget};
 
 use crate::started::Started;
 use crate::stream::Stream;
+use crate::timed_tasks::{self, Timed};
 use crate::wait::Wait;
 use crate::{Device, Error, Result};
+
+/// No handle of a stream.
+const UNKNOWN: u64 = u64::MAX;
 
 /// An event, which marks a point in a stream. Other streams can wait for it, and two events measure the time between
 /// them.
@@ -30,6 +35,8 @@ pub struct Event {
     started: &'static Started,
     options: EventOptions,
     device: Option<DeviceIndex>,
+    /// The handle of the stream that has recorded the event last, for traces; [`UNKNOWN`] for none.
+    recorded_on: RelaxedU64,
     /// Created on the first record, on the device of that stream unless the event has a device.
     handle: OnceBox<EventHandle>,
 }
@@ -38,14 +45,14 @@ impl Event {
     /// Creates an event that is not recorded yet. Without a device, it belongs to the device of the stream that records
     /// it first.
     pub(crate) fn of(started: &'static Started, device: Option<DeviceIndex>, options: EventOptions) -> Self {
-        Event { started, options, device, handle: OnceBox::new() }
+        Event { started, options, device, recorded_on: RelaxedU64::new(UNKNOWN), handle: OnceBox::new() }
     }
 
     /// Creates an event of a driver's event that was imported from another process.
     pub(crate) fn imported(started: &'static Started, handle: EventHandle) -> Self {
         let options = EventOptions { interprocess: true, ..EventOptions::default() };
         let (device, handle) = (Some(handle.device), OnceBox::with_value(Box::new(handle)));
-        Event { started, options, device, handle }
+        Event { started, options, device, recorded_on: RelaxedU64::new(UNKNOWN), handle }
     }
 
     /// Exports the event for another process.
@@ -116,7 +123,16 @@ impl Event {
             let reason = format!("the stream is of {}, and the event of {}", stream.device(), self.device());
             return Err(self.misused("Event.record", &reason));
         }
-        driver.record_event(handle, stream.handle()?)
+        let stream = stream.handle()?;
+        driver.record_event(handle, stream)?;
+        self.recorded_on.set(stream.raw);
+        Ok(())
+    }
+
+    /// Returns the stream that has recorded the event last, if it is known: another process may have.
+    fn recorded_on(&self, handle: EventHandle) -> Option<StreamHandle> {
+        let raw = self.recorded_on.get();
+        (raw != UNKNOWN).then_some(StreamHandle { device: handle.device, raw })
     }
 
     /// Makes work that is queued on the stream from now on wait for the current record of the event. Has no effect if
@@ -124,10 +140,10 @@ impl Event {
     pub fn block(&self, stream: &Stream) -> Result<()> {
         self.driver()?;
         let driver = stream.driver()?;
-        match self.handle.get() {
-            Some(handle) => driver.wait_event(stream.handle()?, *handle),
-            None => Ok(()),
-        }
+        let Some(event) = self.handle.get().copied() else { return Ok(()) };
+        let stream = stream.handle()?;
+        let wait = || Timed::wait(stream, self.recorded_on(event));
+        timed_tasks::timed(driver, wait, || driver.wait_event(stream, event))
     }
 
     /// Returns whether the event has completed, without blocking; true if it was never recorded.

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use interlock_driver::DriverRuntime;
 use interlock_driver::activity::{Activity, ActivityRecorder};
 
 use crate::{Error, Result, registry, timed_tasks};
@@ -24,7 +25,26 @@ use crate::{Error, Result, registry, timed_tasks};
 /// # Ok::<(), interlock_accelerator::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct Trace(ActivityRecorder);
+pub struct Trace {
+    recorder: ActivityRecorder,
+    _timed: TimedTasks,
+}
+
+/// The events around tasks, which are destroyed with the trace.
+#[derive(Debug)]
+struct TimedTasks;
+
+impl Drop for TimedTasks {
+    fn drop(&mut self) {
+        with_driver(timed_tasks::discard_all);
+    }
+}
+
+/// Calls a function with the driver in use, if there is one.
+fn with_driver(function: fn(Option<&dyn DriverRuntime>)) {
+    let accelerator = registry::try_accelerator();
+    function(accelerator.map(|accelerator| &**accelerator.started().runtime()));
+}
 
 /// What a [`Trace`] has recorded.
 ///
@@ -52,18 +72,19 @@ impl Trace {
     /// # Errors
     /// Returns [`Error::Argument`] if a trace is being recorded.
     pub fn start(most: usize) -> Result<Self> {
-        let recorder = ActivityRecorder::start(most);
-        recorder.map(Trace).ok_or_else(|| {
-            Error::argument("accelerator.trace", "a second trace", "one at a time in a process")
-        })
+        let Some(recorder) = ActivityRecorder::start(most) else {
+            return Err(Error::argument("accelerator.trace", "a second trace", "one at a time in a process"));
+        };
+        // A thread may have queued a task while an earlier trace ended.
+        with_driver(timed_tasks::discard_all);
+        Ok(Trace { recorder, _timed: TimedTasks })
     }
 
-    /// Ends the recording. Waits for the work of drivers that record no activities.
+    /// Ends the recording. Waits at most a minute for the work of drivers that record no activities.
     pub fn finish(self) -> RecordedTrace {
-        let accelerator = registry::try_accelerator();
-        timed_tasks::record_all(accelerator.map(|accelerator| &**accelerator.started().runtime()));
-        let start = self.0.started_at();
-        let (activities, dropped) = self.0.finish();
+        with_driver(timed_tasks::record_all);
+        let start = self.recorder.started_at();
+        let (activities, dropped) = self.recorder.finish();
         RecordedTrace { start, activities, dropped }
     }
 }

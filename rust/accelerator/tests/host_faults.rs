@@ -58,27 +58,27 @@ fn faults_apply_to_the_last_created_driver_until_one_is_started() {
 #[test]
 fn fail_allocation_fails_the_numbered_allocation() {
     let (rig, faults) = two_devices();
-    assert!(matches!(faults.fail_allocation(Some(0)), Err(Error::Argument { .. })));
-    faults.fail_allocation(Some(3)).unwrap();
+    assert!(matches!(faults.fail_allocation(0), Err(Error::Argument { .. })));
+    faults.fail_allocation(3).unwrap();
     let failed: Vec<_> =
         (1..6).filter(|_| !matches!(rig.driver.allocate(1, 8), Ok(address) if address.0 != 0)).collect();
     assert_eq!(failed, [3]);
-    faults.fail_allocation(Some(1)).unwrap();
-    faults.fail_allocation(None).unwrap();
+    faults.fail_allocation(1).unwrap();
+    faults.clear().unwrap();
     assert!(rig.driver.allocate(0, 8).is_ok());
 }
 
 #[test]
 fn fail_pinned_allocation_fails_the_numbered_allocation() {
     let (rig, faults) = two_devices();
-    assert!(matches!(faults.fail_pinned_allocation(Some(0)), Err(Error::Argument { .. })));
-    faults.fail_pinned_allocation(Some(2)).unwrap();
+    assert!(matches!(faults.fail_pinned_allocation(0), Err(Error::Argument { .. })));
+    faults.fail_pinned_allocation(2).unwrap();
     let _device = [rig.memory(0, 8), rig.memory(1, 8)];
     let failed = [(); 4].map(|()| matches!(rig.driver.allocate_pinned(0, 8), Err(Error::OutOfMemory(_))));
     assert_eq!(failed, [false, true, false, false]);
     assert_eq!(faults.live_objects().unwrap().pinned_bytes, 24);
-    faults.fail_pinned_allocation(Some(1)).unwrap();
-    faults.fail_pinned_allocation(None).unwrap();
+    faults.fail_pinned_allocation(1).unwrap();
+    faults.clear().unwrap();
     assert!(rig.driver.allocate_pinned(0, 8).is_ok());
 }
 
@@ -89,7 +89,7 @@ fn fail_allocation_counts_maps() {
     let (rig, faults) = with_faults(2, 8 << 20);
     let driver = &rig.driver;
     let address = driver.reserve_addresses(1, 2 * UNIT).unwrap();
-    faults.fail_allocation(Some(1)).unwrap();
+    faults.fail_allocation(1).unwrap();
     assert!(matches!(driver.map(1, address, UNIT), Err(Error::OutOfMemory(_))));
     assert_eq!(faults.live_objects().unwrap().bytes, 0);
     driver.map(1, address, UNIT).unwrap();
@@ -203,7 +203,7 @@ fn lost_device_fails_every_call() {
         assert!(is_lost(driver.sync_point(target)));
         for asleep in [false, true] {
             let policy = WaitPolicy { timeout: std::time::Duration::MAX, blocking: asleep };
-            assert!(is_lost(driver.wait(&SyncPoint { target, points: Vec::new() }, policy)));
+            assert!(is_lost(driver.wait(&SyncPoint::new(target, Vec::new()), policy)));
         }
     }
     assert!(is_lost(driver.properties(1)) && is_lost(driver.memory_info(1)));

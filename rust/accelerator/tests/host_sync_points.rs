@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use crate::rig::host::two_devices;
 use crate::rig::{Rig, failure, is_refused};
+use interlock_driver::races::{self, Race, RaceDetector};
 use interlock_driver::{
-    CaptureMode, StreamHandle, SyncPoint, TimelinePoint, WaitPoint, WaitPolicy, WaitTarget,
+    ByteRange, CaptureMode, StreamHandle, SyncPoint, TimelinePoint, WaitPoint, WaitPolicy, WaitTarget,
 };
 
 fn sync_point(rig: &Rig, target: WaitTarget) -> SyncPoint {
@@ -45,6 +46,24 @@ fn sync_point_excludes_later_streams() {
     assert!(!rig.is_done(later));
     after.open();
     rig.finish(later);
+}
+
+#[test]
+fn wait_orders_the_program_after_the_work_that_it_covers_only() {
+    let (rig, _) = two_devices();
+    let (stream, memory) = (rig.stream(0), rig.memory(0, 64));
+    let detector = RaceDetector::start();
+    let start = std::ptr::with_exposed_provenance(memory.address.0 as usize);
+    let points = [WaitTarget::Stream(stream), WaitTarget::Device(0)].map(|target| sync_point(&rig, target));
+    rig.fill(stream, &memory, 1);
+    points.iter().for_each(|point| assert_eq!(rig.reach(point), Ok(true)));
+    while detector.pending() > 0 {
+        std::thread::yield_now();
+    }
+    races::access(&[ByteRange::read(start, 64)]);
+    let is_of_memory = |race: &Race| race.first.bytes.start == memory.address.0 as usize;
+    assert_eq!(detector.races().iter().filter(|race| is_of_memory(race)).count(), 1);
+    rig.finish(stream);
 }
 
 #[test]

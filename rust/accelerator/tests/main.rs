@@ -38,3 +38,4 @@ mod programs;
 mod reentrant_driver;
 mod registered_driver;
 mod rig;
+mod trace_failures;

@@ -71,8 +71,8 @@ impl<'a> Run<'a> {
             }
             Step::Empty => memory::empty_host_cache(),
             Step::Fail => {
-                self.faults.fail_pinned_allocation(None).unwrap();
-                self.faults.fail_pinned_allocation(Some(1)).unwrap();
+                self.faults.clear().unwrap();
+                self.faults.fail_pinned_allocation(1).unwrap();
             }
         }
         self.model.step(step);
@@ -117,7 +117,7 @@ impl<'a> Run<'a> {
         (0..STREAMS).for_each(|stream| self.step(Step::Release { stream }));
         self.step(Step::Empty);
         assert_eq!(self.faults.live_objects().unwrap().pinned_bytes, 0);
-        self.faults.fail_pinned_allocation(None).unwrap();
+        self.faults.clear().unwrap();
     }
 }
 

@@ -576,7 +576,7 @@ unsafe impl DriverRuntime for CudaRuntime {
             WaitTarget::Event(event) => self.points_of_event(event)?,
             WaitTarget::Device(index) => self.points_of_device(index)?,
         };
-        Ok(SyncPoint { target, points })
+        Ok(SyncPoint::new(target, points))
     }
 
     fn wait(&self, sync_point: &SyncPoint, policy: WaitPolicy) -> Result<bool> {

@@ -92,6 +92,8 @@ pub struct Activity {
     pub bytes: u64,
     /// A number that a call shares with the task that it queued; 0 for none.
     pub link: u64,
+    /// The stream that a [`ActivityKind::Wait`] waits for, if it is known.
+    pub awaited: Option<StreamHandle>,
 }
 
 struct Recording {
@@ -204,6 +206,7 @@ struct Beginning {
     place: Place,
     start: Instant,
     link: u64,
+    awaited: Option<StreamHandle>,
 }
 
 /// Begins an activity, which [`Begun::end`] records.
@@ -214,15 +217,33 @@ pub fn begin(
     link: u64,
     name: impl FnOnce() -> String,
 ) -> Begun {
-    let begin = || Beginning { kind, name: name().into(), place: place(), start: Instant::now(), link };
+    let begin = || Beginning {
+        kind,
+        name: name().into(),
+        place: place(),
+        start: Instant::now(),
+        link,
+        awaited: None,
+    };
     Begun(is_on().then(begin))
 }
+
+/// Begins a wait of a stream for another one.
+#[inline]
+pub fn begin_wait(stream: StreamHandle, awaited: StreamHandle) -> Begun {
+    let name = || WAIT.to_owned();
+    let Begun(begun) = begin(ActivityKind::Wait, || Place::Stream(stream), 0, name);
+    Begun(begun.map(|begun| Beginning { awaited: Some(awaited), ..begun }))
+}
+
+/// The name of the waits of streams for each other.
+pub const WAIT: &str = "wait for another stream";
 
 impl Begun {
     /// Records the activity, which ends now.
     pub fn end(self) {
-        if let Some(Beginning { kind, name, place, start, link }) = self.0 {
-            record(Activity { kind, name, place, start, end: Instant::now(), bytes: 0, link });
+        if let Some(Beginning { kind, name, place, start, link, awaited }) = self.0 {
+            record(Activity { kind, name, place, start, end: Instant::now(), bytes: 0, link, awaited });
         }
     }
 }
@@ -232,7 +253,8 @@ impl Begun {
 pub fn error(stream: StreamHandle, reason: impl FnOnce() -> String) {
     if is_on() {
         let (kind, place, now) = (ActivityKind::Error, Place::Stream(stream), Instant::now());
-        record(Activity { kind, name: reason().into(), place, start: now, end: now, bytes: 0, link: 0 });
+        let name = reason().into();
+        record(Activity { kind, name, place, start: now, end: now, bytes: 0, link: 0, awaited: None });
     }
 }
 
@@ -242,7 +264,7 @@ pub fn memory(device: DeviceIndex, bytes: impl FnOnce() -> u64) {
     if is_on() {
         let (kind, place, now) = (ActivityKind::Memory, Place::Device(device), Instant::now());
         let (name, bytes) = ("allocated bytes".into(), bytes());
-        record(Activity { kind, name, place, start: now, end: now, bytes, link: 0 });
+        record(Activity { kind, name, place, start: now, end: now, bytes, link: 0, awaited: None });
     }
 }
 

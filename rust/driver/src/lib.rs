@@ -44,7 +44,7 @@ pub use oom::{AllocatorState, OutOfMemory};
 pub use ops::{Copy, CopyEndpoint, Fill, GraphDump, HostFn, KeepAlive, Owners};
 pub use properties::{DeviceProperties, MemoryInfo, PriorityRange};
 pub use runtime::DriverRuntime;
-pub use stack::{Frame, Stack, current_stack, with_stack};
+pub use stack::{Frame, Stack, StackUser, current_stack, set_stack_source, stacks_are_used, with_stack};
 pub use wait::{SyncPoint, TimelinePoint, WaitPoint, WaitPolicy, WaitTarget};
 
 /// The example of the package's page, as a documentation test.

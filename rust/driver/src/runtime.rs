@@ -212,7 +212,7 @@ pub unsafe trait DriverRuntime: Send + Sync {
 
     /// Returns the work that a wait beginning now covers.
     fn sync_point(&self, target: WaitTarget) -> Result<SyncPoint> {
-        Ok(SyncPoint { target, points: Vec::new() })
+        Ok(SyncPoint::new(target, Vec::new()))
     }
 
     /// Waits for a sync point; returns false on timeout. A driver whose sync points have no points waits for work that

@@ -1,7 +1,8 @@
 //! Call stacks of the program, which memory histories and reports of races contain.
 
 use std::cell::Cell;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// A source line in a call stack.
 ///
@@ -23,6 +24,67 @@ pub struct Frame {
 
 /// The call stack of the program, innermost frame first.
 pub type Stack = Arc<[Frame]>;
+
+/// What uses the stacks that an embedding program records.
+///
+/// ```
+/// use interlock_driver::races::RaceDetector;
+/// use interlock_driver::{StackUser, stacks_are_used};
+///
+/// assert!(!stacks_are_used());
+/// let _detector = RaceDetector::start();
+/// assert!(stacks_are_used() && StackUser::Races.is_active() && !StackUser::History.is_active());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StackUser {
+    /// The detection of races.
+    Races = 1,
+    /// A memory history with stacks.
+    History = 2,
+}
+
+/// The active users, each a bit of one word, which each operation reads.
+static USERS: AtomicU8 = AtomicU8::new(0);
+
+impl StackUser {
+    /// Returns whether it uses stacks now.
+    #[inline]
+    pub fn is_active(self) -> bool {
+        USERS.load(Ordering::Relaxed) & self as u8 != 0
+    }
+
+    /// Records whether it uses stacks from now on.
+    pub fn set_active(self, active: bool) {
+        match active {
+            true => USERS.fetch_or(self as u8, Ordering::Relaxed),
+            false => USERS.fetch_and(!(self as u8), Ordering::Relaxed),
+        };
+    }
+}
+
+/// Returns whether an embedding program should record stacks with [`with_stack`].
+#[inline]
+pub fn stacks_are_used() -> bool {
+    USERS.load(Ordering::Relaxed) != 0
+}
+
+static SOURCE: OnceLock<fn() -> Option<Stack>> = OnceLock::new();
+
+/// Sets the function that captures the stack of this thread, if it can, for a release of memory outside of
+/// [`with_stack`]: an interpreter destroys an object wherever its last reference ends. The first function that is set
+/// remains.
+///
+/// ```
+/// interlock_driver::set_stack_source(|| None);
+/// ```
+pub fn set_stack_source(source: fn() -> Option<Stack>) {
+    let _ = SOURCE.set(source);
+}
+
+/// Returns the [current stack](current_stack), or captures one.
+pub(crate) fn current_or_captured_stack() -> Option<Stack> {
+    current_stack().or_else(|| SOURCE.get().and_then(|source| source()))
+}
 
 thread_local! {
     static STACK: Cell<Option<Stack>> = const { Cell::new(None) };

@@ -6,7 +6,7 @@ use interlock_core::base::backoff::Backoff;
 use interlock_core::device::DeviceIndex;
 
 use super::handle::{EventHandle, StreamHandle};
-use crate::Result;
+use crate::{Result, races};
 
 /// The target of a wait: a stream, an event or a device.
 ///
@@ -59,6 +59,15 @@ pub struct SyncPoint {
     pub target: WaitTarget,
     /// The points to be reached.
     pub points: Vec<WaitPoint>,
+    /// The point that a wait reaches, for the detection of races; the default of a driver that does not report its work.
+    pub order: races::Point,
+}
+
+impl SyncPoint {
+    /// Describes the work of a driver that does not report its work to the detection of races.
+    pub fn new(target: WaitTarget, points: Vec<WaitPoint>) -> Self {
+        SyncPoint { target, points, order: races::Point::default() }
+    }
 }
 
 /// A point that a wait covers.

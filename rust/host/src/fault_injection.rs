@@ -24,7 +24,7 @@ use crate::fault::{Fault, FaultEffect, FaultOperation, PendingFault};
 ///
 /// let faults = FaultInjector::new();
 /// let runtime = HostDriver::new(HostOptions { faults: faults.clone(), ..HostOptions::default() })?.start()?;
-/// faults.fail_allocation(Some(1))?;
+/// faults.fail_allocation(1)?;
 /// assert!(runtime.allocate(0, 512).is_err());
 /// assert!(runtime.allocate(0, 512).is_ok());
 /// # Ok::<(), interlock_driver::Error>(())
@@ -165,12 +165,12 @@ impl FaultInjector {
     }
 
     /// Fails the `number`th allocation of device memory from now on; 1 is the next. Mapping memory to addresses counts
-    /// as an allocation. `None` cancels all faults of such allocations.
-    pub fn fail_allocation(&self, number: Option<u64>) -> Result<()> {
-        match number {
-            Some(number) => self.fail_allocations(number, 1),
-            None => self.cancel(FaultOperation::Allocation),
-        }
+    /// as an allocation.
+    ///
+    /// # Errors
+    /// Returns [`Error::Argument`] if the number is 0.
+    pub fn fail_allocation(&self, number: u64) -> Result<()> {
+        self.fail_allocations(number, 1)
     }
 
     /// Fails `times` consecutive allocations of device memory, the `number`th from now on and those that follow. Every
@@ -183,11 +183,8 @@ impl FaultInjector {
     }
 
     /// Fails the `number`th allocation of pinned memory, like [`fail_allocation`](FaultInjector::fail_allocation).
-    pub fn fail_pinned_allocation(&self, number: Option<u64>) -> Result<()> {
-        match number {
-            Some(number) => self.fail_pinned_allocations(number, 1),
-            None => self.cancel(FaultOperation::PinnedAllocation),
-        }
+    pub fn fail_pinned_allocation(&self, number: u64) -> Result<()> {
+        self.fail_pinned_allocations(number, 1)
     }
 
     /// Fails consecutive allocations of pinned memory, like [`fail_allocations`](FaultInjector::fail_allocations).
@@ -222,11 +219,6 @@ impl FaultInjector {
     ) -> Result<()> {
         let fault = Fault::new(FaultEffect::Fail { reason: reason.into() });
         self.inject_as(function, Fault { operation: Some(operation), number, times: Some(times), ..fault })
-    }
-
-    fn cancel(&self, operation: FaultOperation) -> Result<()> {
-        self.shared()?.lock()?.faults.clear_operation(operation);
-        Ok(())
     }
 
     /// Marks a device as lost, permanently. Calls that use it return [`Error::DeviceLost`]; so does work that is queued

@@ -11,7 +11,7 @@ use interlock_driver::{
     PriorityRange, Result, StreamHandle, SyncPoint, WaitPolicy, WaitTarget, races,
 };
 
-use super::exec::command::{Command, Task};
+use super::exec::command::{Command, Origin, Task};
 use super::exec::inner::Inner;
 use super::exec::shared::{Locked, Shared};
 use super::exec::{sync, worker};
@@ -65,8 +65,7 @@ impl HostRuntime {
             return inner.record_task(capture, stream, task, operation);
         }
         worker::ensure_worker(&self.shared, &mut inner, stream.raw)?;
-        inner.push(stream.raw, Command::Run(task), None, None);
-        inner.link_last(stream.raw, link);
+        inner.push(stream.raw, Command::Run(task), Origin { link, ..Origin::default() });
         inner.advance(stream.raw);
         drop(inner);
         call.end();

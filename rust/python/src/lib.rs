@@ -70,6 +70,7 @@ pub mod _core {
         gil::ensure_enabled(module.py())?;
         let library = single_instance::ensure_single_instance(module.py())?;
         detach::install_wait_hooks();
+        py_stack::install_stack_source();
         context::register(module.py())?;
         SourceLocation::set_provider(|| detach::attach(call_site::current));
         let stored = shutdown::StoredFunctions {

@@ -2,13 +2,16 @@
 
 use std::cell::RefCell;
 use std::collections::HashSet;
+use std::ptr;
 use std::sync::Arc;
 
-use interlock::accelerator::driver::{ByteRange, races};
-use interlock::accelerator::memory::{Frame, Stack, stacks_are_recorded, with_stack};
+use interlock::accelerator::driver::{ByteRange, races, set_stack_source};
+use interlock::accelerator::memory::{Frame, Stack, stacks_are_recorded, stacks_are_used, with_stack};
+use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
+use crate::attached::is_attached;
 use crate::call_site::{caller_of, innermost_frame, is_ours};
 
 /// The most frames of a stack that is captured for the detection of races only.
@@ -18,7 +21,7 @@ const MAX_FRAMES: usize = 16;
 /// detected.
 #[inline]
 pub(crate) fn capture_if_enabled(py: Python<'_>) -> Option<Stack> {
-    (stacks_are_recorded() || races::is_on()).then(|| capture(py))
+    stacks_are_used().then(|| capture(py))
 }
 
 #[cold]
@@ -31,6 +34,33 @@ fn capture(py: Python<'_>) -> Stack {
         of_program(&mut { frames })
     } else {
         of_program(&mut frames.skip_while(is_ours).take(MAX_FRAMES))
+    }
+}
+
+/// Makes a release of memory outside of a call have the line of Python that runs, which ends the last reference.
+pub(crate) fn install_stack_source() {
+    set_stack_source(|| {
+        is_attached().then(|| {
+            // SAFETY: this thread is attached.
+            let py = unsafe { Python::assume_attached() };
+            undisturbed(py, || capture(py))
+        })
+    });
+}
+
+/// Calls `function` within the release of an object: no garbage collection runs, and a pending exception remains.
+fn undisturbed<T>(_py: Python<'_>, function: impl FnOnce() -> T) -> T {
+    let (mut kind, mut value, mut traceback) = (ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
+    // SAFETY: this thread is attached. The exception is restored after the function, which does not unwind.
+    unsafe {
+        ffi::PyErr_Fetch(&mut kind, &mut value, &mut traceback);
+        let was_enabled = ffi::PyGC_Disable() == 1;
+        let result = function();
+        if was_enabled {
+            ffi::PyGC_Enable();
+        }
+        ffi::PyErr_Restore(kind, value, traceback);
+        result
     }
 }
 

@@ -819,7 +819,6 @@ class RaceDetector:
     def stop(self) -> None:
         """Stop the detection."""
 
-@final
 class FaultInjector:
     """Injects errors into the devices of a host driver, to test error handling: `accelerator.use("host", faults=faults)`.
     Each driver needs its own object.
@@ -841,7 +840,7 @@ class FaultInjector:
         ...     str(error).endswith("injected")
         True
     """
-    def __new__(cls) -> FaultInjector: ...
+    def __new__(cls) -> Self: ...
     def inject(
         self,
         operation: str | None = None,
@@ -938,7 +937,7 @@ class FaultInjector:
         """Remove all faults. Work that they delay runs, and work that they keep from completing completes. Lost devices
         remain lost, and paused copies paused.
         """
-    def fail_allocation(self, number: int | None, times: int = 1) -> None:
+    def fail_allocation(self, number: int, times: int = 1) -> None:
         """Make later allocations of device memory by the driver fail. Each call adds a fault.
 
         A request that no cached block serves calls the driver, and calls it again after the allocator has released its
@@ -946,7 +945,7 @@ class FaultInjector:
         `accelerator.memory.on_oom` run, and `OutOfMemoryError` is raised unless one of them requests a retry.
 
         Args:
-            number: The first allocation that fails; 1 is the next one. None cancels all faults of allocations.
+            number: The first allocation that fails; 1 is the next one.
             times: How many consecutive allocations fail.
 
         Raises:
@@ -961,12 +960,12 @@ class FaultInjector:
             ...     accelerator.memory.Buffer(8)
             interlock.accelerator.memory.Buffer(8, device='host:0')
         """
-    def fail_pinned_allocation(self, number: int | None, times: int = 1) -> None:
+    def fail_pinned_allocation(self, number: int, times: int = 1) -> None:
         """Make later allocations of pinned memory by the driver fail, like `fail_allocation`. The cache of pinned memory is
         released and the driver called again before an error is raised.
 
         Args:
-            number: The first allocation that fails; 1 is the next one. None cancels all faults of such allocations.
+            number: The first allocation that fails; 1 is the next one.
             times: How many consecutive allocations fail.
 
         Raises:

@@ -17,7 +17,7 @@ from tests.helpers.subprocess import eval_program, run_program
 
 
 def result_of(program: str) -> Any:
-    return eval_program(f"accelerator.aimed_faults.{program}")
+    return eval_program(f"accelerator.faults.{program}")
 
 
 def test_fault_fails_the_function_that_it_names() -> None:
@@ -66,7 +66,7 @@ def test_allocation_fails_on_its_device_only() -> None:
 
 
 def test_scenario_repeats_its_faults(tmp_path: Path) -> None:
-    program, path = "accelerator.aimed_faults.scenario_repeats_its_faults", str(tmp_path / "failing.json")
+    program, path = "accelerator.faults.scenario_repeats_its_faults", str(tmp_path / "failing.json")
     first = eval_program(program, path, 5)
     assert first == eval_program(program, path, None), "from the file"
     assert first[1]
@@ -76,7 +76,7 @@ def test_scenario_repeats_its_faults(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["hang", "delay"])
 def test_process_ends_although_work_does_not(kind: str) -> None:
-    done = run_program("accelerator.aimed_faults.leave_unfinished_work", kind, seconds=30)
+    done = run_program("accelerator.faults.leave_unfinished_work", kind, seconds=30)
     assert (done.code, done.stderr) == (0, "")
 
 
@@ -267,5 +267,5 @@ def test_unreported_exception_is_released_with_its_error() -> None:
 
 
 def test_exception_is_dropped_before_the_interpreter_ends() -> None:
-    done = run_program("accelerator.aimed_faults.leave_an_exception", seconds=30)
+    done = run_program("accelerator.faults.leave_an_exception", seconds=30)
     assert (done.code, done.stdout.split(), done.stderr) == (0, ["released"], "")

@@ -86,22 +86,27 @@ def test_memory_is_a_counter(tmp_path: Path) -> None:
     assert before + (1 << 20) in [counter["args"]["bytes"] for counter in counters]
 
 
-def test_waits_of_streams_and_the_program_are_recorded(tmp_path: Path, driver: str) -> None:
-    if driver != "host":
-        pytest.skip("the driver records no waits")
+@pytest.mark.parametrize("by_event", [False, True])
+def test_waits_of_streams_and_the_program_are_recorded(tmp_path: Path, driver: str, by_event: bool) -> None:
     first, second, gate = Stream(dedicated=True), Stream(dedicated=True), threading.Event()
     with accelerator.trace(tmp_path / "trace.json"):
         accelerator.launch(first, gate.wait)
-        second.wait_stream(first)
+        if by_event:
+            second.wait_event(first.record_event())
+        else:
+            second.wait_stream(first)
         accelerator.launch(second, int)
         gate.set()
         second.synchronize()
     events = read(tmp_path / "trace.json")
     (waited,) = of(events, "wait")
     by_name = {task["name"]: task for task in of(events, "task")}
+    assert waited["name"] == f"wait for stream {first.stream_id} of {first.device}"
     assert waited["tid"] == by_name["int"]["tid"] != by_name["Event.wait"]["tid"]
     assert waited["ts"] + waited["dur"] <= by_name["int"]["ts"] + by_name["int"]["dur"]
-    assert [call["name"] for call in of(events, "synchronize")] == ["Stream.synchronize"]
+    # Only the host driver records the waits of the program.
+    calls = ["Stream.synchronize"] if driver == "host" else []
+    assert [call["name"] for call in of(events, "synchronize")] == calls
 
 
 def test_error_of_a_task_is_recorded(tmp_path: Path, driver: str) -> None:

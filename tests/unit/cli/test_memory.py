@@ -52,6 +52,15 @@ def block(
     return {"address": address, "size": size, "requested_size": size, "state": state, "frames": frames}
 
 
+def host_block(
+    address: int, size: int, line: int | None = None, *, allocated: bool = True, active: bool = True
+) -> dict[str, Any]:
+    """Return a block of pinned memory, as PyTorch 2.15 describes it."""
+    frames = [] if line is None else [frame(line)]
+    flags = {"allocated": allocated, "active": active, "segment_pool_id": (0, 0)}
+    return {"address": address, "size": size, "frames": frames} | flags
+
+
 def segment(address: int, *blocks: dict[str, Any], device: int = 0) -> dict[str, Any]:
     size = sum(each["size"] for each in blocks)
     return {
@@ -187,7 +196,7 @@ class TestTimeline:
             for address, size in dict(blocks).items()
         )
         whole = snapshot_file.Segment(0, 0, 1000, 0, "large", at_end)
-        computed = timeline.compute(Snapshot((whole,), (recorded(events),)), 0)
+        computed = timeline.compute(Snapshot((whole,), {0: recorded(events)}), 0)
         assert computed.peak_allocated == max(computed.allocated)
         assert computed.peak == computed.allocated.index(computed.peak_allocated)
         assert sum(site.size for site in computed.peak_sites) == computed.peak_allocated
@@ -206,7 +215,7 @@ class TestTimeline:
             if action == "alloc":
                 live[address] = size
             events.append(Event(action, address, size, 0, None, Stack(())))
-        computed = timeline.compute(Snapshot((), (recorded(events),)), 0)
+        computed = timeline.compute(Snapshot((), {0: recorded(events)}), 0)
         bands = timeline.stack_bands(computed.largest)
         for position, allocated in enumerate(computed.allocated):
             edges = sorted(edges_at(bands, position))
@@ -238,7 +247,7 @@ class TestTimeline:
             {"action": "shiny", "addr": -1},
         ]
         loaded = load(
-            {"device_traces": [trace], "host_traces": trace, "external_annotations": [{"name": "a"}]}
+            {"device_traces": [trace], "host_traces": list(trace), "external_annotations": [{"name": "a"}]}
         )
         computed = timeline.compute(loaded, 0)
         assert computed.allocated == (0, 0, 100, 100, 100, 100, 100, 0, 0, 0, 0, 0)
@@ -248,6 +257,44 @@ class TestTimeline:
         ]  # fmt: skip
         (error,) = computed.error_marks
         assert (error.position, error.size, error.text) == (5, 1 << 30, "3 MiB free on the device")
+
+    def test_pinned_memory_comes_after_the_devices(self, load: Load) -> None:
+        blocks = [host_block(4096, 1024, line=3), host_block(8192, 512, line=4, allocated=False),
+                  host_block(12288, 256, allocated=False, active=False)]  # fmt: skip
+        trace = [event("segment_alloc", 4096, 1024), event("alloc", 4096, 1024, 3)]
+        data = {"segments": [segment(0, block(0, 64))], "host_segments": blocks, "host_traces": trace}
+        loaded = load(data)
+        assert loaded.devices() == [0, None]
+        computed = timeline.compute(loaded, None)
+        assert computed.allocated == (512, 512, 512 + 1024)
+        assert computed.reserved_at_end == 1024 + 512 + 256
+        assert [site.site for site in computed.peak_sites] == ["train.py:3 step", "train.py:4 step"]
+        pinned = data_of(page(loaded, "x"))["devices"][1]
+        assert pinned["index"] is None
+        states = [(each["stream"], each["blocks"][0][2]) for each in pinned["segments"]]
+        assert states == [(None, 0), (None, 1), (None, 2)]
+
+    def test_ranges_of_the_profiler_are_marked_by_their_times(self, load: Load) -> None:
+        def range_(stage: str, time_us: int, device: int = 0) -> dict[str, Any]:
+            return {"name": "step", "stage": stage, "device": device, "time_us": time_us}
+
+        trace = [event("alloc", 512 * index, 8, time_us=100 + 10 * index) for index in range(4)]
+        trace.append({"action": "annotate", "user_metadata": "here", "time_us": 140})
+        ranges = [
+            range_("START", 50),
+            range_("END", 125),
+            range_("START", 10, 7),
+            {"device": 0, "time_us": 900},
+        ]
+        loaded = load({"device_traces": [trace], "external_annotations": ranges})
+        computed = timeline.compute(loaded, 0)
+        assert [(mark.position, mark.text) for mark in computed.annotation_marks] == [
+            (0, "step START"), (3, "step END"), (5, "here"), (5, "")
+        ]  # fmt: skip
+        assert computed.annotations == 4
+        # Events of older versions have no times.
+        timeless = load({"device_traces": [[event("alloc", 0, 8)]], "external_annotations": ranges})
+        assert timeline.compute(timeless, 0).annotation_marks == ()
 
 
 def recorded(events: Iterable[Event]) -> History:
@@ -306,7 +353,7 @@ class TestPage:
         events[5000:5000] = [
             Event("alloc", 1, 10**9, 0, 0, Stack(())), Event("free_completed", 1, 10**9, 0, 0, Stack(()))
         ]  # fmt: skip
-        (device,) = data_of(page(Snapshot((), (recorded(events),)), "x"))["devices"]
+        (device,) = data_of(page(Snapshot((), {0: recorded(events)}), "x"))["devices"]
         assert MAX_POINTS / 2 <= len(device["allocated"]) <= MAX_POINTS
         assert len(device["times"]) == len(device["reserved"]) == len(device["allocated"])
         assert max(device["allocated"]) == 10**9 + 8 * 5000

@@ -88,7 +88,7 @@ def snapshot() -> Snapshot:
         Block(0, 2 << 20, 2 << 20, "active_allocated", stack(7)),
         Block(2 << 20, 2 << 20, 0, "inactive", Stack(())),
     )
-    return Snapshot((Segment(0, 0, 4 << 20, 0, "large", blocks),), (history,))
+    return Snapshot((Segment(0, 0, 4 << 20, 0, "large", blocks),), {0: history})
 
 
 # 13762560 bytes are 13.125 MiB, in the middle between two numbers of four digits.
@@ -142,7 +142,7 @@ def test_page_shows_allocations_call_sites_and_segments(tmp_path: Path, columns:
 @pytest.mark.subprocess
 def test_page_of_an_empty_snapshot_says_so(tmp_path: Path) -> None:
     path = tmp_path / "page.html"
-    path.write_text(page(Snapshot((), ()), "x"))
+    path.write_text(page(Snapshot((), {}), "x"))
     done = run_command(
         [
             str(BROWSER), "--headless", "--no-sandbox", "--disable-gpu",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from interlock._cli.memory.history import Usage
-from interlock._cli.memory.snapshot_file import FREE, Snapshot
+from interlock._cli.memory.snapshot_file import FREE, MemoryOf, Snapshot, in_order
 from interlock._cli.memory.timeline import compute
 
 
@@ -29,7 +29,8 @@ class CallSiteChange:
 class DeviceChange:
     """The memory of one device in both snapshots; all numbers are 0 for a snapshot without the device."""
 
-    device: int
+    device: int | None
+    """None for pinned memory."""
     allocated_before: int
     allocated_after: int
     blocks_before: int
@@ -70,7 +71,7 @@ class _State:
 
 def compare(before: Snapshot, before_path: str, after: Snapshot, after_path: str) -> Diff:
     """Compare two snapshots that were read from files."""
-    devices = sorted({*before.devices(), *after.devices()})
+    devices = in_order({*before.devices(), *after.devices()})
     return Diff(
         before_path,
         after_path,
@@ -78,7 +79,7 @@ def compare(before: Snapshot, before_path: str, after: Snapshot, after_path: str
     )
 
 
-def _state(snapshot: Snapshot, device: int) -> _State:
+def _state(snapshot: Snapshot, device: MemoryOf) -> _State:
     segments = [segment for segment in snapshot.segments if segment.device == device]
     usage = Usage()
     for segment in segments:
@@ -91,7 +92,7 @@ def _state(snapshot: Snapshot, device: int) -> _State:
     return _State(usage.sites, compute(snapshot, device).reserved_at_end, len(segments))
 
 
-def _device(device: int, before: _State, after: _State) -> DeviceChange:
+def _device(device: MemoryOf, before: _State, after: _State) -> DeviceChange:
     changes = (
         CallSiteChange(site, old[0], new[0], old[1], new[1])
         for site in {**before.sites, **after.sites}

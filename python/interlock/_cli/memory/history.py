@@ -9,7 +9,9 @@ bytes at each moment are counted from 0 here, and `timeline.compute` adds those 
 from __future__ import annotations
 
 import heapq
+from bisect import bisect_right
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -246,6 +248,23 @@ class History:
         elif position == 1:
             self.points.times[0] = time_us
         self.points.add(position, self.allocated, self.reserved, time_us)
+
+    def add_annotations(self, annotations: Iterable[tuple[int, str]]) -> None:
+        """Add the times and texts of annotations that the file has beside the events, after all events.
+
+        Each is marked at the last event before it, or in a long history at the start of the interval of that
+        event. Without times of events there is no place for them.
+        """
+        times = [time for time in self.points.times if time is not None]
+        if not self.has_times or not times:
+            return
+        marks = self.annotation_marks
+        for time_us, text in annotations:
+            self.annotations += 1
+            index = bisect_right(times, time_us) - 1
+            marks.append(Mark(max(0, index) * self.points.interval, 0, text))
+        marks.sort(key=lambda mark: mark.position)
+        del marks[MAX_MARKS:]
 
     def _end(self, allocation: Allocation, position: int) -> None:
         allocation.end = position

@@ -10,7 +10,7 @@ from typing import Any
 
 from interlock._cli.memory.history import Mark, Stack
 from interlock._cli.memory.segments import SegmentUse, segments_of
-from interlock._cli.memory.snapshot_file import FREE, Block, Snapshot
+from interlock._cli.memory.snapshot_file import FREE, Block, MemoryOf, Snapshot
 from interlock._cli.memory.timeline import Band, compute, stack_bands
 
 MAX_SEGMENTS = 500
@@ -44,7 +44,7 @@ class _Stacks:
         return self._indices[stack]
 
 
-def _device(snapshot: Snapshot, device: int, stacks: _Stacks) -> dict[str, Any]:
+def _device(snapshot: Snapshot, device: MemoryOf, stacks: _Stacks) -> dict[str, Any]:
     timeline = compute(snapshot, device)
     segments = segments_of(snapshot, device)
     bands = stack_bands(timeline.largest)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from interlock._cli.memory.snapshot_file import FREE, Segment, Snapshot
+from interlock._cli.memory.snapshot_file import FREE, MemoryOf, Segment, Snapshot
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class SegmentUse:
         return round(1 - self.largest_free / self.free, 4) if self.free else 0.0
 
 
-def segments_of(snapshot: Snapshot, device: int) -> list[SegmentUse]:
+def segments_of(snapshot: Snapshot, device: MemoryOf) -> list[SegmentUse]:
     """Return the segments of a device, those with the most free memory first."""
     used = [_measure(segment) for segment in snapshot.segments if segment.device == device]
     return sorted(used, key=lambda use: (-use.free, use.segment.address))

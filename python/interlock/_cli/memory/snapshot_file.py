@@ -8,7 +8,7 @@ checked and converted to dataclasses at the end.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,8 +24,12 @@ from interlock._cli.sizes import size_text
 
 ALLOCATED = "active_allocated"
 FREE = "inactive"
+AWAITING_FREE = "active_awaiting_free"
 # A block that was freed while queued work uses it has one of several names in PyTorch.
-BLOCK_STATES = (ALLOCATED, "active_awaiting_free", "active_pending_free", FREE)
+BLOCK_STATES = (ALLOCATED, AWAITING_FREE, "active_pending_free", FREE)
+
+MemoryOf = int | None
+"""The index of a device, or None for pinned memory."""
 
 
 class SnapshotError(Exception):
@@ -48,29 +52,35 @@ class Block:
 class Segment:
     """Memory that the allocator reserved from the driver with one call."""
 
-    device: int
+    device: MemoryOf
     address: int
     size: int
-    stream: int
+    stream: int | None
+    """None for pinned memory."""
     kind: str
     blocks: tuple[Block, ...]
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The segments of all devices, and the history of each device."""
+    """The segments of all devices and of pinned memory, and the history of each."""
 
     segments: tuple[Segment, ...]
-    histories: tuple[History, ...]
+    histories: Mapping[MemoryOf, History]
 
-    def devices(self) -> list[int]:
-        """Return the indices of the devices that have segments or events."""
-        traced = {device for device, history in enumerate(self.histories) if history.events}
-        return sorted(traced | {segment.device for segment in self.segments})
+    def devices(self) -> list[MemoryOf]:
+        """Return the devices that have segments or events, pinned memory as the last."""
+        traced = {device for device, history in self.histories.items() if history.events}
+        return in_order(traced | {segment.device for segment in self.segments})
 
-    def history(self, device: int) -> History:
+    def history(self, device: MemoryOf) -> History:
         """Return the history of a device, which is empty if none was recorded."""
-        return self.histories[device] if device < len(self.histories) else History()
+        return self.histories.get(device) or History()
+
+
+def in_order(devices: Iterable[MemoryOf]) -> list[MemoryOf]:
+    """Sort devices by their indices; pinned memory comes last."""
+    return sorted(devices, key=lambda device: (device is None, device or 0))
 
 
 def load(path: str) -> Snapshot:
@@ -197,11 +207,8 @@ class _Reader:
             found = tuple(self._frame(frame) for frame in record.records("frames"))
             kept = self._stacks.setdefault(found, frames)
         if kept is frames:
-            frames.seen = Stack(found) if found else self._no_stack
-        else:
-            frames.seen = kept.seen
-            self.pickle.replace(frames, kept)
-        stack: Stack = frames.seen
+            kept.seen = Stack(found) if found else self._no_stack
+        stack: Stack = self._as_one(frames, kept)
         return stack
 
     def _frame(self, frame: _Record) -> Frame:
@@ -214,12 +221,16 @@ class _Reader:
             return made
         kept = self._frames.setdefault((made.filename, made.line, made.function), data)
         if kept is data:
-            data.seen = made
-        else:
-            data.seen = kept.seen
-            self.pickle.replace(data, kept)
-        seen: Frame = data.seen
+            kept.seen = made
+        seen: Frame = self._as_one(data, kept)
         return seen
+
+    def _as_one(self, item: PlainDict | PlainList, kept: PlainDict | PlainList) -> Any:
+        """Let the rest of the file refer to the first of equal objects. Return what was made of that."""
+        if item is not kept:
+            item.seen = kept.seen
+            self.pickle.replace(item, kept)
+        return kept.seen
 
     def snapshot(self, data: object) -> Snapshot:
         """Convert the data of a file, whose events are already in histories."""
@@ -229,12 +240,18 @@ class _Reader:
             raise _InvalidError(
                 f"it must be a dict with segments or device_traces, or a list of segments, got {_type(data)}"
             )
-        segments = _Record(data, "the snapshot").records("segments")
+        whole = _Record(data, "the snapshot")
+        segments = [self._segment(segment) for segment in whole.records("segments")]
+        segments += [self._pinned(block) for block in whole.records("host_segments")]
         traces = _list(data.get("device_traces", []), "device_traces")
-        return Snapshot(
-            tuple(self._segment(segment) for segment in segments),
-            tuple(self._history(trace, f"device_traces[{index}]") for index, trace in enumerate(traces)),
-        )
+        histories: dict[MemoryOf, History] = {
+            index: self._history(trace, f"device_traces[{index}]") for index, trace in enumerate(traces)
+        }
+        histories[None] = self._history(data.get("host_traces", []), "host_traces")
+        for device, ranges in _profiler_ranges(whole).items():
+            if device in histories:
+                histories[device].add_annotations(ranges)
+        return Snapshot(tuple(segments), histories)
 
     def _history(self, trace: object, where: str) -> History:
         seen = trace.seen if isinstance(trace, PlainList) else None
@@ -268,6 +285,16 @@ class _Reader:
             blocks=tuple(blocks),
         )
 
+    def _pinned(self, block: _Record) -> Segment:
+        """Return a block of pinned memory, which has no parts, as a segment."""
+        address, size = block.integer("address"), block.integer("size")
+        state = FREE
+        if block.truth("active"):
+            state = ALLOCATED if block.truth("allocated") else AWAITING_FREE
+        requested = 0 if state == FREE else size
+        part = Block(address, size, requested, state, self._stack(block))
+        return Segment(device=None, address=address, size=size, stream=None, kind="", blocks=(part,))
+
     def _block(self, block: _Record, position: int) -> Block:
         state = block.text("state")
         if state not in BLOCK_STATES:
@@ -297,6 +324,16 @@ def _text_of(entry: _Record, action: str, stack: Stack) -> str | None:
     return None
 
 
+def _profiler_ranges(snapshot: _Record) -> dict[int, list[tuple[int, str]]]:
+    """Return the times and texts of the ranges of PyTorch's profiler, by device."""
+    found: dict[int, list[tuple[int, str]]] = {}
+    for each in snapshot.records("external_annotations"):
+        # PyTorch writes what it was given; a range has a name and START or END.
+        texts = [value for key in ("name", "stage") if isinstance(value := each.data.get(key), str)]
+        found.setdefault(each.integer("device", 0), []).append((each.integer("time_us", 0), " ".join(texts)))
+    return found
+
+
 class _Record:
     """A dict of the pickled data, whose values are checked when they are read."""
 
@@ -317,6 +354,13 @@ class _Record:
     def optional_integer(self, key: str) -> int | None:
         """Return an int that is not negative, or None if the key is missing."""
         return self.integer(key) if key in self.data else None
+
+    def truth(self, key: str) -> bool:
+        """Return a bool. A missing key is an error."""
+        value = self._value(key, None)
+        if not isinstance(value, bool):
+            raise _InvalidError(f"{self.where}: {key} must be a bool, got {_type(value)}")
+        return value
 
     def text(self, key: str, default: str | None = None) -> str:
         """Return a str. A missing key is an error unless there is a default."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from interlock._cli.memory.segments import SegmentUse, segments_of
-from interlock._cli.memory.snapshot_file import Snapshot
+from interlock._cli.memory.snapshot_file import MemoryOf, Snapshot
 from interlock._cli.memory.timeline import compute
 
 
@@ -23,7 +23,8 @@ class SegmentFragmentation:
     """A segment with its free memory."""
 
     address: str
-    stream: int
+    stream: int | None
+    """None for pinned memory."""
     bytes: int
     free: int
     largest_free_block: int
@@ -43,9 +44,11 @@ class UnknownEvents:
 class DeviceSummary:
     """The memory of one device."""
 
-    device: int
+    device: int | None
+    """None for pinned memory."""
     events: int
     out_of_memory_errors: int
+    annotations: int
     unknown_events: tuple[UnknownEvents, ...]
     """The events whose action is not known. They are counted, and not interpreted."""
     peak_event: int
@@ -75,12 +78,13 @@ def summarize(snapshot: Snapshot, path: str) -> Summary:
     return Summary(path, tuple(_device(snapshot, device) for device in snapshot.devices()))
 
 
-def _device(snapshot: Snapshot, device: int) -> DeviceSummary:
+def _device(snapshot: Snapshot, device: MemoryOf) -> DeviceSummary:
     timeline = compute(snapshot, device)
     return DeviceSummary(
         device=device,
         events=timeline.events,
         out_of_memory_errors=timeline.errors,
+        annotations=timeline.annotations,
         unknown_events=tuple(UnknownEvents(action, count) for action, count in timeline.unknown),
         peak_event=timeline.peak,
         peak_allocated=timeline.peak_allocated,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from interlock._cli.memory.history import Allocation, Mark, Usage
-from interlock._cli.memory.snapshot_file import FREE, Snapshot
+from interlock._cli.memory.snapshot_file import FREE, MemoryOf, Snapshot
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class CallSite:
 class Timeline:
     """The memory of one device before the first event, and after each event."""
 
-    device: int
+    device: MemoryOf
     events: int
     interval: int
     """The number of positions that each point stands for: the maximum of them."""
@@ -54,7 +54,7 @@ class Timeline:
     """The actions of events that are not known, and the number of each."""
 
 
-def compute(snapshot: Snapshot, device: int) -> Timeline:
+def compute(snapshot: Snapshot, device: MemoryOf) -> Timeline:
     """Compute the timeline of a device of a snapshot."""
     history = snapshot.history(device)
     segments = [segment for segment in snapshot.segments if segment.device == device]
@@ -68,7 +68,7 @@ def compute(snapshot: Snapshot, device: int) -> Timeline:
     for segment in segments:
         for block in segment.blocks:
             if block.state != FREE and block.address not in history.live:
-                largest.add(Allocation(block.address, block.requested, segment.stream, block.stack, 0))
+                largest.add(Allocation(block.address, block.requested, segment.stream or 0, block.stack, 0))
                 at_peak.add(block.stack.site, block.requested, 1)
                 before += block.requested
     reserved_before = max(0, sum(segment.size for segment in segments) - history.reserved)

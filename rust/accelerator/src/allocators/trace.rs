@@ -5,8 +5,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use interlock_core::base::fork::rank;
 use interlock_core::base::named_enum;
-use interlock_core::base::sync::{ForkLock, RelaxedBool};
-use interlock_driver::{DeviceIndex, Stack};
+use interlock_core::base::sync::ForkLock;
+use interlock_driver::{DeviceIndex, Stack, StackUser};
 
 use crate::PoolId;
 
@@ -150,8 +150,6 @@ pub struct HistoryConfig {
 static RECORDING: ForkLock<Recording> =
     ForkLock::new(rank::MEMORY_HISTORY, Recording { changes: 0, active: None });
 
-static STACKS: RelaxedBool = RelaxedBool::new(false);
-
 /// What is recorded.
 #[derive(Clone, Copy)]
 pub(crate) struct Recording {
@@ -165,7 +163,7 @@ impl Recording {
     fn change(&mut self, active: Option<(HistoryConfig, Option<DeviceIndex>)>) -> u64 {
         self.changes += 1;
         self.active = active;
-        STACKS.set(active.is_some_and(|(options, _)| options.stacks));
+        StackUser::History.set_active(active.is_some_and(|(options, _)| options.stacks));
         self.changes
     }
 
@@ -214,7 +212,7 @@ pub(crate) fn end(change: u64) -> bool {
 /// Returns whether a history with call stacks is recorded.
 #[inline]
 pub fn stacks_are_recorded() -> bool {
-    STACKS.get()
+    StackUser::History.is_active()
 }
 
 /// Returns the stack that allocations of this thread are attributed to, if a history records stacks.

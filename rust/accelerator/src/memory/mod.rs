@@ -29,7 +29,7 @@ pub use interlock_core::Registration;
 #[doc(hidden)]
 pub use interlock_driver::{Access, ByteRange};
 pub use interlock_driver::{AllocatorState, OutOfMemory};
-pub use interlock_driver::{Frame, Stack, with_stack};
+pub use interlock_driver::{Frame, Stack, stacks_are_used, with_stack};
 pub use limits::{Limit, cache_limit, limit, set_cache_limit, set_limit};
 pub use pinned::{
     PinnedMemory, empty_host_cache, host_memory_stats, reset_accumulated_host_memory_stats,

@@ -16,8 +16,9 @@ use interlock_driver::{
 };
 
 use crate::started::Started;
+use crate::timed_tasks::{self, Timed};
 use crate::wait::{HostFnScope, Wait};
-use crate::{Device, Result, timed_tasks};
+use crate::{Device, Result};
 use table::StreamTable;
 
 /// A stream of the accelerator: a queue of work for one device. Clones refer to the same stream.
@@ -217,12 +218,8 @@ impl Stream {
             state.run(|| run())
         });
         let name = work.name.clone();
-        timed_tasks::timed(
-            driver,
-            stream,
-            || name.to_string(),
-            || driver.launch_host_fn(stream, HostFn { run, ..work }),
-        )
+        let launch = || driver.launch_host_fn(stream, HostFn { run, ..work });
+        timed_tasks::timed(driver, || Timed::task(stream, &*name), launch)
     }
 
     /// Queues a copy.
@@ -232,13 +229,9 @@ impl Stream {
     /// its `owners` require.
     pub unsafe fn copy(&self, copy: Copy) -> Result<()> {
         let (driver, stream, bytes) = (self.driver()?, self.0.handle, copy.bytes);
+        let task = || Timed::task(stream, format!("copy of {bytes} bytes"));
         // SAFETY: guaranteed by the caller.
-        timed_tasks::timed(
-            driver,
-            stream,
-            || format!("copy of {bytes} bytes"),
-            || unsafe { driver.copy(stream, copy) },
-        )
+        timed_tasks::timed(driver, task, || unsafe { driver.copy(stream, copy) })
     }
 
     /// Queues a copy that the caller will wait for.
@@ -250,9 +243,9 @@ impl Stream {
     /// The contract of [`copy`](Stream::copy).
     pub(crate) unsafe fn copy_awaited(&self, copy: Copy) -> Result<()> {
         let (driver, stream, bytes) = (self.driver()?, self.0.handle, copy.bytes);
-        let name = || format!("copy of {bytes} bytes");
+        let task = || Timed::task(stream, format!("copy of {bytes} bytes"));
         // SAFETY: guaranteed by the caller.
-        timed_tasks::timed(driver, stream, name, || unsafe { driver.copy_awaited(stream, copy) })
+        timed_tasks::timed(driver, task, || unsafe { driver.copy_awaited(stream, copy) })
     }
 
     /// Queues a fill.
@@ -262,13 +255,9 @@ impl Stream {
     /// as its `owners` require.
     pub unsafe fn fill(&self, fill: Fill) -> Result<()> {
         let (driver, stream, bytes) = (self.driver()?, self.0.handle, fill.bytes);
+        let task = || Timed::task(stream, format!("fill of {bytes} bytes"));
         // SAFETY: guaranteed by the caller.
-        timed_tasks::timed(
-            driver,
-            stream,
-            || format!("fill of {bytes} bytes"),
-            || unsafe { driver.fill(stream, fill) },
-        )
+        timed_tasks::timed(driver, task, || unsafe { driver.fill(stream, fill) })
     }
 
     /// Makes the graph that captures this stream, if any, own the memory of work that another library has queued. The

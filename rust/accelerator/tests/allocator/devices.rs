@@ -21,8 +21,10 @@ impl Devices {
         Devices {
             fail_allocation: Box::new(move |number| {
                 // One fault at a time.
-                failing.fail_allocation(None).unwrap();
-                failing.fail_allocation((number > 0).then_some(number)).unwrap();
+                failing.clear().unwrap();
+                if number > 0 {
+                    failing.fail_allocation(number).unwrap();
+                }
             }),
             live_bytes: Box::new(move || faults.live_objects().unwrap().bytes),
         }

@@ -38,6 +38,7 @@ pub mod rank {
     pub const OBSERVED_MEMORY: u8 = 111;
     pub const RACES: u8 = 112;
     pub const ACTIVITIES: u8 = 113;
+    pub const TIMED_TASKS: u8 = 114;
     pub const DISPATCH_CALLS: u8 = 115;
     pub(super) const INITIALIZATION: u8 = 120;
 }

@@ -1,6 +1,7 @@
 //! The state of a session: clocks, shadow memory and the races that were found.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -8,10 +9,11 @@ use super::Point;
 use super::access::{Access, AccessKind, Moment, Work};
 use super::clock::{Actor, VectorClock};
 use super::race::{Race, RaceKey, RacingAccess};
+use super::running::PendingCount;
 use super::shadow::{Allocation, Shadow};
-use crate::StreamHandle;
+use crate::{DeviceIndex, StreamHandle};
 
-/// The most races that are kept; further ones are counted only if they are like one of these.
+/// The most pairs of lines whose races are kept for an observer.
 const MAX_RACES: usize = 1000;
 
 /// The state of a session.
@@ -21,11 +23,14 @@ pub(super) struct Detector {
     /// What the program has done and waited for.
     program: VectorClock,
     streams: HashMap<StreamHandle, Timeline>,
+    /// The orders of destroyed streams, with their devices. Their actors are reused.
+    ended: Vec<(DeviceIndex, Timeline)>,
     last_actor: Actor,
     shadow: Shadow,
     races: Vec<Race>,
-    /// The positions of races, by what makes two of them alike.
+    /// The positions of the races that were found since the last observer began, by what makes two of them alike.
     known: HashMap<RaceKey, usize>,
+    pending: PendingCount,
 }
 
 /// The order of a stream.
@@ -44,10 +49,12 @@ impl Detector {
             observers: 0,
             program,
             streams: HashMap::new(),
+            ended: Vec::new(),
             last_actor: Actor::HOST,
             shadow: Shadow::default(),
             races: Vec::new(),
             known: HashMap::new(),
+            pending: PendingCount::default(),
         }
     }
 
@@ -55,7 +62,13 @@ impl Detector {
         self.session
     }
 
-    /// Adds an observer, to which earlier races may be reported again. Returns how many were found.
+    /// Returns the count of the tasks that were queued in this session.
+    pub fn pending(&self) -> &PendingCount {
+        &self.pending
+    }
+
+    /// Adds an observer, to which races that were found before are reported if they occur again. Returns how many were
+    /// found.
     pub fn add_observer(&mut self) -> usize {
         self.observers += 1;
         self.known.clear();
@@ -68,20 +81,44 @@ impl Detector {
         self.observers == 0
     }
 
-    pub fn races(&self) -> impl Iterator<Item = &Race> {
-        self.races.iter()
+    /// Returns the races from a position on, those of a pair of lines as one.
+    pub fn races_since(&self, first: usize) -> Vec<Race> {
+        let (mut races, mut known) = (Vec::<Race>::new(), HashMap::new());
+        for race in self.races.iter().skip(first) {
+            match known.entry(race.key()) {
+                Entry::Vacant(entry) => {
+                    entry.insert(races.len());
+                    races.push(race.clone());
+                }
+                // Found again after another observer began.
+                Entry::Occupied(entry) => {
+                    if let Some(known) = races.get_mut(*entry.get()) {
+                        known.count = known.count.saturating_add(race.count);
+                    }
+                }
+            }
+        }
+        races
     }
 
     /// Returns the order of a stream, which includes what the program did and waited for until now. What it does next
     /// comes after work that this orders.
     fn timeline(&mut self, stream: StreamHandle) -> &mut Timeline {
         let timeline = self.streams.entry(stream).or_insert_with(|| {
-            self.last_actor = self.last_actor.next();
-            Timeline { actor: self.last_actor, clock: VectorClock::default() }
+            let actor = reused_actor(&mut self.ended, &self.program).unwrap_or_else(|| {
+                self.last_actor = self.last_actor.next();
+                self.last_actor
+            });
+            Timeline { actor, clock: VectorClock::default() }
         });
         timeline.clock.join(&self.program);
         self.program.tick(Actor::HOST);
         timeline
+    }
+
+    /// Ends a stream that is destroyed and whose work has completed.
+    pub fn end_stream(&mut self, stream: StreamHandle) {
+        self.ended.extend(self.streams.remove(&stream).map(|timeline| (stream.device, timeline)));
     }
 
     /// Adds work at the end of a stream.
@@ -94,6 +131,15 @@ impl Detector {
 
     pub fn end_of(&mut self, stream: StreamHandle) -> VectorClock {
         self.timeline(stream).clock.clone()
+    }
+
+    pub fn end_of_device(&self, device: DeviceIndex) -> VectorClock {
+        let mut end = VectorClock::default();
+        let streams = self.streams.iter().map(|(stream, timeline)| (stream.device, timeline));
+        let ended = self.ended.iter().map(|(device, timeline)| (*device, timeline));
+        let of_device = streams.chain(ended).filter(|(other, _)| *other == device);
+        of_device.for_each(|(_, timeline)| end.join(&timeline.clock));
+        end
     }
 
     pub fn order_after(&mut self, stream: StreamHandle, point: &Point) {
@@ -111,12 +157,6 @@ impl Detector {
     /// Returns the clock of a point of this session.
     fn clock_of<'a>(&self, point: &'a Point) -> Option<&'a VectorClock> {
         point.0.as_deref().filter(|(session, _)| *session == self.session).map(|(_, clock)| clock)
-    }
-
-    pub fn wait_for_streams(&mut self, is_awaited: impl Fn(StreamHandle) -> bool) {
-        for (_, timeline) in self.streams.iter().filter(|(stream, _)| is_awaited(**stream)) {
-            self.program.join(&timeline.clock);
-        }
     }
 
     /// Returns the present of the program's threads.
@@ -165,6 +205,15 @@ impl Detector {
     }
 }
 
+/// Removes and returns the actor of a stream that has ended and for which the program has waited: all later work follows
+/// that of the stream, as if one stream had both. Clocks are as long as there are actors.
+fn reused_actor(ended: &mut Vec<(DeviceIndex, Timeline)>, program: &VectorClock) -> Option<Actor> {
+    let is_awaited =
+        |(_, Timeline { actor, clock }): &(_, Timeline)| program.time_of(*actor) >= clock.time_of(*actor);
+    let position = ended.iter().position(is_awaited)?;
+    Some(ended.swap_remove(position).1.actor)
+}
+
 /// The races of an access.
 struct Found<'a> {
     races: &'a mut Vec<Race>,
@@ -180,12 +229,18 @@ impl Found<'_> {
             true => (self.second, first),
             false => (first, self.second),
         };
-        let position = self.races.len();
-        let position = *self.known.entry(RaceKey::of(first, second)).or_insert(position);
-        match self.races.get_mut(position) {
-            Some(race) => race.repeat(second),
-            None if position < MAX_RACES => self.races.push(Race::new(first, second, allocation)),
-            None => (),
+        let count = self.known.len();
+        match self.known.entry(RaceKey::of(first, second)) {
+            Entry::Occupied(entry) => {
+                if let Some(race) = self.races.get_mut(*entry.get()) {
+                    race.repeat(second);
+                }
+            }
+            Entry::Vacant(entry) if count < MAX_RACES => {
+                entry.insert(self.races.len());
+                self.races.push(Race::new(first, second, allocation));
+            }
+            Entry::Vacant(_) => (),
         }
     }
 }
@@ -194,5 +249,44 @@ impl RacingAccess {
     /// Describes an access.
     pub(super) fn of(access: &Access) -> Self {
         RacingAccess { work: access.moment.work.clone(), kind: access.kind, bytes: access.bytes.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Queues a write of one byte on a new stream, which then ends, and returns the point after the write.
+    fn write_and_end(detector: &mut Detector, raw: u64) -> Point {
+        let stream = StreamHandle { device: 0, raw };
+        let moment = detector.queue(stream, Work::new("write", Some(stream)));
+        detector.access(&moment, AccessKind::Write, 0..1);
+        let end = Point(Some(Arc::new((detector.session(), detector.end_of(stream)))));
+        detector.end_stream(stream);
+        end
+    }
+
+    #[test]
+    fn streams_that_the_program_awaits_share_an_actor() {
+        let mut detector = Detector::new(1);
+        for raw in 1..100 {
+            let end = write_and_end(&mut detector, raw);
+            detector.wait_for(&end);
+        }
+        assert!(detector.races_since(0).is_empty());
+        assert_eq!(detector.last_actor, Actor::HOST.next());
+    }
+
+    #[test]
+    fn work_of_an_ended_stream_races_until_the_device_is_awaited() {
+        let mut detector = Detector::new(1);
+        write_and_end(&mut detector, 1);
+        write_and_end(&mut detector, 2);
+        assert_eq!(detector.races_since(0).len(), 1);
+        let end = Point(Some(Arc::new((1, detector.end_of_device(0)))));
+        detector.wait_for(&end);
+        write_and_end(&mut detector, 3);
+        let races = detector.races_since(0);
+        assert_eq!(races.iter().map(|race| race.count).sum::<usize>(), 1);
     }
 }

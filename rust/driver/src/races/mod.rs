@@ -27,29 +27,28 @@ pub use access::{AccessKind, Moment, Work};
 use clock::VectorClock;
 use detector::Detector;
 pub use race::{Race, RacingAccess};
+use running::PendingCount;
 pub use running::{Running, RunningGuard, current};
 
-use crate::{Address, ByteRange, DeviceIndex, StreamHandle};
+use crate::stack::current_or_captured_stack;
+use crate::{Address, ByteRange, DeviceIndex, StackUser, StreamHandle};
 
-/// The number of the session, or 0 if there is none.
-static SESSION: RelaxedU64 = RelaxedU64::new(0);
 static LAST_SESSION: RelaxedU64 = RelaxedU64::new(0);
 
 /// The detector of the session. A forked child has none: it cannot use the devices of its parent.
 static DETECTOR: ForkLock<Option<Box<Detector>>> =
-    ForkLock::with_child_hook(rank::RACES, None, || drop(take_detector()));
+    ForkLock::with_child_hook(rank::RACES, None, || drop(end_session(&mut DETECTOR.lock())));
 
-/// Ends the session.
-fn take_detector() -> Option<Box<Detector>> {
-    let mut detector = DETECTOR.lock();
-    SESSION.set(0);
+/// Ends the session and returns its detector.
+fn end_session(detector: &mut Option<Box<Detector>>) -> Option<Box<Detector>> {
+    StackUser::Races.set_active(false);
     detector.take()
 }
 
 /// Returns whether races are being detected.
 #[inline]
 pub fn is_on() -> bool {
-    SESSION.get() != 0
+    StackUser::Races.is_active()
 }
 
 /// Calls `function` with the detector, if there is one.
@@ -72,6 +71,7 @@ pub struct RaceDetector {
     session: u64,
     /// The number of races that were found before.
     first: usize,
+    pending: PendingCount,
 }
 
 impl RaceDetector {
@@ -79,33 +79,38 @@ impl RaceDetector {
     pub fn start() -> Self {
         let mut detector = DETECTOR.lock();
         let detector = detector.get_or_insert_with(|| {
-            let session = LAST_SESSION.add(1);
-            SESSION.set(session);
-            Box::new(Detector::new(session))
+            StackUser::Races.set_active(true);
+            Box::new(Detector::new(LAST_SESSION.add(1)))
         });
-        RaceDetector { session: detector.session(), first: detector.add_observer() }
+        let pending = detector.pending().clone();
+        RaceDetector { session: detector.session(), first: detector.add_observer(), pending }
     }
 
-    /// Returns the races that were found since the start, each pair of lines once.
+    /// Returns the races that were found since the start, each pair of lines once; at most 1,000 pairs.
     pub fn races(&self) -> Vec<Race> {
         let of_session = |detector: &mut Detector| {
-            let is_own = detector.session() == self.session;
-            is_own.then(|| detector.races().skip(self.first).cloned().collect())
+            (detector.session() == self.session).then(|| detector.races_since(self.first))
         };
         with(of_session).flatten().unwrap_or_default()
     }
 
-    /// Returns the number of tasks of streams that have not run yet and whose accesses are therefore unknown.
+    /// Returns the number of observed tasks of streams that have not run yet, so that their accesses are unknown.
     pub fn pending(&self) -> usize {
-        running::pending()
+        // A forked child has none of the tasks.
+        let is_running = with(|detector| detector.session() == self.session) == Some(true);
+        if is_running { self.pending.get() } else { 0 }
     }
 }
 
 impl Drop for RaceDetector {
     fn drop(&mut self) {
-        let is_last = with(|detector| detector.session() == self.session && detector.remove_observer());
-        if is_last == Some(true) {
-            drop(take_detector());
+        let mut detector = DETECTOR.lock();
+        let own = detector.as_mut().filter(|detector| detector.session() == self.session);
+        if own.is_some_and(|detector| detector.remove_observer()) {
+            // Within the same lock, so that no detector that starts meanwhile loses its session.
+            let ended = end_session(&mut detector);
+            drop(detector);
+            drop(ended);
         }
     }
 }
@@ -135,7 +140,7 @@ impl Queued {
     }
 }
 
-/// A point in the order of everything: an event, or the end of a stream.
+/// A point in the order of everything: an event, or the end of a stream or a device.
 ///
 /// ```
 /// use interlock_driver::StreamHandle;
@@ -147,7 +152,7 @@ impl Queued {
 /// // Work of the reader comes after what was queued on the writer.
 /// races::order_after(reader, &recorded);
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Point(Option<Arc<(u64, VectorClock)>>);
 
 /// Adds a task at the end of a stream, after what this thread knows of. `operation` is its name.
@@ -157,13 +162,24 @@ pub fn queue(stream: StreamHandle, operation: impl FnOnce() -> String) -> Queued
         return Queued::default();
     }
     let work = Work::new(&operation(), Some(stream));
-    Queued(with(|detector| running::Pending::new(detector.queue(stream, work))))
+    Queued(with(|detector| running::Pending::new(detector.queue(stream, work), detector.pending().clone())))
 }
 
 /// Returns the point after all work of a stream that is queued now.
 #[inline]
 pub fn end_of(stream: StreamHandle) -> Point {
     Point(with(|detector| Arc::new((detector.session(), detector.end_of(stream)))))
+}
+
+/// Returns the point after all work of a device that is queued now.
+#[inline]
+pub fn end_of_device(device: DeviceIndex) -> Point {
+    Point(with(|detector| Arc::new((detector.session(), detector.end_of_device(device)))))
+}
+
+/// Ends a stream that is destroyed and whose work has completed.
+pub fn end_stream(stream: StreamHandle) {
+    with(|detector| detector.end_stream(stream));
 }
 
 /// Makes work that is queued on a stream from now on come after a point.
@@ -176,18 +192,6 @@ pub fn order_after(stream: StreamHandle, point: &Point) {
 #[inline]
 pub fn wait_for(point: &Point) {
     with(|detector| detector.wait_for(point));
-}
-
-/// Makes what the program does from now on come after all work of a stream that is queued now.
-#[inline]
-pub fn wait_for_stream(stream: StreamHandle) {
-    with(|detector| detector.wait_for_streams(|other| other == stream));
-}
-
-/// Makes what the program does from now on come after all work of a device that is queued now.
-#[inline]
-pub fn wait_for_device(device: DeviceIndex) {
-    with(|detector| detector.wait_for_streams(|stream| stream.device == device));
 }
 
 /// Adds accesses of the task that this thread runs, or else of the program.
@@ -234,7 +238,8 @@ pub fn release(address: Address, bytes: usize) {
     if !is_on() {
         return;
     }
-    let work = Work::new("a release of memory", None);
+    let stack = current_or_captured_stack();
+    let work = Work { stack, ..Work::new("a release of memory", None) };
     with(|detector| detector.release(work, range_of(address, bytes)));
 }
 

@@ -62,12 +62,12 @@ type AccessLine = (Arc<str>, AccessKind, Option<(Arc<str>, u32)>);
 
 impl RaceKey {
     pub fn of(first: &Access, second: &Access) -> Self {
-        RaceKey([first, second].map(|access| {
-            let work = &access.moment.work;
-            let line = work.frame().map(|frame| (frame.file.clone(), frame.line));
-            (work.operation.clone(), access.kind, line)
-        }))
+        RaceKey([first, second].map(|access| line_of(&access.moment.work, access.kind)))
     }
+}
+
+fn line_of(work: &Work, kind: AccessKind) -> AccessLine {
+    (work.operation.clone(), kind, work.frame().map(|frame| (frame.file.clone(), frame.line)))
 }
 
 impl Work {
@@ -89,6 +89,10 @@ impl Race {
         let [first, second] = [first, second].map(RacingAccess::of);
         let allocation = allocation.map(|access| RacingAccess::of(access));
         Race { first, second, allocation, count: 1, last }
+    }
+
+    pub(super) fn key(&self) -> RaceKey {
+        RaceKey([&self.first, &self.second].map(|access| line_of(&access.work, access.kind)))
     }
 
     /// Counts a race that is like this one.

@@ -7,32 +7,37 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::access::Moment;
 
-/// The number of queued tasks that have neither run nor been cancelled.
-static PENDING: AtomicUsize = AtomicUsize::new(0);
+/// The number of queued tasks of a session that have neither run nor been cancelled.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PendingCount(Arc<AtomicUsize>);
 
-/// Returns the number of queued tasks that have neither run nor been cancelled.
-pub(super) fn pending() -> usize {
-    PENDING.load(Ordering::Acquire)
+impl PendingCount {
+    pub fn get(&self) -> usize {
+        self.0.load(Ordering::Acquire)
+    }
 }
 
 /// A queued task, counted until it is dropped.
 #[derive(Debug)]
-pub(super) struct Pending(Arc<Moment>);
+pub(super) struct Pending {
+    moment: Arc<Moment>,
+    count: PendingCount,
+}
 
 impl Pending {
-    pub fn new(moment: Arc<Moment>) -> Self {
-        PENDING.fetch_add(1, Ordering::AcqRel);
-        Pending(moment)
+    pub fn new(moment: Arc<Moment>, count: PendingCount) -> Self {
+        count.0.fetch_add(1, Ordering::AcqRel);
+        Pending { moment, count }
     }
 
     pub fn moment(&self) -> &Arc<Moment> {
-        &self.0
+        &self.moment
     }
 }
 
 impl Drop for Pending {
     fn drop(&mut self) {
-        PENDING.fetch_sub(1, Ordering::AcqRel);
+        self.count.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 

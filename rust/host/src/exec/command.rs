@@ -47,6 +47,17 @@ pub(crate) struct QueuedCommand {
     pub(crate) link: u64,
 }
 
+/// What a command has from the call that queues it.
+#[derive(Default)]
+pub(crate) struct Origin {
+    /// The device that does the work, if not the stream's.
+    pub(crate) device: Option<DeviceIndex>,
+    /// The point at which errors are reported, if not the command's.
+    pub(crate) reported_at: Option<TimelinePoint>,
+    /// The link of the call in traces; 0 for none.
+    pub(crate) link: u64,
+}
+
 impl Task {
     /// Runs the task and returns why it failed.
     pub(crate) fn run(&self) -> Result<(), Failure> {

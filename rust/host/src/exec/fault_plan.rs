@@ -107,11 +107,6 @@ impl FaultPlan {
         &self.injected
     }
 
-    /// Removes all faults of one kind of operation.
-    pub(crate) fn clear_operation(&mut self, operation: FaultOperation) {
-        self.rules.retain(|rule| rule.fault.operation != Some(operation));
-    }
-
     /// Counts an operation and returns what happens to it.
     pub(crate) fn count(&mut self, work: &Work<'_>) -> Fired {
         let mut fired = Fired::default();

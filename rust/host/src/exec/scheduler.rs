@@ -1,7 +1,7 @@
 //! The scheduler: polls the first command of each stream and completes the commands that need no worker thread.
 
-use interlock_driver::activity::{self, ActivityKind, Place};
-use interlock_driver::{DeviceIndex, Error, TimelinePoint};
+use interlock_driver::activity;
+use interlock_driver::{DeviceIndex, Error, StreamHandle, TimelinePoint, races};
 
 use crate::exec::command::{Command, QueuedCommand, Task};
 use crate::exec::inner::Inner;
@@ -109,11 +109,8 @@ impl Inner {
             return true;
         }
         let waiter_id = self.next_id();
-        let handle = self.handle_of(id);
-        let begin = || {
-            let name = || "wait for another stream".to_owned();
-            activity::begin(ActivityKind::Wait, || Place::Stream(handle), 0, name)
-        };
+        let (waiting, awaited) = (self.handle_of(id), self.handle_of(point.stream));
+        let begin = || activity::begin_wait(waiting, awaited);
         if self.streams.get_mut(&id).is_some_and(|stream| stream.block_on_event(begin))
             && let Some(awaited) = self.streams.get_mut(&point.stream)
         {
@@ -196,6 +193,7 @@ impl Inner {
             && let Some(stream) = self.streams.remove(&id)
         {
             let device = stream.device();
+            races::end_stream(StreamHandle { device, raw: id });
             if let Some(error) = stream.finish() {
                 self.store_unreported(device, error);
             }

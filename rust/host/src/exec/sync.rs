@@ -18,6 +18,8 @@ struct WaitPoints {
     operation: &'static str,
     device: DeviceIndex,
     points: Vec<TimelinePoint>,
+    /// Their place in the order of everything, for the detection of races.
+    order: races::Point,
 }
 
 /// Returns the names of the query and of the wait for a kind of target, for error messages.
@@ -51,14 +53,14 @@ impl Inner {
 
     /// Returns the points after all work of a target that is queued now.
     fn wait_points(&mut self, target: WaitTarget, operation: &'static str) -> Result<WaitPoints> {
-        let points = match target {
+        let (points, order) = match target {
             WaitTarget::Stream(handle) => {
                 self.stream(handle, operation)?;
-                vec![self.end_of(handle.raw)]
+                (vec![self.end_of(handle.raw)], races::end_of(handle))
             }
             WaitTarget::Event(handle) => match self.event(handle, operation)?.recorded_at().clone() {
-                RecordedAt::Never => Vec::new(),
-                RecordedAt::InStream(point, _) => vec![point],
+                RecordedAt::Never => Default::default(),
+                RecordedAt::InStream(point, order) => (vec![point], order),
                 RecordedAt::InCapture(capture, _) => {
                     return Err(self.captures.refuse_event_sync(capture, operation));
                 }
@@ -69,11 +71,11 @@ impl Inner {
                 let destroyed: Vec<_> = errors.map(|error| error.reported_at()).collect();
                 let streams = self.streams.iter().filter(|(_, stream)| stream.device() == index);
                 let ends = streams.map(|(id, stream)| TimelinePoint { stream: *id, position: stream.end() });
-                ends.chain(destroyed).collect()
+                (ends.chain(destroyed).collect(), races::end_of_device(index))
             }
         };
         self.check_sync_allowed(target, operation)?;
-        Ok(WaitPoints { operation, device: target.device(), points })
+        Ok(WaitPoints { operation, device: target.device(), points, order })
     }
 
     fn has_reached(&self, points: &WaitPoints) -> Result<bool> {
@@ -91,25 +93,10 @@ impl Inner {
         let points = self.wait_points(target, operations(target).0)?;
         let has_reached = self.has_reached(&points)?;
         if has_reached {
-            self.on_reached(target);
+            races::wait_for(&points.order);
         }
         self.report(&points)?;
         Ok(has_reached)
-    }
-
-    /// Orders what the program does next after the work of a target, for the detection of races.
-    fn on_reached(&self, target: WaitTarget) {
-        match target {
-            WaitTarget::Stream(stream) => races::wait_for_stream(stream),
-            WaitTarget::Device(device) => races::wait_for_device(device),
-            WaitTarget::Event(event) => {
-                if let Some(RecordedAt::InStream(_, order)) =
-                    self.events.get(&event.raw).map(Event::recorded_at)
-                {
-                    races::wait_for(order);
-                }
-            }
-        }
     }
 
     /// Returns whether everything before the last record of an event has completed.
@@ -129,8 +116,8 @@ impl Inner {
     }
 
     pub(crate) fn sync_point(&mut self, target: WaitTarget) -> Result<SyncPoint> {
-        let WaitPoints { points, .. } = self.wait_points(target, operations(target).1)?;
-        Ok(SyncPoint { target, points: points.into_iter().map(WaitPoint::InStream).collect() })
+        let WaitPoints { points, order, .. } = self.wait_points(target, operations(target).1)?;
+        Ok(SyncPoint { target, points: points.into_iter().map(WaitPoint::InStream).collect(), order })
     }
 }
 
@@ -138,7 +125,8 @@ impl Inner {
 pub(crate) fn wait(shared: &Shared, sync_point: &SyncPoint, policy: WaitPolicy) -> Result<bool> {
     let points = sync_point.points.iter().filter_map(|point| point.in_stream()).collect();
     let (_, operation) = operations(sync_point.target);
-    let points = WaitPoints { operation, device: sync_point.target.device(), points };
+    let (device, order) = (sync_point.target.device(), sync_point.order.clone());
+    let points = WaitPoints { operation, device, points, order };
     shared.lock()?.check_sync_allowed(sync_point.target, operation)?;
     let has_reached = if policy.blocking {
         // A timeout that overflows `Instant` is no deadline.
@@ -148,7 +136,7 @@ pub(crate) fn wait(shared: &Shared, sync_point: &SyncPoint, policy: WaitPolicy) 
     };
     let mut inner = shared.lock()?;
     if has_reached {
-        inner.on_reached(sync_point.target);
+        races::wait_for(&points.order);
     }
     inner.report(&points)?;
     Ok(has_reached)

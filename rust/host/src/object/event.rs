@@ -7,7 +7,7 @@ use interlock_driver::{
     DeviceIndex, Error, EventHandle, EventOptions, Result, StreamHandle, TimelinePoint, races,
 };
 
-use crate::exec::command::Command;
+use crate::exec::command::{Command, Origin};
 use crate::exec::inner::Inner;
 use crate::object::{device, err_released};
 
@@ -84,7 +84,7 @@ impl Inner {
                 RecordedAt::InCapture(capture, nodes)
             }
             None => {
-                let point = self.push(stream.raw, Command::SignalEvent(event.raw), None, None);
+                let point = self.push(stream.raw, Command::SignalEvent(event.raw), Origin::default());
                 RecordedAt::InStream(point, races::end_of(stream))
             }
         };
@@ -103,7 +103,7 @@ impl Inner {
             (RecordedAt::Never, _) => Ok(()),
             (RecordedAt::InStream(point, order), None) => {
                 races::order_after(stream, &order);
-                self.push(stream.raw, Command::WaitFor(point), None, None);
+                self.push(stream.raw, Command::WaitFor(point), Origin::default());
                 self.advance(stream.raw);
                 Ok(())
             }

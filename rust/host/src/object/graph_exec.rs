@@ -7,7 +7,7 @@ use interlock_driver::{
 };
 
 use crate::exec::chains::{self, StreamAssignment};
-use crate::exec::command::Command;
+use crate::exec::command::{Command, Origin};
 use crate::exec::inner::Inner;
 use crate::object::err_released;
 use crate::object::graph::Node;
@@ -72,17 +72,16 @@ impl Inner {
                 }
             }
             let reported_at = (stream != launch_stream).then_some(reported_at);
+            let origin = Origin { device: Some(node.device), reported_at, link: 0 };
             // The races of a replay are attributed to the calls that were captured.
-            with_stack(node.stack.clone(), || {
-                self.push(stream, Command::Run(node.task.clone()), Some(node.device), reported_at)
-            });
+            with_stack(node.stack.clone(), || self.push(stream, Command::Run(node.task.clone()), origin));
             points.push(self.replay_end(stream));
         }
         for stream in &plan.streams {
             let end = self.replay_end(*stream);
             self.push_wait(launch_stream, &end);
         }
-        self.push(launch_stream, Command::Nop, None, None);
+        self.push(launch_stream, Command::Nop, Origin::default());
         self.replay_end(launch_stream)
     }
 
@@ -94,7 +93,7 @@ impl Inner {
     /// Queues a wait for a point of a replay.
     fn push_wait(&mut self, stream: StreamId, (point, order): &ReplayEnd) {
         races::order_after(self.handle_of(stream), order);
-        self.push(stream, Command::WaitFor(*point), None, None);
+        self.push(stream, Command::WaitFor(*point), Origin::default());
     }
 
     pub(crate) fn instantiate(&mut self, handle: GraphHandle) -> Result<GraphExecHandle> {

@@ -10,7 +10,7 @@ use interlock_driver::races::Queued;
 use interlock_driver::{DeviceIndex, Error, PriorityRange, Result, StreamHandle, TimelinePoint, races};
 
 use crate::exec::async_error::AsyncError;
-use crate::exec::command::{Command, QueuedCommand};
+use crate::exec::command::{Command, Origin, QueuedCommand};
 use crate::exec::fault_plan::{Readiness, Work};
 use crate::exec::inner::Inner;
 use crate::object::{device, err_released};
@@ -355,20 +355,13 @@ impl Inner {
         TimelinePoint { stream, position: submitted.unwrap_or(0) }
     }
 
-    /// Queues a command and returns its point. The next [`advance`](Inner::advance) polls it. `device` defaults to the
-    /// stream's device, `reported_at` to the returned point.
-    pub(crate) fn push(
-        &mut self,
-        id: StreamId,
-        command: Command,
-        device: Option<DeviceIndex>,
-        reported_at: Option<TimelinePoint>,
-    ) -> TimelinePoint {
+    /// Queues a command and returns its point. The next [`advance`](Inner::advance) polls it.
+    pub(crate) fn push(&mut self, id: StreamId, command: Command, origin: Origin) -> TimelinePoint {
         let Some(stream) = self.streams.get_mut(&id) else {
             debug_assert!(false, "work for the stream {id}, which was destroyed");
             return TimelinePoint { stream: id, position: 0 };
         };
-        let device = device.unwrap_or(stream.device);
+        let device = origin.device.unwrap_or(stream.device);
         let work = Work::of_command(&command, device, id);
         let fault = work.map(|work| self.faults.count(&work)).unwrap_or_default();
         let handle = StreamHandle { device: stream.device, raw: id };
@@ -381,20 +374,13 @@ impl Inner {
         stream.queue.push_back(QueuedCommand {
             command,
             device,
-            reported_at: reported_at.unwrap_or(point),
+            reported_at: origin.reported_at.unwrap_or(point),
             fault,
             position: point.position,
             queued,
-            link: 0,
+            link: origin.link,
         });
         point
-    }
-
-    /// Links the last command of a stream with the call that queued it, for traces.
-    pub(crate) fn link_last(&mut self, id: StreamId, link: u64) {
-        if let Some(command) = self.streams.get_mut(&id).and_then(|stream| stream.queue.back_mut()) {
-            command.link = link;
-        }
     }
 
     /// Destroys a stream when its queued commands have completed.
@@ -455,7 +441,7 @@ mod tests {
         };
         assert!(fails(|inner, stream| inner.end_of(stream)));
         assert!(fails(|inner, stream| {
-            let point = inner.push(stream, Command::Nop, None, None);
+            let point = inner.push(stream, Command::Nop, Origin::default());
             inner.advance(stream);
             point
         }));

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict, PyTuple};
 
 use super::fault;
-use crate::args::{extract_int, extract_optional_int, extract_str};
+use crate::args::{extract_int, extract_str};
 use crate::detach::detach;
 use crate::device;
 use crate::errors::IntoPyResult;
@@ -18,16 +18,20 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PausedCopies>()
 }
 
-const AT_LEAST_1: &str = "at least 1";
-
-/// Extracts `times` of `fail_allocation`.
-fn allocation_times(given: &Bound<'_, PyAny>) -> PyResult<u64> {
-    extract_int(given, "FaultInjector.fail_allocation: times", AT_LEAST_1)
+/// Defines a function that extracts an argument that is a number from 1 on.
+macro_rules! extract_count {
+    ($($function:ident: $name:literal;)+) => {$(
+        fn $function(given: &Bound<'_, PyAny>) -> PyResult<u64> {
+            extract_int(given, concat!("FaultInjector.", $name), "at least 1")
+        }
+    )+};
 }
 
-/// Extracts `times` of `fail_pinned_allocation`.
-fn pinned_allocation_times(given: &Bound<'_, PyAny>) -> PyResult<u64> {
-    extract_int(given, "FaultInjector.fail_pinned_allocation: times", AT_LEAST_1)
+extract_count! {
+    allocation_number: "fail_allocation: number";
+    allocation_times: "fail_allocation: times";
+    pinned_allocation_number: "fail_pinned_allocation: number";
+    pinned_allocation_times: "fail_pinned_allocation: times";
 }
 
 /// Extracts `reason` of a method.
@@ -56,7 +60,7 @@ macro_rules! reason {
 ///     ... except accelerator.AcceleratorError as error:
 ///     ...     str(error).endswith("injected")
 ///     True
-#[pyclass(frozen, module = "interlock.testing", name = "FaultInjector")]
+#[pyclass(frozen, subclass, module = "interlock.testing", name = "FaultInjector")]
 pub(super) struct FaultInjector(pub(super) host::FaultInjector);
 
 #[pymethods]
@@ -201,7 +205,7 @@ impl FaultInjector {
     /// `accelerator.memory.on_oom` run, and `OutOfMemoryError` is raised unless one of them requests a retry.
     ///
     /// Args:
-    ///     number: The first allocation that fails; 1 is the next one. None cancels all faults of allocations.
+    ///     number: The first allocation that fails; 1 is the next one.
     ///     times: How many consecutive allocations fail.
     ///
     /// Raises:
@@ -219,21 +223,17 @@ impl FaultInjector {
     fn fail_allocation(
         &self,
         py: Python<'_>,
-        number: Option<&Bound<'_, PyAny>>,
+        #[pyo3(from_py_with = allocation_number)] number: u64,
         #[pyo3(from_py_with = allocation_times)] times: u64,
     ) -> PyResult<()> {
-        match extract_optional_int(number, "FaultInjector.fail_allocation: number", AT_LEAST_1)? {
-            Some(number) => self.0.fail_allocations(number, times),
-            None => self.0.fail_allocation(None),
-        }
-        .into_py_result(py)
+        self.0.fail_allocations(number, times).into_py_result(py)
     }
 
     /// Make later allocations of pinned memory by the driver fail, like `fail_allocation`. The cache of pinned memory is
     /// released and the driver called again before an error is raised.
     ///
     /// Args:
-    ///     number: The first allocation that fails; 1 is the next one. None cancels all faults of such allocations.
+    ///     number: The first allocation that fails; 1 is the next one.
     ///     times: How many consecutive allocations fail.
     ///
     /// Raises:
@@ -242,14 +242,10 @@ impl FaultInjector {
     fn fail_pinned_allocation(
         &self,
         py: Python<'_>,
-        number: Option<&Bound<'_, PyAny>>,
+        #[pyo3(from_py_with = pinned_allocation_number)] number: u64,
         #[pyo3(from_py_with = pinned_allocation_times)] times: u64,
     ) -> PyResult<()> {
-        match extract_optional_int(number, "FaultInjector.fail_pinned_allocation: number", AT_LEAST_1)? {
-            Some(number) => self.0.fail_pinned_allocations(number, times),
-            None => self.0.fail_pinned_allocation(None),
-        }
-        .into_py_result(py)
+        self.0.fail_pinned_allocations(number, times).into_py_result(py)
     }
 
     /// Make the next function that `accelerator.launch` queues fail instead of running. The error is reported

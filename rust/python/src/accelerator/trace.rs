@@ -52,9 +52,12 @@ impl TraceRecorder {
                     Place::Thread(number, name) => (None, *number, name.to_string()),
                 };
                 let (start, end) = (since(activity.start), since(activity.end));
-                let (kind, name_of_activity) = (activity.kind.name(), activity.name.to_string());
-                let (bytes, link) = (activity.bytes, activity.link);
-                (kind, name_of_activity, device, track, name, start, end - start, bytes, link)
+                let operation = match activity.awaited {
+                    Some(awaited) => format!("wait for {}", name_of(awaited)),
+                    None => activity.name.to_string(),
+                };
+                let (kind, bytes, link) = (activity.kind.name(), activity.bytes, activity.link);
+                (kind, operation, device, track, name, start, end - start, bytes, link)
             };
             (trace.activities.iter().map(row).collect(), trace.dropped)
         })

@@ -264,6 +264,15 @@ def work_is_queued_after_the_memory_was_freed(plan: Plan) -> None:
     accelerator.launch(stream, accelerator.declare_uses(int, reads=[(address, 64)]))
 
 
+@planted("release/read", "keep its owner")
+def address_of_a_tensor_is_read_after_its_last_reference(plan: Plan) -> None:
+    stream, tensor = new_stream(), ones(plan.devices[0])
+    read = accelerator.declare_uses(int, reads=[(tensor.data_ptr(), tensor.nbytes)])
+    plan.order(plan.keep, tensor)
+    tensor = None
+    accelerator.launch(stream, read)
+
+
 @planted("release/write", "keep its owner")
 def address_of_a_closed_buffer_is_written(plan: Plan) -> None:
     stream = new_stream()

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import shutil
 import sys
+from inspect import currentframe
 from pathlib import Path
 
+import interlock
 import pytest
 from interlock import Stream, accelerator, testing
 from interlock.accelerator.memory import Buffer
@@ -78,6 +80,7 @@ def test_update_adds_the_races_so_far() -> None:
         assert races == []
         races.update()
         assert len(races) == 1
+    races.update()
     assert len(races) == 1
 
 
@@ -90,6 +93,46 @@ def test_nested_detections_have_lists_of_their_own() -> None:
         with testing.detect_races() as later:
             pass
     assert (len(outer), len(inner), len(later)) == (1, 1, 0)
+
+
+def test_race_that_a_nested_detection_finds_again_is_one() -> None:
+    writer, reader, buffer = new_streams()
+    with testing.detect_races() as outer:
+        race_once(writer, reader, buffer)
+        accelerator.synchronize()
+        with testing.detect_races() as inner:
+            race_once(writer, reader, buffer)
+    assert [race.count for race in outer] == [2]
+    assert [race.count for race in inner] == [1]
+
+
+def test_use_after_free_of_a_tensor_has_the_line_of_its_release() -> None:
+    stream = Stream(dedicated=True)
+
+    def allocate() -> tuple[int, int]:
+        with stream:
+            tensor = interlock.ones(64, device=stream.device)
+        return tensor.data_ptr(), tensor.nbytes
+
+    def drop(tensors: list[interlock.Tensor]) -> None:
+        tensors.clear()
+
+    with testing.detect_races() as races:
+        # At the return of a function, the line of the caller runs.
+        returned, here = allocate(), currentframe().f_lineno  # type: ignore[union-attr]
+        accelerator.launch(stream, accelerator.declare_uses(int, reads=[returned]))
+        stream.synchronize()
+        races.update()
+        (race,) = races
+        assert (race.first.access, race.first.line) == ("release", f"{__file__}:{here}")
+
+        with stream:
+            tensors = [interlock.ones(4096, device=stream.device)]
+        cleared = accelerator.declare_uses(int, reads=[(tensors[0].data_ptr(), tensors[0].nbytes)])
+        drop(tensors)
+        accelerator.launch(stream, cleared)
+    line = drop.__code__.co_firstlineno + 1
+    assert [race.first.line for race in races[1:]] == [f"{__file__}:{line}"]
 
 
 def test_work_before_the_detection_is_not_observed() -> None:

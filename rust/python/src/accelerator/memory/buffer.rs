@@ -1,8 +1,7 @@
 //! The buffer class.
 
 use interlock::accelerator::Error;
-use interlock::accelerator::driver::races;
-use interlock::accelerator::memory::{DeviceBuffer, with_stack};
+use interlock::accelerator::memory::DeviceBuffer;
 use interlock::accelerator::{Device as CoreDevice, Stream as CoreStream};
 use interlock::base::mutex::Mutex;
 use pyo3::exceptions::{PyBufferError, PyTypeError};
@@ -12,11 +11,9 @@ use pyo3::types::{PySlice, PyTuple};
 use super::copies;
 use crate::accelerator::stream::{self, Stream};
 use crate::args::{extract_int, extract_optional_int, extract_str};
-use crate::attached::is_attached;
 use crate::detach::{call_with, detach};
 use crate::device::{self, Device};
 use crate::errors::{IntoPyResult, exception, new_exception, new_type_error};
-use crate::py_stack::capture_if_enabled;
 use crate::switches;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -144,20 +141,6 @@ impl Buffer {
     /// Ends a view that was leaked to the interpreter.
     pub(super) fn end_view(&self) {
         drop(View(self));
-    }
-}
-
-impl Drop for Buffer {
-    fn drop(&mut self) {
-        // Reports of races contain the line that freed the memory.
-        if races::is_on()
-            && is_attached()
-            && let Some(memory) = self.with(|state| state.memory.take())
-        {
-            // SAFETY: this thread is attached.
-            let py = unsafe { Python::assume_attached() };
-            with_stack(capture_if_enabled(py), || drop(memory));
-        }
     }
 }
 

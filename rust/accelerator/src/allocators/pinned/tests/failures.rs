@@ -25,7 +25,7 @@ fn pinned_blocks_used_by_a_lost_device_are_never_reused() {
 #[test]
 fn pinned_blocks_are_allocated_one_by_one_if_the_segment_fails() {
     let rig = Rig::with(PinnedOptions { reserve_segment_size: 16384, ..PinnedOptions::default() });
-    rig.faults.fail_pinned_allocation(Some(1)).unwrap();
+    rig.faults.fail_pinned_allocation(1).unwrap();
     let blocks = [rig.memory(100), rig.memory(100)];
     assert_eq!(rig.reserved(), 256);
     drop(blocks);
@@ -37,7 +37,7 @@ fn pinned_blocks_are_allocated_one_by_one_if_the_segment_fails() {
 fn pinned_cache_is_released_before_a_request_fails() {
     let rig = Rig::new();
     drop(rig.memory(64));
-    rig.faults.fail_pinned_allocation(Some(1)).unwrap();
+    rig.faults.fail_pinned_allocation(1).unwrap();
     let memory = rig.memory(128);
     assert_eq!((rig.reserved(), rig.counted().num_host_free()), (128, 1));
     drop((memory, rig.memory(16)));
@@ -56,7 +56,7 @@ fn pinned_cache_is_released_before_a_request_fails() {
 fn pinned_cache_is_consistent_after_a_failure_of_any_allocation() {
     for number in 1..=6 {
         let rig = Rig::new();
-        rig.faults.fail_pinned_allocation(Some(number)).unwrap();
+        rig.faults.fail_pinned_allocation(number).unwrap();
         let stream = rig.stream(0);
         for bytes in [64, 128, 64, 256, 128, 64] {
             let memory = rig.memory(bytes);
