@@ -1,6 +1,7 @@
 //! Gradients of edges, and edges as outputs and inputs of backward passes.
 
 use super::hooks::GradientKind;
+use crate::error::Tuple;
 use crate::ops::conversion::transfer::to_device;
 use crate::ops::reduction::sums::sum_to;
 use crate::recording::edge_of;
@@ -25,6 +26,21 @@ pub(super) fn convert(edge: &Edge, gradient: &Tensor) -> Result<Tensor> {
         GradDType::Any => gradient,
     };
     to_device(edge.device(), gradient)
+}
+
+/// Returns a tensor with its current data, and its gradient in the dtype and on the device of them. Returns an error if the
+/// tensor had data of another shape when an operation used it.
+pub(super) fn of_current_data(tensor: &Tensor, gradient: Tensor) -> Result<(Tensor, Tensor)> {
+    let Some(tensor) = tensor.replaced() else { return Ok((tensor.clone(), gradient)) };
+    if gradient.shape() != tensor.shape() {
+        let argument = "the gradient of a tensor whose data was replaced";
+        let expected = format!("be of shape {}", Tuple(tensor.shape()));
+        return Err(Error::shape("backward", argument, expected, gradient.shape()));
+    }
+    let gradient =
+        if gradient.dtype() == tensor.dtype() { gradient } else { gradient.cast(tensor.dtype())? };
+    let gradient = to_device(tensor.device(), gradient)?;
+    Ok((tensor, gradient))
 }
 
 /// The node that receives the gradient of a tensor, and the index of the tensor among its results: PyTorch's

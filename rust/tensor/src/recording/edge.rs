@@ -30,7 +30,7 @@ fn leaf_node(tensor: &Tensor) -> Result<AccumulateGrad> {
     if let Some(node) = meta.accumulate_grad.upgrade() {
         return Ok(node);
     }
-    let node = AccumulateGrad::new(tensor);
+    let node = AccumulateGrad::new(&tensor.current());
     meta.accumulate_grad = node.downgrade();
     drop(meta);
     call_hooks(|| NextFunction::Leaf(node.clone()))?;
