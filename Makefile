@@ -93,7 +93,7 @@ test-integrations-jax: install ## the part of test-integrations for JAX and NumP
 # Spark needs Java 17 on PATH; its tests are skipped without it.
 test-integrations-clusters: install ## the part of test-integrations for Dask, Ray, joblib and Spark (1.2 GB); CLUSTERS_PYTHON=PYTHON uses another
 	@$(if $(CLUSTERS_PYTHON),,$(PYTHON) tools/environment.py integrations-clusters)
-	@$(VENV_PYTHON) -m pytest tests/integration/processes/test_states_of_workers.py tests/integration/test_distributed.py \
+	@$(VENV_PYTHON) -m pytest tests/integration/processes/test_states_of_workers.py tests/integration/test_data_parallel.py \
 		--clusters=$(or $(CLUSTERS_PYTHON),.venv-integrations-clusters/bin/python)
 
 # Not part of `make test`, because it installs 8 GB, in a separate environment. CHECK=--check compares the table.

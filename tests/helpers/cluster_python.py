@@ -14,7 +14,7 @@ from typing import Any
 import interlock
 
 from tests.helpers import run_options
-from tests.helpers.subprocess import program, run_command
+from tests.helpers.subprocess import Result, program, run_command
 
 WITHOUT_INTERLOCK = {"PYTHONPATH": str(Path(__file__).parent / "without_interlock")}
 """The variables of a worker that lacks interlock."""
@@ -41,6 +41,14 @@ def eval_with_clusters(name: str, folder: Path, *arguments: object) -> Any:
         arguments: The arguments, as JSON.
 
     """
+    done = run_with_clusters(folder, "-P", *program(name, *arguments))
+    assert done.code == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def run_with_clusters(folder: Path, *arguments: str) -> Result:
+    """Run an interpreter with the engines; without `--clusters` the present one, which has Dask."""
+    python = run_options.CLUSTERS if is_real() else sys.executable
     python = run_options.CLUSTERS if is_real() else sys.executable
     variables = {
         "DASK_CONFIG": str(folder),
@@ -57,7 +65,4 @@ def eval_with_clusters(name: str, folder: Path, *arguments: object) -> Any:
             link.symlink_to(Path(interlock.__file__).parent)
         variables["PYTHONPATH"] = str(folder)
     # The warnings of workers are expected, and engines deprecate functions of each other.
-    command = [python, "-P", "-W", "ignore", *program(name, *arguments)]
-    done = run_command(command, env=variables, seconds=SECONDS)
-    assert done.code == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
+    return run_command([python, "-W", "ignore", *arguments], env=variables, seconds=SECONDS)

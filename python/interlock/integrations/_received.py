@@ -295,7 +295,8 @@ def observe(state: Portable) -> dict[str, Any]:
         if _reception.state is None:
             reasons[""] = "no state has arrived"
         elif _reception.state != state:
-            reasons[""] = f"the worker has another state, from {_reception.state.origin}"
+            origin = _reception.state.origin
+            reasons[""] = f"the worker has another state{f', from {origin}' if origin else ''}"
         for name in state.flags:
             try:
                 values[name] = backends.explain(name).value

@@ -35,6 +35,16 @@ def drifts(state, workers):
     return [list(row) for row in sorted({(drift.name, drift.found, drift.reason) for drift in found.drifts})]
 
 
+def observe_and_wait(state):
+    time.sleep(0.2)
+    return state.observe()
+
+
+def observed_by(workers, state):
+    """Return what several calls at one time observe."""
+    return [call.result(60) for call in [workers.submit(observe_and_wait, state) for _ in range(4)]]
+
+
 def kill_itself():
     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -53,7 +63,9 @@ def executor(method):
         return ProcessPoolExecutor(2, mp_context=context, initializer=chosen.install, **options)
 
     with pool(state) as workers:
-        found["running"] = drifts(state, workers)
+        first = workers.submit(os.getpid).result(60)
+        others = {answer["pid"] for answer in observed_by(workers, state)} - {first}
+        found["joins late"] = [len(others), drifts(state, workers)]
         try:
             workers.submit(kill_itself).result(60)
         except BrokenProcessPool as error:
@@ -115,7 +127,8 @@ def joblib(without_interlock):
 
     found["without the state"] = sorted({name for name, *_ in drifts(state, workers())})
     with parallel_config(**state.joblib()):
-        found["running"] = drifts(state, workers())
+        found["running"] = drifts(state, Parallel(n_jobs=2))
+        found["joins late"] = drifts(state, Parallel(n_jobs=3))
         try:
             workers()(delayed(os.kill)(pid, signal.SIGKILL) for pid in _pids(workers()))
         except TerminatedWorkerError as error:
@@ -265,6 +278,19 @@ def spark(without_interlock):
 
         found["result"] = sum(workers.parallelize(range(4), 4).map(dies_once).collect())
         found["dies"] = [os.path.exists(path), drifts(state, workers)]
+        path = os.path.join(os.getcwd(), "executor died")
+
+        def executor_dies_once(number):
+            if number == 0 and not os.path.exists(path):
+                open(path, "w").close()
+                # The daemon of the Python workers is a child of the executor.
+                with open(f"/proc/{os.getppid()}/stat") as file:
+                    os.kill(int(file.read().rpartition(")")[2].split()[1]), signal.SIGKILL)
+                time.sleep(60)
+            return number
+
+        found["result"] += sum(workers.parallelize(range(4), 4).map(executor_dies_once).collect())
+        found["joins late"] = [os.path.exists(path), drifts(state, workers)]
     with context(newer(state)) as workers:
         found["another version"] = drifts(newer(state), workers)
     with context(state, **OWN) as workers:
@@ -343,11 +369,15 @@ def torchrun():
 
     state = state_of_driver()
     found = {}
-    variables = {"": {}, "own environment": {"INTERLOCK_CUDNN_DETERMINISTIC": "0"}}
-    for outcome, own in variables.items():
-        environment = os.environ | state.env() | own
+    variables = {
+        "restarts": state.env(),
+        "own environment": state.env() | {"INTERLOCK_CUDNN_DETERMINISTIC": "0"},
+        "another version": newer(state).env(),
+    }
+    for outcome, given in variables.items():
+        environment = os.environ | given
         command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2", "--max-restarts=1"]
-        folder = os.path.join(os.getcwd(), outcome or "restarts")
+        folder = os.path.join(os.getcwd(), outcome)
         os.mkdir(folder)
         done = subprocess.run([*command, __file__, folder], env=environment, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
@@ -356,7 +386,8 @@ def torchrun():
             with open(os.path.join(folder, name)) as file:
                 answers[name] = json.load(file)
         attempts = {name.partition(".")[2] for name in answers}
-        found[outcome or "restarts"] = [sorted(attempts), drifts(state, answers)]
+        chosen = newer(state) if outcome == "another version" else state
+        found[outcome] = [sorted(attempts), drifts(chosen, answers)]
     return found
 
 

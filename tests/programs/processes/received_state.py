@@ -69,3 +69,12 @@ def settings_replaced():
         torch.backends.cudnn.benchmark = not torch.backends.cudnn.benchmark
         found.append(torch.backends.cudnn.benchmark)
     return found
+
+
+def frozen():
+    """Return a flag of a frozen process after a state with another value, and the warnings."""
+    backends.disable_global_flags()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        Portable({"version": 1, "flags": {"cudnn.benchmark": True}}).install()
+    return [backends.cudnn.benchmark, [each.category.__name__ for each in caught]]

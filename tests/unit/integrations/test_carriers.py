@@ -15,7 +15,7 @@ from interlock.integrations import Drift, Portable
 
 from tests.helpers import fake_clusters
 from tests.helpers.fake_clusters import Client, Nanny, Parallel, Ray, SparkContext
-from tests.helpers.subprocess import run_python
+from tests.helpers.subprocess import eval_program
 from tests.helpers.torch_python import FAKE
 
 STATE = Portable(
@@ -108,54 +108,35 @@ def test_ray_gets_the_state_and_a_hook_that_it_uploads() -> None:
     assert callable(getattr(hook, function))
 
 
-HOOK = """
-    import os, runpy, sys
-    {before}
-    hook = runpy.run_path({path!r})
-    hook["install"]()
-    print([os.environ.get(name) for name in ("NCCL_DEBUG", "OMP_NUM_THREADS", "MKL_NUM_THREADS")])
-    print("interlock" in sys.modules)
-    sys.path.insert(0, {fake!r})
-    import torch
-    print(sys.modules.get("interlock") is not None, torch.backends.cudnn.benchmark)
-"""
-HIDDEN = """
-    class Hidden:
-        def find_spec(self, name, path=None, target=None):
-            if name == "interlock":
-                raise ModuleNotFoundError(name)
-    sys.meta_path.insert(0, Hidden())
-"""
-
-
-def run_hook(state: str | None, before: str = "", **env: str) -> list[str]:
-    path = STATE.ray()["py_modules"][0]
-    code = HOOK.format(path=path, fake=str(FAKE), before=before)
+def run_hook(state: str | None, *, hides_interlock: bool = False, **env: str) -> list[Any]:
+    """Return the variables that the hook sets, whether it imports interlock, and what a library then has."""
     variables = env if state is None else env | {"INTERLOCK_STATE": state}
-    done = run_python(code, env=variables)
-    assert (done.code, done.stderr) == (0, "")
-    return done.stdout.splitlines()
+    name = "processes.ray_hook.run"
+    found: list[Any] = eval_program(
+        name, STATE.ray()["py_modules"][0], str(FAKE), hides_interlock, env=variables
+    )
+    return found
 
 
 def test_hook_of_ray_sets_variables_and_imports_interlock_before_a_library() -> None:
     parts = json.loads(STATE.to_json()) | {"settings": {"torch.backends.cudnn.benchmark": True}, "flags": {}}
     del parts["threads"]
-    lines = run_hook(json.dumps(parts | {"threads": 2}), MKL_NUM_THREADS="8", OMP_NUM_THREADS="5")
-    assert lines == ["['INFO', '5', '2']", "False", "True True"]
+    found = run_hook(json.dumps(parts | {"threads": 2}), MKL_NUM_THREADS="8", OMP_NUM_THREADS="5")
+    assert found == [["INFO", "5", "2"], False, [True, True]]
 
 
 def test_hook_of_ray_imports_nothing_that_is_not_needed() -> None:
-    assert run_hook('{"version": 1}') == ["[None, None, None]", "False", "False False"]
+    assert run_hook('{"version": 1}') == [[None] * 3, False, [False, False]]
 
 
 def test_hook_of_ray_does_nothing_without_a_valid_state() -> None:
     for state in (None, "{", "[]", '{"environment": 3, "settings": 3, "threads": []}'):
-        assert run_hook(state) == ["[None, None, None]", "False", "False False"]
+        assert run_hook(state) == [[None] * 3, False, [False, False]]
 
 
 def test_hook_of_ray_needs_no_interlock() -> None:
     parts = '{"version": 1, "settings": {"torch.backends.cudnn.benchmark": true}}'
-    assert run_hook(parts, HIDDEN)[1:] == ["False", "False False"]
+    assert run_hook(parts, hides_interlock=True)[1:] == [False, [False, False]]
 
 
 @pytest.fixture(params=["Dask", "joblib", "Spark", "mapping"])
