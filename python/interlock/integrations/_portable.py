@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, final
 
 import interlock
 from interlock import backends
-from interlock._quote import quoted, shown
+from interlock._quote import printable, quoted, shown
 from interlock.errors import ArgumentError, UnknownFlagError
 from interlock.settings import _holds, _registry
 from interlock.settings._environ import THREAD_VARIABLES
@@ -170,7 +170,11 @@ class Portable:
             parts.append(f"threads={self.threads!r}")
         if self.environment:
             parts.append(f"environment: {', '.join(self.environment)}")
-        return f"<Portable: {', '.join(parts) or 'no state'}{f' from {self.origin}' if self.origin else ''}>"
+        return f"<Portable: {printable(', '.join(parts)) or 'no state'}{self._source('from')}>"
+
+    def _source(self, preposition: str) -> str:
+        """Return a preposition with the line that made the state, for messages; an empty text without it."""
+        return "" if self.origin is None else f" {preposition} {printable(self.origin)}"
 
     def __eq__(self, other: object) -> bool:
         return self._text == other._text if isinstance(other, Portable) else NotImplemented

@@ -17,7 +17,7 @@ from typing import Any
 import interlock
 from interlock import backends
 from interlock._core.backends import environment_problems
-from interlock._quote import shown
+from interlock._quote import printable, shown
 from interlock.errors import (
     ArgumentError,
     InterlockError,
@@ -99,10 +99,9 @@ def _problems_of_format(state: Portable) -> list[str]:
 
 
 def _warn(problems: Iterable[str], state: Portable | None) -> None:
-    origin = "" if state is None or state.origin is None else f" from {state.origin}"
     for problem in problems:
-        text = problem if state is None else f"the state{origin}: {problem}"
-        warnings.warn(text[:2000], PortableStateWarning, stacklevel=2)
+        text = problem if state is None else f"the state{state._source('from')}: {problem}"
+        warnings.warn(printable(text, 1500), PortableStateWarning, stacklevel=2)
 
 
 def _own(names: Iterable[str], state: Portable) -> str | None:
@@ -118,7 +117,7 @@ def _own(names: Iterable[str], state: Portable) -> str | None:
 
 
 def _reason_of_own(variable: str) -> str:
-    return f"the worker's own environment has {shown(variable)[1:-1]}"
+    return f"the worker's own environment has {printable(variable)}"
 
 
 def _install_variables(state: Portable, reasons: dict[str, str]) -> None:
@@ -163,7 +162,7 @@ def _install_flags(state: Portable, earlier: Portable | None, reasons: dict[str,
             base[name] = value
         else:
             reasons[name] = refusal
-            problems.append(f"the flag {shown(name)[1:-1]} could not be set to {shown(value)}: {refusal}")
+            problems.append(f"the flag {printable(name)} could not be set to {shown(value)}: {refusal}")
     return problems
 
 
@@ -265,7 +264,7 @@ def _set(state: Portable, names: Iterable[str]) -> list[str]:
                 _pin(name, value, on_write, _line_of(state))
         except (InterlockError, TypeError, ValueError) as error:
             _reception.reasons[name] = reason = str(error).removeprefix("install: ")
-            problems.append(f"the setting {shown(name)[1:-1]} could not be set to {shown(value)}: {reason}")
+            problems.append(f"the setting {printable(name)} could not be set to {shown(value)}: {reason}")
     return problems
 
 
@@ -295,8 +294,7 @@ def observe(state: Portable) -> dict[str, Any]:
         if _reception.state is None:
             reasons[""] = "no state has arrived"
         elif _reception.state != state:
-            origin = _reception.state.origin
-            reasons[""] = f"the worker has another state{f', from {origin}' if origin else ''}"
+            reasons[""] = f"the worker has another state{_reception.state._source('from')}"
         for name in state.flags:
             try:
                 values[name] = backends.explain(name).value

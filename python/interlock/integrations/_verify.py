@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import interlock
-from interlock._quote import shown
+from interlock._quote import printable, shown
 from interlock.errors import ArgumentError, StateDriftError
 from interlock.integrations._by_value import observer
 from interlock.integrations._portable import ENVIRON, Portable
@@ -24,7 +24,6 @@ Answers = dict[str, dict[str, Any]]
 # A pool may give several calls to one worker, so calls are repeated until all workers have answered.
 _ROUNDS = 20
 _SECONDS_OCCUPIED = 0.05
-_LONGEST_TEXT = 200
 
 
 class Drift(NamedTuple):
@@ -42,8 +41,9 @@ class Drift(NamedTuple):
     """Why it differs, or an empty text if other code has changed it."""
 
     def __str__(self) -> str:
-        reason = f" ({self.reason})" if self.reason else ""
-        return f"{self.worker}: {self.name} must be {_text(self.wanted)}, got {_text(self.found)}{reason}"
+        reason = f" ({_text(self.reason)})" if self.reason else ""
+        worker, name, wanted, found = map(_text, self[:4])
+        return f"{worker}: {name} must be {wanted}, got {found}{reason}"
 
 
 class Verification:
@@ -51,13 +51,18 @@ class Verification:
 
     Args:
         state: The state.
-        answers: What each worker has.
+        answers: What `observe` has returned in each worker, by the name of the worker.
+
+    Raises:
+        TypeError: An argument has a wrong type.
 
     """
 
-    def __init__(self, state: Portable, answers: Answers) -> None:
+    def __init__(self, state: Portable, answers: Mapping[str, Any]) -> None:
+        if not isinstance(state, Portable):
+            raise TypeError(f"Verification: state must be a Portable, got {shown(state)}")
         self._state = state
-        self._answers = answers
+        self._answers = answers = _checked("Verification: answers", answers)
         self.drifts: tuple[Drift, ...] = tuple(
             drift for worker, answer in answers.items() for drift in _drifts(state, worker, answer)
         )
@@ -81,7 +86,7 @@ class Verification:
         """
         if self:
             return
-        of = f" of {self._state.origin}" if self._state.origin else ""
+        of = self._state._source("of")
         if not self._answers:
             raise StateDriftError(f"check: no worker answered about the state{of}")
         first = "; ".join(map(str, self.drifts[:3]))
@@ -92,7 +97,7 @@ class Verification:
         return f"<Verification: {self._summary()}>"
 
     def __str__(self) -> str:
-        rows = [(*map(_text, drift[:4]), drift.reason) for drift in self.drifts]
+        rows = [tuple(map(_text, drift)) for drift in self.drifts]
         table = _table(("worker", "name", "wanted", "found", "reason"), rows) if rows else []
         return "\n".join([*table, self._summary()])
 
@@ -111,16 +116,16 @@ class Verification:
         rows = []
         for worker, values in self.workers.items():
             answer = self._answers[worker]
-            failed = str(answer.get("error") or answer.get("missing") or "")
+            failed = _text(answer.get("error") or answer.get("missing") or "")
             texts = [_found(name, values[name]) if name in values else "-" for name in names]
-            rows.append((worker, *(texts if values or not failed else ["-"] * len(names)), failed))
+            rows.append((_text(worker), *(texts if values or not failed else ["-"] * len(names)), failed))
         has_failed = any(row[-1] for row in rows)
-        header = ("worker", *names, *(["problem"] if has_failed else []))
+        header = ("worker", *map(_text, names), *(["problem"] if has_failed else []))
         return "\n".join(_table(header, [row if has_failed else row[:-1] for row in rows]))
 
     def _summary(self) -> str:
         count, number = len(self._answers), len(self.drifts)
-        of = f" of {self._state.origin}" if self._state.origin else ""
+        of = self._state._source("of")
         differences = f"{number or 'no'} difference{'s' if number > 1 else ''}"
         return f"{count} worker{'' if count == 1 else 's'}: {differences} from the state{of}"
 
@@ -129,18 +134,15 @@ Drift.__module__ = Verification.__module__ = "interlock.integrations"
 
 
 def _text(value: object) -> str:
-    if isinstance(value, str):
-        value = value if value.isprintable() else ascii(value)[1:-1]
-    text = str(value)
-    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}..."
+    return printable(str(value))
 
 
 def _found(name: str, value: Any) -> str:
     if name == "threads" and isinstance(value, dict):
         sizes = {size for pool, size in value.items() if pool != "wanted"}
         if len(sizes) == 1:
-            return str(*sizes)
-        return ", ".join(f"{pool} {size}" for pool, size in value.items() if pool != "wanted")
+            return _text(*sizes)
+        return _text(", ".join(f"{pool} {size}" for pool, size in value.items() if pool != "wanted"))
     return _text(value)
 
 
@@ -191,7 +193,7 @@ def _answers(state: Portable, workers: Any, timeout: float) -> Answers:
     if workers is None:
         return _by_process([state.observe()])
     if isinstance(workers, Mapping):
-        return _checked(workers)
+        return _checked("verify: workers", workers)
     copied = observer(state.to_json())
     if hasattr(workers, "scheduler_info") and hasattr(workers, "run"):
         return _of_dask(workers, copied, timeout)
@@ -220,15 +222,27 @@ def _by_process(answers: list[dict[str, Any]]) -> Answers:
     return {f"{answer['host']}:{answer['pid']}": answer for answer in answers}
 
 
-def _checked(answers: Mapping[Any, Any]) -> Answers:
+def _checked(what: str, answers: Mapping[Any, Any]) -> Answers:
+    if not isinstance(answers, Mapping):
+        raise TypeError(f"{what} must be a mapping from names to results of observe, got {shown(answers)}")
     for name, answer in answers.items():
         if not isinstance(name, str):
-            raise TypeError(f"verify: names of workers must be str, got {shown(name)}")
-        if not isinstance(answer, dict) or not isinstance(answer.get("values", {}), dict):
-            raise TypeError(f"verify: workers must have results of observe, got {shown(answer)}")
-        if not isinstance(answer.get("reasons", {}), dict):
-            raise TypeError(f"verify: workers must have results of observe, got {shown(answer)}")
+            raise TypeError(f"{what} must have names of type str, got {shown(name)}")
+        if not isinstance(answer, dict) or not all(map(_is_part, answer.items())):
+            raise TypeError(f"{what} must have results of observe, got {shown(answer)}")
     return dict(answers)
+
+
+def _is_part(part: tuple[object, Any]) -> bool:
+    """Return whether a part of an answer has the type that `observe` gives it."""
+    name, value = part
+    if name not in ("values", "reasons"):
+        return True
+    if not isinstance(value, dict) or not all(isinstance(each, str) for each in value):
+        return False
+    if name == "reasons":
+        return all(isinstance(each, str) for each in value.values())
+    return isinstance(value.get("threads", {}), dict)
 
 
 def _error(error: BaseException, timeout: float) -> dict[str, Any]:

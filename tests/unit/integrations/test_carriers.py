@@ -202,7 +202,7 @@ def test_other_version_of_interlock_is_reported() -> None:
     ("workers", "message"),
     [
         (3, "verify: workers must be a client, executor, pool, session, the module ray, a mapping or None"),
-        ({1: {}}, "verify: names of workers must be str, got 1"),
+        ({1: {}}, "verify: workers must have names of type str, got 1"),
         ({"a": 3}, "verify: workers must have results of observe, got 3"),
         ({"a": {"values": 3}}, "verify: workers must have results of observe"),
     ],
