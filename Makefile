@@ -11,6 +11,8 @@ export PYTHONS
 TORCH_PYTHONS ?=
 # Interpreters with JAX and NumPy for it; the default is two more environments.
 JAX_PYTHONS ?=
+# An interpreter with Dask, Ray, joblib and PySpark for it; the default is an environment of its own.
+CLUSTERS_PYTHON ?=
 # An interpreter with the packages of watch-packages; the default is an environment of its own.
 PACKAGES_PYTHON ?=
 
@@ -18,7 +20,7 @@ REQUIRE_PYTHON = command -v $(PYTHON) > /dev/null || \
 	{ echo "$(PYTHON) was not found: install CPython 3.11 or newer." >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-training docs test test-all test-integrations test-integrations-jax test-long test-pythons test-sanitized test-gpu \
+.PHONY: help demo demo-training docs test test-all test-integrations test-integrations-clusters test-integrations-jax test-long test-pythons test-sanitized test-gpu \
 	test-vendor check-crates watch-packages fuzz compare bench bench-gpu install install-light wheel release release-build release-check \
 	release-reproduce generate format clean environment release-environment test-environment
 
@@ -71,13 +73,13 @@ test-vendor: test-environment ## install the vendors' libraries (4 GB) and test 
 # Not part of `make test`, because it installs 8 GB, in separate environments.
 TORCH_VERSIONS := 2.13 2.15
 JAX_VERSIONS := jax-0.4 jax-0.10
-test-integrations: test-integrations-jax ## install PyTorch 2.13 and 2.15 (8 GB), JAX and NumPy, and test their settings; TORCH_PYTHONS=PYTHON, JAX_PYTHONS=PYTHON use others
+test-integrations: test-integrations-jax test-integrations-clusters ## install PyTorch 2.13 and 2.15 (8 GB), JAX, NumPy and engines, and test them; TORCH_PYTHONS=PYTHON, JAX_PYTHONS=PYTHON use others
 	@$(if $(TORCH_PYTHONS),,for version in $(TORCH_VERSIONS); do \
 		$(PYTHON) tools/environment.py integrations-$$version || exit 1; done)
 	@for python in $(or $(TORCH_PYTHONS),$(TORCH_VERSIONS:%=.venv-integrations-%/bin/python)); do \
 		$$python -W ignore -c 'import torch; print("PyTorch", torch.__version__)' && \
 		$(VENV_PYTHON) -m pytest tests/unit/settings tests/unit/threads/test_packages.py tests/unit/cli/test_watch.py \
-		tests/integration/test_scoped_server.py \
+		tests/integration/test_scoped_server.py tests/integration/processes/test_states_of_workers.py \
 		--torch=$$python || exit 1; done
 
 test-integrations-jax: install ## the part of test-integrations for JAX and NumPy (300 MB)
@@ -87,6 +89,12 @@ test-integrations-jax: install ## the part of test-integrations for JAX and NumP
 		$$python -c 'import jax, numpy; print("JAX", jax.__version__, "NumPy", numpy.__version__)' && \
 		$(VENV_PYTHON) -m pytest tests/unit/settings/test_jax.py tests/unit/settings/test_numpy.py \
 		tests/unit/settings/test_docs_numpy_jax.py --jax=$$python || exit 1; done
+
+# Spark needs Java 17 on PATH; its tests are skipped without it.
+test-integrations-clusters: install ## the part of test-integrations for Dask, Ray, joblib and Spark (1.2 GB); CLUSTERS_PYTHON=PYTHON uses another
+	@$(if $(CLUSTERS_PYTHON),,$(PYTHON) tools/environment.py integrations-clusters)
+	@$(VENV_PYTHON) -m pytest tests/integration/processes/test_states_of_workers.py tests/integration/test_data_parallel.py \
+		--clusters=$(or $(CLUSTERS_PYTHON),.venv-integrations-clusters/bin/python)
 
 # Not part of `make test`, because it installs 8 GB, in a separate environment. CHECK=--check compares the table.
 CHECK ?=

@@ -77,6 +77,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="PYTHON",
         help="an interpreter with JAX and NumPy for the tests of their settings (make test-integrations)",
     )
+    parser.addoption(
+        "--clusters",
+        default="fake",
+        metavar="PYTHON",
+        help="an interpreter with Dask, Ray, joblib and Spark for tests of workers (make test-integrations)",
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -211,9 +217,9 @@ def pytest_configure(config: pytest.Config) -> None:
     run_options.FULL = config.getoption("--full")
     gc.disable()  # Until the tests are collected.
     # Programs run in other folders.
-    run_options.TORCH, run_options.JAX = (
+    run_options.TORCH, run_options.JAX, run_options.CLUSTERS = (
         python if python == "fake" else os.path.abspath(python)
-        for python in (config.getoption("--torch"), config.getoption("--jax"))
+        for python in map(config.getoption, ("--torch", "--jax", "--clusters"))
     )
     if config.getoption("--driver") == "fake-cuda" and not fake_cuda.is_active():
         fake_cuda.restart_with_fakes(config)

@@ -5,8 +5,8 @@ interlock is built and tested in `.venv`; the demos install it in `.venv-demo`. 
 site, `workflows` creates `.venv-workflows` with those that check GitHub's workflows, `release` creates
 `.venv-release` with those that build and check the artifacts of a release, `integrations-2.13` and
 `integrations-2.15` create environments with these versions of PyTorch, `integrations-jax-0.4` and
-`integrations-jax-0.10` some with versions of JAX and NumPy, and `packages` creates `.venv-packages` with
-popular packages that use them.
+`integrations-jax-0.10` some with versions of JAX and NumPy, `integrations-clusters` one with Dask, Ray,
+joblib and Spark, and `packages` creates `.venv-packages` with popular packages that use them.
 
 The Makefile runs this file with the interpreter `PYTHON`. It uses syntax that every Python 3 accepts (quoted
 annotations, no f-strings), so that an interpreter that is too old can still report this.
@@ -20,7 +20,13 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ENVIRONMENT = os.path.join(ROOT, ".venv")
-INTEGRATIONS = ("integrations-2.13", "integrations-2.15", "integrations-jax-0.4", "integrations-jax-0.10")
+INTEGRATIONS = (
+    "integrations-2.13",
+    "integrations-2.15",
+    "integrations-jax-0.4",
+    "integrations-jax-0.10",
+    "integrations-clusters",
+)
 OTHER_ENVIRONMENTS = {
     use: os.path.join(ROOT, ".venv-" + use)
     for use in ("demo", "vendor", "docs", "workflows", "packages", "release", *INTEGRATIONS)

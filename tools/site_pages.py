@@ -24,6 +24,7 @@ MODULES = {
     "errors": "interlock.errors",
     "functional": "interlock.nn.functional",
     "nn": "interlock.nn",
+    "integrations": "interlock.integrations",
     "memory": "interlock.accelerator.memory",
     "random": "interlock.accelerator.random",
     "settings": "interlock.settings",

@@ -548,3 +548,9 @@ if HAS_TENSORS:
     _LAZY |= {"nn": "nn", "return_types": "return_types"}
 _import_lazily(globals(), _LAZY)
 remove_missing(globals(), frozenset(_LAZY))
+
+# A process that was started with the state of another one; see `interlock.integrations.Portable.env`.
+if _state := os.environ.get("INTERLOCK_STATE"):
+    from interlock.integrations._received import install_from_environment as _install_from_environment
+
+    _install_from_environment(_state)

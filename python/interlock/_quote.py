@@ -6,7 +6,7 @@ import enum
 import os
 from typing import IO, Any, Never
 
-__all__ = ["QuotingEnum", "open_file", "path_of", "quoted", "shown"]
+__all__ = ["QuotingEnum", "open_file", "path_of", "printable", "quoted", "shown"]
 
 # As many characters of an argument as the messages of the extension module repeat.
 _LONGEST = 100
@@ -22,9 +22,20 @@ def quoted(text: str) -> str:
     return f'"{_shortened(repr(text)[1:-1])}"'
 
 
+def printable(text: str, longest: int = 2 * _LONGEST) -> str:
+    """Return a text without quotes on one line, such as a name or a message of another process.
+
+    Args:
+        text: The text.
+        longest: As many characters of it are repeated.
+
+    """
+    begin = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text[:longest])
+    return begin if len(text) <= longest else f"{begin}..."
+
+
 def _shortened(text: str) -> str:
-    begin = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text[:_LONGEST])
-    return begin if len(text) <= _LONGEST else f"{begin}..."
+    return printable(text, _LONGEST)
 
 
 def path_of(function: str, path: object) -> str | bytes:

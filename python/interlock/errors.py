@@ -40,6 +40,7 @@ __all__ = [
     "NoAcceleratorError",
     "NotTracedError",
     "OutOfMemoryError",
+    "PortableStateWarning",
     "ReadOnlyFlagError",
     "SavedTensorError",
     "ScopeWarning",
@@ -48,6 +49,7 @@ __all__ = [
     "SettingValueError",
     "SettingWarning",
     "ShapeError",
+    "StateDriftError",
     "TaskIsRunningError",
     "ThreadPoolWarning",
     "UnknownFlagError",
@@ -307,6 +309,13 @@ class SettingPinnedError(InterlockError, RuntimeError):
     """
 
 
+class StateDriftError(InterlockError, RuntimeError):
+    """A worker process has another state than the driver means, or did not answer.
+
+    The message names the worker, the setting and the line that made the state; `Portable.verify` has all.
+    """
+
+
 class ShapeError(InterlockError, RuntimeError, ValueError):
     """The shapes of tensors are not valid for an operation or do not match.
 
@@ -370,6 +379,14 @@ class ThreadPoolWarning(UserWarning):
     """A thread pool does not accept a limit, or more threads than CPUs may run at one time.
 
     The message has what the library of the pool allows, or the size of pools to set.
+    """
+
+
+class PortableStateWarning(UserWarning):
+    """A state from another process is malformed, or this process does not know or accept a part of it.
+
+    The rest of the state is applied. Install the interlock of the driver in the worker, or correct the value
+    that the message names. A malformed `INTERLOCK_STATE` is ignored: create it with `Portable.env`.
     """
 
 

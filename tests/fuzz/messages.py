@@ -71,7 +71,7 @@ OF_PYTHON = re.compile(
     # Only Python calls them, with a name, a text or a buffer.
     r"|\.__getattr__$|\.__format__$|\.__(release_)?buffer__$|\.(AllocatorConfig|Race(Access)?|cuFFT\w+|settings\.\w+)\.__\w+attr__$"
     # Only interlock calls them.
-    r"|\.integrations\.(?!asgi)|\.settings\.(_|Enabled$)"
+    r"|\.integrations\.(?!asgi|[Pp]ortable|Verification|received)|\.settings\.(_|Enabled$)"
     r"|\.(check_plain|decorate|open_file|path_of|attribute_error|remove_missing)$"
 )
 # They pass these arguments on to a function of the program.

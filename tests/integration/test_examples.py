@@ -54,6 +54,7 @@ COMMANDS_TESTED_BY = {
     "launcher.md": "tests/unit/launcher/test_render.py",
     "memory_timeline.md": "tests/unit/cli/test_memory.py",
     "precision.md": "tests/integration/test_precision.py",
+    "processes.md": "tests/integration/test_data_parallel.py",
     "command_line.md": "tests/unit/cli/test_docs_command_line.py",
     "settings.md": "tests/unit/settings/test_docs_settings.py",
     "thread_pools.md": "tests/unit/threads/test_docs_thread_pools.py",

@@ -19,6 +19,8 @@ NO_VARIABLES = {
     "DYLD_LIBRARY_PATH": "the name of LD_LIBRARY_PATH on macOS, which that row names",
     "INTERLOCK_": "the prefix",
     "INTERLOCK_VALUE_UNSET": "a constant of the C header",
+    "NCCL_DEBUG": "in an example of a docstring",
+    "OPENBLAS_NUM_THREADS": "set for worker processes, and read by OpenBLAS only",
     "VERBOSE_OFF": "a level of a vendor library",
     "VERBOSE_ON": "a level of a vendor library",
     "VERBOSE_ON_CREATION": "a level of a vendor library",

@@ -31,6 +31,9 @@ POOLS: Mapping[str, tuple[str, ...]] = {
 }
 """The variables that a library reads for the size of its pool, the one that it prefers first."""
 
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+"""The variables that together set the pools of BLAS libraries and OpenMP runtimes that start later."""
+
 # Modules that start threads of OpenMP or BLAS at their import.
 _OPENMP = ("torch", "numpy", "scipy", "sklearn", "numba", "jax")
 THREADS: Mapping[str, tuple[str, ...]] = {
@@ -124,13 +127,14 @@ def environment_setting(name: str) -> Setting:
         note=_NOTE,
         doc="The number of threads of a library." if name in THREADS else "",
         writer_arguments=(os.environ, name),
-        too_late=partial(_imported, THREADS.get(name) or _AT_IMPORT.get(name, ())),
+        too_late=partial(too_late, name),
     )
 
 
-def _imported(readers: tuple[str, ...]) -> str:
-    """Return which modules that read a variable at their import are imported."""
-    loaded = [name for name in readers if name in sys.modules]
+def too_late(name: str) -> str:
+    """Return which modules that read a variable at their import are imported; an empty text if none is."""
+    readers = THREADS.get(name) or _AT_IMPORT.get(name, ())
+    loaded = [reader for reader in readers if reader in sys.modules]
     return f"{', '.join(loaded)} imported before" if loaded else ""
 
 

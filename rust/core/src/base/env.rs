@@ -22,12 +22,16 @@ pub const ACCELERATOR: &str = "INTERLOCK_ACCELERATOR";
 /// Detects races between streams, and prints them at exit. The Python package reads it.
 const DETECT_RACES: &str = "INTERLOCK_DETECT_RACES";
 
+/// The state of the process that started this one, as JSON. The Python package reads it.
+const STATE: &str = "INTERLOCK_STATE";
+
 /// Interlock's own variables besides those of flags and libraries, with the values that they accept.
-pub const OWN_VARS: [(&str, &str); 5] = [
+pub const OWN_VARS: [(&str, &str); 6] = [
     (DEBUG, SWITCH_WORDS),
     (DISPATCH, SWITCH_WORDS),
     (ACCELERATOR, "host, host:N, cuda, the type of a registered driver, or none"),
     (DETECT_RACES, "0, 1 or poison"),
+    (STATE, "the JSON of interlock.integrations.Portable"),
     (ALLOC_CONF[0], "keys and values as PYTORCH_ALLOC_CONF does"),
 ];
 
