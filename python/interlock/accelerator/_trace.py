@@ -20,9 +20,10 @@ class trace:
     """Write what streams and the program do to a file for Perfetto or `chrome://tracing`.
 
     The file contains, in Chrome's trace format: each task of a stream, the waits of streams for each other
-    with the name of the awaited stream, the calls that queued tasks, with arrows to them, the waits of the program, the errors of tasks, and the
-    bytes that are allocated on each device. Times of host devices are exact. Those of other devices are times
-    of events around the tasks, except that nothing is recorded in captures.
+    with the name of the awaited stream, the calls that queued tasks, with arrows to them, the waits of the
+    program, the errors of tasks, and the bytes that are allocated on each device. Times of host devices are
+    exact. Those of other devices are times of events around the tasks, except that nothing is recorded in
+    captures.
 
     Tasks that run after the block are not in the file: synchronize before its end. A process has one trace at
     a time, of all its threads.
