@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from interlock import errors
-from interlock.integrations import Drift, Portable
+from interlock.integrations import Drift, Portable, Verification
 
 from tests.helpers import fake_clusters
 from tests.helpers.fake_clusters import Client, Nanny, Parallel, Ray, SparkContext
@@ -218,3 +218,25 @@ def test_wrong_timeout_is_refused() -> None:
         STATE.verify(timeout="long")  # type: ignore[arg-type]
     with pytest.raises(errors.ArgumentError, match="timeout must be a positive number of seconds, got 0"):
         STATE.verify(timeout=0)
+
+
+def test_texts_of_other_processes_are_quoted_on_one_line() -> None:
+    state = Portable(
+        {"version": 1, "origin": "a\n\x1b" * 2000, "flags": {"x\n" * 3000: 1, "cudnn.benchmark": True}}
+    )
+    found = state.verify({"w\n": {"error": "\x1b" * 9000}, "v": state.observe()})
+    with pytest.raises(errors.StateDriftError) as caught:
+        found.check()
+    texts = [
+        str(caught.value),
+        repr(state),
+        repr(found),
+        *str(found).splitlines(),
+        *found.table().splitlines(),
+    ]
+    assert all(text.isprintable() and len(text) < 2000 for text in texts)
+    with pytest.warns(errors.PortableStateWarning) as warned:
+        Portable(json.loads(state.to_json()) | {"flags": {}, "new\n" * 3000: 1}).install()
+    assert all(str(each.message).isprintable() and len(str(each.message)) < 2000 for each in warned)
+    with pytest.raises(TypeError, match="Verification: answers must be a mapping"):
+        Verification(state, 3)  # type: ignore[arg-type]
