@@ -100,16 +100,37 @@ fn convert_others(declared: &Declaration) -> TokenStream {
     }
 }
 
+/// Returns the statements that convert the arguments, to `first` and to the fields of `others`.
+fn converted(declared: &Declaration) -> TokenStream {
+    let (first_type, first) = (elided(&declared.first.storage), declared.first.converted(0));
+    let (viewed, others) = (declared.first.viewed(&quote!(held_first)), views(declared));
+    quote! {
+        let held_first: #first_type = #first;
+        let held = convert_others(call)?;
+        let first = #viewed;
+        #others
+    }
+}
+
+/// Returns the statement that passes the converted arguments but the first on, some as views.
+fn views(declared: &Declaration) -> TokenStream {
+    let views = declared.others.iter().enumerate().map(|(position, parameter)| {
+        let position = Literal::usize_unsuffixed(position);
+        parameter.viewed(&quote!(held.#position))
+    });
+    quote!(#[allow(clippy::let_unit_value, reason = "the operation may have one argument")] let others = (#(#views,)*);)
+}
+
 /// Returns the function that computes a result.
 fn compute(declared: &Declaration) -> Option<TokenStream> {
     let (options, forms) = (&declared.options, declared.options.forms);
     if !(forms.function || forms.method) {
         return None;
     }
-    let (first_type, first, inputs) =
-        (elided(&declared.first.storage), declared.first.converted(0), inputs(declared));
+    let (converted, inputs) = (converted(declared), inputs(declared));
     let body = run(declared, &declared.first.passed(&quote!(first)), &quote!(operation::WriteTo::Copy));
-    let running = quote!(operation::Call::new(py, op, &[operation::tensors_of(&first), #inputs]));
+    let first = if declared.first.is_held { quote!(&held_first) } else { quote!(&first) };
+    let running = quote!(operation::Call::new(py, op, &[operation::tensors_of(#first), #inputs]));
     let running = sized(declared, running, &quote!(first));
     let computed = if options.is_attached {
         quote!(operation::IntoPython::into_python(#body?, py, op))
@@ -130,8 +151,7 @@ fn compute(declared: &Declaration) -> Option<TokenStream> {
     Some(quote! {
         fn compute<'py>(call: &operation::Arguments<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
             let (py, op) = (call.py(), call.op());
-            let first: #first_type = #first;
-            let others = convert_others(call)?;
+            #converted
             #computed
         }
     })
@@ -142,17 +162,22 @@ fn change(declared: &Declaration) -> Option<TokenStream> {
     if !declared.options.forms.inplace {
         return None;
     }
-    let (first, shown) = (elided(&declared.first.storage), declared.first.shown());
+    let (first, shown) = (elided(&declared.first.declared), declared.first.shown());
     let body = run(declared, &quote!(<#first>::from(target)), &quote!(operation::WriteTo::InPlace));
     let change = if declared.takes_target { quote!(update) } else { quote!(replace) };
-    let inputs = inputs(declared);
+    let (inputs, others) = (inputs(declared), views(declared));
     let running = quote!(operation::Call::new(call.py(), call.op(), &[#inputs]));
-    let running = sized(declared, running, &quote!(<#first>::from(&target.get().0)));
+    let running = sized(declared, running, &quote!(<#first>::from(&*held_target)));
     Some(quote! {
         fn change<'py>(call: &operation::Arguments<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
             let target = call.target(#shown)?;
-            let others = convert_others(call)?;
-            Ok(operation::#change(#running, target, &|target| #body)?.into_any())
+            #[allow(unused_variables, reason = "the size may be that of the tensors")]
+            let held_target = operation::ReadTensor::core(&target);
+            let held = convert_others(call)?;
+            #others
+            operation::#change(#running, &held_target, &|target| #body)?;
+            drop(held_target);
+            Ok(target.into_any())
         }
     })
 }
@@ -190,7 +215,7 @@ fn row(declared: &Declaration, name: &str) -> TokenStream {
 fn explain(declared: &Declaration, name: &str) -> Option<TokenStream> {
     let choice = declared.options.explain.as_ref()?;
     let signature = Signature::new(declared, false, false).of_form(name, "");
-    let (first_type, first) = (elided(&declared.first.storage), declared.first.converted(0));
+    let converted = converted(declared);
     let inputs = declared.function.sig.inputs.iter().skip(usize::from(declared.takes_target));
     let result =
         if declared.options.is_attached { quote!(PyResult) } else { quote!(interlock_tensor::Result) };
@@ -206,8 +231,7 @@ fn explain(declared: &Declaration, name: &str) -> Option<TokenStream> {
         #[allow(unused_variables, reason = "the choice depends on some arguments")]
         fn explain<'py>(call: &operation::Arguments<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
             let (py, op) = (call.py(), call.op());
-            let first: #first_type = #first;
-            let others = convert_others(call)?;
+            #converted
             crate::dispatch::explain::converted(py, #chosen)
         }
 
@@ -277,9 +301,11 @@ fn of_arguments(declared: &Declaration, expression: &Expr, first: &TokenStream) 
 /// Returns the tensors among the converted arguments but the first.
 fn inputs(declared: &Declaration) -> TokenStream {
     let others = declared.others.iter().enumerate();
-    let inputs = others.filter(|(_, parameter)| parameter.kind != Kind::Options).map(|(position, _)| {
-        let position = Literal::usize_unsuffixed(position);
-        quote!(operation::tensors_of(&others.#position))
-    });
+    let inputs =
+        others.filter(|(_, parameter)| parameter.kind != Kind::Options).map(|(position, parameter)| {
+            let place = if parameter.is_held { quote!(held) } else { quote!(others) };
+            let position = Literal::usize_unsuffixed(position);
+            quote!(operation::tensors_of(&#place.#position))
+        });
     quote!(#(#inputs),*)
 }

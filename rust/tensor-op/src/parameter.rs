@@ -15,8 +15,12 @@ pub struct Parameter {
     pub name: Ident,
     /// The type of the converted argument.
     pub storage: Type,
+    /// The type in the declaration.
+    pub declared: Type,
     /// The function gets a reference to the converted argument.
     is_borrowed: bool,
+    /// The function gets a view of the converted argument: `operation::Held`.
+    pub is_held: bool,
     pub default: Option<Default>,
     keyword: Keyword,
     pub kind: Kind,
@@ -135,10 +139,12 @@ impl Parameter {
             }
         }
         let (storage, is_borrowed) = storage_of(&typed.ty);
+        let is_held = held(&typed.ty).is_some();
         if default.is_none() && is_option(&storage) {
             default = Some(Default { value: parse_quote!(None), text: "None".to_owned() });
         }
-        Ok(Parameter { name: name.ident.clone(), storage, is_borrowed, default, keyword, kind })
+        let (name, declared) = (name.ident.clone(), (*typed.ty).clone());
+        Ok(Parameter { name, storage, declared, is_borrowed, is_held, default, keyword, kind })
     }
 
     /// Returns whether it and those after it are passed by name, to a method or to a function.
@@ -177,6 +183,11 @@ impl Parameter {
             (Kind::Plain, None) => quote!(call.required(#position, #shown)?),
             (Kind::Plain, Some(Default { value, .. })) => quote!(call.defaulted(#position, #shown, #value)?),
         }
+    }
+
+    /// Returns the expression that converts `held`, a place with the converted argument, to what is passed on.
+    pub fn viewed(&self, held: &TokenStream) -> TokenStream {
+        if self.is_held { quote!(operation::Held::view(&#held)) } else { quote!(#held) }
     }
 
     /// Returns the number of its arguments.
@@ -277,16 +288,29 @@ fn unknown(attribute: &Attribute) -> Error {
     )
 }
 
-/// Returns the type of the converted argument, and whether the function gets a reference to it. A tensor is borrowed from the
-/// Python object instead.
+/// Returns the type of the converted argument, and whether the function gets a reference to it.
 fn storage_of(declared: &Type) -> (Type, bool) {
     match declared {
         // What a macro has captured.
         Type::Group(group) => storage_of(&group.elem),
-        Type::Reference(reference) if last_name(&reference.elem).as_deref() != Some("CoreTensor") => {
-            ((*reference.elem).clone(), true)
-        }
+        _ if let Some(held) = held(declared) => (held, false),
+        Type::Reference(reference) => ((*reference.elem).clone(), true),
         _ => (declared.clone(), false),
+    }
+}
+
+/// Returns the type of the converted argument if it borrows a tensor from its Python object.
+fn held(declared: &Type) -> Option<Type> {
+    match declared {
+        Type::Group(group) => held(&group.elem),
+        Type::Reference(reference) if last_name(&reference.elem)? == "CoreTensor" => {
+            Some(parse_quote!(crate::tensor::operation::TensorRef<'_>))
+        }
+        _ => match last_name(declared)?.as_str() {
+            "Operand" => Some(parse_quote!(crate::tensor::operation::HeldOperand<'_>)),
+            "Option" => held(in_result(declared)?).map(|inner| parse_quote!(Option<#inner>)),
+            _ => None,
+        },
     }
 }
 
@@ -303,7 +327,7 @@ fn is_option(declared: &Type) -> bool {
     last_name(declared).as_deref() == Some("Option")
 }
 
-/// Returns the type in `Result<T>` or `PyResult<T>`.
+/// Returns the type in `Result<T>`, `PyResult<T>` or `Option<T>`.
 pub fn in_result(declared: &Type) -> Option<&Type> {
     let Type::Path(path) = declared else { return None };
     let PathArguments::AngleBracketed(arguments) = &path.path.segments.last()?.arguments else { return None };

@@ -15,7 +15,7 @@ use pyo3::types::{PyBool, PyFloat, PyInt, PyIterator, PyList, PyTuple};
 
 use super::dtype::DType;
 use super::operation::{ArgumentName, FromArgument};
-use super::{Tensor, fallible_alloc, numpy};
+use super::{ReadTensor, Tensor, fallible_alloc, numpy};
 use crate::accelerator;
 use crate::detach::call_method;
 use crate::errors::{exception, new_exception, new_type_error};
@@ -41,7 +41,7 @@ pub(super) fn err_int64_overflow(what: &str, given: &Bound<'_, PyInt>) -> PyErr 
 /// Extracts a tensor.
 pub(super) fn extract_tensor(what: &str, given: &Bound<'_, PyAny>) -> PyResult<CoreTensor> {
     match given.cast::<Tensor>() {
-        Ok(tensor) => Ok(tensor.get().0.clone()),
+        Ok(tensor) => Ok(tensor.core().clone()),
         Err(_) => Err(new_type_error(what, "a Tensor", given)),
     }
 }
@@ -191,7 +191,7 @@ impl TensorOrScalar {
     /// Extracts a tensor or a scalar. Returns `None` for other objects.
     pub fn try_extract(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
         if let Ok(tensor) = given.cast::<Tensor>() {
-            return Ok(Some(TensorOrScalar::Tensor(tensor.get().0.clone())));
+            return Ok(Some(TensorOrScalar::Tensor(tensor.core().clone())));
         }
         Ok(try_extract_scalar(what, given)?.map(TensorOrScalar::Scalar))
     }

@@ -7,7 +7,6 @@ use pyo3::exceptions::{PyTypeError, PyUserWarning};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use super::Tensor;
 use super::args::{OptionalArg, extract_int, function_of};
 use super::autograd::node::grad_fn_object;
 use super::call::{maybe_detach, run_op, work_size};
@@ -15,6 +14,7 @@ use super::dtype;
 use super::formats::{Format, Layout, RowMajor};
 use super::identity::{remember_tensor, tensor_object};
 use super::operation::{self, ArgumentName, defaulted};
+use super::{ReadTensor, Tensor};
 use crate::accelerator::{Device, parse};
 use crate::context::sync;
 use crate::errors::{IntoPyResult, new_exception, new_type_error};
@@ -30,7 +30,7 @@ impl Tensor {
     #[new]
     fn new(data: &Bound<'_, PyAny>) -> PyResult<Self> {
         match data.cast::<Tensor>() {
-            Ok(data) => Ok(Tensor(data.get().0.detach())),
+            Ok(data) => Ok(Tensor::from(data.core().detach())),
             Err(_) => {
                 Err(new_type_error("Tensor: data (interlock.tensor() accepts numbers)", "a Tensor", data))
             }
@@ -45,42 +45,42 @@ impl Tensor {
     /// The sizes of the dimensions.
     #[getter]
     fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, self.0.shape())
+        PyTuple::new(py, self.core(py).shape())
     }
 
     /// The element type.
     #[getter]
     fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        dtype::object(py, self.0.dtype())
+        dtype::object(py, self.core(py).dtype())
     }
 
     /// The device of the elements.
     #[getter]
-    fn device(&self) -> Device {
-        Device::of(self.0.device())
+    fn device(&self, py: Python<'_>) -> Device {
+        Device::of(self.core(py).device())
     }
 
     /// Whether the elements are on a device of the type "cuda".
     #[getter]
-    fn is_cuda(&self) -> bool {
-        self.0.device().kind().name() == "cuda"
+    fn is_cuda(&self, py: Python<'_>) -> bool {
+        self.core(py).device().kind().name() == "cuda"
     }
 
     /// Whether the elements are on the CPU.
     #[getter]
-    fn is_cpu(&self) -> bool {
-        !self.0.is_on_device()
+    fn is_cpu(&self, py: Python<'_>) -> bool {
+        !self.core(py).is_on_device()
     }
 
     /// The number of dimensions.
     #[getter]
-    fn ndim(&self) -> usize {
-        self.0.ndim()
+    fn ndim(&self, py: Python<'_>) -> usize {
+        self.core(py).ndim()
     }
 
     /// Return the number of dimensions.
-    fn dim(&self) -> usize {
-        self.0.ndim()
+    fn dim(&self, py: Python<'_>) -> usize {
+        self.core(py).ndim()
     }
 
     /// Return the sizes of the dimensions, or the size of one of them.
@@ -101,7 +101,7 @@ impl Tensor {
     ///     ((2, 3), 3)
     #[pyo3(signature = (dim = None))]
     fn size<'py>(&self, py: Python<'py>, dim: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
-        one_or_all(py, "size: dim", self.0.shape(), dim)
+        one_or_all(py, "size: dim", self.core(py).shape(), dim)
     }
 
     /// Return the stride of each dimension in elements, or the stride of one of them.
@@ -122,24 +122,24 @@ impl Tensor {
     ///     ((3, 1), 1)
     #[pyo3(signature = (dim = None))]
     fn stride<'py>(&self, py: Python<'py>, dim: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
-        one_or_all(py, "stride: dim", self.0.strides(), dim)
+        one_or_all(py, "stride: dim", self.core(py).strides(), dim)
     }
 
     /// Return the size of one element in bytes.
-    fn element_size(&self) -> usize {
-        self.0.dtype().size()
+    fn element_size(&self, py: Python<'_>) -> usize {
+        self.core(py).dtype().size()
     }
 
     /// The size of one element in bytes.
     #[getter]
-    fn itemsize(&self) -> usize {
-        self.0.dtype().size()
+    fn itemsize(&self, py: Python<'_>) -> usize {
+        self.core(py).dtype().size()
     }
 
     /// The size of all elements in bytes.
     #[getter]
-    fn nbytes(&self) -> usize {
-        self.0.numel().saturating_mul(self.0.dtype().size())
+    fn nbytes(&self, py: Python<'_>) -> usize {
+        self.core(py).numel().saturating_mul(self.core(py).dtype().size())
     }
 
     /// How the elements are stored: `interlock.strided`.
@@ -158,21 +158,22 @@ impl Tensor {
     )]
     fn is_contiguous(
         &self,
+        py: Python<'_>,
         #[pyo3(from_py_with = operation::given)] memory_format: OptionalArg<'_, '_>,
     ) -> PyResult<bool> {
         let name = ArgumentName::new("is_contiguous", "memory_format");
         defaulted(name, memory_format, Format(MemoryFormat::Contiguous))?;
-        Ok(self.0.is_contiguous())
+        Ok(self.core(py).is_contiguous())
     }
 
     /// Return the offset of the first element in the storage, in elements.
-    fn storage_offset(&self) -> usize {
-        self.0.storage_offset()
+    fn storage_offset(&self, py: Python<'_>) -> usize {
+        self.core(py).storage_offset()
     }
 
     /// Return the address of the first element; on a device an address in the device's address space.
-    fn data_ptr(&self) -> usize {
-        self.0.data_ptr() as usize
+    fn data_ptr(&self, py: Python<'_>) -> usize {
+        self.core(py).data_ptr() as usize
     }
 
     /// Return whether the tensor is in pinned (page-locked) CPU memory.
@@ -183,15 +184,15 @@ impl Tensor {
     /// Raises:
     ///     DeviceError: `device` does not name a device.
     #[pyo3(signature = (device = None))]
-    fn is_pinned(&self, device: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
+    fn is_pinned(&self, py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
         device.map(|device| parse(device, "is_pinned", "device")).transpose()?;
-        Ok(self.0.is_pinned())
+        Ok(self.core(py).is_pinned())
     }
 
     /// The version counter, which in-place operations increment. Inference tensors have none and raise RuntimeError.
     #[getter]
     fn _version(&self, py: Python<'_>) -> PyResult<u32> {
-        self.0.version().into_py_result(py)
+        self.core(py).version().into_py_result(py)
     }
 
     /// Set the version counter.
@@ -202,7 +203,7 @@ impl Tensor {
             let message = format!("{what} must be from 0 to 2**32 - 1, got {number}");
             return Err(new_exception(py, "ArgumentError", message));
         };
-        self.0.set_version(number).into_py_result(py)
+        self.core(py).set_version(number).into_py_result(py)
     }
 
     /// The tensor of which this one is a view, never a view itself, or None. In-place changes of the view are recorded
@@ -210,12 +211,12 @@ impl Tensor {
     /// tensor.
     #[getter]
     fn _base<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, Tensor>>> {
-        self.0.base().map(|base| tensor_object(py, &base)).transpose()
+        self.core(py).base().map(|base| tensor_object(py, &base)).transpose()
     }
 
     /// Return whether the tensor is a view of another one, which is its `_base`.
-    fn _is_view(&self) -> bool {
-        self.0.is_view()
+    fn _is_view(&self, py: Python<'_>) -> bool {
+        self.core(py).is_view()
     }
 
     /// Whether operations on the tensor are recorded. It can be set on floating-point leaves.
@@ -224,15 +225,15 @@ impl Tensor {
     ///     DTypeError: True is set on a tensor that is not floating point.
     ///     RuntimeError: False is set on the result of an operation.
     #[getter]
-    fn get_requires_grad(&self) -> bool {
-        self.0.requires_grad()
+    fn get_requires_grad(&self, py: Python<'_>) -> bool {
+        self.core(py).requires_grad()
     }
 
     #[setter]
-    fn set_requires_grad(&self, value: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn set_requires_grad(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let requires_grad = switches::extract_bool("Tensor", "requires_grad", value)?;
         sync(value.py());
-        self.0.set_requires_grad(requires_grad).into_py_result(value.py())
+        self.core(py).set_requires_grad(requires_grad).into_py_result(value.py())
     }
 
     /// Set `requires_grad` and return the tensor itself.
@@ -254,7 +255,7 @@ impl Tensor {
         #[pyo3(from_py_with = switches::requires_grad_::requires_grad)] requires_grad: bool,
     ) -> PyResult<Bound<'_, Self>> {
         sync(slf.py());
-        let set = slf.get().0.set_requires_grad(requires_grad);
+        let set = slf.core().set_requires_grad(requires_grad);
         set.map_err(|error| error.during("requires_grad_")).into_py_result(slf.py())?;
         remember_tensor(&slf)?;
         Ok(slf)
@@ -263,7 +264,7 @@ impl Tensor {
     /// Whether the tensor is not the result of a recorded operation.
     #[getter]
     fn is_leaf(&self, py: Python<'_>) -> PyResult<bool> {
-        self.0.is_leaf().into_py_result(py)
+        self.core(py).is_leaf().into_py_result(py)
     }
 
     /// The gradient that backward passes have accumulated, or None. Deleting it sets None.
@@ -277,8 +278,8 @@ impl Tensor {
     ///     DTypeError: A gradient of another dtype is set.
     #[getter]
     fn get_grad<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, Tensor>>> {
-        let grad = self.0.grad();
-        if grad.is_none() && !self.0.retains_grad() && self.0.is_leaf() == Ok(false) {
+        let grad = self.core(py).grad();
+        if grad.is_none() && !self.core(py).retains_grad() && self.core(py).is_leaf() == Ok(false) {
             PyErr::warn(py, &py.get_type::<PyUserWarning>(), NEVER_FILLED, 1)?;
         }
         grad.map(|grad| tensor_object(py, &grad)).transpose()
@@ -286,7 +287,7 @@ impl Tensor {
 
     #[deleter]
     fn delete_grad(&self, py: Python<'_>) -> PyResult<()> {
-        self.0.set_grad(None).into_py_result(py)
+        self.core(py).set_grad(None).into_py_result(py)
     }
 
     #[setter]
@@ -294,23 +295,23 @@ impl Tensor {
         let grad = grad.map(|grad| match grad.cast::<Tensor>() {
             Ok(grad) => {
                 remember_tensor(grad)?;
-                Ok(grad.get().0.clone())
+                Ok(grad.core().clone())
             }
             Err(_) => Err(new_type_error("Tensor.grad", "a Tensor or None", grad)),
         });
-        self.0.set_grad(grad.transpose()?).into_py_result(py)
+        self.core(py).set_grad(grad.transpose()?).into_py_result(py)
     }
 
     /// The node of the operation that produced the tensor, or None.
     #[getter]
     fn grad_fn<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        self.0.grad_fn().into_py_result(py)?.map(|node| grad_fn_object(py, node)).transpose()
+        self.core(py).grad_fn().into_py_result(py)?.map(|node| grad_fn_object(py, node)).transpose()
     }
 
     /// The position of the tensor among the results of `grad_fn`.
     #[getter]
     fn output_nr(&self, py: Python<'_>) -> PyResult<usize> {
-        self.0.output_nr().into_py_result(py)
+        self.core(py).output_nr().into_py_result(py)
     }
 
     /// Make backward passes accumulate the gradient of a non-leaf tensor in `grad`. Leaves always accumulate.
@@ -327,40 +328,52 @@ impl Tensor {
     ///     >>> y.grad, x.grad
     ///     (tensor([3.]), tensor([6.]))
     fn retain_grad(&self, py: Python<'_>) -> PyResult<()> {
-        self.0.retain_grad().into_py_result(py)
+        self.core(py).retain_grad().into_py_result(py)
     }
 
     /// Whether `retain_grad` was called.
     #[getter]
-    fn retains_grad(&self) -> bool {
-        self.0.retains_grad()
+    fn retains_grad(&self, py: Python<'_>) -> bool {
+        self.core(py).retains_grad()
     }
 
     /// A tensor that shares memory with this one and has no history. Unlike `detach()`, it has a version counter of its own.
     ///
-    /// A backward pass does not notice changes through it, and computes with the changed elements. `tensor.data += 1` and
-    /// similar assignments change the elements in place. No other tensor can be assigned: `copy_` in `no_grad()` changes the
-    /// elements.
+    /// A backward pass does not notice changes through it, and computes with the changed elements.
+    ///
+    /// An assignment replaces the storage, shape, strides, dtype and device by those of another tensor, with which this one
+    /// then shares memory. It is not recorded. The tensor remains the same object, with its `requires_grad`, `grad`, hooks
+    /// and version. Graphs that were recorded before, views and other tensors over the old memory keep the old data.
+    /// Operations that other threads are running use the old data to their end.
+    ///
+    /// A backward pass of an older graph converts the gradient to the new dtype and device. It raises ShapeError if the
+    /// shape has changed.
     ///
     /// Raises:
     ///     TypeError: A value that is not a tensor is set.
-    ///     UnsupportedError: A tensor with other memory is set.
+    ///     DTypeError: The tensor requires grad, and a tensor that is not floating point is set.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> p = interlock.ones(2, requires_grad=True)
+    ///     >>> (p * 3).sum().backward()
+    ///     >>> p.data = p.data - 0.5 * p.grad
+    ///     >>> p
+    ///     tensor([-0.5000, -0.5000], requires_grad=True)
     #[getter]
     fn get_data(&self, py: Python<'_>) -> PyResult<Tensor> {
-        maybe_detach(py, "data", 0, || Ok(Tensor(self.0.data())))
+        let tensor = &*self.core(py);
+        maybe_detach(py, "data", 0, || Ok(Tensor::from(tensor.data())))
     }
 
     #[setter]
-    fn set_data(&self, data: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn set_data(slf: &Bound<'_, Self>, data: &Bound<'_, PyAny>) -> PyResult<()> {
         let Ok(given) = data.cast::<Tensor>() else {
             return Err(new_type_error("Tensor.data", "a Tensor", data));
         };
-        if self.0.has_memory_of(&given.get().0) {
-            return Ok(());
-        }
-        let message = "Tensor.data must be a tensor with the memory of this one, as after `tensor.data += 1`; to change the \
-            elements, use tensor.copy_(other) in no_grad()";
-        Err(new_exception(data.py(), "UnsupportedError", message.to_owned()))
+        slf.get().replace(slf.py(), &given.core()).into_py_result(slf.py())?;
+        // Handles with the old data return this object.
+        remember_tensor(slf)
     }
 
     /// Return the tensor itself if it is contiguous, else a contiguous copy.
@@ -379,26 +392,27 @@ impl Tensor {
         #[pyo3(from_py_with = operation::given)] memory_format: OptionalArg<'_, 'py>,
     ) -> PyResult<Bound<'py, Self>> {
         defaulted(ArgumentName::new("contiguous", "memory_format"), memory_format, RowMajor)?;
-        if slf.get().0.is_contiguous() {
+        if slf.core().is_contiguous() {
             return Ok(slf);
         }
-        let tensor = &slf.get().0;
+        let tensor = &*slf.core();
         Bound::new(slf.py(), run_op(slf.py(), "contiguous", work_size(tensor), || tensor.contiguous())?)
     }
 
-    fn __len__(&self) -> PyResult<usize> {
-        let size = self.0.shape().first().copied();
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        let size = self.core(py).shape().first().copied();
         size.ok_or_else(|| PyTypeError::new_err("len() of a 0-d tensor"))
     }
 
-    fn __hash__(&self) -> usize {
-        self.0.identity()
+    fn __hash__(&self, py: Python<'_>) -> usize {
+        self.core(py).identity()
     }
 
     fn __repr__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let tensor = &*self.core(py);
         super::fallible_alloc::try_str(
             py,
-            &maybe_detach(py, "__repr__", work_size(&self.0), || self.0.text())?,
+            &maybe_detach(py, "__repr__", work_size(tensor), || tensor.text())?,
         )
     }
 }

@@ -131,5 +131,5 @@ fn run_dyn_op(
     operation: &mut (dyn FnMut() -> interlock_tensor::Result<CoreTensor> + Send),
 ) -> PyResult<Tensor> {
     scope_debug::warn_suspended_scopes(py)?;
-    maybe_detach(py, op, work_size, operation).map(Tensor)
+    maybe_detach(py, op, work_size, operation).map(Tensor::from)
 }

@@ -8,9 +8,9 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
-use super::Tensor;
 use super::call::{maybe_detach, work_size};
 use super::pickling::{new_leaf, state, whole_storage};
+use super::{ReadTensor, Tensor};
 use crate::detach::call_with;
 use crate::errors::{IntoPyResult, new_type_error};
 
@@ -23,7 +23,7 @@ impl Tensor {
     fn __deepcopy__<'py>(slf: &Bound<'py, Self>, memo: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Self>> {
         let py = slf.py();
         let memo = memo.cast::<PyDict>().map_err(|_| new_type_error("__deepcopy__: memo", "a dict", memo))?;
-        let source = &slf.get().0;
+        let source = &*slf.core();
         // Each read of `grad` creates another Python object for the same tensor, so `id()` does not identify it.
         let key = ("interlock.Tensor", source.identity());
         if let Some(known) = memo.get_item(key)? {
@@ -36,7 +36,7 @@ impl Tensor {
         }
         let storage = copied_storage(slf, memo)?;
         let copy = CoreTensor::from_storage(
-            storage.get().0.storage(),
+            storage.core().storage(),
             source.dtype(),
             source.shape(),
             source.strides(),
@@ -47,9 +47,9 @@ impl Tensor {
         memo.set_item(key, (&copy, slf))?;
         let deepcopy = py.import("copy")?.getattr("deepcopy")?;
         if let Some(grad) = source.grad() {
-            let grad = Bound::new(py, Tensor(grad))?;
+            let grad = Bound::new(py, Tensor::from(grad))?;
             let grad = call_with(&deepcopy, (grad, memo))?.cast_into::<Self>()?;
-            copy.get().0.set_grad(Some(grad.get().0.clone())).into_py_result(py)?;
+            copy.core().set_grad(Some(grad.core().clone())).into_py_result(py)?;
         }
         if let Some(state) = state(slf)? {
             set_state(&copy, &call_with(&deepcopy, (state, memo))?)?;
@@ -83,13 +83,13 @@ fn copied_storage<'py>(
     memo: &Bound<'py, PyDict>,
 ) -> PyResult<Bound<'py, Tensor>> {
     let py = source.py();
-    let tensor = &source.get().0;
+    let tensor = &*source.core();
     let key = ("interlock.Storage", Arc::as_ptr(&tensor.storage()).addr());
     if let Some(known) = memo.get_item(key)? {
         return Ok(known.get_item(0)?.cast_into::<Tensor>()?);
     }
     let copy = maybe_detach(py, "deepcopy", work_size(tensor), || copy_all(tensor))?;
-    let copy = Bound::new(py, Tensor(copy))?;
+    let copy = Bound::new(py, Tensor::from(copy))?;
     memo.set_item(key, (&copy, source))?;
     Ok(copy)
 }

@@ -46,7 +46,11 @@ fn exported(
     match wanted.filter(|wanted| !is_there(*wanted)) {
         Some((kind, _)) if kind == InterlockTensorDevice::CPU.device_type && copy != Some(false) => {
             let options = (tensor.dtype(), Device::CPU);
-            Ok((run_op(py, "__dlpack__", work_size(tensor), || tensor.detach().to(options, false))?.0, true))
+            Ok((
+                run_op(py, "__dlpack__", work_size(tensor), || tensor.detach().to(options, false))?
+                    .into_core(),
+                true,
+            ))
         }
         Some(wanted) => {
             let InterlockTensorDevice { device_type, device_id } = own?;
@@ -55,9 +59,10 @@ fn exported(
                 (device_type, device_id)
             )))
         }
-        None if copy == Some(true) => {
-            Ok((run_op(py, "__dlpack__", work_size(tensor), || tensor.detach().contiguous_copy())?.0, true))
-        }
+        None if copy == Some(true) => Ok((
+            run_op(py, "__dlpack__", work_size(tensor), || tensor.detach().contiguous_copy())?.into_core(),
+            true,
+        )),
         None => Ok((tensor.detach(), false)),
     }
 }
@@ -69,7 +74,7 @@ impl Tensor {
     /// Raises:
     ///     BufferError: DLPack has no type for the device.
     fn __dlpack_device__(&self, py: Python<'_>) -> PyResult<(i32, i32)> {
-        let InterlockTensorDevice { device_type, device_id } = device_of(py, &self.0)?;
+        let InterlockTensorDevice { device_type, device_id } = device_of(py, &self.core(py))?;
         Ok((device_type, device_id))
     }
 
@@ -98,8 +103,8 @@ impl Tensor {
         let dl_device = dlpack::extract_pair(dl_device, "__dlpack__: dl_device")?;
         let argument = "Tensor.__dlpack__: stream";
         let stream = extract_optional_int(stream, argument, "the handle of a stream")?;
-        check_not_recorded(py, "__dlpack__", &self.0)?;
-        let (tensor, is_copy) = exported(py, &self.0, dl_device, copy)?;
+        check_not_recorded(py, "__dlpack__", &self.core(py))?;
+        let (tensor, is_copy) = exported(py, &self.core(py), dl_device, copy)?;
         // The layout of an alias does not change, also if another thread resizes the tensor.
         let tensor = tensor.detach();
         let storage = tensor.storage();
@@ -139,16 +144,18 @@ impl Tensor {
     ///     >>> accelerator.use("host")
     ///     >>> x = interlock.ones(2, device="host:0")
     ///     >>> x.record_stream(interlock.Stream("host:0"))
-    fn record_stream(&self, stream: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn record_stream(&self, py: Python<'_>, stream: &Bound<'_, PyAny>) -> PyResult<()> {
+        let tensor = &*self.core(py);
         let py = stream.py();
         let stream = stream::extract(stream, "Tensor.record_stream")?;
-        detach(py, || self.0.record_stream(&stream)).into_py_result(py)
+        detach(py, || tensor.record_stream(&stream)).into_py_result(py)
     }
 
     /// Describe the memory in the history: `accelerator.memory.annotate`.
-    fn _annotate(&self, annotation: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn _annotate(&self, py: Python<'_>, annotation: &Bound<'_, PyAny>) -> PyResult<()> {
+        let tensor = &*self.core(py);
         let py = annotation.py();
         let annotation = extract_str(annotation, "accelerator.memory.annotate: annotation")?;
-        detach(py, || self.0.annotate(&annotation)).into_py_result(py)
+        detach(py, || tensor.annotate(&annotation)).into_py_result(py)
     }
 }

@@ -12,7 +12,7 @@ use super::args::PyNumber;
 use super::call::{maybe_detach, work_size};
 use super::numpy;
 use super::scalars::item;
-use super::{Tensor, fallible_alloc};
+use super::{ReadTensor, Tensor, fallible_alloc};
 use crate::errors::{IntoPyResult, exception};
 use crate::errors::{new_exception, type_name};
 use crate::py_int;
@@ -32,7 +32,7 @@ pub(super) fn from_data(
     let py = data.py();
     sync(py);
     if let Ok(tensor) = data.cast::<Tensor>() {
-        let source = tensor.get().0.detach();
+        let source = tensor.core().detach();
         let wanted = dtype.unwrap_or(source.dtype());
         let copy = detach(py, || if wanted == source.dtype() { source.copy() } else { source.cast(wanted) });
         return copy.into_py_result(py);
@@ -65,7 +65,7 @@ pub(super) fn from_data(
 /// Returns `data` if it is a tensor in pinned memory and the new tensor is on a device: the copy to the device reads
 /// its elements after the work that is queued there.
 pub(super) fn pinned_source(data: &Bound<'_, PyAny>, placement: Placement) -> Option<CoreTensor> {
-    let source = data.cast::<Tensor>().ok()?.get().0.detach();
+    let source = data.cast::<Tensor>().ok()?.core().detach();
     (source.is_pinned() && matches!(placement, Placement::Device(_))).then_some(source)
 }
 
@@ -235,7 +235,7 @@ impl NestedSequence {
 /// Extracts a number and its dtype. Returns `None` for a sequence.
 fn extract_leaf(op: &str, data: &Bound<'_, PyAny>) -> PyResult<Option<(Scalar, CoreDType)>> {
     if let Ok(tensor) = data.cast::<Tensor>() {
-        let tensor = &tensor.get().0;
+        let tensor = &*tensor.core();
         if tensor.ndim() > 0 {
             return Ok(None);
         }

@@ -12,9 +12,9 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple, PyType};
 
-use super::Tensor;
 use super::call::{maybe_detach, work_size};
 use super::operation::{Arg, ArgumentName, FromArgument, required};
+use super::{Tensor, TensorRef};
 use crate::accelerator::{Device, optional_device, parse};
 use crate::detach::{call_method, detach};
 use crate::errors::{IntoPyResult, new_exception};
@@ -186,12 +186,12 @@ impl PyGenerator {
 /// Returns the state of a generator as a tensor of bytes.
 pub(super) fn state_tensor(py: Python<'_>, op: &'static str, generator: &Generator) -> PyResult<Tensor> {
     let bytes = generator.state().to_bytes();
-    maybe_detach(py, op, 0, || CoreTensor::from_slice(&bytes, &[bytes.len()])).map(Tensor)
+    maybe_detach(py, op, 0, || CoreTensor::from_slice(&bytes, &[bytes.len()])).map(Tensor::from)
 }
 
 /// Extracts a state from a tensor of bytes.
 pub(super) fn extract_state(name: ArgumentName, given: &Bound<'_, PyAny>) -> PyResult<GeneratorState> {
-    let (py, tensor) = (given.py(), required::<&CoreTensor>(name, given)?);
+    let (py, tensor) = (given.py(), &*required::<TensorRef<'_>>(name, given)?);
     if tensor.dtype() != DType::UInt8 {
         let message = format!("{name} must be a tensor of dtype uint8, got one of {}", tensor.dtype());
         return Err(PyTypeError::new_err(message));

@@ -11,8 +11,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyWeakrefMethods, PyWeakrefReference};
 use pyo3::{PyTraverseError, PyVisit};
 
-use super::Tensor;
 use super::autograd::node::Node;
+use super::{ReadTensor, Tensor};
 use crate::deferred_drop::DeferredDrop;
 
 /// A weak reference to a Python object.
@@ -49,14 +49,14 @@ pub(super) fn tensor_object<'py>(py: Python<'py>, tensor: &CoreTensor) -> PyResu
     if let Some(Ok(found)) = found.map(Bound::cast_into::<Tensor>) {
         return Ok(found);
     }
-    let object = Bound::new(py, Tensor(tensor.clone()))?;
+    let object = Bound::new(py, Tensor::from(tensor.current()))?;
     remember_tensor(&object)?;
     Ok(object)
 }
 
 /// Makes a Python object the one of its tensor, unless another one is alive.
 pub(super) fn remember_tensor(object: &Bound<'_, Tensor>) -> PyResult<()> {
-    let tensor = &object.get().0;
+    let tensor = &*object.core();
     let known = objects(tensor.object());
     if known.tensor.as_ref().is_some_and(|weak| weak.upgrade(object.py()).is_some()) {
         return Ok(());

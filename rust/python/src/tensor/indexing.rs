@@ -8,7 +8,7 @@ use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PyRange, PySlice, PyTuple};
 
 use super::args::{PyNumber, extract_int};
 use super::call::{maybe_detach, run_op, work_size, work_size_of};
-use super::{Tensor, fallible_alloc, from_data, scalars};
+use super::{ReadTensor, Tensor, fallible_alloc, from_data, scalars};
 use crate::context::sync;
 use crate::errors::{IntoPyResult, exception};
 use crate::errors::{new_exception, new_type_error, type_name};
@@ -43,7 +43,7 @@ fn extract_index(index: &Bound<'_, PyAny>) -> PyResult<Index> {
         return Ok(Index::Slice { start: bound(slice, "start")?, end: bound(slice, "stop")?, step });
     }
     if let Ok(tensor) = index.cast::<Tensor>() {
-        return index_from_tensor(index.py(), tensor.get().0.clone());
+        return index_from_tensor(index.py(), tensor.core().clone());
     }
     if let Ok(range) = index.cast::<PyRange>()
         && range.is_truthy()?
@@ -196,21 +196,28 @@ pub(super) fn indexed_size(tensor: &CoreTensor, indices: &[Index]) -> Option<usi
 
 #[pymethods]
 impl Tensor {
-    fn __getitem__(&self, index: &Bound<'_, PyAny>) -> PyResult<Tensor> {
+    fn __getitem__(&self, py: Python<'_>, index: &Bound<'_, PyAny>) -> PyResult<Tensor> {
+        let tensor = &*self.core(py);
         let indices = extract_indices(index)?;
-        let work_size = indexed_size(&self.0, &indices).unwrap_or(0);
-        run_op(index.py(), "__getitem__", work_size, || self.0.index(&indices))
+        let work_size = indexed_size(tensor, &indices).unwrap_or(0);
+        run_op(index.py(), "__getitem__", work_size, || tensor.index(&indices))
     }
 
-    fn __setitem__(&self, index: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn __setitem__(
+        &self,
+        py: Python<'_>,
+        index: &Bound<'_, PyAny>,
+        value: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let tensor = &*self.core(py);
         let py = index.py();
         let value = match value.cast::<Tensor>() {
-            Ok(tensor) => tensor.get().0.clone(),
-            Err(_) => value_to_tensor(value, &self.0, index)?,
+            Ok(tensor) => tensor.core().clone(),
+            Err(_) => value_to_tensor(value, tensor, index)?,
         };
         let Some(indices) = extract_assigned_indices(index)? else { return Ok(()) };
-        let indexed = indexed_size(&self.0, &indices).unwrap_or(0);
-        let work_size = work_size_of([&self.0, &value]).max(indexed);
-        maybe_detach(py, "__setitem__", work_size, || self.0.set_index(&indices, &value))
+        let indexed = indexed_size(tensor, &indices).unwrap_or(0);
+        let work_size = work_size_of([tensor, &value]).max(indexed);
+        maybe_detach(py, "__setitem__", work_size, || tensor.set_index(&indices, &value))
     }
 }

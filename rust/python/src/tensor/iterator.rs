@@ -6,9 +6,9 @@ use interlock_tensor::Rows;
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 
-use super::Tensor;
 use super::args::TensorOrScalar;
 use super::call::{maybe_detach, run_op, work_size};
+use super::{ReadTensor, Tensor};
 use crate::errors::{IntoPyResult, type_name};
 
 /// An iterator over a tensor along its first dimension.
@@ -35,7 +35,7 @@ impl TensorIterator {
         if index % SIGNAL_CHECK_INTERVAL == SIGNAL_CHECK_INTERVAL - 1 {
             py.check_signals()?;
         }
-        Ok(self.rows.get(index).into_py_result(py)?.map(Tensor))
+        Ok(self.rows.get(index).into_py_result(py)?.map(Tensor::from))
     }
 
     fn __length_hint__(&self) -> usize {
@@ -46,30 +46,32 @@ impl TensorIterator {
 #[pymethods]
 impl Tensor {
     fn __iter__(&self, py: Python<'_>) -> PyResult<TensorIterator> {
-        if self.0.ndim() == 0 {
+        let tensor = &*self.core(py);
+        if tensor.ndim() == 0 {
             return Err(PyTypeError::new_err("cannot iterate over a 0-d tensor"));
         }
-        let rows = maybe_detach(py, "__iter__", 0, || self.0.rows())?;
+        let rows = maybe_detach(py, "__iter__", 0, || tensor.rows())?;
         Ok(TensorIterator { rows, next: AtomicUsize::new(0) })
     }
 
     /// Return whether an element equals a number, or an element of a tensor that is broadcast to this one.
-    fn __contains__(&self, element: &Bound<'_, PyAny>) -> PyResult<bool> {
+    fn __contains__(&self, py: Python<'_>, element: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let tensor = &*self.core(py);
         let (py, what) = (element.py(), "__contains__: element");
         let Some(element) = TensorOrScalar::try_extract(what, element)? else {
             let message = format!("{what} must be a Tensor or a number, got {}", type_name(element));
             return Err(PyRuntimeError::new_err(message));
         };
-        maybe_detach(py, "__contains__", element.work_size_with(&self.0), || {
-            self.0.equal(element.operand())?.any().map_err(|error| error.during("__contains__"))
+        maybe_detach(py, "__contains__", element.work_size_with(tensor), || {
+            tensor.equal(element.operand())?.any().map_err(|error| error.during("__contains__"))
         })
     }
 
     /// Return a copy with the first dimension in reverse order. A 0-d tensor is returned itself.
-    fn __reversed__(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Tensor>> {
-        let (py, tensor) = (slf.py(), &slf.get().0);
+    fn __reversed__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, Tensor>> {
+        let (py, tensor) = (slf.py(), &*slf.core());
         if tensor.ndim() == 0 {
-            return Ok(slf);
+            return Ok(slf.clone());
         }
         Bound::new(py, run_op(py, "__reversed__", work_size(tensor), || tensor.flip(&[0]))?)
     }

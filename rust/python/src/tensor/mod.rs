@@ -5,6 +5,7 @@ mod attributes;
 mod autograd;
 mod call;
 mod copy;
+mod current;
 mod dlpack;
 mod dtype;
 mod errors;
@@ -36,6 +37,7 @@ use pyo3::types::PyList;
 
 use crate::submodule::submodule;
 pub(crate) use autograd::saved_tensors_hooks::traverse_hooks;
+use current::{Current, TensorRef};
 
 pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     interlock_tensor::announce_operations();
@@ -75,4 +77,44 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
 ///     >>> x.grad
 ///     tensor([3., 3.])
 #[pyclass(frozen, weakref, subclass, module = "interlock", name = "Tensor")]
-pub(crate) struct Tensor(pub(crate) CoreTensor);
+pub(crate) struct Tensor(Current);
+
+impl Tensor {
+    /// Returns the core tensor. It stays the same while the reference exists, also if `data` is assigned meanwhile.
+    #[inline]
+    fn core(&self, py: Python<'_>) -> TensorRef<'_> {
+        self.0.read(py)
+    }
+
+    /// Replaces the data by those of another tensor.
+    fn replace(&self, py: Python<'_>, data: &CoreTensor) -> interlock_tensor::Result<()> {
+        let mut tensor = self.core(py).clone();
+        tensor.set_data(data)?;
+        self.0.replace(py, tensor);
+        Ok(())
+    }
+
+    /// Returns the core tensor of a value that is no object of Python.
+    fn into_core(self) -> CoreTensor {
+        self.0.into_inner()
+    }
+}
+
+impl From<CoreTensor> for Tensor {
+    fn from(tensor: CoreTensor) -> Self {
+        Tensor(Current::new(tensor))
+    }
+}
+
+/// Access to the core tensor of a Python object.
+trait ReadTensor {
+    /// Returns the core tensor, as [`Tensor::core`] does.
+    fn core(&self) -> TensorRef<'_>;
+}
+
+impl ReadTensor for Bound<'_, Tensor> {
+    #[inline]
+    fn core(&self) -> TensorRef<'_> {
+        self.get().core(self.py())
+    }
+}

@@ -12,10 +12,10 @@ use pyo3::exceptions::{PyBufferError, PyRuntimeError, PyTypeError, PyValueError}
 use pyo3::ffi;
 use pyo3::prelude::*;
 
-use super::Tensor;
 use super::call::{run_op, work_size};
 use super::dtype::NAMES;
 use super::foreign_memory::tensor_over;
+use super::{ReadTensor, Tensor};
 use crate::context::sync;
 use crate::errors::{IntoPyResult, new_type_error};
 use crate::py_buffer::PyBuffer;
@@ -242,7 +242,7 @@ impl Tensor {
         #[pyo3(from_py_with = switches::numpy::force)] force: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
-        let tensor = &slf.get().0;
+        let tensor = &*slf.core();
         let plain = if force {
             Bound::new(
                 py,
@@ -257,17 +257,16 @@ impl Tensor {
         } else {
             slf.clone()
         };
-        let plain_tensor = &plain.get().0;
+        let plain_tensor = plain.core().detach();
         if plain_tensor.dtype() != CoreDType::BFloat16 {
             return py.import("numpy")?.call_method1("asarray", (plain,));
         }
         let bfloat16 = import_bfloat16(py)?;
         // float16 has elements of the same size and is a dtype of NumPy.
-        let plain_tensor = plain_tensor.detach();
         let (shape, strides) = (plain_tensor.shape(), plain_tensor.strides());
         let (storage, offset) = (plain_tensor.storage(), plain_tensor.storage_offset());
         let bits = CoreTensor::from_storage(storage, CoreDType::Float16, shape, strides, offset);
-        let bits = Bound::new(py, Tensor(bits.into_py_result(py)?))?;
+        let bits = Bound::new(py, Tensor::from(bits.into_py_result(py)?))?;
         py.import("numpy")?.call_method1("asarray", (bits,))?.call_method1("view", (bfloat16,))
     }
 
@@ -296,7 +295,7 @@ impl Tensor {
             return Err(PyBufferError::new_err("no buffer to fill"));
         };
         view.obj = std::ptr::null_mut();
-        let tensor = slf.get().0.clone();
+        let tensor = slf.core().clone();
         if is_recorded(slf.py(), &tensor) {
             return Err(PyBufferError::new_err(
                 "__buffer__: the tensor must not require grad; detach() it first",

@@ -13,7 +13,7 @@ use super::args::{
 use super::dtype;
 use super::identity::remember_tensor;
 use super::operation::build;
-use super::{Tensor, from_data};
+use super::{ReadTensor, Tensor, from_data};
 use crate::context::sync;
 use crate::errors::{IntoPyResult, new_type_error};
 use crate::switches;
@@ -96,13 +96,13 @@ pub(super) fn new_leaf<'py>(
     let py = class.py();
     let base = py.get_type::<Tensor>();
     let object = if class.is(&base) {
-        Bound::new(py, Tensor(tensor))?
+        Bound::new(py, Tensor::from(tensor))?
     } else {
-        base.getattr("__new__")?.call1((class, Tensor(tensor)))?.cast_into()?
+        base.getattr("__new__")?.call1((class, Tensor::from(tensor)))?.cast_into()?
     };
     if requires_grad {
         sync(py);
-        object.get().0.set_requires_grad(true).into_py_result(py)?;
+        object.core().set_requires_grad(true).into_py_result(py)?;
         // Nodes refer to leaves, and return this object.
         remember_tensor(&object)?;
     }
@@ -123,7 +123,7 @@ impl Tensor {
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
         let py = slf.py();
         // An alias has one layout, also if another thread resizes the tensor.
-        let tensor = slf.get().0.detach();
+        let tensor = slf.core().detach();
         let arguments = (
             slf.get_type(),
             storage_object(py, &tensor)?,
@@ -131,7 +131,7 @@ impl Tensor {
             PyTuple::new(py, tensor.shape())?,
             PyTuple::new(py, tensor.strides())?,
             tensor.storage_offset(),
-            slf.get().0.requires_grad(),
+            slf.core().requires_grad(),
         );
         Ok((module(py)?.getattr("_rebuild_tensor")?, arguments.into_pyobject(py)?, state(slf)?))
     }

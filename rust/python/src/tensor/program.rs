@@ -8,7 +8,7 @@ use interlock_tensor::{Error, ForeignError, Result, Tensor as CoreTensor};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 
-use super::Tensor;
+use super::{ReadTensor, Tensor};
 use crate::deferred_drop::DeferredDrop;
 use crate::detach::{attach, call_with};
 use crate::errors::new_type_error;
@@ -45,14 +45,14 @@ pub(super) fn tuple_of<'py>(
     py: Python<'py>,
     gradients: &[Option<CoreTensor>],
 ) -> PyResult<Bound<'py, PyTuple>> {
-    let gradients = gradients.iter().map(|gradient| gradient.clone().map(Tensor).into_pyobject(py));
+    let gradients = gradients.iter().map(|gradient| gradient.clone().map(Tensor::from).into_pyobject(py));
     super::fallible_alloc::try_tuple(py, gradients)
 }
 
 /// Extracts the tensor that a function of the program returned, or None.
 pub(super) fn optional_tensor(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Option<CoreTensor>> {
     match given.cast::<Tensor>() {
-        Ok(tensor) => Ok(Some(tensor.get().0.clone())),
+        Ok(tensor) => Ok(Some(tensor.core().clone())),
         Err(_) if given.is_none() => Ok(None),
         Err(_) => Err(new_type_error(what, "a Tensor or None", given)),
     }

@@ -21,7 +21,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
 
 use super::program::call_program;
-use super::{Tensor, dtype};
+use super::{ReadTensor, Tensor, dtype};
 use crate::accelerator::Device;
 use crate::deferred_drop::DeferredDrop;
 use crate::detach::{attach, call_with, call_with_keywords};
@@ -463,7 +463,7 @@ impl<O: PythonOperation> DynKernel<O> for PythonKernel {
         let facts = O::facts(call).map_err(KernelError::Declined)?;
         let operands = O::operands(args);
         let returned = call_program(|py| {
-            let object = |tensor: &CoreTensor| Bound::new(py, Tensor(tensor.detach()));
+            let object = |tensor: &CoreTensor| Bound::new(py, Tensor::from(tensor.detach()));
             let optional = |tensor: Option<&CoreTensor>| match tensor {
                 Some(tensor) => Ok(object(tensor)?.into_any()),
                 None => Ok(py.None().into_bound(py)),
@@ -483,7 +483,7 @@ impl<O: PythonOperation> DynKernel<O> for PythonKernel {
                 return Ok(None);
             }
             match out.cast::<Tensor>() {
-                Ok(out) => Ok(Some(out.get().0.detach())),
+                Ok(out) => Ok(Some(out.core().detach())),
                 Err(_) => {
                     let what = format!("{}: the result of the kernel {}", O::NAME, self.name);
                     Err(new_type_error(&what, "a Tensor or NotImplemented", &out))

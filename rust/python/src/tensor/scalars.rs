@@ -6,8 +6,8 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString, PyTuple};
 
-use super::Tensor;
 use super::call::{maybe_detach, work_size};
+use super::{ReadTensor, Tensor};
 use crate::errors::{new_type_error, shown};
 
 /// Returns the only element of a tensor. Waits for the element of a device tensor.
@@ -89,7 +89,7 @@ impl Tensor {
     ///     >>> interlock.tensor([2.5]).item()
     ///     2.5
     fn item<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        object(py, item(py, &self.0)?)
+        object(py, item(py, &self.core(py))?)
     }
 
     /// Return the elements as nested lists, or the element itself for a 0-d tensor.
@@ -99,10 +99,10 @@ impl Tensor {
     ///     >>> interlock.tensor([[1, 2], [3, 4]]).tolist()
     ///     [[1, 2], [3, 4]]
     fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let mut elements =
-            maybe_detach(py, "tolist", work_size(&self.0), || self.0.to_scalars())?.into_iter();
+        let tensor = &*self.core(py);
+        let mut elements = maybe_detach(py, "tolist", work_size(tensor), || tensor.to_scalars())?.into_iter();
         // Incomplete lists are dropped before the exception is fetched, which needs some memory.
-        nested(py, self.0.shape(), &mut elements).ok_or_else(|| PyErr::fetch(py))
+        nested(py, tensor.shape(), &mut elements).ok_or_else(|| PyErr::fetch(py))
     }
 
     /// Format the element of a 0-d tensor as a Python number. Other tensors accept only the empty
@@ -115,8 +115,8 @@ impl Tensor {
         let format_spec: &Bound<'py, PyString> = format_spec
             .cast()
             .map_err(|_| new_type_error("__format__: format_spec", "a str", format_spec))?;
-        if slf.get().0.ndim() == 0 {
-            return object(py, item(py, &slf.get().0)?)?.call_method1("__format__", (format_spec,));
+        if slf.core().ndim() == 0 {
+            return object(py, item(py, &slf.core())?)?.call_method1("__format__", (format_spec,));
         }
         if format_spec.len()? == 0 {
             return Ok(slf.str()?.into_any());
@@ -128,15 +128,15 @@ impl Tensor {
     }
 
     fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {
-        Ok(item_for(py, "bool", &self.0)?.cast::<f64>() != 0.0)
+        Ok(item_for(py, "bool", &self.core(py))?.cast::<f64>() != 0.0)
     }
 
     fn __float__(&self, py: Python<'_>) -> PyResult<f64> {
-        Ok(item_for(py, "float", &self.0)?.cast())
+        Ok(item_for(py, "float", &self.core(py))?.cast())
     }
 
     fn __int__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        match item_for(py, "int", &self.0)? {
+        match item_for(py, "int", &self.core(py))? {
             Scalar::Float(value) if value.is_nan() => {
                 Err(PyValueError::new_err("int: the element must be finite, got nan"))
             }
@@ -149,14 +149,15 @@ impl Tensor {
     }
 
     fn __index__(&self, py: Python<'_>) -> PyResult<i64> {
-        let is_integer = self.0.numel() == 1 && !self.0.dtype().is_floating_point();
-        match is_integer.then(|| item(py, &self.0)).transpose()? {
+        let tensor = &*self.core(py);
+        let is_integer = tensor.numel() == 1 && !tensor.dtype().is_floating_point();
+        match is_integer.then(|| item(py, tensor)).transpose()? {
             Some(Scalar::Int(value)) => Ok(value),
             Some(Scalar::Bool(value)) => Ok(value.into()),
             _ => Err(PyTypeError::new_err(format!(
                 "__index__: the tensor must be an integer tensor with one element, got {} of shape {}",
-                self.0.dtype(),
-                PyTuple::new(py, self.0.shape())?
+                tensor.dtype(),
+                PyTuple::new(py, tensor.shape())?
             ))),
         }
     }

@@ -5,12 +5,12 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString, PyTuple};
 
-use super::Tensor;
 use super::args::{extract_dtype, placement};
 use super::dtype::{DType, NAMES};
 use super::formats::Format;
 use super::operation::{ArgumentName, Call, compute_or_self, defaulted};
 use super::ops::least_size;
+use super::{ReadTensor, Tensor};
 use crate::accelerator::parse;
 use crate::errors::new_exception;
 use crate::switches;
@@ -53,7 +53,7 @@ impl Tensor {
         #[pyo3(from_py_with = switches::to::copy)] copy: bool,
         memory_format: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (py, tensor) = (slf.py(), &slf.get().0);
+        let (py, tensor) = (slf.py(), &*slf.core());
         let mut options = tensor.options();
         let switches = args.iter().rev().take_while(|argument| argument.is_instance_of::<PyBool>()).count();
         let (names, switches) = (args.len() - switches, switches);
@@ -65,7 +65,7 @@ impl Tensor {
         }
         for argument in args.iter().take(names) {
             if let Ok(other) = argument.cast::<Tensor>() {
-                options = other.get().0.options();
+                options = other.core().options();
             } else if let Ok(dtype) = argument.cast::<DType>() {
                 options.dtype = dtype.get().0;
             } else if !argument.is_none() {
@@ -108,7 +108,7 @@ impl Tensor {
         device: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         device.map(|device| parse(device, "pin_memory", "device")).transpose()?;
-        let tensor = &slf.get().0;
+        let tensor = &*slf.core();
         let call = Call::new(slf.py(), "pin_memory", &[]).long();
         compute_or_self(call, slf.as_any(), &mut || tensor.pin_memory())
     }

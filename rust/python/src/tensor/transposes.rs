@@ -3,9 +3,9 @@
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use super::Tensor;
 use super::call::run_op;
 use super::operation::{Call, compute_or_self};
+use super::{ReadTensor, Tensor};
 use crate::errors::new_exception;
 
 #[pymethods]
@@ -13,9 +13,9 @@ impl Tensor {
     /// A view with the dimensions in reverse order.
     #[getter(T)]
     fn reversed(&self, py: Python<'_>) -> PyResult<Tensor> {
-        let mut order: Vec<i64> = (0i64..).take(self.0.ndim()).collect();
+        let mut order: Vec<i64> = (0i64..).take(self.core(py).ndim()).collect();
         order.reverse();
-        let x = &self.0;
+        let x = &*self.core(py);
         run_op(py, "T", 0, || x.permute(&order))
     }
 
@@ -43,7 +43,7 @@ impl Tensor {
     ///     ShapeError: The tensor is not a matrix.
     #[getter(H)]
     fn conjugate_transposed<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        let (py, x) = (slf.py(), &slf.get().0);
+        let (py, x) = (slf.py(), &*slf.core());
         if x.ndim() > 2 {
             let given = PyTuple::new(py, x.shape())?;
             let message = format!("H: the tensor must be a matrix (mH accepts batches), got shape {given}");
@@ -55,7 +55,7 @@ impl Tensor {
 
 /// Returns a matrix property of a tensor: its object itself if nothing changes.
 fn matrix_transpose<'py>(op: &'static str, tensor: &Bound<'py, Tensor>) -> PyResult<Bound<'py, PyAny>> {
-    let x = &tensor.get().0;
+    let x = &*tensor.core();
     let call = Call::new(tensor.py(), op, &[]).view();
     compute_or_self(call, tensor.as_any(), &mut || x.matrix_transpose(op))
 }

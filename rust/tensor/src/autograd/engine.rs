@@ -10,7 +10,7 @@ use interlock::autograd::{scope_barrier, set_grad_enabled};
 
 use super::custom::GradBuffers;
 use super::edge::private::Source;
-use super::edge::{Differentiable, convert, kind};
+use super::edge::{Differentiable, convert, kind, of_current_data};
 use super::hooks::{GradientKind, HookCalls, calls_of};
 use super::multi_grad::{self, MultiGradCalls};
 use super::run_node::NodeCall;
@@ -356,6 +356,7 @@ impl GraphTask {
     }
 
     fn deliver_to_leaf(&mut self, leaf: &Tensor, gradient: Tensor) -> Result<()> {
+        let (leaf, gradient) = of_current_data(leaf, gradient)?;
         let id = leaf.identity();
         let (sum, order) = match self.leaf_buffers.remove(&id) {
             Some(buffer) => (Some(buffer.sum), buffer.order),
@@ -366,7 +367,7 @@ impl GraphTask {
         };
         let sum = add(sum, gradient, self.create_graph)?;
         reserve(&mut self.leaf_buffers)?;
-        self.leaf_buffers.insert(id, LeafBuffer { leaf: leaf.clone(), sum, order });
+        self.leaf_buffers.insert(id, LeafBuffer { leaf, sum, order });
         Ok(())
     }
 
@@ -556,6 +557,7 @@ fn accumulate_exclusively<R>(tensor: &Tensor, access: impl FnOnce() -> R) -> R {
 /// Accumulates a gradient in `grad` of a tensor: PyTorch's `AccumulateGrad`. Passes on several threads may do so
 /// concurrently.
 fn accumulate_grad(tensor: &Tensor, gradient: Tensor, create_graph: bool) -> Result<()> {
+    let (tensor, gradient) = of_current_data(tensor, gradient)?;
     let gradient = if create_graph { gradient } else { without_history(gradient) };
     loop {
         let Some(old) = tensor.grad() else {
@@ -576,7 +578,7 @@ fn accumulate_grad(tensor: &Tensor, gradient: Tensor, create_graph: bool) -> Res
         let is_current = || tensor.grad().is_some_and(|grad| grad.is(&old));
         if !create_graph {
             let added = || is_current().then(|| old.add_(&gradient).map(drop));
-            match accumulate_exclusively(tensor, added) {
+            match accumulate_exclusively(&tensor, added) {
                 Some(result) => return result,
                 None => continue,
             }
@@ -586,7 +588,7 @@ fn accumulate_grad(tensor: &Tensor, gradient: Tensor, create_graph: bool) -> Res
         let sum = old.add(&gradient)?;
         let is_unchanged = || is_current() && old.current_version() == version;
         let stored = || is_unchanged().then(|| tensor.set_grad(Some(sum)));
-        if let Some(result) = accumulate_exclusively(tensor, stored) {
+        if let Some(result) = accumulate_exclusively(&tensor, stored) {
             return result;
         }
     }

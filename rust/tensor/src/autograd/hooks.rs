@@ -10,7 +10,7 @@ use crate::error::Tuple;
 use crate::recording::grad_fn;
 use crate::storage::fork_rwlock::ForkRwLock;
 use crate::tensor::{
-    Hooks, Inner, NextFunction, Node, NodePostHook, NodePreHook, PostAccumulateHook, TensorHook,
+    Hooks, NextFunction, Node, NodePostHook, NodePreHook, PostAccumulateHook, TensorHook, WeakTensor,
 };
 use crate::{DType, Error, Result, Tensor};
 
@@ -60,7 +60,7 @@ impl HookCalls {
     /// Returns the hooks, or `None` if there are none.
     pub fn of(hooks: &Hooks) -> Option<Self> {
         let lists = hooks.get()?;
-        let retained = |(output, tensor): &(usize, Weak<Inner>)| Some((*output, Tensor::upgrade(tensor)?));
+        let retained = |(output, tensor): &(usize, WeakTensor)| Some((*output, tensor.upgrade()?));
         Some(HookCalls {
             tensor: lists.tensor.iter().map(|(output, one)| (*output, one.hook.clone())).collect(),
             retained: lists.retained.iter().filter_map(retained).collect(),
@@ -146,7 +146,7 @@ fn replace_all(
 /// The node or leaf that owns a hook.
 enum Owner {
     Node(Weak<Node>),
-    Leaf(Weak<Inner>),
+    Leaf(WeakTensor),
     /// The handles of the parts of a hook of several tensors.
     Parts(Arc<MultiGradState>, Vec<HookHandle>),
 }
@@ -194,9 +194,7 @@ impl HookHandle {
     pub fn remove(&self) {
         let removed = match &self.owner {
             Owner::Node(node) => node.upgrade().and_then(|node| node.hooks.write().remove(self.id)),
-            Owner::Leaf(leaf) => {
-                Tensor::upgrade(leaf).and_then(|leaf| leaf.meta_mut().leaf_hooks.remove(self.id))
-            }
+            Owner::Leaf(leaf) => leaf.with_meta(|meta| meta.leaf_hooks.remove(self.id)).flatten(),
             Owner::Parts(state, parts) => {
                 state.set_removed();
                 return parts.iter().for_each(HookHandle::remove);

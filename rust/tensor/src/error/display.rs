@@ -115,6 +115,10 @@ impl fmt::Display for Error {
                 "this view is one of several that split(), chunk(), unbind() or iteration returned, and its history does \
                  not record in-place changes of it or of its base; use narrow() or clone() it",
             ),
+            Error::ReplacedView => f.write_str(
+                "the data of this view was replaced by an assignment to .data, and its history does not record in-place \
+                 changes; detach() or clone() it",
+            ),
             Error::Inference { action } => write!(
                 f,
                 "an inference tensor cannot {action} outside of inference_mode(); clone() returns a normal tensor"

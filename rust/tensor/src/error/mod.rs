@@ -280,6 +280,8 @@ pub enum Error {
     /// A view that was created with others by one operation, such as `split`, and that was changed in place or whose
     /// base was.
     ViewOfSeveral,
+    /// A view whose data was replaced and that was changed in place.
+    ReplacedView,
     /// An operation that inference tensors do not support outside of inference mode.
     Inference {
         /// The attempted action, after "an inference tensor cannot".

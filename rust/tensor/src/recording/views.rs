@@ -50,6 +50,7 @@ fn check_creation_meta(view: &ViewInfo) -> Result<()> {
     match view.creation_meta {
         CreationMeta::Default => Ok(()),
         CreationMeta::MultiOutputNode => Err(Error::ViewOfSeveral),
+        CreationMeta::Replaced => Err(Error::ReplacedView),
         creation_meta => {
             let created_at = view.created_at.as_ref().map(SourceLocation::to_string);
             Err(Error::UntrackedView { inference: creation_meta == CreationMeta::InferenceMode, created_at })
@@ -63,7 +64,9 @@ pub(crate) fn grad_fn(tensor: &Tensor) -> Result<Option<GradFn>> {
         let meta = tensor.meta();
         (meta.view.clone(), meta.grad_fn.clone())
     };
-    let Some(view) = view else { return Ok(current) };
+    let Some(view) = view.filter(|view| view.creation_meta != CreationMeta::Replaced) else {
+        return Ok(current);
+    };
     let version = tensor.current_version();
     if view.version == version || !view.base.requires_grad() {
         return Ok(current);

@@ -86,4 +86,6 @@ pub(crate) enum CreationMeta {
     MultiOutputNode,
     NoGradMode,
     InferenceMode,
+    /// In any way, and its data was replaced later: it shares no memory with its base.
+    Replaced,
 }

@@ -1,10 +1,10 @@
 //! Hooks: functions of the program that a node or a leaf has, for backward passes.
 
 use std::any::Any;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
 
-use super::Inner;
+use super::WeakTensor;
 use crate::storage::fallible_alloc::try_push;
 use crate::{Result, Tensor};
 
@@ -154,7 +154,7 @@ pub(crate) struct Lists {
     /// Hooks of tensors, with the result of the node that the tensor is.
     pub tensor: Vec<(usize, Registered<dyn TensorHook>)>,
     /// Results of the node whose `grad` accumulates their gradient.
-    pub retained: Vec<(usize, Weak<Inner>)>,
+    pub retained: Vec<(usize, WeakTensor)>,
     pub pre: Vec<Registered<dyn NodePreHook>>,
     pub post: Vec<Registered<dyn NodePostHook>>,
     pub post_accumulate: Vec<Registered<dyn PostAccumulateHook>>,
@@ -210,9 +210,8 @@ impl Hooks {
 
     /// Undoes [`retain`](Hooks::retain).
     pub fn unretain(&mut self, tensor: &Tensor) {
-        let weak = tensor.downgrade();
         if let Some(lists) = &mut self.0 {
-            lists.retained.retain(|(_, retained)| !retained.ptr_eq(&weak));
+            lists.retained.retain(|(_, retained)| !retained.refers_to(tensor));
         }
     }
 

@@ -4,13 +4,14 @@
 mod autograd_meta;
 mod edge;
 mod hooks;
+mod identity;
 mod node;
 mod saved_tensor;
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Arc, Weak};
 
 use interlock::accelerator::Device;
 use once_cell::race::OnceBox;
@@ -21,10 +22,11 @@ use crate::loops::element_bytes;
 use crate::storage::append_vec::AppendVec;
 use crate::storage::drop_queue::defer;
 use crate::storage::fallible_alloc::check_memory;
-use crate::storage::fork_rwlock::{ForkRwLock, ReadGuard, WriteGuard};
+use crate::storage::fork_rwlock::ForkRwLock;
 use crate::storage::{Placement, Storage, TensorOptions};
 use crate::{DType, Element, Error, Result, Scalar};
 use autograd_meta::AutogradMeta;
+use identity::Identity;
 
 pub(crate) use autograd_meta::{CreationMeta, GradFn, ViewInfo};
 #[cfg(test)]
@@ -33,12 +35,14 @@ pub use edge::{AccumulateGrad, NextFunction};
 pub(crate) use edge::{Edge, EdgeKey};
 pub(crate) use hooks::{Hooks, new_id};
 pub use hooks::{NodePostHook, NodePreHook, PostAccumulateHook, TensorHook};
+pub(crate) use identity::WeakTensor;
 pub(crate) use node::{BackwardContext, BackwardFn, Gradients, PartOfBase, ResultKind, stream_of};
 pub use node::{CustomFunction, GradDType, Node};
 pub use saved_tensor::PackedTensor;
 pub(crate) use saved_tensor::{Content, Producer, SavedTensor, SavedValue};
 
-/// A multi-dimensional array with a single dtype. Clones of the handle refer to the same tensor.
+/// A multi-dimensional array with a single dtype. Clones of the handle refer to the same tensor, until
+/// [`set_data`](Tensor::set_data) replaces the data of one of them.
 #[derive(Clone)]
 pub struct Tensor(Arc<Inner>);
 
@@ -52,7 +56,10 @@ pub(crate) struct Inner {
     /// The version counter of the result of [`data`](Tensor::data) and of tensors over the same memory that are made from
     /// it, in place of the one of the storage.
     version: Option<Arc<AtomicU32>>,
+    /// The metadata, unless the tensor has an `identity`.
     meta: ForkRwLock<AutogradMeta>,
+    /// What the handles of the tensor share that have different data.
+    identity: OnceBox<Arc<Identity>>,
 }
 
 /// The layouts of a tensor that was resized.
@@ -98,8 +105,8 @@ impl Tensor {
         layout: Layout,
         version: Option<Arc<AtomicU32>>,
     ) -> Self {
-        let (resized, meta) = (OnceBox::new(), ForkRwLock::default());
-        Tensor(Arc::new(Inner { storage, layout, resized, dtype, version, meta }))
+        let (resized, meta, identity) = (OnceBox::new(), ForkRwLock::default(), OnceBox::new());
+        Tensor(Arc::new(Inner { storage, layout, resized, dtype, version, meta, identity }))
     }
 
     /// Returns a new contiguous CPU tensor whose elements `fill` writes.
@@ -115,6 +122,20 @@ impl Tensor {
         let bytes = element_bytes(value, dtype);
         let copy = |out: &mut [u8]| out.iter_mut().zip(bytes).for_each(|(out, byte)| *out = byte);
         Ok(Tensor::new(Storage::build(dtype.size(), copy)?, dtype, Layout::contiguous(&[])))
+    }
+
+    /// Returns the handle as a pointer, which owns it until [`from_raw`](Tensor::from_raw).
+    pub fn into_raw(self) -> *mut () {
+        Arc::into_raw(self.0).cast_mut().cast()
+    }
+
+    /// Returns the handle of a pointer.
+    ///
+    /// # Safety
+    /// [`into_raw`](Tensor::into_raw) has returned the pointer, and the program drops the handle once.
+    pub unsafe fn from_raw(pointer: *mut ()) -> Self {
+        // SAFETY: guaranteed by the caller.
+        Tensor(unsafe { Arc::from_raw(pointer.cast_const().cast()) })
     }
 
     /// Returns a tensor over an existing storage. `strides` and `offset` count elements.
@@ -204,40 +225,9 @@ impl Tensor {
         self.0.layout()
     }
 
-    pub(crate) fn meta(&self) -> ReadGuard<'_, AutogradMeta> {
-        self.0.meta.read()
-    }
-
-    pub(crate) fn meta_mut(&self) -> WriteGuard<'_, AutogradMeta> {
-        self.0.meta.write()
-    }
-
-    pub(crate) fn downgrade(&self) -> Weak<Inner> {
-        Arc::downgrade(&self.0)
-    }
-
-    pub(crate) fn upgrade(weak: &Weak<Inner>) -> Option<Self> {
-        weak.upgrade().map(Tensor)
-    }
-
-    /// Returns the number of handles of this tensor.
-    pub(crate) fn handle_count(&self) -> usize {
-        Arc::strong_count(&self.0)
-    }
-
     /// Returns whether no other tensor shares the storage.
     pub(crate) fn owns_storage(&self) -> bool {
         Arc::strong_count(&self.0.storage) == 1
-    }
-
-    /// Returns whether both handles refer to the same tensor.
-    pub fn is(&self, other: &Tensor) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-
-    /// Returns an id that no other existing tensor has.
-    pub fn identity(&self) -> usize {
-        Arc::as_ptr(&self.0).addr()
     }
 
     /// Returns the storage, which all views share.

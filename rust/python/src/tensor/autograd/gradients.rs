@@ -13,7 +13,7 @@ use pyo3::types::PyTuple;
 use super::node::try_extract_edge;
 use crate::errors::{IntoPyResult, new_type_error};
 use crate::tensor::args::{OptionalArg, try_iter_arg};
-use crate::tensor::{Tensor, fallible_alloc, op_warnings};
+use crate::tensor::{ReadTensor, Tensor, fallible_alloc, op_warnings};
 use crate::{shutdown, switches};
 
 const REFERENCE_CYCLE: &CStr =
@@ -42,7 +42,7 @@ pub(super) fn install_pass_threads() {
 /// Extracts a tensor or an edge. Returns `None` for other objects.
 fn try_extract(given: &Bound<'_, PyAny>) -> PyResult<Option<EdgeOrTensor>> {
     match given.cast::<Tensor>() {
-        Ok(tensor) => Ok(Some(EdgeOrTensor::Tensor(tensor.get().0.clone()))),
+        Ok(tensor) => Ok(Some(EdgeOrTensor::Tensor(tensor.core().clone()))),
         Err(_) => Ok(try_extract_edge(given)?.map(EdgeOrTensor::Edge)),
     }
 }
@@ -61,11 +61,11 @@ fn tensors(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Vec<EdgeOrTensor>> 
 /// Extracts one tensor or several, for `increment_version`.
 fn only_tensors(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Vec<CoreTensor>> {
     if let Ok(tensor) = given.cast::<Tensor>() {
-        return Ok(vec![tensor.get().0.clone()]);
+        return Ok(vec![tensor.core().clone()]);
     }
     let wanted = "a Tensor or an iterable of Tensors";
     let one = |item: Bound<'_, PyAny>| match item.cast::<Tensor>() {
-        Ok(tensor) => Ok(tensor.get().0.clone()),
+        Ok(tensor) => Ok(tensor.core().clone()),
         Err(_) => Err(new_type_error(what, wanted, &item)),
     };
     let items = try_iter_arg(what, wanted, given)?;
@@ -107,11 +107,11 @@ fn gradients(
         return fallible_alloc::try_collect(py, std::iter::repeat_n((), count).map(|()| Ok(None)));
     };
     if let Ok(tensor) = given.cast::<Tensor>() {
-        return Ok(vec![Some(tensor.get().0.clone())]);
+        return Ok(vec![Some(tensor.core().clone())]);
     }
     let items = try_iter_arg(what, "a Tensor, None or a sequence of them", given)?;
     let one = |item: Bound<'_, PyAny>| match item.cast::<Tensor>() {
-        Ok(tensor) => Ok(Some(tensor.get().0.clone())),
+        Ok(tensor) => Ok(Some(tensor.core().clone())),
         Err(_) if item.is_none() => Ok(None),
         Err(_) => Err(new_type_error(what, "a Tensor, None or a sequence of them", &item)),
     };
@@ -282,7 +282,7 @@ fn grad<'py>(
             None if materialize_grads => Some(zeros(py, input, create_graph)?),
             other => other,
         };
-        gradient.map(Tensor).into_pyobject(py)
+        gradient.map(Tensor::from).into_pyobject(py)
     });
     fallible_alloc::try_tuple(py, found)
 }

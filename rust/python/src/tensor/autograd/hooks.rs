@@ -19,7 +19,7 @@ use crate::errors::{IntoPyResult, new_exception, new_type_error, shown};
 use crate::tensor::args::try_iter_arg;
 use crate::tensor::identity::{self, remember_tensor, tensor_object};
 use crate::tensor::program::{call_program, optional_gradients, optional_tensor, tuple_of};
-use crate::tensor::{Tensor, fallible_alloc};
+use crate::tensor::{ReadTensor, Tensor, fallible_alloc};
 use crate::traverse;
 
 /// A Python function that a backward pass calls.
@@ -37,7 +37,7 @@ impl PyHook {
 impl TensorHook for PyHook {
     fn call(&self, gradient: &CoreTensor) -> Result<Option<CoreTensor>> {
         call_program(|py| {
-            let gradient = Bound::new(py, Tensor(gradient.clone()))?;
+            let gradient = Bound::new(py, Tensor::from(gradient.clone()))?;
             optional_tensor("register_hook: the result of the hook", &call(self.0.bind(py), &gradient)?)
         })
     }
@@ -111,7 +111,7 @@ fn _register_multi_grad_hook(
         return Err(new_type_error(op, wanted, tensors));
     }
     let one = |item: Bound<'_, PyAny>| match item.cast::<Tensor>() {
-        Ok(tensor) => Ok(tensor.get().0.clone()),
+        Ok(tensor) => Ok(tensor.core().clone()),
         Err(_) => Err(new_type_error(op, wanted, &item)),
     };
     let items = try_iter_arg(op, wanted, tensors)?;
@@ -252,7 +252,7 @@ impl Tensor {
     ///     tensor([10., 10.])
     fn register_hook(slf: &Bound<'_, Self>, hook: &Bound<'_, PyAny>) -> PyResult<RemovableHandle> {
         let hook = PyHook::new("register_hook", hook)?;
-        let handle = slf.get().0.register_hook(std::sync::Arc::new(hook)).into_py_result(slf.py())?;
+        let handle = slf.core().register_hook(std::sync::Arc::new(hook)).into_py_result(slf.py())?;
         Ok(RemovableHandle(handle))
     }
 
@@ -281,7 +281,7 @@ impl Tensor {
         hook: &Bound<'_, PyAny>,
     ) -> PyResult<RemovableHandle> {
         let hook = PyHook::new("register_post_accumulate_grad_hook", hook)?;
-        let tensor = &slf.get().0;
+        let tensor = &*slf.core();
         let handle =
             tensor.register_post_accumulate_grad_hook(std::sync::Arc::new(hook)).into_py_result(slf.py())?;
         remember_tensor(slf)?;
@@ -289,10 +289,10 @@ impl Tensor {
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
-        traverse_all(&visit, |each| self.0.visit_owned(each))
+        traverse_all(&visit, |each| self.0.in_collection().visit_owned(each))
     }
 
     fn __clear__(&self) {
-        self.0.clear_owned();
+        self.0.in_collection().clear_owned();
     }
 }

@@ -44,7 +44,7 @@ struct Functions {
 impl SavedTensorHooks for Functions {
     fn pack(&self, tensor: &CoreTensor) -> Result<Arc<dyn PackedTensor>> {
         call_program(|py| {
-            let tensor = Bound::new(py, Tensor(tensor.clone()))?;
+            let tensor = Bound::new(py, Tensor::from(tensor.clone()))?;
             let object = DeferredDrop::new(call(&self.pack.get(py), &tensor)?);
             let unpack = DeferredDrop::new(self.unpack.get(py));
             Ok(Arc::new(Packed { object, unpack }) as Arc<dyn PackedTensor>)

@@ -75,6 +75,28 @@ impl<'a, 'py, T: FromArgument<'a, 'py>> FromArgument<'a, 'py> for Option<T> {
     }
 }
 
+/// A converted argument that refers to a tensor of Python, and from which an operation gets a view that it may use detached.
+pub(in crate::tensor) trait Held {
+    /// What the operation gets.
+    type View<'b>
+    where
+        Self: 'b;
+
+    fn view(&self) -> Self::View<'_>;
+}
+
+impl<T: Held> Held for Option<T> {
+    type View<'b>
+        = Option<T::View<'b>>
+    where
+        Self: 'b;
+
+    #[inline]
+    fn view(&self) -> Self::View<'_> {
+        self.as_ref().map(T::view)
+    }
+}
+
 /// Converts an argument.
 pub(in crate::tensor) fn required<'a, 'py, T: FromArgument<'a, 'py>>(
     name: ArgumentName,

@@ -2,7 +2,6 @@
 
 use std::slice;
 
-use interlock_tensor::Tensor as CoreTensor;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
@@ -11,7 +10,7 @@ use pyo3::{Borrowed, ffi};
 use super::argument::{ArgumentName, FromArgument, defaulted, required};
 use super::ints::Variadic;
 use super::signature::{MAX_ARGUMENTS, Signature};
-use super::{Arg, OptionalArg};
+use super::{Arg, OptionalArg, TensorRef};
 use crate::tensor::Tensor;
 
 /// An argument of a call.
@@ -187,7 +186,7 @@ impl<'a, 'py> Arguments<'a, 'py> {
     /// Returns the tensor that an in-place form changes.
     pub fn target(&self, name: &'static str) -> PyResult<Bound<'py, Tensor>> {
         let given = self.object()?;
-        given.cast().cloned().map_err(|_| self.name(name).type_error(<&CoreTensor>::WANTED, given))
+        given.cast().cloned().map_err(|_| self.name(name).type_error(TensorRef::WANTED, given))
     }
 
     /// Returns the first argument.

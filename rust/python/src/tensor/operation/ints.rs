@@ -15,7 +15,7 @@ use crate::errors::shown;
 use crate::py_int;
 use crate::tensor::args::{checked_sizes, err_int64_overflow};
 use crate::tensor::dtype::DType as PyDType;
-use crate::tensor::{Tensor, fallible_alloc};
+use crate::tensor::{ReadTensor, Tensor, fallible_alloc};
 
 impl FromArgument<'_, '_> for i64 {
     const ANNOTATION: &'static str = "builtins.int";
@@ -79,19 +79,18 @@ impl FromArgument<'_, '_> for IntOrInts {
 }
 
 /// An int or a tensor.
-#[derive(Clone, Copy)]
-pub(in crate::tensor) enum IntOrTensor<'a> {
+pub(in crate::tensor) enum IntOrTensor {
     Int(i64),
-    Tensor(&'a CoreTensor),
+    Tensor(CoreTensor),
 }
 
-impl<'a> FromArgument<'a, '_> for IntOrTensor<'a> {
+impl FromArgument<'_, '_> for IntOrTensor {
     const ANNOTATION: &'static str = "builtins.int | Tensor";
     const WANTED: &'static str = i64::WANTED;
 
-    fn try_from_argument(name: ArgumentName, given: Arg<'a, '_>) -> PyResult<Option<Self>> {
+    fn try_from_argument(name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {
         match given.cast::<Tensor>() {
-            Ok(tensor) => Ok(Some(IntOrTensor::Tensor(&tensor.get().0))),
+            Ok(tensor) => Ok(Some(IntOrTensor::Tensor(tensor.core().clone()))),
             Err(_) => Ok(i64::try_from_argument(name, given)?.map(IntOrTensor::Int)),
         }
     }
@@ -105,18 +104,18 @@ impl<'a> FromArgument<'a, '_> for IntOrTensor<'a> {
 }
 
 /// An int, or a tuple, list or one-dimensional tensor of ints.
-pub(in crate::tensor) enum Sections<'a> {
+pub(in crate::tensor) enum Sections {
     Ints(IntOrInts),
-    Tensor(&'a CoreTensor),
+    Tensor(CoreTensor),
 }
 
-impl<'a> FromArgument<'a, '_> for Sections<'a> {
+impl FromArgument<'_, '_> for Sections {
     const ANNOTATION: &'static str = "_Dims | Tensor";
     const WANTED: &'static str = Ints::WANTED;
 
-    fn try_from_argument(name: ArgumentName, given: Arg<'a, '_>) -> PyResult<Option<Self>> {
+    fn try_from_argument(name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {
         match given.cast::<Tensor>() {
-            Ok(tensor) if tensor.get().0.ndim() == 1 => Ok(Some(Sections::Tensor(&tensor.get().0))),
+            Ok(tensor) if tensor.core().ndim() == 1 => Ok(Some(Sections::Tensor(tensor.core().clone()))),
             _ => Ok(IntOrInts::try_from_argument(name, given)?.map(Sections::Ints)),
         }
     }

@@ -11,7 +11,7 @@ use super::argument::{ArgumentName, FromArgument};
 use crate::errors::new_type_error;
 use crate::tensor::args::try_iter_arg;
 use crate::tensor::call::work_size;
-use crate::tensor::{Tensor, fallible_alloc};
+use crate::tensor::{ReadTensor, Tensor, fallible_alloc};
 
 /// An iterable of tensors.
 pub(in crate::tensor) struct Tensors(Vec<CoreTensor>);
@@ -39,7 +39,7 @@ impl FromArgument<'_, '_> for Tensors {
         let tensor = |item: PyResult<Bound<'_, PyAny>>| {
             let item = item?;
             match item.cast::<Tensor>() {
-                Ok(tensor) => Ok(tensor.get().0.clone()),
+                Ok(tensor) => Ok(tensor.core().clone()),
                 Err(_) => {
                     let ArgumentName { function, argument } = name;
                     Err(new_type_error(&format!("{function}: each item of {argument}"), "a Tensor", &item))
@@ -80,7 +80,7 @@ impl FromArgument<'_, '_> for Indices {
                 return Ok(Index::Slice { start: None, end: None, step: 1 });
             }
             match item.cast::<Tensor>() {
-                Ok(tensor) => Ok(Index::Tensor(tensor.get().0.clone())),
+                Ok(tensor) => Ok(Index::Tensor(tensor.core().clone())),
                 Err(_) => Err(new_type_error(&format!("{name}: each item"), "a Tensor or None", &item)),
             }
         };

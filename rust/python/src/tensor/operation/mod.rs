@@ -15,7 +15,9 @@ mod run;
 mod signature;
 mod table;
 
-pub(super) use argument::{ArgumentName, FromArgument, defaulted, given, or_none, required, tensors_of};
+pub(super) use argument::{
+    ArgumentName, FromArgument, Held, defaulted, given, or_none, required, tensors_of,
+};
 pub(super) use arguments::Arguments;
 pub(super) use choice::Choice;
 pub(super) use form::{Declared, Form, call_function};
@@ -24,7 +26,7 @@ pub(super) use interlock_tensor_op::tensor_op;
 pub(super) use ints::{Count, IntOrInts, IntOrTensor, Ints, Sections, Sizes, SizesOrDType};
 pub(super) use lists::{Indices, Tensors};
 pub(super) use new_tensor::{NewTensor, build};
-pub(super) use numbers::{Float, Number};
+pub(super) use numbers::{Float, HeldOperand, Number};
 pub(super) use objects::{Data, Object};
 pub(super) use result::{IntoPython, NamedPair, OneOrMore};
 pub(super) use run::{
@@ -34,3 +36,4 @@ pub(super) use signature::{MAX_ARGUMENTS, Signature};
 pub(super) use table::{Operation, join, joined, length_of, register};
 
 pub(super) use super::args::{Arg, OptionalArg};
+pub(super) use super::{ReadTensor, TensorRef};

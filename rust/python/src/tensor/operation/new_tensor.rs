@@ -104,7 +104,7 @@ pub(in crate::tensor) fn build(
     if requires_grad {
         tensor.set_requires_grad(true).into_py_result(py)?;
     }
-    let object = Bound::new(py, Tensor(tensor))?;
+    let object = Bound::new(py, Tensor::from(tensor))?;
     if requires_grad {
         // Nodes refer to leaves, and return this object.
         remember_tensor(&object)?;

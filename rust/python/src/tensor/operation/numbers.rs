@@ -6,26 +6,47 @@ use interlock_tensor::{Operand, Scalar, Tensor as CoreTensor};
 use pyo3::prelude::*;
 
 use super::Arg;
-use super::argument::{ArgumentName, FromArgument};
-use crate::tensor::Tensor;
+use super::argument::{ArgumentName, FromArgument, Held};
 use crate::tensor::args::{PyNumber, scalar_of_tensor};
+use crate::tensor::{ReadTensor, Tensor, TensorRef};
 
-impl<'a> FromArgument<'a, '_> for Operand<'a> {
+/// A tensor or a number, which the operation gets as an [`Operand`].
+pub(in crate::tensor) enum HeldOperand<'a> {
+    Tensor(TensorRef<'a>),
+    Scalar(Scalar),
+}
+
+impl Held for HeldOperand<'_> {
+    type View<'b>
+        = Operand<'b>
+    where
+        Self: 'b;
+
+    #[inline]
+    fn view(&self) -> Operand<'_> {
+        match self {
+            HeldOperand::Tensor(tensor) => Operand::Tensor(tensor),
+            HeldOperand::Scalar(value) => Operand::Scalar(*value),
+        }
+    }
+}
+
+impl<'a> FromArgument<'a, '_> for HeldOperand<'a> {
     const ANNOTATION: &'static str = "Tensor | _Number";
     const WANTED: &'static str = "a Tensor or a number";
 
     fn try_from_argument(name: ArgumentName, given: Arg<'a, '_>) -> PyResult<Option<Self>> {
         if let Ok(tensor) = given.cast::<Tensor>() {
-            return Ok(Some(Operand::Tensor(&tensor.get().0)));
+            return Ok(Some(HeldOperand::Tensor(tensor.core())));
         }
         let number = PyNumber::extract(given)?;
-        number.map(|number| number.scalar_of(name).map(Operand::Scalar)).transpose()
+        number.map(|number| number.scalar_of(name).map(HeldOperand::Scalar)).transpose()
     }
 
     fn tensors(&self) -> &[CoreTensor] {
         match self {
-            Operand::Tensor(tensor) => slice::from_ref(tensor),
-            Operand::Scalar(_) => &[],
+            HeldOperand::Tensor(tensor) => slice::from_ref(&**tensor),
+            HeldOperand::Scalar(_) => &[],
         }
     }
 }
@@ -36,7 +57,7 @@ impl FromArgument<'_, '_> for Scalar {
 
     fn try_from_argument(name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {
         match given.cast::<Tensor>() {
-            Ok(tensor) => scalar_of_tensor(name, Self::WANTED, &tensor.get().0, given.py()).map(Some),
+            Ok(tensor) => scalar_of_tensor(name, Self::WANTED, &tensor.core(), given.py()).map(Some),
             Err(_) => PyNumber::extract(given)?.map(|number| number.scalar_of(name)).transpose(),
         }
     }

@@ -6,19 +6,31 @@ use interlock::accelerator::Device;
 use interlock_tensor::{DType, Tensor as CoreTensor};
 use pyo3::prelude::*;
 
-use super::argument::{ArgumentName, FromArgument};
+use super::argument::{ArgumentName, FromArgument, Held};
 use super::{Arg, joined};
 use crate::accelerator::parse;
 use crate::switches::try_bool;
-use crate::tensor::Tensor;
 use crate::tensor::dtype::{DType as PyDType, NAMES};
+use crate::tensor::{ReadTensor, Tensor, TensorRef};
 
-impl<'a> FromArgument<'a, '_> for &'a CoreTensor {
+impl Held for TensorRef<'_> {
+    type View<'b>
+        = &'b CoreTensor
+    where
+        Self: 'b;
+
+    #[inline]
+    fn view(&self) -> &CoreTensor {
+        self
+    }
+}
+
+impl<'a> FromArgument<'a, '_> for TensorRef<'a> {
     const ANNOTATION: &'static str = "Tensor";
     const WANTED: &'static str = "a Tensor";
 
     fn try_from_argument(_name: ArgumentName, given: Arg<'a, '_>) -> PyResult<Option<Self>> {
-        Ok(given.cast::<Tensor>().ok().map(|tensor| &tensor.get().0))
+        Ok(given.cast::<Tensor>().ok().map(ReadTensor::core))
     }
 
     fn tensors(&self) -> &[CoreTensor] {
@@ -53,21 +65,17 @@ impl<'a> Object<'a> {
         self.0.as_any()
     }
 
-    pub fn core(&self) -> &'a CoreTensor {
-        &self.0.get().0
+    pub fn core(&self) -> TensorRef<'a> {
+        self.0.core()
     }
 }
 
 impl<'a> FromArgument<'a, '_> for Object<'a> {
-    const ANNOTATION: &'static str = <&CoreTensor>::ANNOTATION;
-    const WANTED: &'static str = <&CoreTensor>::WANTED;
+    const ANNOTATION: &'static str = TensorRef::ANNOTATION;
+    const WANTED: &'static str = TensorRef::WANTED;
 
     fn try_from_argument(_name: ArgumentName, given: Arg<'a, '_>) -> PyResult<Option<Self>> {
         Ok(given.cast().ok().map(Object))
-    }
-
-    fn tensors(&self) -> &[CoreTensor] {
-        slice::from_ref(self.core())
     }
 }
 

@@ -21,7 +21,7 @@ impl IntoPython for CoreTensor {
     const ANNOTATION: &'static str = "Tensor";
 
     fn into_python<'py>(self, py: Python<'py>, _op: &'static str) -> PyResult<Bound<'py, PyAny>> {
-        Ok(Bound::new(py, Tensor(self))?.into_any())
+        Ok(Bound::new(py, Tensor::from(self))?.into_any())
     }
 }
 
@@ -78,7 +78,7 @@ impl IntoPython for (CoreTensor, CoreTensor) {
     const ANNOTATION: &'static str = "tuple[Tensor, Tensor]";
 
     fn into_python<'py>(self, py: Python<'py>, _op: &'static str) -> PyResult<Bound<'py, PyAny>> {
-        Ok((Tensor(self.0), Tensor(self.1)).into_pyobject(py)?.into_any())
+        Ok((Tensor::from(self.0), Tensor::from(self.1)).into_pyobject(py)?.into_any())
     }
 }
 
@@ -86,7 +86,7 @@ impl IntoPython for (CoreTensor, CoreTensor, CoreTensor) {
     const ANNOTATION: &'static str = "tuple[Tensor, Tensor, Tensor]";
 
     fn into_python<'py>(self, py: Python<'py>, _op: &'static str) -> PyResult<Bound<'py, PyAny>> {
-        Ok((Tensor(self.0), Tensor(self.1), Tensor(self.2)).into_pyobject(py)?.into_any())
+        Ok((Tensor::from(self.0), Tensor::from(self.1), Tensor::from(self.2)).into_pyobject(py)?.into_any())
     }
 }
 
@@ -94,7 +94,7 @@ impl IntoPython for Vec<CoreTensor> {
     const ANNOTATION: &'static str = "tuple[Tensor, ...]";
 
     fn into_python<'py>(self, py: Python<'py>, _op: &'static str) -> PyResult<Bound<'py, PyAny>> {
-        let tensors = self.into_iter().map(|tensor| Ok(Bound::new(py, Tensor(tensor))?.into_any()));
+        let tensors = self.into_iter().map(|tensor| Ok(Bound::new(py, Tensor::from(tensor))?.into_any()));
         Ok(fallible_alloc::try_tuple(py, tensors)?.into_any())
     }
 }
@@ -124,6 +124,6 @@ impl IntoPython for NamedPair {
 
     fn into_python<'py>(self, py: Python<'py>, op: &'static str) -> PyResult<Bound<'py, PyAny>> {
         let class = py.import("interlock.return_types")?.getattr(op)?;
-        call_with(&class, (Tensor(self.0), Tensor(self.1)))
+        call_with(&class, (Tensor::from(self.0), Tensor::from(self.1)))
     }
 }

@@ -6,8 +6,8 @@ use pyo3::prelude::*;
 use super::{Arg, IntoPython, OptionalArg};
 use crate::errors::new_type_error;
 use crate::scope_debug;
-use crate::tensor::Tensor;
 use crate::tensor::call::{DETACH_THRESHOLD, maybe_detach, run_op, work_size, work_size_of};
+use crate::tensor::{ReadTensor, Tensor};
 
 /// A call of an operation.
 #[derive(Clone, Copy)]
@@ -88,7 +88,7 @@ pub(in crate::tensor) fn compute_or_self<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let result = run_op(call.py, call.op, call.work_size(), operation)?;
     match object.cast::<Tensor>() {
-        Ok(tensor) if tensor.get().0.is(&result.0) => Ok(object.clone()),
+        Ok(tensor) if tensor.core().is(&result.core(call.py)) => Ok(object.clone()),
         _ => Ok(Bound::new(call.py, result)?.into_any()),
     }
 }
@@ -122,7 +122,7 @@ pub(in crate::tensor) fn compute_into<'py>(
         return Err(new_type_error(&format!("{op}: out"), "a Tensor or None", out));
     };
     scope_debug::warn_suspended_scopes(py)?;
-    let target = &target.get().0;
+    let target = &*target.core();
     let inputs = call.inputs.iter().copied().flatten().collect::<Vec<_>>();
     let checked = || {
         rules.check.map_or(Ok(()), |check| check(target))?;
@@ -148,29 +148,25 @@ pub(in crate::tensor) fn check_out(op: &'static str, out: &CoreTensor, result: D
     Err(Error::DType { op, argument: "out", expected, given: out.dtype(), hint: "" })
 }
 
-/// Replaces the elements of a tensor by the result of an operation, which also uses the inputs. Returns the tensor itself.
-pub(in crate::tensor) fn replace<'py>(
-    call: Call<'_, 'py>,
-    tensor: Bound<'py, Tensor>,
+/// Replaces the elements of a tensor by the result of an operation, which also uses the inputs.
+pub(in crate::tensor) fn replace(
+    call: Call<'_, '_>,
+    target: &CoreTensor,
     operation: &(dyn Fn(&CoreTensor) -> Result<CoreTensor> + Sync),
-) -> PyResult<Bound<'py, Tensor>> {
-    let target = &tensor.get().0;
+) -> PyResult<()> {
     let inputs = call.inputs.iter().copied().flatten().collect::<Vec<_>>();
     maybe_detach(call.py, call.op, work_size(target).max(call.least), || {
         target.replace_with(call.op, &inputs, operation).map(drop)
-    })?;
-    Ok(tensor)
+    })
 }
 
-/// Runs an operation that changes a tensor itself. Returns the tensor.
-pub(in crate::tensor) fn update<'py>(
-    call: Call<'_, 'py>,
-    tensor: Bound<'py, Tensor>,
+/// Runs an operation that changes a tensor itself.
+pub(in crate::tensor) fn update(
+    call: Call<'_, '_>,
+    target: &CoreTensor,
     operation: &(dyn Fn(&CoreTensor) -> Result<CoreTensor> + Sync),
-) -> PyResult<Bound<'py, Tensor>> {
-    let target = &tensor.get().0;
+) -> PyResult<()> {
     let sizes = call.inputs.iter().copied().filter_map(single).map(work_size);
     let size = sizes.fold(work_size(target).max(call.least), usize::max);
-    maybe_detach(call.py, call.op, size, || operation(target).map(drop))?;
-    Ok(tensor)
+    maybe_detach(call.py, call.op, size, || operation(target).map(drop))
 }

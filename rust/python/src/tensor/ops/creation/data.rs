@@ -8,7 +8,7 @@ use crate::context::sync;
 use crate::detach::detach;
 use crate::errors::IntoPyResult;
 use crate::tensor::operation::{Arg, ArgumentName, Data, FromArgument, NewTensor, tensor_op};
-use crate::tensor::{Tensor, from_data, numpy};
+use crate::tensor::{ReadTensor, Tensor, from_data, numpy};
 
 /// Return a tensor with a copy of `data`.
 ///
@@ -55,7 +55,7 @@ fn tensor(
 /// device of `data` if it is a tensor and no default device is set.
 fn default_placement(data: &Bound<'_, PyAny>) -> Placement {
     match (Placement::from(sync(data.py()).default_device()), data.cast::<Tensor>()) {
-        (Placement::Cpu, Ok(tensor)) => tensor.get().0.device().into(),
+        (Placement::Cpu, Ok(tensor)) => tensor.core().device().into(),
         (placement, _) => placement,
     }
 }
@@ -90,7 +90,7 @@ fn as_tensor(
     let data = data.object();
     let placement = device.map_or_else(|| default_placement(data), Placement::from);
     let source = if let Ok(tensor) = data.cast::<Tensor>() {
-        tensor.get().0.clone()
+        tensor.core().clone()
     } else if numpy::is_array(data)? {
         numpy::tensor_from_array(op, data)?
     } else {
@@ -100,8 +100,8 @@ fn as_tensor(
     let result = detach(py, || source.to(options, false).map_err(|error| error.during(op)));
     let result = result.into_py_result(py)?;
     match data.cast::<Tensor>() {
-        Ok(tensor) if result.is(&tensor.get().0) => Ok(tensor.clone().unbind()),
-        _ => Py::new(py, Tensor(result)),
+        Ok(tensor) if result.is(&tensor.core()) => Ok(tensor.clone().unbind()),
+        _ => Py::new(py, Tensor::from(result)),
     }
 }
 

@@ -12,12 +12,12 @@ use pyo3::types::{PyCapsule, PyDict, PyTuple};
 use crate::detach::{call_with, call_with_keywords};
 use crate::dlpack::Imported;
 use crate::errors::{IntoPyResult, new_type_error, shown};
-use crate::tensor::Tensor;
 use crate::tensor::call::{run_op, work_size};
 use crate::tensor::dlpack::check_not_recorded;
 use crate::tensor::dtype::NAMES;
 use crate::tensor::foreign_memory::tensor_over;
 use crate::tensor::operation::tensor_op;
+use crate::tensor::{ReadTensor, Tensor};
 
 /// The version of DLPack that `from_dlpack` requests.
 const VERSION: (u32, u32) = (1, 0);
@@ -51,8 +51,8 @@ fn from_dlpack(
     #[keyword] device: Option<Device>,
     copy: Option<bool>,
 ) -> PyResult<CoreTensor> {
-    let own = ext_tensor.cast::<Tensor>().ok().map(|tensor| &tensor.get().0);
-    let source = match own {
+    let own = ext_tensor.cast::<Tensor>().ok().map(ReadTensor::core);
+    let source = match &own {
         Some(tensor) => {
             check_not_recorded(py, op, tensor)?;
             tensor.detach()
@@ -74,7 +74,7 @@ fn from_dlpack(
         (_, true) => return Ok(source),
         (_, false) => run_op(py, op, work_size(&source), || source.to((source.dtype(), target), false))?,
     };
-    Ok(result.0)
+    Ok(result.into_core())
 }
 
 /// Imports memory of another library.
@@ -174,7 +174,7 @@ fn tensor_of_capsule(capsule: &Bound<'_, PyAny>, copy: Option<bool>) -> PyResult
             Err(PyBufferError::new_err("from_dlpack: copy must not be False for read-only memory"))
         }
         _ if is_read_only || (copy == Some(true) && !is_copied) => {
-            Ok(run_op(py, "from_dlpack", work_size(&shared), || shared.contiguous_copy())?.0)
+            Ok(run_op(py, "from_dlpack", work_size(&shared), || shared.contiguous_copy())?.into_core())
         }
         _ => Ok(shared),
     }

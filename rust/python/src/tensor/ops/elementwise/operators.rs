@@ -14,12 +14,11 @@ use crate::errors::{IntoPyResult, new_type_error};
 use crate::tensor::args::{TensorOrScalar, function_of};
 use crate::tensor::call::{DETACH_THRESHOLD, run_op, work_size};
 use crate::tensor::operation::{Call, replace, update};
-use crate::tensor::{Tensor, numpy};
+use crate::tensor::{ReadTensor, Tensor, numpy};
 
 type OperatorResult = PyResult<Py<PyAny>>;
 type Operation<'a> = dyn Fn(&CoreTensor) -> Result<CoreTensor> + Sync + 'a;
-type Write =
-    for<'a, 'py> fn(Call<'a, 'py>, Bound<'py, Tensor>, &'a Operation<'a>) -> PyResult<Bound<'py, Tensor>>;
+type Write = for<'a> fn(Call<'a, '_>, &'a CoreTensor, &'a Operation<'a>) -> PyResult<()>;
 
 /// Runs a binary operator, or returns NotImplemented for an operand of another type.
 fn binary_operator(
@@ -30,8 +29,9 @@ fn binary_operator(
 ) -> OperatorResult {
     let py = other.py();
     let Some(other) = TensorOrScalar::from_operand(what, other)? else { return Ok(py.NotImplemented()) };
-    let size = other.work_size_with(&tensor.0);
-    Ok(Bound::new(py, run_op(py, function_of(what), size, || operation(&tensor.0, &other))?)?
+    let tensor = &*tensor.core(py);
+    let size = other.work_size_with(tensor);
+    Ok(Bound::new(py, run_op(py, function_of(what), size, || operation(tensor, &other))?)?
         .into_any()
         .unbind())
 }
@@ -58,7 +58,7 @@ fn matmul_operator(
 ) -> OperatorResult {
     let py = other.py();
     let other = match other.cast::<Tensor>() {
-        Ok(other) => other.get().0.clone(),
+        Ok(other) => other.core().clone(),
         Err(_) if numpy::is_array(other)? => numpy::tensor_from_array("matmul", other)?,
         Err(_) => return Ok(py.NotImplemented()),
     };
@@ -103,7 +103,7 @@ fn in_place_operator<'py>(
     let other = other.get(what)?;
     let inputs = [other.tensor().map(slice::from_ref).unwrap_or_default()];
     let call = Call::new(target.py(), function_of(what), &inputs);
-    write(call, target, &|target| operation(target, &other)).map(drop)
+    write(call, &target.core(), &|target| operation(target, &other))
 }
 
 #[pymethods]
@@ -238,29 +238,34 @@ impl Tensor {
         )
     }
 
-    fn __matmul__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
-        matmul_operator(other, &|other| self.0.matmul(other))
+    fn __matmul__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> OperatorResult {
+        let tensor = &*self.core(py);
+        matmul_operator(other, &|other| tensor.matmul(other))
     }
 
-    fn __rmatmul__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
-        matmul_operator(other, &|other| other.matmul(&self.0))
+    fn __rmatmul__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> OperatorResult {
+        let tensor = &*self.core(py);
+        matmul_operator(other, &|other| other.matmul(tensor))
     }
 
     fn __neg__(&self, py: Python<'_>) -> PyResult<Tensor> {
-        run_op(py, "neg", work_size(&self.0), || self.0.neg())
+        let tensor = &*self.core(py);
+        run_op(py, "neg", work_size(tensor), || tensor.neg())
     }
 
     fn __invert__(&self, py: Python<'_>) -> PyResult<Tensor> {
-        run_op(py, "bitwise_not", work_size(&self.0), || self.0.bitwise_not())
+        let tensor = &*self.core(py);
+        run_op(py, "bitwise_not", work_size(tensor), || tensor.bitwise_not())
     }
 
     fn __pos__(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
-        slf.get().0.positive().into_py_result(slf.py())?;
+        slf.core().positive().into_py_result(slf.py())?;
         Ok(slf)
     }
 
     fn __abs__(&self, py: Python<'_>) -> PyResult<Tensor> {
-        run_op(py, "abs", work_size(&self.0), || self.0.abs())
+        let tensor = &*self.core(py);
+        run_op(py, "abs", work_size(tensor), || tensor.abs())
     }
 
     fn __richcmp__(&self, other: &Bound<'_, PyAny>, op: CompareOp) -> OperatorResult {

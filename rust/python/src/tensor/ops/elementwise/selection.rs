@@ -6,7 +6,9 @@ use interlock_tensor::{Operand, Result, Tensor as CoreTensor, elementwise};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
-use crate::tensor::operation::{Call, Object, OutRules, compute, compute_into, tensor_op, tensors_of};
+use crate::tensor::operation::{
+    Call, Held, HeldOperand, Object, OutRules, compute, compute_into, tensor_op, tensors_of,
+};
 
 /// Return `input` where a condition is true and `other` elsewhere, or the coordinates of the elements that are not zero.
 ///
@@ -45,13 +47,13 @@ fn where_<'py>(
     py: Python<'py>,
     op: &'static str,
     condition: &CoreTensor,
-    input: Option<Operand<'_>>,
-    other: Option<Operand<'_>>,
+    input: Option<HeldOperand<'_>>,
+    other: Option<HeldOperand<'_>>,
     #[keyword] out: Option<Object<'_>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let inputs = [slice::from_ref(condition), tensors_of(&input), tensors_of(&other)];
     let call = Call::new(py, op, &inputs);
-    match (input, other, out) {
+    match (input.view(), other.view(), out) {
         (Some(input), Some(other), out) => {
             let out = out.as_ref().map(Object::as_any);
             let rules = OutRules { is_exact: true, may_overlap: false, check: None };

@@ -97,5 +97,5 @@ fn multi_head_attention(
         };
         args.forward()
     })?;
-    Ok((Tensor(out), weights.map(Tensor)))
+    Ok((Tensor::from(out), weights.map(Tensor::from)))
 }

@@ -5,7 +5,9 @@ use std::slice;
 use interlock_tensor::{Error, Result, Tensor as CoreTensor, elementwise};
 use pyo3::prelude::*;
 
-use crate::tensor::operation::{Arg, ArgumentName, FromArgument, IntoPython, Ints, NamedPair, tensor_op};
+use crate::tensor::operation::{
+    Arg, ArgumentName, FromArgument, IntoPython, Ints, NamedPair, TensorRef, tensor_op,
+};
 
 /// Return the maximum of all elements, or along a dimension, or of each pair of elements of two tensors.
 ///
@@ -41,14 +43,10 @@ use crate::tensor::operation::{Arg, ArgumentName, FromArgument, IntoPython, Ints
         "(input: Tensor, dim: Tensor) -> Tensor"
     )
 )]
-fn max(
-    input: &CoreTensor,
-    dim: Option<DimOrTensor<'_>>,
-    #[default(false)] keepdim: bool,
-) -> Result<Extremes> {
+fn max(input: &CoreTensor, dim: &Option<DimOrTensor>, #[default(false)] keepdim: bool) -> Result<Extremes> {
     match dim {
         Some(DimOrTensor::Tensor(other)) => elementwise::maximum(input, other).map(Extremes::Tensor),
-        Some(DimOrTensor::Dim(dim)) => input.max_along(dim, keepdim).map(Extremes::along),
+        Some(DimOrTensor::Dim(dim)) => input.max_along(*dim, keepdim).map(Extremes::along),
         None => without_dim("max", keepdim).and_then(|()| input.max()).map(Extremes::Tensor),
     }
 }
@@ -87,14 +85,10 @@ fn max(
         "(input: Tensor, dim: Tensor) -> Tensor"
     )
 )]
-fn min(
-    input: &CoreTensor,
-    dim: Option<DimOrTensor<'_>>,
-    #[default(false)] keepdim: bool,
-) -> Result<Extremes> {
+fn min(input: &CoreTensor, dim: &Option<DimOrTensor>, #[default(false)] keepdim: bool) -> Result<Extremes> {
     match dim {
         Some(DimOrTensor::Tensor(other)) => elementwise::minimum(input, other).map(Extremes::Tensor),
-        Some(DimOrTensor::Dim(dim)) => input.min_along(dim, keepdim).map(Extremes::along),
+        Some(DimOrTensor::Dim(dim)) => input.min_along(*dim, keepdim).map(Extremes::along),
         None => without_dim("min", keepdim).and_then(|()| input.min()).map(Extremes::Tensor),
     }
 }
@@ -182,19 +176,18 @@ fn without_dim(op: &'static str, keepdim: bool) -> Result<()> {
 }
 
 /// The dimension along which extremes are searched, or a tensor with which the elements are compared.
-#[derive(Clone, Copy)]
-enum DimOrTensor<'a> {
+enum DimOrTensor {
     Dim(i64),
-    Tensor(&'a CoreTensor),
+    Tensor(CoreTensor),
 }
 
-impl<'a, 'py> FromArgument<'a, 'py> for DimOrTensor<'a> {
+impl<'a, 'py> FromArgument<'a, 'py> for DimOrTensor {
     const ANNOTATION: &'static str = "builtins.int | Tensor";
     const WANTED: &'static str = i64::WANTED;
 
     fn try_from_argument(name: ArgumentName, given: Arg<'a, 'py>) -> PyResult<Option<Self>> {
-        if let Some(tensor) = <&CoreTensor>::try_from_argument(name, given)? {
-            return Ok(Some(DimOrTensor::Tensor(tensor)));
+        if let Some(tensor) = TensorRef::try_from_argument(name, given)? {
+            return Ok(Some(DimOrTensor::Tensor(tensor.clone())));
         }
         Ok(i64::try_from_argument(name, given)?.map(DimOrTensor::Dim))
     }

@@ -5,11 +5,11 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::scope_debug;
-use crate::tensor::Tensor;
 use crate::tensor::args::{extract_tensor, try_iter_arg};
 use crate::tensor::call::maybe_detach;
 use crate::tensor::fallible_alloc::{try_collect, try_tuple};
 use crate::tensor::operation::{Call, compute_or_self};
+use crate::tensor::{ReadTensor, Tensor};
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(broadcast_tensors, module)?)?;
@@ -30,7 +30,7 @@ fn run_views<'py>(
 
 /// Returns a tuple of tensors.
 fn tuple_of(py: Python<'_>, views: Vec<CoreTensor>) -> PyResult<Bound<'_, PyTuple>> {
-    try_tuple(py, views.into_iter().map(|view| Bound::new(py, Tensor(view)).map(Bound::into_any)))
+    try_tuple(py, views.into_iter().map(|view| Bound::new(py, Tensor::from(view)).map(Bound::into_any)))
 }
 
 /// Runs an operation that returns a view of each tensor, or the tensor itself, and returns the results. A tensor itself
@@ -44,8 +44,8 @@ fn run_views_or_selves<'py>(
     scope_debug::warn_suspended_scopes(py)?;
     let results = maybe_detach(py, op, 0, operation)?;
     let object = |(result, given): (CoreTensor, Bound<'py, PyAny>)| match given.cast::<Tensor>() {
-        Ok(tensor) if tensor.get().0.is(&result) => Ok(given),
-        _ => Bound::new(py, Tensor(result)).map(Bound::into_any),
+        Ok(tensor) if tensor.core().is(&result) => Ok(given),
+        _ => Bound::new(py, Tensor::from(result)).map(Bound::into_any),
     };
     try_tuple(py, results.into_iter().zip(tensors.iter()).map(object))
 }
@@ -66,7 +66,7 @@ fn at_least<'py>(
     if tensors.len() == 1 {
         let first = tensors.get_item(0)?;
         if let Ok(tensor) = first.cast::<Tensor>() {
-            let x = &tensor.get().0;
+            let x = &*tensor.core();
             return compute_or_self(Call::new(py, op, &[]).view(), &first, &mut || x.at_least(ndim));
         }
         let (what, item) = (format!("{op}: tensors"), format!("{op}: each item of tensors"));

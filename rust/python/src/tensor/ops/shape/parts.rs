@@ -182,7 +182,7 @@ fn chunk(input: &CoreTensor, chunks: i64, #[default(0)] dim: i64) -> Result<Vec<
 #[tensor_op(function, method, view, example = "x, (1,), 1")]
 fn tensor_split(
     input: &CoreTensor,
-    indices_or_sections: &Sections<'_>,
+    indices_or_sections: &Sections,
     #[default(0)] dim: i64,
 ) -> Result<Vec<CoreTensor>> {
     match indices_or_sections {

@@ -61,15 +61,15 @@ fn tile(input: &CoreTensor, #[variadic(method, required)] dims: &Ints) -> Result
 /// Example:
 ///     >>> interlock.repeat_interleave(interlock.tensor([1, 2]), interlock.tensor([1, 3]))
 ///     tensor([1, 2, 2, 2])
-#[tensor_op(function, method, size = repeated_size(input, *repeats), example = "x, 2, 0")]
+#[tensor_op(function, method, size = repeated_size(input, repeats), example = "x, 2, 0")]
 fn repeat_interleave(
     input: &CoreTensor,
-    repeats: IntOrTensor<'_>,
+    repeats: &IntOrTensor,
     dim: Option<i64>,
     #[keyword] output_size: Option<i64>,
 ) -> Result<CoreTensor> {
     let repeated = match repeats {
-        IntOrTensor::Int(count) => input.repeat_interleave(count, dim)?,
+        IntOrTensor::Int(count) => input.repeat_interleave(*count, dim)?,
         IntOrTensor::Tensor(counts) => input.repeat_interleave_each(counts, dim)?,
     };
     let Some(given) = output_size else { return Ok(repeated) };
@@ -85,9 +85,9 @@ fn repeat_interleave(
 }
 
 /// Returns the measure of the duration of `repeat_interleave`.
-fn repeated_size(input: &CoreTensor, repeats: IntOrTensor<'_>) -> usize {
+fn repeated_size(input: &CoreTensor, repeats: &IntOrTensor) -> usize {
     match repeats {
-        IntOrTensor::Int(count) => work_size(input).saturating_mul(usize::try_from(count).unwrap_or(0)),
+        IntOrTensor::Int(count) => work_size(input).saturating_mul(usize::try_from(*count).unwrap_or(0)),
         IntOrTensor::Tensor(_) => DETACH_THRESHOLD,
     }
 }
