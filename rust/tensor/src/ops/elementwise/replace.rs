@@ -32,11 +32,11 @@ pub enum NewElements {
 fn comparison_node(op: &str, with_tensor: bool) -> Option<&'static str> {
     let [number, tensor] = match op {
         "eq_" => ["EqBackward0", "EqBackward1"],
-        "ne_" => ["NeBackward0", "NeBackward1"],
-        "lt_" => ["LtBackward0", "LtBackward1"],
-        "le_" => ["LeBackward0", "LeBackward1"],
-        "gt_" => ["GtBackward0", "GtBackward1"],
-        "ge_" => ["GeBackward0", "GeBackward1"],
+        "ne_" | "not_equal_" => ["NeBackward0", "NeBackward1"],
+        "lt_" | "less_" => ["LtBackward0", "LtBackward1"],
+        "le_" | "less_equal_" => ["LeBackward0", "LeBackward1"],
+        "gt_" | "greater_" => ["GtBackward0", "GtBackward1"],
+        "ge_" | "greater_equal_" => ["GeBackward0", "GeBackward1"],
         _ => return None,
     };
     Some(if with_tensor { tensor } else { number })
