@@ -29,6 +29,15 @@ def signatures(row: dict[str, str], form: str) -> list[ast.FunctionDef]:
     return found
 
 
+def out_annotation(definition: ast.FunctionDef) -> str | None:
+    """Return the annotation of `out` for a result, or None for a tuple of tensors, which has no `out`."""
+    assert definition.returns is not None
+    result = ast.unparse(definition.returns)
+    if result.startswith("_return_types"):
+        return "tuple[Tensor, Tensor] | list[Tensor] | None"
+    return None if result.startswith("tuple") else "Tensor | None"
+
+
 def overloaded(definitions: list[ast.FunctionDef]) -> Iterator[ast.FunctionDef]:
     """Yield definitions, with the decorator for overloads if there are several."""
     for definition in definitions:
@@ -43,10 +52,8 @@ def functions(row: dict[str, str]) -> Iterator[ast.stmt]:
     if "function" in forms:
         definitions = signatures(row, "function")
         for definition in definitions:
-            if "out" in forms:
-                definition.args.kwonlyargs.append(
-                    ast.arg("out", ast.parse("Tensor | None", mode="eval").body)
-                )
+            if "out" in forms and (annotation := out_annotation(definition)):
+                definition.args.kwonlyargs.append(ast.arg("out", ast.parse(annotation, mode="eval").body))
                 definition.args.kw_defaults.append(ast.Constant(None))
         yield from overloaded(definitions)
         yield from aliases(row, "")

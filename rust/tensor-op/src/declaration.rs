@@ -5,9 +5,10 @@ use syn::ext::IdentExt;
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Error, Expr, ExprLit, FnArg, ItemFn, Lit, Meta, Result, ReturnType, Token, Type};
 
-use crate::docs::Docs;
+use crate::docs::{Docs, Out};
+use crate::forms::Forms;
 use crate::options::Options;
-use crate::parameter::{Parameter, in_result, last_name};
+use crate::parameter::{Kind, Parameter, in_result, last_name};
 
 /// A function with the attribute.
 pub struct Declaration {
@@ -28,7 +29,6 @@ impl Declaration {
     pub fn parse(options: TokenStream, item: TokenStream) -> Result<Self> {
         let options: Options = syn::parse2(options)?;
         let mut function: ItemFn = syn::parse2(item)?;
-        let docs = Docs::parse(&doc_lines(&function.attrs), options.forms);
         let takes_target = function.sig.inputs.first().is_some_and(is_target);
         let skipped = usize::from(takes_target) + if options.is_attached { 2 } else { 0 };
         let parameters = function.sig.inputs.iter_mut().skip(skipped).map(Parameter::take);
@@ -44,6 +44,14 @@ impl Declaration {
         let Some(result) = result else {
             return Err(Error::new_spanned(&function.sig, "an operation returns a `Result`"));
         };
+        let has_out_option = parameters.iter().any(|one| one.kind == Kind::Options { has_out: true });
+        let out = match options.forms {
+            _ if has_out_option => Out::New,
+            Forms { out: false, .. } => Out::None,
+            Forms { out_is_exact: is_exact, .. } if is_tensor(&result) => Out::Result { is_exact },
+            _ => Out::Results,
+        };
+        let docs = Docs::parse(&doc_lines(&function.attrs), out);
         let declared =
             Declaration { options, docs, function, first, others: parameters, takes_target, result };
         declared.check_order()?;
@@ -109,6 +117,11 @@ fn is_target(argument: &FnArg) -> bool {
         FnArg::Typed(typed) => last_name(&typed.ty).as_deref() == Some("WriteTo"),
         FnArg::Receiver(_) => false,
     }
+}
+
+/// Returns whether a result is one tensor.
+pub fn is_tensor(result: &Type) -> bool {
+    last_name(result).as_deref() == Some("CoreTensor")
 }
 
 /// Returns the lines of the documentation.

@@ -1,7 +1,5 @@
 //! The documentation of an operation and of its forms.
 
-use crate::forms::Forms;
-
 const INPUT: &str = "input: The tensor.";
 const TENSOR: &str = "input: A tensor.";
 const OTHER_OPERAND: &str = "other: A tensor or a number. Shapes are broadcast and dtypes promoted.";
@@ -109,11 +107,29 @@ const SENTENCES: &[(&str, &str)] = &[
     ("equal_nan", "equal_nan: Whether NaN is close to NaN."),
 ];
 
+const OUT_OF_RESULTS: &str = "    out: The tensor that receives the result, or two, as a tuple or list, for a named tuple; they are returned. \
+    None for new ones.";
+const OUT_OF_NEW: &str = "    out: The tensor that receives the elements, and is returned; None for a new one. It decides dtype and device.";
 const OUT: &str = "    out: The tensor that receives the result, and is returned; None for a new one.";
 const OUT_ERROR: &str =
     "    RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.";
 const EXACT_OUT_ERROR: &str = "    DTypeError: `out` has another dtype than the result.";
+const NEW_OUT_ERROR: &str = "    DTypeError: `dtype` is not that of `out`.";
 const IN_PLACE_ERRORS: [&str; 2] = ["DTypeError: The dtype of the tensor cannot hold the result.", LEAF];
+
+/// The argument `out` of a function.
+#[derive(Clone, Copy)]
+pub enum Out {
+    None,
+    /// It receives the result, and `is_exact` if it must have its dtype.
+    Result {
+        is_exact: bool,
+    },
+    /// It is a tensor or two.
+    Results,
+    /// It receives the elements of a new tensor.
+    New,
+}
 
 /// A docstring: paragraphs, and sections of indented lines.
 pub struct Docs {
@@ -125,8 +141,8 @@ pub struct Docs {
 }
 
 impl Docs {
-    /// Parses the documentation of an operation with these forms.
-    pub fn parse(lines: &[String], forms: Forms) -> Self {
+    /// Parses the documentation of an operation whose function has the argument `out` or not.
+    pub fn parse(lines: &[String], out: Out) -> Self {
         let mut docs = Docs {
             summary: Vec::new(),
             arguments: Vec::new(),
@@ -151,11 +167,14 @@ impl Docs {
                 lines.pop();
             }
         }
-        if forms.out {
-            docs.arguments.push(OUT.to_owned());
-            docs.raises.extend(forms.out_is_exact.then(|| EXACT_OUT_ERROR.to_owned()));
-            docs.raises.push(OUT_ERROR.to_owned());
-        }
+        let (argument, dtype_error) = match out {
+            Out::None => return docs,
+            Out::Result { is_exact } => (OUT, is_exact.then_some(EXACT_OUT_ERROR)),
+            Out::Results => (OUT_OF_RESULTS, Some(EXACT_OUT_ERROR)),
+            Out::New => (OUT_OF_NEW, Some(NEW_OUT_ERROR)),
+        };
+        docs.arguments.push(argument.to_owned());
+        docs.raises.extend([dtype_error, Some(OUT_ERROR)].into_iter().flatten().map(str::to_owned));
         docs
     }
 
@@ -199,7 +218,7 @@ impl Docs {
     fn raises_without_out(&self) -> Vec<String> {
         self.raises
             .iter()
-            .filter(|line| ![OUT_ERROR, EXACT_OUT_ERROR].contains(&line.as_str()))
+            .filter(|line| ![OUT_ERROR, EXACT_OUT_ERROR, NEW_OUT_ERROR].contains(&line.as_str()))
             .cloned()
             .collect()
     }
@@ -292,7 +311,7 @@ Example:
 
     fn docs(has_out: bool) -> Docs {
         let lines: Vec<_> = LINES.lines().map(str::to_owned).collect();
-        Docs::parse(&lines, Forms { out: has_out, out_is_exact: has_out, ..Forms::default() })
+        Docs::parse(&lines, if has_out { Out::Result { is_exact: true } } else { Out::None })
     }
 
     #[test]

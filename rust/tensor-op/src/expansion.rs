@@ -4,8 +4,8 @@ use proc_macro2::{Literal, TokenStream};
 use quote::{ToTokens, quote};
 use syn::Expr;
 
-use crate::declaration::Declaration;
-use crate::parameter::{Kind, Parameter, elided, last_name};
+use crate::declaration::{Declaration, is_tensor};
+use crate::parameter::{Kind, Parameter, elided};
 use crate::signature::Signature;
 
 /// Returns the function itself, the forms of the operation under each of its names, and its row in the table.
@@ -132,8 +132,12 @@ fn compute(declared: &Declaration) -> Option<TokenStream> {
     let first = if declared.first.is_held { quote!(&held_first) } else { quote!(&first) };
     let running = quote!(operation::Call::new(py, op, &[operation::tensors_of(#first), #inputs]));
     let running = sized(declared, running, &quote!(first));
+    let is_tensor = is_tensor(&declared.result);
     let computed = if options.is_attached {
         quote!(operation::IntoPython::into_python(#body?, py, op))
+    } else if forms.out && !is_tensor {
+        let position = Literal::usize_unsuffixed(declared.out_position());
+        quote!(operation::compute_results(#running, call.optional(#position), || #body))
     } else if forms.out {
         let position = Literal::usize_unsuffixed(declared.out_position());
         let (exact, overlap, check) = (forms.out_is_exact, forms.out_may_overlap, out_check(declared));
@@ -143,7 +147,7 @@ fn compute(declared: &Declaration) -> Option<TokenStream> {
         }
     } else if options.returns_self {
         quote!(operation::compute_or_self(#running, call.object()?, &mut || #body))
-    } else if last_name(&declared.result).as_deref() == Some("CoreTensor") {
+    } else if is_tensor {
         quote!(operation::compute_tensor(#running, &mut || #body))
     } else {
         quote!(operation::compute(#running, || #body))
@@ -301,11 +305,12 @@ fn of_arguments(declared: &Declaration, expression: &Expr, first: &TokenStream) 
 /// Returns the tensors among the converted arguments but the first.
 fn inputs(declared: &Declaration) -> TokenStream {
     let others = declared.others.iter().enumerate();
-    let inputs =
-        others.filter(|(_, parameter)| parameter.kind != Kind::Options).map(|(position, parameter)| {
+    let inputs = others.filter(|(_, parameter)| !matches!(parameter.kind, Kind::Options { .. })).map(
+        |(position, parameter)| {
             let place = if parameter.is_held { quote!(held) } else { quote!(others) };
             let position = Literal::usize_unsuffixed(position);
             quote!(operation::tensors_of(&#place.#position))
-        });
+        },
+    );
     quote!(#(#inputs),*)
 }

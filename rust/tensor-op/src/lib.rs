@@ -28,13 +28,15 @@ pub fn second_name_bit(_input: TokenStream) -> TokenStream {
 /// `#[keyword(function)]`. Their types implement `FromArgument`; a reference to another type than a tensor borrows the
 /// converted argument. `Ints` with the attribute `#[variadic]` may also be passed as separate arguments; with
 /// `#[variadic(method)]` to methods only, and with `#[variadic(required)]` not as none at all. `NewTensor` with the
-/// attribute `#[options]` has the arguments `dtype`, `layout`, `device`, `requires_grad` and `pin_memory`.
+/// attribute `#[options]` has the arguments `dtype`, `layout`, `device`, `requires_grad` and `pin_memory`; with
+/// `#[options(out)]` also `out`.
 ///
 /// The options are:
 /// - `function`, `method`, `inplace` (the method `NAME_`) and `inplace_function` (also the function `NAME_`): the forms;
 /// - `out`: the function has the argument `out`; `out(exact)`: which must have the dtype of the result; `out(overlap)`:
 ///   which may share memory with the inputs; `out(check = EXPRESSION)`: a `Result<()>` that is evaluated before the
-///   operation, made of `op`, the target `out` and references to the converted arguments;
+///   operation, made of `op`, the target `out` and references to the converted arguments. If the result is not `CoreTensor`,
+///   its type implements `Results`, and `out` may be two tensors;
 /// - `alias(NAME, ...)`: further names with the same forms;
 /// - `long`: the operation may take long for few elements;
 /// - `view`: the operation takes no time, however many elements its tensors have;

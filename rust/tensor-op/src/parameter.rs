@@ -46,7 +46,10 @@ pub enum Kind {
         is_required: bool,
     },
     /// The options of a new tensor.
-    Options,
+    Options {
+        /// Among them is the argument `out`.
+        has_out: bool,
+    },
 }
 
 /// A parameter in a form of an operation.
@@ -68,7 +71,8 @@ pub struct InForm {
 
 /// The options of a new tensor: the names of the arguments, which are those of the fields of `operation::NewTensor`, the
 /// annotations, and the defaults as Python shows them, which are those of the types in Rust.
-const OPTIONS: [(&str, &str, &str); 5] = [
+const OPTIONS: [(&str, &str, &str); 6] = [
+    ("out", "Tensor | None", "None"),
     ("dtype", "_DType | None", "None"),
     ("layout", "_Layout | None", "None"),
     ("device", "_Device | None", "None"),
@@ -134,7 +138,13 @@ impl Parameter {
                     let has = |word: &str| words.iter().any(|given| given == word);
                     kind = Kind::Variadic { of_methods: has("method"), is_required: has("required") };
                 }
-                Some("options") => kind = Kind::Options,
+                Some("options") => {
+                    let has_out = match &attribute.meta {
+                        Meta::List(_) => attribute.parse_args::<Ident>()? == "out",
+                        _ => false,
+                    };
+                    kind = Kind::Options { has_out };
+                }
                 _ => return Err(unknown(&attribute)),
             }
         }
@@ -170,12 +180,16 @@ impl Parameter {
     pub fn converted(&self, position: usize) -> TokenStream {
         let (first, position, shown) = (position, Literal::usize_unsuffixed(position), self.shown());
         match (self.kind, &self.default) {
-            (Kind::Options, _) => {
-                let names = OPTIONS.map(|(name, ..)| Ident::new(name, Span::call_site()));
-                let texts = OPTIONS.map(|(name, ..)| name);
-                let positions = (0..OPTIONS.len()).map(|index| Literal::usize_unsuffixed(first + index));
+            (Kind::Options { has_out }, _) => {
+                let options = options(has_out);
+                let names = options.iter().map(|(name, ..)| Ident::new(name, Span::call_site()));
+                let texts = options.iter().map(|(name, ..)| name);
+                let positions = (0..options.len()).map(|index| Literal::usize_unsuffixed(first + index));
+                let out = (!has_out).then(|| quote!(out: None,));
                 // By name, and evaluated in the order of the signature.
-                quote!(operation::NewTensor { #(#names: call.defaulted(#positions, #texts, Default::default())?),* })
+                quote!(operation::NewTensor {
+                    #out #(#names: call.defaulted(#positions, #texts, Default::default())?),*
+                })
             }
             (Kind::Variadic { is_required, .. }, _) => {
                 quote!(call.variadic(#position, #shown, #is_required)?)
@@ -192,7 +206,10 @@ impl Parameter {
 
     /// Returns the number of its arguments.
     pub fn arguments(&self) -> usize {
-        if self.kind == Kind::Options { OPTIONS.len() } else { 1 }
+        match self.kind {
+            Kind::Options { has_out } => options(has_out).len(),
+            _ => 1,
+        }
     }
 
     /// Returns the expression that passes the converted argument, a place, to the function.
@@ -206,7 +223,7 @@ impl Parameter {
             Kind::Plain => self.plain(),
             Kind::Variadic { of_methods: true, .. } if !is_method => self.sizes(),
             Kind::Variadic { .. } => self.variadic(),
-            Kind::Options => self.options(),
+            Kind::Options { has_out } => in_form_of_options(has_out),
         }
     }
 
@@ -268,17 +285,22 @@ impl Parameter {
             ..InForm::default()
         }
     }
+}
 
-    fn options(&self) -> InForm {
-        let mut found = InForm::default();
-        for (name, annotation, default) in OPTIONS {
-            let separator = if found.names.is_empty() { "" } else { ", " };
-            found.annotated.push(format!("{separator}{name}: {annotation} = {default}").to_token_stream());
-            found.texts.push(format!("{name}={default}"));
-            found.names.push(name.to_owned());
-        }
-        found
+/// Returns the options of a new tensor, with `out` or without it.
+fn options(has_out: bool) -> &'static [(&'static str, &'static str, &'static str)] {
+    if has_out { &OPTIONS } else { OPTIONS.split_first().map_or(&[], |(_, others)| others) }
+}
+
+fn in_form_of_options(has_out: bool) -> InForm {
+    let mut found = InForm::default();
+    for (name, annotation, default) in options(has_out) {
+        let separator = if found.names.is_empty() { "" } else { ", " };
+        found.annotated.push(format!("{separator}{name}: {annotation} = {default}").to_token_stream());
+        found.texts.push(format!("{name}={default}"));
+        found.names.push((*name).to_owned());
     }
+    found
 }
 
 fn unknown(attribute: &Attribute) -> Error {

@@ -69,6 +69,7 @@ pub use ops::einsum::{
 };
 pub use ops::elementwise::closeness::Tolerance;
 pub use ops::elementwise::operand::{Operand, result_type};
+pub use ops::elementwise::replace::NewElements;
 pub use ops::foreign::register_foreign_kernel;
 pub use ops::indexing::coordinates::ScatterReduce;
 pub use ops::indexing::index::Index;

@@ -1151,13 +1151,27 @@ class Tensor:
     def data(self) -> Tensor:
         """A tensor that shares memory with this one and has no history. Unlike `detach()`, it has a version counter of its own.
 
-        A backward pass does not notice changes through it, and computes with the changed elements. `tensor.data += 1` and
-        similar assignments change the elements in place. No other tensor can be assigned: `copy_` in `no_grad()` changes the
-        elements.
+        A backward pass does not notice changes through it, and computes with the changed elements.
+
+        An assignment replaces the storage, shape, strides, dtype and device by those of another tensor, with which this one
+        then shares memory. It is not recorded. The tensor remains the same object, with its `requires_grad`, `grad`, hooks
+        and version. Graphs that were recorded before, views and other tensors over the old memory keep the old data.
+        Operations that other threads are running use the old data to their end.
+
+        A backward pass of an older graph converts the gradient to the new dtype and device. It raises ShapeError if the
+        shape has changed.
 
         Raises:
             TypeError: A value that is not a tensor is set.
-            UnsupportedError: A tensor with other memory is set.
+            DTypeError: The tensor requires grad, and a tensor that is not floating point is set.
+
+        Example:
+            >>> import interlock
+            >>> p = interlock.ones(2, requires_grad=True)
+            >>> (p * 3).sum().backward()
+            >>> p.data = p.data - 0.5 * p.grad
+            >>> p
+            tensor([-0.5000, -0.5000], requires_grad=True)
         """
     @data.setter
     def data(self, value: Tensor, /) -> None: ...
@@ -4524,7 +4538,8 @@ class Tensor:
 
         Args:
             the_template: The tensor whose shape is used.
-            memory_format: `interlock.contiguous_format` makes a tensor contiguous that has the shape already; None does not.
+            memory_format: `interlock.contiguous_format` or `interlock.preserve_format` makes a tensor contiguous that has the
+                shape already; None does not.
 
         Returns:
             The tensor itself.
@@ -6203,7 +6218,11 @@ def amin(
     """
 
 def aminmax(
-    input: Tensor, *, dim: builtins.int | None = None, keepdim: builtins.bool = False
+    input: Tensor,
+    *,
+    dim: builtins.int | None = None,
+    keepdim: builtins.bool = False,
+    out: tuple[Tensor, Tensor] | list[Tensor] | None = None,
 ) -> _return_types.aminmax:
     """Return the minimum and the maximum of all elements, or along a dimension.
 
@@ -6211,6 +6230,7 @@ def aminmax(
         input: The tensor.
         dim: The dimension. None means all elements.
         keepdim: Whether reduced dimensions remain, with size 1.
+        out: The tensor that receives the result, or two, as a tuple or list, for a named tuple; they are returned. None for new ones.
 
     Returns:
         A named tuple `(min, max)`. Both are NaN if an element is NaN. Equal extremes share the gradient.
@@ -6218,6 +6238,8 @@ def aminmax(
     Raises:
         IndexError: The tensor does not have dimension `dim`.
         IndexError: The reduced dimension has size 0.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -6260,6 +6282,7 @@ def arange(
     end: _Number | None = None,
     step: _Number | None = None,
     *,
+    out: Tensor | None = None,
     dtype: _DType | None = None,
     layout: _Layout | None = None,
     device: _Device | None = None,
@@ -6279,6 +6302,7 @@ def arange(
         device: The device; None means the default device.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
+        out: The tensor that receives the elements, and is returned; None for a new one. It decides dtype and device.
 
     Raises:
         ArgumentError: `step` is 0 or has the wrong sign, a bound is not finite, or the dtype is int64 and cannot hold
@@ -6287,6 +6311,8 @@ def arange(
         DTypeError: `requires_grad` is True for a dtype that is not floating point.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
+        DTypeError: `dtype` is not that of `out`.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -7572,6 +7598,7 @@ def empty(
     *args: builtins.int | _Sizes,
     size: _Sizes | None = None,
     memory_format: _MemoryFormat | None = None,
+    out: Tensor | None = None,
     dtype: _DType | None = None,
     layout: _Layout | None = None,
     device: _Device | None = None,
@@ -7591,12 +7618,15 @@ def empty(
         device: The device; None means the default device.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
+        out: The tensor that receives the elements, and is returned; None for a new one. It decides dtype and device.
 
     Raises:
         ArgumentError: A size is negative.
         DTypeError: `requires_grad` is True for a dtype that is not floating point.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
+        DTypeError: `dtype` is not that of `out`.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -7873,6 +7903,7 @@ def eye(
     n: builtins.int,
     m: builtins.int | None = None,
     *,
+    out: Tensor | None = None,
     dtype: _DType | None = None,
     layout: _Layout | None = None,
     device: _Device | None = None,
@@ -7889,12 +7920,15 @@ def eye(
         device: The device; None means the default device.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
+        out: The tensor that receives the elements, and is returned; None for a new one. It decides dtype and device.
 
     Raises:
         ArgumentError: A number is negative.
         DTypeError: `requires_grad` is True for a dtype that is not floating point.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
+        DTypeError: `dtype` is not that of `out`.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -8192,6 +8226,7 @@ def full(
     size: _Dims,
     fill_value: _Number,
     *,
+    out: Tensor | None = None,
     dtype: _DType | None = None,
     layout: _Layout | None = None,
     device: _Device | None = None,
@@ -8208,6 +8243,7 @@ def full(
         device: The device; None means the default device.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
+        out: The tensor that receives the elements, and is returned; None for a new one. It decides dtype and device.
 
     Raises:
         ArgumentError: The dtype cannot hold the number.
@@ -8215,6 +8251,8 @@ def full(
         DTypeError: `requires_grad` is True for a dtype that is not floating point.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
+        DTypeError: `dtype` is not that of `out`.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -8816,6 +8854,7 @@ def linspace(
     end: _Number,
     steps: builtins.int,
     *,
+    out: Tensor | None = None,
     dtype: _DType | None = None,
     layout: _Layout | None = None,
     device: _Device | None = None,
@@ -8833,6 +8872,7 @@ def linspace(
         device: The device; None means the default device.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
+        out: The tensor that receives the elements, and is returned; None for a new one. It decides dtype and device.
 
     Raises:
         ArgumentError: `steps` is negative, or the dtype cannot hold a bound.
@@ -8840,6 +8880,8 @@ def linspace(
         DTypeError: `requires_grad` is True for a dtype that is not floating point.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
+        DTypeError: `dtype` is not that of `out`.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -9114,6 +9156,7 @@ def logspace(
     steps: builtins.int,
     base: builtins.float = 10.0,
     *,
+    out: Tensor | None = None,
     dtype: _DType | None = None,
     layout: _Layout | None = None,
     device: _Device | None = None,
@@ -9132,6 +9175,7 @@ def logspace(
         device: The device; None means the default device.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
+        out: The tensor that receives the elements, and is returned; None for a new one. It decides dtype and device.
 
     Raises:
         ArgumentError: `steps` is negative, or the dtype cannot hold a bound.
@@ -9139,6 +9183,8 @@ def logspace(
         DTypeError: `requires_grad` is True for a dtype that is not floating point.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
+        DTypeError: `dtype` is not that of `out`.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -9333,13 +9379,14 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
     """
 
 @overload
-def max(input: Tensor, dim: None = None) -> Tensor:
+def max(input: Tensor, dim: None = None, *, out: Tensor | None = None) -> Tensor:
     """Return the maximum of all elements, or along a dimension, or of each pair of elements of two tensors.
 
     Args:
         input: The tensor.
         dim: The dimension, or a tensor. None means all elements.
         keepdim: Whether reduced dimensions remain, with size 1.
+        out: The tensor that receives the result, or two, as a tuple or list, for a named tuple; they are returned. None for new ones.
 
     Returns:
         The maximum of all elements, which share the gradient if they are equal. With a dimension a named tuple
@@ -9351,6 +9398,8 @@ def max(input: Tensor, dim: None = None) -> Tensor:
         ShapeError: There are no elements.
         IndexError: The dimension has size 0.
         TypeError: `keepdim` is set without `dim`.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -9362,9 +9411,15 @@ def max(input: Tensor, dim: None = None) -> Tensor:
     """
 
 @overload
-def max(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False) -> _return_types.max: ...
+def max(
+    input: Tensor,
+    dim: builtins.int,
+    keepdim: builtins.bool = False,
+    *,
+    out: tuple[Tensor, Tensor] | list[Tensor] | None = None,
+) -> _return_types.max: ...
 @overload
-def max(input: Tensor, dim: Tensor) -> Tensor: ...
+def max(input: Tensor, dim: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the larger of two elements, or NaN if one of them is NaN.
 
@@ -9415,13 +9470,14 @@ def mean(
     """
 
 @overload
-def median(input: Tensor, dim: None = None) -> Tensor:
+def median(input: Tensor, dim: None = None, *, out: Tensor | None = None) -> Tensor:
     """Return the median of all elements, or along a dimension: the middle element, or the smaller one of two.
 
     Args:
         input: The tensor.
         dim: The dimension. None means all elements.
         keepdim: Whether reduced dimensions remain, with size 1.
+        out: The tensor that receives the result, or two, as a tuple or list, for a named tuple; they are returned. None for new ones.
 
     Returns:
         The median of all elements, which share the gradient if they are equal; NaN if there are none. With a dimension a
@@ -9434,6 +9490,8 @@ def median(input: Tensor, dim: None = None) -> Tensor:
         IndexError: The reduced dimension has size 0.
         DTypeError: The tensor is a bool tensor.
         TypeError: `keepdim` is set without `dim`.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -9445,15 +9503,22 @@ def median(input: Tensor, dim: None = None) -> Tensor:
     """
 
 @overload
-def median(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False) -> _return_types.median: ...
+def median(
+    input: Tensor,
+    dim: builtins.int,
+    keepdim: builtins.bool = False,
+    *,
+    out: tuple[Tensor, Tensor] | list[Tensor] | None = None,
+) -> _return_types.median: ...
 @overload
-def min(input: Tensor, dim: None = None) -> Tensor:
+def min(input: Tensor, dim: None = None, *, out: Tensor | None = None) -> Tensor:
     """Return the minimum of all elements, or along a dimension, or of each pair of elements of two tensors.
 
     Args:
         input: The tensor.
         dim: The dimension, or a tensor. None means all elements.
         keepdim: Whether reduced dimensions remain, with size 1.
+        out: The tensor that receives the result, or two, as a tuple or list, for a named tuple; they are returned. None for new ones.
 
     Returns:
         The minimum of all elements, which share the gradient if they are equal. With a dimension a named tuple
@@ -9465,6 +9530,8 @@ def min(input: Tensor, dim: None = None) -> Tensor:
         ShapeError: There are no elements.
         IndexError: The dimension has size 0.
         TypeError: `keepdim` is set without `dim`.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -9476,9 +9543,15 @@ def min(input: Tensor, dim: None = None) -> Tensor:
     """
 
 @overload
-def min(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False) -> _return_types.min: ...
+def min(
+    input: Tensor,
+    dim: builtins.int,
+    keepdim: builtins.bool = False,
+    *,
+    out: tuple[Tensor, Tensor] | list[Tensor] | None = None,
+) -> _return_types.min: ...
 @overload
-def min(input: Tensor, dim: Tensor) -> Tensor: ...
+def min(input: Tensor, dim: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the smaller of two elements, or NaN if one of them is NaN.
 
@@ -9846,15 +9919,20 @@ def nll_loss(
     """
 
 @overload
-def nonzero(input: Tensor, *, as_tuple: Literal[False] = False) -> Tensor:
+def nonzero(input: Tensor, *, as_tuple: Literal[False] = False, out: Tensor | None = None) -> Tensor:
     """Return the coordinates of the elements that are not zero. Waits for a device.
 
     Args:
         input: The tensor.
         as_tuple: Whether a tuple with one tensor for each dimension is returned.
+        out: The tensor that receives the result, or two, as a tuple or list, for a named tuple; they are returned. None for new ones.
 
     Returns:
         An int64 tensor of shape [elements, dimensions], in row-major order, or a tuple.
+
+    Raises:
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -9940,6 +10018,7 @@ def one_hot(tensor: Tensor, num_classes: builtins.int = -1) -> Tensor:
 def ones(
     *args: builtins.int | _Sizes,
     size: _Sizes | None = None,
+    out: Tensor | None = None,
     dtype: _DType | None = None,
     layout: _Layout | None = None,
     device: _Device | None = None,
@@ -9956,12 +10035,15 @@ def ones(
         device: The device; None means the default device.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
+        out: The tensor that receives the elements, and is returned; None for a new one. It decides dtype and device.
 
     Raises:
         ArgumentError: A size is negative.
         DTypeError: `requires_grad` is True for a dtype that is not floating point.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
+        DTypeError: `dtype` is not that of `out`.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -10169,6 +10251,7 @@ def rand(
     *args: builtins.int | _Sizes,
     size: _Sizes | None = None,
     generator: Generator | None = None,
+    out: Tensor | None = None,
     dtype: _DType | None = None,
     layout: _Layout | None = None,
     device: _Device | None = None,
@@ -10188,6 +10271,7 @@ def rand(
         device: The device; None means the default device.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
+        out: The tensor that receives the elements, and is returned; None for a new one. It decides dtype and device.
 
     Raises:
         ArgumentError: A size is negative.
@@ -10195,6 +10279,8 @@ def rand(
         DTypeError: `requires_grad` is True for a dtype that is not floating point.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
+        DTypeError: `dtype` is not that of `out`.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -10246,6 +10332,7 @@ def randint(
     size: _Dims | None = None,
     *,
     generator: Generator | None = None,
+    out: Tensor | None = None,
     dtype: _DType | None = None,
     layout: _Layout | None = None,
     device: _Device | None = None,
@@ -10266,12 +10353,15 @@ def randint(
         device: The device; None means the default device.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
+        out: The tensor that receives the elements, and is returned; None for a new one. It decides dtype and device.
 
     Raises:
         ArgumentError: `high` is not greater than `low`, the dtype cannot hold a bound, or a size is negative.
         DTypeError: `requires_grad` is True for a dtype that is not floating point.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
+        DTypeError: `dtype` is not that of `out`.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -10326,6 +10416,7 @@ def randn(
     *args: builtins.int | _Sizes,
     size: _Sizes | None = None,
     generator: Generator | None = None,
+    out: Tensor | None = None,
     dtype: _DType | None = None,
     layout: _Layout | None = None,
     device: _Device | None = None,
@@ -10345,6 +10436,7 @@ def randn(
         device: The device; None means the default device.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
+        out: The tensor that receives the elements, and is returned; None for a new one. It decides dtype and device.
 
     Raises:
         ArgumentError: A size is negative.
@@ -10352,6 +10444,8 @@ def randn(
         DTypeError: `requires_grad` is True for a dtype that is not floating point.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
+        DTypeError: `dtype` is not that of `out`.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -10401,6 +10495,7 @@ def randperm(
     n: builtins.int,
     *,
     generator: Generator | None = None,
+    out: Tensor | None = None,
     dtype: _DType | None = None,
     layout: _Layout | None = None,
     device: _Device | None = None,
@@ -10419,6 +10514,7 @@ def randperm(
         device: The device; None means the default device.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
+        out: The tensor that receives the elements, and is returned; None for a new one. It decides dtype and device.
 
     Raises:
         ArgumentError: `n` is negative, or the dtype cannot hold the integers.
@@ -10426,6 +10522,8 @@ def randperm(
         DTypeError: `requires_grad` is True for a dtype that is not floating point.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
+        DTypeError: `dtype` is not that of `out`.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -10582,7 +10680,8 @@ def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: _MemoryFor
     Args:
         input: The tensor.
         the_template: The tensor whose shape is used.
-        memory_format: `interlock.contiguous_format` makes a tensor contiguous that has the shape already; None does not.
+        memory_format: `interlock.contiguous_format` or `interlock.preserve_format` makes a tensor contiguous that has the
+            shape already; None does not.
 
     Returns:
         The tensor itself.
@@ -10884,11 +10983,16 @@ def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         tensor([-1,  0,  1])
     """
 
-def signbit(input: Tensor) -> Tensor:
+def signbit(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return a bool tensor that is True where the sign bit is set: for negative elements, also -0.
 
     Args:
         input: The tensor.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -11051,6 +11155,7 @@ def sort(
     descending: builtins.bool = False,
     *,
     stable: builtins.bool = False,
+    out: tuple[Tensor, Tensor] | list[Tensor] | None = None,
 ) -> _return_types.sort:
     """Return the sorted elements along a dimension, and their indices.
 
@@ -11059,12 +11164,15 @@ def sort(
         dim: The dimension. None means the last one.
         descending: Whether the largest element is first.
         stable: Whether the order of equal elements is preserved, which it always is.
+        out: The tensor that receives the result, or two, as a tuple or list, for a named tuple; they are returned. None for new ones.
 
     Returns:
         A named tuple `(values, indices)`. NaN is larger than all numbers.
 
     Raises:
         IndexError: The tensor does not have dimension `dim`.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -11592,6 +11700,8 @@ def topk(
     dim: builtins.int | None = None,
     largest: builtins.bool = True,
     sorted: builtins.bool = True,
+    *,
+    out: tuple[Tensor, Tensor] | list[Tensor] | None = None,
 ) -> _return_types.topk:
     """Return the largest or smallest elements along a dimension, and their indices.
 
@@ -11601,6 +11711,7 @@ def topk(
         dim: The dimension. None means the last one.
         largest: Whether to return the largest elements, or the smallest.
         sorted: Whether the elements are in order, which they always are.
+        out: The tensor that receives the result, or two, as a tuple or list, for a named tuple; they are returned. None for new ones.
 
     Returns:
         A named tuple `(values, indices)`, in order. Of equal elements the first are returned; NaN is larger than
@@ -11610,6 +11721,8 @@ def topk(
         ArgumentError: `k` is negative or larger than the dimension.
         IndexError: The tensor does not have dimension `dim`.
         DTypeError: The tensor is a bool tensor.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -11932,6 +12045,7 @@ def zero_(input: Tensor) -> Tensor:
 def zeros(
     *args: builtins.int | _Sizes,
     size: _Sizes | None = None,
+    out: Tensor | None = None,
     dtype: _DType | None = None,
     layout: _Layout | None = None,
     device: _Device | None = None,
@@ -11948,12 +12062,15 @@ def zeros(
         device: The device; None means the default device.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
+        out: The tensor that receives the elements, and is returned; None for a new one. It decides dtype and device.
 
     Raises:
         ArgumentError: A size is negative.
         DTypeError: `requires_grad` is True for a dtype that is not floating point.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
+        DTypeError: `dtype` is not that of `out`.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock

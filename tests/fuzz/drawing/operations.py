@@ -9,8 +9,8 @@ import interlock
 from tests.fuzz.drawing.layers import product_flags
 from tests.fuzz.drawing.state import Drawing
 from tests.fuzz.drawing.views import index_of
-from tests.fuzz.expressions import drawn
 from tests.fuzz.programs import COMPARISONS, HALVES, IN_PLACE, REDUCTIONS, UNARY, Step, dtype_of, history_of
+from tests.fuzz.table import drawn
 
 # The share of expressions of tensors that require grad which are followed by their gradients.
 GRADIENTS_OF_EXPRESSIONS = 0.3

@@ -101,6 +101,56 @@ def signal_after_operations_on_threads():
     print(signal.sigwait([signal.SIGTERM]).name)
 
 
+def statuses_of_children(use):
+    """Fork twenty times, or until a child fails, and return the statuses of the children, which call `use`."""
+    result = []
+    for turn in range(20):
+        time.sleep(0.001 * (turn % 3))
+        pid = os.fork()
+        if pid == 0:
+            signal.alarm(10)
+            code = 1
+            try:
+                use()
+                code = 0
+            finally:
+                os._exit(code)
+        result.append(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+        if result[-1]:
+            break
+    return result
+
+
+def fork_while_threads_assign_data():
+    warnings.simplefilter("ignore", DeprecationWarning)  # "multi-threaded, use of fork() may lead to ..."
+    leaf = interlock.ones(20_000, requires_grad=True)
+    busy = True
+
+    def assign():
+        while busy:
+            leaf.data = leaf.data + 1.0
+
+    def differentiate():
+        while busy:
+            (leaf * leaf).sum().backward()
+
+    def use():
+        leaf.grad = None
+        leaf.requires_grad_()
+        leaf.data = interlock.full((3,), 2.0)
+        (leaf * leaf).sum().backward()
+        assert leaf.grad.tolist() == [4.0, 4.0, 4.0]
+
+    threads = [threading.Thread(target=work) for work in (assign, differentiate)]
+    for thread in threads:
+        thread.start()
+    result = statuses_of_children(use)
+    busy = False
+    for thread in threads:
+        thread.join()
+    return result
+
+
 def fork_while_threads_use_tensors():
     warnings.simplefilter("ignore", DeprecationWarning)  # "multi-threaded, use of fork() may lead to ..."
 
@@ -138,21 +188,7 @@ def fork_while_threads_use_tensors():
     threads = [threading.Thread(target=work) for work in (change, differentiate)]
     for thread in threads:
         thread.start()
-    result = []
-    for turn in range(20):
-        time.sleep(0.001 * (turn % 3))
-        pid = os.fork()
-        if pid == 0:
-            signal.alarm(10)
-            code = 1
-            try:
-                use()
-                code = 0
-            finally:
-                os._exit(code)
-        result.append(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
-        if result[-1]:
-            break
+    result = statuses_of_children(use)
     busy = False
     for thread in threads:
         thread.join()

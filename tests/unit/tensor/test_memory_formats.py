@@ -79,7 +79,6 @@ ROW_MAJOR: dict[str, Callable[..., Tensor]] = {
     "contiguous": lambda **options: interlock.zeros(2).contiguous(**options),
     "empty": lambda **options: interlock.empty(2, **options),
     "resize_": lambda **options: interlock.zeros(2).resize_(3, **options),
-    "resize_as_": lambda **options: interlock.zeros(2).resize_as_(interlock.zeros(3), **options),
 }
 
 

@@ -8,7 +8,7 @@ import pickle
 import interlock
 import pytest
 from interlock import Tensor
-from interlock.errors import ArgumentError, DTypeError, UnsupportedError
+from interlock.errors import ArgumentError, DTypeError
 from interlock.nn import Parameter
 
 
@@ -77,47 +77,6 @@ def test_subclass_of_tensor_has_attributes() -> None:
     assert (named.name, named.tolist(), type(named + 1)) == ("weight", [1.0, 1.0], Tensor)
     with pytest.raises(TypeError, match="must be a Tensor, got list"):
         Tensor([1.0])  # type: ignore[arg-type]
-
-
-def test_data_shares_memory_without_history() -> None:
-    x = interlock.ones(2, requires_grad=True)
-    x.data.mul_(3)
-    assert (x.tolist(), x.data.requires_grad, (x * 2).data.grad_fn) == ([3.0, 3.0], False, None)
-
-
-def test_data_has_a_version_of_its_own() -> None:
-    x = interlock.ones(2, requires_grad=True)
-    y = x * x
-    data = x.data
-    data[:1].add_(1)
-    assert (x._version, data._version, x.data._version) == (0, 1, 0)
-    y.sum().backward()
-    assert x.grad is not None
-    assert x.grad.tolist() == [4.0, 2.0]
-    y = x * x
-    x.detach().add_(1)
-    with pytest.raises(RuntimeError, match="was changed in place"):
-        y.sum().backward()
-
-
-def test_data_accepts_the_result_of_an_augmented_assignment_only() -> None:
-    x = interlock.ones(2, requires_grad=True)
-    x.data += 1
-    x.data = x.data
-    assert (x.tolist(), x.requires_grad, x._version) == ([2.0, 2.0], True, 0)
-    for other in (interlock.ones(2), x.data[:1], x.data.view(interlock.int32)):
-        with pytest.raises(UnsupportedError, match=r"use tensor\.copy_\(other\) in no_grad\(\)"):
-            x.data = other
-    with pytest.raises(TypeError, match="must be a Tensor, got float"):
-        x.data = 1.0  # type: ignore[assignment]
-
-
-def test_data_of_an_inference_tensor_has_no_version() -> None:
-    with interlock.inference_mode():
-        x = interlock.ones(2)
-    assert x.data.is_inference()
-    with pytest.raises(RuntimeError):
-        _ = x.data._version
 
 
 def test_detach_removes_the_history_in_place() -> None:

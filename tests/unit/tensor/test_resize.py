@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from interlock import Stream, Tensor, accelerator, backends, float64
 from interlock.accelerator import Graph, memory
-from interlock.errors import ArgumentError, OutOfMemoryError, ShapeError
+from interlock.errors import ArgumentError, OutOfMemoryError, ShapeError, UnsupportedError
 
 from tests.helpers.gate import Gate
 from tests.helpers.subprocess import eval_program
@@ -43,6 +43,10 @@ def test_strides_are_ignored_and_the_offset_remains() -> None:
     x = numbers(2, 3).clone()
     assert x.t().resize_(2, 2).tolist() == [[0, 1], [2, 3]]
     assert x.t().resize_(3, 2).stride() == (1, 3), "a tensor that has the shape is not changed"
+    for format in (interlock.contiguous_format, interlock.preserve_format):
+        assert x.t().resize_as_(interlock.zeros(3, 2), memory_format=format).stride() == (2, 1)
+    with pytest.raises(UnsupportedError, match=r"^resize_as_: .*, got interlock\.channels_last"):
+        x.resize_as_(x, memory_format=interlock.channels_last)
     row = x[1]
     row.resize_(2, 2)
     assert (row.storage_offset(), row[0].tolist(), row[1, 0].item()) == (3, [3, 4], 5)

@@ -273,16 +273,23 @@ def test_second_gradient_of_copysign_is_zero() -> None:
     assert (first.tolist(), second.tolist()) == ([-1.0, 1.0], [0.0, 0.0])
 
 
-@pytest.mark.parametrize("name", ["eq_", "ne_", "lt_", "le_", "gt_", "ge_"])
-def test_comparison_in_place_records_zeros_for_both_tensors(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "node"),
+    [
+        *((f"{name}_", name.title()) for name in ("eq", "ne", "lt", "le", "gt", "ge")),
+        *(("not_equal_", "Ne"), ("less_", "Lt"), ("less_equal_", "Le")),
+        *(("greater_", "Gt"), ("greater_equal_", "Ge")),
+    ],
+)
+def test_comparison_in_place_records_zeros_for_both_tensors(name: str, node: str) -> None:
     x, y = leaf(1.0, 2.0), leaf(1.5)
     result = getattr(interlock.ones(2, dtype=interlock.float64), name)(y)
     assert result.grad_fn is not None
-    assert result.grad_fn.name() == f"{name[:2].title()}Backward1"
+    assert result.grad_fn.name() == f"{node}Backward1"
     gradients = interlock.autograd.grad(getattr(x * 1, name)(y).sum() + result.sum(), (x, y))
     assert [each.tolist() for each in gradients] == [[0.0, 0.0], [0.0]]
     number = getattr(x * 1, name)(1.5)
-    assert number.grad_fn.name() == f"{name[:2].title()}Backward0"
+    assert number.grad_fn.name() == f"{node}Backward0"
 
 
 NLL_TARGET = interlock.tensor([1, 0])

@@ -19,7 +19,12 @@ pub(super) fn convert(edge: &Edge, gradient: &Tensor) -> Result<Tensor> {
         Edge::Leaf(_) => GradDType::OfResult,
         Edge::Node(grad_fn) => grad_fn.result().grad_dtype,
     };
-    let gradient = sum_to(gradient, edge.shape())?;
+    let summed = sum_to(gradient, edge.shape());
+    // The shapes of gradients are those of results, except that the data of a result may have been replaced.
+    let gradient = summed.map_err(|error| match error {
+        Error::ViewNeedsCopy { .. } => err_replaced(edge.shape(), gradient),
+        error => error,
+    })?;
     let gradient = match grad_dtype {
         GradDType::OfResult => gradient.cast(edge.dtype())?,
         GradDType::As(dtype) => gradient.cast(dtype)?,
@@ -33,14 +38,18 @@ pub(super) fn convert(edge: &Edge, gradient: &Tensor) -> Result<Tensor> {
 pub(super) fn of_current_data(tensor: &Tensor, gradient: Tensor) -> Result<(Tensor, Tensor)> {
     let Some(tensor) = tensor.replaced() else { return Ok((tensor.clone(), gradient)) };
     if gradient.shape() != tensor.shape() {
-        let argument = "the gradient of a tensor whose data was replaced";
-        let expected = format!("be of shape {}", Tuple(tensor.shape()));
-        return Err(Error::shape("backward", argument, expected, gradient.shape()));
+        return Err(err_replaced(tensor.shape(), &gradient));
     }
     let gradient =
         if gradient.dtype() == tensor.dtype() { gradient } else { gradient.cast(tensor.dtype())? };
     let gradient = to_device(tensor.device(), gradient)?;
     Ok((tensor, gradient))
+}
+
+/// Returns the error for a gradient that does not have the shape of the tensor that it belongs to.
+fn err_replaced(shape: &[usize], gradient: &Tensor) -> Error {
+    let argument = "the gradient of a tensor whose data was replaced";
+    Error::shape("backward", argument, format!("be of shape {}", Tuple(shape)), gradient.shape())
 }
 
 /// The node that receives the gradient of a tensor, and the index of the tensor among its results: PyTorch's

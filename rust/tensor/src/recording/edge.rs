@@ -27,7 +27,8 @@ fn leaf_node(tensor: &Tensor) -> Result<AccumulateGrad> {
     // An operation may have any number of leaves.
     check_memory()?;
     let mut meta = tensor.meta_mut();
-    if let Some(node) = meta.accumulate_grad.upgrade() {
+    // A node of replaced data has another shape, dtype or device.
+    if let Some(node) = meta.accumulate_grad.upgrade().filter(|node| node.has_data_of(tensor)) {
         return Ok(node);
     }
     let node = AccumulateGrad::new(&tensor.current());

@@ -6,7 +6,6 @@ use std::sync::{Arc, Weak};
 use once_cell::race::OnceBox;
 
 use super::autograd_meta::{AutogradMeta, CreationMeta};
-use super::edge::WeakAccumulateGrad;
 use super::{Inner, Tensor};
 use crate::storage::drop_queue::defer;
 use crate::storage::fork_rwlock::{ForkRwLock, ReadGuard, WriteGuard};
@@ -115,7 +114,12 @@ impl Tensor {
     /// Returns an id that no other existing tensor has.
     pub fn identity(&self) -> usize {
         let first = self.0.identity.get().map(|identity| identity.first.as_ptr());
-        first.unwrap_or_else(|| Arc::as_ptr(&self.0)).addr()
+        first.unwrap_or(Arc::as_ptr(&self.0)).addr()
+    }
+
+    /// Returns whether both are handles of one tensor between two replacements of its data.
+    pub(crate) fn has_data_of(&self, other: &Tensor) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
 
     /// Returns the handle of this tensor with its current data, or this handle if no such one is alive.
@@ -170,13 +174,9 @@ impl Tensor {
             meta: ForkRwLock::default(),
             identity: OnceBox::with_value(Box::new(identity.clone())),
         }));
-        // A node with the old data must not receive the gradients of operations on the new ones.
-        let mut meta = identity.meta.write();
-        meta.accumulate_grad = WeakAccumulateGrad::default();
-        if let Some(view) = &mut meta.view {
+        if let Some(view) = &mut identity.meta.write().view {
             view.creation_meta = CreationMeta::Replaced;
         }
-        drop(meta);
         *identity.current.write() = Arc::downgrade(&replaced.0);
         *self = replaced;
         Ok(())

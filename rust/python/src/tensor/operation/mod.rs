@@ -28,9 +28,10 @@ pub(super) use lists::{Indices, Tensors};
 pub(super) use new_tensor::{NewTensor, build};
 pub(super) use numbers::{Float, HeldOperand, Number};
 pub(super) use objects::{Data, Object};
-pub(super) use result::{IntoPython, NamedPair, OneOrMore};
+pub(super) use result::{IntoPython, NamedPair, OneOrMore, Results, err_out_is_one, err_out_is_two};
 pub(super) use run::{
-    Call, OutRules, check_out, compute, compute_into, compute_or_self, compute_tensor, replace, update,
+    Call, OutRules, check_out, compute, compute_into, compute_or_self, compute_results, compute_tensor,
+    replace, update,
 };
 pub(super) use signature::{MAX_ARGUMENTS, Signature};
 pub(super) use table::{Operation, join, joined, length_of, register};

@@ -1,19 +1,20 @@
 //! The options of a new tensor.
 
 use interlock::accelerator::Device;
-use interlock_tensor::{DType, Placement, Result, Tensor as CoreTensor, TensorOptions};
+use interlock_tensor::{DType, Error, NewElements, Placement, Result, Tensor as CoreTensor, TensorOptions};
 use pyo3::prelude::*;
 
 use crate::context::sync;
 use crate::detach::detach;
 use crate::errors::IntoPyResult;
-use crate::tensor::Tensor;
 use crate::tensor::args::placed;
 use crate::tensor::formats::Layout;
 use crate::tensor::identity::remember_tensor;
+use crate::tensor::{ReadTensor, Tensor, op_warnings};
 
 /// The options of a new tensor. Each field is the argument of its name; `tensor_op` has their order and defaults.
 pub(in crate::tensor) struct NewTensor {
+    pub out: Option<Py<Tensor>>,
     pub dtype: Option<DType>,
     #[expect(dead_code, reason = "there is one layout")]
     pub layout: Option<Layout>,
@@ -31,6 +32,21 @@ impl NewTensor {
         dtype: DType,
         make: impl FnOnce(TensorOptions) -> Result<CoreTensor> + Send,
     ) -> PyResult<Py<Tensor>> {
+        self.create_by(NewElements::Filled, py, op, dtype, make)
+    }
+
+    /// Like [`create`](NewTensor::create), with a rule for the argument `out`.
+    pub fn create_by(
+        &self,
+        rule: NewElements,
+        py: Python<'_>,
+        op: &'static str,
+        dtype: DType,
+        make: impl FnOnce(TensorOptions) -> Result<CoreTensor> + Send,
+    ) -> PyResult<Py<Tensor>> {
+        if let Some(out) = &self.out {
+            return self.write_to(out.bind(py), rule, op, make);
+        }
         let options = self.on_default_device(py, op, dtype)?;
         self.build(py, op, || make(options))
     }
@@ -45,6 +61,50 @@ impl NewTensor {
     ) -> PyResult<Py<Tensor>> {
         let options = self.like(py, op, other)?;
         self.build(py, op, || make(options))
+    }
+
+    /// Writes a tensor of the dtype and on the device of `out` to it.
+    fn write_to(
+        &self,
+        out: &Bound<'_, Tensor>,
+        rule: NewElements,
+        op: &'static str,
+        make: impl FnOnce(TensorOptions) -> Result<CoreTensor> + Send,
+    ) -> PyResult<Py<Tensor>> {
+        let (py, held) = (out.py(), out.core());
+        let target = &*held;
+        self.check_out(py, op, target)?;
+        sync(py);
+        detach(py, || target.write_new(op, rule, make).map_err(|error| error.during(op)))
+            .into_py_result(py)?;
+        op_warnings::issue(py)?;
+        if self.requires_grad {
+            target.set_requires_grad(true).into_py_result(py)?;
+            remember_tensor(out)?;
+        }
+        Ok(out.clone().unbind())
+    }
+
+    /// Returns an error if the given dtype or device is not that of `out`, or if `out` cannot require grad and should.
+    fn check_out(&self, py: Python<'_>, op: &'static str, out: &CoreTensor) -> PyResult<()> {
+        if let Some(given) = self.dtype.filter(|given| *given != out.dtype()) {
+            let expected = format!("{}, the dtype of out", out.dtype());
+            let error = Error::DType { op, argument: "dtype", expected, given, hint: "" };
+            return Err(error).into_py_result(py);
+        }
+        self.placement(py, op, out.device().into())?;
+        let own = out.device();
+        let is_other = |given: &Device| match given.index() {
+            Some(_) => *given != own,
+            None => given.kind() != own.kind(),
+        };
+        if let Some(left) = self.device.filter(is_other) {
+            return Err(Error::Devices { op, left, right: own }).into_py_result(py);
+        }
+        if self.requires_grad {
+            out.dtype().check_differentiable().into_py_result(py)?;
+        }
+        Ok(())
     }
 
     /// Returns the given dtype and placement, or this dtype and the default device.

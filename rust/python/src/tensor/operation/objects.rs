@@ -79,6 +79,16 @@ impl<'a> FromArgument<'a, '_> for Object<'a> {
     }
 }
 
+/// A tensor that a new reference keeps alive.
+impl FromArgument<'_, '_> for Py<Tensor> {
+    const ANNOTATION: &'static str = TensorRef::ANNOTATION;
+    const WANTED: &'static str = TensorRef::WANTED;
+
+    fn try_from_argument(_name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {
+        Ok(given.cast().ok().map(|tensor| tensor.clone().unbind()))
+    }
+}
+
 /// Any object.
 impl<'a> FromArgument<'a, '_> for Bound<'a, PyAny> {
     const ANNOTATION: &'static str = "object";

@@ -1,8 +1,8 @@
 //! The conversion of results.
 
-use interlock_tensor::{DType, Tensor as CoreTensor};
+use interlock_tensor::{DType, Error, Result, Tensor as CoreTensor};
 use pyo3::prelude::*;
-use pyo3::types::PyBool;
+use pyo3::types::{PyBool, PyTuple};
 
 use super::Object;
 use crate::detach::call_with;
@@ -116,6 +116,60 @@ impl IntoPython for OneOrMore {
     }
 }
 
+/// A type of results that the argument `out` receives.
+pub(in crate::tensor) trait Results: Sized {
+    /// Returns the result for an `out` that is one tensor, which must have its dtype if the second value is true.
+    fn one(self, op: &'static str) -> Result<(CoreTensor, bool)>;
+
+    /// Returns the results for an `out` that is two tensors.
+    fn two(self, op: &'static str) -> Result<[CoreTensor; 2]>;
+}
+
+/// Returns the error for an `out` that is not two tensors.
+pub(in crate::tensor) fn err_out_is_one<T>(op: &'static str) -> Result<T> {
+    Err(Error::Arguments { op, problem: "out must be a tuple or list of two Tensors, one for each result" })
+}
+
+/// Returns the error for an `out` that is two tensors.
+pub(in crate::tensor) fn err_out_is_two<T>(op: &'static str) -> Result<T> {
+    Err(Error::Arguments { op, problem: "out must be one Tensor, for the one result" })
+}
+
+impl Results for OneOrMore {
+    fn one(self, op: &'static str) -> Result<(CoreTensor, bool)> {
+        match self {
+            OneOrMore::One(tensor) => Ok((tensor, true)),
+            OneOrMore::More(_) => {
+                Err(Error::Arguments { op, problem: "out must be None for a result that is a tuple" })
+            }
+        }
+    }
+
+    fn two(self, op: &'static str) -> Result<[CoreTensor; 2]> {
+        err_out_is_two(op)
+    }
+}
+
+impl Results for NamedPair {
+    fn one(self, op: &'static str) -> Result<(CoreTensor, bool)> {
+        err_out_is_one(op)
+    }
+
+    fn two(self, _op: &'static str) -> Result<[CoreTensor; 2]> {
+        Ok([self.0, self.1])
+    }
+}
+
+/// Returns the named tuple of an operation.
+pub(super) fn named_tuple<'py>(
+    py: Python<'py>,
+    op: &'static str,
+    fields: impl IntoPyObject<'py, Target = PyTuple>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let class = py.import("interlock.return_types")?.getattr(op)?;
+    call_with(&class, fields)
+}
+
 /// Two tensors, which become the named tuple of the operation in `interlock.return_types`.
 pub(in crate::tensor) struct NamedPair(pub CoreTensor, pub CoreTensor);
 
@@ -123,7 +177,6 @@ impl IntoPython for NamedPair {
     const ANNOTATION: &'static str = "_return_types.{}";
 
     fn into_python<'py>(self, py: Python<'py>, op: &'static str) -> PyResult<Bound<'py, PyAny>> {
-        let class = py.import("interlock.return_types")?.getattr(op)?;
-        call_with(&class, (Tensor::from(self.0), Tensor::from(self.1)))
+        named_tuple(py, op, (Tensor::from(self.0), Tensor::from(self.1)))
     }
 }

@@ -1,9 +1,13 @@
 //! How operations run: as a new tensor, into the argument `out`, and in place.
 
+use std::slice;
+
 use interlock_tensor::{DType, Error, Result, Tensor as CoreTensor};
 use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
 
-use super::{Arg, IntoPython, OptionalArg};
+use super::result::named_tuple;
+use super::{Arg, IntoPython, OptionalArg, Results};
 use crate::errors::new_type_error;
 use crate::scope_debug;
 use crate::tensor::call::{DETACH_THRESHOLD, maybe_detach, run_op, work_size, work_size_of};
@@ -137,6 +141,73 @@ pub(in crate::tensor) fn compute_into<'py>(
         false => target.write_result(op, &inputs, checked).map(drop),
     })?;
     Ok(out.clone().unbind().into_bound(py))
+}
+
+/// The argument `out` of an operation with one result or two.
+enum Targets<'a, 'py> {
+    One(Arg<'a, 'py>),
+    Two([Bound<'py, PyAny>; 2]),
+}
+
+impl<'a, 'py> Targets<'a, 'py> {
+    fn extract(op: &'static str, out: Arg<'a, 'py>) -> PyResult<Self> {
+        if out.is_instance_of::<Tensor>() {
+            return Ok(Targets::One(out));
+        }
+        let items: Vec<_> = match (out.cast::<PyTuple>(), out.cast::<PyList>()) {
+            (Ok(tuple), _) => tuple.iter().take(3).collect(),
+            (_, Ok(list)) => list.iter().take(3).collect(),
+            _ => Vec::new(),
+        };
+        match <[_; 2]>::try_from(items) {
+            Ok(two) if two.iter().all(|item| item.is_instance_of::<Tensor>()) => Ok(Targets::Two(two)),
+            _ => {
+                let wanted = "a Tensor, a tuple or list of two Tensors, or None";
+                Err(new_type_error(&format!("{op}: out"), wanted, out))
+            }
+        }
+    }
+
+    fn tensors(&self) -> &[Bound<'py, PyAny>] {
+        match self {
+            Targets::One(out) => slice::from_ref(*out),
+            Targets::Two(two) => two,
+        }
+    }
+}
+
+/// Runs an operation with one result or two. Returns new ones, or `out` with the results.
+pub(in crate::tensor) fn compute_results<'py, T: Results + IntoPython + Send>(
+    call: Call<'_, 'py>,
+    out: OptionalArg<'_, 'py>,
+    operation: impl FnOnce() -> Result<T> + Send,
+) -> PyResult<Bound<'py, PyAny>> {
+    let Call { py, op, .. } = call;
+    let Some(out) = out else { return compute(call, operation) };
+    let targets = Targets::extract(op, out)?;
+    scope_debug::warn_suspended_scopes(py)?;
+    let held: Vec<_> =
+        targets.tensors().iter().flat_map(|out| out.cast::<Tensor>().map(ReadTensor::core)).collect();
+    let cores: Vec<&CoreTensor> = held.iter().map(|tensor| &**tensor).collect();
+    let inputs = call.inputs.iter().copied().flatten().collect::<Vec<_>>();
+    let size = cores.iter().copied().map(work_size).fold(call.work_size(), usize::max);
+    maybe_detach(py, op, size, || match cores[..] {
+        [first, second] => CoreTensor::write_results([first, second], op, &inputs, || operation()?.two(op)),
+        [target] => target
+            .write_overlapping(op, &inputs, || {
+                let (result, is_exact) = operation()?.one(op)?;
+                if is_exact {
+                    check_out(op, target, result.dtype())?;
+                }
+                Ok(result)
+            })
+            .map(drop),
+        _ => Ok(()),
+    })?;
+    match &targets {
+        Targets::One(out) => Ok((*out).clone()),
+        Targets::Two(two) => named_tuple(py, op, (&two[0], &two[1])),
+    }
 }
 
 /// Returns an error unless `out` has the dtype of the result.

@@ -11,17 +11,32 @@ use super::writing::overwritten;
 use crate::error::Tuple;
 use crate::layout::Layout;
 use crate::recording::{NodeBuilder, check_inplace, grad_fn, is_recording, rebase_history};
+use crate::storage::TensorOptions;
 use crate::{Error, Result, Tensor};
+
+/// How a function that creates tensors writes to its argument `out`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum NewElements {
+    /// The target gets the shape of the new tensor.
+    Filled,
+    /// The target keeps its shape if it has as many elements as the sequence.
+    Sequence {
+        /// Whether a change of the shape of a target with elements causes a warning.
+        warns: bool,
+    },
+    /// The target gets the shape only.
+    Uninitialized,
+}
 
 /// Returns the node of a comparison in place: its gradients are zeros, also that of the other tensor.
 fn comparison_node(op: &str, with_tensor: bool) -> Option<&'static str> {
     let [number, tensor] = match op {
         "eq_" => ["EqBackward0", "EqBackward1"],
-        "ne_" => ["NeBackward0", "NeBackward1"],
-        "lt_" => ["LtBackward0", "LtBackward1"],
-        "le_" => ["LeBackward0", "LeBackward1"],
-        "gt_" => ["GtBackward0", "GtBackward1"],
-        "ge_" => ["GeBackward0", "GeBackward1"],
+        "ne_" | "not_equal_" => ["NeBackward0", "NeBackward1"],
+        "lt_" | "less_" => ["LtBackward0", "LtBackward1"],
+        "le_" | "less_equal_" => ["LeBackward0", "LeBackward1"],
+        "gt_" | "greater_" => ["GtBackward0", "GtBackward1"],
+        "ge_" | "greater_equal_" => ["GeBackward0", "GeBackward1"],
         _ => return None,
     };
     Some(if with_tensor { tensor } else { number })
@@ -160,6 +175,60 @@ impl Tensor {
         Ok(())
     }
 
+    /// Writes the two results of an operation on `inputs` to two tensors, which have their dtypes.
+    ///
+    /// # Errors
+    /// Fails without effect as [`write_result`](Tensor::write_result) does, and if the tensors share memory.
+    pub fn write_results(
+        targets: [&Tensor; 2],
+        op: &'static str,
+        inputs: &[&Tensor],
+        operation: impl FnOnce() -> Result<[Tensor; 2]>,
+    ) -> Result<()> {
+        targets.iter().try_for_each(|target| target.before_result(op, inputs))?;
+        let [first, second] = targets;
+        if first.is(second) || first.dense_overlap(second).is_some() {
+            return Err(Error::Aliased { op, argument: "out" });
+        }
+        let results = operation()?;
+        let pairs = || targets.into_iter().zip(&results);
+        for ((target, result), argument) in pairs().zip(["out[0]", "out[1]"]) {
+            check_device(op, result, target)?;
+            if result.dtype() != target.dtype() {
+                let expected = format!("{}, the dtype of the result", result.dtype());
+                return Err(Error::DType { op, argument, expected, given: target.dtype(), hint: "" });
+            }
+        }
+        pairs().try_for_each(|(target, result)| target.resize_to_result(op, inputs, result, true))?;
+        pairs().try_for_each(|(target, result)| target.copy_result(result))
+    }
+
+    /// Writes the elements of a new tensor, which is made with the dtype and on the device of this one, to this tensor: the
+    /// argument `out` of functions that create tensors.
+    ///
+    /// # Errors
+    /// Fails without effect as [`write_result`](Tensor::write_result) does.
+    pub fn write_new(
+        &self,
+        op: &'static str,
+        rule: NewElements,
+        make: impl FnOnce(TensorOptions) -> Result<Tensor>,
+    ) -> Result<()> {
+        self.before_result(op, &[])?;
+        let mut result = make(self.options())?;
+        if let NewElements::Sequence { .. } = rule
+            && result.numel() == self.numel()
+        {
+            result = result.reshaped(self.shape())?;
+        }
+        let warns = matches!(rule, NewElements::Sequence { warns: true });
+        self.resize_to_result(op, &[], &result, warns)?;
+        match rule {
+            NewElements::Uninitialized => Ok(()),
+            _ => self.copy_result(&result),
+        }
+    }
+
     /// Copies the result of an operation to this tensor, which gets its shape.
     fn store_result(&self, op: &'static str, inputs: &[&Tensor], result: &Tensor) -> Result<&Tensor> {
         check_device(op, result, self)?;
@@ -167,23 +236,44 @@ impl Tensor {
             let (argument, result, target) = ("out", result.dtype(), self.dtype());
             return Err(Error::ResultType { op, argument, result, target });
         }
-        if result.shape() != self.shape() {
-            self.resize_for_result(op, inputs, result)?;
+        self.resize_to_result(op, inputs, result, true)?;
+        self.copy_result(result)?;
+        Ok(self)
+    }
+
+    fn resize_to_result(
+        &self,
+        op: &'static str,
+        inputs: &[&Tensor],
+        result: &Tensor,
+        warns: bool,
+    ) -> Result<()> {
+        if result.shape() == self.shape() {
+            return Ok(());
         }
+        self.resize_for_result(op, inputs, result, warns)
+    }
+
+    fn copy_result(&self, result: &Tensor) -> Result<()> {
         crate::ops::conversion::transfer::copy_into(self, &result.detach(), false)?;
         self.bump_version();
-        Ok(self)
+        Ok(())
     }
 
     /// Returns whether the memory of two dense tensors overlaps without being the same elements in the same order: ATen's
     /// `get_overlap_status`.
     fn partially_overlaps(&self, other: &Tensor) -> bool {
+        self.dense_overlap(other) == Some(false)
+    }
+
+    /// Returns whether two dense tensors whose memory overlaps are the same elements in the same order.
+    fn dense_overlap(&self, other: &Tensor) -> Option<bool> {
         let (own, others) = (self.layout(), other.layout());
         if !Arc::ptr_eq(self.storage_handle(), other.storage_handle())
             || !own.is_dense()
             || !others.is_dense()
         {
-            return false;
+            return None;
         }
         let range = |layout: &Layout, size: usize| {
             let start = layout.offset.saturating_mul(size);
@@ -193,7 +283,7 @@ impl Tensor {
         let (other_start, other_end) = range(others, other.dtype().size());
         let intersects = start.max(other_start) < end.min(other_end);
         let same = (start, end) == (other_start, other_end) && own.strides == others.strides;
-        intersects && !same
+        intersects.then_some(same)
     }
 }
 

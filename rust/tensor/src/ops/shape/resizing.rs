@@ -115,7 +115,7 @@ impl Tensor {
     }
 
     /// Changes the shape and the strides to those of the result of an operation on `inputs`, which is written to it next.
-    /// Warns if the tensor has elements.
+    /// With `warns`, warns if the tensor has elements.
     ///
     /// # Errors
     /// Fails without effect if the tensor is an input, or if its storage cannot grow.
@@ -124,6 +124,7 @@ impl Tensor {
         op: &'static str,
         inputs: &[&Tensor],
         result: &Tensor,
+        warns: bool,
     ) -> Result<()> {
         let before = self.layout();
         if inputs.iter().any(|input| input.is(self)) {
@@ -132,7 +133,7 @@ impl Tensor {
         }
         let layout = Layout { offset: before.offset, ..result.layout().preserve_format() };
         self.grow_storage(op, &layout)?;
-        if before.numel() > 0 {
+        if warns && before.numel() > 0 {
             warn(&format!(
                 "{op}: out had the shape {} and was resized to {}, that of the result. This is deprecated: pass a \
                  tensor of this shape, or one that resize_(0) has emptied",

@@ -1,6 +1,6 @@
 //! Tensors of one number, and tensors that are not initialized.
 
-use interlock_tensor::{DType, EMPTY, EmptyCall, Scalar, Tensor as CoreTensor};
+use interlock_tensor::{DType, EMPTY, EmptyCall, NewElements, Scalar, Tensor as CoreTensor};
 use pyo3::prelude::*;
 
 use crate::tensor::Tensor;
@@ -27,7 +27,7 @@ fn zeros(
     py: Python<'_>,
     op: &'static str,
     #[variadic] size: &Sizes,
-    #[options] options: &NewTensor,
+    #[options(out)] options: &NewTensor,
 ) -> PyResult<Py<Tensor>> {
     options.create(py, op, DType::DEFAULT_FLOAT, |options| CoreTensor::zeros(size, options))
 }
@@ -51,7 +51,7 @@ fn ones(
     py: Python<'_>,
     op: &'static str,
     #[variadic] size: &Sizes,
-    #[options] options: &NewTensor,
+    #[options(out)] options: &NewTensor,
 ) -> PyResult<Py<Tensor>> {
     options.create(py, op, DType::DEFAULT_FLOAT, |options| CoreTensor::ones(size, options))
 }
@@ -87,11 +87,13 @@ fn empty(
     op: &'static str,
     #[variadic] size: &Sizes,
     #[keyword] memory_format: Option<RowMajor>,
-    #[options] options: &NewTensor,
+    #[options(out)] options: &NewTensor,
 ) -> PyResult<Py<Tensor>> {
     // Every value means the same.
     let (None | Some(RowMajor)) = memory_format;
-    options.create(py, op, DType::DEFAULT_FLOAT, |options| CoreTensor::empty(size, options))
+    options.create_by(NewElements::Uninitialized, py, op, DType::DEFAULT_FLOAT, |options| {
+        CoreTensor::empty(size, options)
+    })
 }
 
 /// Return an uninitialized tensor with the strides `stride`.
@@ -149,7 +151,7 @@ fn full(
     size: &Sizes,
     fill_value: Scalar,
     #[keyword]
-    #[options]
+    #[options(out)]
     options: &NewTensor,
 ) -> PyResult<Py<Tensor>> {
     options.create(py, op, fill_value.dtype(), |options| CoreTensor::full(size, fill_value, options))

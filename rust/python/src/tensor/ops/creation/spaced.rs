@@ -1,6 +1,6 @@
 //! Identity matrices and equally spaced numbers.
 
-use interlock_tensor::{DType, Scalar, Tensor as CoreTensor};
+use interlock_tensor::{DType, NewElements, Scalar, Tensor as CoreTensor};
 use pyo3::prelude::*;
 
 use crate::errors::new_type_error;
@@ -30,7 +30,7 @@ fn eye(
     n: Count,
     m: Option<Count>,
     #[keyword]
-    #[options]
+    #[options(out)]
     options: &NewTensor,
 ) -> PyResult<Py<Tensor>> {
     let columns = m.unwrap_or(n);
@@ -67,7 +67,7 @@ fn arange(
     end: Option<Scalar>,
     step: Option<Scalar>,
     #[keyword]
-    #[options]
+    #[options(out)]
     options: &NewTensor,
 ) -> PyResult<Py<Tensor>> {
     let (start, end) = match (start, end) {
@@ -77,7 +77,8 @@ fn arange(
     };
     let step = step.unwrap_or(Scalar::Int(1));
     let dtype = [start, end, step].map(Scalar::dtype).into_iter().fold(DType::Int64, DType::promote);
-    options.create(py, op, dtype, |options| CoreTensor::arange(start, end, step, options))
+    let rule = NewElements::Sequence { warns: true };
+    options.create_by(rule, py, op, dtype, |options| CoreTensor::arange(start, end, step, options))
 }
 
 /// Return `steps` evenly spaced numbers from `start` to `end`, both included.
@@ -105,10 +106,13 @@ fn linspace(
     end: Scalar,
     steps: i64,
     #[keyword]
-    #[options]
+    #[options(out)]
     options: &NewTensor,
 ) -> PyResult<Py<Tensor>> {
-    options.create(py, op, DType::DEFAULT_FLOAT, |options| CoreTensor::linspace(start, end, steps, options))
+    let rule = NewElements::Sequence { warns: false };
+    options.create_by(rule, py, op, DType::DEFAULT_FLOAT, |options| {
+        CoreTensor::linspace(start, end, steps, options)
+    })
 }
 
 /// Return the powers of `base` with `steps` evenly spaced exponents from `start` to `end`, both included.
@@ -138,10 +142,11 @@ fn logspace(
     steps: i64,
     #[default(10.0)] base: f64,
     #[keyword]
-    #[options]
+    #[options(out)]
     options: &NewTensor,
 ) -> PyResult<Py<Tensor>> {
-    options.create(py, op, DType::DEFAULT_FLOAT, |options| {
+    let rule = NewElements::Sequence { warns: false };
+    options.create_by(rule, py, op, DType::DEFAULT_FLOAT, |options| {
         CoreTensor::logspace(start, end, steps, base, options)
     })
 }

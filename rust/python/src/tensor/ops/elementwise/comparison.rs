@@ -61,6 +61,17 @@ predicates! {
     isinf "[1.0, float('inf'), float('nan')]" => "tensor([False,  True, False])";
     /// Return a bool tensor that is True where the elements are NaN.
     isnan "[1.0, float('inf'), float('nan')]" => "tensor([False, False,  True])";
-    /// Return a bool tensor that is True where the sign bit is set: for negative elements, also -0.
-    signbit "[1.0, -0.0, -2.0]" => "tensor([False,  True,  True])";
+}
+
+/// Return a bool tensor that is True where the sign bit is set: for negative elements, also -0.
+///
+/// Args:
+///     {input}
+///
+/// Example:
+///     >>> interlock.signbit(interlock.tensor([1.0, -0.0, -2.0]))
+///     tensor([False,  True,  True])
+#[tensor_op(function, method, out(exact), example = "x")]
+fn signbit(input: &CoreTensor) -> Result<CoreTensor> {
+    input.signbit()
 }

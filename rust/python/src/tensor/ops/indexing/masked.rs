@@ -88,6 +88,7 @@ fn masked_scatter(
 #[tensor_op(
     function,
     method,
+    out,
     example = "rows",
     overloads(
         "(input: Tensor, *, as_tuple: Literal[False] = False) -> Tensor",

@@ -35,7 +35,7 @@ fn rand(
     op: &'static str,
     #[variadic] size: &Sizes,
     #[keyword] generator: Option<GivenGenerator<'_>>,
-    #[options] options: &NewTensor,
+    #[options(out)] options: &NewTensor,
 ) -> PyResult<Py<Tensor>> {
     options.create(py, op, DType::DEFAULT_FLOAT, |options| {
         GivenGenerator::or_default(generator, op, options.placement)?.rand(size, options)
@@ -67,7 +67,7 @@ fn randn(
     op: &'static str,
     #[variadic] size: &Sizes,
     #[keyword] generator: Option<GivenGenerator<'_>>,
-    #[options] options: &NewTensor,
+    #[options(out)] options: &NewTensor,
 ) -> PyResult<Py<Tensor>> {
     options.create(py, op, DType::DEFAULT_FLOAT, |options| {
         GivenGenerator::or_default(generator, op, options.placement)?.randn(size, options)
@@ -168,7 +168,7 @@ fn randint(
     high: &Option<End<'_>>,
     size: &Option<Sizes>,
     #[keyword] generator: Option<GivenGenerator<'_>>,
-    #[options] options: &NewTensor,
+    #[options(out)] options: &NewTensor,
 ) -> PyResult<Py<Tensor>> {
     let (low, high, size) = match (high, size) {
         // The first arguments of `randint(high, size)` are `high` and `size`.
@@ -252,7 +252,7 @@ fn randperm(
     op: &'static str,
     n: Count,
     #[keyword] generator: Option<GivenGenerator<'_>>,
-    #[options] options: &NewTensor,
+    #[options(out)] options: &NewTensor,
 ) -> PyResult<Py<Tensor>> {
     options.create(py, op, DType::Int64, |options| {
         GivenGenerator::or_default(generator, op, options.placement)?.randperm(n.get(), options)

@@ -6,7 +6,8 @@ use interlock_tensor::{Error, Result, Tensor as CoreTensor, elementwise};
 use pyo3::prelude::*;
 
 use crate::tensor::operation::{
-    Arg, ArgumentName, FromArgument, IntoPython, Ints, NamedPair, TensorRef, tensor_op,
+    Arg, ArgumentName, FromArgument, IntoPython, Ints, NamedPair, Results, TensorRef, err_out_is_one,
+    err_out_is_two, tensor_op,
 };
 
 /// Return the maximum of all elements, or along a dimension, or of each pair of elements of two tensors.
@@ -36,6 +37,7 @@ use crate::tensor::operation::{
 #[tensor_op(
     function,
     method,
+    out,
     example = "x; x, 1; x, z",
     overloads(
         "(input: Tensor, dim: None = None) -> Tensor",
@@ -78,6 +80,7 @@ fn max(input: &CoreTensor, dim: &Option<DimOrTensor>, #[default(false)] keepdim:
 #[tensor_op(
     function,
     method,
+    out,
     example = "x; x, 1; x, z",
     overloads(
         "(input: Tensor, dim: None = None) -> Tensor",
@@ -158,7 +161,7 @@ fn amin(input: &CoreTensor, dim: &Option<Ints>, #[default(false)] keepdim: bool)
 ///     >>> low, high = interlock.aminmax(x)
 ///     >>> low, high
 ///     (tensor(1), tensor(7))
-#[tensor_op(function, method, example = "x, dim=1")]
+#[tensor_op(function, method, out, example = "x, dim=1")]
 fn aminmax(
     input: &CoreTensor,
     #[keyword] dim: Option<i64>,
@@ -209,6 +212,22 @@ pub(super) enum Extremes {
 impl Extremes {
     pub fn along((values, indices): (CoreTensor, CoreTensor)) -> Self {
         Extremes::WithIndices(NamedPair(values, indices))
+    }
+}
+
+impl Results for Extremes {
+    fn one(self, op: &'static str) -> Result<(CoreTensor, bool)> {
+        match self {
+            Extremes::Tensor(tensor) => Ok((tensor, false)),
+            Extremes::WithIndices(_) => err_out_is_one(op),
+        }
+    }
+
+    fn two(self, op: &'static str) -> Result<[CoreTensor; 2]> {
+        match self {
+            Extremes::Tensor(_) => err_out_is_two(op),
+            Extremes::WithIndices(pair) => pair.two(op),
+        }
     }
 }
 

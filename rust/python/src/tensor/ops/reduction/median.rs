@@ -33,6 +33,7 @@ use crate::tensor::operation::tensor_op;
 #[tensor_op(
     function,
     method,
+    out,
     example = "x; x, 1",
     overloads(
         "(input: Tensor, dim: None = None) -> Tensor",

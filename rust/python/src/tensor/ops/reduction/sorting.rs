@@ -24,7 +24,7 @@ use crate::tensor::operation::{NamedPair, tensor_op};
 ///     tensor([1, 2, 3])
 ///     >>> interlock.sort(x).indices
 ///     tensor([1, 2, 0])
-#[tensor_op(function, method, example = "x, 1")]
+#[tensor_op(function, method, out, example = "x, 1")]
 fn sort(
     input: &CoreTensor,
     dim: Option<i64>,
@@ -91,7 +91,7 @@ fn argsort(
 ///     >>> x = interlock.tensor([3, 1, 2])
 ///     >>> interlock.topk(x, 2).values
 ///     tensor([3, 2])
-#[tensor_op(function, method, example = "x, 2")]
+#[tensor_op(function, method, out, example = "x, 2")]
 fn topk(
     input: &CoreTensor,
     k: i64,

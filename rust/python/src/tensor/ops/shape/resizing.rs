@@ -2,7 +2,7 @@
 
 use interlock_tensor::{Result, Tensor as CoreTensor};
 
-use crate::tensor::formats::RowMajor;
+use crate::tensor::formats::{Format, RowMajor};
 use crate::tensor::operation::{Sizes, WriteTo, tensor_op};
 
 /// Change the shape in place; the tensor becomes contiguous.
@@ -54,7 +54,8 @@ fn resize_(
 /// Args:
 ///     {input}
 ///     the_template: The tensor whose shape is used.
-///     memory_format: `interlock.contiguous_format` makes a tensor contiguous that has the shape already; None does not.
+///     memory_format: `interlock.contiguous_format` or `interlock.preserve_format` makes a tensor contiguous that has the
+///         shape already; None does not.
 ///
 /// Returns:
 ///     The tensor itself.
@@ -78,10 +79,10 @@ fn resize_as_(
     _to: WriteTo,
     input: &CoreTensor,
     the_template: &CoreTensor,
-    #[keyword] memory_format: Option<RowMajor>,
+    #[keyword] memory_format: Option<Format>,
 ) -> Result<CoreTensor> {
     match memory_format {
-        Some(RowMajor) => input.resize_contiguous_as_(the_template).cloned(),
+        Some(_) => input.resize_contiguous_as_(the_template).cloned(),
         None => input.resize_as_(the_template).cloned(),
     }
 }
