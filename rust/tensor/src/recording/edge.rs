@@ -31,7 +31,7 @@ fn leaf_node(tensor: &Tensor) -> Result<AccumulateGrad> {
     if let Some(node) = meta.accumulate_grad.upgrade().filter(|node| node.has_data_of(tensor)) {
         return Ok(node);
     }
-    let node = AccumulateGrad::new(&tensor.current());
+    let node = AccumulateGrad::new(tensor);
     meta.accumulate_grad = node.downgrade();
     drop(meta);
     call_hooks(|| NextFunction::Leaf(node.clone()))?;
