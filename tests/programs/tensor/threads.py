@@ -102,7 +102,7 @@ def signal_after_operations_on_threads():
 
 
 def statuses_of_children(use):
-    """Fork twenty times, or until a child fails, and return the statuses of the children, which call `use`."""
+    """Fork twenty times, or until a child fails; return the statuses of the children, which call `use`."""
     result = []
     for turn in range(20):
         time.sleep(0.001 * (turn % 3))

@@ -18,6 +18,7 @@ from tests.helpers.gate import Gate
 from tests.helpers.subprocess import eval_program
 
 
+@pytest.mark.interlock_races("reads what a stream changes later")
 def test_operation_is_queued_behind_earlier_work(devices: tuple[str, ...], gate: Gate) -> None:
     x = interlock.tensor([1.0, 2.0], device=devices[0])
     stream = Stream(devices[0])
@@ -188,6 +189,7 @@ def test_grad_results_can_be_used_without_synchronization(devices: tuple[str, ..
     assert ratio.tolist() == pytest.approx([2.718281828, 2.718281828**2], rel=1e-5)
 
 
+@pytest.mark.interlock_races("writes what a queued copy reads")
 def test_copy_from_pinned_memory_reads_in_stream_order(devices: tuple[str, ...], gate: Gate) -> None:
     pinned, pageable = interlock.ones(3).pin_memory(), interlock.ones(3)
     stream = Stream(devices[0])
@@ -225,6 +227,7 @@ def test_graph_replays_in_place_operations_and_refuses_to_wait(devices: tuple[st
             assert (loss.item(), gradient.tolist()) == (7 * value, [2 * value] * 2)
 
 
+@pytest.mark.interlock_races("streams add to one tensor")
 def test_many_threads_share_streams_and_tensors(devices: tuple[str, ...]) -> None:
     streams = [Stream(devices[0]) for _ in range(4)]
     with interlock.device(devices[0]):
