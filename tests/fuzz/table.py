@@ -58,6 +58,7 @@ NOT_DRAWN = {
     "register_post_accumulate_grad_hook": "the order of hooks has tests of its own",
     "set_printoptions": "sets how tensors are printed; the texts are compared in tests of their own",
     "multi_head_attention": "an internal function of interlock.nn, composed of drawn ones",
+    "is_cpu": "PyTorch, which has no host devices, runs the programs on the CPU",
     "conv2d": "the step convolution",
     "scaled_dot_product_attention": "the step attention",
 }
