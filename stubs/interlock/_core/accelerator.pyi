@@ -819,6 +819,7 @@ class RaceDetector:
     def stop(self) -> None:
         """Stop the detection."""
 
+@disjoint_base
 class FaultInjector:
     """Injects errors into the devices of a host driver, to test error handling: `accelerator.use("host", faults=faults)`.
     Each driver needs its own object.
