@@ -165,7 +165,8 @@ class Portable:
         return cls(parts)
 
     def __repr__(self) -> str:
-        parts = [f"{len(value)} {name}" for name in ("flags", "settings") if (value := self._part(name))]
+        counts = {name: len(self._part(name + "s")) for name in ("flag", "setting")}
+        parts = [f"{count} {name}{'' if count == 1 else 's'}" for name, count in counts.items() if count]
         if self.threads is not None:
             parts.append(f"threads={self.threads!r}")
         if self.environment:

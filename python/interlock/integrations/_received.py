@@ -46,6 +46,8 @@ class _Reception:
         """Why a value of the state is not set, by its name."""
         self.placed: dict[str, str] = {}
         """The environment variables of this and earlier states, which are not the process's own."""
+        self.unread: set[str] = set()
+        """The flags whose variables were set after interlock was imported."""
         self.pins: dict[str, Scope] = {}
         self.waiting: dict[str, partial[None]] = {}
         """What waits for the import of a module, by the name of the module."""
@@ -147,7 +149,7 @@ def _install_flags(state: Portable, earlier: Portable | None, reasons: dict[str,
     wanted = {}
     for name, value in state.flags.items():
         own = _own(flag_variables(name), state)
-        if own is None:
+        if own is None or not _is_read(name):
             wanted[name] = value
         else:
             reasons[name] = _reason_of_own(own)
@@ -164,6 +166,13 @@ def _install_flags(state: Portable, earlier: Portable | None, reasons: dict[str,
             reasons[name] = refusal
             problems.append(f"the flag {printable(name)} could not be set to {shown(value)}: {refusal}")
     return problems
+
+
+def _is_read(flag: str) -> bool:
+    """Return whether interlock has read the variable of a flag; it does not read one that is set later."""
+    if backends.explain(flag).level == "default":
+        _reception.unread.add(flag)
+    return flag not in _reception.unread
 
 
 def _assign(flags: Mapping[str, Any]) -> str | None:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import TimeoutError as FuturesTimeoutError
 from functools import partial
+from multiprocessing import TimeoutError as PoolTimeoutError
 from typing import Any, NamedTuple
 
 import interlock
@@ -21,6 +22,8 @@ from interlock.settings._writes import same
 Answers = dict[str, dict[str, Any]]
 """The result of `observe` by the name of the worker, or a dict with `error`."""
 
+# An answer has one of them.
+_PARTS = frozenset({"values", "error", "missing"})
 # A pool may give several calls to one worker, so calls are repeated until all workers have answered.
 _ROUNDS = 20
 _SECONDS_OCCUPIED = 0.05
@@ -228,7 +231,9 @@ def _checked(what: str, answers: Mapping[Any, Any]) -> Answers:
     for name, answer in answers.items():
         if not isinstance(name, str):
             raise TypeError(f"{what} must have names of type str, got {shown(name)}")
-        if not isinstance(answer, dict) or not all(map(_is_part, answer.items())):
+        if not isinstance(answer, dict) or not (
+            answer.keys() & _PARTS and all(map(_is_part, answer.items()))
+        ):
             raise TypeError(f"{what} must have results of observe, got {shown(answer)}")
     return dict(answers)
 
@@ -246,7 +251,7 @@ def _is_part(part: tuple[object, Any]) -> bool:
 
 
 def _error(error: BaseException, timeout: float) -> dict[str, Any]:
-    if isinstance(error, TimeoutError | FuturesTimeoutError):
+    if isinstance(error, TimeoutError | FuturesTimeoutError | PoolTimeoutError):
         return {"error": f"no answer within {timeout:g} s"}
     return {"error": reason_of(error) if isinstance(error, Exception) else repr(error)}
 

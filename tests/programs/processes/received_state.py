@@ -78,3 +78,14 @@ def frozen():
         warnings.simplefilter("always")
         Portable({"version": 1, "flags": {"cudnn.benchmark": True}}).install()
     return [backends.cudnn.benchmark, [each.category.__name__ for each in caught]]
+
+
+def variable_set_after_the_import():
+    """Return the value and reasons of a flag whose variable is set after the import, after two states."""
+    os.environ["INTERLOCK_CUDNN_BENCHMARK_LIMIT"] = "9"
+    found = []
+    for value in (3, 4):
+        state = Portable({"version": 1, "flags": {"cudnn.benchmark_limit": value}})
+        state.install()
+        found.append([backends.cudnn.benchmark_limit, state.observe()["reasons"]])
+    return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import multiprocessing
 import os
 import sys
 from types import ModuleType
@@ -205,12 +206,32 @@ def test_other_version_of_interlock_is_reported() -> None:
         ({1: {}}, "verify: workers must have names of type str, got 1"),
         ({"a": 3}, "verify: workers must have results of observe, got 3"),
         ({"a": {"values": 3}}, "verify: workers must have results of observe"),
+        ({"a": {"b": 1}}, "verify: workers must have results of observe"),
     ],
 )
 def test_workers_of_a_wrong_type_are_refused(workers: Any, message: str) -> None:
     with pytest.raises(TypeError) as caught:
         STATE.verify(workers)
     assert message in str(caught.value)
+
+
+class BusyPool:
+    """A pool with one worker, which answers nothing."""
+
+    _processes = 1
+
+    def apply_async(self, function: object, arguments: object) -> BusyPool:
+        """Start a call."""
+        return self
+
+    def get(self, timeout: float) -> object:
+        """Wait for the result, as a pool of `multiprocessing` does."""
+        raise multiprocessing.TimeoutError
+
+
+def test_worker_of_a_pool_that_does_not_answer_is_a_difference() -> None:
+    [drift] = PLAIN.verify(BusyPool(), timeout=2).drifts
+    assert (drift.name, drift.found, drift.reason) == ("worker", None, "no answer within 2 s")
 
 
 def test_wrong_timeout_is_refused() -> None:

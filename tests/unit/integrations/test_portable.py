@@ -56,6 +56,7 @@ def test_value_survives_json_and_pickle_and_is_compared_by_value() -> None:
     assert len({state, *copies}) == 1
     assert state != Portable(STATE)
     assert repr(state) == "<Portable: 2 flags, threads=2, environment: NCCL_DEBUG>"
+    assert repr(Portable({"version": 1, "flags": {"cudnn.enabled": True}})) == "<Portable: 1 flag>"
 
 
 def test_no_other_variable_is_included(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,6 +137,11 @@ def test_first_import_in_a_child_applies_the_state() -> None:
 def test_import_without_the_variable_or_with_an_empty_one_receives_nothing() -> None:
     assert child({})["state"] is None
     assert child({"INTERLOCK_STATE": ""})["state"] is None
+
+
+def test_variable_that_is_set_after_the_import_does_not_take_precedence() -> None:
+    found = eval_program("processes.received_state.variable_set_after_the_import")
+    assert found == [[3, {}], [4, {}]]
 
 
 def test_own_environment_of_a_worker_takes_precedence_and_is_reported() -> None:
