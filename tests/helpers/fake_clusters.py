@@ -5,9 +5,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from typing import Any
+
+HANGS = "hangs"
 
 
 class Nanny:
@@ -19,17 +22,29 @@ class Nanny:
 
 
 class Client:
-    """Dask's client of a cluster whose workers have these answers; an exception is raised there."""
+    """Dask's client of a cluster whose workers have these answers; an exception is raised there.
 
-    def __init__(self, **workers: BaseException | None) -> None:
+    A worker with the answer `HANGS` never answers.
+    """
+
+    def __init__(self, **workers: BaseException | str | None) -> None:
         self.workers = workers
 
     def scheduler_info(self) -> dict[str, Any]:
         return {"workers": self.workers}
 
-    def run(self, function: Callable[[], Any], *, on_error: str) -> dict[str, Any]:
+    def nthreads(self) -> dict[str, int]:
+        return dict.fromkeys(self.workers, 1)
+
+    def sync(self, function: Callable[..., Coroutine[Any, Any, Any]], *arguments: Any) -> Any:
+        return asyncio.run(function(*arguments))
+
+    async def run(self, function: Callable[[], Any], *, workers: list[str], on_error: str) -> dict[str, Any]:
         assert on_error == "return"
-        return {name: function() if error is None else error for name, error in self.workers.items()}
+        answers = {name: self.workers[name] for name in workers}
+        if HANGS in answers.values():
+            await asyncio.sleep(60)
+        return {name: function() if error is None else error for name, error in answers.items()}
 
 
 class Parallel:

@@ -338,7 +338,7 @@ class Portable:
             workers: A Dask client, the module `ray` (one worker of each node), a Spark session or context, a
                 `joblib.Parallel`, an executor of `concurrent.futures` or loky, a `multiprocessing.Pool`, or a
                 mapping from names to results of `observe`. None for this process.
-            timeout: The seconds that an answer of an executor, a pool or Ray may take.
+            timeout: The seconds that an answer may take; no limit for joblib and Spark.
 
         Returns:
             The comparison. It is true if no worker differs; `str` of it is a table for people.

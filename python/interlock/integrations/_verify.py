@@ -257,13 +257,23 @@ def _error(error: BaseException, timeout: float) -> dict[str, Any]:
 
 
 def _of_dask(client: Any, function: Callable[..., Any], timeout: float) -> Answers:
-    """Ask all workers, also those that run a task."""
-    answers = client.run(function, on_error="return")
-    found = {
-        str(worker): _error(answer, timeout) if isinstance(answer, BaseException) else answer
-        for worker, answer in answers.items()
-    }
-    return dict(sorted(found.items()))
+    """Ask each worker by itself, also those that run a task: one that does not answer hides no other."""
+    import asyncio
+
+    async def answer(worker: str) -> dict[str, Any]:
+        try:
+            # In the client's event loop `run` returns an awaitable.
+            call = client.run(function, workers=[worker], on_error="return")
+            found = (await asyncio.wait_for(call, timeout))[worker]
+        except Exception as error:
+            found = error
+        return _error(found, timeout) if isinstance(found, BaseException) else found
+
+    async def answers(workers: list[str]) -> list[dict[str, Any]]:
+        return await asyncio.gather(*map(answer, workers))
+
+    workers = sorted(client.nthreads())
+    return dict(zip(workers, client.sync(answers, workers), strict=True))
 
 
 def _of_ray(ray: Any, function: Callable[..., Any], timeout: float) -> Answers:

@@ -15,7 +15,7 @@ from interlock import errors
 from interlock.integrations import Drift, Portable, Verification
 
 from tests.helpers import fake_clusters
-from tests.helpers.fake_clusters import Client, Nanny, Parallel, Ray, SparkContext
+from tests.helpers.fake_clusters import HANGS, Client, Nanny, Parallel, Ray, SparkContext
 from tests.helpers.subprocess import eval_program
 from tests.helpers.torch_python import FAKE
 
@@ -227,6 +227,12 @@ class BusyPool:
     def get(self, timeout: float) -> object:
         """Wait for the result, as a pool of `multiprocessing` does."""
         raise multiprocessing.TimeoutError
+
+
+def test_worker_of_dask_that_does_not_answer_hides_no_other() -> None:
+    found = PLAIN.verify(Client(a=None, b=HANGS), timeout=0.05)
+    assert list(found.workers) == ["a", "b"]
+    assert [(drift.worker, drift.reason) for drift in found.drifts] == [("b", "no answer within 0.05 s")]
 
 
 def test_worker_of_a_pool_that_does_not_answer_is_a_difference() -> None:
