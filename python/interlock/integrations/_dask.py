@@ -28,7 +28,8 @@ def plugins(state: Portable) -> list[Any]:
     ]
 
 
-# The classes are nested in functions, so that cloudpickle copies them to workers without interlock.
+# The classes are nested in functions, so that cloudpickle copies them to workers without interlock. To type
+# checkers their base is `Any`, because they run without distributed.
 
 
 def _nanny_plugin(base: Any, variable: str, environment: dict[str, str], variables: dict[str, str]) -> Any:

@@ -91,7 +91,7 @@ class Portable:
 
     @property
     def threads(self) -> _Threads:
-        """The number of threads of each pool, `"budget"` for that of each worker, or None for no change."""
+        """The number of threads of each pool, `"budget"` for what fits a worker, or None for no change."""
         threads: _Threads = self._parts.get("threads")
         return threads
 
@@ -392,15 +392,10 @@ def portable(
         2
 
     """
-    if threads != "budget" and threads is not None:
-        if not isinstance(threads, int) or isinstance(threads, bool):
-            raise TypeError(
-                f'portable: threads must be a positive int, "budget" or None, got {shown(threads)}'
-            )
-        if not _is_size(threads):
-            raise ArgumentError(
-                f'portable: threads must be a positive int, "budget" or None, got {shown(threads)}'
-            )
+    if threads != "budget" and threads is not None and not _is_size(threads):
+        is_int = isinstance(threads, int) and not isinstance(threads, bool)
+        kind = ArgumentError if is_int else TypeError
+        raise kind(f'portable: threads must be a positive int, "budget" or None, got {shown(threads)}')
     held, pinned = _held_settings()
     held |= _present_settings(settings)
     variables = {

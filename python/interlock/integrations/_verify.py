@@ -250,8 +250,8 @@ def _is_part(part: tuple[object, Any]) -> bool:
     return isinstance(value.get("threads", {}), dict)
 
 
-def _error(error: BaseException, timeout: float) -> dict[str, Any]:
-    if isinstance(error, TimeoutError | FuturesTimeoutError | PoolTimeoutError):
+def _error(error: BaseException, timeout: float | None = None) -> dict[str, Any]:
+    if timeout is not None and isinstance(error, TimeoutError | FuturesTimeoutError | PoolTimeoutError):
         return {"error": f"no answer within {timeout:g} s"}
     return {"error": reason_of(error) if isinstance(error, Exception) else repr(error)}
 
@@ -305,7 +305,7 @@ def _of_spark(session: Any, function: Callable[..., Any]) -> Answers:
     try:
         return _by_process(context.parallelize(range(number), number).map(function).collect())
     except Exception as error:
-        return {"Spark": _error(error, 0)}
+        return {"Spark": _error(error)}
 
 
 def _of_joblib(parallel: Any, function: Callable[..., Any]) -> Answers:
@@ -313,7 +313,7 @@ def _of_joblib(parallel: Any, function: Callable[..., Any]) -> Answers:
     try:
         return _by_process(parallel((function, (), {}) for _ in range(2 * number)))
     except Exception as error:
-        return {"joblib": _error(error, 0)}
+        return {"joblib": _error(error)}
 
 
 def observe_and_wait(state: Portable) -> dict[str, Any]:

@@ -114,7 +114,7 @@ const OUT: &str = "    out: The tensor that receives the result, and is returned
 const OUT_ERROR: &str =
     "    RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.";
 const EXACT_OUT_ERROR: &str = "    DTypeError: `out` has another dtype than the result.";
-const NEW_OUT_ERROR: &str = "    DTypeError: `dtype` is not that of `out`.";
+const NEW_OUT_ERROR: &str = "    DTypeError: `dtype` differs from the dtype of `out`.";
 const IN_PLACE_ERRORS: [&str; 2] = ["DTypeError: The dtype of the tensor cannot hold the result.", LEAF];
 
 /// The argument `out` of a function.

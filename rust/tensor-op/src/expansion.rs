@@ -175,7 +175,6 @@ fn change(declared: &Declaration) -> Option<TokenStream> {
     Some(quote! {
         fn change<'py>(call: &operation::Arguments<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
             let target = call.target(#shown)?;
-            #[allow(unused_variables, reason = "the size may be that of the tensors")]
             let held_target = operation::ReadTensor::core(&target);
             let held = convert_others(call)?;
             #others

@@ -6311,7 +6311,7 @@ def arange(
         DTypeError: `requires_grad` is True for a dtype that is not floating point.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
-        DTypeError: `dtype` is not that of `out`.
+        DTypeError: `dtype` differs from the dtype of `out`.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
@@ -7625,7 +7625,7 @@ def empty(
         DTypeError: `requires_grad` is True for a dtype that is not floating point.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
-        DTypeError: `dtype` is not that of `out`.
+        DTypeError: `dtype` differs from the dtype of `out`.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
@@ -7927,7 +7927,7 @@ def eye(
         DTypeError: `requires_grad` is True for a dtype that is not floating point.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
-        DTypeError: `dtype` is not that of `out`.
+        DTypeError: `dtype` differs from the dtype of `out`.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
@@ -8251,7 +8251,7 @@ def full(
         DTypeError: `requires_grad` is True for a dtype that is not floating point.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
-        DTypeError: `dtype` is not that of `out`.
+        DTypeError: `dtype` differs from the dtype of `out`.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
@@ -8880,7 +8880,7 @@ def linspace(
         DTypeError: `requires_grad` is True for a dtype that is not floating point.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
-        DTypeError: `dtype` is not that of `out`.
+        DTypeError: `dtype` differs from the dtype of `out`.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
@@ -9183,7 +9183,7 @@ def logspace(
         DTypeError: `requires_grad` is True for a dtype that is not floating point.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
-        DTypeError: `dtype` is not that of `out`.
+        DTypeError: `dtype` differs from the dtype of `out`.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
@@ -10042,7 +10042,7 @@ def ones(
         DTypeError: `requires_grad` is True for a dtype that is not floating point.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
-        DTypeError: `dtype` is not that of `out`.
+        DTypeError: `dtype` differs from the dtype of `out`.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
@@ -10279,7 +10279,7 @@ def rand(
         DTypeError: `requires_grad` is True for a dtype that is not floating point.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
-        DTypeError: `dtype` is not that of `out`.
+        DTypeError: `dtype` differs from the dtype of `out`.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
@@ -10360,7 +10360,7 @@ def randint(
         DTypeError: `requires_grad` is True for a dtype that is not floating point.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
-        DTypeError: `dtype` is not that of `out`.
+        DTypeError: `dtype` differs from the dtype of `out`.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
@@ -10444,7 +10444,7 @@ def randn(
         DTypeError: `requires_grad` is True for a dtype that is not floating point.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
-        DTypeError: `dtype` is not that of `out`.
+        DTypeError: `dtype` differs from the dtype of `out`.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
@@ -10522,7 +10522,7 @@ def randperm(
         DTypeError: `requires_grad` is True for a dtype that is not floating point.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
-        DTypeError: `dtype` is not that of `out`.
+        DTypeError: `dtype` differs from the dtype of `out`.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
@@ -12069,7 +12069,7 @@ def zeros(
         DTypeError: `requires_grad` is True for a dtype that is not floating point.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
-        DTypeError: `dtype` is not that of `out`.
+        DTypeError: `dtype` differs from the dtype of `out`.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:

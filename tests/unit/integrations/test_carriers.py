@@ -229,6 +229,25 @@ class BusyPool:
         raise multiprocessing.TimeoutError
 
 
+class BusyParallel:
+    """joblib's `Parallel(timeout=1)` whose workers are busy."""
+
+    n_jobs = 1
+
+    def __call__(self, calls: object) -> object:
+        """Call functions in workers."""
+        raise TimeoutError("workers are busy")
+
+
+def test_time_limit_of_the_engine_itself_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    joblib = ModuleType("joblib")
+    monkeypatch.setattr(joblib, "effective_n_jobs", int, raising=False)
+    monkeypatch.setitem(sys.modules, "joblib", joblib)
+    [drift] = PLAIN.verify(BusyParallel()).drifts
+    assert (drift.worker, drift.name) == ("joblib", "worker")
+    assert "workers are busy" in drift.reason
+
+
 def test_worker_of_dask_that_does_not_answer_hides_no_other() -> None:
     found = PLAIN.verify(Client(a=None, b=HANGS), timeout=0.05)
     assert list(found.workers) == ["a", "b"]

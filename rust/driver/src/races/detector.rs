@@ -206,7 +206,7 @@ impl Detector {
 }
 
 /// Removes and returns the actor of a stream that has ended and for which the program has waited: all later work follows
-/// that of the stream, as if one stream had both. Clocks are as long as there are actors.
+/// the work of the stream, as if it were queued on it. A clock has an element for each actor.
 fn reused_actor(ended: &mut Vec<(DeviceIndex, Timeline)>, program: &VectorClock) -> Option<Actor> {
     let is_awaited =
         |(_, Timeline { actor, clock }): &(_, Timeline)| program.time_of(*actor) >= clock.time_of(*actor);

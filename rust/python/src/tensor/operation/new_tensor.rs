@@ -85,7 +85,7 @@ impl NewTensor {
         Ok(out.clone().unbind())
     }
 
-    /// Returns an error if the given dtype or device is not that of `out`, or if `out` cannot require grad and should.
+    /// Returns an error if `out` has another dtype or device than the given one, or cannot require grad and should.
     fn check_out(&self, py: Python<'_>, op: &'static str, out: &CoreTensor) -> PyResult<()> {
         if let Some(given) = self.dtype.filter(|given| *given != out.dtype()) {
             let expected = format!("{}, the dtype of out", out.dtype());
