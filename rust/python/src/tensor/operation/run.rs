@@ -202,7 +202,10 @@ pub(in crate::tensor) fn compute_results<'py, T: Results + IntoPython + Send>(
                 Ok(result)
             })
             .map(drop),
-        _ => Ok(()),
+        _ => {
+            debug_assert!(false, "{op}: out is one tensor or two");
+            Ok(())
+        }
     })?;
     match &targets {
         Targets::One(out) => Ok((*out).clone()),
