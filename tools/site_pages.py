@@ -22,6 +22,7 @@ MODULES = {
     "backends": "interlock.backends",
     "dispatch": "interlock.dispatch",
     "errors": "interlock.errors",
+    "fft": "interlock.fft",
     "functional": "interlock.nn.functional",
     "nn": "interlock.nn",
     "integrations": "interlock.integrations",

@@ -115,7 +115,7 @@ if TYPE_CHECKING or HAS_TENSORS:
     }
 
 if TYPE_CHECKING:
-    from interlock import aio, integrations, nn, return_types, settings, testing, threads
+    from interlock import aio, fft, integrations, nn, return_types, settings, testing, threads
     from interlock._executor import Executor as Executor
 
 __all__ = [
@@ -139,6 +139,7 @@ __all__ = [
     "enable_grad",
     "enforce_grad_layout_policy",
     "errors",
+    "fft",
     "float",
     "get_default_device",
     "get_deterministic_debug_mode",
@@ -545,7 +546,7 @@ def get_include() -> str:
 _LAZY = {name: name for name in ("aio", "integrations", "settings", "testing", "threads")}
 _LAZY["Executor"] = "_executor"
 if HAS_TENSORS:
-    _LAZY |= {"nn": "nn", "return_types": "return_types"}
+    _LAZY |= {"fft": "fft", "nn": "nn", "return_types": "return_types"}
 _import_lazily(globals(), _LAZY)
 remove_missing(globals(), frozenset(_LAZY))
 

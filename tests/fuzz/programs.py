@@ -145,8 +145,28 @@ def _attention(
     return function(query, key, value, mask, is_causal=is_causal, scale=scale, enable_gqa=enable_gqa)
 
 
+class _Fourier:
+    """The functions of `torch.fft`, with pairs for complex numbers and with rounded halves."""
+
+    def __init__(self, torch: Any) -> None:
+        self.torch = torch
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        torch = self.torch
+
+        def transform(x: Any, *arguments: Any) -> Any:
+            wide = x if x.dtype == torch.float64 else x.float()
+            given = wide if name == "rfft" else torch.view_as_complex(wide.contiguous())
+            found = getattr(torch.fft, name)(given, *arguments)
+            real = found if name == "irfft" else torch.view_as_real(found)
+            return real.to(x.dtype) if x.dtype in (torch.float16, torch.bfloat16) else real
+
+        return transform
+
+
 def _expression(T: Any, source: str, device: str, *tensors: Any) -> Any:
     names = dict(zip("xyz", tensors, strict=False))
+    names["fft"] = T.fft if T.__name__ == "interlock" else _Fourier(T)
     on = device if T.__name__ == "interlock" else None
     made = eval(source, {"T": T, "F": T.nn.functional, "device": on, **names})
     return list(made) if isinstance(made, (list, tuple)) else made

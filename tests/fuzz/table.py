@@ -17,6 +17,7 @@ from tools.example_calls import ROWS
 CLASSES = {
     "elementwise::arithmetic": "rounded",
     "elementwise::functions": "function",
+    "fft": "sum",
     "indexing::positions": "sum",
     "nn::activations": "function",
     "nn::losses": "sum",
@@ -64,7 +65,7 @@ NOT_DRAWN = {
 }
 """The public operations that no expression draws, each with the reason."""
 
-CALL = r"(?:\b[TFxyz]|[\])])\.(\w+)"
+CALL = r"(?:\b[TFxyz]|\bfft|[\])])\.(\w+)"
 """A call in an expression."""
 INDICES = "T.tensor({}, dtype=T.int64, device=device)"
 OPERANDS = {
@@ -119,7 +120,9 @@ def of_row(row: dict[str, str]) -> Iterator[tuple[str, str]]:
     usual = f"expression {OTHER_CLASSES.get(row['name']) or next(classes, 'exact')}"
     if "Tensor" not in result and "_return_types" not in result:
         return
-    module = "F" if row["namespace"].endswith("functional") else "T"
+    module = (
+        row["namespace"].replace("interlock", "T", 1).replace("T.nn.functional", "F").replace("T.fft", "fft")
+    )
     for form in row["forms"].split():
         for plain in (row["name"], *row["aliases"].split()):
             name = f"{plain}_" if form.startswith("inplace") else plain

@@ -52,6 +52,7 @@ NOT_OF_INTERLOCK = (
     "interlock.backends.libraries",
     "interlock.backends.xeon",
     "interlock.integrations",
+    "interlock.fft",
     "interlock.nn",
     "interlock.return_types",
     "interlock.settings",

@@ -23,15 +23,15 @@ SIGNATURES = {
     "reduction='mean', label_smoothing=0.0",
     "dropout": "input, p=0.5, training=True, inplace=False",
     "elu": "input, alpha=1.0, inplace=False",
-    "gelu": "input, approximate='none'",
+    "gelu": "input, approximate='none', *, out=None",
     "embedding": "input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, "
     "sparse=False",
     "l1_loss": f"input, target, {LEGACY}, weight=None",
     "layer_norm": "input, normalized_shape, weight=None, bias=None, eps=1e-05",
     "leaky_relu": "input, negative_slope=0.01, inplace=False",
-    "linear": "input, weight, bias=None",
+    "linear": "input, weight, bias=None, *, out=None",
     "log_softmax": "input, dim=None, _stacklevel=3, dtype=None",
-    "logsigmoid": "input",
+    "logsigmoid": "input, *, out=None",
     "mse_loss": f"input, target, {LEGACY}, weight=None",
     "nll_loss": "input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, "
     "reduction='mean'",
@@ -45,7 +45,7 @@ SIGNATURES = {
     "silu": "input, inplace=False",
     "softmax": "input, dim=None, _stacklevel=3, dtype=None",
     "softmin": "input, dim=None, _stacklevel=3, dtype=None",
-    "softplus": "input, beta=1, threshold=20",
+    "softplus": "input, beta=1, threshold=20, *, out=None",
     "tanh": "input",
 }
 LAYER = (

@@ -52,7 +52,7 @@ pub use interlock_driver::{
 pub use interlock_host as host;
 pub use interrupt::{check_interrupts, set_interrupt_check};
 pub use mem_pool::{MemPool, MemPoolGuard, MemPoolScope};
-pub use plan_cache::PlanCache;
+pub use plan_cache::{CachedPlan, PlanCache, PlanKey};
 pub use private_pools::new_pool;
 pub use registry::{
     current_accelerator, device_count, parse_device, register_driver, required, unavailable_reason,

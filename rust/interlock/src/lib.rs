@@ -47,7 +47,7 @@ pub use interlock_core::{Error, ProcessDefaults, Result, dispatch, libraries, nu
 pub mod backends {
     //! Global flags: declared once each, and read with one load.
     #[cfg(feature = "accelerator")]
-    pub use interlock_accelerator::PlanCache;
+    pub use interlock_accelerator::{CachedPlan, PlanCache, PlanKey};
     pub use interlock_core::flags::*;
 }
 

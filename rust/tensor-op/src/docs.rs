@@ -12,6 +12,28 @@ const SENTENCES: &[(&str, &str)] = &[
     ("no_dim", "IndexError: The tensor does not have dimension `dim`."),
     ("no_dims", "IndexError: The tensor does not have one of the dimensions."),
     ("no_dimensions", "ShapeError: The tensor has no dimensions."),
+    (
+        "complex",
+        "input: A floating-point tensor whose last dimension has size 2, the real and imaginary parts. Integers are\n        \
+         converted to float32.",
+    ),
+    ("no_complex", "ShapeError: `input` has no last dimension of size 2 after others."),
+    (
+        "fft_norm",
+        "norm: The factor of the result: 1 for \"backward\" and None, 1 over the root of the number of points for\n        \
+         \"ortho\", 1 over the number of points for \"forward\".",
+    ),
+    (
+        "ifft_norm",
+        "norm: The factor of the result: 1 over the number of points for \"backward\" and None, 1 over its root for\n        \
+         \"ortho\", 1 for \"forward\".",
+    ),
+    ("no_points", "ArgumentError: `n` is below 1, or `norm` has another value."),
+    (
+        "no_sizes",
+        "ArgumentError: `s` has a number below 1 that is not -1, or another length than `dim`; `dim` names a dimension\n        \
+         twice; or `norm` has another value.",
+    ),
     ("no_tensors", "ArgumentError: `tensors` is empty."),
     ("devices", "RuntimeError: `tensors` contains tensors on different devices."),
     ("dim_twice", "ArgumentError: `dim` names a dimension twice."),

@@ -7937,6 +7937,125 @@ def eye(
                 [0., 1.]])
     """
 
+def fft(
+    input: Tensor,
+    n: builtins.int | None = None,
+    dim: builtins.int = -1,
+    norm: Literal["forward", "backward", "ortho"] | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Return the discrete Fourier transforms of complex signals along a dimension.
+
+    A complex number is two elements of the last dimension, because interlock has no complex dtype; `dim` does not count it.
+    The arithmetic is that of float64. A signal whose number of points has a prime factor above 7 takes about four times as
+    long; its transform is from Bluestein, "A linear filtering approach to the computation of the discrete Fourier transform"
+    (1970), others are from Cooley and Tukey, "An algorithm for the machine calculation of complex Fourier series" (1965).
+
+    Args:
+        input: A floating-point tensor whose last dimension has size 2, the real and imaginary parts. Integers are
+            converted to float32.
+        n: The number of points, at least 1. Signals are cut, or followed by zeros. By default the size of `dim`.
+        dim: The dimension of the signals.
+        norm: The factor of the result: 1 for "backward" and None, 1 over the root of the number of points for
+            "ortho", 1 over the number of points for "forward".
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Returns:
+        A tensor of the shape of `input` with `n` frequencies along `dim`.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        ArgumentError: `n` is below 1, or `norm` has another value.
+        ShapeError: `input` has no last dimension of size 2 after others.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> from interlock import fft
+        >>> fft.fft(interlock.tensor([[1.0, 0.0], [0.0, 0.0]]))
+        tensor([[1., 0.],
+                [1., 0.]])
+    """
+
+def fft2(
+    input: Tensor,
+    s: _Dims | None = None,
+    dim: _Dims = (-2, -1),
+    norm: Literal["forward", "backward", "ortho"] | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Return the discrete Fourier transforms of complex signals along two dimensions.
+
+    Args:
+        input: A floating-point tensor whose last dimension has size 2, the real and imaginary parts. Integers are
+            converted to float32.
+        s: The numbers of points along `dim`; -1 is the size of the dimension. Signals are cut, or followed by zeros.
+        dim: The dimensions of the signals, without the last one of `input`.
+        norm: The factor of the result: 1 for "backward" and None, 1 over the root of the number of points for
+            "ortho", 1 over the number of points for "forward".
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Returns:
+        A tensor of the shape of `input` with `s` frequencies along `dim`.
+
+    Raises:
+        IndexError: The tensor does not have one of the dimensions.
+        ArgumentError: `s` has a number below 1 that is not -1, or another length than `dim`; `dim` names a dimension
+            twice; or `norm` has another value.
+        ShapeError: `input` has no last dimension of size 2 after others.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> from interlock import fft
+        >>> fft.fft2(interlock.ones(2, 2, 2))[..., 0]
+        tensor([[4., 0.],
+                [0., 0.]])
+    """
+
+def fftn(
+    input: Tensor,
+    s: _Dims | None = None,
+    dim: _Dims | None = None,
+    norm: Literal["forward", "backward", "ortho"] | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Return the discrete Fourier transforms of complex signals along several dimensions.
+
+    Args:
+        input: A floating-point tensor whose last dimension has size 2, the real and imaginary parts. Integers are
+            converted to float32.
+        s: The numbers of points along `dim`; -1 is the size of the dimension. Signals are cut, or followed by zeros.
+        dim: The dimensions of the signals, without the last one of `input`. By default the last ones if `s` is given, else
+            all.
+        norm: The factor of the result: 1 for "backward" and None, 1 over the root of the number of points for
+            "ortho", 1 over the number of points for "forward".
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Returns:
+        A tensor of the shape of `input` with `s` frequencies along `dim`.
+
+    Raises:
+        IndexError: The tensor does not have one of the dimensions.
+        ArgumentError: `s` has a number below 1 that is not -1, or another length than `dim`; `dim` names a dimension
+            twice; or `norm` has another value.
+        ShapeError: `input` has no last dimension of size 2 after others.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> from interlock import fft
+        >>> fft.fftn(interlock.ones(2, 2, 2))[..., 0]
+        tensor([[4., 0.],
+                [0., 0.]])
+    """
+
 def fill_(input: Tensor, value: Tensor | _Number) -> Tensor:
     """Set all elements of a tensor to `value`. A number also fills an expanded tensor.
 
@@ -8345,7 +8464,9 @@ def ge(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> 
 
 greater_equal = ge
 
-def gelu(input: Tensor, approximate: Literal["none", "tanh"] = "none") -> Tensor:
+def gelu(
+    input: Tensor, approximate: Literal["none", "tanh"] = "none", *, out: Tensor | None = None
+) -> Tensor:
     """Return each element times the probability that a standard normal variable is at most the element.
 
     `x * (1 + erf(x / sqrt(2))) / 2`, from Hendrycks and Gimpel, "Gaussian Error Linear Units (GELUs)" (2016). The
@@ -8354,6 +8475,7 @@ def gelu(input: Tensor, approximate: Literal["none", "tanh"] = "none") -> Tensor
     Args:
         input: A floating-point tensor.
         approximate: "none", or "tanh" for the approximation.
+        out: The tensor that receives the result, and is returned; None for a new one.
 
     Returns:
         A tensor of the shape and dtype of `input`.
@@ -8361,6 +8483,8 @@ def gelu(input: Tensor, approximate: Literal["none", "tanh"] = "none") -> Tensor
     Raises:
         ArgumentError: `approximate` has another value.
         DTypeError: `input` is not floating point.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -8428,6 +8552,120 @@ def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> import interlock
         >>> interlock.hypot(interlock.tensor([3.0]), interlock.tensor([4.0]))
         tensor([5.])
+    """
+
+def ifft(
+    input: Tensor,
+    n: builtins.int | None = None,
+    dim: builtins.int = -1,
+    norm: Literal["forward", "backward", "ortho"] | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Return the inverses of `fft` along a dimension.
+
+    Args:
+        input: A floating-point tensor whose last dimension has size 2, the real and imaginary parts. Integers are
+            converted to float32.
+        n: The number of points, at least 1. Signals are cut, or followed by zeros. By default the size of `dim`.
+        dim: The dimension of the frequencies, without the last one of `input`.
+        norm: The factor of the result: 1 over the number of points for "backward" and None, 1 over its root for
+            "ortho", 1 for "forward".
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Returns:
+        A tensor of the shape of `input` with `n` points along `dim`.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        ArgumentError: `n` is below 1, or `norm` has another value.
+        ShapeError: `input` has no last dimension of size 2 after others.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> from interlock import fft
+        >>> fft.ifft(interlock.tensor([[1.0, 0.0], [1.0, 0.0]]))
+        tensor([[1., 0.],
+                [0., 0.]])
+    """
+
+def ifft2(
+    input: Tensor,
+    s: _Dims | None = None,
+    dim: _Dims = (-2, -1),
+    norm: Literal["forward", "backward", "ortho"] | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Return the inverses of `fft2` along two dimensions.
+
+    Args:
+        input: A floating-point tensor whose last dimension has size 2, the real and imaginary parts. Integers are
+            converted to float32.
+        s: The numbers of points along `dim`; -1 is the size of the dimension. Spectra are cut, or followed by zeros.
+        dim: The dimensions of the frequencies, without the last one of `input`.
+        norm: The factor of the result: 1 over the number of points for "backward" and None, 1 over its root for
+            "ortho", 1 for "forward".
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Returns:
+        A tensor of the shape of `input` with `s` points along `dim`.
+
+    Raises:
+        IndexError: The tensor does not have one of the dimensions.
+        ArgumentError: `s` has a number below 1 that is not -1, or another length than `dim`; `dim` names a dimension
+            twice; or `norm` has another value.
+        ShapeError: `input` has no last dimension of size 2 after others.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> from interlock import fft
+        >>> fft.ifft2(interlock.ones(2, 2, 2))[..., 0]
+        tensor([[1., 0.],
+                [0., 0.]])
+    """
+
+def ifftn(
+    input: Tensor,
+    s: _Dims | None = None,
+    dim: _Dims | None = None,
+    norm: Literal["forward", "backward", "ortho"] | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Return the inverses of `fftn` along several dimensions.
+
+    Args:
+        input: A floating-point tensor whose last dimension has size 2, the real and imaginary parts. Integers are
+            converted to float32.
+        s: The numbers of points along `dim`; -1 is the size of the dimension. Spectra are cut, or followed by zeros.
+        dim: The dimensions of the frequencies, without the last one of `input`. By default the last ones if `s` is given,
+            else all.
+        norm: The factor of the result: 1 over the number of points for "backward" and None, 1 over its root for
+            "ortho", 1 for "forward".
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Returns:
+        A tensor of the shape of `input` with `s` points along `dim`.
+
+    Raises:
+        IndexError: The tensor does not have one of the dimensions.
+        ArgumentError: `s` has a number below 1 that is not -1, or another length than `dim`; `dim` names a dimension
+            twice; or `norm` has another value.
+        ShapeError: `input` has no last dimension of size 2 after others.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> from interlock import fft
+        >>> fft.ifftn(interlock.ones(2, 2, 2))[..., 0]
+        tensor([[1., 0.],
+                [0., 0.]])
     """
 
 def index_add(
@@ -8590,6 +8828,45 @@ def index_select(input: Tensor, dim: builtins.int, index: Tensor, *, out: Tensor
         >>> import interlock
         >>> interlock.index_select(interlock.tensor([5, 6, 7]), 0, interlock.tensor([2, 0]))
         tensor([7, 5])
+    """
+
+def irfft(
+    input: Tensor,
+    n: builtins.int | None = None,
+    dim: builtins.int = -1,
+    norm: Literal["forward", "backward", "ortho"] | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Return the real signals of half spectra along a dimension, the inverses of `rfft`.
+
+    The imaginary parts of the frequencies 0 and `n / 2` are ignored: those of real signals are 0.
+
+    Args:
+        input: A floating-point tensor whose last dimension has size 2, the real and imaginary parts. Integers are
+            converted to float32.
+        n: The number of points of the signals, at least 1. `n // 2 + 1` frequencies are used; further ones are zeros. By
+            default twice the size of `dim`, minus 2.
+        dim: The dimension of the frequencies, without the last one of `input`.
+        norm: The factor of the result: 1 over the number of points for "backward" and None, 1 over its root for
+            "ortho", 1 for "forward".
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Returns:
+        A tensor of the shape of `input` without its last dimension, and with `n` points along `dim`.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        ArgumentError: `n` is below 1, or `norm` has another value.
+        ShapeError: `input` has no last dimension of size 2 after others.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> from interlock import fft
+        >>> fft.irfft(fft.rfft(interlock.tensor([1.0, 2.0, 3.0])), 3)
+        tensor([1., 2., 3.])
     """
 
 def is_floating_point(input: Tensor) -> builtins.bool:
@@ -8827,13 +9104,14 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | _Number, *, out: Tensor | 
         tensor([ 0.5000, 15.0000])
     """
 
-def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
     """Return `input @ weight.T + bias`, a linear layer.
 
     Args:
         input: A tensor of shape [..., inputs].
         weight: A matrix of shape [outputs, inputs], or a vector of shape [inputs] for one output without a dimension.
         bias: A tensor that is broadcast to the result, or None.
+        out: The tensor that receives the result, and is returned; None for a new one.
 
     Returns:
         A tensor of shape [..., outputs].
@@ -8841,6 +9119,8 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     Raises:
         DTypeError: The dtypes differ or are bool.
         ShapeError: The shapes are incompatible.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -9129,19 +9409,22 @@ def logical_xor(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> T
         tensor([ True, False])
     """
 
-def logsigmoid(input: Tensor) -> Tensor:
+def logsigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the logarithm of the logistic function of each element, `-log(1 + exp(-x))`.
 
     It is accurate also where the logistic function underflows.
 
     Args:
         input: A floating-point tensor.
+        out: The tensor that receives the result, and is returned; None for a new one.
 
     Returns:
         A tensor of the shape and dtype of `input`.
 
     Raises:
         DTypeError: `input` is not floating point.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -10711,6 +10994,44 @@ def result_type(tensor: Tensor | _Number, other: Tensor | _Number) -> _DType:
         interlock.float32
     """
 
+def rfft(
+    input: Tensor,
+    n: builtins.int | None = None,
+    dim: builtins.int = -1,
+    norm: Literal["forward", "backward", "ortho"] | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Return the discrete Fourier transforms of real signals along a dimension.
+
+    The other half of each spectrum is the conjugate of what is returned.
+
+    Args:
+        input: A floating-point tensor. Integers are converted to float32.
+        n: The number of points, at least 1. Signals are cut, or followed by zeros. By default the size of `dim`.
+        dim: The dimension of the signals.
+        norm: The factor of the result: 1 for "backward" and None, 1 over the root of the number of points for
+            "ortho", 1 over the number of points for "forward".
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Returns:
+        A tensor with the frequencies from 0 to `n // 2` along `dim`, and a last dimension for the real and imaginary parts.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        ArgumentError: `n` is below 1, or `norm` has another value.
+        ShapeError: `input` has no dimension.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> from interlock import fft
+        >>> fft.rfft(interlock.tensor([1.0, 2.0, 3.0]))
+        tensor([[ 6.0000,  0.0000],
+                [-1.5000,  0.8660]])
+    """
+
 def roll(input: Tensor, shifts: _Dims, dims: _Dims | None = None) -> Tensor:
     """Return a copy with the elements moved along dimensions. Those that are moved beyond the end come first.
 
@@ -11128,19 +11449,24 @@ def softmin(input: Tensor, dim: builtins.int, *, dtype: _DType | None = None) ->
         tensor([0.5000, 0.5000])
     """
 
-def softplus(input: Tensor, beta: builtins.float = 1, threshold: builtins.float = 20) -> Tensor:
+def softplus(
+    input: Tensor, beta: builtins.float = 1, threshold: builtins.float = 20, *, out: Tensor | None = None
+) -> Tensor:
     """Return a smooth form of `relu`, `log(1 + exp(beta * x)) / beta` of each element x.
 
     Args:
         input: A floating-point tensor.
         beta: The sharpness. The result approaches `relu` as it grows.
         threshold: Elements x with `beta * x` above it are returned as they are.
+        out: The tensor that receives the result, and is returned; None for a new one.
 
     Returns:
         A tensor of the shape and dtype of `input`.
 
     Raises:
         DTypeError: `input` is not floating point.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock

@@ -106,7 +106,7 @@ def test_every_access_without_a_device_raises(no_device: dict[str, str]) -> None
 
 
 def test_other_device_type_is_refused_without_a_driver() -> None:
-    with pytest.raises(errors.DeviceError, match=r"must be a CUDA device with an index.*got the device cpu"):
+    with pytest.raises(errors.DeviceError, match=r"device of the accelerator with an index.*the device cpu"):
         cuda.cufft_plan_cache["cpu"]
 
 

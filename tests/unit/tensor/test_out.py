@@ -215,3 +215,15 @@ def test_number_of_tensors_is_that_of_the_results() -> None:
     assert interlock.nonzero(x, out=two[1]).tolist() == x.nonzero().tolist()
     with pytest.raises(DTypeError):
         interlock.nonzero(x, out=one)
+
+
+@pytest.mark.parametrize("name", ["gelu", "linear", "logsigmoid", "softplus"])
+def test_functions_of_networks_write_to_out(name: str) -> None:
+    function = getattr(interlock.nn.functional, name)
+    x = interlock.tensor([[-1.0, 0.5], [2.0, -3.0]])
+    others = (interlock.ones(2, 2),) if name == "linear" else ()
+    expected, out = function(x, *others), interlock.empty(0)
+    assert function(x, *others, out=out) is out
+    assert interlock.equal(out, expected)
+    with pytest.raises(interlock.errors.DTypeError, match=f"^{name}: "):
+        function(x, *others, out=interlock.empty(0, dtype=interlock.float64))

@@ -1,4 +1,4 @@
-"""The cuFFT plan caches, one for each device."""
+"""The plan caches of Fourier transforms, one for each device."""
 
 from __future__ import annotations
 
@@ -88,12 +88,13 @@ class _PlanCache:
 
 
 class cuFFTPlanCache(_PlanCache):
-    """The cuFFT plan cache of a cuda device.
+    """The plan cache of a device of the driver in use.
 
-    The read-only attribute `size` is the number of cached plans; it is 0, because interlock has no Fourier
-    transform on cuda yet. The attribute `max_size` is the maximum number of plans, from 0 to
-    9223372036854775807 and initially 4096. Assigning it raises `FlagTypeError`, `FlagValueError` or, while
-    flags are frozen, `FlagsFrozenError`.
+    A transform of `interlock.fft` on the device keeps its plan there: one for each kind of transform, dtype,
+    number of points and number of signals. The read-only attribute `size` is the number of cached plans. The
+    attribute `max_size` is the maximum number of plans, from 0 to 9223372036854775807 and initially 4096; the
+    plan that was not used for the longest time is removed first. Assigning it raises `FlagTypeError`,
+    `FlagValueError` or, while flags are frozen, `FlagsFrozenError`.
 
     Args:
         device_index: The index of the device.
@@ -116,12 +117,12 @@ class cuFFTPlanCache(_PlanCache):
 
 
 class cuFFTPlanCacheManager(_PlanCache):
-    """The cuFFT plan caches of all cuda devices: `cufft_plan_cache[1]`, or `cufft_plan_cache["cuda:1"]`.
+    """The plan caches of all devices, by index or name: `cufft_plan_cache[1]`, `cufft_plan_cache["cuda:1"]`.
 
     The attributes are those of the plan cache of the current device.
 
     Raises:
-        DeviceError: The subscript is not the index of an existing cuda device. It is a ValueError and a
+        DeviceError: The subscript is not the index of an existing device. It is a ValueError and a
             RuntimeError.
         NoAcceleratorError: There is no accelerator. It is a RuntimeError.
 

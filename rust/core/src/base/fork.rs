@@ -40,6 +40,7 @@ pub mod rank {
     pub const ACTIVITIES: u8 = 113;
     pub const TIMED_TASKS: u8 = 114;
     pub const DISPATCH_CALLS: u8 = 115;
+    pub const PLANS: u8 = 116;
     pub(super) const INITIALIZATION: u8 = 120;
 }
 

@@ -5,6 +5,7 @@ pub(crate) mod convolution;
 pub(crate) mod creation;
 pub(crate) mod einsum;
 pub(crate) mod elementwise;
+pub(crate) mod fft;
 pub(crate) mod foreign;
 pub(crate) mod indexing;
 pub(crate) mod nn;

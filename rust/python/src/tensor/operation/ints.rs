@@ -47,6 +47,12 @@ impl Deref for Ints {
     }
 }
 
+impl<const N: usize> From<[i64; N]> for Ints {
+    fn from(ints: [i64; N]) -> Self {
+        Ints(ints.into())
+    }
+}
+
 impl<'py> FromArgument<'_, 'py> for Ints {
     const ANNOTATION: &'static str = "_Dims";
     const WANTED: &'static str = i64::WANTED;

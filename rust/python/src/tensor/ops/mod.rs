@@ -4,6 +4,7 @@ mod attributes;
 mod conversions;
 mod creation;
 mod elementwise;
+mod fft;
 mod indexing;
 mod nn;
 mod products;

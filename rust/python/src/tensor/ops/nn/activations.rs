@@ -24,7 +24,7 @@ use crate::tensor::operation::{Choice, Float, tensor_op};
 ///     >>> from interlock.nn import functional
 ///     >>> functional.gelu(interlock.tensor([-1.0, 0.0, 1.0]))
 ///     tensor([-0.1587,  0.0000,  0.8413])
-#[tensor_op(function, namespace = "nn.functional", example = "x - 1; x - 1, 'tanh'")]
+#[tensor_op(function, out(exact), namespace = "nn.functional", example = "x - 1; x - 1, 'tanh'")]
 fn gelu(
     input: &CoreTensor,
     #[default(GeluApproximation::None, "'none'")] approximate: GeluApproximation,
@@ -130,7 +130,7 @@ fn leaky_relu(
 ///     >>> from interlock.nn import functional
 ///     >>> functional.softplus(interlock.tensor([-1.0, 0.0, 30.0]))
 ///     tensor([ 0.3133,  0.6931, 30.0000])
-#[tensor_op(function, namespace = "nn.functional", example = "x - 1, 2, 0.5")]
+#[tensor_op(function, out(exact), namespace = "nn.functional", example = "x - 1, 2, 0.5")]
 fn softplus(
     input: &CoreTensor,
     #[default(Float::new(1.0), "1")] beta: Float,
@@ -156,7 +156,7 @@ fn softplus(
 ///     >>> from interlock.nn import functional
 ///     >>> functional.logsigmoid(interlock.tensor([-1000.0, 0.0]))
 ///     tensor([-1.0000e+03, -6.9315e-01])
-#[tensor_op(function, namespace = "nn.functional", example = "x - 1")]
+#[tensor_op(function, out(exact), namespace = "nn.functional", example = "x - 1")]
 fn logsigmoid(input: &CoreTensor) -> Result<CoreTensor> {
     input.log_sigmoid()
 }

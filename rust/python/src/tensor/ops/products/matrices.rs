@@ -139,7 +139,7 @@ fn addmm(
 ///     >>> from interlock.nn import functional
 ///     >>> functional.linear(interlock.ones(1, 3), interlock.ones(2, 3), interlock.ones(2))
 ///     tensor([[4., 4.]])
-#[tensor_op(function, long, namespace = "nn.functional", example = "x, square, y")]
+#[tensor_op(function, long, out(exact, overlap), namespace = "nn.functional", example = "x, square, y")]
 fn linear(input: &CoreTensor, weight: &CoreTensor, bias: Option<&CoreTensor>) -> Result<CoreTensor> {
     input.linear(weight, bias)
 }

@@ -1,0 +1,202 @@
+//! The kernels of Fourier transforms.
+
+use std::fmt;
+
+use interlock::accelerator::{Device, DeviceType};
+use interlock::backends::{CachedPlan, PlanCache, PlanKey};
+use interlock::dispatch::{Kernel, KernelError, Numerics, Op, Operation, Reason, annotate};
+
+use super::plan::Line;
+use super::transform::Transform;
+use crate::dtype::dispatch_float;
+use crate::{DType, Element, Error, Result, Tensor, iterate};
+
+/// A discrete Fourier transform. [`FFT`] has its kernels.
+#[derive(Debug)]
+pub struct Fft;
+
+/// The properties of a transform on which the choice of its kernel depends.
+///
+/// ```
+/// use interlock_tensor::{DType, FftCall, FftFunction, FftOptions, Tensor};
+///
+/// let signal = Tensor::ones(&[3, 8], DType::Float32)?;
+/// let call: FftCall = signal.fft_call(&FftOptions::new(FftFunction::Rfft))?;
+/// assert_eq!(call.to_string(), "cpu float32 r2c 8, batch 3");
+/// assert_eq!((call.dtype(), call.sizes(), call.batch()), (DType::Float32, &[8][..], 3));
+/// # Ok::<(), interlock_tensor::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct FftCall {
+    device: Device,
+    dtype: DType,
+    transform: &'static str,
+    sizes: Vec<usize>,
+    batch: usize,
+}
+
+impl FftCall {
+    /// Returns the properties of a transform of a tensor.
+    pub(super) fn new(input: &Tensor, job: &Job) -> Self {
+        let sizes = job.lines.iter().map(|&(_, length)| length).collect();
+        let (device, dtype, transform) = (input.device(), input.dtype(), job.transform.name());
+        FftCall { device, dtype, transform, sizes, batch: job.batch }
+    }
+
+    /// Returns the device.
+    pub fn device(&self) -> Device {
+        self.device
+    }
+
+    /// Returns the element type.
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// Returns the sizes of the transformed dimensions.
+    pub fn sizes(&self) -> &[usize] {
+        &self.sizes
+    }
+
+    /// Returns the number of transforms.
+    pub fn batch(&self) -> usize {
+        self.batch
+    }
+}
+
+impl fmt::Display for FftCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sizes: Vec<String> = self.sizes.iter().map(ToString::to_string).collect();
+        let FftCall { device, dtype, transform, batch, .. } = self;
+        write!(f, "{device} {} {transform} {}, batch {batch}", dtype.name(), sizes.join("x"))
+    }
+}
+
+/// What a transform computes.
+#[derive(Clone, Debug)]
+pub(super) struct Job {
+    pub op: &'static str,
+    pub transform: Transform,
+    /// The dimensions, and the lengths of the signals along them. Only a complex transform has several.
+    pub lines: Vec<(usize, usize)>,
+    /// The number of transforms.
+    pub batch: usize,
+    /// The factor of the results.
+    pub scale: f64,
+}
+
+/// The operand of a transform, and what is computed.
+pub struct FftArgs<'a> {
+    /// The operand.
+    pub(super) input: &'a Tensor,
+    pub(super) job: &'a Job,
+}
+
+impl fmt::Debug for FftArgs<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FftArgs").field("input", self.input).finish_non_exhaustive()
+    }
+}
+
+impl Operation for Fft {
+    const NAME: &'static str = "fft";
+    type Call = FftCall;
+    type Args<'a> = FftArgs<'a>;
+    type Out = Tensor;
+    type Error = Error;
+
+    fn obeys_precision(_: &FftCall) -> bool {
+        false
+    }
+}
+
+/// The kernels of Fourier transforms: a model of cuFFT on devices, whose plans
+/// [`PlanCache`](interlock::backends::PlanCache) keeps, and the runtime's own.
+///
+/// ```
+/// use interlock_tensor::{DType, FFT, FftFunction, FftOptions, Tensor};
+///
+/// let signal = Tensor::ones(&[8], DType::Float32)?;
+/// let call = FFT.explain(&signal.fft_call(&FftOptions::new(FftFunction::Rfft))?);
+/// assert_eq!(call.kernel(), Some("native"));
+/// # Ok::<(), interlock_tensor::Error>(())
+/// ```
+pub static FFT: Op<Fft> = Op::new(&[
+    Kernel::<Fft>::new("cufft", run_cufft).model().condition(|call| match call.device.kind() {
+        DeviceType::Cpu => Err(Reason::from("needs a device, got cpu")),
+        _ => Ok(()),
+    }),
+    Kernel::<Fft>::new("native", run_native),
+]);
+
+/// Plans the transform of each dimension.
+fn plan(job: &Job) -> Result<Vec<Line>> {
+    job.lines.iter().map(|&(_, length)| Line::new(length, job.transform.direction())).collect()
+}
+
+fn run_native(_: &FftCall, _: Numerics, args: &FftArgs<'_>) -> Result<Tensor, KernelError<Error>> {
+    let lines = plan(args.job)?;
+    Ok(run(args, &lines)?)
+}
+
+/// Transforms with a plan that the device keeps.
+fn run_cufft(call: &FftCall, _: Numerics, args: &FftArgs<'_>) -> Result<Tensor, KernelError<Error>> {
+    let FftCall { transform, ref sizes, batch, .. } = *call;
+    let cache = PlanCache::from_device(call.device).map_err(Error::from)?;
+    let key = PlanKey { transform, dtype: call.dtype.name(), sizes: sizes.clone(), batch };
+    let CachedPlan { plan, is_hit } = cache.plan(key, || plan(args.job))?;
+    annotate(|| format!("plan {}", if is_hit { "cached" } else { "made" }));
+    Ok(run(args, &plan)?)
+}
+
+/// Transforms along one dimension after another.
+fn run(args: &FftArgs<'_>, plan: &[Line]) -> Result<Tensor> {
+    let job = args.job;
+    let mut current = args.input.detach();
+    for (number, (&(dim, length), line)) in job.lines.iter().zip(plan).enumerate() {
+        let scale = if number + 1 == job.lines.len() { job.scale } else { 1.0 };
+        let along = Along { op: job.op, transform: job.transform, dim, length, scale };
+        current = dispatch_float!(current.dtype(), T => along.run::<T>(&current, line.clone()))?;
+    }
+    Ok(current)
+}
+
+/// A transform along one dimension.
+struct Along {
+    op: &'static str,
+    transform: Transform,
+    dim: usize,
+    length: usize,
+    scale: f64,
+}
+
+impl Along {
+    fn run<T: Element>(&self, input: &Tensor, line: Line) -> Result<Tensor> {
+        let Along { op, transform, length, scale, .. } = *self;
+        let (reads_pairs, writes_pairs) = transform.has_pairs();
+        let rows = moved(input, self.dim, reads_pairs)?.contiguous()?;
+        let [read, written] = transform.widths(length);
+        let mut shape = rows.shape().to_vec();
+        shape.truncate(shape.len().saturating_sub(if reads_pairs { 2 } else { 1 }));
+        if writes_pairs {
+            shape.extend([written / 2, 2]);
+        } else {
+            shape.push(written);
+        }
+        let out = iterate::try_along_last_dim(
+            op,
+            &rows,
+            read,
+            &shape,
+            written,
+            move |row: &[T], out: &mut [T]| transform.run(&line, scale, row, out),
+        )?;
+        moved(&out, self.dim, writes_pairs)?.contiguous()
+    }
+}
+
+/// Exchanges a dimension and the last one, before the real and imaginary parts.
+fn moved(tensor: &Tensor, dim: usize, has_pairs: bool) -> Result<Tensor> {
+    let dim = i64::try_from(dim).unwrap_or(i64::MAX);
+    tensor.transpose(dim, if has_pairs { -2 } else { -1 })
+}
