@@ -2,8 +2,8 @@
 //! and not while flags are frozen.
 
 use interlock_core::base::sync::RelaxedU64;
+use interlock_core::binding::flags::{parse_count, write_unless_frozen};
 use interlock_core::flags::InputValue;
-use interlock_core::flags::internal::{parse_count, write_unless_frozen};
 
 use crate::started::current_index_or_zero;
 use crate::{Device, DeviceType, Error, Result, registry};
