@@ -28,6 +28,7 @@ use serde::{Deserialize, Serialize};
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpListener;
 
+use crate::held_scope::Counts;
 use crate::model::{Answer, Model};
 use crate::seen::Seen;
 
@@ -57,11 +58,9 @@ struct Output {
 /// What the test of the server asks for.
 #[derive(Serialize)]
 struct Status {
-    /// The number of handlers that were dropped while they waited.
-    cancelled: u64,
-    /// The number of those in whose state the drop did not run.
-    dropped_elsewhere: u64,
-    /// The scopes of Rust and Python that are open; empty unless the process has `INTERLOCK_DEBUG=1`.
+    /// The scopes of handlers.
+    scopes: Counts,
+    /// The lines that entered scopes of Python that are open; empty unless the process has `INTERLOCK_DEBUG=1`.
     open_scopes: Vec<String>,
     /// The library that computes the model.
     library: String,
@@ -81,9 +80,8 @@ async fn predict(State(model): State<Model>, Json(input): Json<Input>) -> Result
 }
 
 async fn status(State(model): State<Model>) -> Result<Json<Status>, Refusal> {
-    let (cancelled, dropped_elsewhere) = held_scope::cancelled();
     let (open_scopes, library) = model.status().await.map_err(internal)?;
-    Ok(Json(Status { cancelled, dropped_elsewhere, open_scopes, library }))
+    Ok(Json(Status { scopes: held_scope::counts(), open_scopes, library }))
 }
 
 fn internal(error: impl ToString) -> Refusal {

@@ -27,11 +27,15 @@ WEIGHT = library.tensor([[0.5], [-2.0]], requires_grad=True)
 
 def seen():
     """Return the state that Python code reads here."""
-    modes = {"state.grad": interlock.is_grad_enabled(), "state.inference": interlock.is_inference_mode_enabled()}
+    modes = {
+        "state.grad": interlock.is_grad_enabled(),
+        "state.inference": interlock.is_inference_mode_enabled(),
+    }
     return modes | {name: backends.explain(name).value for name in SHOWN}
 
 
 async def answer(values, delay):
+    """Return the result for one example, and the states around an await."""
     before = seen()
     with backends.override({"cudnn.deterministic": True}):
         await asyncio.sleep(delay / 1000)
@@ -53,7 +57,7 @@ def predict(values, delay):
 
 
 def status():
-    """Return the open scopes, which are known with `INTERLOCK_DEBUG=1`, and the library that computes the model."""
+    """Return the open scopes, known with `INTERLOCK_DEBUG=1`, and the library that computes the model."""
     try:
         scopes = [str(line) for line in state.open_scopes()]
     except errors.NotTracedError:
