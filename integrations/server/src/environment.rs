@@ -1,7 +1,6 @@
 //! The virtual environment of the embedded interpreter.
 
 use std::error::Error;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use pyo3::exceptions::PyRuntimeError;
@@ -31,7 +30,7 @@ impl Environment {
     /// processes that it starts.
     pub fn start_interpreter(&self) -> Result<(), Box<dyn Error>> {
         let mut folders = vec![self.folder.join("bin")];
-        folders.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_else(OsString::new)));
+        folders.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()));
         // SAFETY: the program has one thread, and the interpreter has not started any yet.
         unsafe {
             std::env::set_var("PATH", std::env::join_paths(folders)?);
