@@ -26,11 +26,12 @@ ALLOWED = {
     "interlock-cuda": {"interlock-core", "interlock-driver"},
     "interlock-accelerator": BELOW_ACCELERATOR,
     "interlock-runtime": BELOW_ACCELERATOR | {"interlock-accelerator"},
-    "interlock-tensor": {"interlock-runtime"},
+    # interlock-core for locks and contexts, which the facade does not export.
+    "interlock-tensor": {"interlock-core", "interlock-runtime"},
     # Extension modules of other projects depend on it: it must contain no state.
     "interlock-capi": {"interlock-sys"},
-    "interlock-capi-table": {"interlock-capi", "interlock-runtime", "interlock-sys"},
-    # interlock-core and interlock-driver only for features that the Rust tests enable: see shared-with-tests.
+    "interlock-capi-table": {"interlock-capi", "interlock-core", "interlock-runtime", "interlock-sys"},
+    # interlock-driver only for features that the Rust tests enable: see shared-with-tests.
     "interlock-python": {
         "interlock-capi-table",
         "interlock-core",
@@ -163,7 +164,7 @@ def test_published_crate_has_metadata(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(PUBLISHED))
 def test_published_crate_depends_on_published_crates_of_its_version(name: str) -> None:
-    # Crates use hidden items of each other, which may change in every release.
+    # Crates use items of each other that may change in every release.
     found = packages()
     for one in found[name]["dependencies"]:
         if one["name"] in found:
@@ -188,6 +189,30 @@ def test_published_crate_contains_its_page_and_licences(name: str) -> None:
     for path in folder.rglob("*.rs"):
         for included in re.findall(r'include_(?:str|bytes)!\("([^"]+)"\)', path.read_text()):
             assert (path.parent / included).resolve().is_relative_to(folder)
+
+
+def hidden_items(text: str) -> list[str]:
+    """Return the lines of a Rust file that hide an item from rustdoc."""
+    return [line.strip() for line in text.splitlines() if re.search(r"\bdoc\s*\(.*\bhidden\b", line)]
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("rust/*/src")), ids=lambda path: path.parent.name)
+def test_no_item_is_hidden_from_rustdoc(path: Path) -> None:
+    files = list(path.rglob("*.rs"))
+    assert files
+    assert {str(file.relative_to(ROOT)): hidden_items(file.read_text()) for file in files} == {
+        str(file.relative_to(ROOT)): [] for file in files
+    }
+
+
+def test_hidden_item_is_found() -> None:
+    text = "#[doc(hidden)]\npub mod a;\n#[doc(inline)]\n#[cfg_attr(unix, doc( hidden ))]\npub use b;\n"
+    assert hidden_items(text) == ["#[doc(hidden)]", "#[cfg_attr(unix, doc( hidden ))]"]
+
+
+def test_facade_exports_no_module_for_other_crates_alone() -> None:
+    facade = (ROOT / "rust/interlock/src/lib.rs").read_text()
+    assert not re.search(r"interlock_core::(base|binding)\b|\b(base|binding)[,};]", facade)
 
 
 def module_of(path: Path, source: Path) -> list[str]:

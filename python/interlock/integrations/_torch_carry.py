@@ -12,6 +12,7 @@ from typing import Any, Self
 from interlock import autograd, backends, settings
 from interlock.errors import SettingWarning
 from interlock.integrations import _torch_modes
+from interlock.integrations._of_thread import OfThread
 from interlock.settings import Setting, _registry
 from interlock.settings._setting import converted, read
 from interlock.state import register_carried
@@ -114,29 +115,21 @@ def carry() -> Integration:
     return _carry.use("carry")
 
 
-class _Own(threading.local):
-    """The values that PyTorch's modes had before interlock set them."""
-
-    modes: dict[str, bool]
-
-    def __init__(self) -> None:
-        self.modes = {}
-
-
-_own = _Own()
+_own: OfThread[dict[str, bool]] = OfThread()
+"""The values that PyTorch's modes had before interlock set them; None if it sets none."""
 
 
 def _save_own() -> dict[str, bool]:
-    return dict(_own.modes)
+    return dict(_own.get() or {})
 
 
 def _restore_own(modes: dict[str, bool]) -> None:
-    _own.modes = dict(modes)
+    _own.set(dict(modes) or None)
 
 
 def _follow_modes(change: autograd.ModeChange) -> None:
     """Set the modes that interlock sets, and restore those that it no longer sets."""
-    present, own, wanted = _torch_modes.read_modes(), _own.modes, change.new
+    present, own, wanted = _torch_modes.read_modes(), _save_own(), change.new
     target = {}
     for name, value in present.items():
         if name in wanted:
@@ -144,13 +137,15 @@ def _follow_modes(change: autograd.ModeChange) -> None:
             target[name] = wanted[name]
         else:
             target[name] = own.pop(name, value)
+    _restore_own(own)
     if target != present:
         _torch_modes.write_modes(target)
 
 
 def _put_back_modes() -> None:
     """Put back the modes that this thread had of its own."""
-    own, _own.modes = _own.modes, {}
+    own = _own.get()
+    _own.set(None)
     if own:
         _torch_modes.write_modes(_torch_modes.read_modes() | own)
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any, NamedTuple
+
+from interlock.integrations._of_thread import OfThread
 
 _AUTOCAST_DEVICES = ("cpu", "cuda", "mps", "xpu")
 
@@ -30,13 +31,8 @@ class Modes(NamedTuple):
         return cpu or cuda or mps or xpu
 
 
-class _Guard(threading.local):
-    """The object with which this module has set the inference mode of a thread; None if it has not."""
-
-    guard: Any = None
-
-
-_guard = _Guard()
+_guard: OfThread[Any] = OfThread()
+"""The object with which this module has set the inference mode of a thread; None if it has not."""
 
 
 def _torch() -> ModuleType:
@@ -98,7 +94,7 @@ def restore(wanted: Modes) -> None:
     if present == wanted:
         return
     uses_autocast = present.uses_autocast or wanted.uses_autocast
-    if _guard.guard is not None or present.inference != wanted.inference:
+    if _guard.get() is not None or present.inference != wanted.inference:
         set_inference(wanted.inference)
         # That has changed the others, and whether autocast is on.
         present = save()
@@ -123,13 +119,14 @@ def set_inference(on: bool) -> None:
     another order, guards of the program that end meanwhile leave a wrong mode.
     """
     torch = _torch()
-    if _guard.guard is not None:
-        _guard.guard.__exit__(None, None, None)
-        _guard.guard = None
+    own = _guard.get()
+    if own is not None:
+        own.__exit__(None, None, None)
+        _guard.set(None)
     if torch.is_inference_mode_enabled() != on:
         guard = torch._C._InferenceMode(on)
         guard.__enter__()
-        _guard.guard = guard
+        _guard.set(guard)
 
 
 def read_modes() -> dict[str, bool]:

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use interlock_core::thread::internal::{self, DeviceSlots, Slots};
+use interlock_core::binding::thread::{self as binding, DeviceSlots, Slots};
 use interlock_core::thread::{Scope, ScopeGuard};
 use interlock_driver::{DeviceIndex, DeviceProperties, MemoryInfo};
 
@@ -53,7 +53,7 @@ pub fn stray_contexts(expected: Device) -> Result<Vec<Device>> {
 /// Makes a device the current one of this thread, until the innermost open scope that sets it is exited.
 pub fn set_device(device: Device) -> Result<()> {
     let (_, index) = resolve(Some(device), "accelerator.set_device_index")?;
-    Ok(internal::set_device_slots(DeviceSlots::from_device(index))?)
+    Ok(binding::set_device_slots(DeviceSlots::from_device(index))?)
 }
 
 /// Returns the current stream of a device on this thread: its default stream until another one is made current. `None`
@@ -67,7 +67,7 @@ pub fn current_stream(device: Option<Device>) -> Result<Stream> {
 /// Returns the current stream of a device on this thread.
 pub(crate) fn stream_on(home: &'static dyn StreamHome) -> Result<Stream> {
     // A forked child can't use the streams of its parent.
-    let current = internal::current_stream(home.index()).and_then(Stream::from_slot);
+    let current = binding::current_stream(home.index()).and_then(Stream::from_slot);
     match current.filter(|stream| std::ptr::eq(stream.started(), home.started())) {
         Some(stream) => Ok(stream),
         None => home.default_stream(),
@@ -78,7 +78,7 @@ pub(crate) fn stream_on(home: &'static dyn StreamHome) -> Result<Stream> {
 /// innermost open scope that sets it is exited.
 pub fn set_stream(stream: &Stream) -> Result<()> {
     stream.driver()?;
-    Ok(internal::set_device_slots(stream.device_slots())?)
+    Ok(binding::set_device_slots(stream.device_slots())?)
 }
 
 /// A device or stream that is current while the scope is open. It may be entered again while it is open, by several
@@ -148,7 +148,7 @@ impl DeviceScope {
     /// # Errors
     /// Fails if the state of the current context cannot be stored.
     pub fn try_enter(&self) -> Result<()> {
-        Ok(self.scope.enter_slots(&self.slots)?)
+        Ok(binding::enter_slots(&self.scope, &self.slots)?)
     }
 
     /// Exits the scope; see [`Scope::exit`].
@@ -160,7 +160,7 @@ impl DeviceScope {
 /// Makes a device the current one of this thread until the guard is dropped.
 pub fn device_guard(device: Device) -> Result<ScopeGuard> {
     let (_, index) = resolve(Some(device), "a device guard")?;
-    Ok(ScopeGuard::from_devices(DeviceSlots::from_device(index)))
+    Ok(binding::guard_of_devices(DeviceSlots::from_device(index)))
 }
 
 /// The current stream.
@@ -168,13 +168,13 @@ impl Stream {
     /// Makes this the current stream of its device, and that device the current one, until the guard is dropped.
     pub fn guard(&self) -> Result<ScopeGuard> {
         self.driver()?;
-        Ok(ScopeGuard::from_devices(self.device_slots()))
+        Ok(binding::guard_of_devices(self.device_slots()))
     }
 }
 
 /// Returns the device on which tensors are created unless one is passed: the CPU until another one is set.
 pub fn default_device() -> Device {
-    internal::default_device().unwrap_or(Device::CPU)
+    binding::default_device().unwrap_or(Device::CPU)
 }
 
 /// Sets the device on which tensors are created unless one is passed, until the innermost open scope that sets it is
@@ -183,7 +183,7 @@ pub fn default_device() -> Device {
 /// # Errors
 /// Fails if a scope of a context that is not current sets it.
 pub fn set_default_device(device: Option<Device>) -> Result<()> {
-    Ok(internal::set_device_slots(DeviceSlots::from_default_device(device))?)
+    Ok(binding::set_device_slots(DeviceSlots::from_default_device(device))?)
 }
 
 /// Begins a wait for all work that is queued on a device now. `None` means the current device.

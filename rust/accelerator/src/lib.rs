@@ -32,8 +32,9 @@ mod wait;
 pub use allocators::MemPoolOptions;
 pub use create::priority_range;
 pub use current::{
-    DeviceScope, begin_wait, current_device, current_stream, default_device, device_guard, memory_info,
-    properties, set_default_device, set_device, set_stream, synchronize,
+    DeviceScope, begin_wait, current_device, current_index, current_stream, default_device, device_guard,
+    memory_info, properties, resolve_device, set_default_device, set_device, set_stream, stray_contexts,
+    synchronize,
 };
 pub use event::Event;
 pub use graph::Graph;
@@ -55,20 +56,12 @@ pub use mem_pool::{MemPool, MemPoolGuard, MemPoolScope};
 pub use plan_cache::{CachedPlan, PlanCache, PlanKey};
 pub use private_pools::new_pool;
 pub use registry::{
-    current_accelerator, device_count, parse_device, register_driver, required, unavailable_reason,
-    use_driver, use_named,
+    KnownDevices, current_accelerator, device_count, known_devices, parse_device, register_driver, required,
+    stale_env_warning, started_device_type, unavailable_reason, use_driver, use_named,
 };
 pub use stream::{Stream, StreamKind, streams_of};
 pub use trace::{RecordedTrace, Trace};
-pub use wait::Wait;
-
-#[doc(hidden)]
-pub mod internal {
-    //! Items that only other crates of this workspace use.
-    pub use super::current::{current_index, resolve_device, stray_contexts};
-    pub use super::registry::{KnownDevices, known_devices, stale_env_warning, started_device_type};
-    pub use super::wait::{HostFnScope, is_in_host_fn};
-}
+pub use wait::{HostFnScope, Wait, is_in_host_fn};
 
 /// Returns whether an accelerator with at least one device is available. Does not fix the driver.
 pub fn is_available() -> bool {

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Weak};
 
 use interlock_core::base::mutex::Mutex;
-use interlock_core::thread::internal::{self, DeviceObject, DeviceSlots, Slots};
+use interlock_core::binding::thread::{self as binding, DeviceObject, DeviceSlots, Slots};
 use interlock_core::thread::{Scope, ScopeGuard};
 use interlock_driver::{DeviceIndex, PoolId};
 
@@ -137,7 +137,7 @@ impl MemPool {
     /// Returns an error for a device that the accelerator does not have, or that is not the device of the pool.
     pub fn guard(&self, device: Option<Device>) -> Result<MemPoolGuard> {
         let (slots, lease) = self.open(self.checked(device)?)?;
-        Ok(MemPoolGuard { _layer: ScopeGuard::from_devices(slots), _lease: lease, _pool: self.clone() })
+        Ok(MemPoolGuard { _layer: binding::guard_of_devices(slots), _lease: lease, _pool: self.clone() })
     }
 
     /// Returns the index of a device that was passed for a scope, or the device of the pool.
@@ -244,7 +244,7 @@ impl MemPoolScope {
     /// stored.
     pub fn try_enter(&self) -> Result<()> {
         let (slots, lease) = self.pool.open(self.device)?;
-        self.scope.enter_slots(&Slots::from_devices(slots))?;
+        binding::enter_slots(&self.scope, &Slots::from_devices(slots))?;
         self.leases.lock().push(lease);
         Ok(())
     }
@@ -256,7 +256,6 @@ impl MemPoolScope {
     }
 
     /// Ends the use of the pool by an enter that was exited with [`scope`](MemPoolScope::scope).
-    #[doc(hidden)]
     pub fn end_use(&self) {
         // Another thread of the parent of a forked child may have held the lock.
         if self.pool.accelerator().started().is_current_process() {
@@ -320,7 +319,7 @@ impl RequestPool {
     /// Returns the private pool of a request of a stream on this thread: the pool of the capture of the stream or of
     /// the innermost scope on this thread, whichever began last. `None` means the default pool.
     pub(crate) fn of(accelerator: &'static Accelerator, stream: &Stream) -> Result<Option<Self>> {
-        let scope = internal::mem_pool(stream.device_index()).and_then(|pool| open_pool(accelerator, pool));
+        let scope = binding::mem_pool(stream.device_index()).and_then(|pool| open_pool(accelerator, pool));
         let Some(capture) = stream.capture()? else {
             return Ok(scope.map(|(pool, _)| RequestPool::Scope(pool)));
         };

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use interlock_core::base::fork::rank;
 use interlock_core::base::sync::{ForkLock, RelaxedU64};
+use interlock_core::binding::flags::{parse_count, write_unless_frozen};
 use interlock_core::flags::InputValue;
-use interlock_core::flags::internal::{parse_count, write_unless_frozen};
 
 use crate::started::current_index_or_zero;
 use crate::{Device, DeviceType, Error, Result, registry};

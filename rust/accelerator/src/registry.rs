@@ -179,6 +179,15 @@ pub(crate) fn selected_driver() -> Result<Arc<dyn Driver>, String> {
 }
 
 /// The results of the queries for devices, where no driver has to be queried for them.
+///
+/// ```
+/// use interlock_accelerator::{KnownDevices, known_devices};
+///
+/// match known_devices() {
+///     Some(KnownDevices { accelerator, count }) => println!("{count} devices of {accelerator:?}"),
+///     None => println!("the number of devices is known after a query, which may block"),
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownDevices {
     /// The result of [`current_accelerator`].

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use interlock_core::base::fork;
-use interlock_core::thread::internal;
+use interlock_core::binding::thread as binding;
 use interlock_driver::{DeviceIndex, Driver, DriverRuntime};
 
 use crate::{Device, DeviceType, Error, Result};
@@ -153,7 +153,7 @@ impl fmt::Debug for Started {
 /// Returns the index of this thread's current device, 0 if it is not below `count`.
 pub(crate) fn current_index_or_zero(count: usize) -> DeviceIndex {
     // A state that was inherited by a fork, or captured, may name a device of an accelerator that had more.
-    internal::current_device().filter(|index| usize::from(*index) < count).unwrap_or(0)
+    binding::current_device().filter(|index| usize::from(*index) < count).unwrap_or(0)
 }
 
 /// Describes the devices of the driver of this process, for an error.

@@ -67,7 +67,18 @@ thread_local! {
     static CURRENT_HOST_FN: Cell<Option<StreamHandle>> = const { Cell::new(None) };
 }
 
-/// Marks this thread as running a host function of a stream until it is dropped.
+/// Marks this thread as running a host function of a stream until it is dropped: a wait for that stream is then an error
+/// instead of a deadlock. For code that runs host functions on a thread of its own.
+///
+/// ```
+/// use interlock_accelerator::driver::StreamHandle;
+/// use interlock_accelerator::{HostFnScope, is_in_host_fn};
+///
+/// let scope = HostFnScope::enter(StreamHandle { device: 0, raw: 1 });
+/// assert!(is_in_host_fn());
+/// drop(scope);
+/// assert!(!is_in_host_fn());
+/// ```
 #[derive(Debug)]
 pub struct HostFnScope {
     previous: Option<StreamHandle>,

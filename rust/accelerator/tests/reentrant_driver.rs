@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, mpsc};
 use std::time::Duration;
 
-use interlock_accelerator::{self as accelerator, DeviceType, Error, Stream, internal};
+use interlock_accelerator::{self as accelerator, DeviceType, Error, Stream};
 use interlock_driver::{Driver, DriverRuntime, Result};
 use interlock_host::{HostDriver, HostOptions};
 
@@ -32,7 +32,7 @@ impl Reentrant {
 
 impl Driver for Reentrant {
     fn device_type(&self) -> DeviceType {
-        internal::current_index();
+        accelerator::current_index();
         if self.block.swap(false, Ordering::SeqCst) {
             self.entered.send(()).unwrap();
             self.leave.lock().unwrap().recv().unwrap();
@@ -41,22 +41,22 @@ impl Driver for Reentrant {
     }
 
     fn unavailable_reason(&self) -> Option<String> {
-        internal::current_index();
+        accelerator::current_index();
         self.inner.unavailable_reason()
     }
 
     fn device_count(&self) -> u32 {
-        internal::current_index();
+        accelerator::current_index();
         self.inner.device_count()
     }
 
     fn stale_env_warning(&self) -> Option<String> {
-        internal::current_index();
+        accelerator::current_index();
         None
     }
 
     fn start(&self) -> Result<Arc<dyn DriverRuntime>> {
-        internal::current_index();
+        accelerator::current_index();
         self.inner.start()
     }
 }
@@ -75,13 +75,13 @@ fn driver_is_called_without_the_lock_of_the_registry() {
     within_time(move || {
         accelerator::register_driver(driver).unwrap();
         accelerator::register_driver(again).unwrap();
-        internal::known_devices();
+        accelerator::known_devices();
         assert_eq!(accelerator::device_count(), 1);
         assert!(matches!(accelerator::use_named("reentrants"), Err(Error::UnknownDriver { .. })));
         accelerator::use_named("reentrant").unwrap();
         Stream::new(None, 0).unwrap();
-        internal::stale_env_warning();
-        internal::known_devices();
+        accelerator::stale_env_warning();
+        accelerator::known_devices();
     });
 
     // Another thread uses the device while a driver blocks in a call of the registry.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use interlock_accelerator::memory::{AllocatorConfig, DeviceBuffer, OutOfMemory, empty_cache, set_config};
 use interlock_accelerator::{
-    self as accelerator, CaptureMode, Device, DeviceType, Event, Graph, HostFn, Stream, internal,
+    self as accelerator, CaptureMode, Device, DeviceType, Event, Graph, HostFn, Stream,
 };
 use interlock_accelerator::{Error, Result};
 use interlock_driver::testing::features::Features;
@@ -203,11 +203,11 @@ fn registered_driver_supports_the_whole_crate() {
     let [first, second]: [Device; 2] = ["thirdparty:0", "thirdparty:1"].map(|name| name.parse().unwrap());
     assert_eq!(accelerator::current_accelerator(), Some(Device::of(*KIND)));
     assert_eq!((accelerator::device_count(), accelerator::is_available()), (2, true));
-    assert_eq!(internal::known_devices(), None, "a registered driver may block, so it has to be asked");
-    assert_eq!(internal::current_index(), None);
+    assert_eq!(accelerator::known_devices(), None, "a registered driver may block, so it has to be asked");
+    assert_eq!(accelerator::current_index(), None);
     assert_eq!(accelerator::current_device().unwrap(), first);
-    let known = internal::KnownDevices { accelerator: Some(Device::of(*KIND)), count: 2 };
-    assert_eq!((internal::known_devices(), internal::current_index()), (Some(known), Some(0)));
+    let known = accelerator::KnownDevices { accelerator: Some(Device::of(*KIND)), count: 2 };
+    assert_eq!((accelerator::known_devices(), accelerator::current_index()), (Some(known), Some(0)));
     assert_eq!(accelerator::properties(None).unwrap().name, "host device");
 
     check_memory_beyond_the_total(first);
@@ -284,9 +284,9 @@ fn check_stale_env_warnings() {
         CHANGES.store(changes, Ordering::Relaxed);
         let expected = is_reported.then(|| format!("there were {changes} changes"));
         // If there is something to report, the quick query returns nothing.
-        assert_eq!(internal::known_devices().is_none(), changes != last, "{changes} changes");
+        assert_eq!(accelerator::known_devices().is_none(), changes != last, "{changes} changes");
         last = changes;
-        assert_eq!(internal::stale_env_warning(), expected);
+        assert_eq!(accelerator::stale_env_warning(), expected);
     }
 }
 

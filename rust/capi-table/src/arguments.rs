@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use interlock::base::raw_array::{max_count, slice_of};
+use interlock_core::base::raw_array::{max_count, slice_of};
 use interlock_sys::*;
 
 use crate::entry::{Failure, Result};

@@ -4,8 +4,8 @@ use std::ffi::c_char;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use interlock::accelerator;
-use interlock::base::catch::drop_catching_panic;
-use interlock::base::quote::one_line;
+use interlock_core::base::catch::drop_catching_panic;
+use interlock_core::base::quote::one_line;
 use interlock_sys::*;
 
 /// The code and the text of an error.

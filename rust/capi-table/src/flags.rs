@@ -1,8 +1,8 @@
 //! The entries for flags.
 
-use interlock::backends::internal::{self, FlagKind};
 use interlock::backends::{self, FlagDecl, FlagSpec, FlagType, InputValue, SourceLocation, Value};
-use interlock::state;
+use interlock_core::binding::flags::{self as binding, FlagKind};
+use interlock_core::binding::thread::flag_layers_address;
 use interlock_sys::*;
 
 use crate::arguments::{
@@ -38,21 +38,21 @@ pub(crate) unsafe extern "C" fn find(
 
 /// Returns the id of a flag in the table. It is never 0, so that a handle of zeros is no flag.
 pub(crate) fn id_of(spec: &'static FlagSpec) -> u32 {
-    spec.id() + 1
+    binding::id_of(spec) + 1
 }
 
 /// Returns the flag with an id of the table.
 #[inline]
 fn find_by_id(id: u32) -> Option<&'static FlagSpec> {
-    internal::of_id(id.checked_sub(1)?)
+    binding::of_id(id.checked_sub(1)?)
 }
 
 fn describe(spec: &'static FlagSpec) -> InterlockFlag {
-    let word = spec.plain_word();
+    let word = binding::plain_word(spec);
     InterlockFlag {
         size: size_of::<InterlockFlag>() as u32,
         id: id_of(spec),
-        kind: match spec.kind() {
+        kind: match binding::kind_of(spec) {
             FlagKind::Other => INTERLOCK_KIND_OTHER,
             FlagKind::Bool => INTERLOCK_KIND_BOOL,
             FlagKind::Count => INTERLOCK_KIND_COUNT,
@@ -63,7 +63,7 @@ fn describe(spec: &'static FlagSpec) -> InterlockFlag {
         },
         is_read_only: u32::from(spec.is_read_only()),
         word: word.map_or(std::ptr::null(), |word| word.address),
-        open_scopes: state::internal::flag_layers_address(),
+        open_scopes: flag_layers_address(),
         bias: word.map_or(0, |word| word.bias),
         name: static_text(spec.name()),
     }
@@ -220,7 +220,7 @@ pub(crate) unsafe extern "C" fn read(
 ) -> i32 {
     // Plain flags are read most often. Their read is a few loads, which need no frame that catches panics.
     if !value.is_null()
-        && let Some(plain) = find_by_id(flag).and_then(FlagSpec::plain_value)
+        && let Some(plain) = find_by_id(flag).and_then(binding::plain_value)
     {
         // SAFETY: the contract of the table.
         unsafe { value.write(values::plain_to_c(plain)) };
@@ -268,7 +268,7 @@ fn unknown(flag: u32) -> Failure {
 
 pub(crate) unsafe extern "C" fn payload(flag: u32) -> u64 {
     // A contract of the table: the header asks only for plain flags.
-    find_by_id(flag).and_then(FlagSpec::plain_payload).unwrap_or(0)
+    find_by_id(flag).and_then(binding::plain_payload).unwrap_or(0)
 }
 
 pub(crate) unsafe extern "C" fn write_all(

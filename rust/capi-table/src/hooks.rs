@@ -1,6 +1,6 @@
 //! The functions of other crates that the table needs. Without them, the process has no interpreter and no tensors.
 
-use interlock::base::once_call::OnceCall;
+use interlock_core::base::once_call::OnceCall;
 use interlock_sys::InterlockKernel;
 use once_cell::race::OnceBox;
 

@@ -1,7 +1,7 @@
 //! The entry that registers kernels of extensions.
 
 use interlock::Error;
-use interlock::base::quote::quoted;
+use interlock_core::base::quote::quoted;
 use interlock_sys::*;
 
 use crate::arguments::{reference, text};

@@ -1,7 +1,8 @@
 //! The entries for modes.
 
-use interlock::autograd::{self, Mode, internal};
-use interlock::state;
+use interlock::autograd::{self, Mode};
+use interlock_core::binding::modes::{enter_bits, write_bits};
+use interlock_core::binding::thread::mode_word_address;
 use interlock_sys::*;
 
 use crate::entry::{Failure, Result, run};
@@ -20,7 +21,7 @@ fn check_bits(entry: &str, mask: u8, modes: u8) -> Result<()> {
 }
 
 pub(crate) unsafe extern "C" fn word_address() -> *const u8 {
-    state::internal::mode_word_address()
+    mode_word_address()
 }
 
 pub(crate) unsafe extern "C" fn enter(
@@ -33,7 +34,7 @@ pub(crate) unsafe extern "C" fn enter(
     unsafe {
         run(error, || {
             check_bits("modes_enter", mask, modes)?;
-            store_guard("modes_enter", guard, || Ok(internal::enter_bits(mask, modes)))
+            store_guard("modes_enter", guard, || Ok(enter_bits(mask, modes)))
         })
     }
 }
@@ -55,7 +56,7 @@ pub(crate) unsafe extern "C" fn write(mask: u8, modes: u8, error: *mut Interlock
         run(error, || {
             check_bits("modes_write", mask, modes)?;
             check_thread("modes_write")?;
-            Ok(internal::write_bits(mask, modes)?)
+            Ok(write_bits(mask, modes)?)
         })
     }
 }

@@ -1,9 +1,9 @@
 //! The entries for scopes of flags and for guards.
 
-use interlock::backends::internal::{FlagScopeBuilder, Purpose};
 use interlock::backends::{FlagScope, SourceLocation};
 use interlock::state::ScopeGuard;
-use interlock::state::internal::{self, RawGuard};
+use interlock_core::binding::flags::{FlagScopeBuilder, Purpose};
+use interlock_core::binding::thread::{self as binding, RawGuard};
 use interlock_sys::*;
 
 use crate::arguments::{Handle, write};
@@ -38,7 +38,7 @@ pub(crate) unsafe fn store_guard(
 
 /// Returns an error if this thread can no longer write modes, devices and streams of its own.
 pub(crate) fn check_thread(entry: &str) -> Result<()> {
-    if internal::is_ended() {
+    if binding::is_ended() {
         Err(Failure::ended(&format!("{entry}: nothing can be written")))
     } else {
         Ok(())

@@ -1,7 +1,7 @@
 //! Values of flags.
 
-use interlock::backends::internal::{PlainValue, interned_text};
 use interlock::backends::{InputValue, PriorityOrder, Value};
+use interlock_core::binding::flags::{PlainValue, interned_text};
 use interlock_sys::*;
 use once_cell::race::OnceBox;
 

@@ -2,6 +2,7 @@
 
 mod change;
 
+use convert::Convert;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -67,30 +68,45 @@ impl Value {
 }
 
 /// A Rust type whose values a flag has: `bool`, `i64`, `u64`, `f64`, `&str` for text and for one of several names, and
-/// [`Value`] for every flag.
-pub trait FlagValue: Sized {
-    /// Returns whether a flag of this kind (`INTERLOCK_KIND_*`) has such values.
-    #[doc(hidden)]
-    fn matches(kind: u32) -> bool;
-    /// Returns the value of a plain flag from its bits without the bias; `None` if the type needs another read.
-    #[doc(hidden)]
-    #[inline]
-    fn from_plain(_number: i64) -> Option<Self> {
-        None
+/// [`Value`] for every flag. Other crates cannot implement it.
+pub trait FlagValue: Convert {}
+
+impl FlagValue for bool {}
+impl FlagValue for i64 {}
+impl FlagValue for u64 {}
+impl FlagValue for f64 {}
+impl FlagValue for &'static str {}
+impl FlagValue for Value {}
+
+mod convert {
+    use interlock_sys::InterlockValue;
+
+    use super::Value;
+
+    /// The conversions of a type to the values of the table and back.
+    pub trait Convert: Sized {
+        /// Returns whether a flag of this kind (`INTERLOCK_KIND_*`) has such values.
+        fn matches(kind: u32) -> bool;
+
+        /// Returns the value of a plain flag from its bits without the bias; `None` if the type needs another read.
+        #[inline]
+        fn from_plain(_number: i64) -> Option<Self> {
+            None
+        }
+
+        /// Converts a value that was read.
+        fn from_value(value: Value) -> Option<Self>;
+
+        /// Calls `receive` with the value as the table accepts it.
+        fn with_raw<R>(self, receive: impl FnOnce(InterlockValue) -> R) -> R;
     }
-    /// Converts a value that was read.
-    #[doc(hidden)]
-    fn from_value(value: Value) -> Option<Self>;
-    /// Calls `receive` with the value as the table accepts it.
-    #[doc(hidden)]
-    fn with_raw<R>(self, receive: impl FnOnce(InterlockValue) -> R) -> R;
 }
 
 fn raw(kind: u32, data: InterlockData) -> InterlockValue {
     InterlockValue { kind, reserved: 0, data }
 }
 
-impl FlagValue for bool {
+impl Convert for bool {
     fn matches(kind: u32) -> bool {
         kind == INTERLOCK_KIND_BOOL
     }
@@ -109,7 +125,7 @@ impl FlagValue for bool {
     }
 }
 
-impl FlagValue for i64 {
+impl Convert for i64 {
     fn matches(kind: u32) -> bool {
         matches!(kind, INTERLOCK_KIND_COUNT | INTERLOCK_KIND_INTEGER)
     }
@@ -128,7 +144,7 @@ impl FlagValue for i64 {
     }
 }
 
-impl FlagValue for u64 {
+impl Convert for u64 {
     fn matches(kind: u32) -> bool {
         kind == INTERLOCK_KIND_COUNT
     }
@@ -149,7 +165,7 @@ impl FlagValue for u64 {
     }
 }
 
-impl FlagValue for f64 {
+impl Convert for f64 {
     fn matches(kind: u32) -> bool {
         kind == INTERLOCK_KIND_FLOAT
     }
@@ -163,7 +179,7 @@ impl FlagValue for f64 {
     }
 }
 
-impl FlagValue for &'static str {
+impl Convert for &'static str {
     fn matches(kind: u32) -> bool {
         matches!(kind, INTERLOCK_KIND_CHOICE | INTERLOCK_KIND_TEXT)
     }
@@ -177,7 +193,7 @@ impl FlagValue for &'static str {
     }
 }
 
-impl FlagValue for Value {
+impl Convert for Value {
     fn matches(_kind: u32) -> bool {
         true
     }

@@ -87,9 +87,9 @@ impl ProcessDefaults {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::binding::modes::write_bits;
     use crate::device::DeviceType;
     use crate::flags::{FreezeScope, SourceLocation};
-    use crate::modes::internal::write_bits;
     use crate::modes::{enable_grad, is_grad_enabled, is_inference_mode_enabled, no_grad};
     use crate::thread::{ThreadState, current_device, default_device, sync};
 

@@ -5,9 +5,9 @@
 
 use std::thread;
 
+use interlock_core::binding::thread::{Entered, UnclosedScopes, open_scopes, trace_enter, unclosed_scopes};
 use interlock_core::flags::SourceLocation;
 use interlock_core::modes::{ModeContext, ModeKind};
-use interlock_core::thread::internal::{Entered, UnclosedScopes, open_scopes, unclosed_scopes};
 use interlock_core::thread::{TaskState, ThreadState};
 
 fn site(line: u32) -> SourceLocation {
@@ -21,7 +21,7 @@ fn at(line: u32) -> Entered {
 fn enter(line: u32) {
     let context = ModeContext::new(ModeKind::NoGrad);
     context.enter();
-    context.scope().trace_enter(at(line), None);
+    trace_enter(context.scope(), at(line), None);
 }
 
 #[test]

@@ -47,6 +47,18 @@ impl CaptureMode {
 pub type CaptureId = u64;
 
 /// The captures of a driver that are underway, each with the content that the driver records.
+///
+/// ```
+/// use interlock_driver::capture::Captures;
+/// use interlock_driver::{CaptureMode, StreamHandle};
+///
+/// let stream = StreamHandle { device: 0, raw: 1 };
+/// let mut captures = Captures::default();
+/// captures.begin(1, stream, CaptureMode::Global, Vec::new());
+/// captures.open(1, "launch")?.push("a kernel");
+/// assert!(captures.check_sync_allowed("synchronize").is_err(), "a replay could not repeat the wait");
+/// # Ok::<(), interlock_driver::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Captures<T>(BTreeMap<CaptureId, Capture<T>>);
 
@@ -63,6 +75,16 @@ struct Capture<T> {
 }
 
 /// A capture that has ended.
+///
+/// ```
+/// use interlock_driver::capture::{Captures, Ended};
+/// use interlock_driver::{CaptureMode, StreamHandle};
+///
+/// let mut captures = Captures::default();
+/// captures.begin(1, StreamHandle { device: 0, raw: 1 }, CaptureMode::Relaxed, "content");
+/// let ended: Option<Ended<&str>> = captures.end(1);
+/// assert!(ended.is_some_and(|ended| ended.content == "content" && ended.invalidated_by.is_none()));
+/// ```
 #[derive(Debug)]
 pub struct Ended<T> {
     /// The recorded content.

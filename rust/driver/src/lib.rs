@@ -11,7 +11,6 @@
 
 pub mod activity;
 mod byte_range;
-#[doc(hidden)]
 pub mod capture;
 mod driver;
 mod error;
@@ -28,7 +27,6 @@ mod runtime;
 mod stack;
 #[cfg(feature = "testing")]
 pub mod testing;
-#[doc(hidden)]
 pub mod va_space;
 mod wait;
 

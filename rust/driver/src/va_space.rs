@@ -10,9 +10,13 @@ use interlock_core::device::Device;
 use super::handle::Address;
 use crate::Error;
 
+/// The name of [`DriverRuntime::reserve_addresses`](crate::DriverRuntime::reserve_addresses) in errors.
 pub const RESERVING: &str = "reserve_addresses";
+/// The name of [`DriverRuntime::free_addresses`](crate::DriverRuntime::free_addresses) in errors.
 pub const RELEASING: &str = "free_addresses";
+/// The name of [`DriverRuntime::map`](crate::DriverRuntime::map) in errors.
 pub const MAPPING: &str = "map";
+/// The name of [`DriverRuntime::unmap`](crate::DriverRuntime::unmap) in errors.
 pub const UNMAPPING: &str = "unmap";
 
 /// Creates the error for bytes that are no multiple of the granularity.
@@ -42,6 +46,19 @@ fn refused(name: &'static str, address: Address, bytes: usize, allowed: String) 
 }
 
 /// Reservations by first address, each with its owner and its mappings.
+///
+/// ```
+/// use interlock_driver::Address;
+/// use interlock_driver::va_space::VaSpace;
+///
+/// let mut space = VaSpace::default();
+/// space.reserve(Address(0x1000), 0x2000, "a reservation");
+/// assert!(space.is_unmapped(Address(0x1000), 0x2000));
+/// space.map(Address(0x1000), 0x1000);
+/// assert_eq!(space.free(Address(0x1000), 0x2000), None, "memory is mapped");
+/// assert!(space.unmap(Address(0x1000), 0x1000));
+/// assert_eq!(space.free(Address(0x1000), 0x2000), Some("a reservation"));
+/// ```
 #[derive(Debug)]
 pub struct VaSpace<Owner = ()>(BTreeMap<u64, Reservation<Owner>>);
 

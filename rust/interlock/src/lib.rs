@@ -29,7 +29,7 @@
 //! | --- | --- |
 //! | `interlock_core::flags` | [`interlock::backends`](backends) |
 //! | `interlock_core::modes` | [`interlock::autograd`](autograd) |
-//! | `interlock_core::thread` | [`interlock::state`](state) |
+//! | `interlock_core::thread`, `interlock_core::effective` | [`interlock::state`](state) |
 //! | `interlock_core::dispatch` | [`interlock::dispatch`](dispatch) |
 //! | `interlock_core::libraries` | [`interlock::libraries`](libraries) |
 //! | `interlock_accelerator`, `interlock_core::device` | `interlock::accelerator` |
@@ -39,8 +39,6 @@
 #[cfg(feature = "accelerator")]
 #[doc(inline)]
 pub use interlock_accelerator as accelerator;
-#[doc(hidden)]
-pub use interlock_core::base;
 pub use interlock_core::sys;
 pub use interlock_core::{Error, ProcessDefaults, Result, dispatch, libraries, num_threads, set_num_threads};
 
@@ -58,6 +56,7 @@ pub mod autograd {
 
 pub mod state {
     //! The state of the code that runs on a thread: layers of scopes over a base.
+    pub use interlock_core::effective::*;
     pub use interlock_core::thread::*;
 }
 

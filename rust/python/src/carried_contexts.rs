@@ -9,8 +9,8 @@
 use std::cell::{Cell, RefCell};
 use std::thread::{self, ThreadId};
 
-use interlock::base::mutex::Mutex;
-use interlock::state::internal::CarriedValues;
+use interlock_core::base::mutex::Mutex;
+use interlock_core::binding::thread::CarriedValues;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;

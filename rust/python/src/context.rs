@@ -13,7 +13,7 @@ use interlock::accelerator::{self, Device};
 use interlock::autograd::Mode;
 use interlock::backends::{FlagSpec, MatmulPrecision, Value};
 use interlock::state::Scope;
-use interlock::state::internal::{self, Carrier, Receipt, State};
+use interlock_core::binding::thread::{self as binding, Carrier, Receipt, State};
 use libloading::os::unix::Library;
 use pyo3::exceptions::{PyImportError, PyRuntimeError};
 use pyo3::ffi;
@@ -84,7 +84,7 @@ pub(crate) fn register(py: Python<'_>) -> PyResult<()> {
     // A look at a variable that is set is faster: CPython caches its value.
     variable.set(py, &State::EMPTY)?;
     VARIABLE.store(variable, Ordering::Release);
-    internal::set_carrier(&ContextVar);
+    binding::set_carrier(&ContextVar);
     watch(py);
     Ok(())
 }
@@ -289,7 +289,7 @@ pub(crate) fn traverse_scope(scope: &Scope, visit: &PyVisit<'_>) -> Result<(), P
             result = visit.call(unsafe { &*(&raw const token).cast::<Py<PyAny>>() });
         }
     };
-    traverse::traverse(|| scope.visit_receipts(visit_token));
+    traverse::traverse(|| binding::visit_receipts(scope, visit_token));
     result
 }
 
@@ -301,8 +301,8 @@ pub(crate) struct Synced<'py>(PhantomData<Python<'py>>);
 #[inline]
 pub(crate) fn sync(py: Python<'_>) -> Synced<'_> {
     let look_at = |state: &State| {
-        if !internal::has_seen(state.serial()) {
-            internal::look_at(state);
+        if !binding::has_seen(state.serial()) {
+            binding::look_at(state);
         }
     };
     if variable().and_then(|variable| variable.read(py, look_at)).is_none() {
@@ -332,14 +332,14 @@ pub(crate) fn end_defaults(py: Python<'_>, token: &Bound<'_, PyAny>) -> bool {
 pub(crate) fn leave_if_foreign() {
     // SAFETY: the function only reads a variable.
     if unsafe { ffi::PyGILState_GetThisThreadState() }.is_null() {
-        internal::leave_context();
+        binding::leave_context();
     }
 }
 
 impl Synced<'_> {
     /// Returns the index of the current device if this process uses a driver.
     pub(crate) fn current_device_index(self) -> Option<u8> {
-        accelerator::internal::current_index()
+        accelerator::current_index()
     }
 
     pub(crate) fn default_device(self) -> Device {

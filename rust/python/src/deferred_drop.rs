@@ -7,7 +7,7 @@ use std::mem::ManuallyDrop;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use interlock::base::mutex::Mutex;
+use interlock_core::base::mutex::Mutex;
 use pyo3::prelude::*;
 use pyo3::{PyTraverseError, PyVisit, ffi};
 

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use interlock::accelerator::Wait;
 use interlock::accelerator::memory::with_stack;
-use interlock::base::blocking::{self, Interpreter};
-use interlock::base::env::EnvSnapshot;
-use interlock::base::once_call::OnceCall;
-use interlock::base::sync::RelaxedU64;
+use interlock_core::base::blocking::{self, Interpreter};
+use interlock_core::base::env::EnvSnapshot;
+use interlock_core::base::once_call::OnceCall;
+use interlock_core::base::sync::RelaxedU64;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 use pyo3::{BoundObject, IntoPyObjectExt, ffi};

@@ -3,8 +3,8 @@
 use std::fmt::Display;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use interlock::accelerator::{self, Device as CoreDevice, DeviceScope, Error, internal};
-use interlock::base::quote::{quoted, shortened};
+use interlock::accelerator::{self, Device as CoreDevice, DeviceScope, Error};
+use interlock_core::base::quote::{quoted, shortened};
 use once_cell::race::OnceBox;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyString, PyTuple, PyType};
@@ -177,7 +177,7 @@ fn no_device(py: Python<'_>, operation: &str, error: &impl Display) -> PyErr {
 
 /// Returns the accelerator, if it is known to have a device without a query of the driver.
 fn known_accelerator() -> Option<CoreDevice> {
-    internal::known_devices().filter(|known| known.count > 0)?.accelerator
+    accelerator::known_devices().filter(|known| known.count > 0)?.accelerator
 }
 
 /// Extracts the optional argument `device` of `operation`.

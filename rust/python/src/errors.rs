@@ -2,7 +2,7 @@
 
 use interlock::Error as CoreError;
 use interlock::accelerator::Error;
-use interlock::base::quote;
+use interlock_core::base::quote;
 use pyo3::exceptions::{PyException, PyMemoryError, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 
-use interlock::base::mutex::Mutex;
+use interlock_core::base::mutex::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 

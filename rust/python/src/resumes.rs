@@ -1,7 +1,7 @@
 //! The scope of a decorated generator or coroutine, which is open around each resume.
 
-use interlock::base::mutex::Mutex;
-use interlock::state::internal::{self, Position};
+use interlock_core::base::mutex::Mutex;
+use interlock_core::binding::thread::{self as binding, Position};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -43,11 +43,11 @@ impl Resumes {
 
     fn __enter__(&self, py: Python<'_>) -> PyResult<()> {
         let scope = call_with(self.new_scope.bind(py), ())?;
-        let start = internal::new_position();
+        let start = binding::new_position();
         let position = {
             let mut places = self.places.lock();
             let above =
-                if places.own.is_empty() { Vec::new() } else { internal::positions_above(places.position) };
+                if places.own.is_empty() { Vec::new() } else { binding::positions_above(places.position) };
             if !places.own.iter().any(|own| above.contains(own)) {
                 places.own.clear();
                 places.position = start;
@@ -55,7 +55,7 @@ impl Resumes {
             places.start = start;
             places.position
         };
-        internal::enter_at(position, || call_method(&scope, intern!(py, "__enter__"), ()))?;
+        binding::enter_at(position, || call_method(&scope, intern!(py, "__enter__"), ()))?;
         let replaced = self.places.lock().scope.replace(scope.unbind());
         drop(replaced);
         Ok(())
@@ -69,9 +69,9 @@ impl Resumes {
         let result = scope.map(exit).transpose();
         let mut places = self.places.lock();
         // Scopes that the consumer enters from now on have higher positions.
-        internal::new_position();
+        binding::new_position();
         let (own, start) = (std::mem::take(&mut places.own), places.start);
-        places.own = internal::positions_above(places.position);
+        places.own = binding::positions_above(places.position);
         places.own.retain(|position| *position > start || own.contains(position));
         result
     }

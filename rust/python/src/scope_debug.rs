@@ -5,7 +5,7 @@ use std::fmt;
 
 use interlock::backends::{SourceLocation, writes_are_traced};
 use interlock::state::Scope;
-use interlock::state::internal::{self, Entered, Exit, ExitOrder};
+use interlock_core::binding::thread::{self as binding, Entered, Exit, ExitOrder};
 use pyo3::prelude::*;
 
 use crate::call_site;
@@ -35,7 +35,7 @@ pub(crate) fn warn_suspended_scopes(py: Python<'_>) -> PyResult<Synced<'_>> {
     if !is_on() {
         return Ok(synced);
     }
-    for entered in internal::newly_suspended(&running_frames(py)) {
+    for entered in binding::newly_suspended(&running_frames(py)) {
         let here = call_site::current(py);
         let message = format!(
             "the scope of {} entered {} is open here, while the generator that entered it is suspended; decorate that \
@@ -61,7 +61,7 @@ pub(crate) fn enter<E: ToPyErr>(
         let frame = call_site::user_frame(py);
         let suspendable = frame.filter(|frame| may_be_suspended(frame).unwrap_or(false));
         let entered = Entered { name: name().into(), site: call_site::current(py) };
-        scope.trace_enter(entered, suspendable.map(|frame| frame.as_ptr() as usize));
+        binding::trace_enter(scope, entered, suspendable.map(|frame| frame.as_ptr() as usize));
     }
     Ok(())
 }
@@ -69,7 +69,7 @@ pub(crate) fn enter<E: ToPyErr>(
 /// Exits a scope. With `INTERLOCK_DEBUG=1`, warns if the exit is out of order or in another context.
 #[inline]
 pub(crate) fn exit(py: Python<'_>, scope: &Scope) -> PyResult<()> {
-    let exit = scope.exit_and_report();
+    let exit = binding::exit_and_report(scope);
     if is_on() { warn_unexpected_exit(py, exit) } else { Ok(()) }
 }
 

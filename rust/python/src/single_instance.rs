@@ -1,7 +1,7 @@
 //! Ensures that a process has one copy of the state, in the main interpreter.
 
-use interlock::base::duplicate_instances::{self, Copies, LoadedCopy};
-use interlock::base::sync::RelaxedBool;
+use interlock_core::base::duplicate_instances::{self, Copies, LoadedCopy};
+use interlock_core::base::sync::RelaxedBool;
 use pyo3::exceptions::PyImportError;
 use pyo3::ffi;
 use pyo3::prelude::*;

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use interlock::ProcessDefaults;
 use interlock::accelerator;
 use interlock::autograd::Mode;
-use interlock::base::mutex::Mutex;
-use interlock::state::internal::{self, CarriedValues, Entered, ScopeMark};
 use interlock::state::{self};
+use interlock_core::base::mutex::Mutex;
+use interlock_core::binding::thread::{self as binding, CarriedValues, Entered, ScopeMark};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
@@ -51,7 +51,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
 #[pyfunction]
 fn open_scopes(py: Python<'_>) -> PyResult<Vec<String>> {
     scope_debug::check_traced(py, "open_scopes: the lines that enter scopes")?;
-    Ok(state::internal::open_scopes().iter().map(ToString::to_string).collect())
+    Ok(binding::open_scopes().iter().map(ToString::to_string).collect())
 }
 
 /// Exit the scopes that are open in this context, as their `__exit__` would: scopes that the context has inherited end
@@ -85,7 +85,7 @@ fn unclosed_scopes() -> (Vec<UnclosedScope>, Vec<UnclosedScope>) {
         (scope.name.to_string(), file.to_owned(), line)
     };
     let texts = |scopes: Vec<Entered>| scopes.into_iter().map(of).collect();
-    let unclosed_scopes = state::internal::unclosed_scopes();
+    let unclosed_scopes = binding::unclosed_scopes();
     (texts(unclosed_scopes.ended), texts(unclosed_scopes.still_open))
 }
 
@@ -154,9 +154,9 @@ impl ThreadState {
         let modes = Mode::ALL.map(|mode| format!("{}={}", mode.name(), name(self.0.is_on(mode))));
         let flags = self.0.flags().into_iter().map(|(name, value)| format!("{name}={value}"));
         let device = self.0.device().map(|index| format!("device={index}"));
-        let streams = Some(self.0.streams()).filter(|streams| !streams.is_empty());
+        let streams = Some(binding::streams_of(&self.0)).filter(|streams| !streams.is_empty());
         let streams = streams.map(|streams| format!("streams={streams:?}"));
-        let pools = Some(self.0.mem_pools()).filter(|pools| !pools.is_empty());
+        let pools = Some(binding::mem_pools_of(&self.0)).filter(|pools| !pools.is_empty());
         let pools = pools.map(|pools| format!("mem_pools={pools:?}"));
         let default_device = self.0.default_device().map(|device| format!("default_device={device}"));
         let devices = [device, streams, pools, default_device].into_iter().flatten();
@@ -233,13 +233,13 @@ impl StateScope {
 
 /// The carried values of a task: those of its creator at first.
 #[pyclass(frozen, module = "interlock._core.state")]
-struct CarriedTask(internal::CarriedTask);
+struct CarriedTask(binding::CarriedTask);
 
 #[pymethods]
 impl CarriedTask {
     #[new]
     fn new() -> Self {
-        CarriedTask(internal::CarriedTask::new(CarriedValues::save()))
+        CarriedTask(binding::CarriedTask::new(CarriedValues::save()))
     }
 
     /// Begin a step of the task: its values are those of this thread until `end`.

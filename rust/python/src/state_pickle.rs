@@ -3,9 +3,9 @@
 
 use interlock::accelerator;
 use interlock::autograd::Mode;
-use interlock::backends::internal::Purpose;
 use interlock::state::ThreadState;
-use interlock::state::internal::DeviceSlots;
+use interlock_core::binding::flags::Purpose;
+use interlock_core::binding::thread::{self as binding, DeviceSlots};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -20,11 +20,11 @@ pub(crate) type Plain<'py> = (Bound<'py, PyDict>, Bound<'py, PyDict>, Option<u8>
 
 /// Returns the plain form of a state. Errors name `what` contains it.
 pub(crate) fn plain<'py>(py: Python<'py>, state: &ThreadState, what: &str) -> PyResult<Plain<'py>> {
-    let owned = if !state.streams().is_empty() {
+    let owned = if !binding::streams_of(state).is_empty() {
         Some("current streams")
-    } else if !state.mem_pools().is_empty() {
+    } else if !binding::mem_pools_of(state).is_empty() {
         Some("memory pools")
-    } else if state.has_objects() {
+    } else if binding::has_objects(state) {
         Some("hooks or recordings")
     } else {
         None
@@ -37,7 +37,7 @@ pub(crate) fn plain<'py>(py: Python<'py>, state: &ThreadState, what: &str) -> Py
     for mode in Mode::ALL {
         modes.set_item(mode.name(), state.is_on(mode))?;
     }
-    let default_device = state.set_default_device().map(|device| match device {
+    let default_device = binding::set_default_device_of(state).map(|device| match device {
         Some(device) => device.to_string(),
         None => "cpu".to_owned(),
     });
@@ -60,12 +60,12 @@ pub(crate) fn restored(function: &str, plain: &Bound<'_, PyTuple>) -> PyResult<T
     state = state.with_flags(&scope_of(function, flags, Purpose::Copied)?);
     if !device.is_none() {
         let index = parse_index(&device, function, "device", "an index")?;
-        state = state.with_devices(DeviceSlots::from_device(index));
+        state = binding::with_devices(state, DeviceSlots::from_device(index));
     }
     if !default_device.is_none() {
         let parsed = parse_device(&default_device, "unpickle", "default_device")?;
         let slot = Some(parsed).filter(|device| *device != accelerator::Device::CPU);
-        state = state.with_devices(DeviceSlots::from_default_device(slot));
+        state = binding::with_devices(state, DeviceSlots::from_default_device(slot));
     }
     Ok(state)
 }

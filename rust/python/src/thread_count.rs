@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use interlock::base::fork;
+use interlock_core::base::fork;
 
 /// A number of threads, with the fork generation in the upper half.
 pub(crate) struct ThreadCount(AtomicU64);

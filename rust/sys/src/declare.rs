@@ -2,6 +2,13 @@
 //! are generated from one definition.
 
 /// The description of an item of the C interface.
+///
+/// ```
+/// use interlock_sys::declarations;
+///
+/// let table = declarations().find(|declared| declared.name == "InterlockApi");
+/// assert!(table.is_some_and(|table| !table.doc.is_empty()));
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Declaration {
     /// The lines of the documentation.
@@ -13,6 +20,13 @@ pub struct Declaration {
 }
 
 /// The definition of an item.
+///
+/// ```
+/// use interlock_sys::{Item, declarations};
+///
+/// let constants = declarations().filter(|declared| matches!(declared.item, Item::Constant(_)));
+/// assert!(constants.map(|constant| constant.name).any(|name| name == "INTERLOCK_API_VERSION"));
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub enum Item {
     /// An integer with a fixed value.
@@ -35,6 +49,17 @@ pub enum Item {
 }
 
 /// The parameters and the result of a function.
+///
+/// ```
+/// use interlock_sys::{Item, Signature, declarations};
+///
+/// let signatures = declarations().filter_map(|declared| match declared.item {
+///     Item::Callback(signature) => Some(signature),
+///     _ => None,
+/// });
+/// let without_result = |signature: &Signature| signature.result == "()";
+/// assert!(signatures.filter(without_result).count() > 0);
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Signature {
     /// The names and types of the parameters.
@@ -44,6 +69,15 @@ pub struct Signature {
 }
 
 /// A field of a struct or union.
+///
+/// ```
+/// use interlock_sys::{Field, Item, declarations};
+///
+/// let table = declarations().find(|declared| declared.name == "InterlockApi");
+/// let Some(Item::Record { fields, size, .. }) = table.map(|table| table.item) else { unreachable!() };
+/// let last: Option<&Field> = fields.last();
+/// assert!(last.is_some_and(|last| last.offset < size));
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
     /// The lines of the documentation.
@@ -57,6 +91,15 @@ pub struct Field {
 }
 
 /// The type of a field.
+///
+/// ```
+/// use interlock_sys::{FieldKind, Item, declarations};
+///
+/// let table = declarations().find(|declared| declared.name == "InterlockApi");
+/// let Some(Item::Record { fields, .. }) = table.map(|table| table.item) else { unreachable!() };
+/// let functions = fields.iter().filter(|field| matches!(field.kind, FieldKind::Function(_)));
+/// assert!(functions.map(|function| function.name).any(|name| name == "flag_find"));
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub enum FieldKind {
     /// A value of a type, as Rust spells it.

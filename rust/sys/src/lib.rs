@@ -9,14 +9,12 @@ mod kernels;
 mod table;
 mod types;
 
-#[doc(hidden)]
 pub use declare::{Declaration, Field, FieldKind, Item, Signature};
 pub use kernels::*;
 pub use table::InterlockApi;
 pub use types::*;
 
 /// Every item, in an order in which C can read them.
-#[doc(hidden)]
 pub fn declarations() -> impl Iterator<Item = &'static Declaration> {
     let before = [types::CONSTANTS, types::HANDLES, types::RECORDS, types::CALLBACKS, types::LATE_RECORDS];
     let kernels = [kernels::CONSTANTS, kernels::RECORDS, kernels::CALLBACKS, kernels::LATE_RECORDS];

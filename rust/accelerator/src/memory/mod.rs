@@ -26,11 +26,9 @@ pub use config::{AllocatorConfig, config, config_report, config_source, set_conf
 pub use copy::{CopyOperand, HostMemory, copy};
 pub use history::HistoryRecorder;
 pub use interlock_core::Registration;
-#[doc(hidden)]
-pub use interlock_driver::{Access, ByteRange};
-pub use interlock_driver::{AllocatorState, OutOfMemory};
+pub use interlock_driver::{Access, AllocatorState, ByteRange, OutOfMemory};
 pub use interlock_driver::{Frame, Stack, stacks_are_used, with_stack};
-pub use limits::{Limit, cache_limit, limit, set_cache_limit, set_limit};
+pub use limits::{Limit, cache_limit, limit, limits, set_cache_limit, set_limit};
 pub use pinned::{
     PinnedMemory, empty_host_cache, host_memory_stats, reset_accumulated_host_memory_stats,
     reset_peak_host_memory_stats,
@@ -44,9 +42,3 @@ pub use stats_api::{
     statistics,
 };
 pub use tracker::MemoryTracker;
-
-#[doc(hidden)]
-pub mod internal {
-    //! Items that only other crates of this workspace use.
-    pub use super::limits::limits;
-}

@@ -9,8 +9,8 @@ use std::sync::{Arc, Weak};
 
 use once_cell::race::OnceBox;
 
+use interlock_core::binding::thread::{self as binding, DeviceObject, DeviceSlots};
 use interlock_core::thread::ThreadState;
-use interlock_core::thread::internal::{DeviceObject, DeviceSlots};
 use interlock_driver::{
     CaptureId, Copy, DeviceIndex, DriverRuntime, Fill, HostFn, KeepAlive, Owners, StreamHandle, WaitTarget,
 };
@@ -281,7 +281,7 @@ impl Stream {
 
 /// Returns the current streams in a captured thread state, at most one for each device.
 pub fn streams_of(state: &ThreadState) -> Vec<Stream> {
-    state.streams().iter().cloned().filter_map(Stream::from_slot).collect()
+    binding::streams_of(state).iter().cloned().filter_map(Stream::from_slot).collect()
 }
 
 impl DeviceObject for StreamInner {

@@ -62,7 +62,7 @@ pub(crate) unsafe extern "C" fn current(device: *mut InterlockDevice, error: *mu
 pub(super) fn if_started_attached<T: Send>(
     work: impl FnOnce() -> accelerator::Result<T> + Send,
 ) -> accelerator::Result<T> {
-    if accelerator::internal::current_index().is_some() { work() } else { detached(work) }
+    if accelerator::current_index().is_some() { work() } else { detached(work) }
 }
 
 pub(crate) unsafe extern "C" fn enter(

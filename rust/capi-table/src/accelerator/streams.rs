@@ -1,7 +1,7 @@
 //! The entries for streams.
 
 use interlock::accelerator::{self, HostFn, Stream};
-use interlock::base::quote::one_line;
+use interlock_core::base::quote::one_line;
 use interlock_sys::*;
 
 use super::devices;

@@ -55,8 +55,9 @@ pub const CPU_CAPABILITY: &str = "ATEN_CPU_CAPABILITY";
 pub const LIBRARY_PATH: &str =
     if cfg!(target_os = "macos") { "DYLD_LIBRARY_PATH" } else { "LD_LIBRARY_PATH" };
 
-/// The folder of a CUDA toolkit; two names are in use.
+/// The folder of a CUDA toolkit.
 pub const CUDA_HOME: &str = "CUDA_HOME";
+/// The folder of a CUDA toolkit, by the other name in use.
 pub const CUDA_PATH: &str = "CUDA_PATH";
 
 /// The folder of the active conda environment.

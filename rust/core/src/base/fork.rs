@@ -1,6 +1,6 @@
 //! Handlers of `fork`.
 //!
-//! Every [`ForkLock`](super::sync::ForkLock) registers itself when it is first locked, and each fork acquires all
+//! Every [`ForkLock`] registers itself when it is first locked, and each fork acquires all
 //! registered locks in the order of their ranks, so that a child never inherits a lock that a thread which it lacks
 //! holds. A crate with too many locks for that, such as one for each tensor, marks them with [`generation`] instead: a
 //! lock of an older generation was acquired by a thread that this process lacks.
@@ -14,31 +14,55 @@ use super::sync::{ForkLock, RelaxedBool, RelaxedU64};
 
 /// The ranks of all locks of the process. A thread that holds a lock acquires only locks of greater rank.
 pub mod rank {
-    // Forks end these threads before they acquire locks.
+    /// The threads of kernels. Forks end these threads before they acquire locks.
     pub const KERNEL_THREADS: u8 = 0;
+    /// The functions that observe changes of flags.
     pub const FLAG_HOOKS: u8 = 5;
+    /// The scopes of flags whose end is to be reported.
     pub const FLAG_LAYERS: u8 = 6;
+    /// The writes of flags.
     pub const FLAGS: u8 = 10;
+    /// The exits that other threads have posted.
     pub const MAILBOXES: u8 = 20;
+    /// The functions that observe changes of modes.
     pub const MODE_HOOKS: u8 = 22;
+    /// The functions that observe layers of flags.
     pub const LAYER_HOOKS: u8 = 23;
+    /// The layers whose removal is to be reported.
     pub const HOOKED_LAYERS: u8 = 24;
+    /// The registered values of other libraries.
     pub const CARRIED: u8 = 26;
+    /// The values of other libraries that open layers have replaced.
     pub const CARRIED_LAYERS: u8 = 27;
+    /// The announced changes of states.
     pub const THREAD_CHANGES: u8 = 25;
+    /// The traced scopes.
     pub const SCOPE_TRACE: u8 = 30;
+    /// The verbosity of libraries.
     pub const VERBOSITY: u8 = 40;
+    /// The import path of an interpreter.
     pub const PYTHON_PATHS: u8 = 50;
+    /// The registered drivers.
     pub const DRIVERS: u8 = 60;
+    /// The names of types of devices.
     pub const DEVICE_NAMES: u8 = 70;
+    /// The callbacks for exhausted memory.
     pub const OOM_HOOKS: u8 = 80;
+    /// The configuration of the allocators.
     pub const ALLOCATOR_CONFIG: u8 = 90;
+    /// The recorded history of memory.
     pub const MEMORY_HISTORY: u8 = 100;
+    /// The accesses to memory that threads announce.
     pub const MEMORY_ACCESSES: u8 = 110;
+    /// The memory whose events are observed.
     pub const OBSERVED_MEMORY: u8 = 111;
+    /// The records of the race detector.
     pub const RACES: u8 = 112;
+    /// The recorded activities of devices.
     pub const ACTIVITIES: u8 = 113;
+    /// The tasks that are timed.
     pub const TIMED_TASKS: u8 = 114;
+    /// The recorded calls of operations.
     pub const DISPATCH_CALLS: u8 = 115;
     pub const PLANS: u8 = 116;
     pub(super) const INITIALIZATION: u8 = 120;

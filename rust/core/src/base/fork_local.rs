@@ -14,6 +14,7 @@ pub struct ForkLocal<T: Default> {
 }
 
 impl<T: Default> ForkLocal<T> {
+    /// Returns the value of this process, which the first call after a fork reinitializes.
     pub fn get(&self) -> &T {
         let generation = fork::generation();
         let mut local = self;

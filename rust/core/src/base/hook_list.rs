@@ -89,7 +89,6 @@ pub struct Registration {
 
 impl Registration {
     /// Creates a registration that calls `remove` with its number.
-    #[doc(hidden)]
     pub fn new(number: u64, remove: fn(u64)) -> Self {
         Registration { number, remove }
     }

@@ -1,4 +1,6 @@
 //! Foundations of all other modules: locks and atomics, forks, the environment, and small tools.
+//!
+//! The other crates of interlock use them as well; they may change in every release.
 
 #[cfg(not(unix))]
 compile_error!(
@@ -32,5 +34,4 @@ pub mod sync;
 #[cfg(not(loom))]
 pub mod worker_threads;
 
-#[doc(hidden)]
 pub use named_enum::named_enum;

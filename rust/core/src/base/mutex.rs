@@ -10,10 +10,12 @@ use super::blocking;
 pub struct Mutex<T>(std::sync::Mutex<T>);
 
 impl<T> Mutex<T> {
+    /// Creates a mutex that is not locked.
     pub const fn new(value: T) -> Self {
         Mutex(std::sync::Mutex::new(value))
     }
 
+    /// Locks the mutex. While another thread has it, a thread of an interpreter waits detached.
     #[inline]
     pub fn lock(&self) -> MutexGuard<'_, T> {
         self.try_lock().unwrap_or_else(|| self.lock_contended())
@@ -49,6 +51,7 @@ impl<T> Mutex<T> {
         matches!(self.0.try_lock(), Err(std::sync::TryLockError::WouldBlock))
     }
 
+    /// Returns the value without a lock.
     pub fn get_mut(&mut self) -> &mut T {
         self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
@@ -60,14 +63,17 @@ pub struct Condvar(std::sync::Condvar);
 
 #[expect(clippy::disallowed_methods, reason = "the waits are detached")]
 impl Condvar {
+    /// Creates a condition variable for which no thread waits.
     pub const fn new() -> Self {
         Condvar(std::sync::Condvar::new())
     }
 
+    /// Wakes one thread that waits.
     pub fn notify_one(&self) {
         self.0.notify_one();
     }
 
+    /// Wakes all threads that wait.
     pub fn notify_all(&self) {
         self.0.notify_all();
     }

@@ -1,7 +1,22 @@
 //! Enums whose variants have names.
 
 /// Declares an enum, a list of its variants, and their names: one row for each variant.
-#[doc(hidden)]
+///
+/// ```
+/// interlock_core::named_enum! {
+///     /// A side.
+///     #[derive(Clone, Copy, Debug, PartialEq)]
+///     pub enum Side {
+///         /// The left one.
+///         Left => "left",
+///         /// The right one.
+///         Right => "right",
+///     }
+/// }
+///
+/// assert_eq!(Side::from_name("right"), Some(Side::Right));
+/// assert_eq!(Side::ALL.map(Side::name), ["left", "right"]);
+/// ```
 #[macro_export]
 macro_rules! named_enum {
     ($(#[$meta:meta])* pub enum $enum:ident {

@@ -1,4 +1,4 @@
-//! Relaxed atomics, an epoch and the locks. No other module of this crate, except [`fork`](super::fork), chooses a
+//! Relaxed atomics, an epoch and the locks. No other module of this crate, except [`fork`], chooses a
 //! memory ordering.
 //!
 //! The primitives come from `platform`: the standard library, or loom if the crate is built for the models of
@@ -6,7 +6,7 @@
 
 #[cfg_attr(not(loom), path = "sync/std.rs")]
 #[cfg_attr(loom, path = "sync/loom.rs")]
-pub mod platform;
+pub(crate) mod platform;
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -29,15 +29,18 @@ use super::fork::ForkAware;
 pub struct RelaxedU64(AtomicU64);
 
 impl RelaxedU64 {
+    /// Creates a word with this value.
     pub const fn new(value: u64) -> Self {
         RelaxedU64(AtomicU64::new(value))
     }
 
+    /// Loads the value.
     #[inline]
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 
+    /// Stores a value.
     pub fn set(&self, value: u64) {
         self.0.store(value, Ordering::Relaxed);
     }
@@ -77,15 +80,18 @@ impl RelaxedU64 {
 pub struct RelaxedBool(AtomicBool);
 
 impl RelaxedBool {
+    /// Creates a bool with this value.
     pub const fn new(value: bool) -> Self {
         RelaxedBool(AtomicBool::new(value))
     }
 
+    /// Loads the value.
     #[inline]
     pub fn get(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
+    /// Stores a value.
     #[inline]
     pub fn set(&self, value: bool) {
         self.0.store(value, Ordering::Relaxed);
@@ -141,10 +147,12 @@ pub struct Epoch {
 }
 
 impl Epoch {
+    /// Creates an epoch of 0.
     pub const fn new() -> Self {
         Epoch { published: AtomicU64::new(0), counted: RelaxedU64::new(0) }
     }
 
+    /// Returns the number of changes so far.
     #[inline]
     pub fn get(&self) -> u64 {
         self.published.load(Ordering::Acquire)
@@ -232,6 +240,7 @@ pub struct TryLock<T> {
 unsafe impl<T: Send> Sync for TryLock<T> {}
 
 impl<T> TryLock<T> {
+    /// Creates a lock that is not acquired.
     pub const fn new(value: T) -> Self {
         TryLock::with(value, false)
     }
@@ -240,6 +249,7 @@ impl<T> TryLock<T> {
         TryLock { held: AtomicBool::new(false), is_awaited, value: UnsafeCell::new(value) }
     }
 
+    /// Acquires the lock; `None` if it is acquired.
     pub fn try_lock(&self) -> Option<LockGuard<'_, T>> {
         if self.held.swap(true, Ordering::Acquire) {
             None
@@ -249,6 +259,7 @@ impl<T> TryLock<T> {
         }
     }
 
+    /// Returns the value without the lock.
     pub fn get_mut(&mut self) -> &mut T {
         self.value.get_mut()
     }
@@ -367,6 +378,7 @@ pub struct SpinLock<T> {
 }
 
 impl<T> SpinLock<T> {
+    /// Creates a lock that is not acquired.
     pub const fn new(value: T) -> Self {
         SpinLock { lock: TryLock::with(value, true), is_serialized: false }
     }
@@ -379,6 +391,7 @@ impl<T> SpinLock<T> {
         SpinLock { lock: TryLock::with(value, true), is_serialized: true }
     }
 
+    /// Acquires the lock. A thread that waits spins, so the holder must be brief.
     #[inline]
     pub fn lock(&self) -> LockGuard<'_, T> {
         if self.is_serialized {
@@ -392,6 +405,7 @@ impl<T> SpinLock<T> {
 
 #[cfg(not(loom))]
 impl<T: Send> ForkLock<T> {
+    /// Acquires the lock, and registers it for forks first.
     #[inline]
     pub fn lock(&'static self) -> LockGuard<'static, T> {
         if !self.is_registered.get() {
@@ -410,6 +424,7 @@ impl<T: Send> ForkLock<T> {
 /// A model makes no forks, and its locks live as long as one execution.
 #[cfg(loom)]
 impl<T> ForkLock<T> {
+    /// Acquires the lock.
     pub fn lock(&self) -> LockGuard<'_, T> {
         self.lock.acquire()
     }

@@ -21,7 +21,7 @@ mod kernel;
 mod kernel_list;
 mod numerics;
 mod operation;
-mod record;
+pub(crate) mod record;
 
 pub use autotuner::{Autotuner, Tuned};
 pub use dyn_kernel::DynKernel;
@@ -31,9 +31,3 @@ pub use kernel::{ForeignFunctions, Kernel, KernelError};
 pub use numerics::{Accumulation, Numerics, Rounding, Sums};
 pub use operation::{Composite, NoKernel, Op, Operation, Order, Preference, Preferred};
 pub use record::{Call, Considered, Outcome, Reason, Recording, annotate};
-
-#[doc(hidden)]
-pub mod internal {
-    //! Items that only other crates of this workspace use.
-    pub use super::record::intern_name;
-}

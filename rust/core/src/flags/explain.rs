@@ -110,6 +110,11 @@ pub struct Explanation {
 impl FlagSpec {
     /// Explains the active value on this thread.
     pub fn explain(&self) -> Explanation {
+        Explanation { affects: self.affects(), ..self.explain_value() }
+    }
+
+    /// Explains the value as [`explain`](FlagSpec::explain) does, without what it affects.
+    pub(crate) fn explain_value(&self) -> Explanation {
         // Before anything is read, so that all results agree.
         thread::sync();
         let (level, set_by) = self.deciding_slot().map_or((Level::Default, None), source);
@@ -121,7 +126,7 @@ impl FlagSpec {
             set_by,
             effective: overridden.map_or(value, |overridden| overridden.value),
             overridden_by: overridden.map(|overridden| overridden.by),
-            affects: self.affects(),
+            affects: String::new(),
             inherited_from: self.inherited_from(),
         }
     }

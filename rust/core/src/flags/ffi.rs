@@ -59,76 +59,72 @@ pub fn of_id(id: u32) -> Option<&'static FlagSpec> {
     own.or_else(|| registered().filter(|spec| !spec.is_unregistered()))
 }
 
-#[doc(hidden)]
-impl FlagSpec {
-    /// Returns the id, which is valid until the flag is unregistered.
-    pub fn id(&'static self) -> u32 {
-        let position = table::own_flag_specs()
-            .chain(registry::all_flag_specs())
-            .position(|spec| std::ptr::eq(spec, self));
-        let id = position.and_then(|position| u32::try_from(position).ok());
-        id.unwrap_or_assert(u32::MAX, "the table has every flag")
-    }
+/// Returns the id of a flag, which is valid until the flag is unregistered.
+pub fn id_of(spec: &'static FlagSpec) -> u32 {
+    let position =
+        table::own_flag_specs().chain(registry::all_flag_specs()).position(|other| std::ptr::eq(other, spec));
+    let id = position.and_then(|position| u32::try_from(position).ok());
+    id.unwrap_or_assert(u32::MAX, "the table has every flag")
+}
 
-    /// Returns the kind of the values.
-    pub fn kind(&self) -> FlagKind {
-        match &self.backing {
-            Backing::Word(word, Projection::Whole) => match word.kind {
-                Kind::Switch { .. } => FlagKind::Bool,
-                Kind::Count { .. } => FlagKind::Count,
-                Kind::Integer { .. } => FlagKind::Integer,
-                Kind::Float { .. } => FlagKind::Float,
-                Kind::Choice { .. } => FlagKind::Choice,
-                Kind::Text { .. } | Kind::Path { .. } => FlagKind::Text,
-                Kind::OptionalSwitch
-                | Kind::PriorityOrder { .. }
-                | Kind::Reduction
-                | Kind::List { .. }
-                | Kind::Optional { .. } => FlagKind::Other,
-            },
-            Backing::Node(_) => FlagKind::Choice,
-            Backing::Tf32(_) => FlagKind::Bool,
-            Backing::Word(..) | Backing::Constant(_) => FlagKind::Other,
-        }
+/// Returns the kind of the values of a flag.
+pub fn kind_of(spec: &FlagSpec) -> FlagKind {
+    match &spec.backing {
+        Backing::Word(word, Projection::Whole) => match word.kind {
+            Kind::Switch { .. } => FlagKind::Bool,
+            Kind::Count { .. } => FlagKind::Count,
+            Kind::Integer { .. } => FlagKind::Integer,
+            Kind::Float { .. } => FlagKind::Float,
+            Kind::Choice { .. } => FlagKind::Choice,
+            Kind::Text { .. } | Kind::Path { .. } => FlagKind::Text,
+            Kind::OptionalSwitch
+            | Kind::PriorityOrder { .. }
+            | Kind::Reduction
+            | Kind::List { .. }
+            | Kind::Optional { .. } => FlagKind::Other,
+        },
+        Backing::Node(_) => FlagKind::Choice,
+        Backing::Tf32(_) => FlagKind::Bool,
+        Backing::Word(..) | Backing::Constant(_) => FlagKind::Other,
     }
+}
 
-    /// Returns the word of a bool or an integer that has a word of its own.
-    #[cfg(not(loom))]
-    pub fn plain_word(&self) -> Option<PlainWord> {
-        let Backing::Word(word, Projection::Whole) = self.backing else { return None };
-        let bias = match word.kind {
-            Kind::Switch { .. } | Kind::Count { .. } => 0,
-            // The payload of 0 is the difference.
-            Kind::Integer { .. } => i64::try_from(FlagValue::payload(0_i64)).ok()?,
-            _ => return None,
-        };
-        Some(PlainWord { address: word.resolved_address(), bias })
+/// Returns the word of a flag that is a bool or an integer and has a word of its own.
+#[cfg(not(loom))]
+pub fn plain_word(spec: &FlagSpec) -> Option<PlainWord> {
+    let Backing::Word(word, Projection::Whole) = spec.backing else { return None };
+    let bias = match word.kind {
+        Kind::Switch { .. } | Kind::Count { .. } => 0,
+        // The payload of 0 is the difference.
+        Kind::Integer { .. } => i64::try_from(FlagValue::payload(0_i64)).ok()?,
+        _ => return None,
+    };
+    Some(PlainWord { address: word.resolved_address(), bias })
+}
+
+/// Returns the active value on this thread of a flag with a [plain word](plain_word), and of an alias of
+/// nodes, which is a bool. Never panics.
+#[inline]
+pub fn plain_value(spec: &FlagSpec) -> Option<PlainValue> {
+    let word = match spec.backing {
+        Backing::Word(word, Projection::Whole) => word,
+        Backing::Tf32(nodes) => return Some(PlainValue::Bool(Node::all_read(nodes, Precision::Tf32))),
+        _ => return None,
+    };
+    match word.kind {
+        Kind::Switch { .. } => Some(PlainValue::Bool(FlagValue::decode(word.payload()))),
+        Kind::Count { .. } => Some(PlainValue::Integer(u64::decode(word.payload()).cast_signed())),
+        Kind::Integer { .. } => Some(PlainValue::Integer(FlagValue::decode(word.payload()))),
+        _ => None,
     }
+}
 
-    /// Returns the active value on this thread of a flag with a [plain word](FlagSpec::plain_word), and of an alias of
-    /// nodes, which is a bool. Never panics.
-    #[inline]
-    pub fn plain_value(&self) -> Option<PlainValue> {
-        let word = match self.backing {
-            Backing::Word(word, Projection::Whole) => word,
-            Backing::Tf32(nodes) => return Some(PlainValue::Bool(Node::all_read(nodes, Precision::Tf32))),
-            _ => return None,
-        };
-        match word.kind {
-            Kind::Switch { .. } => Some(PlainValue::Bool(FlagValue::decode(word.payload()))),
-            Kind::Count { .. } => Some(PlainValue::Integer(u64::decode(word.payload()).cast_signed())),
-            Kind::Integer { .. } => Some(PlainValue::Integer(FlagValue::decode(word.payload()))),
-            _ => None,
-        }
-    }
-
-    /// Returns the active payload on this thread of a flag with a [plain word](FlagSpec::plain_word).
-    #[inline]
-    pub fn plain_payload(&self) -> Option<u64> {
-        match self.backing {
-            Backing::Word(word, Projection::Whole) if is_plain(word.kind) => Some(word.payload()),
-            _ => None,
-        }
+/// Returns the active payload on this thread of a flag with a [plain word](plain_word).
+#[inline]
+pub fn plain_payload(spec: &FlagSpec) -> Option<u64> {
+    match spec.backing {
+        Backing::Word(word, Projection::Whole) if is_plain(word.kind) => Some(word.payload()),
+        _ => None,
     }
 }
 
@@ -142,8 +138,8 @@ mod tests {
         let flag_type = FlagType::Integer { default: -3, minimum: -5, maximum: 5 };
         register(FlagDecl::new("address_test.offset", flag_type, "A flag of a test.")).unwrap();
         for (position, spec) in table::flag_specs().enumerate() {
-            assert_eq!(spec.id() as usize, position);
-            assert!(std::ptr::eq(of_id(spec.id()).unwrap(), spec), "{}", spec.name());
+            assert_eq!(id_of(spec) as usize, position);
+            assert!(std::ptr::eq(of_id(id_of(spec)).unwrap(), spec), "{}", spec.name());
         }
         let count = table::flag_specs().count() as u32;
         assert!([count, u32::MAX].into_iter().all(|id| of_id(id).is_none()));
@@ -152,7 +148,7 @@ mod tests {
     #[test]
     fn plain_word_contains_the_value_of_the_process() {
         let read = |name: &str| {
-            let word = find(name).unwrap().plain_word().unwrap();
+            let word = plain_word(find(name).unwrap()).unwrap();
             // SAFETY: the word of a flag lives until the process exits; the test has one thread.
             let bits = unsafe { *word.address };
             (bits << 2 >> 2) as i64 - word.bias
@@ -163,7 +159,7 @@ mod tests {
         let flag_type = FlagType::Integer { default: -3, minimum: -5, maximum: 5 };
         register(FlagDecl::new("address_test.negative", flag_type, "A flag of a test.")).unwrap();
         assert_eq!(read("address_test.negative"), -3);
-        let value = |name: &str| find(name).unwrap().plain_value();
+        let value = |name: &str| plain_value(find(name).unwrap());
         assert_eq!(value("cudnn.enabled"), Some(PlainValue::Bool(true)));
         assert_eq!(value("cudnn.benchmark_limit"), Some(PlainValue::Integer(3)));
         assert_eq!(value("address_test.negative"), Some(PlainValue::Integer(-3)));
@@ -180,9 +176,9 @@ mod tests {
         ];
         for (name, kind) in names {
             let spec = find(name).unwrap();
-            assert_eq!((spec.plain_word(), spec.kind()), (None, kind), "{name}");
+            assert_eq!((plain_word(spec), kind_of(spec)), (None, kind), "{name}");
             let alias = (kind == FlagKind::Bool).then_some(PlainValue::Bool(true));
-            assert_eq!(spec.plain_value(), alias, "{name}");
+            assert_eq!(plain_value(spec), alias, "{name}");
         }
     }
 }

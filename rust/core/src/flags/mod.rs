@@ -13,7 +13,7 @@ mod enums;
 mod env_parse;
 mod environment;
 mod explain;
-mod ffi;
+pub(crate) mod ffi;
 mod flag;
 mod flag_spec;
 mod flag_type;
@@ -21,20 +21,20 @@ mod float;
 mod freeze;
 mod handle;
 mod interned;
-mod kind;
+pub(crate) mod kind;
 mod matmul_precision;
 mod precision;
 mod priority_order;
 mod process_state;
 mod readers;
 mod registry;
-mod scope;
+pub(crate) mod scope;
 mod snapshot;
 mod store;
 mod table;
 mod validator;
 mod value;
-mod write;
+pub(crate) mod write;
 mod write_log;
 
 pub use crate::base::location::SourceLocation;
@@ -62,6 +62,7 @@ pub use matmul_precision::MatmulPrecision;
 pub use precision::{Node, Precision};
 pub use priority_order::PriorityOrder;
 pub use process_state::explain_state;
+pub(crate) use process_state::names as state_names;
 pub(crate) use readers::{Consumer, IsActive};
 pub use registry::{FlagDecl, misspelt_variables, register, unregister};
 pub use scope::FlagScope;
@@ -73,15 +74,6 @@ pub use value::{Float, InputValue, Value};
 pub use write::assign;
 pub(crate) use write::write_unless_frozen;
 pub use write_log::{LoggedWrite, recent_writes};
-
-#[doc(hidden)]
-pub mod internal {
-    //! Items that only other crates of this workspace use.
-    pub use super::ffi::{FlagKind, PlainValue, PlainWord, of_id};
-    pub use super::kind::interned_text;
-    pub use super::scope::{FlagScopeBuilder, Purpose};
-    pub use super::write::{parse_count, write_unless_frozen};
-}
 
 /// Returns whether writes record their source location (`INTERLOCK_DEBUG=1`).
 pub fn writes_are_traced() -> bool {

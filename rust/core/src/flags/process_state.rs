@@ -62,6 +62,11 @@ pub(super) fn set_entry(values: &mut ProcessValues, name: &str, given: &InputVal
     Ok(true)
 }
 
+/// Iterates over the names of the entries: all modes, then both devices.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    MODES.into_iter().map(|(name, _)| name).chain([DEVICE_INDEX, DEFAULT_DEVICE])
+}
+
 /// Returns the active value of a mode or device on this thread and its level, by the name of its entry in snapshots.
 /// `None` if there is no such entry.
 pub fn explain_state(name: &str) -> Option<(&'static str, Value, Level)> {

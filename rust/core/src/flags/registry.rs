@@ -401,6 +401,7 @@ impl FlagDecl {
 
 #[cfg(test)]
 mod tests {
+    use super::super::ffi::id_of;
     use super::super::{FlagScope, Float, InputValue, Level, Value, assign, find};
     use super::super::{MAX_INTEGER, MAX_TEXT_BYTES};
     use super::*;
@@ -671,7 +672,7 @@ mod tests {
         assert_eq!((state.flags(), scope.values()), (vec![], vec![]));
         let (other, _) = register(declared(name, FlagType::Count { default: 3, maximum: 9 })).unwrap();
         assert_eq!(state.run(|| other.read()), Value::Integer(3));
-        assert_ne!(flag.id(), other.id());
+        assert_ne!(id_of(flag), id_of(other));
     }
 
     #[test]

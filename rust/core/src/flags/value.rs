@@ -164,7 +164,6 @@ pub enum Value {
 
 impl Value {
     /// Returns the value as a message shows it: texts in quotation marks.
-    #[doc(hidden)]
     pub fn shown(self) -> String {
         match self {
             Value::Float(number) => format!("{:?}", number.get()),

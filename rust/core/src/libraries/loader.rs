@@ -166,11 +166,25 @@ impl Library {
         })
     }
 
-    /// Returns a function of the library by its C name.
+    /// Returns a function of the library by its C name, and loads the library if necessary.
     ///
     /// # Safety
     /// `F` is the type of a function pointer, and the function has that signature.
-    #[doc(hidden)]
+    ///
+    /// # Errors
+    /// Fails if the library cannot be loaded or lacks the function. The message names `operation`.
+    ///
+    /// ```
+    /// use interlock_core::libraries::NVML;
+    ///
+    /// type Version = unsafe extern "C" fn(*mut i32) -> i32;
+    ///
+    /// // SAFETY: the signature is that of NVIDIA's `nvml.h`.
+    /// match unsafe { NVML.function::<Version>(c"nvmlSystemGetCudaDriverVersion", "cuda_version") } {
+    ///     Ok(version) => println!("found at {version:?}"),
+    ///     Err(error) => println!("{error}"),
+    /// }
+    /// ```
     pub unsafe fn function<F: Copy>(&self, name: &CStr, operation: &str) -> Result<F> {
         let loaded = self.loaded(operation)?;
         // SAFETY: as the caller guarantees.

@@ -6,11 +6,11 @@
 #[cfg(target_os = "macos")]
 mod images;
 mod ld_paths;
-mod loader;
+pub(crate) mod loader;
 mod num_threads;
 mod openmp;
-mod presence;
-mod python_paths;
+pub(crate) mod presence;
+pub(crate) mod python_paths;
 mod search;
 mod table;
 mod user_path;
@@ -38,14 +38,6 @@ use version::VersionQuery;
 
 use crate::base::sync::TryLock;
 use crate::{Error, Result};
-
-#[doc(hidden)]
-pub mod internal {
-    //! Items that only other crates of this workspace use.
-    pub use super::loader::{file_of, reason_of};
-    pub use super::presence::Presence;
-    pub use super::python_paths::{PythonPaths, python_paths_are, set_python_paths};
-}
 
 /// A vendor library that this crate finds and loads at run time, and never links.
 ///

@@ -111,9 +111,8 @@ impl ModeContext {
     ///
     /// # Safety
     /// No two threads use the object at the same time.
-    #[doc(hidden)]
     #[inline]
-    pub unsafe fn new_serialized(kind: ModeKind) -> Self {
+    pub(crate) unsafe fn new_serialized(kind: ModeKind) -> Self {
         // SAFETY: guaranteed by the caller.
         ModeContext::from_scope(kind, unsafe { Scope::new_serialized() })
     }
@@ -180,9 +179,8 @@ impl ModeContext {
     }
 
     /// Enters as [`try_enter`](ModeContext::try_enter) does, for a caller that knows the context.
-    #[doc(hidden)]
     #[inline]
-    pub fn try_enter_present(&self, context: impl FnOnce() -> Option<PresentContext>) -> Result<()> {
+    pub(crate) fn try_enter_present(&self, context: impl FnOnce() -> Option<PresentContext>) -> Result<()> {
         // This may change the state of the context.
         self.write.revoke(self.kind.mode())?;
         let save_previous = |word| self.previous.set(self.kind.mode().is_on_in(word));

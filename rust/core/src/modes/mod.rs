@@ -1,9 +1,9 @@
 //! Gradient modes of a thread (`torch.autograd.grad_mode`): read with one load, changed by guards and scopes.
 
 mod change;
-mod context;
+pub(crate) mod context;
 mod eager_write;
-mod guard;
+pub(crate) mod guard;
 mod mode;
 mod node_creation_hook;
 mod saved_tensor_hooks;
@@ -20,12 +20,6 @@ pub use saved_tensor_hooks::{
     SavedTensorHooksContext, SavedTensorHooksDisabledContext, check_saved_tensor_hooks_enabled, own_hooks_of,
     saved_tensor_hooks, visit_own_hooks,
 };
-
-#[doc(hidden)]
-pub mod internal {
-    //! Items that only other crates of this workspace use.
-    pub use super::guard::{enter_bits, write_bits};
-}
 
 /// Returns whether operations of this thread record the autograd graph.
 #[inline]

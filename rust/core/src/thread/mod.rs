@@ -5,7 +5,7 @@
 //! threads and exited out of order. Layers belong either to a context or to a thread:
 //!
 //! - A [`Scope`] that is entered with a current context pushes a layer in the [`State`] of that context, an immutable
-//!   value that a [`Carrier`](internal::Carrier) stores. Copying a context copies the state, and later changes of one
+//!   value that a [`Carrier`](crate::binding::thread::Carrier) stores. Copying a context copies the state, and later changes of one
 //!   do not reach the other. An exit in the context that entered removes the layer there; an exit anywhere else ends it
 //!   in every state.
 //! - A [`ScopeGuard`], and a scope that is entered without a current context, pushes a layer on its thread. It is above
@@ -24,15 +24,15 @@
 
 mod base;
 mod captured_slots;
-mod carried;
-mod carrier;
+pub(crate) mod carried;
+pub(crate) mod carrier;
 mod changes;
-mod current;
-mod device_slots;
-mod flag_slots;
+pub(crate) mod current;
+pub(crate) mod device_slots;
+pub(crate) mod flag_slots;
 mod guards;
 mod hooks;
-mod ids;
+pub(crate) mod ids;
 #[cfg(loom)]
 #[cfg(test)]
 pub(crate) mod loom_layer;
@@ -41,20 +41,20 @@ mod masked;
 pub(crate) mod mode_bits;
 mod native;
 mod process;
-mod reads;
-mod scope;
-mod scope_trace;
-mod slots;
-mod state;
+pub(crate) mod reads;
+pub(crate) mod scope;
+pub(crate) mod scope_trace;
+pub(crate) mod slots;
+pub(crate) mod state;
 mod summary;
 mod task;
 #[cfg(test)]
 pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
-mod thread_state;
+pub(crate) mod thread_state;
 mod view;
-mod writes;
+pub(crate) mod writes;
 
 pub use carried::{Carried, CarriedValue, register_carried};
 pub(crate) use carrier::PresentContext;
@@ -79,25 +79,3 @@ pub(crate) use state::State;
 pub use task::{TaskState, WithState};
 pub use thread_state::{StateScope, ThreadState};
 pub(crate) use writes::{WrittenMode, restore_mode, scoped_site, write_mode, write_scoped};
-
-#[doc(hidden)]
-pub mod internal {
-    //! Items that only other crates of this workspace use.
-    pub use super::carried::{CarriedTask, CarriedValues};
-    pub use super::carrier::{
-        Carrier, PresentContext, Receipt, leave_context, look_at, positions_above, set_carrier,
-    };
-    pub use super::current::{enter_at, has_seen, new_position};
-    pub use super::device_slots::{DeviceObject, DeviceSlots};
-    #[cfg(not(loom))]
-    pub use super::flag_slots::flag_layers_address;
-    pub use super::ids::{LayerId, Position, ScopeId};
-    pub use super::reads::{
-        current_device, current_stream, default_device, is_ended, mem_pool, mode_word_address,
-    };
-    pub use super::scope::{EndedScopes, Exit, RawGuard, ScopeMark, newly_suspended};
-    pub use super::scope_trace::{Entered, ExitOrder, UnclosedScopes, open_scopes, unclosed_scopes};
-    pub use super::slots::Slots;
-    pub use super::state::State;
-    pub use super::writes::set_device_slots;
-}

@@ -141,8 +141,7 @@ impl Scope {
     }
 
     /// Pushes a layer of this scope that sets no mode bits.
-    #[doc(hidden)]
-    pub fn enter_slots(&self, slots: &Arc<Slots>) -> Result<()> {
+    pub(crate) fn enter_slots(&self, slots: &Arc<Slots>) -> Result<()> {
         self.enter_layer(Masked::default(), Some(slots)).map(drop)
     }
 
@@ -223,15 +222,14 @@ impl Scope {
         Ok(self.opened(mark, receipt, context.stored.serial(), slots))
     }
 
-    #[doc(hidden)]
-    pub fn id(&self) -> ScopeId {
+    /// Returns the id.
+    pub(crate) fn id(&self) -> ScopeId {
         self.id
     }
 
     /// Calls `visit` with the receipt of each layer that is open in a context, for a garbage collector of the carrier's
     /// language. The scope is the only owner of a receipt.
-    #[doc(hidden)]
-    pub fn visit_receipts(&self, mut visit: impl FnMut(&Receipt)) {
+    pub(crate) fn visit_receipts(&self, mut visit: impl FnMut(&Receipt)) {
         self.open.lock().iter().for_each(|open| visit(&open.receipt));
     }
 
@@ -245,20 +243,12 @@ impl Scope {
         {
             return hooks::report_removed(exited.id);
         }
-        self.exit_and_report();
+        self.exit_present(PresentContext::at_hand());
     }
 
-    /// Exits as [`exit`](Scope::exit) does and returns what it has removed.
-    #[doc(hidden)]
+    /// Exits as [`exit`](Scope::exit) does, for a caller that knows the context, and returns what it has removed.
     #[inline]
-    pub fn exit_and_report(&self) -> Exit {
-        self.exit_present(PresentContext::at_hand())
-    }
-
-    /// Exits as [`exit_and_report`](Scope::exit_and_report) does, for a caller that knows the context.
-    #[doc(hidden)]
-    #[inline]
-    pub fn exit_present(&self, context: Option<PresentContext>) -> Exit {
+    pub(crate) fn exit_present(&self, context: Option<PresentContext>) -> Exit {
         let exit = self.exit_anywhere(context);
         if let Some(layer) = exit.layer {
             hooks::report_removed(layer);
@@ -428,8 +418,7 @@ impl ScopeGuard {
     }
 
     /// Pushes a layer on this thread that sets device slots.
-    #[doc(hidden)]
-    pub fn from_devices(devices: DeviceSlots) -> Self {
+    pub(crate) fn from_devices(devices: DeviceSlots) -> Self {
         ScopeGuard::from_slots(&Slots::from_devices(devices))
     }
 
@@ -612,8 +601,7 @@ pub(crate) fn node_creation_hooks() -> Vec<Arc<dyn Any + Send + Sync>> {
 
 impl Scope {
     /// Records the last enter of this scope here.
-    #[doc(hidden)]
-    pub fn trace_enter(&self, entered: Entered, frame: Option<usize>) {
+    pub(crate) fn trace_enter(&self, entered: Entered, frame: Option<usize>) {
         if let Some((layer, _)) = reads::layers().into_iter().find(|(_, scope)| *scope == self.id) {
             scope_trace::record_enter(layer, self.id, entered, frame);
         }
@@ -622,7 +610,6 @@ impl Scope {
 
 impl Exit {
     /// Records this exit.
-    #[doc(hidden)]
     pub fn trace(self) -> ExitOrder {
         let here: Vec<LayerId> = reads::layers().into_iter().map(|(layer, _)| layer).collect();
         match self.layer {
@@ -645,6 +632,7 @@ pub fn newly_suspended(running: &[usize]) -> Vec<Entered> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::binding::thread::exit_and_report;
     use crate::modes::{ModeContext, ModeKind, no_grad};
 
     fn entered() -> ModeContext {
@@ -654,7 +642,7 @@ mod tests {
     }
 
     fn exited(context: &ModeContext) -> Option<ScopeId> {
-        context.exit_with(Scope::exit_and_report).above
+        context.exit_with(exit_and_report).above
     }
 
     #[test]

@@ -80,8 +80,7 @@ impl ThreadState {
     }
 
     /// Returns this state, in which the device slots that it does not set have these values.
-    #[doc(hidden)]
-    pub fn with_devices(self, devices: DeviceSlots) -> Self {
+    pub(crate) fn with_devices(self, devices: DeviceSlots) -> Self {
         let mut slots = Slots::clone(self.slots());
         slots.devices.fill_from(&devices);
         self.with_slots(Arc::new(slots))
@@ -113,20 +112,17 @@ impl ThreadState {
     }
 
     /// Returns the current streams of the devices for which one was set.
-    #[doc(hidden)]
-    pub fn streams(&self) -> &[Arc<dyn DeviceObject>] {
+    pub(crate) fn streams(&self) -> &[Arc<dyn DeviceObject>] {
         self.slots().devices.streams.as_slice()
     }
 
     /// Returns the memory pools that allocations use, of the devices for which a scope set one.
-    #[doc(hidden)]
-    pub fn mem_pools(&self) -> &[Arc<dyn DeviceObject>] {
+    pub(crate) fn mem_pools(&self) -> &[Arc<dyn DeviceObject>] {
         self.slots().devices.mem_pools.as_slice()
     }
 
     /// Returns whether a recording of calls or hooks of saved tensors are active in this state.
-    #[doc(hidden)]
-    pub fn has_objects(&self) -> bool {
+    pub(crate) fn has_objects(&self) -> bool {
         self.slots().objects.is_some()
     }
 
@@ -136,8 +132,7 @@ impl ThreadState {
     }
 
     /// Returns the default device for new tensors, or `None` if none was set; `Some(None)` is the CPU.
-    #[doc(hidden)]
-    pub fn set_default_device(&self) -> Option<Option<Device>> {
+    pub(crate) fn set_default_device(&self) -> Option<Option<Device>> {
         self.slots().devices.default_device
     }
 

@@ -12,7 +12,7 @@ use once_cell::race::OnceBox;
 use interlock_core::base::fork;
 use interlock_core::base::fork_local::ForkLocal;
 use interlock_core::base::sync::RelaxedU64;
-use interlock_core::libraries::internal::{self, reason_of};
+use interlock_core::binding::libraries::{self as binding, reason_of};
 
 use super::status::{DriverStatus, MIN_VERSION, SONAME, Version};
 use super::visible_devices;
@@ -104,7 +104,7 @@ fn function<F: Copy>(library: &Library, name: &str) -> Result<F, DriverStatus> {
 
 /// Returns the file that a function was loaded from, for messages.
 fn file_of(function: Start) -> String {
-    let file = internal::file_of(function as usize);
+    let file = binding::file_of(function as usize);
     file.map_or_else(|| "a library without a name".to_owned(), |file| file.to_string_lossy().into_owned())
 }
 

@@ -40,7 +40,7 @@ pub mod sync_points;
 #[macro_export]
 macro_rules! driver_suite {
     ($make:expr) => {
-        $crate::driver_checks! { $make;
+        $crate::driver_suite! { @checks $make;
             streams {
                 stream_runs_work_in_the_order_of_its_launches
                 launch_does_not_block_and_streams_run_independently
@@ -144,13 +144,7 @@ macro_rules! driver_suite {
             }
         }
     };
-}
-
-/// Declares the tests of [`driver_suite`].
-#[doc(hidden)]
-#[macro_export]
-macro_rules! driver_checks {
-    ($make:expr; $($module:ident { $($check:ident)+ })+) => {
+    (@checks $make:expr; $($module:ident { $($check:ident)+ })+) => {
         $(mod $module {
             $(#[test]
             fn $check() {

@@ -4,7 +4,7 @@ use interlock::accelerator::Error;
 use interlock::accelerator::memory::config::{
     self, AllocatorConfig, Applies, Backend, KEYS, Key, Requirement, RoundupDivisions, Value,
 };
-use interlock::base::quote::quoted;
+use interlock_core::base::quote::quoted;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyMapping, PyString, PyTuple};
 

@@ -3,9 +3,9 @@
 use std::ffi::CString;
 
 use interlock::accelerator::host::{HostDriver, HostOptions};
-use interlock::accelerator::{self, Device as CoreDevice, DeviceScope, DeviceType, internal};
-use interlock::base::env;
-use interlock::base::quote::quoted;
+use interlock::accelerator::{self, Device as CoreDevice, DeviceScope, DeviceType};
+use interlock_core::base::env;
+use interlock_core::base::quote::quoted;
 use once_cell::race::OnceBox;
 use pyo3::exceptions::{PyTypeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
@@ -103,7 +103,7 @@ fn use_driver(
 
 /// Warns about a variable that has changed without effect, because the driver was fixed before.
 fn warn_stale_env(py: Python<'_>) -> PyResult<()> {
-    let Some(message) = detach_with_env(py, internal::stale_env_warning) else {
+    let Some(message) = detach_with_env(py, accelerator::stale_env_warning) else {
         return Ok(());
     };
     let class = py.import("interlock.errors")?.getattr("AcceleratorEnvironmentWarning")?;
@@ -128,7 +128,7 @@ fn current_accelerator(
     py: Python<'_>,
     #[pyo3(from_py_with = switches::current_accelerator::check_available)] check_available: bool,
 ) -> PyResult<Option<Device>> {
-    if let Some(known) = internal::known_devices() {
+    if let Some(known) = accelerator::known_devices() {
         let found = known.accelerator.filter(|_| !check_available || known.count > 0);
         return Ok(found.map(Device::of));
     }
@@ -142,7 +142,7 @@ fn current_accelerator(
 /// Return whether an accelerator with at least one device is available. Does not fix the driver.
 #[pyfunction]
 fn is_available(py: Python<'_>) -> PyResult<bool> {
-    if let Some(known) = internal::known_devices() {
+    if let Some(known) = accelerator::known_devices() {
         return Ok(known.count > 0);
     }
     warn_stale_env(py)?;
@@ -152,7 +152,7 @@ fn is_available(py: Python<'_>) -> PyResult<bool> {
 /// Return the number of devices of the accelerator, 0 if there is none. Does not fix the driver.
 #[pyfunction]
 fn device_count(py: Python<'_>) -> PyResult<u32> {
-    if let Some(known) = internal::known_devices() {
+    if let Some(known) = accelerator::known_devices() {
         return Ok(known.count);
     }
     warn_stale_env(py)?;
@@ -194,7 +194,7 @@ fn set_device_index(device: &Bound<'_, PyAny>) -> PyResult<()> {
     const OPERATION: &str = "accelerator.set_device_index";
     let device = device::with_index(device, OPERATION)?;
     // The first use of the device may start the driver. The write is attached, so that the context is at hand.
-    detach(py, || internal::resolve_device(Some(device), OPERATION)).into_py_result(py)?;
+    detach(py, || accelerator::resolve_device(Some(device), OPERATION)).into_py_result(py)?;
     check_stray_contexts(py, device)?;
     accelerator::set_device(device).into_py_result(py)
 }
@@ -204,7 +204,7 @@ fn check_stray_contexts(py: Python<'_>, device: CoreDevice) -> PyResult<()> {
     let found = detach_with_env(py, || {
         let mode = env::read("TORCH_CUDA_CHECK_STRAY_CONTEXT")?.to_ascii_lowercase();
         let is_error = mode == "error";
-        (is_error || mode == "warn").then(|| Ok((is_error, internal::stray_contexts(device)?)))
+        (is_error || mode == "warn").then(|| Ok((is_error, accelerator::stray_contexts(device)?)))
     });
     let Some(found) = found else { return Ok(()) };
     let (is_error, stray) = found.map_err(|error: accelerator::Error| exception(py, &error))?;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use interlock::accelerator::host::{Chance, Fault, FaultEffect, FaultOperation};
 use interlock::accelerator::{Device as CoreDevice, DeviceType, Error};
-use interlock::base::quote::quoted;
+use interlock_core::base::quote::quoted;
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyInt};

@@ -2,7 +2,7 @@
 
 use interlock::accelerator::held_objects;
 use interlock::accelerator::host::{self, Fault};
-use interlock::base::mutex::Mutex;
+use interlock_core::base::mutex::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict, PyTuple};
 

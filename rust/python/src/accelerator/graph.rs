@@ -1,7 +1,7 @@
 //! The native base class of `interlock.accelerator.Graph`.
 
 use interlock::accelerator::{CaptureMode, Error, Graph as CoreGraph, PoolId, new_pool};
-use interlock::base::quote::quoted;
+use interlock_core::base::quote::quoted;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 

@@ -4,7 +4,7 @@ use interlock::accelerator::Error;
 use interlock::accelerator::memory::{
     self, HistoryConfig, HistoryRecorder, ReleaseReason, TraceAction, TraceEntry,
 };
-use interlock::base::quote::quoted;
+use interlock_core::base::quote::quoted;
 use pyo3::exceptions::{PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyMapping, PySequence, PyString, PyTuple};

@@ -2,10 +2,10 @@
 
 use interlock::accelerator::driver::races::{self, Race, RacingAccess};
 use interlock::accelerator::driver::{Stack, StreamHandle};
-use interlock::accelerator::internal::started_device_type;
 use interlock::accelerator::memory::Poisoning;
+use interlock::accelerator::started_device_type;
 use interlock::accelerator::{Device, DeviceType, Error};
-use interlock::base::mutex::Mutex;
+use interlock_core::base::mutex::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 

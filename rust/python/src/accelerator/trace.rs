@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use interlock::accelerator::driver::activity::{Activity, Place};
 use interlock::accelerator::{DeviceIndex, Trace as CoreTrace};
-use interlock::base::mutex::Mutex;
+use interlock_core::base::mutex::Mutex;
 use pyo3::prelude::*;
 
 use super::stream_names::name_of;

@@ -3,7 +3,8 @@
 use std::ffi::c_void;
 
 use interlock::autograd::{ModeContext, ModeKind};
-use interlock::state::internal::PresentContext;
+use interlock_core::binding::modes::{enter_present, serialized_context};
+use interlock_core::binding::thread::{PresentContext, exit_present};
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -88,7 +89,7 @@ pub(super) unsafe fn allocate(class: *mut ffi::PyTypeObject, kind: ModeKind) -> 
         let made =
             if is_collected(class) { ffi::PyType_GenericAlloc(class, 0) } else { OBJECTS.allocate(class) };
         if !made.is_null() {
-            (&raw mut (*made.cast::<ModeObject>()).context).write(ModeContext::new_serialized(kind));
+            (&raw mut (*made.cast::<ModeObject>()).context).write(serialized_context(kind));
         }
         made
     }
@@ -140,7 +141,7 @@ unsafe extern "C" fn enter(object: *mut ffi::PyObject, _: *mut ffi::PyObject) ->
                 scope_debug::enter(py, context.scope(), name, || context.try_enter())
             });
         }
-        match context.try_enter_present(|| PresentContext::known_at_hand()) {
+        match enter_present(context, || PresentContext::known_at_hand()) {
             Ok(()) => ffi::Py_NewRef(ffi::Py_None()),
             Err(error) => traced(|py| Err(exception(py, &error))),
         }
@@ -159,7 +160,7 @@ unsafe extern "C" fn exit(
         if scope_debug::is_on() {
             return traced(|py| context.exit_with(|scope| scope_debug::exit(py, scope)));
         }
-        context.exit_with(|scope| scope.exit_present(PresentContext::known_at_hand()));
+        context.exit_with(|scope| exit_present(scope, PresentContext::known_at_hand()));
         ffi::Py_NewRef(ffi::Py_None())
     })
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use interlock::Error;
 use interlock::backends::{self, FlagDecl, FlagType, InputValue, LoggedWrite, MatmulPrecision, Value};
-use interlock::base::quote::quoted;
+use interlock_core::base::quote::quoted;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 

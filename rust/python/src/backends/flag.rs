@@ -4,7 +4,7 @@
 use std::ffi::{c_int, c_void};
 
 use interlock::backends::FlagSpec;
-use interlock::backends::internal::{FlagScopeBuilder, Purpose};
+use interlock_core::binding::flags::{FlagScopeBuilder, Purpose};
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;

@@ -5,7 +5,7 @@ use std::ffi::{CString, c_int, c_void};
 use std::mem;
 
 use interlock::backends::{self, FlagSpec, MODULES};
-use interlock::base::quote::quoted;
+use interlock_core::base::quote::quoted;
 use once_cell::race::OnceBox;
 use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
 use pyo3::ffi;

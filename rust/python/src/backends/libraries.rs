@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use interlock::Error;
 use interlock::accelerator;
-use interlock::base::quote::quoted;
-use interlock::libraries::internal::{PythonPaths, python_paths_are, set_python_paths};
 use interlock::libraries::{self, Library, OpenMpRuntime, Status, VerboseLibrary};
+use interlock_core::base::quote::quoted;
+use interlock_core::binding::libraries::{PythonPaths, python_paths_are, set_python_paths};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList, PyString, PyType};

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use interlock::backends::{FlagSpec, Validator, Value};
-use interlock::base::quote::one_line;
-use interlock::base::sync::RelaxedBool;
+use interlock_core::base::quote::one_line;
+use interlock_core::base::sync::RelaxedBool;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDict, PyTuple};

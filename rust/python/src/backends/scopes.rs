@@ -1,8 +1,8 @@
 //! Bindings of flag scopes and freezes: context managers and decorators.
 
-use interlock::backends::internal::{FlagScopeBuilder, Purpose};
 use interlock::backends::{self, FlagSpec};
-use interlock::base::mutex::Mutex;
+use interlock_core::base::mutex::Mutex;
+use interlock_core::binding::flags::{FlagScopeBuilder, Purpose};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyInt, PyString, PyTuple, PyType};

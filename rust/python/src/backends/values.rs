@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 
 use interlock::backends::{self, FlagSpec, InputValue, Value};
-use interlock::base::quote;
+use interlock_core::base::quote;
 use pyo3::exceptions::PyException;
 use pyo3::ffi;
 use pyo3::prelude::*;

@@ -1,7 +1,7 @@
 //! `explain`: the choice of a kernel without a call.
 
 use interlock::backends::suggest;
-use interlock::base::quote::quoted;
+use interlock_core::base::quote::quoted;
 use pyo3::inventory;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use interlock::base::mutex::Mutex;
-use interlock::base::quote::quoted;
+use interlock_core::base::mutex::Mutex;
+use interlock_core::base::quote::quoted;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 

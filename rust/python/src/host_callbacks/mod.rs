@@ -10,9 +10,9 @@ mod queue;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use interlock::accelerator::HostFnScope;
 use interlock::accelerator::driver::ByteRange;
 use interlock::accelerator::driver::races::Running;
-use interlock::accelerator::internal::HostFnScope;
 use interlock::accelerator::{HostFn, Stream as CoreStream};
 use pyo3::exceptions::{PyBaseException, PyException, PyRuntimeError};
 use pyo3::prelude::*;

@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use interlock::accelerator::driver::races::{self, Running};
 use interlock::accelerator::driver::{Cause, Failure, StreamHandle};
-use interlock::base::fork;
-use interlock::base::mutex::{Condvar, Mutex};
 use interlock::state;
+use interlock_core::base::fork;
+use interlock_core::base::mutex::{Condvar, Mutex};
 use pyo3::prelude::*;
 
 use crate::deferred_drop::DeferredDrop;

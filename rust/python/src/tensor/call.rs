@@ -1,7 +1,7 @@
 //! Calls of operations: long ones detach from the interpreter.
 
 use interlock::accelerator::memory::with_stack;
-use interlock::base::once_call::OnceCall;
+use interlock_core::base::once_call::OnceCall;
 use interlock_tensor::{Tensor as CoreTensor, check_memory};
 use pyo3::prelude::*;
 

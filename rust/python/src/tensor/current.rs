@@ -8,7 +8,7 @@ use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
-use interlock::base::mutex::Mutex;
+use interlock_core::base::mutex::Mutex;
 use interlock_tensor::Tensor as CoreTensor;
 use once_cell::race::OnceBox;
 use pyo3::ffi;

@@ -2,7 +2,7 @@
 //! numbers.
 
 use interlock::accelerator::Device as CoreDevice;
-use interlock::accelerator::internal::resolve_device;
+use interlock::accelerator::resolve_device;
 use interlock_tensor::{
     DType, Error, Generator, GeneratorState, GeneratorStates as CoreStates, Placement, Result,
     Tensor as CoreTensor,

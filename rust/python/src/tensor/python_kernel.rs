@@ -6,10 +6,11 @@ use std::sync::{Arc, Weak};
 use interlock::accelerator::{Device as CoreDevice, DeviceType};
 use interlock::autograd::no_grad;
 use interlock::backends::flags::{PYTHON_NATIVE_DISABLED_DISPATCH_KEYS, PYTHON_NATIVE_DISABLED_OPERATIONS};
-use interlock::base::mutex::Mutex;
-use interlock::base::quote::one_line;
-use interlock::base::sync::RelaxedBool;
-use interlock::dispatch::{DynKernel, KernelError, Numerics, Op, Operation, Reason, internal};
+use interlock::dispatch::{DynKernel, KernelError, Numerics, Op, Operation, Reason};
+use interlock_core::base::mutex::Mutex;
+use interlock_core::base::quote::one_line;
+use interlock_core::base::sync::RelaxedBool;
+use interlock_core::binding::dispatch::intern_name;
 use interlock_tensor::{
     ATTENTION, Attention, AttentionArgs, AttentionCall, AttentionOut, CONV2D, Conv2d, ConvArgs, ConvCall,
     ConvPass, DType as CoreDType, Error, MATMUL, Matmul, MatmulArgs, MatmulCall, Result,
@@ -409,7 +410,7 @@ fn dispatch_key(device: CoreDevice) -> &'static str {
     match device.kind() {
         DeviceType::Cpu => "CPU",
         DeviceType::Cuda => "CUDA",
-        kind => internal::intern_name(&kind.name().to_uppercase()),
+        kind => intern_name(&kind.name().to_uppercase()),
     }
 }
 

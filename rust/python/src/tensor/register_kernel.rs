@@ -9,9 +9,10 @@ use interlock::backends::flags::{
     PYTHON_NATIVE_FLYDSL_ENABLED, PYTHON_NATIVE_HELION_ENABLED, PYTHON_NATIVE_PYTHON_ENABLED,
     PYTHON_NATIVE_TRITON_ENABLED,
 };
-use interlock::base::mutex::Mutex;
-use interlock::base::quote::quoted;
-use interlock::dispatch::{FlagRequirement, Kernel, Operation, internal};
+use interlock::dispatch::{FlagRequirement, Kernel, Operation};
+use interlock_core::base::mutex::Mutex;
+use interlock_core::base::quote::quoted;
+use interlock_core::binding::dispatch::intern_name;
 use interlock_tensor::{Attention, Conv2d, Matmul};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString, PyTuple};
@@ -238,12 +239,12 @@ fn _register_kernel(
     };
     let replaces = match replaces.is_none() {
         true => None,
-        false => Some(internal::intern_name(&extract_str(replaces, "register_kernel: replaces")?)),
+        false => Some(intern_name(&extract_str(replaces, "register_kernel: replaces")?)),
     };
     let requires = if requires.is_none() { Vec::new() } else { requirements(requires)? };
     let described = |operation: &'static str| Description {
         operation,
-        name: internal::intern_name(&name),
+        name: intern_name(&name),
         dsl,
         replaces,
         requires,

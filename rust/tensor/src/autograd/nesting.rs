@@ -11,8 +11,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use interlock::autograd::scope_barrier;
-use interlock::base::{blocking, stack};
 use interlock::state::ThreadState;
+use interlock_core::base::{blocking, stack};
 use once_cell::race::OnceBox;
 
 use crate::{Error, Result};
@@ -239,7 +239,7 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::thread::ThreadId;
 
-    use interlock::base::blocking::Interpreter;
+    use interlock_core::base::blocking::Interpreter;
 
     use super::*;
 

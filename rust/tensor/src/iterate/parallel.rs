@@ -1,8 +1,8 @@
 //! Work on several threads, which wait for the next operation when they have completed their part.
 
-use interlock::base::fork::rank;
-use interlock::base::mutex::Mutex;
-use interlock::base::worker_threads::WorkerThreads;
+use interlock_core::base::fork::rank;
+use interlock_core::base::mutex::Mutex;
+use interlock_core::base::worker_threads::WorkerThreads;
 
 use crate::Result;
 

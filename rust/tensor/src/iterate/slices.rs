@@ -391,7 +391,7 @@ pub(crate) fn launch_inplace_from<T: Element, A: Element, B: Element>(
 mod tests {
     use std::cell::Cell;
 
-    use interlock::base::blocking::{self, Interpreter};
+    use interlock_core::base::blocking::{self, Interpreter};
 
     use super::*;
 

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use gemm::Parallelism;
-use interlock::base::fork::initialize_without_forks;
+use interlock_core::base::fork::initialize_without_forks;
 
 use super::{int_matmul, workspace};
 use crate::iterate::parts::{item, rest_mut, split_mut};

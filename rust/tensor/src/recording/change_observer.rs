@@ -4,7 +4,7 @@ use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use interlock::base::mutex::Mutex;
+use interlock_core::base::mutex::Mutex;
 
 use crate::{Result, Tensor};
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use interlock::autograd::{self, NodeCreationHookContext};
 use interlock::state::ThreadState;
-use interlock::state::internal::State;
+use interlock_core::binding::thread::State;
 
 use crate::tensor::{GradFn, NextFunction, Node};
 use crate::{Error, Result};

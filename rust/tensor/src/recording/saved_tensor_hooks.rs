@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use interlock::autograd::{self, SavedTensorHooksContext};
 use interlock::state::ThreadState;
-use interlock::state::internal::State;
+use interlock_core::binding::thread::State;
 
 use crate::tensor::PackedTensor;
 use crate::{Error, Result, Tensor};

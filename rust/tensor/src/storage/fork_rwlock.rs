@@ -14,8 +14,8 @@ use std::ops::{Deref, DerefMut};
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use interlock::base::backoff::pause_after;
-use interlock::base::{blocking, fork};
+use interlock_core::base::backoff::pause_after;
+use interlock_core::base::{blocking, fork};
 
 /// The holder count of a word that is locked for writing. Smaller counts are numbers of readers.
 const WRITER: u32 = u32::MAX >> 1;

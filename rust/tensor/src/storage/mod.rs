@@ -18,7 +18,7 @@ use interlock::accelerator::driver::Owners;
 use interlock::accelerator::memory::{self, CopyOperand, DeviceBuffer, PinnedMemory, RawBuffer};
 use interlock::accelerator::{Device, Stream};
 use interlock::autograd::is_inference_mode_enabled;
-use interlock::base::fork;
+use interlock_core::base::fork;
 use once_cell::race::OnceBox;
 
 pub use placement::{Placement, TensorOptions};

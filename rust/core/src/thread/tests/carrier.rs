@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex};
 
-use crate::thread::internal::{Carrier, Receipt, State, leave_context, set_carrier};
+use crate::binding::thread::{Carrier, Receipt, State, leave_context, set_carrier};
 use crate::thread::sync;
 
 /// A context. Clones are the same context; [`copy`](TestContext::copy) makes another one.

@@ -2,11 +2,11 @@
 
 use super::carrier::{TestContext, copy_current, detached};
 use crate::Error;
+use crate::binding::modes::write_bits;
+use crate::binding::thread::set_device_slots;
 use crate::flags::{FlagScope, InputValue, find, flags};
-use crate::modes::internal::write_bits;
 use crate::modes::{ModeContext, ModeKind, is_grad_enabled, no_grad, scope_barrier, set_grad_enabled};
 use crate::thread::current::{Changing, is_changing};
-use crate::thread::internal::set_device_slots;
 use crate::thread::{DeviceSlots, TaskState, ThreadState, any_flag_layer, current_device, mode_bits, sync};
 
 fn no_grad_scope() -> ModeContext {

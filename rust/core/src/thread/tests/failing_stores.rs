@@ -1,11 +1,11 @@
 //! A carrier that fails to store: the caller gets an error, and nothing has changed.
 
 use super::carrier::{TestContext, copy_current, without_memory};
+use crate::binding::modes::write_bits;
+use crate::binding::thread::set_device_slots;
 use crate::flags::flags::{CUDNN_BENCHMARK, CUDNN_ENABLED};
 use crate::flags::{FlagScope, InputValue, assign, find};
-use crate::modes::internal::write_bits;
 use crate::modes::{ModeContext, ModeKind, is_grad_enabled};
-use crate::thread::internal::set_device_slots;
 use crate::thread::{DeviceSlots, StateScope, ThreadState, current_device, mode_bits, sync};
 use crate::{Error, Result};
 

@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use super::carrier::{TestContext, copy_current, without_reports};
-use crate::modes::internal::write_bits;
+use crate::binding::modes::write_bits;
+use crate::binding::thread::{CarriedTask, CarriedValues};
 use crate::modes::{Mode, ModeContext, ModeKind, is_grad_enabled, no_grad, on_change};
-use crate::thread::internal::{CarriedTask, CarriedValues};
 use crate::thread::{Carried, CarriedValue, StateScope, ThreadState, mode_bits, register_carried, sync};
 
 /// A value of another library that is the same on all threads.

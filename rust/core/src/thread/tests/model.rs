@@ -6,11 +6,11 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::carrier::{TestContext, detached};
+use crate::binding::modes::write_bits;
+use crate::binding::thread::set_device_slots;
 use crate::flags::Flag;
 use crate::flags::flags::CUDNN_ENABLED;
 use crate::modes::Mode;
-use crate::modes::internal::write_bits;
-use crate::thread::internal::set_device_slots;
 use crate::thread::{
     DeviceSlots, FlagSlots, Masked, ProcessValues, Scope, ScopeGuard, Slots, ThreadState, current_device,
     mode_bits, sync,

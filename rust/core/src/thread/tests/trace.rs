@@ -1,9 +1,8 @@
 //! Tracing of open scopes.
 
 use crate::base::location::SourceLocation;
+use crate::binding::thread::{exit_and_report, newly_suspended};
 use crate::modes::{ModeContext, ModeKind};
-use crate::thread::Scope;
-use crate::thread::internal::newly_suspended;
 use crate::thread::scope_trace::{Entered, ExitOrder, open_scopes};
 
 fn entered(line: u32, frame: Option<usize>) -> ModeContext {
@@ -22,7 +21,7 @@ fn site(line: u32) -> SourceLocation {
 }
 
 fn exited(context: &ModeContext) -> ExitOrder {
-    context.exit_with(Scope::exit_and_report).trace()
+    context.exit_with(exit_and_report).trace()
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use interlock::accelerator::Error;
 use interlock::accelerator::memory::DeviceBuffer;
 use interlock::accelerator::{Device as CoreDevice, Stream as CoreStream};
-use interlock::base::mutex::Mutex;
+use interlock_core::base::mutex::Mutex;
 use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PySlice, PyTuple};

@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 use std::ptr::NonNull;
 
-use interlock::accelerator::internal::is_in_host_fn;
+use interlock::accelerator::is_in_host_fn;
 use interlock::accelerator::memory::{self, CopyOperand, DeviceBuffer};
 use interlock::accelerator::{DeviceType, Stream as CoreStream, current_stream};
 use interlock::accelerator::{Error, Result};

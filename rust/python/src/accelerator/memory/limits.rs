@@ -2,7 +2,7 @@
 
 use interlock::accelerator::Error;
 use interlock::accelerator::memory::{self, Limit};
-use interlock::base::quote::quoted;
+use interlock_core::base::quote::quoted;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyString};
 
@@ -129,5 +129,5 @@ fn get_cache_limit(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResul
 /// invalid configuration.
 #[pyfunction]
 fn _limits(py: Python<'_>) -> Vec<(Option<u64>, Option<u64>)> {
-    detach(py, memory::internal::limits).unwrap_or_default()
+    detach(py, memory::limits).unwrap_or_default()
 }

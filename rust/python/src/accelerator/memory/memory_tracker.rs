@@ -5,7 +5,7 @@ use std::thread::{self, ThreadId};
 
 use interlock::accelerator::Device as CoreDevice;
 use interlock::accelerator::memory::{MemoryTracker, TrackerStats};
-use interlock::base::mutex::Mutex;
+use interlock_core::base::mutex::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 

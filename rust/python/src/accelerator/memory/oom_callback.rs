@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use interlock::accelerator::Error;
 use interlock::accelerator::memory::{self, OutOfMemory, Registration as CoreRegistration};
-use interlock::base::mutex::Mutex;
+use interlock_core::base::mutex::Mutex;
 use once_cell::race::OnceBox;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyTuple};

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use interlock::autograd::NodeCreationHookContext;
-use interlock::base::mutex::Mutex;
+use interlock_core::base::mutex::Mutex;
 use interlock_tensor::autograd::{
     self as core, ChangeObservation, ChangeObserver, NextFunction, NodeCreationHook,
     node_creation_hook_context,

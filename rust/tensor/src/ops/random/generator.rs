@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use interlock::accelerator::internal::current_index;
+use interlock::accelerator::current_index;
 use interlock::accelerator::{Device, device_count};
 
 use crate::{Placement, Result};

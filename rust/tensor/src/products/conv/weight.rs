@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
-use interlock::base::mutex::Mutex;
 use interlock::num_threads;
+use interlock_core::base::mutex::Mutex;
 
 use super::columns::write_columns;
 use super::{ConvGeometry, chunk, for_each_task, operand, part, scratch_shape};

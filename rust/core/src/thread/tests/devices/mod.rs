@@ -6,8 +6,9 @@ mod streams;
 
 use std::sync::Arc;
 
+use crate::binding::thread as binding;
 use crate::device::{Device, DeviceIndex, DeviceType};
-use crate::thread::{self, DeviceObject, DeviceSlots, Scope, ScopeGuard, Slots, default_device, internal};
+use crate::thread::{self, DeviceObject, DeviceSlots, Scope, ScopeGuard, Slots, default_device};
 
 /// A stream of no driver. Clones are equal; `on_drop` runs with the last one.
 #[derive(Clone, Debug)]
@@ -69,7 +70,7 @@ fn current_device() -> Option<DeviceIndex> {
 }
 
 fn current_stream(index: DeviceIndex) -> Option<FakeStream> {
-    let stream: Arc<dyn std::any::Any + Send + Sync> = internal::current_stream(index)?;
+    let stream: Arc<dyn std::any::Any + Send + Sync> = binding::current_stream(index)?;
     Some(FakeStream(stream.downcast().unwrap()))
 }
 
@@ -97,7 +98,7 @@ fn device(index: DeviceIndex) -> DeviceSlots {
 }
 
 fn set_device_slots(devices: DeviceSlots) {
-    internal::set_device_slots(devices).unwrap();
+    binding::set_device_slots(devices).unwrap();
 }
 
 fn guard(devices: DeviceSlots) -> ScopeGuard {

@@ -28,7 +28,7 @@ fn guard_decides_only_the_slots_that_it_names() {
 fn mem_pool_is_decided_for_its_device_and_captured() {
     let devices = devices();
     let (first, second) = (devices.stream(0), devices.stream(1));
-    let pools = || [0, 1].map(|index| internal::mem_pool(index).map(|pool| pool.device_index()));
+    let pools = || [0, 1].map(|index| binding::mem_pool(index).map(|pool| pool.device_index()));
     let of_pool = |pool: &FakeStream| DeviceSlots::from_mem_pool(pool.clone().into());
     assert_eq!(pools(), [None, None]);
     let nothing = ThreadState::capture();

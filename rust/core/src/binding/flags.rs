@@ -1,0 +1,10 @@
+//! Flags by id, as plain words, and scopes that are built value by value.
+
+#[cfg(not(loom))]
+pub use crate::flags::ffi::plain_word;
+pub use crate::flags::ffi::{
+    FlagKind, PlainValue, PlainWord, id_of, kind_of, of_id, plain_payload, plain_value,
+};
+pub use crate::flags::kind::interned_text;
+pub use crate::flags::scope::{FlagScopeBuilder, Purpose};
+pub use crate::flags::write::{parse_count, write_unless_frozen};
