@@ -64,6 +64,7 @@ pub mod rank {
     pub const TIMED_TASKS: u8 = 114;
     /// The recorded calls of operations.
     pub const DISPATCH_CALLS: u8 = 115;
+    /// The cached plans of transforms.
     pub const PLANS: u8 = 116;
     pub(super) const INITIALIZATION: u8 = 120;
 }
