@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers import cargo
+from tests.helpers.subprocess import run_command
 from tests.helpers.torch_python import FAKE
 
 ROOT = Path(__file__).parents[3]
@@ -94,6 +96,27 @@ def test_host_and_the_processes_that_it_starts_use_the_virtual_environment(tmp_p
         done = run_host(str(script), env=variables)
         assert done.returncode == 0, done.stderr
         assert done.stdout.splitlines()[:2] == [sys.prefix, sys.prefix]
+
+
+@pytest.mark.skipif(sys.prefix == sys.base_prefix, reason="this Python is not in a virtual environment")
+def test_attempts_of_the_page_to_find_an_environment_have_its_results() -> None:
+    host = str(cargo.built("second_copy", "unregistered_host"))
+    show = "import sys; print(sys.prefix, sys.base_prefix, sys.executable)"
+    folder = Path(sys.prefix) / "bin"
+
+    def shown(env: Mapping[str, str]) -> list[str]:
+        done = run_command([host, str(LIBRARY), show], env=env)
+        assert done.code == 0, done.stderr
+        return done.stdout.split()
+
+    by_path = {"PATH": f"{folder}:{os.environ['PATH']}"}
+    assert shown(by_path) == [sys.prefix, sys.base_prefix, str(folder / "python3")]
+    prefix, _, executable = shown({"PYTHONHOME": sys.base_prefix, "PATH": "/usr/bin:/bin"})
+    assert (prefix, Path(executable).parent == folder) == (sys.base_prefix, False)
+    assert shown({"PATH": "/nowhere"})[0] != sys.prefix
+    of_environment = run_command([host, str(LIBRARY), show], env={"PYTHONHOME": sys.prefix})
+    assert of_environment.code != 0
+    assert "encodings" in of_environment.stderr
 
 
 def test_host_runs_the_quick_start_and_sees_its_flag_and_mode() -> None:
