@@ -20,11 +20,12 @@
 //! installs it. The program registers the extension module that it is linked with, so that Rust and Python share one
 //! state.
 
+#[path = "../../rust_host/src/environment.rs"]
 mod environment;
 mod kernel;
 
 use std::error::Error;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use example_driver::ExampleDriver;
@@ -73,12 +74,11 @@ fn run() -> Result<(), Box<dyn Error>> {
                  SCRIPT.py";
     let script = arguments.first().ok_or(usage)?;
     let script = PathBuf::from(script);
-    let settings = environment::of_virtual_environment()?;
     // Before the interpreter starts, so that `import interlock` uses this copy.
     pyo3::append_to_inittab!(_core);
-    settings.start_interpreter();
+    let environment = std::env::var_os("VIRTUAL_ENV").filter(|folder| !folder.is_empty());
+    environment::start_interpreter(Path::new(&environment.unwrap_or_else(|| ".venv".into())))?;
     Python::attach(|py| -> PyResult<()> {
-        settings.add_packages(py)?;
         let script = run_script(py, &script)?;
         if let Some(function) = &function {
             flags::CUDNN_BENCHMARK.set(true).map_err(|error| PyRuntimeError::new_err(error.to_string()))?;

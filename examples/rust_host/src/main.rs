@@ -1,15 +1,18 @@
 //! Serves requests with a Python function, each with modes and flags of its own, which Rust sets.
 //!
-//! `cargo run -p rust_host -- SITE_PACKAGES`: the folder of packages in which interlock is installed.
+//! `cargo run -p rust_host -- ENVIRONMENT`: a virtual environment in which interlock is installed.
 
+mod changes;
+mod environment;
 mod pools;
 
 use std::error::Error;
+use std::path::Path;
 use std::thread;
 
 use interlock::autograd;
 use interlock::backends::flags::CUDNN_BENCHMARK;
-use interlock::state::ThreadState;
+use interlock::state::{ThreadState, effective_values};
 use interlock_python::_core;
 use pyo3::prelude::*;
 use pyo3::types::PyModule;
@@ -25,12 +28,11 @@ def handle(name):
 ";
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let packages = std::env::args().nth(1).ok_or("usage: rust_host SITE_PACKAGES")?;
+    let environment = std::env::args_os().nth(1).ok_or("usage: rust_host ENVIRONMENT")?;
     // Before the interpreter starts, so that `import interlock` binds to the copy in this program.
     pyo3::append_to_inittab!(_core);
-    Python::initialize();
+    environment::start_interpreter(Path::new(&environment))?;
     let handler = Python::attach(|py| -> PyResult<Py<PyAny>> {
-        py.import("site")?.call_method1("addsitedir", (packages,))?;
         Ok(PyModule::from_code(py, HANDLER, c"handler.py", c"handler")?.getattr("handle")?.unbind())
     })?;
 
@@ -39,6 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let benchmark = CUDNN_BENCHMARK.scope(true)?;
     let guard = benchmark.guard();
     println!("{}", serve(&handler, "inference")?);
+    println!("{}", effective_values());
     // A thread starts without them, unless it applies the state of another one.
     let state = ThreadState::capture();
     let of_threads = thread::scope(|threads| {
@@ -53,8 +56,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     drop((guard, no_grad));
     println!("{}", serve(&handler, "training")?);
     println!("tokio: gradients {:?}", pools::on_tokio()?);
+    println!("tokio, blocking work: gradients {}", pools::on_a_blocking_thread()?);
+    println!("tokio, cudnn.benchmark: {:?}", pools::in_a_scope_across_an_await()?);
     println!("asyncio: gradients {:?}", pools::on_asyncio()?);
 
+    println!("thread counts of the engine: {:?}", changes::follow_num_threads()?);
     // What Python writes, Rust reads.
     println!("cudnn.deterministic: {}", interlock::backends::flags::CUDNN_DETERMINISTIC.get());
     Ok(())

@@ -2,7 +2,9 @@
 
 use std::error::Error;
 
-use interlock::autograd;
+use interlock::autograd::{self, Mode};
+use interlock::backends::FlagScope;
+use interlock::backends::flags::CUDNN_BENCHMARK;
 use interlock::state::{self, ThreadState};
 use pyo3::prelude::*;
 use pyo3::types::PyModule;
@@ -29,6 +31,57 @@ pub fn on_tokio() -> Result<(bool, bool), Box<dyn Error>> {
         let training = tokio::spawn(ThreadState::capture().in_future(is_grad_enabled_later()));
         Ok((inference.await?, training.await?))
     })
+}
+
+/// Returns whether gradients are recorded on a thread for blocking work, such as a call of Python, which has the state of
+/// its task.
+pub fn on_a_blocking_thread() -> Result<bool, Box<dyn Error>> {
+    let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+    let no_grad = ThreadState::capture().with_mode(Mode::Grad, false);
+    let task = no_grad.in_future(async {
+        let state = ThreadState::capture();
+        tokio::task::spawn_blocking(move || state.run(autograd::is_grad_enabled)).await
+    });
+    Ok(runtime.block_on(task)?)
+}
+
+/// A scope that a future holds while it waits. It may be dropped on any thread, unlike a guard, which is not `Send`.
+struct HeldScope(FlagScope);
+
+impl HeldScope {
+    fn new(scope: FlagScope) -> interlock::Result<Self> {
+        scope.try_enter()?;
+        Ok(HeldScope(scope))
+    }
+}
+
+impl Drop for HeldScope {
+    fn drop(&mut self) {
+        self.0.exit();
+    }
+}
+
+/// Returns the value of a flag in a task with a scope that is open across an await: before, inside and after, and that of
+/// another task of the thread meanwhile.
+pub fn in_a_scope_across_an_await() -> Result<([bool; 3], bool), Box<dyn Error>> {
+    let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+    runtime.block_on(async {
+        let state = ThreadState::capture();
+        let task = tokio::spawn(state.in_future(around_a_scope()));
+        tokio::task::yield_now().await;
+        let other = tokio::spawn(state.in_future(async { CUDNN_BENCHMARK.get() })).await?;
+        Ok((task.await??, other))
+    })
+}
+
+async fn around_a_scope() -> interlock::Result<[bool; 3]> {
+    let before = CUDNN_BENCHMARK.get();
+    let held = HeldScope::new(CUDNN_BENCHMARK.scope(true)?)?;
+    tokio::task::yield_now().await;
+    let inside = CUDNN_BENCHMARK.get();
+    // Also if the task is cancelled: a future is dropped in its own state.
+    drop(held);
+    Ok([before, inside, CUDNN_BENCHMARK.get()])
 }
 
 async fn is_grad_enabled_later() -> bool {

@@ -11,6 +11,7 @@
 //! A request has its state in three places: in the polls of its future ([`request_state`]), in a scope that the future
 //! holds across an await ([`held_scope`]), and on the thread that runs Python for it ([`model`]).
 
+#[path = "../../../examples/rust_host/src/environment.rs"]
 mod environment;
 mod held_scope;
 mod model;
@@ -18,6 +19,7 @@ mod request_state;
 mod seen;
 
 use std::error::Error;
+use std::path::Path;
 use std::time::Duration;
 
 use axum::extract::State;
@@ -91,7 +93,8 @@ fn internal(error: impl ToString) -> Refusal {
 fn main() -> Result<(), Box<dyn Error>> {
     let port = std::env::args().nth(1).map_or(Ok(0), |port| port.parse::<u16>());
     let port = port.map_err(|_| "usage: interlock-server [PORT]")?;
-    let model = Model::load(&environment::of_virtual_environment()?)?;
+    let environment = std::env::var_os("VIRTUAL_ENV").filter(|folder| !folder.is_empty());
+    let model = Model::load(Path::new(&environment.unwrap_or_else(|| ".venv".into())))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(4)
         .max_blocking_threads(16)

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::ffi::CString;
+use std::path::Path;
 use std::sync::Arc;
 
 use interlock::state::ThreadState;
@@ -11,7 +12,7 @@ use pyo3::types::PyModule;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::environment::Environment;
+use crate::environment::start_interpreter;
 
 const SOURCE: &str = include_str!("model.py");
 
@@ -38,10 +39,10 @@ pub struct Model(Arc<Py<PyModule>>);
 
 impl Model {
     /// Starts the interpreter and imports the model.
-    pub fn load(environment: &Environment) -> Result<Self, Box<dyn Error>> {
+    pub fn load(environment: &Path) -> Result<Self, Box<dyn Error>> {
         // Before the interpreter starts, so that `import interlock` binds to the copy in this program.
         pyo3::append_to_inittab!(_core);
-        environment.start_interpreter()?;
+        start_interpreter(environment)?;
         Python::attach(|py| {
             let module = PyModule::from_code(py, &CString::new(SOURCE)?, c"model.py", c"model")?;
             Ok(Model(Arc::new(module.unbind())))

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers import cargo
+from tests.helpers.subprocess import run_command
 from tests.helpers.torch_python import FAKE
 
 ROOT = Path(__file__).parents[3]
@@ -57,9 +59,64 @@ def test_program_of_the_page_prints_what_the_page_shows() -> None:
     page = ROOT / "docs" / "embedding.md"
     assert page.name == "embedding.md"
     ((command, printed),) = re.findall(r"^```console\n\$ (.*?)\n(.*?)^```$", page.read_text(), re.S | re.M)
-    assert command == "cargo run -p rust_host -- SITE_PACKAGES"
-    done = run_host(sysconfig.get_path("purelib"), package="rust_host")
+    assert command == "cargo run -p rust_host -- ENVIRONMENT"
+    done = run_host(sys.prefix, package="rust_host")
     assert (done.returncode, done.stdout, done.stderr) == (0, printed, "")
+
+
+def test_folder_that_is_no_virtual_environment_is_refused(tmp_path: Path) -> None:
+    done = run_host(str(tmp_path), package="rust_host")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"{tmp_path} is not a virtual environment" in done.stderr
+
+
+def test_environment_of_another_python_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python3").symlink_to(sys.executable)
+    (tmp_path / "pyvenv.cfg").write_text(f"home = {Path(sys.base_prefix) / 'bin'}\n")
+    (tmp_path / "lib" / "python3.1" / "site-packages").mkdir(parents=True)
+    done = run_host(str(tmp_path), package="rust_host")
+    assert (done.returncode, done.stdout) == (1, "")
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    reason = f"the program is linked with Python {version} and {tmp_path.resolve()} has another one"
+    assert reason in done.stderr
+    assert f"PYO3_PYTHON={tmp_path.resolve()}/bin/python" in done.stderr
+
+
+def test_host_and_the_processes_that_it_starts_use_the_virtual_environment(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import subprocess, sys\n"
+        "code = 'import sys, interlock; print(sys.prefix)'\n"
+        "print(sys.prefix, flush=True)\n"
+        "subprocess.run([sys.executable, '-c', code], check=True, timeout=60)\n"
+    )
+    # A variable of the shell has no effect, but on the interpreter that a build runs: so it is built first.
+    for variables in ({}, {"PYTHONHOME": "/nowhere"}):
+        done = run_host(str(script), env=variables)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.splitlines()[:2] == [sys.prefix, sys.prefix]
+
+
+@pytest.mark.skipif(sys.prefix == sys.base_prefix, reason="this Python is not in a virtual environment")
+def test_attempts_of_the_page_to_find_an_environment_have_its_results() -> None:
+    host = str(cargo.built("second_copy", "unregistered_host"))
+    show = "import sys; print(sys.prefix, sys.base_prefix, sys.executable)"
+    folder = Path(sys.prefix) / "bin"
+
+    def shown(env: Mapping[str, str]) -> list[str]:
+        done = run_command([host, str(LIBRARY), show], env=env)
+        assert done.code == 0, done.stderr
+        return done.stdout.split()
+
+    by_path = {"PATH": f"{folder}:{os.environ['PATH']}"}
+    assert shown(by_path) == [sys.prefix, sys.base_prefix, str(folder / "python3")]
+    prefix, _, executable = shown({"PYTHONHOME": sys.base_prefix, "PATH": "/usr/bin:/bin"})
+    assert (prefix, Path(executable).parent == folder) == (sys.base_prefix, False)
+    assert shown({"PATH": "/nowhere"})[0] != sys.prefix
+    of_environment = run_command([host, str(LIBRARY), show], env={"PYTHONHOME": sys.prefix})
+    assert of_environment.code != 0
+    assert "encodings" in of_environment.stderr
 
 
 def test_host_runs_the_quick_start_and_sees_its_flag_and_mode() -> None:
