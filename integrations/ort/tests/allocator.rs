@@ -1,5 +1,7 @@
 //! Memory of sessions from interlock's allocator. A program of its own, because an environment has one allocator.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by a panic")]
+
 mod common;
 
 use common::{SIZE, environment, product, run, serial};

@@ -1,5 +1,7 @@
 //! The thread pool that the sessions of an environment share. A program of its own, because a process has one environment.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by a panic")]
+
 mod common;
 
 use std::thread;

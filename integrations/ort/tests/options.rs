@@ -1,5 +1,7 @@
 //! The options of the CUDA execution provider as options, because no test has a GPU, and the table of them.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by a panic")]
+
 use interlock::accelerator::{self, memory};
 use interlock::backends::flags::{
     CUDA_CUDNN_SDP, CUDA_FLASH_SDP, CUDA_MATH_SDP, CUDA_MEM_EFFICIENT_SDP, CUDNN_BENCHMARK,
@@ -9,7 +11,6 @@ use interlock::backends::{FlagScope, Node, Precision, find};
 use interlock_ort::{ConvSearch, CudaOptions, ROWS, SessionOptions, Target, markdown};
 
 /// Returns the options in scopes.
-#[allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 fn within(scopes: &[FlagScope]) -> CudaOptions {
     let _guards: Vec<_> = scopes.iter().map(|scope| scope.guard()).collect();
     CudaOptions::capture().unwrap()
