@@ -64,7 +64,8 @@ class Example(NamedTuple):
         """Return the function, or the method of `first`."""
         owner: Any = first
         if self.form == "function":
-            owner = interlock.nn.functional if self.namespace.endswith("functional") else interlock
+            names = self.namespace.split(".")[1:]
+            owner = reduce(getattr, names, interlock)
         found: Callable[..., Any] = getattr(owner, self.name)
         return found
 

@@ -23,6 +23,7 @@ MODULES = {
     "dispatch": "interlock.dispatch",
     "errors": "interlock.errors",
     "functional": "interlock.nn.functional",
+    "linalg": "interlock.linalg",
     "nn": "interlock.nn",
     "integrations": "interlock.integrations",
     "memory": "interlock.accelerator.memory",

@@ -64,7 +64,7 @@ NOT_DRAWN = {
 }
 """The public operations that no expression draws, each with the reason."""
 
-CALL = r"(?:\b[TFxyz]|[\])])\.(\w+)"
+CALL = r"(?:(?<=\b[TFxyz])|(?<=\blinalg)|(?<=[\])]))\.(\w+)"
 """A call in an expression."""
 INDICES = "T.tensor({}, dtype=T.int64, device=device)"
 OPERANDS = {
@@ -119,7 +119,7 @@ def of_row(row: dict[str, str]) -> Iterator[tuple[str, str]]:
     usual = f"expression {OTHER_CLASSES.get(row['name']) or next(classes, 'exact')}"
     if "Tensor" not in result and "_return_types" not in result:
         return
-    module = "F" if row["namespace"].endswith("functional") else "T"
+    module = row["namespace"].replace("interlock", "T", 1).replace("T.nn.functional", "F")
     for form in row["forms"].split():
         for plain in (row["name"], *row["aliases"].split()):
             name = f"{plain}_" if form.startswith("inplace") else plain

@@ -22,7 +22,7 @@ CURE = "this build has no tensor runtime; install interlock with the default fea
 
 # The names of public modules that need tensors; `interlock` also lacks those of `interlock._core.tensor`.
 NEED_TENSORS = {
-    "interlock": {"nn", "return_types", "double", "float", "int", "long", "short"},
+    "interlock": {"linalg", "nn", "return_types", "double", "float", "int", "long", "short"},
     "interlock.accelerator": {"random"},
     "interlock.autograd": {
         "Function",
@@ -41,6 +41,7 @@ MODULES_OF_TENSORS = (
     "interlock.autograd.function",
     "interlock.autograd.gradcheck",
     "interlock.autograd.graph",
+    "interlock.linalg",
     "interlock.nn",
     "interlock.nn.functional",
     "interlock.return_types",

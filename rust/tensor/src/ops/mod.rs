@@ -7,6 +7,7 @@ pub(crate) mod einsum;
 pub(crate) mod elementwise;
 pub(crate) mod foreign;
 pub(crate) mod indexing;
+pub(crate) mod linalg;
 pub(crate) mod nn;
 pub(crate) mod products;
 pub(crate) mod random;

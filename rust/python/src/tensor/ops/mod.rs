@@ -5,6 +5,7 @@ mod conversions;
 mod creation;
 mod elementwise;
 mod indexing;
+mod linalg;
 mod nn;
 mod products;
 mod random;
