@@ -423,7 +423,7 @@ Generated from `docs/differences.json`.""".splitlines()
     if not entries:
         yield "None."
     for entry in entries:
-        yield f"- `{entry['id']}` (known defect {entry['row']}): {entry['reason']}"
+        yield f"- `{entry['id']}` ({entry['row']}): {entry['reason']}"
 
 
 def shown_example(example: dict[str, Any]) -> Iterator[str]:

@@ -24,6 +24,7 @@ MODULES = {
     "errors": "interlock.errors",
     "fft": "interlock.fft",
     "functional": "interlock.nn.functional",
+    "linalg": "interlock.linalg",
     "nn": "interlock.nn",
     "integrations": "interlock.integrations",
     "memory": "interlock.accelerator.memory",

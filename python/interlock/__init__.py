@@ -2,8 +2,8 @@
 
 The state is stored in Rust: a Rust program that embeds Python reads and writes the same flags and modes.
 
-`__features__` lists the optional parts of the build. Without `"tensor"`, tensors, operations, `nn` and the
-functions of `autograd` on tensors are missing: their names raise AttributeError.
+`__features__` lists the optional parts of the build. Without `"tensor"`, tensors, operations, `linalg`, `nn`
+and the functions of `autograd` on tensors are missing: their names raise AttributeError.
 
 PYTEST_DONT_REWRITE: pytest warns of plugins that are imported before it, unless they contain this word.
 """
@@ -115,7 +115,7 @@ if TYPE_CHECKING or HAS_TENSORS:
     }
 
 if TYPE_CHECKING:
-    from interlock import aio, fft, integrations, nn, return_types, settings, testing, threads
+    from interlock import aio, fft, integrations, linalg, nn, return_types, settings, testing, threads
     from interlock._executor import Executor as Executor
 
 __all__ = [
@@ -155,6 +155,7 @@ __all__ = [
     "is_deterministic_algorithms_warn_only_enabled",
     "is_grad_enabled",
     "is_inference_mode_enabled",
+    "linalg",
     "long",
     "nan",
     "nn",
@@ -249,6 +250,8 @@ __all__ += [
     "ceil_",
     "channels_last",
     "channels_last_3d",
+    "cholesky_inverse",
+    "cholesky_solve",
     "chunk",
     "clamp",
     "clamp_",
@@ -546,7 +549,7 @@ def get_include() -> str:
 _LAZY = {name: name for name in ("aio", "integrations", "settings", "testing", "threads")}
 _LAZY["Executor"] = "_executor"
 if HAS_TENSORS:
-    _LAZY |= {"fft": "fft", "nn": "nn", "return_types": "return_types"}
+    _LAZY |= {"fft": "fft", "linalg": "linalg", "nn": "nn", "return_types": "return_types"}
 _import_lazily(globals(), _LAZY)
 remove_missing(globals(), frozenset(_LAZY))
 

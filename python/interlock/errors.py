@@ -37,6 +37,7 @@ __all__ = [
     "LibraryError",
     "LibraryNotFoundError",
     "LibraryPathError",
+    "LinAlgError",
     "NoAcceleratorError",
     "NotTracedError",
     "OutOfMemoryError",
@@ -334,6 +335,14 @@ class GraphFreedError(InterlockError, RuntimeError):
     """`backward` traversed a graph a second time, after its saved tensors were freed.
 
     Pass `retain_graph=True` to the first backward pass.
+    """
+
+
+class LinAlgError(InterlockError, RuntimeError):
+    """A matrix is singular, or not positive-definite or finite, so that `interlock.linalg` cannot factor it.
+
+    The message has the position of the matrix in the batch. Functions whose names end in `_ex` return `info`
+    instead, and do not raise.
     """
 
 

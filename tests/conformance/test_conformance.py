@@ -1,8 +1,8 @@
 """The cases recorded from PyTorch have the same outcome in interlock.
 
 `not_implemented.json` lists the cases whose names interlock does not have yet; it only gets shorter.
-`intentional_differences.json` lists the cases where interlock differs on purpose: `id`, `row` (of the design
-page or the list of known defects), `want` (the outcomes to expect instead) and `reason`.
+`intentional_differences.json` lists the cases where interlock differs on purpose: `id`, `row` (what
+differs), `want` (the outcomes to expect instead) and `reason`.
 `newer_outcomes.json` has the outcomes (`want`) of cases whose behaviour PyTorch has changed since they were
 recorded, with its version.
 """
@@ -31,6 +31,7 @@ FILES = (
     "einsum.json",
     "order.json",
     "layers.json",
+    "linalg.json",
     "gradients.json",
     "ops.json",
     "tensors.json",

@@ -31,6 +31,13 @@ DTYPES = ("float32", "float64", "int64", "int32", "uint8", "int8", "bool")
 NUMBERS = ("2", "0", "1", "-1", "3", "0.5", "-2.0", "True", "1.5", "0.0", "float('inf')", "float('nan')")
 FACTORS = ("2", "0", "1", "-1", "3", "0.5", "-2.0", "1.5", "0.25")
 
+# A matrix of numbers from -1 to 1, and a symmetric one whose smallest eigenvalue is at least 1.
+MATRIX = "x.tanh().masked_fill(x.isnan(), 0.5)"
+SYMMETRIC = f"({MATRIX} @ {MATRIX}.mT + T.eye(x.shape[-2], dtype={MATRIX}.dtype, device=device))"
+VALUES = f"{SYMMETRIC}.detach()"
+"""Without gradients: those of equal eigenvalues and singular values are not determined."""
+
+
 # The classes are those of `tolerances.py`. Expressions of "in place" write into `x`.
 EXPRESSIONS: dict[str, tuple[str, ...]] = {
     "expression function": (
@@ -43,6 +50,34 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
         "T.sqrt(x.abs())",
         "{factor} ** x",
         "x ** y",
+    ),
+    # PyTorch stores the results by columns.
+    "expression matrix": (
+        f"T.linalg.cholesky({SYMMETRIC}, upper={{flag}}).contiguous()",
+        f"T.linalg.cholesky_ex({SYMMETRIC}).L.contiguous()",
+        f"T.linalg.cholesky_ex({SYMMETRIC}).info",
+        f"T.cholesky_inverse(T.linalg.cholesky({SYMMETRIC})).contiguous()",
+        f"T.cholesky_solve({MATRIX}, T.linalg.cholesky({SYMMETRIC})).contiguous()",
+        f"T.linalg.lu_factor({SYMMETRIC})[0].contiguous()",
+        f"T.linalg.lu_factor_ex({SYMMETRIC})[1]",
+        f"T.linalg.lu({MATRIX})[0].contiguous()",
+        f"(T.linalg.lu({SYMMETRIC})[1] @ T.linalg.lu({SYMMETRIC}).U).contiguous()",
+        f"T.linalg.lu_solve(*T.linalg.lu_factor({SYMMETRIC}), {MATRIX}, adjoint={{flag}}).contiguous()",
+        f"T.linalg.inv({SYMMETRIC}).contiguous()",
+        f"T.linalg.inv_ex({SYMMETRIC}).inverse.contiguous()",
+        f"T.linalg.solve({SYMMETRIC}, {MATRIX}).contiguous()",
+        f"T.linalg.solve({SYMMETRIC}, {MATRIX}.mT, left=False).contiguous()",
+        f"T.linalg.solve_ex({SYMMETRIC}, {MATRIX}).result.contiguous()",
+        f"T.linalg.solve_triangular({SYMMETRIC}, {MATRIX}, upper={{flag}}).contiguous()",
+        f"T.linalg.solve_triangular({SYMMETRIC}, {MATRIX}.mT, upper={{flag}}, left=False).contiguous()",
+        f"T.linalg.det({SYMMETRIC})",
+        f"T.linalg.slogdet({SYMMETRIC}).logabsdet",
+        f"T.linalg.qr({SYMMETRIC}).Q.contiguous()",
+        f"T.linalg.qr({SYMMETRIC}, 'complete')[1].contiguous()",
+        f"T.linalg.eigvalsh({VALUES})",
+        f"(lambda L, V: (V * L.unsqueeze(-2)) @ V.mT)(*T.linalg.eigh({VALUES})).contiguous()",
+        f"T.linalg.svdvals({MATRIX}.detach())",
+        f"(lambda U, S, V: (U * S.unsqueeze(-2)) @ V)(*T.linalg.svd({MATRIX}.detach(), False)).contiguous()",
     ),
     "expression product": ("x.prod({dim}, {flag})",),
     "expression rounded": (

@@ -65,7 +65,7 @@ NOT_DRAWN = {
 }
 """The public operations that no expression draws, each with the reason."""
 
-CALL = r"(?:\b[TFxyz]|\bfft|[\])])\.(\w+)"
+CALL = r"(?:(?<=\b[TFxyz])|(?<=\bfft)|(?<=\blinalg)|(?<=[\])]))\.(\w+)"
 """A call in an expression."""
 INDICES = "T.tensor({}, dtype=T.int64, device=device)"
 OPERANDS = {

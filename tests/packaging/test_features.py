@@ -22,7 +22,7 @@ CURE = "this build has no tensor runtime; install interlock with the default fea
 
 # The names of public modules that need tensors; `interlock` also lacks those of `interlock._core.tensor`.
 NEED_TENSORS = {
-    "interlock": {"fft", "nn", "return_types", "double", "float", "int", "long", "short"},
+    "interlock": {"fft", "linalg", "nn", "return_types", "double", "float", "int", "long", "short"},
     "interlock.accelerator": {"random"},
     "interlock.autograd": {
         "Function",
@@ -42,6 +42,7 @@ MODULES_OF_TENSORS = (
     "interlock.autograd.gradcheck",
     "interlock.autograd.graph",
     "interlock.fft",
+    "interlock.linalg",
     "interlock.nn",
     "interlock.nn.functional",
     "interlock.return_types",

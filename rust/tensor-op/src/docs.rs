@@ -124,6 +124,16 @@ const SENTENCES: &[(&str, &str)] = &[
     ("no_bools", "DTypeError: The tensor is a bool tensor."),
     ("empty_dim", "IndexError: The reduced dimension has size 0."),
     ("stable", "stable: Whether the order of equal elements is preserved, which it always is."),
+    // Linear algebra.
+    (
+        "matrices",
+        "input: A symmetric matrix of float32 or float64, or a batch of them. One triangle is read.",
+    ),
+    ("square_a", "A: A square matrix of float32 or float64, or a batch of them."),
+    ("not_square", "ShapeError: The last two sizes differ, or there are fewer than 2 dimensions."),
+    ("not_matrix", "ShapeError: There are fewer than 2 dimensions."),
+    ("not_float", "DTypeError: The dtype is not float32 or float64."),
+    ("singular", "LinAlgError: A matrix is singular; the message has its position in the batch."),
     ("rtol", "rtol: The relative tolerance."),
     ("atol", "atol: The absolute tolerance."),
     ("equal_nan", "equal_nan: Whether NaN is close to NaN."),

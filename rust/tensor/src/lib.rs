@@ -56,6 +56,7 @@ pub fn announce_operations() {
     SCATTER_ADD.announce();
     EMPTY.announce();
     FFT.announce();
+    ops::linalg::kernels::announce();
 }
 
 pub use dtype::{DType, Element, Scalar};
@@ -80,6 +81,7 @@ pub use ops::indexing::indexed::WriteTo;
 pub use ops::indexing::scatter_kernels::{
     INDEX_ADD, INDEX_PUT, IndexAdd, IndexPut, PUT, Put, SCATTER_ADD, ScatterAdd, ScatterArgs, ScatterCall,
 };
+pub use ops::linalg::qr::QrMode;
 pub use ops::nn::activations::GeluApproximation;
 pub use ops::nn::attention::AttentionOptions;
 pub use ops::nn::attention::kernels::{ATTENTION, Attention, AttentionArgs, AttentionCall, AttentionOut};

@@ -239,7 +239,9 @@ def explain(operation: Literal["matmul"], /, *tensors: Tensor) -> Call:
 
     Args:
         operation: The name of the operation: ``"matmul"``, ``"einsum"``, ``"scaled_dot_product_attention"``,
-            ``"conv2d"``, ``"lstm"``, ``"empty"``, ``"index_add"``, ``"index_put"``, ``"put"`` or ``"scatter_add"``.
+            ``"conv2d"``, ``"lstm"``, ``"empty"``, ``"index_add"``, ``"index_put"``, ``"put"``, ``"scatter_add"``, or of
+            `interlock.linalg` ``"cholesky"``, ``"eigh"``, ``"lu_factor"``, ``"qr"``, ``"solve_triangular"`` or
+            ``"svd"``.
         tensors: The arguments of the operation: its operands, for einsum after the equation, for empty the sizes. The
             positions in an index are not read.
         options: The keyword arguments of the operation.
@@ -350,3 +352,28 @@ def explain(
 def explain(
     operation: Literal["scatter_add"], /, input: Tensor, dim: int, index: Tensor, src: Tensor
 ) -> Call: ...
+@overload
+def explain(operation: Literal["cholesky"], /, input: Tensor, *, upper: bool = ...) -> Call: ...
+@overload
+def explain(
+    operation: Literal["eigh"], /, input: Tensor, UPLO: Literal["L", "U", "l", "u"] = ...
+) -> Call: ...
+@overload
+def explain(operation: Literal["lu_factor"], /, A: Tensor, *, pivot: bool = ...) -> Call: ...
+@overload
+def explain(
+    operation: Literal["qr"], /, A: Tensor, mode: Literal["reduced", "complete", "r"] = ...
+) -> Call: ...
+@overload
+def explain(
+    operation: Literal["solve_triangular"],
+    /,
+    A: Tensor,
+    B: Tensor,
+    *,
+    upper: bool | None = ...,
+    left: bool = ...,
+    unitriangular: bool = ...,
+) -> Call: ...
+@overload
+def explain(operation: Literal["svd"], /, A: Tensor, full_matrices: bool = ...) -> Call: ...

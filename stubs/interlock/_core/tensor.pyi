@@ -95,6 +95,8 @@ __all__ = [
     "ceil_",
     "channels_last",
     "channels_last_3d",
+    "cholesky_inverse",
+    "cholesky_solve",
     "chunk",
     "clamp",
     "clamp_",
@@ -2207,6 +2209,37 @@ class Tensor:
 
         Args:
             memory_format: The order of the elements of a new tensor in memory. None preserves the order of the tensor.
+        """
+    def cholesky_inverse(self, upper: builtins.bool = False) -> Tensor:
+        """Return the inverses of symmetric positive-definite matrices whose Cholesky factor is known.
+
+        See `interlock.cholesky_inverse`.
+
+        Args:
+            upper: Whether it is the upper factor.
+
+        Returns:
+            The inverse of `input @ input.mT`, or of `input.mT @ input` if `upper`.
+
+        Raises:
+            ShapeError: The last two sizes differ, or there are fewer than 2 dimensions.
+            DTypeError: The dtype is not float32 or float64.
+        """
+    def cholesky_solve(self, input2: Tensor, upper: builtins.bool = False) -> Tensor:
+        """Return the solutions of systems of equations with symmetric positive-definite matrices whose Cholesky factor is known.
+
+        See `interlock.cholesky_solve`.
+
+        Args:
+            input2: The Cholesky factor of the matrices. Batches are broadcast.
+            upper: Whether it is the upper factor.
+
+        Returns:
+            A tensor `X` for which `A @ X` is `input`, where `A` is `input2 @ input2.mT`, or `input2.mT @ input2` if `upper`.
+
+        Raises:
+            ShapeError: The shapes are incompatible.
+            DTypeError: The dtypes differ, or are not float32 or float64.
         """
     def chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
         """Return at most `chunks` views of consecutive parts of a dimension, of equal sizes except for the last.
@@ -6995,6 +7028,112 @@ def ceil_(input: Tensor) -> Tensor:
         RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
     """
 
+def cholesky(input: Tensor, *, upper: builtins.bool = False, out: Tensor | None = None) -> Tensor:
+    """Return the Cholesky factor of symmetric positive-definite matrices.
+
+    Args:
+        input: A symmetric matrix of float32 or float64, or a batch of them. One triangle is read.
+        upper: Whether to read the upper triangle and return the upper factor, else the lower one.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Returns:
+        A triangular tensor `L` of the shape of `input` for which `L @ L.mT`, or `L.mT @ L` if `upper`, is `input`.
+
+    Raises:
+        LinAlgError: A matrix is not positive-definite; the message has its position in the batch.
+        ShapeError: The last two sizes differ, or there are fewer than 2 dimensions.
+        DTypeError: The dtype is not float32 or float64.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.linalg.cholesky(interlock.tensor([[4.0, 2.0], [2.0, 5.0]]))
+        tensor([[2., 0.],
+                [1., 2.]])
+    """
+
+def cholesky_ex(
+    input: Tensor,
+    *,
+    upper: builtins.bool = False,
+    check_errors: builtins.bool = False,
+    out: tuple[Tensor, Tensor] | list[Tensor] | None = None,
+) -> _return_types.linalg_cholesky_ex:
+    """Return the Cholesky factor of symmetric matrices, and whether it exists.
+
+    Args:
+        input: A symmetric matrix of float32 or float64, or a batch of them. One triangle is read.
+        upper: Whether to read the upper triangle and return the upper factor, else the lower one.
+        check_errors: Whether to raise for a matrix that is not positive-definite.
+        out: The tensor that receives the result, or two, as a tuple or list, for a named tuple; they are returned. None for new ones.
+
+    Returns:
+        A named tuple `(L, info)`. `info` is an int32 tensor with an element for each matrix: 0, or the order of the
+        leading minor that is not positive; the factor is then incomplete.
+
+    Raises:
+        LinAlgError: `check_errors` is set, and a matrix is not positive-definite.
+        ShapeError: The last two sizes differ, or there are fewer than 2 dimensions.
+        DTypeError: The dtype is not float32 or float64.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.linalg.cholesky_ex(interlock.tensor([[1.0, 2.0], [2.0, 1.0]])).info
+        tensor(2, dtype=interlock.int32)
+    """
+
+def cholesky_inverse(input: Tensor, upper: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Return the inverses of symmetric positive-definite matrices whose Cholesky factor is known.
+
+    Args:
+        input: The Cholesky factor of the matrices.
+        upper: Whether it is the upper factor.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Returns:
+        The inverse of `input @ input.mT`, or of `input.mT @ input` if `upper`.
+
+    Raises:
+        ShapeError: The last two sizes differ, or there are fewer than 2 dimensions.
+        DTypeError: The dtype is not float32 or float64.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.cholesky_inverse(interlock.tensor([[2.0]]))
+        tensor([[0.2500]])
+    """
+
+def cholesky_solve(
+    input: Tensor, input2: Tensor, upper: builtins.bool = False, *, out: Tensor | None = None
+) -> Tensor:
+    """Return the solutions of systems of equations with symmetric positive-definite matrices whose Cholesky factor is known.
+
+    Args:
+        input: The right sides, the columns of a matrix or of a batch of them.
+        input2: The Cholesky factor of the matrices. Batches are broadcast.
+        upper: Whether it is the upper factor.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Returns:
+        A tensor `X` for which `A @ X` is `input`, where `A` is `input2 @ input2.mT`, or `input2.mT @ input2` if `upper`.
+
+    Raises:
+        ShapeError: The shapes are incompatible.
+        DTypeError: The dtypes differ, or are not float32 or float64.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.cholesky_solve(interlock.tensor([[8.0]]), interlock.tensor([[2.0]]))
+        tensor([[2.]])
+    """
+
 def chunk(input: Tensor, chunks: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
     """Return at most `chunks` views of consecutive parts of a dimension, of equal sizes except for the last.
 
@@ -7405,6 +7544,28 @@ def cumsum(
         tensor([1, 3, 6])
     """
 
+def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the determinants of matrices.
+
+    Args:
+        A: A square matrix of float32 or float64, or a batch of them.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Returns:
+        A tensor of the shape of the batch.
+
+    Raises:
+        ShapeError: The last two sizes differ, or there are fewer than 2 dimensions.
+        DTypeError: The dtype is not float32 or float64.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.linalg.det(interlock.tensor([[2.0, 1.0], [0.0, 4.0]]))
+        tensor(8.)
+    """
+
 def detach(input: Tensor) -> Tensor:
     """Return a tensor that shares memory with another and has no history.
 
@@ -7542,6 +7703,58 @@ def dropout(
         True
         >>> functional.dropout(interlock.ones(3), training=False)
         tensor([1., 1., 1.])
+    """
+
+def eigh(
+    input: Tensor,
+    UPLO: Literal["L", "U", "l", "u"] = "L",
+    *,
+    out: tuple[Tensor, Tensor] | list[Tensor] | None = None,
+) -> _return_types.linalg_eigh:
+    """Return the eigenvalues and eigenvectors of symmetric matrices.
+
+    Args:
+        input: A symmetric matrix of float32 or float64, or a batch of them. One triangle is read.
+        UPLO: The triangle that is read: "L" for the lower one, "U" for the upper one.
+        out: The tensor that receives the result, or two, as a tuple or list, for a named tuple; they are returned. None for new ones.
+
+    Returns:
+        A named tuple `(eigenvalues, eigenvectors)`. The eigenvalues are in ascending order, and the eigenvectors are
+        the columns of orthogonal matrices, whose signs are arbitrary. Vectors of equal eigenvalues have no gradient: it
+        is infinite or NaN.
+
+    Raises:
+        ArgumentError: `UPLO` has another value.
+        ShapeError: The last two sizes differ, or there are fewer than 2 dimensions.
+        DTypeError: The dtype is not float32 or float64.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.linalg.eigh(interlock.tensor([[2.0, 1.0], [1.0, 2.0]])).eigenvalues
+        tensor([1., 3.])
+    """
+
+def eigvalsh(input: Tensor, UPLO: Literal["L", "U", "l", "u"] = "L", *, out: Tensor | None = None) -> Tensor:
+    """Return the eigenvalues of symmetric matrices in ascending order.
+
+    Args:
+        input: A symmetric matrix of float32 or float64, or a batch of them. One triangle is read.
+        UPLO: The triangle that is read: "L" for the lower one, "U" for the upper one.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ArgumentError: `UPLO` has another value.
+        ShapeError: The last two sizes differ, or there are fewer than 2 dimensions.
+        DTypeError: The dtype is not float32 or float64.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.linalg.eigvalsh(interlock.tensor([[2.0, 1.0], [1.0, 2.0]]))
+        tensor([1., 3.])
     """
 
 def elu(input: Tensor, alpha: builtins.float = 1.0, inplace: builtins.bool = False) -> Tensor:
@@ -8830,6 +9043,54 @@ def index_select(input: Tensor, dim: builtins.int, index: Tensor, *, out: Tensor
         tensor([7, 5])
     """
 
+def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the inverses of matrices.
+
+    Args:
+        A: A square matrix of float32 or float64, or a batch of them.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        LinAlgError: A matrix is singular; the message has its position in the batch.
+        ShapeError: The last two sizes differ, or there are fewer than 2 dimensions.
+        DTypeError: The dtype is not float32 or float64.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.linalg.inv(interlock.tensor([[2.0, 0.0], [0.0, 4.0]]))
+        tensor([[0.5000, 0.0000],
+                [0.0000, 0.2500]])
+    """
+
+def inv_ex(
+    A: Tensor, *, check_errors: builtins.bool = False, out: tuple[Tensor, Tensor] | list[Tensor] | None = None
+) -> _return_types.linalg_inv_ex:
+    """Return the inverses of matrices, and whether they exist.
+
+    Args:
+        A: A square matrix of float32 or float64, or a batch of them.
+        check_errors: Whether to raise for a singular matrix.
+        out: The tensor that receives the result, or two, as a tuple or list, for a named tuple; they are returned. None for new ones.
+
+    Returns:
+        A named tuple `(inverse, info)`. `info` is an int32 tensor with an element for each matrix: 0, or the number of a
+        pivot that is 0, counted from 1; the inverse is then infinite or NaN.
+
+    Raises:
+        LinAlgError: `check_errors` is set, and a matrix is singular.
+        ShapeError: The last two sizes differ, or there are fewer than 2 dimensions.
+        DTypeError: The dtype is not float32 or float64.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.linalg.inv_ex(interlock.zeros(2, 2)).info
+        tensor(1, dtype=interlock.int32)
+    """
+
 def irfft(
     input: Tensor,
     n: builtins.int | None = None,
@@ -9571,6 +9832,120 @@ def lt(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> 
     """
 
 less = lt
+
+def lu(A: Tensor, *, pivot: builtins.bool = True) -> _return_types.linalg_lu:
+    """Return the permutation and the LU factors of matrices.
+
+    Args:
+        A: A matrix of float32 or float64, or a batch of them.
+        pivot: Must be True.
+
+    Returns:
+        A named tuple `(P, L, U)` for which `P @ L @ U` is `A`. P has no gradient.
+
+    Raises:
+        ArgumentError: `pivot` is False: there is no kernel without pivoting.
+        ShapeError: There are fewer than 2 dimensions.
+        DTypeError: The dtype is not float32 or float64.
+
+    Example:
+        >>> import interlock
+        >>> interlock.linalg.lu(interlock.tensor([[1.0, 2.0], [2.0, 2.0]])).U
+        tensor([[2., 2.],
+                [0., 1.]])
+    """
+
+def lu_factor(
+    A: Tensor, *, pivot: builtins.bool = True, out: tuple[Tensor, Tensor] | list[Tensor] | None = None
+) -> _return_types.linalg_lu_factor:
+    """Return the LU factors of matrices in one matrix each, and the pivots.
+
+    Args:
+        A: A matrix of float32 or float64, or a batch of them.
+        pivot: Must be True.
+        out: The tensor that receives the result, or two, as a tuple or list, for a named tuple; they are returned. None for new ones.
+
+    Returns:
+        A named tuple `(LU, pivots)`. The upper triangle of `LU` is the upper factor; the other elements are those of
+        the lower one, whose diagonal is ones. Row i of the matrix was swapped with row `pivots[i]`, counted from 1.
+
+    Raises:
+        LinAlgError: A pivot is 0; the message has the position of the matrix in the batch.
+        ArgumentError: `pivot` is False: there is no kernel without pivoting.
+        ShapeError: There are fewer than 2 dimensions.
+        DTypeError: The dtype is not float32 or float64.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.linalg.lu_factor(interlock.tensor([[1.0, 2.0], [2.0, 2.0]])).LU
+        tensor([[2.0000, 2.0000],
+                [0.5000, 1.0000]])
+    """
+
+def lu_factor_ex(
+    A: Tensor, *, pivot: builtins.bool = True, check_errors: builtins.bool = False
+) -> _return_types.linalg_lu_factor_ex:
+    """Return the LU factors of matrices in one matrix each, the pivots, and whether a pivot is 0.
+
+    Args:
+        A: A matrix of float32 or float64, or a batch of them.
+        pivot: Must be True.
+        check_errors: Whether to raise for a pivot of 0.
+
+    Returns:
+        A named tuple `(LU, pivots, info)`, the first two as those of `lu_factor`. `info` is an int32 tensor with an
+        element for each matrix: 0, or the number of the first pivot that is 0, counted from 1.
+
+    Raises:
+        LinAlgError: `check_errors` is set, and a pivot is 0.
+        ArgumentError: `pivot` is False: there is no kernel without pivoting.
+        ShapeError: There are fewer than 2 dimensions.
+        DTypeError: The dtype is not float32 or float64.
+
+    Example:
+        >>> import interlock
+        >>> interlock.linalg.lu_factor_ex(interlock.zeros(2, 2)).info
+        tensor(1, dtype=interlock.int32)
+    """
+
+def lu_solve(
+    LU: Tensor,
+    pivots: Tensor,
+    B: Tensor,
+    *,
+    left: builtins.bool = True,
+    adjoint: builtins.bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Return the solutions of systems of equations whose LU factors are known.
+
+    Args:
+        LU: The factors that `lu_factor` returns, of a matrix `A` or a batch.
+        pivots: The pivots that it returns.
+        B: The right sides, the columns of a matrix or of a batch of them. Batches are broadcast.
+        left: Whether to solve `A @ X = B`, else `X @ A = B`.
+        adjoint: Whether to solve with the transposed `A`.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Returns:
+        A tensor of the broadcast shape of `B`.
+
+    Raises:
+        ArgumentError: A pivot is not the number of a row. On a device the error is reported asynchronously.
+        ShapeError: The shapes are incompatible.
+        DTypeError: The dtypes differ, are not float32 or float64, or `pivots` is not int32.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> LU, pivots = interlock.linalg.lu_factor(interlock.tensor([[1.0, 2.0], [2.0, 2.0]]))
+        >>> interlock.linalg.lu_solve(LU, pivots, interlock.tensor([[3.0], [4.0]]))
+        tensor([[1.],
+                [1.]])
+    """
 
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | _Number) -> Tensor:
     """Return a copy with `value` written where `mask` is True.
@@ -10530,6 +10905,37 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: builtins.bool 
         tensor([1., 0., 1.])
     """
 
+def qr(
+    A: Tensor,
+    mode: Literal["reduced", "complete", "r"] = "reduced",
+    *,
+    out: tuple[Tensor, Tensor] | list[Tensor] | None = None,
+) -> _return_types.linalg_qr:
+    """Return the QR factors of matrices.
+
+    Args:
+        A: A matrix of float32 or float64, or a batch of them.
+        mode: "reduced" for a factor Q with as many columns as the smaller size of the matrix, "complete" for a square
+            one, or "r" for R only; Q is then empty.
+        out: The tensor that receives the result, or two, as a tuple or list, for a named tuple; they are returned. None for new ones.
+
+    Returns:
+        A named tuple `(Q, R)` for which `Q @ R` is `A`. The columns of Q are orthonormal, and R is upper triangular.
+        Both have a gradient if `mode` is "reduced", or "complete" for at most as many rows as columns.
+
+    Raises:
+        ArgumentError: `mode` has another value.
+        ShapeError: There are fewer than 2 dimensions.
+        DTypeError: The dtype is not float32 or float64.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.linalg.qr(interlock.tensor([[3.0], [4.0]])).R
+        tensor([[-5.]])
+    """
+
 def rand(
     *args: builtins.int | _Sizes,
     size: _Sizes | None = None,
@@ -11407,6 +11813,31 @@ def sinh_(input: Tensor) -> Tensor:
         RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
     """
 
+def slogdet(
+    A: Tensor, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None
+) -> _return_types.linalg_slogdet:
+    """Return the signs of the determinants of matrices, and the logarithms of their absolute values.
+
+    Args:
+        A: A square matrix of float32 or float64, or a batch of them.
+        out: The tensor that receives the result, or two, as a tuple or list, for a named tuple; they are returned. None for new ones.
+
+    Returns:
+        A named tuple `(sign, logabsdet)`, of the shape of the batch. They are 0 and minus infinity for a singular
+        matrix.
+
+    Raises:
+        ShapeError: The last two sizes differ, or there are fewer than 2 dimensions.
+        DTypeError: The dtype is not float32 or float64.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.linalg.slogdet(interlock.tensor([[0.0, 1.0], [1.0, 0.0]])).sign
+        tensor(-1.)
+    """
+
 def softmax(
     input: Tensor, dim: builtins.int, *, dtype: _DType | None = None, out: Tensor | None = None
 ) -> Tensor:
@@ -11473,6 +11904,106 @@ def softplus(
         >>> from interlock.nn import functional
         >>> functional.softplus(interlock.tensor([-1.0, 0.0, 30.0]))
         tensor([ 0.3133,  0.6931, 30.0000])
+    """
+
+def solve(A: Tensor, B: Tensor, *, left: builtins.bool = True, out: Tensor | None = None) -> Tensor:
+    """Return the solutions of systems of equations.
+
+    Args:
+        A: A square matrix of float32 or float64, or a batch of them.
+        B: The right sides: the columns of a matrix or of a batch of them, or a vector, or a batch of vectors if it has
+            the shape of `A` without the last dimension. Batches are broadcast.
+        left: Whether to solve `A @ X = B`, else `X @ A = B`.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Returns:
+        A tensor of the broadcast shape of `B`.
+
+    Raises:
+        LinAlgError: A matrix is singular; the message has its position in the batch.
+        ShapeError: The shapes are incompatible.
+        DTypeError: The dtypes differ, or are not float32 or float64.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> A = interlock.tensor([[2.0, 0.0], [0.0, 4.0]])
+        >>> interlock.linalg.solve(A, interlock.tensor([2.0, 2.0]))
+        tensor([1.0000, 0.5000])
+    """
+
+def solve_ex(
+    A: Tensor,
+    B: Tensor,
+    *,
+    left: builtins.bool = True,
+    check_errors: builtins.bool = False,
+    out: tuple[Tensor, Tensor] | list[Tensor] | None = None,
+) -> _return_types.linalg_solve_ex:
+    """Return the solutions of systems of equations, and whether the matrices are invertible.
+
+    Args:
+        A: A square matrix of float32 or float64, or a batch of them.
+        B: The right sides, as those of `solve`.
+        left: Whether to solve `A @ X = B`, else `X @ A = B`.
+        check_errors: Whether to raise for a singular matrix.
+        out: The tensor that receives the result, or two, as a tuple or list, for a named tuple; they are returned. None for new ones.
+
+    Returns:
+        A named tuple `(result, info)`. `info` is an int32 tensor with an element for each matrix: 0, or the number of a
+        pivot that is 0, counted from 1; the result is then infinite or NaN.
+
+    Raises:
+        LinAlgError: `check_errors` is set, and a matrix is singular.
+        ShapeError: The shapes are incompatible.
+        DTypeError: The dtypes differ, or are not float32 or float64.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.linalg.solve_ex(interlock.zeros(2, 2), interlock.ones(2)).info
+        tensor(1, dtype=interlock.int32)
+    """
+
+def solve_triangular(
+    A: Tensor,
+    B: Tensor,
+    *,
+    upper: builtins.bool | None = None,
+    left: builtins.bool = True,
+    unitriangular: builtins.bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Return the solutions of systems of equations with triangular matrices.
+
+    The result has infinite or NaN elements if an element of the diagonal is 0.
+
+    Args:
+        A: A triangular matrix of float32 or float64, or a batch of them. The other triangle is not read.
+        B: The right sides, the columns of a matrix or of a batch of them. Batches are broadcast.
+        upper: Whether the upper triangle is read, else the lower one. Must be passed.
+        left: Whether to solve `A @ X = B`, else `X @ A = B`.
+        unitriangular: Whether the diagonal counts as ones and is not read.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Returns:
+        A tensor of the broadcast shape of `B`.
+
+    Raises:
+        TypeError: `upper` is not passed.
+        ShapeError: The shapes are incompatible.
+        DTypeError: The dtypes differ, or are not float32 or float64.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> A = interlock.tensor([[2.0, 0.0], [1.0, 4.0]])
+        >>> interlock.linalg.solve_triangular(A, interlock.tensor([[2.0], [5.0]]), upper=False)
+        tensor([[1.],
+                [1.]])
     """
 
 def sort(
@@ -11790,6 +12321,49 @@ def sum(
         >>> x = interlock.tensor([[1, 2], [3, 4]])
         >>> interlock.sum(x), interlock.sum(x, 0)
         (tensor(10), tensor([4, 6]))
+    """
+
+def svd(A: Tensor, full_matrices: builtins.bool = True) -> _return_types.linalg_svd:
+    """Return the singular value decomposition of matrices.
+
+    Args:
+        A: A matrix of float32 or float64, or a batch of them.
+        full_matrices: Whether U and Vh are square, else they have as many vectors as there are singular values.
+
+    Returns:
+        A named tuple `(U, S, Vh)`. The singular values S are in descending order, and the vectors, whose signs are
+        arbitrary, are the columns of U and the rows of Vh. Vectors of equal singular values have no gradient: it is
+        infinite or NaN. Gradients of the vectors beyond the values are ignored.
+
+    Raises:
+        LinAlgError: An element is infinite or NaN; the message has the position of the matrix in the batch.
+        ShapeError: There are fewer than 2 dimensions.
+        DTypeError: The dtype is not float32 or float64.
+
+    Example:
+        >>> import interlock
+        >>> interlock.linalg.svd(interlock.tensor([[3.0], [4.0]])).S
+        tensor([5.])
+    """
+
+def svdvals(A: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the singular values of matrices in descending order.
+
+    Args:
+        A: A matrix of float32 or float64, or a batch of them.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        LinAlgError: An element is infinite or NaN; the message has the position of the matrix in the batch.
+        ShapeError: There are fewer than 2 dimensions.
+        DTypeError: The dtype is not float32 or float64.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.linalg.svdvals(interlock.tensor([[3.0], [4.0]]))
+        tensor([5.])
     """
 
 def swapaxes(input: Tensor, axis0: builtins.int, axis1: builtins.int) -> Tensor:

@@ -22,7 +22,6 @@ REGISTERED_KERNELS = "a registered kernel only"
 
 # The flags that no operation obeys, by what is missing.
 NOTHING_OBEYS = {
-    "decompositions": ["cuda.linalg_library"],
     "quantized operations": ["quantized.engine"],
     "kernels that choose by the size of their workspace": ["cuda.cublaslt_workspace"],
     REGISTERED_KERNELS: [
@@ -63,6 +62,16 @@ def on(device: str) -> Callable[[], object]:
         peak = 0 if device == "cpu" else accelerator.max_memory_allocated(device)
         halves = [half_product(interlock.float16), half_product(interlock.bfloat16)]
         return product, [one.kernel for one in explained.considered], peak, halves
+
+    return observe
+
+
+def factorization_on(device: str) -> Callable[[], object]:
+    """Return a function that observes the order of the kernels of a factorization on a device."""
+
+    def observe() -> object:
+        explained = dispatch.explain("cholesky", interlock.eye(2, device=device))
+        return [str(one) for one in explained.considered]
 
     return observe
 
@@ -229,13 +238,16 @@ RECURRENT_FLIPS: dict[str, tuple[str, Any, Any]] = {
     "cudnn.rnn.fp32_precision": ("device", {}, "ieee"),
     "mkldnn.rnn.fp32_precision": ("cpu", MODEL, "bf16"),
 }
+# For each flag of factorizations: the device, the other flags, and a value that changes the choice.
+LINALG_FLIPS: dict[str, tuple[str, Any, Any]] = {"cuda.linalg_library": ("device", {}, "magma")}
 OBSERVERS = (
     (FLIPS, on),
     (ATTENTION_FLIPS, attention_on),
     (CONVOLUTION_FLIPS, convolution_on),
     (RECURRENT_FLIPS, recurrent_on),
+    (LINALG_FLIPS, factorization_on),
 )
-ALL_FLIPS = FLIPS | ATTENTION_FLIPS | CONVOLUTION_FLIPS | RECURRENT_FLIPS
+ALL_FLIPS = FLIPS | ATTENTION_FLIPS | CONVOLUTION_FLIPS | RECURRENT_FLIPS | LINALG_FLIPS
 
 
 def writable() -> dict[str, list[str]]:

@@ -36,7 +36,9 @@ pub(crate) fn converted<E: ToPyErr>(
 ///
 /// Args:
 ///     operation: The name of the operation: ``"matmul"``, ``"einsum"``, ``"scaled_dot_product_attention"``,
-///         ``"conv2d"``, ``"lstm"``, ``"empty"``, ``"index_add"``, ``"index_put"``, ``"put"`` or ``"scatter_add"``.
+///         ``"conv2d"``, ``"lstm"``, ``"empty"``, ``"index_add"``, ``"index_put"``, ``"put"``, ``"scatter_add"``, or of
+///         `interlock.linalg` ``"cholesky"``, ``"eigh"``, ``"lu_factor"``, ``"qr"``, ``"solve_triangular"`` or
+///         ``"svd"``.
 ///     tensors: The arguments of the operation: its operands, for einsum after the equation, for empty the sizes. The
 ///         positions in an index are not read.
 ///     options: The keyword arguments of the operation.

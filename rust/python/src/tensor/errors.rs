@@ -38,6 +38,7 @@ fn with_message(py: Python<'_>, error: &Error, message: String) -> PyErr {
         Error::OutOfBounds { .. } | Error::PackHook { .. } | Error::Value { .. } => {
             new_exception(py, "ArgumentError", message)
         }
+        Error::LinAlg { .. } => new_exception(py, "LinAlgError", message),
         Error::Arguments { .. } => PyTypeError::new_err(message),
         Error::Capturing { .. } | Error::StaleStream { .. } => new_exception(py, "GraphError", message),
         Error::GraphFreed { .. } => new_exception(py, "GraphFreedError", message),

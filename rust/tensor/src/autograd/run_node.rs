@@ -81,7 +81,7 @@ impl NodeCall<'_> {
                 drop(buffers);
                 checked(node, given)?
             }
-            (BackwardFn::SeveralResults(function), results) => vec![Some(function(results)?)],
+            (BackwardFn::SeveralResults(function), results) => vec![Some(function(&ctx, results)?)],
             (function, [Some(gradient)]) => gradients(function, &ctx, gradient)?,
             // A hook replaced the gradient by None: a zero gradient.
             _ => Vec::new(),
@@ -168,7 +168,7 @@ fn gradients(function: &BackwardFn, ctx: &BackwardContext<'_>, gradient: &Tensor
     match function {
         BackwardFn::Custom(function) => function.backward(vec![Some(gradient.clone())]),
         BackwardFn::AllInputs(function) => function(ctx, gradient),
-        BackwardFn::SeveralResults(function) => Ok(vec![Some(function(&[Some(gradient.clone())])?)]),
+        BackwardFn::SeveralResults(function) => Ok(vec![Some(function(ctx, &[Some(gradient.clone())])?)]),
         BackwardFn::View(layouts) => {
             Ok(vec![Some(as_strided_backward(gradient, &layouts.part, &layouts.base)?)])
         }

@@ -69,6 +69,9 @@ impl fmt::Display for Error {
                 write!(f, "{op}: {argument} must {expected}, got {given}")
             }
             Error::Arguments { op, problem } => write!(f, "{op}: {problem}"),
+            Error::LinAlg { op, argument, expected, given } => {
+                write!(f, "{op}: {argument} must be {expected}, got {given}")
+            }
             Error::Type { op, argument, expected, given } => {
                 write!(f, "{op}: {argument} must be {expected}, got {given}")
             }

@@ -198,6 +198,17 @@ pub enum Error {
         /// The value, as shown in the message.
         given: String,
     },
+    /// A matrix that cannot be factored, such as a singular one.
+    LinAlg {
+        /// The name of the operation.
+        op: &'static str,
+        /// The argument.
+        argument: &'static str,
+        /// The requirement, after "must be".
+        expected: &'static str,
+        /// The matrix, as shown in the message.
+        given: String,
+    },
     /// Arguments that exclude each other, or an argument that needs another one.
     Arguments {
         /// The name of the operation.
@@ -562,6 +573,7 @@ impl Error {
             | Error::Class { op, .. }
             | Error::ClassValue { op, .. }
             | Error::Value { op, .. }
+            | Error::LinAlg { op, .. }
             | Error::Arguments { op, .. }
             | Error::Type { op, .. }
             | Error::OutOfBounds { op, .. }

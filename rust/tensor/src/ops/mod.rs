@@ -8,6 +8,7 @@ pub(crate) mod elementwise;
 pub(crate) mod fft;
 pub(crate) mod foreign;
 pub(crate) mod indexing;
+pub(crate) mod linalg;
 pub(crate) mod nn;
 pub(crate) mod products;
 pub(crate) mod random;

@@ -1,9 +1,10 @@
-//! Products on slices: matrices, attention and convolutions. They know no operation and record nothing.
+//! Products on slices: matrices and their factors, attention and convolutions. They know no operation and record nothing.
 
 mod attention;
 mod conv;
 mod half_matmul;
 mod int_matmul;
+pub(crate) mod linalg;
 mod matmul;
 mod workspace;
 

@@ -72,6 +72,12 @@ impl NodeBuilder {
         Ok(self.push(Some(saved)))
     }
 
+    /// Saves the result of this number of an operation with several, and returns its index.
+    pub fn save_output_of_several(&mut self, tensor: &Tensor, output: usize) -> Result<usize> {
+        let saved = SavedTensor::output(tensor, output)?;
+        Ok(self.push(Some(saved)))
+    }
+
     /// Saves the result if the gradient of `input` needs it. An index is assigned in any case.
     pub fn save_output_for(&mut self, input: usize, tensor: &Tensor) -> Result<usize> {
         let saved = if self.needs(input) { Some(SavedTensor::output(tensor, 0)?) } else { None };
@@ -129,7 +135,7 @@ impl NodeBuilder {
     pub fn set_history_of_several(
         self,
         outputs: &[Tensor],
-        backward: impl Fn(&[Option<Tensor>]) -> Result<Tensor> + Send + Sync + 'static,
+        backward: impl Fn(&BackwardContext<'_>, &[Option<Tensor>]) -> Result<Tensor> + Send + Sync + 'static,
     ) -> Result<()> {
         let Some((first, others)) = outputs.split_first() else { return Ok(()) };
         if !first.dtype().is_floating_point() {

@@ -24,7 +24,7 @@ pub(crate) type Gradients = Vec<Option<Tensor>>;
 pub(crate) type SavedValues = Arc<[Option<SavedValue>]>;
 
 type AllInputsFn = dyn Fn(&BackwardContext<'_>, &Tensor) -> Result<Gradients> + Send + Sync;
-type SeveralResultsFn = dyn Fn(&[Option<Tensor>]) -> Result<Tensor> + Send + Sync;
+type SeveralResultsFn = dyn Fn(&BackwardContext<'_>, &[Option<Tensor>]) -> Result<Tensor> + Send + Sync;
 type PerInputFn = dyn Fn(&BackwardContext<'_>, &Tensor, usize) -> Result<Tensor> + Send + Sync;
 
 /// A backward function: computes the gradients of the inputs from the gradient of the result.

@@ -28,7 +28,9 @@ pub(super) use lists::{Indices, Tensors};
 pub(super) use new_tensor::{NewTensor, build};
 pub(super) use numbers::{Float, HeldOperand, Number};
 pub(super) use objects::{Data, Object};
-pub(super) use result::{IntoPython, NamedPair, OneOrMore, Results, err_out_is_one, err_out_is_two};
+pub(super) use result::{
+    IntoPython, LinalgPair, LinalgTriple, NamedPair, OneOrMore, Results, err_out_is_one, err_out_is_two,
+};
 pub(super) use run::{
     Call, OutRules, check_out, compute, compute_into, compute_or_self, compute_results, compute_tensor,
     replace, update,

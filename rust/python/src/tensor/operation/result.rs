@@ -1,5 +1,7 @@
 //! The conversion of results.
 
+use std::borrow::Cow;
+
 use interlock_tensor::{DType, Error, Result, Tensor as CoreTensor};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyTuple};
@@ -123,6 +125,11 @@ pub(in crate::tensor) trait Results: Sized {
 
     /// Returns the results for an `out` that is two tensors.
     fn two(self, op: &'static str) -> Result<[CoreTensor; 2]>;
+
+    /// Returns the name of the named tuple in `interlock.return_types`.
+    fn tuple_name(op: &'static str) -> Cow<'static, str> {
+        Cow::Borrowed(op)
+    }
 }
 
 /// Returns the error for an `out` that is not two tensors.
@@ -160,13 +167,13 @@ impl Results for NamedPair {
     }
 }
 
-/// Returns the named tuple of an operation.
+/// Returns the named tuple of this name.
 pub(super) fn named_tuple<'py>(
     py: Python<'py>,
-    op: &'static str,
+    name: &str,
     fields: impl IntoPyObject<'py, Target = PyTuple>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let class = py.import("interlock.return_types")?.getattr(op)?;
+    let class = py.import("interlock.return_types")?.getattr(name)?;
     call_with(&class, fields)
 }
 
@@ -178,5 +185,42 @@ impl IntoPython for NamedPair {
 
     fn into_python<'py>(self, py: Python<'py>, op: &'static str) -> PyResult<Bound<'py, PyAny>> {
         named_tuple(py, op, (Tensor::from(self.0), Tensor::from(self.1)))
+    }
+}
+
+/// Two tensors, which become the named tuple `linalg_OPERATION`.
+pub(in crate::tensor) struct LinalgPair(pub CoreTensor, pub CoreTensor);
+
+impl IntoPython for LinalgPair {
+    const ANNOTATION: &'static str = "_return_types.linalg_{}";
+
+    fn into_python<'py>(self, py: Python<'py>, op: &'static str) -> PyResult<Bound<'py, PyAny>> {
+        named_tuple(py, &Self::tuple_name(op), (Tensor::from(self.0), Tensor::from(self.1)))
+    }
+}
+
+impl Results for LinalgPair {
+    fn one(self, op: &'static str) -> Result<(CoreTensor, bool)> {
+        err_out_is_one(op)
+    }
+
+    fn two(self, _op: &'static str) -> Result<[CoreTensor; 2]> {
+        Ok([self.0, self.1])
+    }
+
+    fn tuple_name(op: &'static str) -> Cow<'static, str> {
+        Cow::Owned(format!("linalg_{op}"))
+    }
+}
+
+/// Three tensors, which become the named tuple `linalg_OPERATION`.
+pub(in crate::tensor) struct LinalgTriple(pub CoreTensor, pub CoreTensor, pub CoreTensor);
+
+impl IntoPython for LinalgTriple {
+    const ANNOTATION: &'static str = LinalgPair::ANNOTATION;
+
+    fn into_python<'py>(self, py: Python<'py>, op: &'static str) -> PyResult<Bound<'py, PyAny>> {
+        let fields = (Tensor::from(self.0), Tensor::from(self.1), Tensor::from(self.2));
+        named_tuple(py, &LinalgPair::tuple_name(op), fields)
     }
 }

@@ -209,7 +209,7 @@ pub(in crate::tensor) fn compute_results<'py, T: Results + IntoPython + Send>(
     })?;
     match &targets {
         Targets::One(out) => Ok((*out).clone()),
-        Targets::Two(two) => named_tuple(py, op, (&two[0], &two[1])),
+        Targets::Two(two) => named_tuple(py, &T::tuple_name(op), (&two[0], &two[1])),
     }
 }
 

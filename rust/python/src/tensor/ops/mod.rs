@@ -6,6 +6,7 @@ mod creation;
 mod elementwise;
 mod fft;
 mod indexing;
+mod linalg;
 mod nn;
 mod products;
 mod random;

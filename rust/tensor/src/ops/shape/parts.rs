@@ -3,7 +3,7 @@
 use super::views::layout;
 use crate::error::Tuple;
 use crate::layout::{Layout, sizes_and_strides, wrap_dim};
-use crate::recording::{NodeBuilder, is_recording, track_view_of_several};
+use crate::recording::{BackwardContext, NodeBuilder, is_recording, track_view_of_several};
 use crate::storage::fallible_alloc::{check_memory, try_collect, try_with_capacity};
 use crate::{Error, Result, Tensor, TensorOptions};
 
@@ -47,7 +47,7 @@ impl<'a> Division<'a> {
         });
         let layouts = try_collect(lengths.len(), layouts)?;
         let (at, shape, options) = (self.at, self.source.shape().to_vec(), self.source.options());
-        several_views(self.source, name, layouts, move |gradients| {
+        several_views(self.source, name, layouts, move |_, gradients| {
             let lengths = lengths.iter().copied().map(Some);
             let parts = parts_or_zeros(gradients, lengths, (&shape, at), options)?;
             crate::ops::shape::join::cat(&parts, i64::try_from(at).unwrap_or(0))
@@ -60,7 +60,7 @@ fn several_views(
     source: &Tensor,
     name: &'static str,
     layouts: Vec<Layout>,
-    backward: impl Fn(&[Option<Tensor>]) -> Result<Tensor> + Send + Sync + 'static,
+    backward: impl Fn(&BackwardContext<'_>, &[Option<Tensor>]) -> Result<Tensor> + Send + Sync + 'static,
 ) -> Result<Vec<Tensor>> {
     check_memory()?;
     let views = try_collect(layouts.len(), layouts.into_iter().map(|layout| source.alias(layout)))?;
@@ -248,7 +248,7 @@ impl Tensor {
         let (at, size) = (division.at, division.size);
         let layouts = try_collect(size, (0..size).map(|index| division.part(index, None)))?;
         let (shape, options) = (self.shape().to_vec(), self.options());
-        several_views(self, "UnbindBackward0", layouts, move |gradients| {
+        several_views(self, "UnbindBackward0", layouts, move |_, gradients| {
             let parts = parts_or_zeros(gradients, std::iter::repeat_n(None, size), (&shape, at), options)?;
             crate::ops::shape::join::stack(&parts, i64::try_from(at).unwrap_or(0))
         })

@@ -1,0 +1,159 @@
+//! Decompositions with orthogonal matrices.
+#![allow(non_snake_case, reason = "PyTorch's names of arguments")]
+
+use interlock_tensor::{QrMode, Result, Tensor as CoreTensor};
+
+use crate::tensor::operation::{Choice, LinalgPair, LinalgTriple, tensor_op};
+
+/// The triangle of symmetric matrices that is read.
+#[derive(Clone, Copy, PartialEq)]
+enum Triangle {
+    Lower,
+    Upper,
+}
+
+impl Choice for Triangle {
+    const ANNOTATION: &'static str = "Literal['L', 'U', 'l', 'u']";
+    const CHOICES: &'static [(&'static str, Self)] =
+        &[("L", Triangle::Lower), ("U", Triangle::Upper), ("l", Triangle::Lower), ("u", Triangle::Upper)];
+    const ALLOWED: &'static str = "'L' or 'U'";
+}
+
+impl Choice for QrMode {
+    const ANNOTATION: &'static str = "Literal['reduced', 'complete', 'r']";
+    const CHOICES: &'static [(&'static str, Self)] =
+        &[("reduced", QrMode::Reduced), ("complete", QrMode::Complete), ("r", QrMode::OnlyR)];
+    const ALLOWED: &'static str = "'reduced', 'complete' or 'r'";
+}
+
+/// Return the QR factors of matrices.
+///
+/// Args:
+///     A: A matrix of float32 or float64, or a batch of them.
+///     mode: "reduced" for a factor Q with as many columns as the smaller size of the matrix, "complete" for a square
+///         one, or "r" for R only; Q is then empty.
+///
+/// Returns:
+///     A named tuple `(Q, R)` for which `Q @ R` is `A`. The columns of Q are orthonormal, and R is upper triangular.
+///     Both have a gradient if `mode` is "reduced", or "complete" for at most as many rows as columns.
+///
+/// Raises:
+///     ArgumentError: `mode` has another value.
+///     {not_matrix}
+///     {not_float}
+///
+/// Example:
+///     >>> interlock.linalg.qr(interlock.tensor([[3.0], [4.0]])).R
+///     tensor([[-5.]])
+#[tensor_op(
+    function,
+    long,
+    out,
+    namespace = "linalg",
+    explain = A.explain_qr(mode),
+    example = "square; x; x.mT; x, mode='complete'"
+)]
+fn qr(A: &CoreTensor, #[default(QrMode::Reduced, "'reduced'")] mode: QrMode) -> Result<LinalgPair> {
+    let (q, r) = A.qr(mode)?;
+    Ok(LinalgPair(q, r))
+}
+
+/// Return the eigenvalues and eigenvectors of symmetric matrices.
+///
+/// Args:
+///     {matrices}
+///     UPLO: The triangle that is read: "L" for the lower one, "U" for the upper one.
+///
+/// Returns:
+///     A named tuple `(eigenvalues, eigenvectors)`. The eigenvalues are in ascending order, and the eigenvectors are
+///     the columns of orthogonal matrices, whose signs are arbitrary. Vectors of equal eigenvalues have no gradient: it
+///     is infinite or NaN.
+///
+/// Raises:
+///     ArgumentError: `UPLO` has another value.
+///     {not_square}
+///     {not_float}
+///
+/// Example:
+///     >>> interlock.linalg.eigh(interlock.tensor([[2.0, 1.0], [1.0, 2.0]])).eigenvalues
+///     tensor([1., 3.])
+#[tensor_op(
+    function,
+    long,
+    out,
+    namespace = "linalg",
+    explain = input.explain_eigh(),
+    example = "square + square.mT; square + square.mT, 'U'"
+)]
+fn eigh(input: &CoreTensor, #[default(Triangle::Lower, "'L'")] UPLO: Triangle) -> Result<LinalgPair> {
+    let (values, vectors) = input.eigh(UPLO == Triangle::Upper)?;
+    Ok(LinalgPair(values, vectors))
+}
+
+/// Return the eigenvalues of symmetric matrices in ascending order.
+///
+/// Args:
+///     {matrices}
+///     UPLO: The triangle that is read: "L" for the lower one, "U" for the upper one.
+///
+/// Raises:
+///     ArgumentError: `UPLO` has another value.
+///     {not_square}
+///     {not_float}
+///
+/// Example:
+///     >>> interlock.linalg.eigvalsh(interlock.tensor([[2.0, 1.0], [1.0, 2.0]]))
+///     tensor([1., 3.])
+#[tensor_op(function, long, out(exact), namespace = "linalg", example = "square + square.mT")]
+fn eigvalsh(input: &CoreTensor, #[default(Triangle::Lower, "'L'")] UPLO: Triangle) -> Result<CoreTensor> {
+    input.eigvalsh(UPLO == Triangle::Upper)
+}
+
+/// Return the singular value decomposition of matrices.
+///
+/// Args:
+///     A: A matrix of float32 or float64, or a batch of them.
+///     full_matrices: Whether U and Vh are square, else they have as many vectors as there are singular values.
+///
+/// Returns:
+///     A named tuple `(U, S, Vh)`. The singular values S are in descending order, and the vectors, whose signs are
+///     arbitrary, are the columns of U and the rows of Vh. Vectors of equal singular values have no gradient: it is
+///     infinite or NaN. Gradients of the vectors beyond the values are ignored.
+///
+/// Raises:
+///     LinAlgError: An element is infinite or NaN; the message has the position of the matrix in the batch.
+///     {not_matrix}
+///     {not_float}
+///
+/// Example:
+///     >>> interlock.linalg.svd(interlock.tensor([[3.0], [4.0]])).S
+///     tensor([5.])
+#[tensor_op(
+    function,
+    long,
+    namespace = "linalg",
+    explain = A.explain_svd(),
+    example = "square; x, False; x.mT, full_matrices=False"
+)]
+fn svd(A: &CoreTensor, #[default(true)] full_matrices: bool) -> Result<LinalgTriple> {
+    let (u, values, vh) = A.svd(full_matrices)?;
+    Ok(LinalgTriple(u, values, vh))
+}
+
+/// Return the singular values of matrices in descending order.
+///
+/// Args:
+///     A: A matrix of float32 or float64, or a batch of them.
+///
+/// Raises:
+///     LinAlgError: An element is infinite or NaN; the message has the position of the matrix in the batch.
+///     {not_matrix}
+///     {not_float}
+///
+/// Example:
+///     >>> interlock.linalg.svdvals(interlock.tensor([[3.0], [4.0]]))
+///     tensor([5.])
+#[tensor_op(function, long, out(exact), namespace = "linalg", example = "square; x")]
+fn svdvals(A: &CoreTensor) -> Result<CoreTensor> {
+    A.svdvals()
+}

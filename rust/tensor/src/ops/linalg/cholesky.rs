@@ -1,0 +1,108 @@
+//! The Cholesky factorization, and systems of equations whose factor is known.
+
+use interlock::dispatch::Call;
+
+use super::kernels::{self, LinalgArgs};
+use super::{
+    as_transposed, broadcast_batches, check_info, check_operands, check_square, identity_like, matrix_sizes,
+    shown_info, transposed,
+};
+use crate::products::linalg::Routine;
+use crate::recording::{BackwardContext, NodeBuilder};
+use crate::{Error, Result, Tensor, iterate};
+
+const INPUT: &str = "input";
+
+impl Tensor {
+    /// Returns the Cholesky factor of symmetric matrices, the lower one or the upper one, and for each matrix 0 or the order of
+    /// the leading minor that is not positive: `torch.linalg.cholesky_ex`. One triangle is read.
+    pub fn cholesky_ex(&self, is_upper: bool) -> Result<(Tensor, Tensor)> {
+        self.cholesky_for("cholesky_ex", is_upper)
+    }
+
+    /// Returns the Cholesky factor of symmetric matrices, which must be positive-definite: `torch.linalg.cholesky`.
+    pub fn cholesky(&self, is_upper: bool) -> Result<Tensor> {
+        let (factor, info) = self.cholesky_for("cholesky", is_upper)?;
+        check_positive("cholesky", &info)?;
+        Ok(factor)
+    }
+
+    /// Returns an error if a matrix is not positive-definite, of which `info` has the order of a leading minor.
+    pub fn check_cholesky(info: &Tensor) -> Result<()> {
+        check_positive("cholesky_ex", info)
+    }
+
+    /// Returns the choice of a kernel for a Cholesky factorization now.
+    pub fn explain_cholesky(&self) -> Result<Call> {
+        check_square("cholesky", INPUT, self)?;
+        let args = LinalgArgs { op: "cholesky", routine: Routine::Cholesky, matrices: self, sides: None };
+        Ok(kernels::explain(&args))
+    }
+
+    fn cholesky_for(&self, op: &'static str, is_upper: bool) -> Result<(Tensor, Tensor)> {
+        check_square(op, INPUT, self)?;
+        let input = self.detach();
+        let matrices = &if is_upper { transposed(&input)? } else { input };
+        let found = kernels::call(&LinalgArgs { op, routine: Routine::Cholesky, matrices, sides: None })?;
+        let [factor, ..] = found.parts;
+        let factor = iterate::cast(&factor, self.dtype())?;
+        let factor = if is_upper { as_transposed(&factor)? } else { factor };
+        if let Some(mut builder) = NodeBuilder::new("LinalgCholeskyExBackward0", &[self])? {
+            let saved = builder.save_output(&factor)?;
+            builder.set_history(&factor, move |ctx, gradient| {
+                Ok(vec![Some(cholesky_backward(ctx, gradient, saved, is_upper)?)])
+            })?;
+        }
+        Ok((factor, shown_info(&found.info)?))
+    }
+
+    /// Returns the solutions of `A X = self` for the Cholesky factor of A: `torch.cholesky_solve`.
+    pub fn cholesky_solve(&self, factor: &Tensor, is_upper: bool) -> Result<Tensor> {
+        const OP: &str = "cholesky_solve";
+        super::check_matrices(OP, INPUT, self)?;
+        let size = check_square(OP, "input2", factor)?;
+        check_operands(OP, self, factor)?;
+        if matrix_sizes(self)[0] != size {
+            let problem = "input must have as many rows as input2".to_owned();
+            let [left, right] = [self, factor].map(|operand| operand.shape().to_vec());
+            return Err(Error::Shapes { op: OP, problem, left, right });
+        }
+        let (factor, sides) = broadcast_batches(OP, factor, self)?;
+        let (first, second) =
+            if is_upper { (transposed(&factor)?, factor) } else { (factor.clone(), transposed(&factor)?) };
+        let half = first.solve_triangular_for(OP, &sides, false, true, false)?;
+        second.solve_triangular_for(OP, &half, true, true, false)
+    }
+
+    /// Returns the inverses of the matrices with these Cholesky factors: `torch.cholesky_inverse`.
+    pub fn cholesky_inverse(&self, is_upper: bool) -> Result<Tensor> {
+        const OP: &str = "cholesky_inverse";
+        let size = check_square(OP, INPUT, self)?;
+        let inverse = identity_like(self, size, size)?.cholesky_solve(self, is_upper);
+        inverse.map_err(|error| error.during(OP))
+    }
+}
+
+fn check_positive(op: &'static str, info: &Tensor) -> Result<()> {
+    check_info(op, (INPUT, "positive-definite"), info, |order| {
+        format!("a matrix whose leading minor of order {order} is not positive")
+    })
+}
+
+/// Returns the gradient of the matrices: `L^-T P L^-1`, made symmetric, where P is the lower triangle of `L^T G` with half of
+/// its diagonal (Murray, section 3.1).
+fn cholesky_backward(
+    ctx: &BackwardContext<'_>,
+    gradient: &Tensor,
+    saved: usize,
+    is_upper: bool,
+) -> Result<Tensor> {
+    const OP: &str = "cholesky";
+    let lower = |tensor: &Tensor| if is_upper { transposed(tensor) } else { Ok(tensor.clone()) };
+    let (factor, gradient) = (lower(&ctx.saved(saved)?)?, lower(gradient)?);
+    let product = transposed(&factor)?.matmul(&gradient)?;
+    let half = product.tril(0)?.add(&product.tril(-1)?)?.mul(0.5)?;
+    let left = transposed(&factor)?.solve_triangular_for(OP, &half, true, true, false)?;
+    let whole = factor.solve_triangular_for(OP, &left, false, false, false)?;
+    whole.add(&transposed(&whole)?)?.mul(0.5)
+}

@@ -1,0 +1,152 @@
+//! The kernels of factorizations and triangular systems.
+
+use std::fmt;
+
+use interlock::accelerator::{Device, DeviceType};
+use interlock::backends::LinalgLibrary;
+use interlock::backends::flags::CUDA_LINALG_LIBRARY;
+use interlock::dispatch::{
+    Call, Composite, Kernel, KernelError, Numerics, Op, Operation, Order, Preference, Preferred, Reason,
+};
+
+use crate::products::linalg::{Factors, Routine, factors};
+use crate::{DType, Error, Result, Tensor};
+
+/// The properties of a factorization on which the choice of its kernel depends.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct LinalgCall {
+    device: Device,
+    dtype: DType,
+    matrices: Vec<usize>,
+    sides: Option<Vec<usize>>,
+}
+
+impl LinalgCall {
+    fn new(args: &LinalgArgs<'_>) -> Self {
+        LinalgCall {
+            device: args.matrices.device(),
+            dtype: args.matrices.dtype(),
+            matrices: args.matrices.shape().to_vec(),
+            sides: args.sides.map(|sides| sides.shape().to_vec()),
+        }
+    }
+}
+
+impl fmt::Display for LinalgCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = |shape: &[usize]| shape.iter().map(ToString::to_string).collect::<Vec<_>>().join("x");
+        write!(f, "{} {} {}", self.device, self.dtype.name(), shown(&self.matrices))?;
+        match &self.sides {
+            Some(sides) => write!(f, ", {}", shown(sides)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The operands of a factorization, without history.
+#[derive(Debug)]
+pub(crate) struct LinalgArgs<'a> {
+    /// The function that the program called, as errors name it.
+    pub op: &'static str,
+    pub routine: Routine,
+    /// The matrices.
+    pub matrices: &'a Tensor,
+    /// The right sides of a triangular system, of the same batch.
+    pub sides: Option<&'a Tensor>,
+}
+
+/// Declares the operations whose kernels are chosen.
+macro_rules! operations {
+    ($($(#[$doc:meta])* $kernels:ident, $operation:ident, $name:literal = $routine:pat,)+) => {
+        $(
+            $(#[$doc])*
+            #[derive(Debug)]
+            struct $operation;
+
+            impl Operation for $operation {
+                const NAME: &'static str = $name;
+                type Call = LinalgCall;
+                type Args<'a> = LinalgArgs<'a>;
+                type Out = Factors;
+                type Error = Error;
+
+                fn obeys_precision(_: &LinalgCall) -> bool {
+                    false
+                }
+            }
+
+            static $kernels: Op<$operation> = Op::new(&[
+                Kernel::<$operation>::new("cusolver", run).model().condition(is_on_device),
+                Kernel::<$operation>::new("magma", run).condition(has_magma),
+                Kernel::<$operation>::new("native", run),
+            ])
+            .order(Order::new(&CUDA_LINALG_LIBRARY, preferred_library));
+        )+
+
+        /// Computes a factorization.
+        pub(super) fn call(args: &LinalgArgs<'_>) -> Result<Factors> {
+            let call = LinalgCall::new(args);
+            match args.routine {
+                $($routine => {
+                    let is_part = args.op != $name;
+                    let composite = is_part.then_some(Composite { name: args.op, numerics: None });
+                    $kernels.call(&call, composite, args)
+                })+
+            }
+        }
+
+        /// Returns the choice of a kernel now, without running it.
+        pub(super) fn explain(args: &LinalgArgs<'_>) -> Call {
+            let call = LinalgCall::new(args);
+            match args.routine {
+                $($routine => $kernels.explain(&call),)+
+            }
+        }
+
+        /// Adds the operations to those that `explain` lists.
+        pub(crate) fn announce() {
+            $($kernels.announce();)+
+        }
+    };
+}
+
+operations! {
+    /// The Cholesky factor of symmetric matrices.
+    CHOLESKY, Cholesky, "cholesky" = Routine::Cholesky,
+    /// The LU factors of matrices.
+    LU_FACTOR, LuFactor, "lu_factor" = Routine::Lu,
+    /// The solutions of triangular systems.
+    SOLVE_TRIANGULAR, SolveTriangular, "solve_triangular" = Routine::Triangular { .. },
+    /// The QR factors of matrices.
+    QR, Qr, "qr" = Routine::Qr { .. },
+    /// The eigenvalues of symmetric matrices.
+    EIGH, Eigh, "eigh" = Routine::Eigh { .. },
+    /// The singular values of matrices.
+    SVD, Svd, "svd" = Routine::Svd { .. },
+}
+
+/// The libraries are preferred on accelerators only.
+fn preferred_library(call: &LinalgCall) -> Preferred {
+    let library = CUDA_LINALG_LIBRARY.get();
+    let is_preferred = is_on_device(call).is_ok() && library != LinalgLibrary::Default;
+    [is_preferred.then_some(Preference::Kernel(library.name())), None, None, None, None]
+}
+
+fn is_on_device(call: &LinalgCall) -> Result<(), Reason> {
+    match call.device.kind() {
+        DeviceType::Cpu => Err(Reason::from("needs a device, got cpu")),
+        _ => Ok(()),
+    }
+}
+
+fn has_magma(call: &LinalgCall) -> Result<(), Reason> {
+    is_on_device(call)?;
+    Err(Reason::from("interlock does not call MAGMA"))
+}
+
+/// Computes with the kernels of this crate, which read contiguous elements of float64.
+fn run(_: &LinalgCall, _: Numerics, args: &LinalgArgs<'_>) -> Result<Factors, KernelError<Error>> {
+    let operand = |tensor: &Tensor| tensor.cast(DType::Float64)?.contiguous();
+    let sides = args.sides.map(operand).transpose()?;
+    Ok(factors(args.op, args.routine, &operand(args.matrices)?, sides.as_ref())?)
+}

@@ -1,0 +1,220 @@
+//! Systems of equations, and inverse matrices.
+
+use interlock::dispatch::Call;
+
+use super::kernels::{self, LinalgArgs};
+use super::lu::{permutation_of, permute_rows};
+use super::{
+    A, as_transposed, batch_of, broadcast_batches, check_float, check_matrices, check_operands,
+    check_regular, check_square, expanded, identity_like, matrix_sizes, shown_info, transposed,
+};
+use crate::layout::Layout;
+use crate::ops::reduction::sums::sum_to;
+use crate::products::linalg::{Factors, Routine};
+use crate::recording::NodeBuilder;
+use crate::{DType, Error, Result, Tensor, iterate};
+
+/// Returns the error for operands of a system whose sizes differ.
+fn err_sizes(op: &'static str, is_left: bool, a: &Tensor, b: &Tensor) -> Error {
+    let problem = if is_left { "B must have as many rows as A" } else { "B must have as many columns as A" };
+    Error::Shapes { op, problem: problem.to_owned(), left: a.shape().to_vec(), right: b.shape().to_vec() }
+}
+
+/// Solves triangular systems without history. The result is float64 if the operands are not.
+pub(super) fn triangular(
+    op: &'static str,
+    a: &Tensor,
+    b: &Tensor,
+    (is_upper, is_unit): (bool, bool),
+) -> Result<Tensor> {
+    let routine = Routine::Triangular { is_upper, is_unit, sides: matrix_sizes(b)[1] };
+    let found = kernels::call(&LinalgArgs { op, routine, matrices: a, sides: Some(b) })?;
+    let [solution, ..] = found.parts;
+    Ok(solution)
+}
+
+/// Solves `A X = B` with the LU factors of A, without history, in float64. `is_transposed` solves `A^T X = B`.
+pub(super) fn with_factors(
+    op: &'static str,
+    factors: &Tensor,
+    permutation: &Tensor,
+    b: &Tensor,
+    is_transposed: bool,
+) -> Result<Tensor> {
+    let b = b.cast(DType::Float64)?;
+    if is_transposed {
+        let turned = transposed(factors)?;
+        let half = triangular(op, &turned, &b, (false, false))?;
+        let whole = triangular(op, &turned, &half, (true, true))?;
+        return permute_rows(&whole, &permutation.argsort(-1, false)?);
+    }
+    let half = triangular(op, factors, &permute_rows(&b, permutation)?, (false, true))?;
+    triangular(op, factors, &half, (true, false))
+}
+
+impl Tensor {
+    /// Returns the solutions of `A X = B` for triangular matrices, or, if `is_left` is false, of `X A = B`:
+    /// `torch.linalg.solve_triangular`. The other triangle is not read, nor the diagonal if it `is_unit`.
+    pub fn solve_triangular(
+        &self,
+        b: &Tensor,
+        is_upper: bool,
+        is_left: bool,
+        is_unit: bool,
+    ) -> Result<Tensor> {
+        self.solve_triangular_for("solve_triangular", b, is_upper, is_left, is_unit)
+    }
+
+    /// Returns the choice of a kernel for a triangular system now.
+    pub fn explain_solve_triangular(&self, b: &Tensor, is_left: bool) -> Result<Call> {
+        let (matrices, sides) = self.triangular_operands("solve_triangular", b, is_left)?;
+        let (matrices, sides) =
+            if is_left { (matrices, sides) } else { (transposed(&matrices)?, transposed(&sides)?) };
+        let routine = Routine::Triangular { is_upper: false, is_unit: false, sides: matrix_sizes(&sides)[1] };
+        let args = LinalgArgs { op: "solve_triangular", routine, matrices: &matrices, sides: Some(&sides) };
+        Ok(kernels::explain(&args))
+    }
+
+    /// Checks the operands of a triangular system, and broadcasts their batches.
+    fn triangular_operands(&self, op: &'static str, b: &Tensor, is_left: bool) -> Result<(Tensor, Tensor)> {
+        let size = check_square(op, A, self)?;
+        check_matrices(op, "B", b)?;
+        check_operands(op, self, b)?;
+        let [rows, columns] = matrix_sizes(b);
+        if size != if is_left { rows } else { columns } {
+            return Err(err_sizes(op, is_left, self, b));
+        }
+        broadcast_batches(op, &self.detach(), &b.detach())
+    }
+
+    pub(super) fn solve_triangular_for(
+        &self,
+        op: &'static str,
+        b: &Tensor,
+        is_upper: bool,
+        is_left: bool,
+        is_unit: bool,
+    ) -> Result<Tensor> {
+        let (matrices, sides) = self.triangular_operands(op, b, is_left)?;
+        let out = if is_left {
+            triangular(op, &matrices, &sides, (is_upper, is_unit))?
+        } else {
+            let turned = (transposed(&matrices)?, transposed(&sides)?);
+            as_transposed(&triangular(op, &turned.0, &turned.1, (!is_upper, is_unit))?)?
+        };
+        let out = iterate::cast(&out, self.dtype())?;
+        if let Some(mut builder) = NodeBuilder::new("LinalgSolveTriangularBackward0", &[self, b])? {
+            let (matrices, solution) = (builder.save(self)?, builder.save_output_for(0, &out)?);
+            let (shape_a, shape_b) = (self.shape().to_vec(), b.shape().to_vec());
+            builder.set_history(&out, move |ctx, gradient| {
+                let a = transposed(&ctx.saved(matrices)?)?;
+                let of_b = a.solve_triangular_for(op, gradient, !is_upper, is_left, is_unit)?;
+                let of_a = || {
+                    let solution = transposed(&ctx.saved(solution)?)?;
+                    let product = if is_left { of_b.matmul(&solution)? } else { solution.matmul(&of_b)? };
+                    let skipped = i64::from(is_unit);
+                    let triangle = if is_upper { product.triu(skipped)? } else { product.tril(-skipped)? };
+                    sum_to(&triangle.neg()?, &shape_a)
+                };
+                Ok(vec![ctx.gradient(0, of_a)?, ctx.gradient(1, || sum_to(&of_b, &shape_b))?])
+            })?;
+        }
+        Ok(out)
+    }
+
+    /// Returns the solutions of `A X = B`, or, if `is_left` is false, of `X A = B`, and for each matrix 0 or the number of a
+    /// pivot that is 0: `torch.linalg.solve_ex`. B may be a vector, or a batch of them with the batch of A.
+    pub fn solve_ex(&self, b: &Tensor, is_left: bool) -> Result<(Tensor, Tensor)> {
+        self.solve_for("solve_ex", b, is_left)
+    }
+
+    /// Returns the solutions of systems of equations, whose matrices must be invertible: `torch.linalg.solve`.
+    pub fn solve(&self, b: &Tensor, is_left: bool) -> Result<Tensor> {
+        let (solution, info) = self.solve_for("solve", b, is_left)?;
+        check_regular("solve", A, &info)?;
+        Ok(solution)
+    }
+
+    /// Returns an error if a matrix is singular, of which `info` has the number of a pivot.
+    pub fn check_invertible(op: &'static str, info: &Tensor) -> Result<()> {
+        check_regular(op, A, info)
+    }
+
+    fn solve_for(&self, op: &'static str, b: &Tensor, is_left: bool) -> Result<(Tensor, Tensor)> {
+        let size = check_square(op, A, self)?;
+        check_float(op, "B", b)?;
+        check_operands(op, self, b)?;
+        let batch = self.shape().split_last().map_or(&[][..], |(_, batch)| batch);
+        let is_vector = b.ndim() == 1 || (b.ndim() + 1 == self.ndim() && b.shape() == batch);
+        if !is_vector {
+            check_matrices(op, "B", b)?;
+        }
+        if is_vector && !is_left {
+            return Err(Error::shape(op, "B", "be a matrix or a batch of them for left=False", b.shape()));
+        }
+        let sides = if is_vector { b.unsqueeze(-1)? } else { b.clone() };
+        let [rows, columns] = matrix_sizes(&sides);
+        if size != if is_left { rows } else { columns } {
+            return Err(err_sizes(op, is_left, self, b));
+        }
+        let matrices = if is_left { self.detach() } else { transposed(&self.detach())? };
+        let Factors { parts: [factors, pivots, _], info } =
+            kernels::call(&LinalgArgs { op, routine: Routine::Lu, matrices: &matrices, sides: None })?;
+        let permutation = permutation_of(op, &shown_info(&pivots)?, size)?;
+        let sides = sides.detach();
+        let sides = if is_left { sides } else { transposed(&sides)? };
+        let (factors, sides) = broadcast_batches(op, &factors, &sides)?;
+        let permutation = expanded(&permutation, &[batch_of(&factors), &[size]].concat())?;
+        let out = with_factors(op, &factors, &permutation, &sides, false)?;
+        let out = iterate::cast(&out, self.dtype())?;
+        let out = if is_left { out } else { as_transposed(&out)? };
+        let out = match out.shape().split_last() {
+            Some((_, shape)) if is_vector => out.alias(Layout::contiguous(shape)),
+            _ => out,
+        };
+        if let Some(mut builder) = NodeBuilder::new("LinalgSolveExBackward0", &[self, b])? {
+            let (matrices, solution) = (builder.save(self)?, builder.save_output_for(0, &out)?);
+            let (shape_a, shape_b) = (self.shape().to_vec(), b.shape().to_vec());
+            builder.set_history(&out, move |ctx, gradient| {
+                let column = |tensor: Tensor| if is_vector { tensor.unsqueeze(-1) } else { Ok(tensor) };
+                let a = transposed(&ctx.saved(matrices)?)?;
+                let (of_b, _) = a.solve_for(op, &column(gradient.clone())?, is_left)?;
+                let of_a = || {
+                    let solution = transposed(&column(ctx.saved(solution)?)?)?;
+                    let product = if is_left { of_b.matmul(&solution)? } else { solution.matmul(&of_b)? };
+                    sum_to(&product.neg()?, &shape_a)
+                };
+                let of_b =
+                    || sum_to(&if is_vector { of_b.squeeze(Some(-1))? } else { of_b.clone() }, &shape_b);
+                Ok(vec![ctx.gradient(0, of_a)?, ctx.gradient(1, of_b)?])
+            })?;
+        }
+        Ok((out, shown_info(&info)?))
+    }
+
+    /// Returns the inverses of matrices, and for each 0 or the number of a pivot that is 0: `torch.linalg.inv_ex`.
+    pub fn inv_ex(&self) -> Result<(Tensor, Tensor)> {
+        self.inv_for("inv_ex")
+    }
+
+    /// Returns the inverses of matrices, which must be invertible: `torch.linalg.inv`.
+    pub fn inv(&self) -> Result<Tensor> {
+        let (inverse, info) = self.inv_for("inv")?;
+        check_regular("inv", A, &info)?;
+        Ok(inverse)
+    }
+
+    pub(super) fn inv_for(&self, op: &'static str) -> Result<(Tensor, Tensor)> {
+        let size = check_square(op, A, self)?;
+        let (inverse, info) =
+            self.detach().solve_for(op, &expanded(&identity_like(self, size, size)?, self.shape())?, true)?;
+        if let Some(mut builder) = NodeBuilder::new("LinalgInvExBackward0", &[self])? {
+            let saved = builder.save_output(&inverse)?;
+            builder.set_history(&inverse, move |ctx, gradient| {
+                let inverse = transposed(&ctx.saved(saved)?)?;
+                Ok(vec![Some(inverse.matmul(gradient)?.matmul(&inverse)?.neg()?)])
+            })?;
+        }
+        Ok((inverse, info))
+    }
+}
