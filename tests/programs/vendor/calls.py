@@ -101,6 +101,18 @@ def verbose_around_calls(name, level, is_called_before):
     calls("after")
 
 
+def verbose_around_transforms(level):
+    """Transform before, inside and after a scope, and print where."""
+    x = interlock.ones(8)
+    print("before", flush=True)
+    interlock.fft.rfft(x)
+    with mkl.verbose(level):
+        print("inside", flush=True)
+        interlock.fft.rfft(x)
+    print("after", flush=True)
+    interlock.fft.rfft(x)
+
+
 def verbose_inside_of_verbose():
     with mkldnn.verbose(2), mkl.verbose(1):
         with mkldnn.verbose(1), mkl.verbose(1):

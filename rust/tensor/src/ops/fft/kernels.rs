@@ -5,6 +5,7 @@ use std::fmt;
 use interlock::accelerator::{Device, DeviceType};
 use interlock::backends::{CachedPlan, PlanCache, PlanKey};
 use interlock::dispatch::{Kernel, KernelError, Numerics, Op, Operation, Reason, annotate};
+use interlock::libraries::MKL;
 
 use super::plan::Line;
 use super::transform::Transform;
@@ -111,14 +112,14 @@ impl Operation for Fft {
 }
 
 /// The kernels of Fourier transforms: a model of cuFFT on devices, whose plans
-/// [`PlanCache`](interlock::backends::PlanCache) keeps, and the runtime's own.
+/// [`PlanCache`](interlock::backends::PlanCache) keeps, MKL's where it is found, and the runtime's own.
 ///
 /// ```
 /// use interlock_tensor::{DType, FFT, FftFunction, FftOptions, Tensor};
 ///
 /// let signal = Tensor::ones(&[8], DType::Float32)?;
 /// let call = FFT.explain(&signal.fft_call(&FftOptions::new(FftFunction::Rfft))?);
-/// assert_eq!(call.kernel(), Some("native"));
+/// assert!(matches!(call.kernel(), Some("mkl" | "native")));
 /// # Ok::<(), interlock_tensor::Error>(())
 /// ```
 pub static FFT: Op<Fft> = Op::new(&[
@@ -126,12 +127,26 @@ pub static FFT: Op<Fft> = Op::new(&[
         DeviceType::Cpu => Err(Reason::from("needs a device, got cpu")),
         _ => Ok(()),
     }),
+    Kernel::<Fft>::new("mkl", run_mkl).library(&MKL).condition(|call| match call.device.kind() {
+        DeviceType::Cpu => Ok(()),
+        _ => Err(Reason::from(format!("needs cpu, got {}", call.device))),
+    }),
     Kernel::<Fft>::new("native", run_native),
 ]);
 
 /// Plans the transform of each dimension.
 fn plan(job: &Job) -> Result<Vec<Line>> {
     job.lines.iter().map(|&(_, length)| Line::new(length, job.transform.direction())).collect()
+}
+
+/// Transforms by MKL, unless it cannot be loaded or refuses a length.
+fn run_mkl(_: &FftCall, _: Numerics, args: &FftArgs<'_>) -> Result<Tensor, KernelError<Error>> {
+    let direction = args.job.transform.direction();
+    let lines = args.job.lines.iter().map(|&(_, length)| Line::by_mkl(length, direction));
+    match lines.collect::<Result<Vec<_>, String>>() {
+        Ok(lines) => Ok(run(args, &lines)?),
+        Err(reason) => Err(KernelError::Declined(Reason::from(reason))),
+    }
 }
 
 fn run_native(_: &FftCall, _: Numerics, args: &FftArgs<'_>) -> Result<Tensor, KernelError<Error>> {

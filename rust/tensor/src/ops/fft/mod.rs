@@ -1,6 +1,7 @@
 //! Discrete Fourier transforms. A complex number is two elements of the last dimension: there is no complex dtype.
 
 pub(crate) mod kernels;
+mod mkl;
 mod plan;
 mod transform;
 

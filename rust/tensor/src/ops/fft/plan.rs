@@ -1,6 +1,5 @@
-//! Plans of one-dimensional transforms, made of the algorithms of `rustfft`.
+//! Plans of one-dimensional transforms: by the algorithms of `rustfft`, or by MKL.
 
-use std::fmt;
 use std::sync::Arc;
 
 use rustfft::algorithm::butterflies::{Butterfly3, Butterfly5, Butterfly7};
@@ -8,26 +7,29 @@ use rustfft::algorithm::{BluesteinsAlgorithm, MixedRadix, Radix4};
 use rustfft::num_complex::Complex;
 use rustfft::{Fft, FftDirection};
 
+use super::mkl::Descriptor;
 use crate::Result;
 use crate::storage::fallible_alloc::{check_available, try_from_elem};
 
 /// A transform of signals of one length, in `float64`.
 #[derive(Clone)]
-pub(super) struct Line(Arc<dyn Fft<f64>>);
-
-impl fmt::Debug for Line {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Line({})", self.0.len())
-    }
+pub(super) enum Line {
+    Native(Arc<dyn Fft<f64>>),
+    Mkl(Arc<Descriptor>, FftDirection),
 }
 
 impl Line {
+    /// Plans transforms of `length` elements, at least one, by MKL, or returns why it does not.
+    pub fn by_mkl(length: usize, direction: FftDirection) -> Result<Self, String> {
+        Ok(Line::Mkl(Arc::new(Descriptor::new(length)?), direction))
+    }
+
     /// Plans transforms of `length` elements, at least one.
     pub fn new(length: usize, direction: FftDirection) -> Result<Self> {
         /// More bytes than all tables of an element have: those of a length that is a large prime are the longest.
         const BYTES: usize = 256;
         check_available(length.saturating_mul(BYTES))?;
-        Ok(Line(planned(length, direction)))
+        Ok(Line::Native(planned(length, direction)))
     }
 
     /// Transforms what `load` writes, and returns what `store` makes of it.
@@ -36,12 +38,17 @@ impl Line {
         load: impl FnOnce(&mut [Complex<f64>]),
         store: impl FnOnce(&[Complex<f64>]),
     ) -> Result<()> {
-        let length = self.0.len();
-        let size = length.saturating_add(self.0.get_inplace_scratch_len());
-        let mut memory = try_from_elem(Complex::new(0.0, 0.0), size)?;
+        let (length, scratch) = match self {
+            Line::Native(fft) => (fft.len(), fft.get_inplace_scratch_len()),
+            Line::Mkl(descriptor, _) => (descriptor.length(), 0),
+        };
+        let mut memory = try_from_elem(Complex::new(0.0, 0.0), length.saturating_add(scratch))?;
         let (signal, scratch) = memory.split_at_mut(length);
         load(signal);
-        self.0.process_with_scratch(signal, scratch);
+        match self {
+            Line::Native(fft) => fft.process_with_scratch(signal, scratch),
+            Line::Mkl(descriptor, direction) => descriptor.run(*direction, signal)?,
+        }
         store(signal);
         Ok(())
     }
