@@ -73,7 +73,7 @@ test-vendor: test-environment ## install the vendors' libraries (4 GB) and test 
 # Not part of `make test`, because it installs 8 GB, in separate environments.
 TORCH_VERSIONS := 2.13 2.15
 JAX_VERSIONS := jax-0.4 jax-0.10
-test-integrations: test-integrations-jax test-integrations-clusters test-integrations-server ## install PyTorch 2.13 and 2.15 (8 GB), JAX, NumPy and engines, and test them; TORCH_PYTHONS=PYTHON, JAX_PYTHONS=PYTHON use others
+test-integrations: test-integrations-jax test-integrations-clusters ## install PyTorch 2.13 and 2.15 (8 GB), JAX, NumPy and engines, and test them; TORCH_PYTHONS=PYTHON, JAX_PYTHONS=PYTHON use others
 	@$(if $(TORCH_PYTHONS),,for version in $(TORCH_VERSIONS); do \
 		$(PYTHON) tools/environment.py integrations-$$version || exit 1; done)
 	@for python in $(or $(TORCH_PYTHONS),$(TORCH_VERSIONS:%=.venv-integrations-%/bin/python)); do \
@@ -96,21 +96,6 @@ test-integrations-clusters: install ## the part of test-integrations for Dask, R
 	@$(VENV_PYTHON) -m pytest tests/integration/processes/test_states_of_workers.py tests/integration/test_data_parallel.py \
 		--clusters=$(or $(CLUSTERS_PYTHON),.venv-integrations-clusters/bin/python)
 
-# A workspace of its own, with the crates of a server. The model uses PyTorch in an environment of the same version of Python.
-.PHONY: test-integrations-server
-SERVER := integrations/server
-SERVER_PACKAGES := $(CURDIR)/target/server-packages
-SERVER_TORCH := $(or $(TORCH_PYTHONS),.venv-integrations-2.15/bin/python)
-test-integrations-server: install ## the part of test-integrations for an axum server with an embedded model; TORCH_PYTHONS=PYTHON
-	@$(if $(TORCH_PYTHONS),,$(PYTHON) tools/environment.py integrations-2.15)
-	@mkdir -p $(SERVER_PACKAGES)
-	@ln -sfn "$$($(VENV_PYTHON) -c 'import interlock; print(interlock.__path__[0])')" $(SERVER_PACKAGES)/interlock
-	@cd $(SERVER) && export PYO3_PYTHON=$(CURDIR)/$(VENV_PYTHON) && cargo fmt --check && \
-		cargo clippy --locked --all-targets -- -D warnings && VIRTUAL_ENV=$(CURDIR)/.venv cargo test --locked
-	@for python in $(SERVER_TORCH); do \
-		prefix=$$($$python -c 'import sys; print(sys.prefix)') && cd $(CURDIR)/$(SERVER) && PYO3_PYTHON=$(CURDIR)/$(VENV_PYTHON) \
-		VIRTUAL_ENV=$$prefix PYTHONPATH=$(SERVER_PACKAGES) cargo test --locked --test states || exit 1; done
-
 # Not part of `make test`, because it installs 8 GB, in a separate environment. CHECK=--check compares the table.
 CHECK ?=
 watch-packages: install ## install popular packages (8 GB) and write which settings they change; PACKAGES_PYTHON=PYTHON uses another
@@ -120,6 +105,22 @@ watch-packages: install ## install popular packages (8 GB) and write which setti
 # Not part of `make test`: it takes several times as long, and needs interpreters that a machine may lack.
 test-pythons: test-environment ## run every test on each CPython from 3.11 to 3.15 found on PATH, in pyenv or in PYTHONS=folder:folder
 	@$(VENV_PYTHON) tools/pythons.py
+
+# A workspace of its own, with the crates of a server. The model uses PyTorch in an environment of the same version of Python.
+.PHONY: test-integrations-server
+SERVER := integrations/server
+SERVER_PACKAGES := $(CURDIR)/target/server-packages
+SERVER_TORCH := $(or $(TORCH_PYTHONS),.venv-integrations-2.15/bin/python)
+test-integrations: test-integrations-server
+test-integrations-server: install ## the part of test-integrations for an axum server with an embedded model; TORCH_PYTHONS=PYTHON
+	@$(if $(TORCH_PYTHONS),,$(PYTHON) tools/environment.py integrations-2.15)
+	@mkdir -p $(SERVER_PACKAGES)
+	@ln -sfn "$$($(VENV_PYTHON) -c 'import interlock; print(interlock.__path__[0])')" $(SERVER_PACKAGES)/interlock
+	@cd $(SERVER) && export PYO3_PYTHON=$(CURDIR)/$(VENV_PYTHON) && cargo fmt --check && \
+		cargo clippy --locked --all-targets -- -D warnings && VIRTUAL_ENV=$(CURDIR)/.venv cargo test --locked
+	@for python in $(SERVER_TORCH); do \
+		prefix=$$($$python -c 'import sys; print(sys.prefix)') && cd $(CURDIR)/$(SERVER) && PYO3_PYTHON=$(CURDIR)/$(VENV_PYTHON) \
+		VIRTUAL_ENV=$$prefix PYTHONPATH=$(SERVER_PACKAGES) cargo test --locked --test states || exit 1; done
 
 fuzz: test-environment ## run the fuzzers for minutes with random seeds; BENCH_PYTHON=/path/to/python with PyTorch compares results
 	@$(VENV_PYTHON) tools/package.py install release

@@ -5,6 +5,8 @@ import os
 import re
 import sys
 
+import interlock
+import interlock.fft
 from interlock.backends import libraries, mkl, mkldnn
 
 

@@ -3,6 +3,12 @@
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+/// PyTorch is slow to import on a busy machine.
+const START_TIMEOUT: Duration = Duration::from_secs(180);
 
 /// A server that is ready for requests.
 pub struct Server {
@@ -20,8 +26,14 @@ impl Server {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut line = String::new();
-        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let output = process.stdout.take().unwrap();
+        let (sender, receiver) = mpsc::channel();
+        thread::spawn(move || {
+            let mut line = String::new();
+            let _read = BufReader::new(output).read_line(&mut line);
+            let _received = sender.send(line);
+        });
+        let line = receiver.recv_timeout(START_TIMEOUT).unwrap_or_default();
         let address = line.trim().strip_prefix("http://").map(str::parse);
         let Some(Ok(address)) = address else {
             let _killed = process.kill();
@@ -35,11 +47,11 @@ impl Server {
         self.address
     }
 
-    /// Returns the memory of the process that is in RAM.
-    pub fn resident_bytes(&self) -> u64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-        line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
+    /// Returns the memory of the process that is in RAM; `None` on systems without `/proc`.
+    pub fn resident_bytes(&self) -> Option<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+        line.trim().trim_end_matches(" kB").parse::<u64>().ok().map(|kilobytes| kilobytes << 10)
     }
 }
 

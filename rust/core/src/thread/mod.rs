@@ -24,6 +24,7 @@
 
 mod base;
 mod captured_slots;
+// `crate::binding` exports items of the modules that the crate can name.
 pub(crate) mod carried;
 pub(crate) mod carrier;
 mod changes;
