@@ -113,7 +113,7 @@ fn threads_of_a_session_run_with_the_state_of_its_creator() {
     let scope = CUDNN_BENCHMARK.scope(true).unwrap();
     for is_scoped in [true, false] {
         let guards = is_scoped.then(|| (autograd::no_grad(), scope.guard()));
-        let notes = Notes::default();
+        let notes = Notes::of(3);
         let mut session = builder()
             .configure(|builder| builder.with_operators(notes.domain()))
             .unwrap()
