@@ -159,7 +159,7 @@ fn stale_reports_what_this_thread_would_now_get() {
         (stale[0].setting(), stale[0].option()),
         ("deterministic_algorithms", "use_deterministic_compute")
     );
-    assert_eq!((stale[0].kept(), stale[0].present()), ("1", "0"));
+    assert_eq!((stale[0].session_value(), stale[0].current_value()), ("1", "0"));
     assert_eq!(stale[0].to_string(), "use_deterministic_compute is 1, and 0 by deterministic_algorithms");
     let _guard = scope.guard();
     assert!(session.stale().unwrap().is_empty());
