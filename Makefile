@@ -13,6 +13,8 @@ TORCH_PYTHONS ?=
 JAX_PYTHONS ?=
 # An interpreter with Dask, Ray, joblib and PySpark for it; the default is an environment of its own.
 CLUSTERS_PYTHON ?=
+# The library of ONNX Runtime for it, or a folder of packages with onnxruntime; the default is an environment of its own.
+ORT_DYLIB_PATH ?=
 # An interpreter with the packages of watch-packages; the default is an environment of its own.
 PACKAGES_PYTHON ?=
 
@@ -20,7 +22,8 @@ REQUIRE_PYTHON = command -v $(PYTHON) > /dev/null || \
 	{ echo "$(PYTHON) was not found: install CPython 3.11 or newer." >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-training docs test test-all test-integrations test-integrations-clusters test-integrations-jax test-long test-pythons test-sanitized test-gpu \
+.PHONY: help demo demo-training docs test test-all test-integrations test-integrations-clusters test-integrations-jax \
+	test-integrations-ort test-integrations-candle test-long test-pythons test-sanitized test-gpu \
 	test-vendor check-crates watch-packages fuzz compare bench bench-gpu install install-light wheel release release-build release-check \
 	release-reproduce generate format clean environment release-environment test-environment
 
@@ -73,7 +76,8 @@ test-vendor: test-environment ## install the vendors' libraries (4 GB) and test 
 # Not part of `make test`, because it installs 8 GB, in separate environments.
 TORCH_VERSIONS := 2.13 2.15
 JAX_VERSIONS := jax-0.4 jax-0.10
-test-integrations: test-integrations-jax test-integrations-clusters ## install PyTorch 2.13 and 2.15 (8 GB), JAX, NumPy and engines, and test them; TORCH_PYTHONS=PYTHON, JAX_PYTHONS=PYTHON use others
+test-integrations: test-integrations-jax test-integrations-clusters test-integrations-ort test-integrations-candle
+test-integrations: ## install PyTorch 2.13 and 2.15 (8 GB), JAX, NumPy, engines and Rust clients, and test them; TORCH_PYTHONS=PYTHON, JAX_PYTHONS=PYTHON use others
 	@$(if $(TORCH_PYTHONS),,for version in $(TORCH_VERSIONS); do \
 		$(PYTHON) tools/environment.py integrations-$$version || exit 1; done)
 	@for python in $(or $(TORCH_PYTHONS),$(TORCH_VERSIONS:%=.venv-integrations-%/bin/python)); do \
@@ -95,6 +99,21 @@ test-integrations-clusters: install ## the part of test-integrations for Dask, R
 	@$(if $(CLUSTERS_PYTHON),,$(PYTHON) tools/environment.py integrations-clusters)
 	@$(VENV_PYTHON) -m pytest tests/integration/processes/test_states_of_workers.py tests/integration/test_data_parallel.py \
 		--clusters=$(or $(CLUSTERS_PYTHON),.venv-integrations-clusters/bin/python)
+
+# Workspaces of their own, which share a folder of outputs (integrations/.cargo/config.toml).
+RUST_CLIENT = cd integrations/$(1) && cargo fmt --check && cargo clippy --locked --all-targets -- -D warnings && \
+	cargo test --locked && RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps
+
+PRINT_PACKAGES := 'import sysconfig; print(sysconfig.get_path("purelib"))'
+
+test-integrations-ort: ## the part of test-integrations for ONNX Runtime in Rust (100 MB); ORT_DYLIB_PATH=LIBRARY uses another
+	@$(REQUIRE_PYTHON)
+	@$(if $(ORT_DYLIB_PATH),,$(PYTHON) tools/environment.py integrations-ort)
+	@export ORT_DYLIB_PATH="$(or $(ORT_DYLIB_PATH),$$(.venv-integrations-ort/bin/python -c $(PRINT_PACKAGES)))" && \
+		$(call RUST_CLIENT,ort)
+
+test-integrations-candle: ## the part of test-integrations for candle in Rust (one GB of build outputs)
+	@$(call RUST_CLIENT,candle)
 
 # Not part of `make test`, because it installs 8 GB, in a separate environment. CHECK=--check compares the table.
 CHECK ?=

@@ -6,7 +6,8 @@ site, `workflows` creates `.venv-workflows` with those that check GitHub's workf
 `.venv-release` with those that build and check the artifacts of a release, `integrations-2.13` and
 `integrations-2.15` create environments with these versions of PyTorch, `integrations-jax-0.4` and
 `integrations-jax-0.10` some with versions of JAX and NumPy, `integrations-clusters` one with Dask, Ray,
-joblib and Spark, and `packages` creates `.venv-packages` with popular packages that use them.
+joblib and Spark, `integrations-ort` one with ONNX Runtime, and `packages` creates `.venv-packages` with
+popular packages that use them.
 
 The Makefile runs this file with the interpreter `PYTHON`. It uses syntax that every Python 3 accepts (quoted
 annotations, no f-strings), so that an interpreter that is too old can still report this.
@@ -26,6 +27,7 @@ INTEGRATIONS = (
     "integrations-jax-0.4",
     "integrations-jax-0.10",
     "integrations-clusters",
+    "integrations-ort",
 )
 OTHER_ENVIRONMENTS = {
     use: os.path.join(ROOT, ".venv-" + use)

@@ -43,6 +43,8 @@ TYPED_TESTS = ["benchmarks", "tests/conformance/api", "tests/fuzz", "tests/hardw
 STUBTEST_ALLOWLIST = ROOT / "tests" / "typing" / "stubtest_allowlist.txt"
 # Exact versions: a new release of a checker must not break a tested commit.
 CRATE_TOOLS = ["cargo-deny@0.20.2", "cargo-semver-checks@0.51.0"]
+# Not "bans": the runtimes that the crates of integrations/ use choose the versions of what they need.
+CLIENT_CHECKS = ["advisories", "licenses", "sources"]
 CRATE_TOOLS_FOLDER = ROOT / "target" / "tools"
 
 
@@ -209,6 +211,7 @@ def crate_steps() -> list[Step]:
     """Return the steps of `make check-crates`, which need the network."""
     target = environment()["CARGO_TARGET_DIR"]
     deny = str(CRATE_TOOLS_FOLDER / "bin" / "cargo-deny")
+    clients = [["--manifest-path", str(path)] for path in sorted(ROOT.glob("integrations/*/Cargo.toml"))]
     semver = [str(CRATE_TOOLS_FOLDER / "bin" / "cargo-semver-checks"), "semver-checks", "--baseline-rev"]
     packages = [option for name in published() for option in ("--package", name)]
     # Not in the target directory of the other builds, which would retain gigabytes of the tools, and without
@@ -220,6 +223,9 @@ def crate_steps() -> list[Step]:
         Step("minimum rust", [[PYTHON, "tools/minimum_rust.py"]]),
         Step("dependencies", [[deny, "check", "bans", "licenses", "sources"]], needs=("tools",)),
         Step("advisories", [[deny, "check", "advisories"]], needs=("tools",)),
+        Step(
+            "rust clients", [[deny, *client, "check", *CLIENT_CHECKS] for client in clients], needs=("tools",)
+        ),
         Step(
             "docs.rs",
             # One by one, so that no crate has the features that another enables.

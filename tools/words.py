@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ["rust", "python", "stubs", "tests", "tools", "benchmarks", "examples", "docs"]
+FOLDERS = ["rust", "python", "stubs", "tests", "tools", "benchmarks", "examples", "integrations", "docs"]
 CHECKED = [*FOLDERS, "*.md", "*.toml", "Makefile"]
 SUFFIXES = (".py", ".pyi", ".rs", ".c", ".h", ".md", ".toml")
 MAX_TEST_NAME = 70

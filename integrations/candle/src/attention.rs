@@ -27,7 +27,7 @@ pub struct AttentionOptions {
 ///
 /// The kernel is the one that interlock's flags choose on this thread, and a recording shows the call. Under interlock's
 /// `no_grad` the result has no history. The backward pass computes the attention once more, as that thread's flags choose.
-/// Every tensor must be on the CPU: candle has no such operation for all devices.
+/// Every tensor must be on the CPU: candle has no attention for all devices.
 ///
 /// # Errors
 /// Fails for shapes, types and devices that do not fit, and if every kernel refuses the call.

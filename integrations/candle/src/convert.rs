@@ -52,7 +52,7 @@ fn copied<T: Element>(values: &[T], layout: &Layout) -> Result<il::Tensor> {
         return il::Tensor::from_slice::<T>(&[], shape).map_err(failed);
     }
     let span: usize = shape.iter().zip(strides).map(|(size, stride)| (size - 1) * stride).sum();
-    // A layout of candle lies within its storage.
+    // A layout of candle is within the storage.
     let values = values.get(start..=start + span).unwrap_or_default();
     let all = il::Tensor::from_slice(values, &[values.len()]).map_err(failed)?;
     all.as_strided(shape, strides, Some(0)).map_err(failed)

@@ -7,7 +7,7 @@ use interlock::num_threads;
 use interlock::state::ThreadState;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-/// The pool and its number of threads.
+/// The pool of the last call.
 static POOL: Mutex<Option<Arc<ThreadPool>>> = Mutex::new(None);
 
 /// Calls `function` on a thread of a rayon pool that has [`num_threads`] threads, with the state of the calling thread.

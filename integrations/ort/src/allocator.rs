@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 use std::ffi::c_void;
-use std::ptr;
+use std::ptr::{self, NonNull};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use interlock::accelerator::memory::PinnedMemory;
+use interlock::accelerator::memory::{PinnedMemory, RawBuffer};
 use ort::environment::Environment;
 use ort::memory::{AllocationDevice, AllocatorType, MemoryInfo, MemoryType};
 use ort::sys::{ORT_API_VERSION, OrtAllocator, OrtMemoryInfo};
@@ -16,13 +16,43 @@ use crate::Result;
 /// The allocator of CPU memory that an environment shares among its sessions.
 ///
 /// Its blocks are counted in [`host_memory_stats`](interlock::accelerator::memory::host_memory_stats), reused by
-/// interlock, and page-locked if the driver is one of GPUs, so that copies to a device need no further one.
+/// interlock, and page-locked if the driver is one of GPUs, so that copies to a device need no further one. If there is no
+/// pinned memory left, a block is ordinary memory and a warning is logged, because ONNX Runtime crashes without a block.
 #[repr(C)]
 pub struct HostAllocator {
     // ONNX Runtime passes a pointer to this member, so it is the first one.
     functions: OrtAllocator,
     info: MemoryInfo<'static>,
-    blocks: Mutex<HashMap<usize, PinnedMemory>>,
+    blocks: Mutex<HashMap<usize, Block>>,
+}
+
+/// The memory of a block, freed when it is dropped.
+enum Block {
+    Pinned(PinnedMemory),
+    Ordinary(RawBuffer),
+}
+
+impl Block {
+    fn new(bytes: usize) -> interlock::accelerator::Result<Self> {
+        PinnedMemory::new(bytes).map(Block::Pinned).or_else(|error| {
+            log::warn!("a block of {bytes} bytes for ONNX Runtime is not pinned: {error}");
+            RawBuffer::new(bytes).map(Block::Ordinary)
+        })
+    }
+
+    fn pointer(&self) -> NonNull<u8> {
+        match self {
+            Block::Pinned(memory) => memory.pointer(),
+            Block::Ordinary(memory) => memory.pointer(),
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Block::Pinned(memory) => memory.bytes(),
+            Block::Ordinary(memory) => memory.bytes(),
+        }
+    }
 }
 
 impl HostAllocator {
@@ -31,12 +61,17 @@ impl HostAllocator {
         self.locked().len()
     }
 
-    /// Returns the number of bytes in use.
-    pub fn bytes(&self) -> usize {
-        self.locked().values().map(PinnedMemory::bytes).sum()
+    /// Returns the number of blocks in use that are not pinned.
+    pub fn ordinary_blocks(&self) -> usize {
+        self.locked().values().filter(|block| matches!(block, Block::Ordinary(_))).count()
     }
 
-    fn locked(&self) -> MutexGuard<'_, HashMap<usize, PinnedMemory>> {
+    /// Returns the number of bytes in use.
+    pub fn bytes(&self) -> usize {
+        self.locked().values().map(Block::bytes).sum()
+    }
+
+    fn locked(&self) -> MutexGuard<'_, HashMap<usize, Block>> {
         // Nothing panics with the lock held.
         self.blocks.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -45,7 +80,7 @@ impl HostAllocator {
         if bytes == 0 {
             return ptr::null_mut();
         }
-        match PinnedMemory::new(bytes) {
+        match Block::new(bytes) {
             Ok(memory) => {
                 let pointer = memory.pointer().as_ptr();
                 self.locked().insert(pointer as usize, memory);

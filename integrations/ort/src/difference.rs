@@ -11,8 +11,8 @@ use crate::{ROWS, Row, SessionOptions, Target};
 #[derive(Clone, Debug)]
 pub struct Difference {
     row: &'static Row,
-    kept: String,
-    present: String,
+    session_value: String,
+    current_value: String,
 }
 
 impl Difference {
@@ -32,33 +32,33 @@ impl Difference {
     }
 
     /// Returns the value that the session keeps, as ONNX Runtime writes it; empty if it is not set.
-    pub fn kept(&self) -> &str {
-        &self.kept
+    pub fn session_value(&self) -> &str {
+        &self.session_value
     }
 
     /// Returns the value that a new session would have.
-    pub fn present(&self) -> &str {
-        &self.present
+    pub fn current_value(&self) -> &str {
+        &self.current_value
     }
 }
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown = |value: &str| if value.is_empty() { "not set" } else { value }.to_owned();
-        let (kept, present) = (shown(&self.kept), shown(&self.present));
-        write!(f, "{} is {kept}, and {present} by {}", self.option(), self.settings().join(", "))
+        let [session, current] = [&self.session_value, &self.current_value].map(|value| shown(value));
+        write!(f, "{} is {session}, and {current} by {}", self.option(), self.settings().join(", "))
     }
 }
 
-/// Returns the options in which `present` differs, those of the CUDA execution provider only if the session has it.
+/// Returns the options in which `current` differs, those of the CUDA execution provider only if the session has it.
 pub(crate) fn differences(
-    kept: &SessionOptions,
-    present: &SessionOptions,
+    session: &SessionOptions,
+    current: &SessionOptions,
     is_on_cuda: bool,
 ) -> impl Iterator<Item = Difference> {
     ROWS.iter().filter(move |row| is_on_cuda || row.target == Target::Session).filter_map(|row| {
-        let (kept, present) = ((row.value)(kept), (row.value)(present));
-        (kept != present).then_some(Difference { row, kept, present })
+        let (session_value, current_value) = ((row.value)(session), (row.value)(current));
+        (session_value != current_value).then_some(Difference { row, session_value, current_value })
     })
 }
 
@@ -73,9 +73,9 @@ pub(crate) fn warn_of_changes(options: SessionOptions, is_on_cuda: bool) -> Flag
             return;
         }
         // An error of capturing is returned to the code that creates the next session.
-        let Ok(present) = SessionOptions::capture() else { return };
+        let Ok(current) = SessionOptions::capture() else { return };
         let changed =
-            differences(&options, &present, is_on_cuda).find(|difference| difference.row.is_of(name));
+            differences(&options, &current, is_on_cuda).find(|difference| difference.row.is_of(name));
         if let Some(difference) = changed
             && !warned.swap(true, Ordering::Relaxed)
         {

@@ -10,7 +10,8 @@ use crate::{Error, Result};
 /// The variable that names the library. The crate `ort` reads it, too, and accepts only a file.
 const VARIABLE: &str = "ORT_DYLIB_PATH";
 
-/// The shared library of ONNX Runtime, which is loaded when an environment is initialized.
+/// The shared library of ONNX Runtime, which [`init`](Library::init) loads. Functions of ort that need the library load the
+/// file that `ORT_DYLIB_PATH` names, or panic, if they are called before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Library(PathBuf);
 
@@ -83,6 +84,14 @@ mod tests {
         let found = Library::from_path(&packages).unwrap();
         assert!(found.path().ends_with("onnxruntime/capi/libonnxruntime.so.1.32.0"));
         fs::remove_dir_all(&packages).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_is_no_library_cannot_be_loaded() {
+        let manifest = Library::from_path(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")).unwrap();
+        let Err(error) = manifest.init() else { panic!("a text was loaded") };
+        assert!(matches!(error, Error::Load(_)));
+        assert!(error.to_string().starts_with("Library::init: failed to load from"), "{error}");
     }
 
     #[test]

@@ -113,7 +113,7 @@ fn threads_of_a_session_run_with_the_state_of_its_creator() {
     let scope = CUDNN_BENCHMARK.scope(true).unwrap();
     for is_scoped in [true, false] {
         let guards = is_scoped.then(|| (autograd::no_grad(), scope.guard()));
-        let notes = Notes::default();
+        let notes = Notes::of(3);
         let mut session = builder()
             .configure(|builder| builder.with_operators(notes.domain()))
             .unwrap()
@@ -159,7 +159,7 @@ fn stale_reports_what_this_thread_would_now_get() {
         (stale[0].setting(), stale[0].option()),
         ("deterministic_algorithms", "use_deterministic_compute")
     );
-    assert_eq!((stale[0].kept(), stale[0].present()), ("1", "0"));
+    assert_eq!((stale[0].session_value(), stale[0].current_value()), ("1", "0"));
     assert_eq!(stale[0].to_string(), "use_deterministic_compute is 1, and 0 by deterministic_algorithms");
     let _guard = scope.guard();
     assert!(session.stale().unwrap().is_empty());

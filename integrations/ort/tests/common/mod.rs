@@ -9,7 +9,7 @@ pub mod onnx;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, ThreadId};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use interlock::autograd;
 use interlock::backends::flags::CUDNN_BENCHMARK;
@@ -60,14 +60,25 @@ pub fn run(session: &mut Session) -> ort::Result<Vec<f32>> {
 /// What a thread saw: its name, whether gradients are recorded, and `cudnn.benchmark`.
 pub type Seen = (Option<String>, bool, bool);
 
-/// An operator that runs on the threads of the session, and notes what each of them sees.
-#[derive(Clone, Default)]
-pub struct Notes(Arc<Mutex<BTreeMap<String, Seen>>>);
+/// An operator that runs on a number of threads, and notes what each of them sees.
+#[derive(Clone)]
+pub struct Notes {
+    seen: Arc<Mutex<BTreeMap<String, Seen>>>,
+    threads: usize,
+}
+
+/// How long the operator waits for its threads.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 impl Notes {
+    /// Returns an operator that ends when `threads` threads have taken part.
+    pub fn of(threads: usize) -> Self {
+        Notes { seen: Arc::default(), threads }
+    }
+
     /// Returns what the threads of the pool have seen, without the thread `caller` that called `run`.
     pub fn of_pool(&self, caller: ThreadId) -> Vec<Seen> {
-        let seen = self.0.lock().unwrap();
+        let seen = self.seen.lock().unwrap();
         let caller = format!("{caller:?}");
         seen.iter().filter(|(thread, _)| **thread != caller).map(|(_, seen)| seen.clone()).collect()
     }
@@ -94,17 +105,20 @@ impl Operator for Notes {
     }
 
     fn create_kernel<'attr>(&self, _: &KernelContext<'attr>) -> ort::Result<Self::Kernel<'attr>> {
-        let notes = self.0.clone();
+        let Notes { seen, threads } = self.clone();
         Ok(Box::new(move |context: &ComputeContext| {
+            let deadline = Instant::now() + TIMEOUT;
             context.par_for(SIZE, SIZE, |_| {
-                // So that every thread of the pool gets a part.
-                thread::sleep(Duration::from_millis(2));
-                let seen = (
+                let here = (
                     thread::current().name().map(str::to_owned),
                     autograd::is_grad_enabled(),
                     CUDNN_BENCHMARK.get(),
                 );
-                notes.lock().unwrap().insert(format!("{:?}", thread::current().id()), seen);
+                seen.lock().unwrap().insert(format!("{:?}", thread::current().id()), here);
+                // So that every thread gets a part.
+                while seen.lock().unwrap().len() < threads && Instant::now() < deadline {
+                    thread::sleep(Duration::from_millis(1));
+                }
             })?;
             let input = context.input(0)?.unwrap();
             let (shape, data) = input.try_extract_tensor::<f32>()?;

@@ -1,6 +1,6 @@
 //! Writes models of one node as files of ONNX: messages of protobuf.
 //!
-//! Source: the numbers of the fields are those of `onnx/onnx.proto`, version 1 of the format's files (IR version 8).
+//! Source: `onnx/onnx.proto` of ONNX 1.12, which has the numbers of the fields.
 
 /// A message: fields, each with its number, the type of its value and the value.
 #[derive(Default)]
@@ -54,7 +54,7 @@ pub fn model(node: &Node<'_>, size: usize, weight: Option<&[f32]>) -> Vec<u8> {
         None => graph,
     };
     let graph = graph.message(11, value("x", size)).message(12, value("y", size));
-    // Version 8 of the files, and version 17 of ONNX's operators.
+    // Version 8 of the format, and version 17 of ONNX's operators.
     Message::default()
         .integer(1, 8)
         .message(7, graph)
