@@ -29,8 +29,8 @@ TOLERANCES: dict[str, dict[str, float]] = {
     "sum": {"float16": 2**-9, "bfloat16": 2**-6, "float32": 2e-6, "float64": 1e-14},
     # Exponentials of sums of products.
     "attention": {"float16": 2**-8, "bfloat16": 2**-5, "float32": 2e-5, "float64": 1e-13},
-    # Factors of matrices, and what is computed with them.
-    "matrix": {"float32": 5e-5, "float64": 1e-12},
+    # Factors of matrices, and what is computed with them. Halves are converted first.
+    "matrix": {"float16": 5e-5, "bfloat16": 5e-5, "float32": 5e-5, "float64": 1e-12},
     # Gradients, relative to the largest element of the same gradient. Programs with halves record none: the
     # roundings of a chain of operations would add up.
     "gradient": {"float32": 3e-4, "float64": 1e-11},
