@@ -31,8 +31,8 @@ DTYPES = ("float32", "float64", "int64", "int32", "uint8", "int8", "bool")
 NUMBERS = ("2", "0", "1", "-1", "3", "0.5", "-2.0", "True", "1.5", "0.0", "float('inf')", "float('nan')")
 FACTORS = ("2", "0", "1", "-1", "3", "0.5", "-2.0", "1.5", "0.25")
 
-# A matrix of numbers from -1 to 1, and a symmetric one whose smallest eigenvalue is at least 1. Some functions of
-# PyTorch accept matrices of 16-bit floats if they are empty.
+# A matrix of numbers from -1 to 1, and a symmetric one whose smallest eigenvalue is at least 1. Some
+# functions of PyTorch accept matrices of 16-bit floats if they are empty.
 WIDE = "(x if x.dtype in (T.float32, T.float64) else x.float())"
 MATRIX = f"{WIDE}.tanh().masked_fill(x.isnan(), 0.5)"
 SYMMETRIC = f"({MATRIX} @ {MATRIX}.mT + T.eye(x.shape[-2], dtype={WIDE}.dtype, device=device))"

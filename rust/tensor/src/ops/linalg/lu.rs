@@ -90,7 +90,7 @@ impl Tensor {
     pub(super) fn lu_factor_for(&self, op: &'static str, pivot: bool) -> Result<(Tensor, Tensor, Tensor)> {
         check_matrices(op, A, self)?;
         if !pivot {
-            return Err(Error::value(op, "pivot", "be True: there is no kernel without pivoting", "False"));
+            return Err(Error::value(op, "pivot", "be True", "False; there is no kernel without pivoting"));
         }
         let matrices = &self.detach();
         let Factors { parts: [factors, pivots, _], info } =
