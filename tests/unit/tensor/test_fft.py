@@ -230,9 +230,9 @@ def test_transforms_of_devices_and_gradients_equal_those_of_the_cpu(
     half = fft.rfft(on_device, norm="ortho")
     half.square().sum().backward()
     assert half.device == interlock.device(devices[1])
-    assert interlock.equal(half.cpu(), fft.rfft(x, norm="ortho"))
+    close(half.cpu().detach(), fft.rfft(x, norm="ortho").tolist())
     assert on_device.grad is not None
     assert expected.grad is not None
-    assert interlock.equal(on_device.grad.cpu(), expected.grad)
+    close(on_device.grad.cpu(), expected.grad.tolist())
     assert caches[1].size == 2, "the gradient has a plan of its own"
     assert caches[0].size == 0
