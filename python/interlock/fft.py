@@ -7,6 +7,10 @@ There is no complex dtype: complex numbers are pairs in a last dimension of size
 """
 
 import interlock._requires_tensors  # noqa: F401 (raises ImportError in a build without tensors)
+from interlock._core.backends import library_is_loaded as _library_is_loaded
 from interlock._core.tensor import fft, fft2, fftn, ifft, ifft2, ifftn, irfft, rfft
 
 __all__ = ["fft", "fft2", "fftn", "ifft", "ifft2", "ifftn", "irfft", "rfft"]
+
+# The search for MKL then knows the folders in which packages of Python install libraries.
+_library_is_loaded("mkl")

@@ -239,9 +239,9 @@ def explain(operation: Literal["matmul"], /, *tensors: Tensor) -> Call:
 
     Args:
         operation: The name of the operation: ``"matmul"``, ``"einsum"``, ``"scaled_dot_product_attention"``,
-            ``"conv2d"``, ``"lstm"``, ``"empty"``, ``"index_add"``, ``"index_put"``, ``"put"``, ``"scatter_add"``, or of
-            `interlock.linalg` ``"cholesky"``, ``"eigh"``, ``"lu_factor"``, ``"qr"``, ``"solve_triangular"`` or
-            ``"svd"``.
+            ``"conv2d"``, ``"lstm"``, ``"empty"``, ``"index_add"``, ``"index_put"``, ``"put"``, ``"scatter_add"``, a
+            function of `interlock.fft`, or of `interlock.linalg` ``"cholesky"``, ``"eigh"``, ``"lu_factor"``,
+            ``"qr"``, ``"solve_triangular"`` or ``"svd"``.
         tensors: The arguments of the operation: its operands, for einsum after the equation, for empty the sizes. The
             positions in an index are not read.
         options: The keyword arguments of the operation.
@@ -377,3 +377,21 @@ def explain(
 ) -> Call: ...
 @overload
 def explain(operation: Literal["svd"], /, A: Tensor, full_matrices: bool = ...) -> Call: ...
+@overload
+def explain(
+    operation: Literal["fft", "ifft", "rfft", "irfft"],
+    /,
+    input: Tensor,
+    n: int | None = None,
+    dim: int = -1,
+    norm: Literal["forward", "backward", "ortho"] | None = None,
+) -> Call: ...
+@overload
+def explain(
+    operation: Literal["fft2", "ifft2", "fftn", "ifftn"],
+    /,
+    input: Tensor,
+    s: int | Sequence[int] | None = None,
+    dim: int | Sequence[int] | None = ...,
+    norm: Literal["forward", "backward", "ortho"] | None = None,
+) -> Call: ...

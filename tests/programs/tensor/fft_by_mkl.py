@@ -48,5 +48,3 @@ def forked():
         finally:
             os._exit(0 if same else 1)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-
-

@@ -112,7 +112,7 @@ fn named(py: Python<'_>, name: &str) -> PyResult<&'static Library> {
 }
 
 /// Sets the search paths of Python's packages, unless the program has replaced `sys.path` by another type.
-pub(super) fn update_python_paths(py: Python<'_>) {
+pub(crate) fn update_python_paths(py: Python<'_>) {
     if is_current(py).unwrap_or(false) {
         return;
     }

@@ -17,6 +17,7 @@ use pyo3::prelude::*;
 
 use crate::submodule::submodule;
 
+pub(crate) use libraries::update_python_paths;
 pub(crate) use scopes::{dict_of, scope_of};
 
 pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {

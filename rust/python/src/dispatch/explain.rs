@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 
 use super::Call;
+use crate::backends::update_python_paths;
 use crate::errors::{IntoPyResult, ToPyErr, new_exception, new_type_error};
 
 /// An operation that `explain` accepts, because its kernels are chosen.
@@ -36,9 +37,9 @@ pub(crate) fn converted<E: ToPyErr>(
 ///
 /// Args:
 ///     operation: The name of the operation: ``"matmul"``, ``"einsum"``, ``"scaled_dot_product_attention"``,
-///         ``"conv2d"``, ``"lstm"``, ``"empty"``, ``"index_add"``, ``"index_put"``, ``"put"``, ``"scatter_add"``, or of
-///         `interlock.linalg` ``"cholesky"``, ``"eigh"``, ``"lu_factor"``, ``"qr"``, ``"solve_triangular"`` or
-///         ``"svd"``.
+///         ``"conv2d"``, ``"lstm"``, ``"empty"``, ``"index_add"``, ``"index_put"``, ``"put"``, ``"scatter_add"``, a
+///         function of `interlock.fft`, or of `interlock.linalg` ``"cholesky"``, ``"eigh"``, ``"lu_factor"``,
+///         ``"qr"``, ``"solve_triangular"`` or ``"svd"``.
 ///     tensors: The arguments of the operation: its operands, for einsum after the equation, for empty the sizes. The
 ///         positions in an index are not read.
 ///     options: The keyword arguments of the operation.
@@ -74,6 +75,8 @@ pub(super) fn explain<'py>(
     let operation = &*name.to_string_lossy();
     let operations = || inventory::iter::<Explained>();
     if let Some(found) = operations().find(|found| found.name == operation) {
+        // A kernel may need a library that a package of Python has installed.
+        update_python_paths(tensors.py());
         return (found.function)(tensors, options);
     }
     let mut names: Vec<_> = operations().map(|operation| operation.name).collect();
