@@ -52,7 +52,8 @@ impl Tensor {
 }
 
 /// Returns the gradient of matrices: `V (diag(GL) + skew(V^T GV) / 2 / E) V^T`, where E has the differences of eigenvalues
-/// (Giles, section 3.1), of which the symmetric part is taken. Where eigenvalues are equal their vectors have no gradient: it is infinite or NaN, as in PyTorch.
+/// (Giles, section 3.1), of which the symmetric part is taken. Where eigenvalues are equal their vectors have no gradient: it is
+/// infinite or NaN, as in PyTorch.
 fn eigh_backward(
     ctx: &BackwardContext<'_>,
     gradients: &[Option<Tensor>],
