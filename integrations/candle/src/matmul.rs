@@ -9,7 +9,7 @@ use crate::convert::{check_dtype, failed, to_candle, to_interlock};
 ///
 /// On the CPU the kernel and its precision are those that interlock's flags choose on this thread, and a recording shows
 /// the call. Under interlock's `no_grad` the result has no history. The backward pass multiplies with this function, too.
-/// Tensors of other devices are multiplied by candle.
+/// Tensors of other devices are multiplied by candle, which records gradients under `no_grad`, too.
 ///
 /// # Errors
 /// Fails for shapes, types and devices that do not fit, and if every kernel refuses the call.
