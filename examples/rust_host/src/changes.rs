@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use interlock::backends::{self, FlagChange, FlagDecl, FlagHook, FlagType, Value};
+use interlock::backends::{self, FlagChange, FlagDecl, FlagHook, FlagType, Level, Value};
 
 /// A library with a setting of its own, which is slow to change and exists once in the process.
 mod engine {
@@ -33,9 +33,9 @@ fn follow() -> interlock::Result<FlagHook> {
     };
     // The hook first, so that no write is missed.
     let hook = backends::on_change_of(spec, move |change| match change {
-        FlagChange::Write { new, .. } => set(*new),
+        FlagChange::Write { new, level, .. } if *level != Level::Scope => set(*new),
         // A scope holds for one thread, and the setting for all: it has no effect here.
-        FlagChange::Enter { .. } | FlagChange::Exit { .. } => {}
+        FlagChange::Write { .. } | FlagChange::Enter { .. } | FlagChange::Exit { .. } => {}
     });
     set(spec.read());
     Ok(hook)

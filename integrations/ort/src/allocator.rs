@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use interlock::accelerator::memory::{PinnedMemory, RawBuffer};
 use ort::environment::Environment;
 use ort::memory::{AllocationDevice, AllocatorType, MemoryInfo, MemoryType};
-use ort::sys::{ORT_API_VERSION, OrtAllocator, OrtMemoryInfo};
+use ort::sys::{OrtAllocator, OrtMemoryInfo};
 use ort::{AsPointer, api};
 
 use crate::Result;
@@ -118,13 +118,13 @@ pub fn register_allocator(environment: &Environment) -> Result<&'static HostAllo
     // Reports now that no driver can be used, instead of at the first allocation.
     PinnedMemory::new(0)?;
     let info = MemoryInfo::new(AllocationDevice::CPU, 0, AllocatorType::Device, MemoryType::Default)?;
-    let functions = OrtAllocator {
-        version: ORT_API_VERSION,
-        Alloc: Some(allocate),
-        Free: Some(free),
-        Info: Some(info_of),
-        Reserve: Some(reserve),
-    };
+    // Newer versions of the interface have further functions, which may be absent.
+    // SAFETY: the functions that may not be absent follow.
+    let mut functions = unsafe { OrtAllocator::default() };
+    functions.Alloc = Some(allocate);
+    functions.Free = Some(free);
+    functions.Info = Some(info_of);
+    functions.Reserve = Some(reserve);
     let allocator = Box::into_raw(Box::new(HostAllocator { functions, info, blocks: Mutex::default() }));
     // SAFETY: the allocator is never freed after it was registered.
     let status = unsafe { (api().RegisterAllocator)(environment.ptr().cast_mut(), allocator.cast()) };
