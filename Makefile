@@ -23,7 +23,7 @@ REQUIRE_PYTHON = command -v $(PYTHON) > /dev/null || \
 
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-training docs test test-all test-integrations test-integrations-clusters test-integrations-jax \
-	test-integrations-ort test-integrations-candle test-long test-pythons test-sanitized test-gpu \
+	test-integrations-ort test-integrations-candle test-integrations-server test-long test-pythons test-sanitized test-gpu \
 	test-vendor check-crates watch-packages fuzz compare bench bench-gpu install install-light wheel release release-build release-check \
 	release-reproduce generate format clean environment release-environment test-environment
 
@@ -76,7 +76,8 @@ test-vendor: test-environment ## install the vendors' libraries (4 GB) and test 
 # Not part of `make test`, because it installs 8 GB, in separate environments.
 TORCH_VERSIONS := 2.13 2.15
 JAX_VERSIONS := jax-0.4 jax-0.10
-test-integrations: test-integrations-jax test-integrations-clusters test-integrations-ort test-integrations-candle
+test-integrations: test-integrations-jax test-integrations-clusters
+test-integrations: test-integrations-ort test-integrations-candle test-integrations-server
 test-integrations: ## install PyTorch 2.13 and 2.15 (8 GB), JAX, NumPy, engines and Rust clients, and test them; TORCH_PYTHONS=PYTHON, JAX_PYTHONS=PYTHON use others
 	@$(if $(TORCH_PYTHONS),,for version in $(TORCH_VERSIONS); do \
 		$(PYTHON) tools/environment.py integrations-$$version || exit 1; done)
@@ -126,11 +127,9 @@ test-pythons: test-environment ## run every test on each CPython from 3.11 to 3.
 	@$(VENV_PYTHON) tools/pythons.py
 
 # A workspace of its own, with the crates of a server. The model uses PyTorch in an environment of the same version of Python.
-.PHONY: test-integrations-server
 SERVER := integrations/server
 SERVER_PACKAGES := $(CURDIR)/target/server-packages
 SERVER_TORCH := $(or $(TORCH_PYTHONS),.venv-integrations-2.15/bin/python)
-test-integrations: test-integrations-server
 test-integrations-server: install ## the part of test-integrations for an axum server with an embedded model; TORCH_PYTHONS=PYTHON
 	@$(if $(TORCH_PYTHONS),,$(PYTHON) tools/environment.py integrations-2.15)
 	@mkdir -p $(SERVER_PACKAGES)
