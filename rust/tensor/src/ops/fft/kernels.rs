@@ -5,8 +5,8 @@ use std::fmt;
 use interlock::accelerator::{Device, DeviceType};
 use interlock::backends::{CachedPlan, PlanCache, PlanKey};
 use interlock::dispatch::{Kernel, KernelError, Numerics, Op, Operation, Reason, annotate};
-use interlock::libraries::MKL;
 
+use super::mkl;
 use super::plan::Line;
 use super::transform::Transform;
 use crate::dtype::dispatch_float;
@@ -127,8 +127,8 @@ pub static FFT: Op<Fft> = Op::new(&[
         DeviceType::Cpu => Err(Reason::from("needs a device, got cpu")),
         _ => Ok(()),
     }),
-    Kernel::<Fft>::new("mkl", run_mkl).library(&MKL).condition(|call| match call.device.kind() {
-        DeviceType::Cpu => Ok(()),
+    Kernel::<Fft>::new("mkl", run_mkl).condition(|call| match call.device.kind() {
+        DeviceType::Cpu => mkl::check().map_err(Reason::from),
         _ => Err(Reason::from(format!("needs cpu, got {}", call.device))),
     }),
     Kernel::<Fft>::new("native", run_native),
@@ -139,7 +139,7 @@ fn plan(job: &Job) -> Result<Vec<Line>> {
     job.lines.iter().map(|&(_, length)| Line::new(length, job.transform.direction())).collect()
 }
 
-/// Transforms by MKL, unless it cannot be loaded or refuses a length.
+/// Transforms by MKL, unless it refuses a length.
 fn run_mkl(_: &FftCall, _: Numerics, args: &FftArgs<'_>) -> Result<Tensor, KernelError<Error>> {
     let direction = args.job.transform.direction();
     let lines = args.job.lines.iter().map(|&(_, length)| Line::by_mkl(length, direction));

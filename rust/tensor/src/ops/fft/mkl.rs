@@ -30,10 +30,17 @@ const COMPLEX: c_int = 32;
 const THREAD_LIMIT: c_int = 27;
 
 impl Functions {
-    /// Returns the functions, and loads MKL if necessary.
-    fn get() -> interlock::Result<&'static Self> {
-        static FUNCTIONS: OnceBox<Functions> = OnceBox::new();
-        FUNCTIONS.get_or_try_init(|| Self::load().map(Box::new))
+    /// Returns the functions, or why there are none. The first call decides it for the process: a search reads the
+    /// environment, which threads of an interpreter may change while a later call runs.
+    fn get() -> Result<&'static Self, &'static str> {
+        static FUNCTIONS: OnceBox<Result<Functions, String>> = OnceBox::new();
+        let found = FUNCTIONS.get_or_init(|| {
+            Box::new(match MKL.is_available() {
+                Ok(false) => Err("MKL not found".to_owned()),
+                _ => Self::load().map_err(|error| error.to_string()),
+            })
+        });
+        found.as_ref().map_err(String::as_str)
     }
 
     fn load() -> interlock::Result<Self> {
@@ -63,6 +70,11 @@ impl Functions {
     }
 }
 
+/// Returns why MKL cannot be used, if it cannot.
+pub(super) fn check() -> Result<(), &'static str> {
+    Functions::get().map(|_| ())
+}
+
 /// A committed descriptor of in-place transforms in `float64`.
 pub(super) struct Descriptor {
     functions: &'static Functions,
@@ -78,7 +90,7 @@ unsafe impl Sync for Descriptor {}
 impl Descriptor {
     /// Prepares transforms of `length` points, or returns why MKL does not.
     pub fn new(length: usize) -> Result<Self, String> {
-        let functions = Functions::get().map_err(|error| error.to_string())?;
+        let functions = Functions::get()?;
         let points = c_long::try_from(length).map_err(|_| format!("MKL cannot transform {length} points"))?;
         let mut handle = ptr::null_mut();
         // SAFETY: the handle is written by the call, and is freed by `Descriptor`, also after an error below.
