@@ -2,8 +2,8 @@
 
 The state is stored in Rust: a Rust program that embeds Python reads and writes the same flags and modes.
 
-`__features__` lists the optional parts of the build. Without `"tensor"`, tensors, operations, `linalg`, `nn`
-and the functions of `autograd` on tensors are missing: their names raise AttributeError.
+`__features__` lists the optional parts of the build. Without `"tensor"`, tensors, operations, `fft`,
+`linalg`, `nn` and the functions of `autograd` on tensors are missing: their names raise AttributeError.
 
 PYTEST_DONT_REWRITE: pytest warns of plugins that are imported before it, unless they contain this word.
 """

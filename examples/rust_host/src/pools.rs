@@ -61,8 +61,8 @@ impl Drop for HeldScope {
     }
 }
 
-/// Returns the value of a flag in a task with a scope that is open across an await: before, inside and after, and that of
-/// another task of the thread meanwhile.
+/// Returns the value of a flag in a task with a scope that is open across an await: before, inside and after. Also returns the
+/// value in another task of the thread while the scope is open.
 pub fn in_a_scope_across_an_await() -> Result<([bool; 3], bool), Box<dyn Error>> {
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     runtime.block_on(async {

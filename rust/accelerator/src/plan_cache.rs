@@ -179,8 +179,12 @@ impl PlanCache {
     ) -> Result<CachedPlan<P>, E> {
         let key = (TypeId::of::<P>(), key);
         let found = PLANS.lock().entry(self.index).or_default().find(&key);
-        if let Some(plan) = found.and_then(|plan| plan.downcast().ok()) {
-            return Ok(CachedPlan { plan, is_hit: true });
+        if let Some(plan) = found {
+            let plan = plan.downcast();
+            debug_assert!(plan.is_ok(), "a key has the type of its plan");
+            if let Ok(plan) = plan {
+                return Ok(CachedPlan { plan, is_hit: true });
+            }
         }
         // Made without the lock: a large plan takes milliseconds.
         let plan = Arc::new(make()?);

@@ -21,7 +21,7 @@ use crate::flags::{Explanation, FlagSpec, Level, SetBy, Value, explain_state, fl
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct EffectiveValue {
-    /// The name: that of a flag, or of an entry of a snapshot such as `state.grad`.
+    /// The name of a flag, or of an entry of a snapshot such as `state.grad`.
     pub name: &'static str,
     /// The effective value.
     pub value: Value,

@@ -55,7 +55,7 @@ pub fn announce_operations() {
     PUT.announce();
     SCATTER_ADD.announce();
     EMPTY.announce();
-    FFT.announce();
+    ops::fft::kernels::FFT.announce();
     ops::linalg::kernels::announce();
 }
 
@@ -72,7 +72,6 @@ pub use ops::einsum::{
 pub use ops::elementwise::closeness::Tolerance;
 pub use ops::elementwise::operand::{Operand, result_type};
 pub use ops::elementwise::replace::NewElements;
-pub use ops::fft::kernels::{FFT, Fft, FftArgs, FftCall};
 pub use ops::fft::{FftFunction, FftNorm, FftOptions};
 pub use ops::foreign::register_foreign_kernel;
 pub use ops::indexing::coordinates::ScatterReduce;

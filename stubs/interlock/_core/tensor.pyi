@@ -8161,7 +8161,7 @@ def fft(
     """Return the discrete Fourier transforms of complex signals along a dimension.
 
     A complex number is two elements of the last dimension, because interlock has no complex dtype; `dim` does not count it.
-    The arithmetic is that of float64. A signal whose number of points has a prime factor above 7 takes about four times as
+    Transforms are computed in float64. A signal whose number of points has a prime factor above 7 takes about four times as
     long; its transform is from Bluestein, "A linear filtering approach to the computation of the discrete Fourier transform"
     (1970), others are from Cooley and Tukey, "An algorithm for the machine calculation of complex Fourier series" (1965).
 

@@ -24,7 +24,7 @@ def results():
             fft.rfft(signal(4).float()),
         ]
     kernels = [call.kernel for call in calls]
-    return {"kernels": kernels, "results": [each.tolist() for each in found]}
+    return {"kernels": kernels, "results": [each.flatten().tolist() for each in found]}
 
 
 def reasons():

@@ -152,7 +152,7 @@ def test_operands_without_pairs_points_or_distinct_dimensions_are_refused() -> N
         (lambda: fft.fftn(x, (2, 0)), errors.ArgumentError, "fftn: each size must be at least 1, got 0"),
         (lambda: fft.fftn(x, (2, 2, 2)), errors.ArgumentError, "fftn: s must have no more sizes than there"),
         (lambda: fft.ifftn(x, (2,), (0, 1)), errors.ArgumentError, "ifftn: s must have a size for each of 2"),
-        (lambda: fft.fft2(x, dim=(0, -2)), errors.ArgumentError, "fft2: dim must have distinct dimensions"),
+        (lambda: fft.fft2(x, dim=(0, -2)), errors.ArgumentError, "fft2: dims must name each dimension once"),
         (lambda: fft.fft(x, dim=2), IndexError, "fft: dim must be from -2 to 1, got 2"),
         (lambda: fft.rfft(x, norm="half"), errors.ArgumentError, "rfft: norm must be None, 'forward', "),
     ]:

@@ -179,7 +179,7 @@ impl Library {
     ///
     /// type Version = unsafe extern "C" fn(*mut i32) -> i32;
     ///
-    /// // SAFETY: the signature is that of NVIDIA's `nvml.h`.
+    /// // SAFETY: NVIDIA's `nvml.h` declares this signature.
     /// match unsafe { NVML.function::<Version>(c"nvmlSystemGetCudaDriverVersion", "cuda_version") } {
     ///     Ok(version) => println!("found at {version:?}"),
     ///     Err(error) => println!("{error}"),

@@ -1,14 +1,13 @@
 //! Fourier transforms.
 
-use interlock::dispatch::Call;
-use interlock_tensor::{FFT, FftFunction, FftNorm, FftOptions, Result, Tensor as CoreTensor};
+use interlock_tensor::{FftFunction, FftNorm, FftOptions, Result, Tensor as CoreTensor};
 
 use crate::tensor::operation::{Choice, Ints, tensor_op};
 
 /// Return the discrete Fourier transforms of complex signals along a dimension.
 ///
 /// A complex number is two elements of the last dimension, because interlock has no complex dtype; `dim` does not count it.
-/// The arithmetic is that of float64. A signal whose number of points has a prime factor above 7 takes about four times as
+/// Transforms are computed in float64. A signal whose number of points has a prime factor above 7 takes about four times as
 /// long; its transform is from Bluestein, "A linear filtering approach to the computation of the discrete Fourier transform"
 /// (1970), others are from Cooley and Tukey, "An algorithm for the machine calculation of complex Fourier series" (1965).
 ///
@@ -36,7 +35,7 @@ use crate::tensor::operation::{Choice, Ints, tensor_op};
     long,
     out(exact),
     namespace = "fft",
-    explain = along_one(FftFunction::Fft, n, dim, norm, |options| explained(input, options)),
+    explain = along_one(FftFunction::Fft, n, dim, norm, |options| input.explain_fft(options)),
     example = "x[:, :2]; x[:, :2], 4, 0, 'ortho'; x[:, :2], 1"
 )]
 fn fft(
@@ -74,7 +73,7 @@ fn fft(
     long,
     out(exact),
     namespace = "fft",
-    explain = along_one(FftFunction::Ifft, n, dim, norm, |options| explained(input, options)),
+    explain = along_one(FftFunction::Ifft, n, dim, norm, |options| input.explain_fft(options)),
     example = "x[:, :2]; x[:, :2], 3, -1, 'forward'"
 )]
 fn ifft(
@@ -114,7 +113,7 @@ fn ifft(
     long,
     out(exact),
     namespace = "fft",
-    explain = along_one(FftFunction::Rfft, n, dim, norm, |options| explained(input, options)),
+    explain = along_one(FftFunction::Rfft, n, dim, norm, |options| input.explain_fft(options)),
     example = "x; x, 4, 0, 'forward'; x, 2"
 )]
 fn rfft(
@@ -154,7 +153,7 @@ fn rfft(
     long,
     out(exact),
     namespace = "fft",
-    explain = along_one(FftFunction::Irfft, n, dim, norm, |options| explained(input, options)),
+    explain = along_one(FftFunction::Irfft, n, dim, norm, |options| input.explain_fft(options)),
     example = "x[:, :2]; x[:, :2], 5, 0, 'ortho'; x[:, :2], 1"
 )]
 fn irfft(
@@ -192,7 +191,7 @@ fn irfft(
     long,
     out(exact),
     namespace = "fft",
-    explain = explained(input, &along(FftFunction::Fft2, s, Some(dim), norm)),
+    explain = input.explain_fft(&along(FftFunction::Fft2, s, Some(dim), norm)),
     example = "square[:, :2].expand(2, 3, 2)"
 )]
 fn fft2(
@@ -230,7 +229,7 @@ fn fft2(
     long,
     out(exact),
     namespace = "fft",
-    explain = explained(input, &along(FftFunction::Ifft2, s, Some(dim), norm)),
+    explain = input.explain_fft(&along(FftFunction::Ifft2, s, Some(dim), norm)),
     example = "x[:, :2].expand(2, 2, 2)"
 )]
 fn ifft2(
@@ -269,7 +268,7 @@ fn ifft2(
     long,
     out(exact),
     namespace = "fft",
-    explain = explained(input, &along(FftFunction::Fftn, s, dim.as_ref(), norm)),
+    explain = input.explain_fft(&along(FftFunction::Fftn, s, dim.as_ref(), norm)),
     example = "x[:, :2]; x[:, :2].expand(3, 2, 2), (4, -1), (1, 0), 'forward'"
 )]
 fn fftn(
@@ -308,7 +307,7 @@ fn fftn(
     long,
     out(exact),
     namespace = "fft",
-    explain = explained(input, &along(FftFunction::Ifftn, s, dim.as_ref(), norm)),
+    explain = input.explain_fft(&along(FftFunction::Ifftn, s, dim.as_ref(), norm)),
     example = "x[:, :2]; x[:, :2].expand(3, 2, 2), (1, 3)"
 )]
 fn ifftn(
@@ -351,11 +350,6 @@ fn along<'a>(
         norm: norm.unwrap_or_default(),
         ..FftOptions::new(function)
     }
-}
-
-/// Returns the choice of a kernel.
-fn explained(input: &CoreTensor, options: &FftOptions<'_>) -> Result<Call> {
-    Ok(FFT.explain(&input.fft_call(options)?))
 }
 
 impl Choice for FftNorm {

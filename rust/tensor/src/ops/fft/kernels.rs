@@ -7,28 +7,18 @@ use interlock::backends::{CachedPlan, PlanCache, PlanKey};
 use interlock::dispatch::{Kernel, KernelError, Numerics, Op, Operation, Reason, annotate};
 
 use super::mkl;
-use super::plan::Line;
+use super::plan::Plan;
 use super::transform::Transform;
 use crate::dtype::dispatch_float;
 use crate::{DType, Element, Error, Result, Tensor, iterate};
 
-/// A discrete Fourier transform. [`FFT`] has its kernels.
+/// A discrete Fourier transform.
 #[derive(Debug)]
-pub struct Fft;
+pub(crate) struct Fft;
 
 /// The properties of a transform on which the choice of its kernel depends.
-///
-/// ```
-/// use interlock_tensor::{DType, FftCall, FftFunction, FftOptions, Tensor};
-///
-/// let signal = Tensor::ones(&[3, 8], DType::Float32)?;
-/// let call: FftCall = signal.fft_call(&FftOptions::new(FftFunction::Rfft))?;
-/// assert_eq!(call.to_string(), "cpu float32 r2c 8, batch 3");
-/// assert_eq!((call.dtype(), call.sizes(), call.batch()), (DType::Float32, &[8][..], 3));
-/// # Ok::<(), interlock_tensor::Error>(())
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct FftCall {
+pub(crate) struct FftCall {
     device: Device,
     dtype: DType,
     transform: &'static str,
@@ -39,29 +29,9 @@ pub struct FftCall {
 impl FftCall {
     /// Returns the properties of a transform of a tensor.
     pub(super) fn new(input: &Tensor, job: &Job) -> Self {
-        let sizes = job.lines.iter().map(|&(_, length)| length).collect();
+        let sizes = job.dims.iter().map(|&(_, length)| length).collect();
         let (device, dtype, transform) = (input.device(), input.dtype(), job.transform.name());
         FftCall { device, dtype, transform, sizes, batch: job.batch }
-    }
-
-    /// Returns the device.
-    pub fn device(&self) -> Device {
-        self.device
-    }
-
-    /// Returns the element type.
-    pub fn dtype(&self) -> DType {
-        self.dtype
-    }
-
-    /// Returns the sizes of the transformed dimensions.
-    pub fn sizes(&self) -> &[usize] {
-        &self.sizes
-    }
-
-    /// Returns the number of transforms.
-    pub fn batch(&self) -> usize {
-        self.batch
     }
 }
 
@@ -78,8 +48,8 @@ impl fmt::Display for FftCall {
 pub(super) struct Job {
     pub op: &'static str,
     pub transform: Transform,
-    /// The dimensions, and the lengths of the signals along them. Only a complex transform has several.
-    pub lines: Vec<(usize, usize)>,
+    /// The dimensions, and the numbers of points along them. Only a complex transform has several.
+    pub dims: Vec<(usize, usize)>,
     /// The number of transforms.
     pub batch: usize,
     /// The factor of the results.
@@ -87,16 +57,10 @@ pub(super) struct Job {
 }
 
 /// The operand of a transform, and what is computed.
-pub struct FftArgs<'a> {
-    /// The operand.
+#[derive(Debug)]
+pub(crate) struct FftArgs<'a> {
     pub(super) input: &'a Tensor,
     pub(super) job: &'a Job,
-}
-
-impl fmt::Debug for FftArgs<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FftArgs").field("input", self.input).finish_non_exhaustive()
-    }
 }
 
 impl Operation for Fft {
@@ -111,18 +75,9 @@ impl Operation for Fft {
     }
 }
 
-/// The kernels of Fourier transforms: a model of cuFFT on devices, whose plans
-/// [`PlanCache`](interlock::backends::PlanCache) keeps, MKL's where it is found, and the runtime's own.
-///
-/// ```
-/// use interlock_tensor::{DType, FFT, FftFunction, FftOptions, Tensor};
-///
-/// let signal = Tensor::ones(&[8], DType::Float32)?;
-/// let call = FFT.explain(&signal.fft_call(&FftOptions::new(FftFunction::Rfft))?);
-/// assert!(matches!(call.kernel(), Some("mkl" | "native")));
-/// # Ok::<(), interlock_tensor::Error>(())
-/// ```
-pub static FFT: Op<Fft> = Op::new(&[
+/// The kernels of Fourier transforms: a model of cuFFT on devices, whose plans [`PlanCache`] keeps, MKL where it is found, and
+/// the runtime's own.
+pub(crate) static FFT: Op<Fft> = Op::new(&[
     Kernel::<Fft>::new("cufft", run_cufft).model().condition(|call| match call.device.kind() {
         DeviceType::Cpu => Err(Reason::from("needs a device, got cpu")),
         _ => Ok(()),
@@ -135,23 +90,23 @@ pub static FFT: Op<Fft> = Op::new(&[
 ]);
 
 /// Plans the transform of each dimension.
-fn plan(job: &Job) -> Result<Vec<Line>> {
-    job.lines.iter().map(|&(_, length)| Line::new(length, job.transform.direction())).collect()
+fn plans_of(job: &Job) -> Result<Vec<Plan>> {
+    job.dims.iter().map(|&(_, length)| Plan::new(length, job.transform.direction())).collect()
 }
 
 /// Transforms by MKL, unless it refuses a length.
 fn run_mkl(_: &FftCall, _: Numerics, args: &FftArgs<'_>) -> Result<Tensor, KernelError<Error>> {
     let direction = args.job.transform.direction();
-    let lines = args.job.lines.iter().map(|&(_, length)| Line::by_mkl(length, direction));
-    match lines.collect::<Result<Vec<_>, String>>() {
-        Ok(lines) => Ok(run(args, &lines)?),
+    let plans = args.job.dims.iter().map(|&(_, length)| Plan::by_mkl(length, direction));
+    match plans.collect::<Result<Vec<_>, String>>() {
+        Ok(plans) => Ok(run(args, &plans)?),
         Err(reason) => Err(KernelError::Declined(Reason::from(reason))),
     }
 }
 
 fn run_native(_: &FftCall, _: Numerics, args: &FftArgs<'_>) -> Result<Tensor, KernelError<Error>> {
-    let lines = plan(args.job)?;
-    Ok(run(args, &lines)?)
+    let plans = plans_of(args.job)?;
+    Ok(run(args, &plans)?)
 }
 
 /// Transforms with a plan that the device keeps.
@@ -159,19 +114,19 @@ fn run_cufft(call: &FftCall, _: Numerics, args: &FftArgs<'_>) -> Result<Tensor, 
     let FftCall { transform, ref sizes, batch, .. } = *call;
     let cache = PlanCache::from_device(call.device).map_err(Error::from)?;
     let key = PlanKey { transform, dtype: call.dtype.name(), sizes: sizes.clone(), batch };
-    let CachedPlan { plan, is_hit } = cache.plan(key, || plan(args.job))?;
+    let CachedPlan { plan, is_hit } = cache.plan(key, || plans_of(args.job))?;
     annotate(|| format!("plan {}", if is_hit { "cached" } else { "made" }));
     Ok(run(args, &plan)?)
 }
 
 /// Transforms along one dimension after another.
-fn run(args: &FftArgs<'_>, plan: &[Line]) -> Result<Tensor> {
+fn run(args: &FftArgs<'_>, plans: &[Plan]) -> Result<Tensor> {
     let job = args.job;
     let mut current = args.input.detach();
-    for (number, (&(dim, length), line)) in job.lines.iter().zip(plan).enumerate() {
-        let scale = if number + 1 == job.lines.len() { job.scale } else { 1.0 };
+    for (number, (&(dim, length), plan)) in job.dims.iter().zip(plans).enumerate() {
+        let scale = if number + 1 == job.dims.len() { job.scale } else { 1.0 };
         let along = Along { op: job.op, transform: job.transform, dim, length, scale };
-        current = dispatch_float!(current.dtype(), T => along.run::<T>(&current, line.clone()))?;
+        current = dispatch_float!(current.dtype(), T => along.run::<T>(&current, plan.clone()))?;
     }
     Ok(current)
 }
@@ -186,7 +141,7 @@ struct Along {
 }
 
 impl Along {
-    fn run<T: Element>(&self, input: &Tensor, line: Line) -> Result<Tensor> {
+    fn run<T: Element>(&self, input: &Tensor, plan: Plan) -> Result<Tensor> {
         let Along { op, transform, length, scale, .. } = *self;
         let (reads_pairs, writes_pairs) = transform.has_pairs();
         let rows = moved(input, self.dim, reads_pairs)?.contiguous()?;
@@ -204,7 +159,7 @@ impl Along {
             read,
             &shape,
             written,
-            move |row: &[T], out: &mut [T]| transform.run(&line, scale, row, out),
+            move |row: &[T], out: &mut [T]| transform.run(&plan, scale, row, out),
         )?;
         moved(&out, self.dim, writes_pairs)?.contiguous()
     }

@@ -5,15 +5,17 @@ mod mkl;
 mod plan;
 mod transform;
 
+use interlock::dispatch::Call;
 use rustfft::FftDirection;
 
 use self::kernels::{FFT, FftArgs, FftCall, Job};
 use self::transform::{Transform, half};
 use crate::layout::wrap_dim;
+use crate::ops::shape::views::distinct_dims;
 use crate::recording::NodeBuilder;
 use crate::{DType, Error, Result, Tensor};
 
-/// The transform that takes a factor which makes the product of a transform and its inverse 1.
+/// Which transform is scaled, so that a transform and its inverse return the signal.
 ///
 /// ```
 /// use interlock_tensor::FftNorm;
@@ -92,10 +94,10 @@ impl FftFunction {
 pub struct FftOptions<'a> {
     /// The function.
     pub function: FftFunction,
-    /// The numbers of points along the dimensions; the signals are cut, or followed by zeros. By default all points that there
-    /// are; of a real signal, twice its frequencies without the first one.
+    /// The numbers of points along the dimensions; the signals are cut, or followed by zeros. By default the sizes of the
+    /// dimensions; for `Irfft` twice the size without the first frequency.
     pub sizes: Option<&'a [i64]>,
-    /// The dimensions, without that of the real and imaginary parts. A transform with sizes has the last ones by default.
+    /// The dimensions; the last one, of the real and imaginary parts, is not counted. By default, sizes are of the last ones.
     pub dims: Option<&'a [i64]>,
     /// The factor of the result.
     pub norm: FftNorm,
@@ -127,6 +129,24 @@ impl FftOptions<'_> {
             FftFunction::Ifftn => ("ifftn", inverse),
         }
     }
+
+    /// Returns the dimensions of a transform of an operand that has `ndim` of them, without the real and imaginary parts.
+    fn dims(&self, op: &'static str, ndim: usize) -> Result<Vec<usize>> {
+        let count = self.sizes.map(<[i64]>::len);
+        let Some(given) = self.dims else {
+            let count = count.unwrap_or(ndim);
+            let first = ndim.checked_sub(count).ok_or_else(|| {
+                Error::value(op, "s", format!("have no more sizes than there are dimensions, {ndim}"), count)
+            })?;
+            return Ok((first..ndim).collect());
+        };
+        if let Some(count) = count.filter(|&count| count != given.len()) {
+            let expected = format!("have a size for each of {} dimensions", given.len());
+            return Err(Error::value(op, "s", expected, count));
+        }
+        distinct_dims(op, given, ndim)?;
+        given.iter().map(|&dim| wrap_dim(op, dim, ndim)).collect()
+    }
 }
 
 /// A transform, and the operand with the requested number of points.
@@ -137,7 +157,7 @@ struct Prepared {
 
 impl Tensor {
     /// Returns a discrete Fourier transform: `torch.fft`, with complex numbers in a last dimension of 2. Integers are
-    /// converted to `float32`. The arithmetic is that of `float64`.
+    /// converted to `float32`. Transforms are computed in `float64`.
     ///
     /// # Errors
     /// Fails for a complex operand without a last dimension of 2, for dimensions that the operand does not have or that are
@@ -148,13 +168,22 @@ impl Tensor {
         if self.dtype().is_half() { out.cast(self.dtype()) } else { Ok(out) }
     }
 
-    /// Returns the properties on which the choice of a kernel depends, for [`FFT`].
+    /// Returns the choice of a kernel for `self.fft(options)` now, without running it.
     ///
     /// # Errors
     /// Fails as [`fft`](Tensor::fft).
-    pub fn fft_call(&self, options: &FftOptions<'_>) -> Result<FftCall> {
+    ///
+    /// ```
+    /// use interlock_tensor::{DType, FftFunction, FftOptions, Tensor};
+    ///
+    /// let call = Tensor::ones(&[3, 8], DType::Float32)?.explain_fft(&FftOptions::new(FftFunction::Rfft))?;
+    /// assert!(matches!(call.kernel(), Some("mkl" | "native")));
+    /// assert!(call.to_string().starts_with("fft cpu float32 r2c 8, batch 3 -> "));
+    /// # Ok::<(), interlock_tensor::Error>(())
+    /// ```
+    pub fn explain_fft(&self, options: &FftOptions<'_>) -> Result<Call> {
         let Prepared { input, job } = self.prepare_fft(options)?;
-        Ok(FftCall::new(&input, &job))
+        Ok(FFT.explain(&FftCall::new(&input, &job)))
     }
 
     fn prepare_fft(&self, options: &FftOptions<'_>) -> Result<Prepared> {
@@ -175,7 +204,7 @@ impl Tensor {
             }
         };
         let dims = options.dims(op, ndim)?;
-        let mut lines = Vec::with_capacity(dims.len());
+        let mut points_of = Vec::with_capacity(dims.len());
         for (number, &dim) in dims.iter().enumerate() {
             let size = self.shape().get(dim).copied().unwrap_or(1);
             let given = options.sizes.and_then(|sizes| sizes.get(number).copied());
@@ -192,43 +221,13 @@ impl Tensor {
             }
             let wanted = if let Transform::HalfToReal { .. } = transform { half(points) } else { points };
             input = resized(&input, dim, wanted)?;
-            lines.push((dim, points));
+            points_of.push((dim, points));
         }
         let sizes = input.shape().iter().take(ndim).enumerate();
         let batch = sizes.filter(|(dim, _)| !dims.contains(dim)).map(|(_, size)| size).product();
-        let points = lines.iter().map(|&(_, points)| points).product();
+        let points = points_of.iter().map(|&(_, points)| points).product();
         let scale = options.norm.factor(transform.direction(), points);
-        Ok(Prepared { input, job: Job { op, transform, lines, batch, scale } })
-    }
-}
-
-impl FftOptions<'_> {
-    /// Returns the dimensions of a transform of an operand that has `ndim`, without that of the real and imaginary parts.
-    fn dims(&self, op: &'static str, ndim: usize) -> Result<Vec<usize>> {
-        let count = self.sizes.map(<[i64]>::len);
-        let Some(given) = self.dims else {
-            let count = count.unwrap_or(ndim);
-            let first = ndim.checked_sub(count).ok_or_else(|| {
-                Error::value(op, "s", format!("have no more sizes than there are dimensions, {ndim}"), count)
-            })?;
-            return Ok((first..ndim).collect());
-        };
-        if let Some(count) = count.filter(|&count| count != given.len()) {
-            return Err(Error::value(
-                op,
-                "s",
-                format!("have a size for each of {} dimensions", given.len()),
-                count,
-            ));
-        }
-        let dims = given.iter().map(|&dim| wrap_dim(op, dim, ndim)).collect::<Result<Vec<_>>>()?;
-        if let Some((number, _)) =
-            dims.iter().enumerate().find(|&(number, dim)| dims.iter().take(number).any(|d| d == dim))
-        {
-            let repeated = given.get(number).copied().unwrap_or_default();
-            return Err(Error::value(op, "dim", "have distinct dimensions", format!("{repeated} twice")));
-        }
-        Ok(dims)
+        Ok(Prepared { input, job: Job { op, transform, dims: points_of, batch, scale } })
     }
 }
 

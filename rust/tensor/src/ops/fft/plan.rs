@@ -13,15 +13,15 @@ use crate::storage::fallible_alloc::{check_available, try_from_elem};
 
 /// A transform of signals of one length, in `float64`.
 #[derive(Clone)]
-pub(super) enum Line {
+pub(super) enum Plan {
     Native(Arc<dyn Fft<f64>>),
     Mkl(Arc<Descriptor>, FftDirection),
 }
 
-impl Line {
+impl Plan {
     /// Plans transforms of `length` elements, at least one, by MKL, or returns why it does not.
     pub fn by_mkl(length: usize, direction: FftDirection) -> Result<Self, String> {
-        Ok(Line::Mkl(Arc::new(Descriptor::new(length)?), direction))
+        Ok(Plan::Mkl(Arc::new(Descriptor::new(length)?), direction))
     }
 
     /// Plans transforms of `length` elements, at least one.
@@ -29,25 +29,25 @@ impl Line {
         /// More bytes than all tables of an element have: those of a length that is a large prime are the longest.
         const BYTES: usize = 256;
         check_available(length.saturating_mul(BYTES))?;
-        Ok(Line::Native(planned(length, direction)))
+        Ok(Plan::Native(planned(length, direction)))
     }
 
-    /// Transforms what `load` writes, and returns what `store` makes of it.
+    /// Transforms what `load` writes, and passes the result to `store`.
     pub fn run(
         &self,
         load: impl FnOnce(&mut [Complex<f64>]),
         store: impl FnOnce(&[Complex<f64>]),
     ) -> Result<()> {
         let (length, scratch) = match self {
-            Line::Native(fft) => (fft.len(), fft.get_inplace_scratch_len()),
-            Line::Mkl(descriptor, _) => (descriptor.length(), 0),
+            Plan::Native(fft) => (fft.len(), fft.get_inplace_scratch_len()),
+            Plan::Mkl(descriptor, _) => (descriptor.length(), 0),
         };
         let mut memory = try_from_elem(Complex::new(0.0, 0.0), length.saturating_add(scratch))?;
         let (signal, scratch) = memory.split_at_mut(length);
         load(signal);
         match self {
-            Line::Native(fft) => fft.process_with_scratch(signal, scratch),
-            Line::Mkl(descriptor, direction) => descriptor.run(*direction, signal)?,
+            Plan::Native(fft) => fft.process_with_scratch(signal, scratch),
+            Plan::Mkl(descriptor, direction) => descriptor.run(*direction, signal)?,
         }
         store(signal);
         Ok(())
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_every_kind_of_length_compute_the_definition() {
+    fn plans_of_every_kind_of_length_compute_the_definition() {
         let mut generator = fastrand::Rng::with_seed(5);
         let lengths = (1..=40).chain([49, 64, 67, 75, 97, 105, 128, 134, 201, 210, 243, 251, 256, 502, 625]);
         for length in lengths {
@@ -109,8 +109,8 @@ mod tests {
                 (0..length).map(|_| Complex::new(generator.f64() - 0.5, generator.f64() - 0.5)).collect();
             for (direction, sign) in [(FftDirection::Forward, -1.0), (FftDirection::Inverse, 1.0)] {
                 let mut got = Vec::new();
-                let line = Line::new(length, direction).unwrap();
-                line.run(|to| to.copy_from_slice(&signal), |from| got.extend_from_slice(from)).unwrap();
+                let plan = Plan::new(length, direction).unwrap();
+                plan.run(|to| to.copy_from_slice(&signal), |from| got.extend_from_slice(from)).unwrap();
                 for (got, expected) in got.iter().zip(expected(&signal, sign)) {
                     assert!((got - expected).norm() < 1e-12, "{length} {direction}: {got} {expected}");
                 }

@@ -76,7 +76,7 @@ fn operands_without_complex_numbers_or_points_are_errors() {
     let twice = FftOptions { dims: Some(&[0, -2]), ..FftOptions::new(FftFunction::Fftn) };
     assert_eq!(
         error(numbers(&[4, 4, 2]), twice).to_string(),
-        "fftn: dim must have distinct dimensions, got -2 twice"
+        "fftn: dims must name each dimension once, got (0, -2)"
     );
 }
 

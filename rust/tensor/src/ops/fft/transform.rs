@@ -3,7 +3,7 @@
 use rustfft::FftDirection;
 use rustfft::num_complex::Complex;
 
-use super::plan::Line;
+use super::plan::Plan;
 use crate::{Element, Result};
 
 /// What a transform reads and writes. A complex number is two elements, and half a spectrum has the frequencies from 0 up.
@@ -72,8 +72,8 @@ impl Transform {
     }
 
     /// Transforms one signal and multiplies the result by `scale`, in `float64`.
-    pub fn run<T: Element>(self, line: &Line, scale: f64, source: &[T], out: &mut [T]) -> Result<()> {
-        line.run(|signal| self.load(source, signal), |signal| self.store(signal, scale, out))
+    pub fn run<T: Element>(self, plan: &Plan, scale: f64, source: &[T], out: &mut [T]) -> Result<()> {
+        plan.run(|signal| self.load(source, signal), |signal| self.store(signal, scale, out))
     }
 
     fn load<T: Element>(self, source: &[T], signal: &mut [Complex<f64>]) {

@@ -15,9 +15,15 @@ const INPUT: &str = "input";
 
 impl Tensor {
     /// Returns the Cholesky factor of symmetric matrices, the lower one or the upper one, and for each matrix 0 or the order of
-    /// the leading minor that is not positive: `torch.linalg.cholesky_ex`. One triangle is read.
-    pub fn cholesky_ex(&self, is_upper: bool) -> Result<(Tensor, Tensor)> {
-        self.cholesky_for("cholesky_ex", is_upper)
+    /// the leading minor that is not positive: `torch.linalg.cholesky_ex`. One triangle is read. A matrix that is not
+    /// positive-definite is an error if errors are checked.
+    pub fn cholesky_ex(&self, is_upper: bool, checks_errors: bool) -> Result<(Tensor, Tensor)> {
+        const OP: &str = "cholesky_ex";
+        let (factor, info) = self.cholesky_for(OP, is_upper)?;
+        if checks_errors {
+            check_positive(OP, &info)?;
+        }
+        Ok((factor, info))
     }
 
     /// Returns the Cholesky factor of symmetric matrices, which must be positive-definite: `torch.linalg.cholesky`.
@@ -25,11 +31,6 @@ impl Tensor {
         let (factor, info) = self.cholesky_for("cholesky", is_upper)?;
         check_positive("cholesky", &info)?;
         Ok(factor)
-    }
-
-    /// Returns an error if a matrix is not positive-definite, of which `info` has the order of a leading minor.
-    pub fn check_cholesky(info: &Tensor) -> Result<()> {
-        check_positive("cholesky_ex", info)
     }
 
     /// Returns the choice of a kernel for a Cholesky factorization now.

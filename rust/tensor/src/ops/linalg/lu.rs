@@ -48,9 +48,14 @@ pub(super) fn permute_rows(matrices: &Tensor, order: &Tensor) -> Result<Tensor> 
 
 impl Tensor {
     /// Returns the LU factors of matrices in one matrix each, the pivots, counted from 1, as int32, and for each matrix 0 or the
-    /// number of the first pivot that is 0: `torch.linalg.lu_factor_ex`.
-    pub fn lu_factor_ex(&self, pivot: bool) -> Result<(Tensor, Tensor, Tensor)> {
-        self.lu_factor_for("lu_factor_ex", pivot)
+    /// number of the first pivot that is 0: `torch.linalg.lu_factor_ex`. A singular matrix is an error if errors are checked.
+    pub fn lu_factor_ex(&self, pivot: bool, checks_errors: bool) -> Result<(Tensor, Tensor, Tensor)> {
+        const OP: &str = "lu_factor_ex";
+        let (factors, pivots, info) = self.lu_factor_for(OP, pivot)?;
+        if checks_errors {
+            check_regular(OP, A, &info)?;
+        }
+        Ok((factors, pivots, info))
     }
 
     /// Returns the LU factors of matrices, whose pivots must not be 0, and the pivots: `torch.linalg.lu_factor`.
@@ -155,7 +160,7 @@ impl Tensor {
     }
 }
 
-/// Returns the gradient of a matrix `A = P L U` from that of its factors in one matrix. For a square matrix it is
+/// Returns the gradient of a matrix `A = P L U` from the gradient of its factors in one matrix. For a square matrix it is
 /// `P L^-T (tril(L^T GL, -1) + triu(GU U^T)) U^-T` (Giles, section 2, on both factors). The columns of a wide matrix beyond
 /// U1, and the rows of a tall one beyond L1, are products of both factors, whose gradients are added to the others.
 fn lu_factor_backward(

@@ -123,9 +123,15 @@ impl Tensor {
     }
 
     /// Returns the solutions of `A X = B`, or, if `is_left` is false, of `X A = B`, and for each matrix 0 or the number of a
-    /// pivot that is 0: `torch.linalg.solve_ex`. B may be a vector, or a batch of them with the batch of A.
-    pub fn solve_ex(&self, b: &Tensor, is_left: bool) -> Result<(Tensor, Tensor)> {
-        self.solve_for("solve_ex", b, is_left)
+    /// pivot that is 0: `torch.linalg.solve_ex`. B may be a vector, or a batch of them with the batch of A. A
+    /// singular matrix is an error if errors are checked.
+    pub fn solve_ex(&self, b: &Tensor, is_left: bool, checks_errors: bool) -> Result<(Tensor, Tensor)> {
+        const OP: &str = "solve_ex";
+        let (solution, info) = self.solve_for(OP, b, is_left)?;
+        if checks_errors {
+            check_regular(OP, A, &info)?;
+        }
+        Ok((solution, info))
     }
 
     /// Returns the solutions of systems of equations, whose matrices must be invertible: `torch.linalg.solve`.
@@ -133,11 +139,6 @@ impl Tensor {
         let (solution, info) = self.solve_for("solve", b, is_left)?;
         check_regular("solve", A, &info)?;
         Ok(solution)
-    }
-
-    /// Returns an error if a matrix is singular, of which `info` has the number of a pivot.
-    pub fn check_invertible(op: &'static str, info: &Tensor) -> Result<()> {
-        check_regular(op, A, info)
     }
 
     fn solve_for(&self, op: &'static str, b: &Tensor, is_left: bool) -> Result<(Tensor, Tensor)> {
@@ -192,9 +193,15 @@ impl Tensor {
         Ok((out, shown_info(&info)?))
     }
 
-    /// Returns the inverses of matrices, and for each 0 or the number of a pivot that is 0: `torch.linalg.inv_ex`.
-    pub fn inv_ex(&self) -> Result<(Tensor, Tensor)> {
-        self.inv_for("inv_ex")
+    /// Returns the inverses of matrices, and for each 0 or the number of a pivot that is 0: `torch.linalg.inv_ex`. A singular
+    /// matrix is an error if errors are checked.
+    pub fn inv_ex(&self, checks_errors: bool) -> Result<(Tensor, Tensor)> {
+        const OP: &str = "inv_ex";
+        let (inverse, info) = self.inv_for(OP)?;
+        if checks_errors {
+            check_regular(OP, A, &info)?;
+        }
+        Ok((inverse, info))
     }
 
     /// Returns the inverses of matrices, which must be invertible: `torch.linalg.inv`.

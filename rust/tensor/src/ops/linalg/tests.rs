@@ -46,7 +46,7 @@ fn errors_name_the_matrix_of_the_batch() {
     let minor = "a matrix whose leading minor of order 2 is not positive (batch element 1)";
     let error = batch.cholesky(false).unwrap_err();
     assert_eq!(error.to_string(), format!("cholesky: input must be positive-definite, got {minor}"));
-    assert_eq!(batch.inv_ex().unwrap().1.to_vec::<i32>(), Ok(vec![0, 2]));
+    assert_eq!(batch.inv_ex(false).unwrap().1.to_vec::<i32>(), Ok(vec![0, 2]));
 }
 
 #[test]

@@ -66,10 +66,7 @@ fn cholesky_ex(
     upper: bool,
     #[default(false)] check_errors: bool,
 ) -> Result<LinalgPair> {
-    let (factor, info) = input.cholesky_ex(upper)?;
-    if check_errors {
-        CoreTensor::check_cholesky(&info)?;
-    }
+    let (factor, info) = input.cholesky_ex(upper, check_errors)?;
     Ok(LinalgPair(factor, info))
 }
 

@@ -71,10 +71,7 @@ fn lu_factor_ex(
     pivot: bool,
     #[default(false)] check_errors: bool,
 ) -> Result<LinalgTriple> {
-    let (factors, pivots, info) = A.lu_factor_ex(pivot)?;
-    if check_errors {
-        CoreTensor::check_invertible("lu_factor_ex", &info)?;
-    }
+    let (factors, pivots, info) = A.lu_factor_ex(pivot, check_errors)?;
     Ok(LinalgTriple(factors, pivots, info))
 }
 

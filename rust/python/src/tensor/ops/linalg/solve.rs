@@ -71,10 +71,7 @@ fn solve_ex(
     left: bool,
     #[default(false)] check_errors: bool,
 ) -> Result<LinalgPair> {
-    let (solution, info) = A.solve_ex(B, left)?;
-    if check_errors {
-        CoreTensor::check_invertible("solve_ex", &info)?;
-    }
+    let (solution, info) = A.solve_ex(B, left, check_errors)?;
     Ok(LinalgPair(solution, info))
 }
 
@@ -166,10 +163,7 @@ fn inv_ex(
     #[default(false)]
     check_errors: bool,
 ) -> Result<LinalgPair> {
-    let (inverse, info) = A.inv_ex()?;
-    if check_errors {
-        CoreTensor::check_invertible("inv_ex", &info)?;
-    }
+    let (inverse, info) = A.inv_ex(check_errors)?;
     Ok(LinalgPair(inverse, info))
 }
 
