@@ -3,16 +3,11 @@
 A build without the tensor runtime lacks this module.
 
 There is no complex dtype: complex numbers are pairs in a last dimension of size 2, as PyTorch's
-`view_as_real` returns them, and dimensions are counted without it. MKL computes the transforms if the import
-of this module finds it, as `dispatch.explain` shows.
+`view_as_real` returns them, and dimensions are counted without it. MKL computes the transforms if the first
+one finds it, as `dispatch.explain` shows.
 """
 
 import interlock._requires_tensors  # noqa: F401 (raises ImportError in a build without tensors)
-from interlock._core.dispatch import explain as _explain
-from interlock._core.tensor import fft, fft2, fftn, ifft, ifft2, ifftn, irfft, rfft, zeros as _zeros
+from interlock._core.tensor import fft, fft2, fftn, ifft, ifft2, ifftn, irfft, rfft
 
 __all__ = ["fft", "fft2", "fftn", "ifft", "ifft2", "ifftn", "irfft", "rfft"]
-
-# Decides whether MKL transforms, and loads it: now, because the search reads the environment and `sys.path`,
-# which other threads cannot change meanwhile.
-_explain("fft", _zeros(1, 2, device="cpu"))

@@ -27,7 +27,11 @@ fn blas_library_ck_prefers_the_registered_kernel_of_this_name() {
     let preferred = CUDA_BLAS_LIBRARY.scope(BlasLibrary::Ck).unwrap();
 
     let guard = preferred.guard();
-    assert_eq!(order(), ["cublas", "cublaslt", "mkldnn", "native"], "no kernel has the name");
+    assert_eq!(
+        order(),
+        ["cublas", "cublaslt", "mkldnn", "onednn", "mkl", "native"],
+        "no kernel has the name"
+    );
     drop(guard);
 
     // Their results differ from those of the other kernels.
@@ -36,10 +40,10 @@ fn blas_library_ck_prefers_the_registered_kernel_of_this_name() {
     let ck = Kernel::<Matmul>::new("ck", |_, _, args| Ok(args.a.mul(20.0)?));
     MATMUL.register(ck.condition(is_on_device)).unwrap();
     let product = |x: &Tensor| x.matmul(x).unwrap().to_vec::<f32>().unwrap();
-    assert_eq!(order(), ["first", "ck", "cublas", "cublaslt", "mkldnn", "native"]);
+    assert_eq!(order(), ["first", "ck", "cublas", "cublaslt", "mkldnn", "onednn", "mkl", "native"]);
     assert_eq!(product(&x), [10.0; 4]);
     let _guard = preferred.guard();
-    assert_eq!(order(), ["ck", "first", "cublas", "cublaslt", "mkldnn", "native"]);
+    assert_eq!(order(), ["ck", "first", "cublas", "cublaslt", "mkldnn", "onednn", "mkl", "native"]);
     assert_eq!(product(&x), [20.0; 4]);
     let on_cpu = ones(Device::CPU).unwrap();
     assert_eq!(product(&on_cpu), [2.0; 4], "the library is preferred on devices only");

@@ -260,6 +260,8 @@ def explain(operation: Literal["matmul"], /, *tensors: Tensor) -> Call:
         cublas: needs a device, got cpu
         cublaslt: needs a device, got cpu
         mkldnn: backends.mkldnn.numerics is 'hardware', not 'model'
+        onednn: needs at least 524288 multiplications, got 8
+        mkl: needs at least 524288 multiplications, got 8
         native: chosen
         >>> x = interlock.ones(1, 1, 2, 2)
         >>> dispatch.explain("scaled_dot_product_attention", x, x, x, is_causal=True).kernel

@@ -235,7 +235,7 @@ def test_explain_takes_the_arguments_of_the_operation() -> None:
     call = dispatch.explain("conv2d", x, w, stride=(2, 1), padding="valid", groups=2)
     assert call.arguments == "cpu float32 1x4x6x6 * 2x2x3x3, stride 2x1, groups 2"
     assert [one.kernel for one in call.considered] == [
-        *("cudnn_atomic", "cudnn", "direct", "mkldnn_atomic", "mkldnn", "native", "im2col")
+        *("cudnn_atomic", "cudnn", "direct", "mkldnn_atomic", "mkldnn", "onednn", "native", "im2col")
     ]
     with pytest.raises(interlock.errors.ShapeError):
         dispatch.explain("conv2d", x, w)

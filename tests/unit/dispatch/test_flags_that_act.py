@@ -300,7 +300,7 @@ def test_flag_changes_the_result_or_the_choice(name: str, devices: tuple[str, ..
 def test_explain_names_the_operations_that_obey_a_flag() -> None:
     assert backends.explain("mkldnn.numerics").affects.endswith(": obeyed by conv2d, lstm, matmul")
     assert backends.explain("cudnn.benchmark").affects.endswith(": obeyed by conv2d")
-    obeying = ": obeyed by conv2d, empty, index_add, index_put, put, scatter_add"
+    obeying = ": obeyed by conv2d, empty, index_add, index_put, matmul, put, scatter_add"
     assert backends.explain("deterministic_algorithms").affects.endswith(obeying)
     assert backends.explain("cudnn.deterministic").affects.endswith(": obeyed by conv2d")
     assert "obeyed by" not in backends.explain("quantized.engine").affects

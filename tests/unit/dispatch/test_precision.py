@@ -304,9 +304,9 @@ def test_preferred_blas_library_comes_first(devices: tuple[str, ...]) -> None:
     def kernels() -> list[str]:
         return [one.kernel for one in dispatch.explain("matmul", x, x).considered]
 
-    assert kernels() == ["cublas", "cublaslt", "mkldnn", "native"]
+    assert kernels() == ["cublas", "cublaslt", "mkldnn", "onednn", "mkl", "native"]
     with backends.override({"cuda.blas_library": "cublaslt"}):
-        assert kernels() == ["cublaslt", "cublas", "mkldnn", "native"]
+        assert kernels() == ["cublaslt", "cublas", "mkldnn", "onednn", "mkl", "native"]
         assert dispatch.explain("matmul", x, x).kernel == "cublaslt"
         assert dispatch.explain("matmul", x.cpu(), x.cpu()).considered[0].kernel == "cublas"
 

@@ -48,6 +48,8 @@ def test_call_names_its_arguments_and_every_kernel() -> None:
         ("cublas", "refused"),
         ("cublaslt", "refused"),
         ("mkldnn", "refused"),
+        ("onednn", "refused"),
+        ("mkl", "refused"),
         ("native", "chosen"),
     ]
     reasons = [one.reason for one in call.considered]
@@ -55,12 +57,14 @@ def test_call_names_its_arguments_and_every_kernel() -> None:
         ("needs a device, got cpu", None, None),
         ("needs a device, got cpu", None, None),
         ("backends.mkldnn.numerics is 'hardware', not 'model'", "mkldnn.numerics", None),
+        ("needs at least 524288 multiplications, got 24", None, None),
+        ("needs at least 524288 multiplications, got 24", None, None),
         None,
     ]
     line = "matmul cpu float32 2x3 @ 3x4 -> native | cublas: needs a device, got cpu | cublaslt: needs"
     assert str(call).startswith(line)
     assert repr(call) == f"<interlock.dispatch.Call: {call}>"
-    assert repr(call.considered[3]) == "<interlock.dispatch.Considered: native: chosen>"
+    assert repr(call.considered[5]) == "<interlock.dispatch.Considered: native: chosen>"
     assert repr(reasons[0]) == "<interlock.dispatch.Reason: needs a device, got cpu>"
     assert repr(calls) == f"<interlock.dispatch.Recording of 1 calls>\n  {call}"
 

@@ -83,6 +83,8 @@ def test_records_and_explanations_show_the_kernel() -> None:
         "cublas": "needs a device, got cpu",
         "cublaslt": "needs a device, got cpu",
         "mkldnn": "backends.mkldnn.numerics is 'hardware', not 'model'",
+        "onednn": "needs at least 524288 multiplications, got 12",
+        "mkl": "needs at least 524288 multiplications, got 12",
         "native": "behind",
     }
 
@@ -416,7 +418,7 @@ def test_removed_kernel_releases_its_function() -> None:
             ("matmul", "x", print),
             {"replaces": "flash"},
             errors.ArgumentError,
-            'replaces must be one of "cublas", "cublaslt", "mkldnn", "native", got "flash"',
+            'replaces must be one of "cublas", "cublaslt", "mkldnn", "onednn", "mkl", "native", got "flash"',
         ),
         (
             ("matmul", "x", print),

@@ -3,6 +3,7 @@
 //! No library is linked, and none is loaded before a call needs it. A library that is absent is a value; a
 //! user-supplied path that cannot be used is an error.
 
+pub(crate) mod functions;
 #[cfg(target_os = "macos")]
 mod images;
 mod ld_paths;
@@ -21,6 +22,7 @@ use crate::base::named_enum;
 use std::ffi::CStr;
 use std::path::{Path, PathBuf};
 
+pub use functions::LibraryFunctions;
 use loader::{Handle, Loaded};
 pub(crate) use num_threads::set_library_threads;
 pub use openmp::{OpenMpRuntime, openmp_runtimes};

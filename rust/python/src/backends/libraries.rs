@@ -7,19 +7,20 @@ use interlock::Error;
 use interlock::accelerator;
 use interlock::libraries::{self, Library, OpenMpRuntime, Status, VerboseLibrary};
 use interlock_core::base::quote::quoted;
-use interlock_core::binding::libraries::{PythonPaths, python_paths_are, set_python_paths};
+use interlock_core::binding::libraries::{PythonPaths, python_paths_are, set_python_paths, set_search_hook};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList, PyString, PyType};
 
 use super::values::display;
 use crate::args::extract_str;
-use crate::detach::detach_with_env;
+use crate::detach::{attach_unsynced, detach_with_env};
 use crate::errors::{IntoPyResult, exception};
 use crate::py_int;
 use crate::switches::extract_as;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    install_search_hook();
     module.add_function(wrap_pyfunction!(library_names, module)?)?;
     module.add_function(wrap_pyfunction!(library_is_available, module)?)?;
     module.add_function(wrap_pyfunction!(library_is_loaded, module)?)?;
@@ -28,6 +29,19 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(load_library, module)?)?;
     module.add_function(wrap_pyfunction!(openmp_runtimes, module)?)?;
     module.add_class::<VerboseScope>()
+}
+
+/// Makes each search of the crates below use the current paths of Python's packages, and no other thread change the
+/// environment meanwhile.
+fn install_search_hook() {
+    fn search_attached(search: &mut dyn FnMut()) {
+        attach_unsynced(|py| {
+            update_python_paths(py);
+            search();
+        });
+    }
+    // SAFETY: `attach_unsynced` calls its argument at most once, on this thread.
+    unsafe { set_search_hook(search_attached) };
 }
 
 /// Return the names of all libraries.

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use gemm::Parallelism;
 use interlock_core::base::fork::initialize_without_forks;
 
+use super::multiplier::{MultiplyBy, Native};
 use super::{int_matmul, workspace};
 use crate::iterate::parts::{item, rest_mut, split_mut};
 use crate::iterate::{
@@ -33,8 +34,26 @@ impl Matrix {
         item(memory, self.start.saturating_add(offset))
     }
 
+    /// Returns the order of the elements in memory, as BLAS describes it; `None` if neither rows nor columns are contiguous.
+    pub(crate) fn order(&self) -> Option<Order> {
+        let is_contiguous = |stride: usize, count: usize| stride == 1 || count <= 1;
+        let outer = |stride: usize, count: usize, length: usize| {
+            let least = length.max(1);
+            if count <= 1 { Some(stride.max(least)) } else { Some(stride).filter(|stride| *stride >= least) }
+        };
+        let of_rows = || outer(self.row_stride, self.rows, self.columns);
+        let of_columns = || outer(self.column_stride, self.columns, self.rows);
+        if is_contiguous(self.column_stride, self.columns)
+            && let Some(stride) = of_rows()
+        {
+            return Some(Order { is_transposed: false, stride });
+        }
+        let stride = if is_contiguous(self.row_stride, self.rows) { of_columns() } else { None };
+        stride.map(|stride| Order { is_transposed: true, stride })
+    }
+
     /// Returns whether every element is inside a memory of `length` elements.
-    fn is_within(&self, length: usize) -> bool {
+    pub(super) fn is_within(&self, length: usize) -> bool {
         (1..=length).contains(&self.end())
     }
 
@@ -80,6 +99,14 @@ impl Matrix {
             row.saturating_mul(self.row_stride).saturating_add(column.saturating_mul(self.column_stride));
         Matrix { start: self.start.saturating_add(offset), rows, columns, ..self }
     }
+}
+
+/// The order of the elements of a matrix in memory: by rows or, transposed, by columns, which do not overlap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Order {
+    pub is_transposed: bool,
+    /// The elements between two rows or columns.
+    pub stride: usize,
 }
 
 /// An element type with matrix multiplication.
@@ -222,6 +249,23 @@ impl MatrixBatch {
         })
     }
 
+    /// Returns the sizes of all tiles of products of `T`: rows, columns and depth.
+    pub fn tiles<T: MatmulElement>(&self) -> impl Iterator<Item = [usize; 3]> {
+        // The last tile of a dimension has the rest.
+        let parts = |size: usize, most: usize| {
+            let most = most.clamp(1, size.max(1));
+            [most, size % most].into_iter().filter(|part| *part != 0)
+        };
+        let (rows, columns, depth) = (self.left.rows, self.right.columns, self.left.columns);
+        let [most_rows, most_columns, most_depth] = T::tile(rows, columns, depth);
+        let (rows, columns, depths) =
+            (parts(rows, most_rows), parts(columns, most_columns), parts(depth, most_depth));
+        rows.flat_map(move |rows| {
+            let depths = depths.clone();
+            columns.clone().flat_map(move |columns| depths.clone().map(move |depth| [rows, columns, depth]))
+        })
+    }
+
     /// Returns the number of multiplications.
     fn work(&self) -> usize {
         let MatrixBatch { pairs, left, right } = self;
@@ -231,8 +275,9 @@ impl MatrixBatch {
 
 /// A batched product that is computed tile by tile.
 #[derive(Clone)]
-struct TiledMatmul {
+struct TiledMatmul<T: Element, A: Element> {
     batch: MatrixBatch,
+    by: MultiplyBy<T, A>,
     threads: usize,
     /// The next tile: its position in the batch, and its row, column and depth.
     index: usize,
@@ -255,9 +300,9 @@ impl Tile {
     }
 }
 
-impl TiledMatmul {
+impl<T: MatmulElement, A: Element> TiledMatmul<T, A> {
     /// Returns the next tile, or `None` after the last one.
-    fn next_tile<T: MatmulElement>(&self) -> Option<Tile> {
+    fn next_tile(&self) -> Option<Tile> {
         let MatrixBatch { pairs, left, right } = &self.batch;
         let (rows, columns, depth) = (left.rows, right.columns, left.columns);
         let size = rows.saturating_mul(columns);
@@ -299,10 +344,10 @@ impl TiledMatmul {
 
     /// Computes the next tiles, which add to different rows of the result, on several threads: about `work`
     /// multiplications of each. Returns the number of multiplications, which is 0 after the last tile.
-    fn run_group<T: MatmulElement>(&mut self, work: usize, out: &mut [T], a: &[T], b: &[T]) -> Result<usize> {
+    fn run_group(&mut self, work: usize, out: &mut [T], a: &[A], b: &[A]) -> Result<usize> {
         let (mut tiles, mut done, mut end) = (Vec::new(), 0usize, 0);
         while done < work.saturating_mul(self.threads)
-            && let Some(tile) = self.next_tile::<T>()
+            && let Some(tile) = self.next_tile()
             && tile.first >= end
         {
             self.advance(&tile);
@@ -315,14 +360,14 @@ impl TiledMatmul {
             (rest, *out) = split_mut(rest, tile.first);
         }
         parallel::for_each(self.threads, tiles.into_iter(), &|(out, tile)| {
-            T::add_product(out, self.batch.right.columns, (a, tile.left), (b, tile.right))
+            self.by.add_product(out, self.batch.right.columns, (a, tile.left), (b, tile.right))
         })?;
         Ok(done)
     }
 }
 
-impl<T: MatmulElement> ChunkedKernel<T, T, T> for TiledMatmul {
-    fn run_chunk(&mut self, work: usize, out: &mut [T], a: &[T], b: &[T]) -> Result<bool> {
+impl<T: MatmulElement, A: Element> ChunkedKernel<T, A, A> for TiledMatmul<T, A> {
+    fn run_chunk(&mut self, work: usize, out: &mut [T], a: &[A], b: &[A]) -> Result<bool> {
         let mut done = 0usize;
         while done < work {
             if self.threads > 1 {
@@ -332,9 +377,9 @@ impl<T: MatmulElement> ChunkedKernel<T, T, T> for TiledMatmul {
                 }
                 continue;
             }
-            let Some(tile) = self.next_tile::<T>() else { return Ok(true) };
+            let Some(tile) = self.next_tile() else { return Ok(true) };
             let rows = rest_mut(out, tile.first);
-            T::add_product(rows, self.batch.right.columns, (a, tile.left), (b, tile.right))?;
+            self.by.add_product(rows, self.batch.right.columns, (a, tile.left), (b, tile.right))?;
             self.advance(&tile);
             done = done.saturating_add(tile.work());
         }
@@ -342,12 +387,23 @@ impl<T: MatmulElement> ChunkedKernel<T, T, T> for TiledMatmul {
     }
 }
 
-/// Multiplies the pairs of a batch into a contiguous tensor of `shape`, one product after the other.
+/// Multiplies the pairs of a batch into a contiguous tensor of `shape`, one product after the other, by this crate.
 pub(crate) fn matmul<T: MatmulElement>(
     shape: &[usize],
     a: &Tensor,
     b: &Tensor,
     batch: MatrixBatch,
+) -> Result<Tensor> {
+    matmul_by::<T, T>(shape, a, b, batch, MultiplyBy::Static(&Native))
+}
+
+/// Multiplies the pairs of a batch as [`matmul`] does, by any implementation.
+pub(crate) fn matmul_by<T: MatmulElement, A: Element>(
+    shape: &[usize],
+    a: &Tensor,
+    b: &Tensor,
+    batch: MatrixBatch,
+    by: MultiplyBy<T, A>,
 ) -> Result<Tensor> {
     const OP: &str = "matmul";
     let placement = result_placement(a, b);
@@ -360,10 +416,10 @@ pub(crate) fn matmul<T: MatmulElement>(
         return Err(Error::Resized { op: OP });
     }
     let [end_a, end_b] = [(0, left), (1, right)].map(|(operand, matrix)| pairs.end(operand, matrix.end()));
-    let parts = TiledMatmul { batch, threads, index: 0, row: 0, column: 0, depth: 0 };
+    let parts = TiledMatmul { batch, by, threads, index: 0, row: 0, column: 0, depth: 0 };
     check_count(OP, shape, count)?;
     let sources = [TensorPart::up_to(&a, end_a), TensorPart::up_to(&b, end_b)].map(Some);
-    launch_chunked::<T, T, T>(OP, placement, shape, sources, T::CHUNK_WORK, parts)
+    launch_chunked::<T, A, A>(OP, placement, shape, sources, T::CHUNK_WORK, parts)
 }
 
 #[cfg(test)]
@@ -387,7 +443,15 @@ mod tests {
         let right = Matrix { start: 0, rows: depth, columns, row_stride: 1, column_stride: depth };
         let mut out = vec![T::default(); batch * rows * columns];
         let batch = MatrixBatch { pairs, left, right };
-        let mut kernel = TiledMatmul { batch, threads, index: 0, row: 0, column: 0, depth: 0 };
+        let mut kernel = TiledMatmul {
+            batch,
+            by: MultiplyBy::Static(&Native),
+            threads,
+            index: 0,
+            row: 0,
+            column: 0,
+            depth: 0,
+        };
         while !kernel.run_chunk(1 << 16, &mut out, a, b).unwrap() {}
         out
     }

@@ -14,8 +14,8 @@ use interlock::dispatch::{
 use super::OP;
 use super::call::{Conv2d, ConvArgs, ConvCall};
 use super::im2col::run_im2col;
-use crate::ops::products::matmul_kernels::loaded;
-use crate::products::{ConvAlgorithm, ConvPass};
+use crate::ops::products::matmul_kernels::{loaded, onednn_attributes};
+use crate::products::{ConvAlgorithm, ConvPass, onednn};
 use crate::{DType, Error, Result, Tensor, iterate, products};
 
 static CUDNN_REQUIREMENTS: [FlagRequirement; 1] = [FlagRequirement::on(&CUDNN_ENABLED)];
@@ -29,11 +29,13 @@ static MKLDNN_UNORDERED_REQUIREMENTS: [FlagRequirement; 3] = [
     FlagRequirement::off(&MKLDNN_DETERMINISTIC),
 ];
 
+static ONEDNN_REQUIREMENTS: [FlagRequirement; 1] = [FlagRequirement::on(&MKLDNN_ENABLED)];
+
 /// The kernels that `cudnn.benchmark` measures: those of cuDNN.
 pub(super) const CUDNN_KERNELS: [&str; 3] = ["cudnn_atomic", "cudnn", "direct"];
 
-/// The kernels of convolutions and their gradients: models of cuDNN on devices and of oneDNN on the CPU, `im2col`,
-/// which multiplies matrices by [`MATMUL`](crate::MATMUL), and `native`.
+/// The kernels of convolutions and their gradients: models of cuDNN on devices and of oneDNN on the CPU, oneDNN where it is
+/// found, `im2col`, which multiplies matrices by [`MATMUL`](crate::MATMUL), and `native`.
 ///
 /// The kernels with `atomic` in their name add the parts of a gradient of the weight in the order in which threads
 /// complete them.
@@ -83,6 +85,11 @@ pub static CONV2D: Op<Conv2d> = Op::new(&[
         .requires(&MKLDNN_REQUIREMENTS)
         .node(Node::MkldnnConv)
         .condition(is_float32_on_cpu),
+    Kernel::<Conv2d>::new("onednn", run_onednn)
+        .requires(&ONEDNN_REQUIREMENTS)
+        .obeys(&MKLDNN_DETERMINISTIC)
+        .node(Node::MkldnnConv)
+        .condition(can_use_onednn),
     Kernel::<Conv2d>::new("native", run_native)
         .obeys(&CUDNN_DEPTHWISE_KERNEL)
         .condition(is_depthwise_or_on_cpu),
@@ -142,10 +149,26 @@ fn is_float_on_device(call: &ConvCall) -> Condition {
     Err(Reason::from(format!("needs a float dtype, got {}", call.dtype())))
 }
 
-fn is_float32_on_cpu(call: &ConvCall) -> Condition {
-    if !call.is_on_cpu() {
-        return Err(Reason::from(format!("needs cpu, got {}", call.device())));
+fn is_on_cpu(call: &ConvCall) -> Condition {
+    if call.is_on_cpu() { Ok(()) } else { Err(Reason::from(format!("needs cpu, got {}", call.device()))) }
+}
+
+fn can_use_onednn(call: &ConvCall) -> Condition {
+    /// The least number of multiplications that are worth the call of a library.
+    const WORK: usize = 1 << 18;
+    is_on_cpu(call)?;
+    if call.dtype() != DType::Float32 && !call.dtype().is_half() {
+        return Err(Reason::from(format!("needs float32 or a 16-bit float, got {}", call.dtype())));
     }
+    let work = call.geometry().work();
+    if work < WORK {
+        return Err(Reason::from(format!("needs at least {WORK} multiplications, got {work}")));
+    }
+    onednn::check().map_err(Reason::from)
+}
+
+fn is_float32_on_cpu(call: &ConvCall) -> Condition {
+    is_on_cpu(call)?;
     if call.dtype() != DType::Float32 {
         return Err(Reason::from(format!("needs float32, got {}", call.dtype())));
     }
@@ -202,6 +225,24 @@ fn run_native(call: &ConvCall, numerics: Numerics, args: &ConvArgs<'_>) -> Kerne
     Ok(convolve(algorithm, call, numerics.inputs, args)?)
 }
 
+/// Convolves by oneDNN, unless it does not implement the pass. It may round operands to the precision that the node permits.
+fn run_onednn(call: &ConvCall, numerics: Numerics, args: &ConvArgs<'_>) -> KernelResult {
+    let attributes = onednn_attributes(numerics);
+    let ([first, second], bias) = operands(Rounding::None, args)?;
+    let (pass, geometry) = (call.pass(), *call.geometry());
+    let out = onednn::convolve(OP, pass, geometry, [&first, &second], bias.as_ref(), attributes)
+        .map_err(|reason| KernelError::Declined(Reason::from(reason)))?;
+    Ok(iterate::cast(&out?, call.dtype())?)
+}
+
+/// Returns contiguous operands in the type of arithmetic, rounded, and the bias.
+fn operands(rounding: Rounding, args: &ConvArgs<'_>) -> Result<([Tensor; 2], Option<Tensor>)> {
+    let loaded = |tensor: &Tensor, rounding| loaded(&tensor.detach(), rounding)?.contiguous();
+    let [first, second] = args.operands.map(|tensor| loaded(tensor, rounding));
+    let bias = args.bias.map(|bias| loaded(bias, Rounding::None)).transpose()?;
+    Ok(([first?, second?], bias))
+}
+
 /// Computes a pass with rounded operands, in the type of arithmetic. Halves are rounded once.
 fn convolve(
     algorithm: ConvAlgorithm,
@@ -212,11 +253,8 @@ fn convolve(
     if let Some(tuning) = args.tuning {
         annotate(|| tuning.to_string());
     }
-    let operand = |tensor: &Tensor| loaded(&tensor.detach(), rounding)?.contiguous();
-    let [first, second] = args.operands.map(operand);
-    let (first, second) = (&first?, &second?);
-    let bias = args.bias.map(|bias| loaded(&bias.detach(), Rounding::None)?.contiguous()).transpose()?;
-    let (operands, bias) = ([first, second], bias.as_ref());
+    let ([first, second], bias) = operands(rounding, args)?;
+    let (operands, bias) = ([&first, &second], bias.as_ref());
     let out = match first.dtype() {
         DType::Float32 => run_algorithm::<f32>(algorithm, call, operands, bias)?,
         DType::Float64 => run_algorithm::<f64>(algorithm, call, operands, bias)?,

@@ -3,8 +3,7 @@
 use std::ffi::{CStr, c_char, c_int, c_long, c_void};
 use std::ptr;
 
-use interlock::libraries::MKL;
-use once_cell::race::OnceBox;
+use interlock::libraries::{Library, LibraryFunctions, MKL};
 use rustfft::FftDirection;
 use rustfft::num_complex::Complex;
 
@@ -29,33 +28,22 @@ const COMPLEX: c_int = 32;
 /// `DFTI_THREAD_LIMIT`: the number of threads of a transform.
 const THREAD_LIMIT: c_int = 27;
 
-impl Functions {
-    /// Returns the functions, or why there are none. The first call decides it for the process: a search reads the
-    /// environment, which threads of an interpreter may change while a later call runs.
-    fn get() -> Result<&'static Self, &'static str> {
-        static FUNCTIONS: OnceBox<Result<Functions, String>> = OnceBox::new();
-        let found = FUNCTIONS.get_or_init(|| {
-            Box::new(match MKL.is_available() {
-                Ok(false) => Err("MKL not found".to_owned()),
-                _ => Self::load().map_err(|error| error.to_string()),
-            })
-        });
-        found.as_ref().map_err(String::as_str)
-    }
+static FUNCTIONS: LibraryFunctions<Functions> = LibraryFunctions::new(&MKL, Functions::load);
 
-    fn load() -> interlock::Result<Self> {
-        fn function<F: Copy>(name: &CStr) -> interlock::Result<F> {
+impl Functions {
+    fn load(mkl: &Library) -> interlock::Result<Self> {
+        fn function<F: Copy>(mkl: &Library, name: &CStr) -> interlock::Result<F> {
             // SAFETY: the fields below have the types that the header declares.
-            unsafe { MKL.function(name, "fft") }
+            unsafe { mkl.function(name, "fft") }
         }
         Ok(Functions {
-            create: function(c"DftiCreateDescriptor_d_1d")?,
-            set_value: function(c"DftiSetValue")?,
-            commit: function(c"DftiCommitDescriptor")?,
-            forward: function(c"DftiComputeForward")?,
-            backward: function(c"DftiComputeBackward")?,
-            free: function(c"DftiFreeDescriptor")?,
-            message: function(c"DftiErrorMessage")?,
+            create: function(mkl, c"DftiCreateDescriptor_d_1d")?,
+            set_value: function(mkl, c"DftiSetValue")?,
+            commit: function(mkl, c"DftiCommitDescriptor")?,
+            forward: function(mkl, c"DftiComputeForward")?,
+            backward: function(mkl, c"DftiComputeBackward")?,
+            free: function(mkl, c"DftiFreeDescriptor")?,
+            message: function(mkl, c"DftiErrorMessage")?,
         })
     }
 
@@ -72,7 +60,7 @@ impl Functions {
 
 /// Returns why MKL cannot be used, if it cannot.
 pub(super) fn check() -> Result<(), &'static str> {
-    Functions::get().map(|_| ())
+    FUNCTIONS.get().map(|_| ())
 }
 
 /// A committed descriptor of in-place transforms in `float64`.
@@ -90,7 +78,7 @@ unsafe impl Sync for Descriptor {}
 impl Descriptor {
     /// Prepares transforms of `length` points, or returns why MKL does not.
     pub fn new(length: usize) -> Result<Self, String> {
-        let functions = Functions::get()?;
+        let functions = FUNCTIONS.get()?;
         let points = c_long::try_from(length).map_err(|_| format!("MKL cannot transform {length} points"))?;
         let mut handle = ptr::null_mut();
         // SAFETY: the handle is written by the call, and is freed by `Descriptor`, also after an error below.

@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 use interlock::accelerator::memory::DeviceBuffer;
 use interlock::accelerator::{Device, DeviceType, current_stream};
 use interlock::backends::flags::{
     CUDA_BLAS_LIBRARY, CUDA_CUBLAS_WORKSPACE, CUDA_MATMUL_BF16_REDUCTION, CUDA_MATMUL_FP16_REDUCTION,
-    MKLDNN_ENABLED, MKLDNN_NUMERICS,
+    MKLDNN_DETERMINISTIC, MKLDNN_ENABLED, MKLDNN_NUMERICS,
 };
 use interlock::backends::{BlasLibrary, Node};
 use interlock::dispatch::{
@@ -17,8 +18,10 @@ use interlock::dispatch::{
 
 use crate::iterate::{Plan, PlanOperand};
 use crate::layout::{Layout, sizes_and_strides};
-use crate::products::{Matrix, MatrixBatch};
-use crate::{DType, Error, Result, Tensor, f16, iterate, products};
+use crate::products::mkl::Mkl;
+use crate::products::onednn::{Attributes, OneDnnMatmul};
+use crate::products::{Matrix, MatrixBatch, MultiplyBy};
+use crate::{DType, Element, Error, Result, Tensor, bf16, f16, iterate, products};
 
 /// The product of matrices in tensors with at least two dimensions, broadcast over the others. [`MATMUL`] has its
 /// kernels.
@@ -66,15 +69,20 @@ impl MatmulCall {
         [&self.left, &self.right]
     }
 
+    /// Returns the rows, columns and depth of a pair of matrices.
+    fn sizes(&self) -> [usize; 3] {
+        let size = |shape: &[usize], dims: usize| shape.iter().rev().nth(dims).copied().unwrap_or(0);
+        [size(&self.left, 1), size(&self.right, 0), size(&self.left, 0)]
+    }
+
     /// Returns the accumulation of 16-bit floats. It is split if the sums are long and the result is small.
     pub(crate) fn accumulation(&self) -> Option<Accumulation> {
         /// The least number of products that cuBLAS splits.
         const DEPTH: usize = 1024;
         /// The elements of a tile of cuBLAS. The tiles of larger results occupy a device without splits.
         const TILE: usize = 128 * 128;
-        let size = |shape: &[usize], dims: usize| shape.iter().rev().nth(dims).copied().unwrap_or(0);
-        let (rows, columns) = (size(&self.left, 1), size(&self.right, 0));
-        let is_split = size(&self.left, 0) >= DEPTH && rows.saturating_mul(columns) <= TILE;
+        let [rows, columns, depth] = self.sizes();
+        let is_split = depth >= DEPTH && rows.saturating_mul(columns) <= TILE;
         match self.dtype {
             DType::Float16 => Some(Accumulation::Float16 { is_split }),
             DType::BFloat16 => Some(Accumulation::Bfloat16 { is_split }),
@@ -131,9 +139,10 @@ impl Operation for Matmul {
 
 static MKLDNN_REQUIREMENTS: [FlagRequirement; 2] =
     [FlagRequirement::on(&MKLDNN_ENABLED), FlagRequirement::is(&MKLDNN_NUMERICS, "model")];
+static ONEDNN_REQUIREMENTS: [FlagRequirement; 1] = [FlagRequirement::on(&MKLDNN_ENABLED)];
 
-/// The kernels of matrix products: models of cuBLAS and cuBLASLt on devices, a model of oneDNN on the CPU, and the
-/// runtime's own.
+/// The kernels of matrix products: models of cuBLAS and cuBLASLt on devices; on the CPU a model of oneDNN, and oneDNN and
+/// MKL where they are found; and the runtime's own.
 ///
 /// ```
 /// use interlock::dispatch::{Kernel, Reason, KernelError};
@@ -171,6 +180,12 @@ pub static MATMUL: Op<Matmul> = Op::new(&[
         .requires(&MKLDNN_REQUIREMENTS)
         .node(Node::MkldnnMatmul)
         .condition(is_float32_on_cpu),
+    Kernel::<Matmul>::new("onednn", run_onednn)
+        .requires(&ONEDNN_REQUIREMENTS)
+        .obeys(&MKLDNN_DETERMINISTIC)
+        .node(Node::MkldnnMatmul)
+        .condition(can_use_onednn),
+    Kernel::<Matmul>::new("mkl", run_mkl).condition(can_use_mkl),
     Kernel::<Matmul>::new("native", run),
 ])
 .order(Order::new(&CUDA_BLAS_LIBRARY, preferred_library));
@@ -192,10 +207,40 @@ fn is_float_on_device(call: &MatmulCall) -> Result<(), Reason> {
     Ok(())
 }
 
-fn is_float32_on_cpu(call: &MatmulCall) -> Result<(), Reason> {
-    if !call.is_on_cpu() {
-        return Err(Reason::from(format!("needs cpu, got {}", call.device)));
+fn is_on_cpu(call: &MatmulCall) -> Result<(), Reason> {
+    if call.is_on_cpu() { Ok(()) } else { Err(Reason::from(format!("needs cpu, got {}", call.device))) }
+}
+
+/// Accepts a product on the CPU that is worth the call of a library.
+fn is_large_on_cpu(call: &MatmulCall) -> Result<(), Reason> {
+    /// The least number of multiplications.
+    const WORK: usize = 1 << 19;
+    is_on_cpu(call)?;
+    let work = call.sizes().into_iter().fold(1, usize::saturating_mul);
+    if work < WORK {
+        return Err(Reason::from(format!("needs at least {WORK} multiplications, got {work}")));
     }
+    Ok(())
+}
+
+fn can_use_onednn(call: &MatmulCall) -> Result<(), Reason> {
+    if !matches!(call.dtype, DType::Float32 | DType::Float16 | DType::BFloat16) {
+        return Err(Reason::from(format!("needs float32 or a 16-bit float, got {}", call.dtype.name())));
+    }
+    is_large_on_cpu(call)?;
+    products::onednn::check().map_err(Reason::from)
+}
+
+fn can_use_mkl(call: &MatmulCall) -> Result<(), Reason> {
+    if !matches!(call.dtype, DType::Float32 | DType::Float64) {
+        return Err(Reason::from(format!("needs float32 or float64, got {}", call.dtype.name())));
+    }
+    is_large_on_cpu(call)?;
+    products::mkl::check().map_err(Reason::from)
+}
+
+fn is_float32_on_cpu(call: &MatmulCall) -> Result<(), Reason> {
+    is_on_cpu(call)?;
     if call.dtype != DType::Float32 {
         return Err(Reason::from(format!("needs float32, got {}", call.dtype.name())));
     }
@@ -237,6 +282,63 @@ fn run_with_workspace(
     let out = run(call, numerics, args);
     drop(workspace);
     out
+}
+
+/// Returns an operand whose matrices are in rows or in columns, as the libraries read them, and the pairs of matrices.
+fn in_order<'a>(args: &MatmulArgs<'a>) -> Result<([Cow<'a, Tensor>; 2], MatrixBatch)> {
+    let ordered = |tensor: &'a Tensor| match split(tensor, args.batch.len()).0.order() {
+        Some(_) => Ok(Cow::Borrowed(tensor)),
+        None => tensor.detach().contiguous().map(Cow::Owned),
+    };
+    let (a, b) = (ordered(args.a)?, ordered(args.b)?);
+    let batch = batch(&a, &b, args.batch);
+    Ok(([a, b], batch))
+}
+
+/// Returns the options of oneDNN's calls.
+pub(crate) fn onednn_attributes(numerics: Numerics) -> Attributes {
+    /// `deterministic_algorithms` turns the flag on, too.
+    static MAY_BE_UNORDERED: FlagRequirement = FlagRequirement::off(&MKLDNN_DETERMINISTIC);
+    Attributes::new(numerics.inputs, MAY_BE_UNORDERED.refusal().is_some())
+}
+
+/// Multiplies by oneDNN, unless it does not implement the product. It may round float32 inputs to the precision that the node
+/// permits.
+fn run_onednn(
+    call: &MatmulCall,
+    numerics: Numerics,
+    args: &MatmulArgs<'_>,
+) -> Result<Tensor, KernelError<Error>> {
+    let attributes = onednn_attributes(numerics);
+    let (operands, batch) = in_order(args)?;
+    let out = match call.dtype {
+        DType::Float16 => by_onednn::<f16>(args, operands, batch, attributes)?,
+        DType::BFloat16 => by_onednn::<bf16>(args, operands, batch, attributes)?,
+        _ => by_onednn::<f32>(args, operands, batch, attributes)?,
+    };
+    Ok(iterate::cast(&out, args.dtype)?)
+}
+
+fn by_onednn<A: Element>(
+    args: &MatmulArgs<'_>,
+    [a, b]: [Cow<'_, Tensor>; 2],
+    batch: MatrixBatch,
+    attributes: Attributes,
+) -> Result<Tensor, KernelError<Error>> {
+    let prepared = OneDnnMatmul::<A>::new(&batch, attributes);
+    let prepared = prepared.map_err(|reason| KernelError::Declined(Reason::from(reason)))?;
+    let by = MultiplyBy::Prepared(Arc::new(prepared));
+    Ok(products::matmul_by::<f32, A>(args.shape, &a, &b, batch, by)?)
+}
+
+fn run_mkl(call: &MatmulCall, _: Numerics, args: &MatmulArgs<'_>) -> Result<Tensor, KernelError<Error>> {
+    let ([a, b], batch) = in_order(args)?;
+    Ok(match call.dtype {
+        DType::Float64 => {
+            products::matmul_by::<f64, f64>(args.shape, &a, &b, batch, MultiplyBy::Static(&Mkl))?
+        }
+        _ => products::matmul_by::<f32, f32>(args.shape, &a, &b, batch, MultiplyBy::Static(&Mkl))?,
+    })
 }
 
 /// Multiplies operands that are rounded, and sums the products, as the flags request.
@@ -449,7 +551,9 @@ mod tests {
         drop(guard);
         let expected = "matmul cpu float32 2x3 @ 3x3 -> native | cublas: needs a device, got cpu | \
                         cublaslt: needs a device, got cpu | \
-                        mkldnn: backends.mkldnn.numerics is 'hardware', not 'model'";
+                        mkldnn: backends.mkldnn.numerics is 'hardware', not 'model' | \
+                        onednn: needs at least 524288 multiplications, got 18 | \
+                        mkl: needs at least 524288 multiplications, got 18";
         assert_eq!(recording.calls()[0].to_string(), expected);
     }
 

@@ -162,6 +162,15 @@ impl ConvGeometry {
         first..end.max(first)
     }
 
+    /// Returns the zeros after the last row (axis 0) or column (axis 1) that the output reads.
+    pub(super) fn padding_after(&self, axis: usize) -> usize {
+        let [kernel, dilation, output, stride, input, padding] =
+            [self.kernel, self.dilation, self.output, self.stride, self.input, self.padding].map(at(axis));
+        let taps = kernel.saturating_sub(1).saturating_mul(dilation).saturating_add(1);
+        let read = output.saturating_sub(1).saturating_mul(stride).saturating_add(taps);
+        read.saturating_sub(input.saturating_add(padding))
+    }
+
     /// Returns the input row or column at which a tap is for an output row or column that is [`inside`].
     ///
     /// [`inside`]: ConvGeometry::inside
@@ -221,7 +230,7 @@ fn at(axis: usize) -> impl Fn([usize; 2]) -> usize + use<> {
 }
 
 /// The number of multiplications between two checks for interrupts.
-const CHUNK_WORK: usize = 1 << 28;
+pub(super) const CHUNK_WORK: usize = 1 << 28;
 
 /// Returns the number of parts between two checks for interrupts.
 fn chunk(geometry: &ConvGeometry, parts: usize, threads: usize) -> usize {

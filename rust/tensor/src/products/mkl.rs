@@ -1,0 +1,117 @@
+//! Products of matrices by MKL, which is found at run time: its interface "CBLAS", as declared in Intel's `mkl_cblas_64.h`.
+
+use std::ffi::{CStr, c_int};
+
+use interlock::libraries::{Library, LibraryFunctions, MKL};
+
+use super::matmul::Matrix;
+use super::multiplier::Multiplier;
+use crate::{Element, Result};
+
+/// `cblas_sgemm_64` and `cblas_dgemm_64`: order, transpositions, sizes, factor, operands, factor, result.
+type Gemm<T> =
+    unsafe extern "C" fn(c_int, c_int, c_int, i64, i64, i64, T, *const T, i64, *const T, i64, T, *mut T, i64);
+
+struct Functions {
+    sgemm: Gemm<f32>,
+    dgemm: Gemm<f64>,
+    /// Sets the number of threads of MKL's calls on this thread, and returns the former one; 0 stands for that of the process.
+    set_num_threads_local: unsafe extern "C" fn(c_int) -> c_int,
+}
+
+static FUNCTIONS: LibraryFunctions<Functions> = LibraryFunctions::new(&MKL, Functions::load);
+
+impl Functions {
+    fn load(mkl: &Library) -> interlock::Result<Self> {
+        fn function<F: Copy>(mkl: &Library, name: &CStr) -> interlock::Result<F> {
+            // SAFETY: the fields have the types that the headers declare.
+            unsafe { mkl.function(name, "matmul") }
+        }
+        Ok(Functions {
+            sgemm: function(mkl, c"cblas_sgemm_64")?,
+            dgemm: function(mkl, c"cblas_dgemm_64")?,
+            set_num_threads_local: function(mkl, c"MKL_Set_Num_Threads_Local")?,
+        })
+    }
+}
+
+/// Returns why MKL cannot be used, if it cannot.
+pub(crate) fn check() -> std::result::Result<(), &'static str> {
+    FUNCTIONS.get().map(|_| ())
+}
+
+/// Products by MKL, on one of its threads, because this crate divides products among threads of its own.
+pub(crate) struct Mkl;
+
+impl Mkl {
+    /// Adds a product. The matrices of both operands are in rows or in columns ([`Matrix::order`]).
+    fn add<T: Element>(
+        gemm: impl FnOnce(&Functions) -> Gemm<T>,
+        one: T,
+        (out, step): (&mut [T], usize),
+        (a, left): (&[T], Matrix),
+        (b, right): (&[T], Matrix),
+    ) {
+        /// `CblasRowMajor`.
+        const ROW_MAJOR: c_int = 101;
+        let (rows, columns, depth) = (left.rows, right.columns, left.columns);
+        let target = Matrix::from_rows(rows, columns, step);
+        let fits = left.is_within(a.len()) && right.is_within(b.len()) && target.is_within(out.len());
+        let (Ok(functions), Some(of_left), Some(of_right)) = (FUNCTIONS.get(), left.order(), right.order())
+        else {
+            debug_assert!(false, "a product that MKL cannot compute");
+            return;
+        };
+        debug_assert!(
+            fits && right.rows == depth && step >= columns,
+            "the matrices are inside of their slices"
+        );
+        if !fits || right.rows != depth || step < columns {
+            return;
+        }
+        // `CblasTrans` or `CblasNoTrans`.
+        let transposed = |is_transposed: bool| if is_transposed { 112 } else { 111 };
+        let size = |size: usize| i64::try_from(size).unwrap_or(i64::MAX);
+        // SAFETY: every element of all matrices is inside its slice, rows of `out` do not overlap, and the strides are
+        // at least the lengths of rows or columns. The former number of threads is a valid one.
+        unsafe {
+            let former = (functions.set_num_threads_local)(1);
+            gemm(functions)(
+                ROW_MAJOR,
+                transposed(of_left.is_transposed),
+                transposed(of_right.is_transposed),
+                size(rows),
+                size(columns),
+                size(depth),
+                one,
+                a.as_ptr().add(left.start),
+                size(of_left.stride),
+                b.as_ptr().add(right.start),
+                size(of_right.stride),
+                one,
+                out.as_mut_ptr(),
+                size(step),
+            );
+            (functions.set_num_threads_local)(former);
+        }
+    }
+}
+
+macro_rules! multiply_by_mkl {
+    ($($float:ident by $gemm:ident),*) => {
+        $(impl Multiplier<$float, $float> for Mkl {
+            fn add_product(
+                &self,
+                out: &mut [$float],
+                step: usize,
+                a: (&[$float], Matrix),
+                b: (&[$float], Matrix),
+            ) -> Result<()> {
+                Mkl::add(|functions| functions.$gemm, 1.0, (out, step), a, b);
+                Ok(())
+            }
+        })*
+    };
+}
+
+multiply_by_mkl!(f32 by sgemm, f64 by dgemm);
