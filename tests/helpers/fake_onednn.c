@@ -55,6 +55,7 @@ typedef struct { int kind, adds, mode, ordered, user; } attr;
 typedef struct { int kind, sums; } post_ops;
 typedef struct { int kind, what, roles[3], adds, mode, ordered; desc operands[3], scratchpad; int64_t stride[2], gap[2], before[2]; } plan;
 
+int dnnl_get_effective_cpu_isa(void) { return 0x67; }
 int dnnl_engine_create(void **out, int kind, size_t index) {
     if (kind != 1 || index != 0) return INVALID;
     static object engine = {ENGINE};

@@ -47,7 +47,16 @@ pub enum Reason {
         /// The library, as its vendor spells it.
         library: &'static str,
     },
-    /// The call does not meet a condition of the kernel.
+    /// The call has fewer of something than the kernel needs. Nothing is formatted unless the reason is shown.
+    TooFew {
+        /// What is counted, in the plural.
+        what: &'static str,
+        /// The least number.
+        least: usize,
+        /// The number of the call.
+        given: usize,
+    },
+    /// The call does not meet another condition of the kernel.
     Condition(Cow<'static, str>),
 }
 
@@ -68,6 +77,7 @@ crate::messages! { Reason {
     Reason::Flag { name, value, required } => "{} is {}, not {}", qualified(name), quoted(value), quoted(required);
     Reason::Listed { name, item } => "{} has '{item}'", qualified(name);
     Reason::LibraryNotFound { library } => "{library} not found";
+    Reason::TooFew { what, least, given } => "needs at least {least} {what}, got {given}";
     Reason::Condition(text) => "{text}";
 } }
 

@@ -249,15 +249,17 @@ impl MatrixBatch {
         })
     }
 
-    /// Returns the sizes of all tiles of products of `T`: rows, columns and depth.
-    pub fn tiles<T: MatmulElement>(&self) -> impl Iterator<Item = [usize; 3]> {
+    /// Returns the sizes of all tiles that have at most these rows, columns and depth.
+    pub fn tiles(
+        &self,
+        [most_rows, most_columns, most_depth]: [usize; 3],
+    ) -> impl Iterator<Item = [usize; 3]> {
         // The last tile of a dimension has the rest.
         let parts = |size: usize, most: usize| {
             let most = most.clamp(1, size.max(1));
             [most, size % most].into_iter().filter(|part| *part != 0)
         };
         let (rows, columns, depth) = (self.left.rows, self.right.columns, self.left.columns);
-        let [most_rows, most_columns, most_depth] = T::tile(rows, columns, depth);
         let (rows, columns, depths) =
             (parts(rows, most_rows), parts(columns, most_columns), parts(depth, most_depth));
         rows.flat_map(move |rows| {
@@ -275,9 +277,9 @@ impl MatrixBatch {
 
 /// A batched product that is computed tile by tile.
 #[derive(Clone)]
-struct TiledMatmul<T: Element, A: Element> {
+struct TiledMatmul<T: Element, A: Element, B: Element> {
     batch: MatrixBatch,
-    by: MultiplyBy<T, A>,
+    by: MultiplyBy<T, A, B>,
     threads: usize,
     /// The next tile: its position in the batch, and its row, column and depth.
     index: usize,
@@ -300,7 +302,7 @@ impl Tile {
     }
 }
 
-impl<T: MatmulElement, A: Element> TiledMatmul<T, A> {
+impl<T: Element, A: Element, B: Element> TiledMatmul<T, A, B> {
     /// Returns the next tile, or `None` after the last one.
     fn next_tile(&self) -> Option<Tile> {
         let MatrixBatch { pairs, left, right } = &self.batch;
@@ -310,7 +312,7 @@ impl<T: MatmulElement, A: Element> TiledMatmul<T, A> {
             return None;
         }
         let [start_a, start_b, ..] = pairs.positions(self.index);
-        let tile = T::tile(rows, columns, depth);
+        let tile = self.by.tile(rows, columns, depth);
         let part = |from: usize, count: usize, most: usize| (from, most.clamp(1, count - from));
         let [row_part, column_part, depth_part] = [
             part(self.row, rows, tile[0]),
@@ -344,7 +346,7 @@ impl<T: MatmulElement, A: Element> TiledMatmul<T, A> {
 
     /// Computes the next tiles, which add to different rows of the result, on several threads: about `work`
     /// multiplications of each. Returns the number of multiplications, which is 0 after the last tile.
-    fn run_group(&mut self, work: usize, out: &mut [T], a: &[A], b: &[A]) -> Result<usize> {
+    fn run_group(&mut self, work: usize, out: &mut [T], a: &[A], b: &[B]) -> Result<usize> {
         let (mut tiles, mut done, mut end) = (Vec::new(), 0usize, 0);
         while done < work.saturating_mul(self.threads)
             && let Some(tile) = self.next_tile()
@@ -366,8 +368,8 @@ impl<T: MatmulElement, A: Element> TiledMatmul<T, A> {
     }
 }
 
-impl<T: MatmulElement, A: Element> ChunkedKernel<T, A, A> for TiledMatmul<T, A> {
-    fn run_chunk(&mut self, work: usize, out: &mut [T], a: &[A], b: &[A]) -> Result<bool> {
+impl<T: Element, A: Element, B: Element> ChunkedKernel<T, A, B> for TiledMatmul<T, A, B> {
+    fn run_chunk(&mut self, work: usize, out: &mut [T], a: &[A], b: &[B]) -> Result<bool> {
         let mut done = 0usize;
         while done < work {
             if self.threads > 1 {
@@ -394,16 +396,16 @@ pub(crate) fn matmul<T: MatmulElement>(
     b: &Tensor,
     batch: MatrixBatch,
 ) -> Result<Tensor> {
-    matmul_by::<T, T>(shape, a, b, batch, MultiplyBy::Static(&Native))
+    matmul_by::<T, T, T>(shape, a, b, batch, MultiplyBy::Static(&Native))
 }
 
 /// Multiplies the pairs of a batch as [`matmul`] does, by any implementation.
-pub(crate) fn matmul_by<T: MatmulElement, A: Element>(
+pub(crate) fn matmul_by<T: Element, A: Element, B: Element>(
     shape: &[usize],
     a: &Tensor,
     b: &Tensor,
     batch: MatrixBatch,
-    by: MultiplyBy<T, A>,
+    by: MultiplyBy<T, A, B>,
 ) -> Result<Tensor> {
     const OP: &str = "matmul";
     let placement = result_placement(a, b);
@@ -416,10 +418,11 @@ pub(crate) fn matmul_by<T: MatmulElement, A: Element>(
         return Err(Error::Resized { op: OP });
     }
     let [end_a, end_b] = [(0, left), (1, right)].map(|(operand, matrix)| pairs.end(operand, matrix.end()));
+    let chunk_work = by.chunk_work();
     let parts = TiledMatmul { batch, by, threads, index: 0, row: 0, column: 0, depth: 0 };
     check_count(OP, shape, count)?;
     let sources = [TensorPart::up_to(&a, end_a), TensorPart::up_to(&b, end_b)].map(Some);
-    launch_chunked::<T, A, A>(OP, placement, shape, sources, T::CHUNK_WORK, parts)
+    launch_chunked::<T, A, B>(OP, placement, shape, sources, chunk_work, parts)
 }
 
 #[cfg(test)]

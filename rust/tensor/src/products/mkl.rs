@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_int};
 
 use interlock::libraries::{Library, LibraryFunctions, MKL};
 
-use super::matmul::Matrix;
+use super::matmul::{MatmulElement, Matrix};
 use super::multiplier::Multiplier;
 use crate::{Element, Result};
 
@@ -99,7 +99,15 @@ impl Mkl {
 
 macro_rules! multiply_by_mkl {
     ($($float:ident by $gemm:ident),*) => {
-        $(impl Multiplier<$float, $float> for Mkl {
+        $(impl Multiplier<$float, $float, $float> for Mkl {
+            fn chunk_work(&self) -> usize {
+                <$float>::CHUNK_WORK
+            }
+
+            fn tile(&self, rows: usize, columns: usize, depth: usize) -> [usize; 3] {
+                <$float>::tile(rows, columns, depth)
+            }
+
             fn add_product(
                 &self,
                 out: &mut [$float],

@@ -157,12 +157,12 @@ fn can_use_onednn(call: &ConvCall) -> Condition {
     /// The least number of multiplications that are worth the call of a library.
     const WORK: usize = 1 << 18;
     is_on_cpu(call)?;
-    if call.dtype() != DType::Float32 && !call.dtype().is_half() {
-        return Err(Reason::from(format!("needs float32 or a 16-bit float, got {}", call.dtype())));
-    }
     let work = call.geometry().work();
     if work < WORK {
-        return Err(Reason::from(format!("needs at least {WORK} multiplications, got {work}")));
+        return Err(Reason::TooFew { what: "multiplications", least: WORK, given: work });
+    }
+    if call.dtype() != DType::Float32 && !call.dtype().is_half() {
+        return Err(Reason::from(format!("needs float32 or a 16-bit float, got {}", call.dtype())));
     }
     onednn::check().map_err(Reason::from)
 }
@@ -196,10 +196,10 @@ fn has_parts(call: &ConvCall) -> Condition {
     }
     let (batch, work) = (call.geometry().batch, call.geometry().work());
     if batch < 2 {
-        return Err(Reason::from(format!("needs at least 2 images, got {batch}")));
+        return Err(Reason::TooFew { what: "images", least: 2, given: batch });
     }
     if work < WORK {
-        return Err(Reason::from(format!("needs at least {WORK} multiplications, got {work}")));
+        return Err(Reason::TooFew { what: "multiplications", least: WORK, given: work });
     }
     Ok(())
 }

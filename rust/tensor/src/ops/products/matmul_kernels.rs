@@ -218,24 +218,24 @@ fn is_large_on_cpu(call: &MatmulCall) -> Result<(), Reason> {
     is_on_cpu(call)?;
     let work = call.sizes().into_iter().fold(1, usize::saturating_mul);
     if work < WORK {
-        return Err(Reason::from(format!("needs at least {WORK} multiplications, got {work}")));
+        return Err(Reason::TooFew { what: "multiplications", least: WORK, given: work });
     }
     Ok(())
 }
 
 fn can_use_onednn(call: &MatmulCall) -> Result<(), Reason> {
+    is_large_on_cpu(call)?;
     if !matches!(call.dtype, DType::Float32 | DType::Float16 | DType::BFloat16) {
         return Err(Reason::from(format!("needs float32 or a 16-bit float, got {}", call.dtype.name())));
     }
-    is_large_on_cpu(call)?;
     products::onednn::check().map_err(Reason::from)
 }
 
 fn can_use_mkl(call: &MatmulCall) -> Result<(), Reason> {
+    is_large_on_cpu(call)?;
     if !matches!(call.dtype, DType::Float32 | DType::Float64) {
         return Err(Reason::from(format!("needs float32 or float64, got {}", call.dtype.name())));
     }
-    is_large_on_cpu(call)?;
     products::mkl::check().map_err(Reason::from)
 }
 
@@ -325,19 +325,19 @@ fn by_onednn<A: Element>(
     batch: MatrixBatch,
     attributes: Attributes,
 ) -> Result<Tensor, KernelError<Error>> {
-    let prepared = OneDnnMatmul::<A>::new(&batch, attributes);
+    let prepared = OneDnnMatmul::<f32, A, A>::new(&batch, attributes);
     let prepared = prepared.map_err(|reason| KernelError::Declined(Reason::from(reason)))?;
     let by = MultiplyBy::Prepared(Arc::new(prepared));
-    Ok(products::matmul_by::<f32, A>(args.shape, &a, &b, batch, by)?)
+    Ok(products::matmul_by::<f32, A, A>(args.shape, &a, &b, batch, by)?)
 }
 
 fn run_mkl(call: &MatmulCall, _: Numerics, args: &MatmulArgs<'_>) -> Result<Tensor, KernelError<Error>> {
     let ([a, b], batch) = in_order(args)?;
     Ok(match call.dtype {
         DType::Float64 => {
-            products::matmul_by::<f64, f64>(args.shape, &a, &b, batch, MultiplyBy::Static(&Mkl))?
+            products::matmul_by::<f64, f64, f64>(args.shape, &a, &b, batch, MultiplyBy::Static(&Mkl))?
         }
-        _ => products::matmul_by::<f32, f32>(args.shape, &a, &b, batch, MultiplyBy::Static(&Mkl))?,
+        _ => products::matmul_by::<f32, f32, f32>(args.shape, &a, &b, batch, MultiplyBy::Static(&Mkl))?,
     })
 }
 

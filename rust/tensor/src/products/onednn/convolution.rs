@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::ptr;
 
 use super::primitive::{
-    Attributes, Buffer, DESTINATION, DESTINATION_GRADIENT, Description, Planned, Primitive, Refusal, SOURCE,
+    Attributes, Buffer, DESTINATION, DESTINATION_GRADIENT, Description, Planned, Prepared, Primitive, SOURCE,
     SOURCE_GRADIENT, WEIGHTS, WEIGHTS_GRADIENT, dims_of,
 };
 use super::{INVALID, Status};
@@ -41,7 +41,7 @@ impl Operand {
         weight
     }
 
-    fn any(&self) -> std::result::Result<Description, Refusal> {
+    fn any(&self) -> Prepared<Description> {
         Description::any(DType::Float32, &self.sizes)
     }
 }
@@ -66,7 +66,7 @@ impl Reorder {
         index: usize,
         operand: &Operand,
         attributes: Attributes,
-    ) -> std::result::Result<Option<Self>, Refusal> {
+    ) -> Prepared<Option<Self>> {
         let own = Description::new(DType::Float32, &operand.sizes, &operand.strides)?;
         let Some(chosen) = primitive.operand(index).filter(|chosen| !chosen.equals(&own)) else {
             return Ok(None);
@@ -98,7 +98,7 @@ impl Convolution {
         part: &ConvGeometry,
         whole: &ConvGeometry,
         attributes: Attributes,
-    ) -> std::result::Result<Self, Refusal> {
+    ) -> Prepared<Self> {
         let input = |role| Operand::of(role, part.input_shape(), whole.input_shape());
         let output = |role| Operand::of(role, part.output_shape(), whole.output_shape());
         let weight = |role| Operand::weight(role, part, whole);
@@ -189,7 +189,6 @@ fn plan_pass(pass: ConvPass, g: &ConvGeometry, planned: &Planned<'_>, plan: *mut
 }
 
 /// A part of a convolution: some images, some groups, and some channels of the result in each group.
-#[derive(Clone, PartialEq, Eq)]
 struct Part {
     images: Range<usize>,
     groups: Range<usize>,
@@ -289,12 +288,7 @@ struct Parts {
 
 impl Parts {
     /// Prepares a computation for each size of the parts.
-    fn new(
-        op: &'static str,
-        division: Division,
-        attributes: Attributes,
-        threads: usize,
-    ) -> std::result::Result<Self, Refusal> {
+    fn new(op: &'static str, division: Division, attributes: Attributes, threads: usize) -> Prepared<Self> {
         let mut prepared: Vec<(ConvGeometry, Convolution)> = Vec::new();
         for number in 0..division.counts().into_iter().product() {
             let geometry = division.geometry_of(&division.part(number));
@@ -406,7 +400,7 @@ pub(crate) fn convolve(
     [first, second]: [&Tensor; 2],
     bias: Option<&Tensor>,
     attributes: Attributes,
-) -> std::result::Result<Result<Tensor>, Refusal> {
+) -> Prepared<Result<Tensor>> {
     let placement = first.placement();
     let threads = threads_on(placement, geometry.work(), THREADED_WORK);
     let kernel = Parts::new(op, Division::new(pass, geometry), attributes, threads)?;

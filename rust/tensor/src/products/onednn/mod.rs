@@ -75,6 +75,7 @@ macro_rules! functions {
 
 functions! {
     version = c"dnnl_version": unsafe extern "C" fn() -> *const Version;
+    effective_isa = c"dnnl_get_effective_cpu_isa": unsafe extern "C" fn() -> c_int;
     create_engine = c"dnnl_engine_create": unsafe extern "C" fn(*mut Object, c_int, usize) -> Status;
     create_stream = c"dnnl_stream_create": unsafe extern "C" fn(*mut Object, Object, c_uint) -> Status;
     wait_stream = c"dnnl_stream_wait": Destroy;
@@ -129,6 +130,16 @@ static FUNCTIONS: LibraryFunctions<Functions> = LibraryFunctions::new(&ONEDNN, F
 /// Returns why oneDNN cannot be used, if it cannot.
 pub(crate) fn check() -> Result<(), &'static str> {
     FUNCTIONS.get().map(|_| ())
+}
+
+/// Returns why oneDNN's products of `uint8` and `int8` are not exact, if they are not.
+pub(crate) fn check_integers() -> Result<(), &'static str> {
+    /// The bits of AVX2-VNNI and AVX512-VNNI in `dnnl_cpu_isa_t`.
+    const VNNI: c_int = 0x48;
+    let functions = FUNCTIONS.get()?;
+    // SAFETY: the function has no parameter, and reads what the library knows of the CPU.
+    let isa = unsafe { (functions.effective_isa)() };
+    if isa & VNNI == 0 { Err("needs VNNI: without it oneDNN's 16-bit sums saturate") } else { Ok(()) }
 }
 
 impl Functions {

@@ -9,11 +9,11 @@ use super::{Argument, Destroy, Dims, FUNCTIONS, Functions, Object, OneThread, St
 use crate::storage::fallible_alloc::try_with_capacity;
 use crate::{DType, Error, Result};
 
-/// The reason why oneDNN computes nothing.
-pub(super) type Refusal = String;
+/// What was prepared for a computation, or the reason why oneDNN does not compute it.
+pub(crate) type Prepared<T> = std::result::Result<T, String>;
 
 /// Returns the library, or why it cannot be used.
-pub(super) fn functions() -> std::result::Result<&'static Functions, Refusal> {
+pub(super) fn functions() -> Prepared<&'static Functions> {
     FUNCTIONS.get().map_err(str::to_owned)
 }
 
@@ -60,7 +60,7 @@ fn check(op: &'static str, status: Status) -> Result<()> {
 }
 
 /// Returns the refusal for a status of a call that creates an object.
-fn refused(status: Status) -> Refusal {
+fn refused(status: Status) -> String {
     format!("oneDNN reports {:?}", name_of(status))
 }
 
@@ -69,7 +69,7 @@ pub(super) struct Description(Owned);
 
 impl Description {
     /// Describes a tensor. Sizes and strides have one number for each dimension.
-    pub fn new(dtype: DType, sizes: &[usize], strides: &[usize]) -> std::result::Result<Self, Refusal> {
+    pub fn new(dtype: DType, sizes: &[usize], strides: &[usize]) -> Prepared<Self> {
         Description::create(dtype, sizes, |functions, object, dims, sizes, code| {
             let strides = dims_of(strides);
             // SAFETY: both arrays have the length that the type of the header has.
@@ -78,7 +78,7 @@ impl Description {
     }
 
     /// Describes a tensor whose order in memory oneDNN chooses.
-    pub fn any(dtype: DType, sizes: &[usize]) -> std::result::Result<Self, Refusal> {
+    pub fn any(dtype: DType, sizes: &[usize]) -> Prepared<Self> {
         /// `dnnl_format_tag_any`.
         const ANY: c_int = 1;
         Description::create(dtype, sizes, |functions, object, dims, sizes, code| {
@@ -91,7 +91,7 @@ impl Description {
         dtype: DType,
         sizes: &[usize],
         create: impl FnOnce(&Functions, *mut Object, c_int, *const Dims, c_int) -> Status,
-    ) -> std::result::Result<Self, Refusal> {
+    ) -> Prepared<Self> {
         let (functions, code) = (functions()?, code_of(dtype)?);
         let count = c_int::try_from(sizes.len()).unwrap_or(c_int::MAX);
         let sizes = dims_of(sizes);
@@ -145,11 +145,14 @@ impl Buffer {
 }
 
 /// Returns the `dnnl_data_type_t` of elements.
-fn code_of(dtype: DType) -> std::result::Result<c_int, Refusal> {
+fn code_of(dtype: DType) -> Prepared<c_int> {
     match dtype {
         DType::Float16 => Ok(1),
         DType::BFloat16 => Ok(2),
         DType::Float32 => Ok(3),
+        DType::Int32 => Ok(4),
+        DType::Int8 => Ok(5),
+        DType::UInt8 => Ok(6),
         _ => Err(format!("oneDNN has no products of {}", dtype.name())),
     }
 }
@@ -237,7 +240,7 @@ impl Primitive {
         adds: bool,
         operands: &[(c_int, &Description)],
         plan: &dyn Fn(&Planned<'_>, *mut Object) -> Status,
-    ) -> std::result::Result<Self, Refusal> {
+    ) -> Prepared<Self> {
         /// `dnnl_query_exec_arg_md`.
         const MEMORY_OF_ROLE: c_int = 255;
         let functions = functions()?;
@@ -261,7 +264,7 @@ impl Primitive {
             };
             Ok((*role, Description(Owned::new(functions.destroy_description, create).map_err(refused)?)))
         });
-        let operands = chosen.collect::<std::result::Result<_, Refusal>>()?;
+        let operands = chosen.collect::<Prepared<_>>()?;
         Ok(Primitive { functions, primitive, plan, operands })
     }
 
