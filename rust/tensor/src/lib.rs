@@ -55,6 +55,7 @@ pub fn announce_operations() {
     PUT.announce();
     SCATTER_ADD.announce();
     EMPTY.announce();
+    QUANTIZED_LINEAR.announce();
     ops::fft::kernels::FFT.announce();
     ops::linalg::kernels::announce();
 }
@@ -88,6 +89,10 @@ pub use ops::nn::loss::Reduction;
 pub use ops::nn::multi_head::{MULTI_HEAD_ATTENTION, MultiHeadArgs, MultiHeadAttention, MultiHeadCall};
 pub use ops::nn::nll_loss::ClassLossOptions;
 pub use ops::products::matmul_kernels::{MATMUL, Matmul, MatmulArgs, MatmulCall};
+pub use ops::quantized::linear::{
+    QUANTIZED_LINEAR, QuantizedLinear, QuantizedLinearArgs, QuantizedLinearCall,
+};
+pub use ops::quantized::{QuantizedDType, QuantizedTensor};
 pub use ops::random::generator::{Generator, GeneratorState, GeneratorStates, manual_seed};
 pub use ops::recurrent::{LSTM, Lstm, LstmArgs, LstmCall, LstmLayer, LstmOut, lstm};
 pub use ops::shape::dims::broadcast_tensors;

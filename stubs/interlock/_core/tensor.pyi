@@ -490,6 +490,51 @@ class Generator:
     def __setstate__(self, state: bytes) -> None: ...
 
 @final
+class QuantizedDType:
+    """The type of a quantized tensor's elements: `interlock.quint8`, `qint8` or `qint32`.
+
+    Example:
+        >>> import interlock
+        >>> interlock.quint8
+        interlock.quint8
+    """
+    def __eq__(self, other: object, /) -> builtins.bool: ...
+    def __ne__(self, other: object, /) -> builtins.bool: ...
+    def __hash__(self) -> int: ...
+    def __reduce__(self) -> str: ...
+
+@final
+class QuantizedTensor:
+    """A tensor of integers `q` that stand for the numbers `(q - zero_point) * scale`.
+
+    `interlock.quantize_per_tensor` creates it. PyTorch has the methods on its tensors. `dequantize` and `int_repr` return
+    tensors for other operations.
+
+    Example:
+        >>> import interlock
+        >>> q = interlock.quantize_per_tensor(interlock.tensor([-1.0, 0.0, 0.26]), 0.1, 10, interlock.quint8)
+        >>> q.int_repr()
+        tensor([ 0, 10, 13], dtype=interlock.uint8)
+    """
+    @property
+    def dtype(self) -> QuantizedDType:
+        """The element type."""
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes of the dimensions."""
+    @property
+    def device(self) -> _DeviceObject:
+        """The device of the elements."""
+    def q_scale(self) -> builtins.float:
+        """Return the difference of the numbers that neighboring integers stand for."""
+    def q_zero_point(self) -> int:
+        """Return the integer that stands for 0."""
+    def int_repr(self) -> Tensor:
+        """Return a copy of the integers, whose dtype is uint8, int8 or int32."""
+    def dequantize(self) -> Tensor:
+        """Return the numbers as a float32 tensor."""
+
+@final
 class finfo:
     """The limits of a floating-point dtype.
 
@@ -584,6 +629,9 @@ int16: dtype
 int8: dtype
 uint8: dtype
 bool: dtype
+quint8: QuantizedDType
+qint8: QuantizedDType
+qint32: QuantizedDType
 
 @final
 class RemovableHandle:

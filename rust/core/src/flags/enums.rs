@@ -154,10 +154,12 @@ choices! {
     /// use interlock_core::flags::QuantizedEngine;
     /// use interlock_core::flags::flags::QUANTIZED_ENGINE;
     ///
-    /// assert_eq!(QUANTIZED_ENGINE.get(), QuantizedEngine::None);
+    /// assert_eq!(QUANTIZED_ENGINE.get(), QuantizedEngine::Native);
     /// ```
     QuantizedEngine {
-        /// No engine.
+        /// The runtime's own loops, whose sums are exact.
+        Native = "native",
+        /// No engine: quantized operations are refused.
         None = "none",
     }
 }

@@ -25,6 +25,7 @@ mod pickling;
 mod print_options;
 mod program;
 mod python_kernel;
+mod quantized;
 mod register_kernel;
 mod scalars;
 mod to;
@@ -54,6 +55,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     formats::register(&module)?;
     generator::register_public(&module)?;
     print_options::register(&module)?;
+    quantized::register(&module)?;
     type_info::register(&module)?;
     ops::register(&module)?;
     operation::register(&module)

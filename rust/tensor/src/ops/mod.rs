@@ -11,6 +11,7 @@ pub(crate) mod indexing;
 pub(crate) mod linalg;
 pub(crate) mod nn;
 pub(crate) mod products;
+pub(crate) mod quantized;
 pub(crate) mod random;
 pub(crate) mod recurrent;
 pub(crate) mod reduction;

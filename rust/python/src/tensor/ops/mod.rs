@@ -9,6 +9,7 @@ mod indexing;
 mod linalg;
 mod nn;
 mod products;
+mod quantized;
 mod random;
 mod reduction;
 mod shape;

@@ -395,7 +395,7 @@ fn multiply_parts(args: &MatmulArgs<'_>) -> Result<Tensor> {
 }
 
 /// Returns the pairs of matrices of two operands.
-fn batch(a: &Tensor, b: &Tensor, sizes: &[usize]) -> MatrixBatch {
+pub(crate) fn batch(a: &Tensor, b: &Tensor, sizes: &[usize]) -> MatrixBatch {
     let [(left, strides_a), (right, strides_b)] = [a, b].map(|operand| split(operand, sizes.len()));
     let operands = [
         PlanOperand { strides: &strides_a, offset: a.storage_offset(), size: 1 },

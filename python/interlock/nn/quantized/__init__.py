@@ -1,0 +1,5 @@
+"""Functions of neural networks on quantized tensors."""
+
+from interlock.nn.quantized import functional
+
+__all__ = ["functional"]

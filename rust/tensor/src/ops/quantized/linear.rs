@@ -1,0 +1,163 @@
+//! The linear layer of quantized tensors, and its kernels.
+
+use std::fmt;
+
+use interlock::accelerator::Device;
+use interlock::backends::flags::QUANTIZED_ENGINE;
+use interlock::dispatch::{Call, FlagRequirement, Kernel, KernelError, Numerics, Op, Operation};
+
+use super::{QuantizedDType, QuantizedTensor, check_parameters};
+use crate::ops::elementwise::operand::check_device;
+use crate::ops::products::matmul_kernels::batch;
+use crate::{DType, Error, Result, Tensor, iterate, loops, products};
+
+const OP: &str = "quantized_linear";
+
+/// The sums of products of a quantized linear layer. [`QUANTIZED_LINEAR`] has its kernels.
+#[derive(Debug)]
+pub struct QuantizedLinear;
+
+/// The properties of a quantized linear layer on which the choice of its kernel depends.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct QuantizedLinearCall {
+    device: Device,
+    sizes: [usize; 3],
+}
+
+impl fmt::Display for QuantizedLinearCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [rows, depth, columns] = self.sizes;
+        write!(f, "{} quint8 {rows}x{depth} @ qint8 {depth}x{columns}", self.device)
+    }
+}
+
+/// The operands of the sums: `input` of shape (rows, depth), and `weight` of shape (columns, depth).
+#[derive(Debug)]
+pub struct QuantizedLinearArgs<'a> {
+    input: &'a QuantizedTensor,
+    weight: &'a QuantizedTensor,
+}
+
+impl Operation for QuantizedLinear {
+    const NAME: &'static str = OP;
+    type Call = QuantizedLinearCall;
+    type Args<'a> = QuantizedLinearArgs<'a>;
+    type Out = Tensor;
+    type Error = Error;
+
+    fn obeys_precision(_: &QuantizedLinearCall) -> bool {
+        false
+    }
+}
+
+static NATIVE: [FlagRequirement; 1] = [FlagRequirement::is(&QUANTIZED_ENGINE, "native")];
+
+/// The kernels of a quantized linear layer: one for each engine. A kernel returns the exact sums of the products of the
+/// integers less their zero points, as `int64` of shape (rows, columns).
+pub static QUANTIZED_LINEAR: Op<QuantizedLinear> =
+    Op::new(&[Kernel::<QuantizedLinear>::new("native", run_native).requires(&NATIVE)]);
+
+/// Adds in 64 bits, so that no sum wraps.
+fn run_native(
+    call: &QuantizedLinearCall,
+    _: Numerics,
+    args: &QuantizedLinearArgs<'_>,
+) -> Result<Tensor, KernelError<Error>> {
+    let centered = |operand: &QuantizedTensor| {
+        let zero_point = operand.zero_point;
+        let centered = loops::map(move |integer: i64| integer - zero_point);
+        iterate::map_with(OP, &operand.integers, DType::Int64, &centered)
+    };
+    let (input, weight) = (centered(args.input)?, centered(args.weight)?.t()?);
+    let [rows, _, columns] = call.sizes;
+    let batch = batch(&input, &weight, &[]);
+    Ok(products::matmul::<i64>(&[rows, columns], &input, &weight, batch)?)
+}
+
+impl QuantizedTensor {
+    /// Returns the linear layer of an input of `quint8` and a weight of `qint8`, of shape (outputs, inputs), quantized to
+    /// `quint8` with `scale` and `zero_point`. The sums are exact, and rounded once.
+    ///
+    /// ```
+    /// use interlock_tensor::{QuantizedDType, Tensor};
+    ///
+    /// let input = Tensor::ones(&[1, 4], interlock_tensor::DType::Float32)?;
+    /// let weight = input.quantize_per_tensor(0.5, 0, QuantizedDType::QInt8)?;
+    /// let input = input.quantize_per_tensor(0.1, 10, QuantizedDType::QUInt8)?;
+    /// assert_eq!(input.linear(&weight, None, 0.1, 3)?.int_repr()?.to_vec::<u8>()?, [43]);
+    /// # Ok::<(), interlock_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Fails for operands of other types, shapes and devices, a scale or zero point that quantization does not accept, and
+    /// if the flag `quantized.engine` is "none".
+    pub fn linear(
+        &self,
+        weight: &QuantizedTensor,
+        bias: Option<&Tensor>,
+        scale: f64,
+        zero_point: i64,
+    ) -> Result<QuantizedTensor> {
+        let call = self.linear_call(weight, bias)?;
+        let dtype = QuantizedDType::QUInt8;
+        check_parameters(OP, scale, zero_point, dtype)?;
+        let [rows, depth, columns] = call.sizes;
+        let input = QuantizedTensor { integers: self.integers.reshaped(&[rows, depth])?, ..self.clone() };
+        let sums = QUANTIZED_LINEAR.call(&call, None, &QuantizedLinearArgs { input: &input, weight })?;
+        let (product, zero) = (self.scale * weight.scale, Tensor::zeros(&[], DType::Float32)?);
+        let quantized = move |sum: i64, bias: f32| {
+            dtype.integer((sum as f64 * product + f64::from(bias)) / scale, zero_point)
+        };
+        let shape = &[rows, columns];
+        let out = iterate::zip(OP, (dtype.stored(), shape), &sums, bias.unwrap_or(&zero), quantized)?;
+        let mut shape = self.integers.shape().to_vec();
+        shape.pop();
+        shape.push(columns);
+        Ok(QuantizedTensor { integers: out.reshaped(&shape)?, dtype, scale, zero_point })
+    }
+
+    /// Returns the choice of a kernel for a [`linear`](QuantizedTensor::linear) layer now, without running it.
+    ///
+    /// # Errors
+    /// Fails for operands that do not fit.
+    pub fn explain_linear(&self, weight: &QuantizedTensor, bias: Option<&Tensor>) -> Result<Call> {
+        Ok(QUANTIZED_LINEAR.explain(&self.linear_call(weight, bias)?))
+    }
+
+    /// Checks the operands of a linear layer, and returns its properties.
+    fn linear_call(&self, weight: &QuantizedTensor, bias: Option<&Tensor>) -> Result<QuantizedLinearCall> {
+        let of_type = |argument, operand: &QuantizedTensor, dtype: QuantizedDType| {
+            let (expected, given) = (format!("be {}", dtype.name()), operand.dtype.name().to_owned());
+            if operand.dtype == dtype {
+                Ok(())
+            } else {
+                Err(Error::Value { op: OP, argument, expected, given })
+            }
+        };
+        of_type("input", self, QuantizedDType::QUInt8)?;
+        of_type("weight", weight, QuantizedDType::QInt8)?;
+        let [outer @ .., depth] = self.integers.shape() else {
+            return Err(Error::shape(OP, "input", "have at least one dimension", self.integers.shape()));
+        };
+        let columns = match weight.integers.shape() {
+            [columns, inputs] if inputs == depth => *columns,
+            other => {
+                return Err(Error::shape(OP, "weight", format!("be of shape (outputs, {depth})"), other));
+            }
+        };
+        check_device(OP, &self.integers, &weight.integers)?;
+        if let Some(bias) = bias {
+            if bias.dtype() != DType::Float32 {
+                let (expected, given) = ("float32".to_owned(), bias.dtype());
+                return Err(Error::DType { op: OP, argument: "bias", expected, given, hint: "" });
+            }
+            if bias.shape() != [columns] {
+                return Err(Error::shape(OP, "bias", format!("be of shape ({columns},)"), bias.shape()));
+            }
+            check_device(OP, &self.integers, bias)?;
+        }
+        // Memory holds the elements, so their number is no overflow.
+        let sizes = [outer.iter().product(), *depth, columns];
+        Ok(QuantizedLinearCall { device: self.integers.device(), sizes })
+    }
+}
