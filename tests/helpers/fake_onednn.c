@@ -1,4 +1,4 @@
-// A fake of oneDNN 3: matmul, convolutions and reorders of float32 on one thread, by their definitions.
+// A fake of oneDNN 3: matmul, convolutions and reorders of float32, and products of integers, by their definitions.
 //
 // Memory whose order the library chooses has the dimensions reversed, so that operands must be reordered. A call on several
 // OpenMP threads, objects that are freed twice, and operands of other types are errors. Products of 16-bit floats are not
@@ -55,7 +55,10 @@ typedef struct { int kind, adds, mode, ordered, user; } attr;
 typedef struct { int kind, sums; } post_ops;
 typedef struct { int kind, what, roles[3], adds, mode, ordered; desc operands[3], scratchpad; int64_t stride[2], gap[2], before[2]; } plan;
 
-int dnnl_get_effective_cpu_isa(void) { return 0x67; }
+#ifndef ISA
+#define ISA 0x67
+#endif
+int dnnl_get_effective_cpu_isa(void) { return ISA; }
 int dnnl_engine_create(void **out, int kind, size_t index) {
     if (kind != 1 || index != 0) return INVALID;
     static object engine = {ENGINE};
@@ -125,8 +128,10 @@ int dnnl_post_ops_destroy(void *of) { return freed(of, POST_OPS); }
 
 static int planned(plan **out, int what, const attr *of, const int roles[3], const desc *operands[3]) {
     if (of->kind != ATTR || of->user != 1 || threads != 1) return INVALID;
+    int of_integers = what == 'm' && operands[0]->type == 6 && operands[1]->type == 5 && operands[2]->type == 4;
     for (int operand = 0; operand < (what == 'r' ? 2 : 3); operand++)
-        if (operands[operand]->type != 3) return UNIMPLEMENTED;
+        if (operands[operand]->type != 3 && !of_integers) return UNIMPLEMENTED;
+    if (of_integers && of->adds) return UNIMPLEMENTED;
     *out = made(PLAN, sizeof **out);
     (*out)->what = what;
     (*out)->adds = of->adds;
@@ -242,6 +247,16 @@ static void convolve(const plan *of, const memory *src, const memory *weights, c
         else *weight += *input * *output;
     }
 }
+static void multiply_integers(const memory *left, const memory *right, const memory *out) {
+    const int64_t *sizes = left->of.sizes, *l = left->of.strides, *r = right->of.strides, *o = out->of.strides;
+    for (int64_t row = 0; row < sizes[0]; row++)
+        for (int64_t column = 0; column < right->of.sizes[1]; column++) {
+            int32_t sum = 0;
+            for (int64_t k = 0; k < sizes[1]; k++)
+                sum += ((uint8_t *)left->data)[row * l[0] + k * l[1]] * ((int8_t *)right->data)[k * r[0] + column * r[1]];
+            ((int32_t *)out->data)[row * o[0] + column * o[1]] = sum;
+        }
+}
 static const memory *of_role(int count, const argument *arguments, int role, int gradient) {
     for (int index = 0; index < count; index++)
         if (arguments[index].role == role || arguments[index].role == gradient) return arguments[index].memory;
@@ -255,7 +270,11 @@ int dnnl_primitive_execute(const plan *of, object *stream, int count, const argu
     const memory *src = of_role(count, arguments, SRC, DIFF_SRC), *dst = of_role(count, arguments, DST, DIFF_DST);
     if (of->what == 'r') return copy(src, dst, 0, position), SUCCESS;
     const memory *weights = of_role(count, arguments, WEIGHTS, DIFF_WEIGHTS);
-    if (of->what == 'm') return multiply(src, weights, dst), SUCCESS;
+    if (of->what == 'm' && src->of.type == 6) return multiply_integers(src, weights, dst), SUCCESS;
+    if (of->what == 'm') {
+        if (!of->adds) clear(dst, 0, position);
+        return multiply(src, weights, dst), SUCCESS;
+    }
     int forward = of->roles[2] == DST, of_input = of->roles[0] == DIFF_SRC;
     convolve(of, src, weights, dst, forward ? dst : of_input ? src : weights);
     return SUCCESS;

@@ -46,6 +46,15 @@ def test_convolutions_by_onednn_are_those_of_interlock(tmp_path: Path, cap: str)
     assert own["results"] == by_onednn["results"]
 
 
+@CAPS
+def test_quantized_layers_by_onednn_are_exact_or_refused(cap: str) -> None:
+    equal, line = results("quantized", env={"ONEDNN_MAX_CPU_ISA": cap})
+    assert equal == ([True] * 3 if " -> onednn" in line else [])
+    assert " -> onednn" in line or "onednn: needs VNNI" in line
+    if cap in ("AVX2", "AVX512_CORE"):
+        assert equal == [], "these instruction sets have no VNNI"
+
+
 @pytest.mark.parametrize("absent", ["ONEDNN", "MKL"])
 def test_results_do_not_depend_on_the_number_of_threads(tmp_path: Path, absent: str) -> None:
     one, *others = results("equal_for_every_number_of_threads", env=without(tmp_path, absent))

@@ -6,6 +6,7 @@ import threading
 import interlock
 from interlock import backends, dispatch
 from interlock.backends import mkldnn
+from interlock.nn.quantized import functional
 
 FLOATS = {name: getattr(interlock, name) for name in ("float32", "float64", "bfloat16")}
 
@@ -72,6 +73,31 @@ def convolutions():
     ]
     kernels = sorted({kernel for kernels, _ in made for kernel in kernels})
     return {"kernels": kernels, "results": [found for _, found in made]}
+
+
+def quantized():
+    """Return whether quantized layers by oneDNN are those of interlock, and an explanation."""
+    equal, lines = [], []
+    for rows, inputs, outputs, zero_point, weight_zero_point in [
+        (1, 1, 1, 0, 0),
+        (70, 300, 50, 255, -128),
+        (3, 90, 200, 9, 7),
+    ]:
+        x = interlock.arange(rows * inputs) * 37 % 256 - zero_point
+        weight = interlock.arange(outputs * inputs) * 91 % 256 - 128 - weight_zero_point
+        x = interlock.quantize_per_tensor(x.float().reshape(rows, inputs), 1.0, zero_point, interlock.quint8)
+        weight = weight.float().reshape(outputs, inputs)
+        weight = interlock.quantize_per_tensor(weight, 1.0, weight_zero_point, interlock.qint8)
+        own = functional.linear(x, weight, None, 1000.0, 100)
+        with backends.override({"quantized.engine": "onednn"}):
+            lines.append(str(dispatch.explain("quantized_linear", x, weight)))
+            if " -> onednn" in lines[-1]:
+                equal.append(
+                    interlock.equal(
+                        functional.linear(x, weight, None, 1000.0, 100).int_repr(), own.int_repr()
+                    )
+                )
+    return equal, lines[-1]
 
 
 def with_threads(count):

@@ -70,6 +70,16 @@ def test_convolutions_by_onednn_are_those_of_interlock(tmp_path: Path) -> None:
     assert own["results"] == by_onednn["results"]
 
 
+def test_quantized_layers_by_onednn_are_exact_or_refused(tmp_path: Path) -> None:
+    equal, line = results("quantized", env=environment(tmp_path / "vnni", onednn=ONEDNN))
+    assert equal == [True] * 3
+    assert line.startswith("quantized_linear cpu quint8 3x90 @ qint8 90x200 -> onednn")
+    without_vnni = environment(tmp_path / "avx512", onednn="#define ISA 0x27\n" + ONEDNN)
+    equal, line = results("quantized", env=without_vnni)
+    assert equal == []
+    assert "onednn: needs VNNI: without it oneDNN's 16-bit sums saturate" in line
+
+
 def test_results_do_not_depend_on_the_number_of_threads(tmp_path: Path) -> None:
     for folder, sources in (("onednn", {"onednn": ONEDNN}), ("mkl", {"mkl": CBLAS})):
         one, *others = results(
@@ -97,7 +107,11 @@ def test_record_names_the_library_and_the_flag_that_disables_it(tmp_path: Path) 
             None,
             ["no engine for this CPU: invalid arguments"],
         ),
-        (ONEDNN.replace("->type != 3)", "->type != 9)"), None, ['onednn: oneDNN reports "unimplemented"']),
+        (
+            ONEDNN.replace("->type != 3 &&", "->type != 9 &&"),
+            None,
+            ['onednn: oneDNN reports "unimplemented"'],
+        ),
     ],
 )
 def test_what_a_library_lacks_is_the_reason_against_it(

@@ -159,6 +159,8 @@ choices! {
     QuantizedEngine {
         /// The runtime's own loops, whose sums are exact.
         Native = "native",
+        /// oneDNN, where it is found. Its sums are exact on CPUs with VNNI; it is refused on others.
+        Onednn = "onednn",
         /// No engine: quantized operations are refused.
         None = "none",
     }

@@ -1,14 +1,19 @@
 //! The linear layer of quantized tensors, and its kernels.
 
 use std::fmt;
+use std::sync::Arc;
 
-use interlock::accelerator::Device;
+use interlock::accelerator::{Device, DeviceType};
 use interlock::backends::flags::QUANTIZED_ENGINE;
-use interlock::dispatch::{Call, FlagRequirement, Kernel, KernelError, Numerics, Op, Operation};
+use interlock::dispatch::{
+    Call, FlagRequirement, Kernel, KernelError, Numerics, Op, Operation, Reason, Rounding,
+};
 
 use super::{QuantizedDType, QuantizedTensor, check_parameters};
 use crate::ops::elementwise::operand::check_device;
 use crate::ops::products::matmul_kernels::batch;
+use crate::products::MultiplyBy;
+use crate::products::onednn::{self, OneDnnMatmul};
 use crate::{DType, Error, Result, Tensor, iterate, loops, products};
 
 const OP: &str = "quantized_linear";
@@ -50,12 +55,50 @@ impl Operation for QuantizedLinear {
     }
 }
 
+static ONEDNN: [FlagRequirement; 1] = [FlagRequirement::is(&QUANTIZED_ENGINE, "onednn")];
 static NATIVE: [FlagRequirement; 1] = [FlagRequirement::is(&QUANTIZED_ENGINE, "native")];
 
 /// The kernels of a quantized linear layer: one for each engine. A kernel returns the exact sums of the products of the
 /// integers less their zero points, as `int64` of shape (rows, columns).
-pub static QUANTIZED_LINEAR: Op<QuantizedLinear> =
-    Op::new(&[Kernel::<QuantizedLinear>::new("native", run_native).requires(&NATIVE)]);
+pub static QUANTIZED_LINEAR: Op<QuantizedLinear> = Op::new(&[
+    Kernel::<QuantizedLinear>::new("onednn", run_onednn).requires(&ONEDNN).condition(can_use_onednn),
+    Kernel::<QuantizedLinear>::new("native", run_native).requires(&NATIVE),
+]);
+
+fn can_use_onednn(call: &QuantizedLinearCall) -> Result<(), Reason> {
+    /// The most products whose sum certainly fits 32 bits.
+    const DEPTH: usize = i32::MAX as usize / (255 * 128);
+    let [_, depth, _] = call.sizes;
+    if call.device.kind() != DeviceType::Cpu {
+        return Err(Reason::from(format!("needs cpu, got {}", call.device)));
+    }
+    if depth > DEPTH {
+        return Err(Reason::from(format!("needs at most {DEPTH} inputs, got {depth}")));
+    }
+    onednn::check_integers().map_err(Reason::from)
+}
+
+/// Multiplies the integers by oneDNN, which adds in 32 bits, and removes what the zero points have added.
+fn run_onednn(
+    call: &QuantizedLinearCall,
+    _: Numerics,
+    args: &QuantizedLinearArgs<'_>,
+) -> Result<Tensor, KernelError<Error>> {
+    let [rows, depth, columns] = call.sizes;
+    let (input, weight) = (args.input.integers.contiguous()?, args.weight.integers.contiguous()?.t()?);
+    let batch = batch(&input, &weight, &[]);
+    let attributes = onednn::Attributes::new(Rounding::None, false);
+    let prepared = OneDnnMatmul::<i32, u8, i8>::new(&batch, attributes);
+    let by = prepared.map_err(|reason| KernelError::Declined(Reason::from(reason)))?;
+    let by = MultiplyBy::Prepared(Arc::new(by));
+    let sums = products::matmul_by::<i32, u8, i8>(&[rows, columns], &input, &weight, batch, by)?;
+    let (zero_of_input, zero_of_weight) = (args.input.zero_point, args.weight.zero_point);
+    // (a - x) (b - y) = a b - y a - x b + x y, summed over the inputs.
+    let of_rows = input.sum(Some(&[1]), true)?.mul(zero_of_weight)?;
+    let of_columns = weight.sum(Some(&[0]), true)?.mul(zero_of_input)?;
+    let constant = zero_of_input * zero_of_weight * i64::try_from(depth).unwrap_or(i64::MAX);
+    Ok(sums.cast(DType::Int64)?.sub(&of_rows)?.sub(&of_columns)?.add(constant)?)
+}
 
 /// Adds in 64 bits, so that no sum wraps.
 fn run_native(
