@@ -102,5 +102,6 @@ SECTIONS = {
     "Shape": ("shape",),
     "Indexing": ("indexing",),
     "Random numbers": ("random",),
+    "Quantized tensors": ("quantized",),
     "Conversion, copies and attributes": ("",),
 }

@@ -28,6 +28,7 @@ MODULES = {
     "nn": "interlock.nn",
     "integrations": "interlock.integrations",
     "memory": "interlock.accelerator.memory",
+    "quantized": "interlock.nn.quantized.functional",
     "random": "interlock.accelerator.random",
     "settings": "interlock.settings",
     "state": "interlock.state",

@@ -180,6 +180,8 @@ __all__ = [
 # <public names of tensors>
 __all__ += [
     "Generator",
+    "QuantizedDType",
+    "QuantizedTensor",
     "Tensor",
     "abs",
     "abs_",
@@ -274,6 +276,7 @@ __all__ += [
     "cumprod",
     "cumsum",
     "default_generator",
+    "dequantize",
     "detach",
     "detach_",
     "diagonal",
@@ -417,6 +420,10 @@ __all__ += [
     "prod",
     "promote_types",
     "put",
+    "qint32",
+    "qint8",
+    "quantize_per_tensor",
+    "quint8",
     "rand",
     "rand_like",
     "randint",

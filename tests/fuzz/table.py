@@ -60,6 +60,10 @@ NOT_DRAWN = {
     "set_printoptions": "sets how tensors are printed; the texts are compared in tests of their own",
     "multi_head_attention": "an internal function of interlock.nn, composed of drawn ones",
     "is_cpu": "PyTorch, which has no host devices, runs the programs on the CPU",
+    **dict.fromkeys(
+        ("quantize_per_tensor", "dequantize", "quantized_linear"),
+        "PyTorch's quantized tensors are no other class; values are compared in tests of their own",
+    ),
     "conv2d": "the step convolution",
     "scaled_dot_product_attention": "the step attention",
 }

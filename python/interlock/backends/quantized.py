@@ -10,9 +10,9 @@ from interlock._core import backends as _native
 __all__ = ["QuantizedEngine"]
 
 # <flags of quantized>
-engine: Literal["none"]
+engine: Literal["native", "none"]
 if TYPE_CHECKING:
-    supported_engines: Final[list[str]] = ["none"]
+    supported_engines: Final[list[str]] = ["native", "none"]
 # </flags of quantized>
 
 QuantizedEngine = _native.QuantizedModule

@@ -693,7 +693,7 @@ class QuantizedModule(ModuleType):
         name: The name of the new module.
     """
     def __init__(self, m: ModuleType, name: str) -> None: ...
-    engine: Literal["none"]
+    engine: Literal["native", "none"]
     """The engine of quantized operations, one of `supported_engines`."""
     @property
     def supported_engines(self) -> list[str]:

@@ -25,6 +25,8 @@ from typing_extensions import disjoint_base
 # <public names>
 __all__ = [
     "Generator",
+    "QuantizedDType",
+    "QuantizedTensor",
     "Tensor",
     "abs",
     "abs_",
@@ -119,6 +121,7 @@ __all__ = [
     "cumprod",
     "cumsum",
     "default_generator",
+    "dequantize",
     "detach",
     "detach_",
     "diagonal",
@@ -262,6 +265,10 @@ __all__ = [
     "prod",
     "promote_types",
     "put",
+    "qint32",
+    "qint8",
+    "quantize_per_tensor",
+    "quint8",
     "rand",
     "rand_like",
     "randint",
@@ -7592,6 +7599,19 @@ def cumsum(
         tensor([1, 3, 6])
     """
 
+def dequantize(input: QuantizedTensor) -> Tensor:
+    """Return the numbers of a quantized tensor as a float32 tensor.
+
+    Args:
+        input: The quantized tensor.
+
+    Example:
+        >>> import interlock
+        >>> q = interlock.quantize_per_tensor(interlock.tensor([-1.0, 0.26]), 0.1, 10, interlock.quint8)
+        >>> interlock.dequantize(q)
+        tensor([-1.0000,  0.3000])
+    """
+
 def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the determinants of matrices.
 
@@ -10982,6 +11002,69 @@ def qr(
         >>> import interlock
         >>> interlock.linalg.qr(interlock.tensor([[3.0], [4.0]])).R
         tensor([[-5.]])
+    """
+
+def quantize_per_tensor(
+    input: Tensor, scale: builtins.float, zero_point: builtins.int, dtype: QuantizedDType
+) -> QuantizedTensor:
+    """Return the numbers as integers of 8 or 32 bits that share a scale and a zero point.
+
+    A number `x` becomes `round(x / scale) + zero_point`, which is computed as the product with the reciprocal of `scale` in
+    float32, rounded to the nearest integer, ties to even, and limited to the range of `dtype`. NaN becomes the largest 8-bit
+    or the smallest 32-bit integer. The result has no history.
+
+    Args:
+        input: A float32 tensor of any shape.
+        scale: The difference of the numbers that neighboring integers stand for: positive.
+        zero_point: The integer that stands for 0, in the range of `dtype`.
+        dtype: `interlock.quint8`, `qint8` or `qint32`.
+
+    Raises:
+        DTypeError: `input` is not float32.
+        ArgumentError: `scale` has no positive reciprocal in float32, or `zero_point` is out of range.
+
+    Example:
+        >>> import interlock
+        >>> interlock.quantize_per_tensor(interlock.tensor([-1.0, 0.0, 0.26]), 0.1, 10, interlock.quint8)
+        tensor([-1.0000,  0.0000,  0.3000], size=(3,), dtype=interlock.quint8, scale=0.1, zero_point=10)
+    """
+
+def quantized_linear(
+    input: QuantizedTensor,
+    weight: QuantizedTensor,
+    bias: Tensor | None = None,
+    scale: builtins.float | None = None,
+    zero_point: builtins.int | None = None,
+) -> QuantizedTensor:
+    """Return `input @ weight.T + bias` of quantized tensors, as a quantized tensor.
+
+    `linear` is its name in PyTorch. The flag `quantized.engine` selects the kernel. Sums are exact, and each result is rounded
+    once, to the nearest integer, ties to even.
+
+    Args:
+        input: A tensor of quint8 and shape [..., inputs].
+        weight: A tensor of qint8 and shape [outputs, inputs].
+        bias: A float32 tensor of shape [outputs], or None.
+        scale: The scale of the result; by default that of `input`.
+        zero_point: The zero point of the result; by default that of `input`.
+
+    Returns:
+        A tensor of quint8 and shape [..., outputs].
+
+    Raises:
+        ArgumentError: `input` is not quint8, `weight` is not qint8, `scale` has no positive reciprocal in float32, or
+            `zero_point` is not from 0 to 255.
+        ShapeError: The shapes do not fit.
+        DTypeError: `bias` is not float32.
+        RuntimeError: The tensors are on different devices, or `quantized.engine` is "none".
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn.quantized import functional
+        >>> x = interlock.quantize_per_tensor(interlock.ones(1, 4), 0.1, 10, interlock.quint8)
+        >>> w = interlock.quantize_per_tensor(interlock.ones(1, 4), 0.5, 0, interlock.qint8)
+        >>> functional.linear(x, w, scale=0.5)
+        tensor([[4.]], size=(1, 1), dtype=interlock.quint8, scale=0.5, zero_point=10)
     """
 
 def rand(

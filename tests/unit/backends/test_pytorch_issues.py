@@ -142,10 +142,11 @@ def test_unsupported_engine_is_refused_with_the_supported_ones() -> None:
     letters = string.printable + "\0\u00e9\u4e00\U0001f600"
     fuzzed = ["".join(draw.choices(letters, k=draw.randrange(12))) for _ in range(500)]
     for engine in ("qnnpack", "fbgemm", "x86", "onednn", "None", "none\0", " none", *fuzzed):
-        with pytest.raises(errors.FlagValueError, match=r"^backends\.quantized\.engine must be 'none', got "):
+        allowed = r"^backends\.quantized\.engine must be 'native' or 'none', got "
+        with pytest.raises(errors.FlagValueError, match=allowed):
             backends.quantized.engine = engine  # type: ignore[assignment]
-    assert backends.quantized.engine == "none"
-    assert backends.quantized.supported_engines == ["none"]
+    assert backends.quantized.engine == "native"
+    assert backends.quantized.supported_engines == ["native", "none"]
 
 
 # PyTorch: documented uses warn, and so does the library itself.

@@ -22,7 +22,6 @@ REGISTERED_KERNELS = "a registered kernel only"
 
 # The flags that no operation obeys, by what is missing.
 NOTHING_OBEYS = {
-    "quantized operations": ["quantized.engine"],
     "kernels that choose by the size of their workspace": ["cuda.cublaslt_workspace"],
     REGISTERED_KERNELS: [
         "miopen.immediate",
@@ -74,6 +73,14 @@ def factorization_on(device: str) -> Callable[[], object]:
         return [str(one) for one in explained.considered]
 
     return observe
+
+
+def quantized_on(device: str) -> Callable[[], object]:
+    """Return a function that observes the choice of a kernel for a quantized linear layer on a device."""
+    ones = interlock.ones(1, 1, device=device)
+    x = interlock.quantize_per_tensor(ones, 1.0, 0, interlock.quint8)
+    weight = interlock.quantize_per_tensor(ones, 1.0, 0, interlock.qint8)
+    return lambda: dispatch.explain("quantized_linear", x, weight).kernel
 
 
 def attention_on(device: str) -> Callable[[], object]:
@@ -240,14 +247,17 @@ RECURRENT_FLIPS: dict[str, tuple[str, Any, Any]] = {
 }
 # For each flag of factorizations: the device, the other flags, and a value that changes the choice.
 LINALG_FLIPS: dict[str, tuple[str, Any, Any]] = {"cuda.linalg_library": ("device", {}, "magma")}
+# For the flag of quantized operations: the device, the other flags, and a value that changes the choice.
+QUANTIZED_FLIPS: dict[str, tuple[str, Any, Any]] = {"quantized.engine": ("cpu", {}, "none")}
 OBSERVERS = (
     (FLIPS, on),
     (ATTENTION_FLIPS, attention_on),
     (CONVOLUTION_FLIPS, convolution_on),
     (RECURRENT_FLIPS, recurrent_on),
     (LINALG_FLIPS, factorization_on),
+    (QUANTIZED_FLIPS, quantized_on),
 )
-ALL_FLIPS = FLIPS | ATTENTION_FLIPS | CONVOLUTION_FLIPS | RECURRENT_FLIPS | LINALG_FLIPS
+ALL_FLIPS = FLIPS | ATTENTION_FLIPS | CONVOLUTION_FLIPS | RECURRENT_FLIPS | LINALG_FLIPS | QUANTIZED_FLIPS
 
 
 def writable() -> dict[str, list[str]]:
@@ -303,7 +313,7 @@ def test_explain_names_the_operations_that_obey_a_flag() -> None:
     obeying = ": obeyed by conv2d, empty, index_add, index_put, matmul, put, scatter_add"
     assert backends.explain("deterministic_algorithms").affects.endswith(obeying)
     assert backends.explain("cudnn.deterministic").affects.endswith(": obeyed by conv2d")
-    assert "obeyed by" not in backends.explain("quantized.engine").affects
+    assert backends.explain("quantized.engine").affects.endswith(": obeyed by quantized_linear")
 
 
 def test_product_with_all_flags_at_their_defaults_is_exact() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import interlock
 import pytest
-from interlock import Tensor, bfloat16, float16, float32, float64
+from interlock import QuantizedTensor, Tensor, bfloat16, float16, float32, float64
 from interlock.errors import DTypeError, InterlockError
 
 from tools.example_calls import FLOATS, ROWS, Example, examples, operands
@@ -57,6 +57,8 @@ def shown(result: object) -> object:
     """Return a result in a form that can be compared: sums in another order differ in the last digits."""
     if isinstance(result, Tensor):
         return result.dtype, rows(result.tolist())
+    if isinstance(result, QuantizedTensor):
+        return plain(result)
     return [shown(each) for each in result] if isinstance(result, tuple | list) else result
 
 
@@ -71,6 +73,8 @@ def plain(result: object) -> object:
     """Return a result as dtypes and lists."""
     if isinstance(result, Tensor):
         return result.dtype, result.tolist()
+    if isinstance(result, QuantizedTensor):
+        return result.dtype, result.int_repr().tolist()
     return [plain(each) for each in result] if isinstance(result, tuple | list) else result
 
 
@@ -86,7 +90,7 @@ def outcome(example: Example, names: dict[str, Any], form: Callable[[object], ob
 def test_results_do_not_depend_on_the_layout_of_operands(name: str) -> None:
     example = EXAMPLES[name]
     has_result = False
-    for dtype in (float64, interlock.int32):
+    for dtype in (float32,) if example.family == "quantized" else (float64, interlock.int32):
         names = operands(dtype)
         expected = outcome(example, names, shown)
         has_result |= not isinstance(expected, type)
@@ -204,7 +208,7 @@ ARITHMETIC = [
     for name, example in EXAMPLES.items()
     if example.name not in RANDOM | UNSTEADY | OF_MEMORY
     # As in PyTorch, they have no 16-bit floats.
-    and not example.family.startswith("linalg")
+    and not example.family.startswith(("linalg", "quantized"))
     and isinstance(outcome(example, halved(float16)[1], numbers), list)
 ]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import interlock
 import pytest
-from interlock import Tensor, float64
+from interlock import Tensor, float32
 
 from tools.example_calls import Example, examples, operands
 
@@ -16,7 +16,7 @@ NUMPY = {"dim": "axis", "keepdim": "keepdims"}
 
 def by_name(example: Example) -> tuple[Any, dict[str, Any]]:
     """Return the function of an example, or the method of a new tensor, and its arguments by name."""
-    names = operands(float64)
+    names = operands(float32)
     args, keywords = eval(f"(lambda *args, **keywords: (args, keywords))({example.arguments})", names)
     function = example.owner(args[0])
     if example.form != "function":

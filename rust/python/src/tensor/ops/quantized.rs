@@ -23,7 +23,7 @@ use crate::tensor::operation::{Float, tensor_op};
 /// Example:
 ///     >>> interlock.quantize_per_tensor(interlock.tensor([-1.0, 0.0, 0.26]), 0.1, 10, interlock.quint8)
 ///     tensor([-1.0000,  0.0000,  0.3000], size=(3,), dtype=interlock.quint8, scale=0.1, zero_point=10)
-#[tensor_op(function)]
+#[tensor_op(function, example = "x, 0.1, 3, interlock.quint8")]
 fn quantize_per_tensor(
     input: &CoreTensor,
     scale: Float,
@@ -42,15 +42,15 @@ fn quantize_per_tensor(
 ///     >>> q = interlock.quantize_per_tensor(interlock.tensor([-1.0, 0.26]), 0.1, 10, interlock.quint8)
 ///     >>> interlock.dequantize(q)
 ///     tensor([-1.0000,  0.3000])
-#[tensor_op(function)]
+#[tensor_op(function, example = "interlock.quantize_per_tensor(x, 0.1, 3, interlock.quint8)")]
 fn dequantize(input: &QuantizedTensor) -> Result<CoreTensor> {
     input.dequantize()
 }
 
 /// Return `input @ weight.T + bias` of quantized tensors, as a quantized tensor.
 ///
-/// The flag `quantized.engine` selects the kernel. Sums are exact, and each result is rounded once, to the nearest integer,
-/// ties to even.
+/// `linear` is its name in PyTorch. The flag `quantized.engine` selects the kernel. Sums are exact, and each result is rounded
+/// once, to the nearest integer, ties to even.
 ///
 /// Args:
 ///     input: A tensor of quint8 and shape [..., inputs].
@@ -79,7 +79,9 @@ fn dequantize(input: &QuantizedTensor) -> Result<CoreTensor> {
     function,
     long,
     namespace = "nn.quantized.functional",
-    explain = input.explain_linear(weight, bias)
+    explain = input.explain_linear(weight, bias),
+    example = "interlock.quantize_per_tensor(x, 0.1, 3, interlock.quint8), \
+               interlock.quantize_per_tensor(square, 0.1, 0, interlock.qint8), y"
 )]
 fn quantized_linear(
     input: &QuantizedTensor,
