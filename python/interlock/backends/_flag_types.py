@@ -53,7 +53,7 @@ Flags = TypedDict(
         "python_native.triton.enabled": bool,
         "python_native.disabled_operations": str,
         "python_native.disabled_dispatch_keys": str,
-        "quantized.engine": Literal["native", "none"],
+        "quantized.engine": Literal["native", "onednn", "none"],
         "fp32_precision": Literal["none", "ieee", "tf32", "bf16"],
         "cudnn.fp32_precision": Literal["none", "ieee", "tf32"],
         "mkldnn.fp32_precision": Literal["none", "ieee", "tf32", "bf16"],

@@ -10,9 +10,9 @@ from interlock._core import backends as _native
 __all__ = ["QuantizedEngine"]
 
 # <flags of quantized>
-engine: Literal["native", "none"]
+engine: Literal["native", "onednn", "none"]
 if TYPE_CHECKING:
-    supported_engines: Final[list[str]] = ["native", "none"]
+    supported_engines: Final[list[str]] = ["native", "onednn", "none"]
 # </flags of quantized>
 
 QuantizedEngine = _native.QuantizedModule

@@ -693,11 +693,11 @@ class QuantizedModule(ModuleType):
         name: The name of the new module.
     """
     def __init__(self, m: ModuleType, name: str) -> None: ...
-    engine: Literal["native", "none"]
+    engine: Literal["native", "onednn", "none"]
     """The engine of quantized operations, one of `supported_engines`."""
     @property
     def supported_engines(self) -> list[str]:
-        """The engines that can run quantized operations here."""
+        """The engines for which there is a kernel of quantized operations: `onednn` needs oneDNN and a CPU with VNNI."""
 
 class XnnpackModule(ModuleType):
     """The class of a module with these flags.

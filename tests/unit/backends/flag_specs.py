@@ -81,12 +81,12 @@ FLAGS = (
     ),
     names("python_native.disabled_operations"),
     names("python_native.disabled_dispatch_keys"),
-    choice("quantized.engine", "native", "none"),
+    choice("quantized.engine", "native", "onednn", "none"),
 )
 READ_ONLY: dict[str, object] = {
     "cuda.matmul.allow_fp16_reduced_precision_reduction_split_k": True,
     "cuda.matmul.allow_bf16_reduced_precision_reduction_split_k": True,
-    "quantized.supported_engines": ["native", "none"],
+    "quantized.supported_engines": ["native", "onednn", "none"],
     "xnnpack.enabled": False,
 }
 """Read-only flags with their values."""

@@ -43,7 +43,7 @@ CHOICES: dict[str, dict[object, str]] = {
     },
     "cuda.rocm_fa_library": {name: name for name in ("default", "aotriton", "ck")},
     "opt_einsum.strategy": {name: name for name in ("auto", "greedy", "optimal")},
-    "quantized.engine": {name: name for name in ("native", "none")},
+    "quantized.engine": {name: name for name in ("native", "onednn", "none")},
 }
 KERNELS = {"math", "flash_attention", "efficient_attention", "cudnn_attention", "overrideable"}
 ORDER = {**base.ORDER, "": ("fp32_precision",), "nnpack": ("enabled",)}

@@ -61,7 +61,7 @@ pub(super) static ALIASES: [FlagSpec; 15] = [
         "quantized.supported_engines",
         Backing::Constant(Value::Names(QuantizedEngine::NAMES)),
         &QUANTIZED_OPERATIONS,
-        "The engines that can run quantized operations here.",
+        "The engines for which there is a kernel of quantized operations: `onednn` needs oneDNN and a CPU with VNNI.",
     ),
     alias(
         "xnnpack.enabled",

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use interlock::accelerator::{Device, DeviceType};
-use interlock::backends::flags::QUANTIZED_ENGINE;
+use interlock::backends::flags::{MKLDNN_ENABLED, QUANTIZED_ENGINE};
 use interlock::dispatch::{
     Call, FlagRequirement, Kernel, KernelError, Numerics, Op, Operation, Reason, Rounding,
 };
@@ -55,7 +55,8 @@ impl Operation for QuantizedLinear {
     }
 }
 
-static ONEDNN: [FlagRequirement; 1] = [FlagRequirement::is(&QUANTIZED_ENGINE, "onednn")];
+static ONEDNN: [FlagRequirement; 2] =
+    [FlagRequirement::is(&QUANTIZED_ENGINE, "onednn"), FlagRequirement::on(&MKLDNN_ENABLED)];
 static NATIVE: [FlagRequirement; 1] = [FlagRequirement::is(&QUANTIZED_ENGINE, "native")];
 
 /// The kernels of a quantized linear layer: one for each engine. A kernel returns the exact sums of the products of the
