@@ -22,7 +22,6 @@ REGISTERED_KERNELS = "a registered kernel only"
 
 # The flags that no operation obeys, by what is missing.
 NOTHING_OBEYS = {
-    "kernels that choose by the size of their workspace": ["cuda.cublaslt_workspace"],
     REGISTERED_KERNELS: [
         "miopen.immediate",
         "nnpack.enabled",
@@ -189,6 +188,7 @@ FLIPS: dict[str, tuple[str, Any, Any]] = {
     "cuda.matmul.allow_tf32": ("device", {}, True),
     "cuda.blas_library": ("device", {}, "cublaslt"),
     "cuda.cublas_workspace": ("device", {}, 1 << 20),
+    "cuda.cublaslt_workspace": ("device", {"cuda.blas_library": "cublaslt"}, 1 << 21),
     "cuda.matmul.allow_fp16_reduced_precision_reduction": ("device", {}, False),
     "cuda.matmul.allow_bf16_reduced_precision_reduction": ("device", {}, False),
     "cuda.matmul.allow_fp16_accumulation": (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import interlock
 import pytest
 from interlock import Stream, Tensor, accelerator, backends, errors
@@ -22,15 +24,23 @@ def peak_of_product(x: Tensor) -> int:
     return accelerator.max_memory_allocated(x.device) - before
 
 
+@pytest.mark.parametrize("library", ["cublas", "cublaslt"])
 @pytest.mark.parametrize("size", [0, 1000, MIB, 3 * MIB])
-def test_product_allocates_its_workspace_while_it_is_queued(devices: tuple[str, ...], size: int) -> None:
+def test_product_allocates_its_workspace_while_it_is_queued(
+    devices: tuple[str, ...], size: int, library: Any
+) -> None:
     x = interlock.ones(2, 2, device=devices[0])
-    with backends.override({"cuda.cublas_workspace": size}):
+    sizes = {"cuda.cublas_workspace": 2 * MIB, "cuda.cublaslt_workspace": 2 * MIB}
+    changed: Any = sizes | {f"cuda.{library}_workspace": size, "cuda.blas_library": library}
+    with backends.override(changed):
         assert peak_of_product(x) == RESULT + -(-size // 512) * 512
 
 
-def test_default_size_is_that_of_cublas(devices: tuple[str, ...]) -> None:
-    assert peak_of_product(interlock.ones(2, 2, device=devices[0])) == RESULT + 8_519_680
+def test_default_size_is_that_of_the_library(devices: tuple[str, ...]) -> None:
+    x = interlock.ones(2, 2, device=devices[0])
+    assert peak_of_product(x) == RESULT + 8_519_680
+    with backends.override({"cuda.blas_library": "cublaslt"}):
+        assert peak_of_product(x) == RESULT + MIB
 
 
 def test_rounded_inputs_are_allocated_too(devices: tuple[str, ...]) -> None:

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use interlock::accelerator::memory::DeviceBuffer;
 use interlock::accelerator::{Device, DeviceType, current_stream};
 use interlock::backends::flags::{
-    CUDA_BLAS_LIBRARY, CUDA_CUBLAS_WORKSPACE, CUDA_MATMUL_BF16_REDUCTION, CUDA_MATMUL_FP16_REDUCTION,
-    MKLDNN_DETERMINISTIC, MKLDNN_ENABLED, MKLDNN_NUMERICS,
+    CUDA_BLAS_LIBRARY, CUDA_CUBLAS_WORKSPACE, CUDA_CUBLASLT_WORKSPACE, CUDA_MATMUL_BF16_REDUCTION,
+    CUDA_MATMUL_FP16_REDUCTION, MKLDNN_DETERMINISTIC, MKLDNN_ENABLED, MKLDNN_NUMERICS,
 };
-use interlock::backends::{BlasLibrary, Node};
+use interlock::backends::{BlasLibrary, Flag, Node};
 use interlock::dispatch::{
     Accumulation, FlagRequirement, Kernel, KernelError, Numerics, Op, Operation, Order, Preference,
     Preferred, Reason, Rounding, Sums,
@@ -169,8 +169,8 @@ pub static MATMUL: Op<Matmul> = Op::new(&[
         .node(Node::CudaMatmul)
         .accumulation(MatmulCall::accumulation)
         .condition(is_float_on_device),
-    Kernel::<Matmul>::new("cublaslt", run_with_workspace)
-        .obeys(&CUDA_CUBLAS_WORKSPACE)
+    Kernel::<Matmul>::new("cublaslt", run_cublaslt)
+        .obeys(&CUDA_CUBLASLT_WORKSPACE)
         .model()
         .node(Node::CudaMatmul)
         .accumulation(MatmulCall::accumulation)
@@ -256,25 +256,35 @@ fn run_cublas(
     let (flag, name) = match call.dtype {
         DType::Float16 => (&CUDA_MATMUL_FP16_REDUCTION, "allow_fp16_reduced_precision_reduction"),
         DType::BFloat16 => (&CUDA_MATMUL_BF16_REDUCTION, "allow_bf16_reduced_precision_reduction"),
-        _ => return run_with_workspace(call, numerics, args),
+        _ => return run_with_workspace(&CUDA_CUBLAS_WORKSPACE, call, numerics, args),
     };
     if flag.get().split {
-        run_with_workspace(call, numerics, args)
+        run_with_workspace(&CUDA_CUBLAS_WORKSPACE, call, numerics, args)
     } else {
         Err(Error::UnsplitSums { op: "matmul", flag: name }.into())
     }
 }
 
-/// Multiplies with the workspace of cuBLAS, which belongs to the product until it is queued. cuBLASLt uses the same
-/// memory, as in PyTorch. A captured product has none, because the memory of a graph is never freed while it exists.
+fn run_cublaslt(
+    call: &MatmulCall,
+    numerics: Numerics,
+    args: &MatmulArgs<'_>,
+) -> Result<Tensor, KernelError<Error>> {
+    run_with_workspace(&CUDA_CUBLASLT_WORKSPACE, call, numerics, args)
+}
+
+/// Multiplies with a workspace, which belongs to the product until it is queued. That of cuBLASLt is separate, as in
+/// PyTorch unless `TORCH_CUBLAS_WORKSPACE_CACHE` is set. A captured product has none, because the memory of a graph is
+/// never freed while it exists.
 fn run_with_workspace(
+    size: &Flag<u64>,
     call: &MatmulCall,
     numerics: Numerics,
     args: &MatmulArgs<'_>,
 ) -> Result<Tensor, KernelError<Error>> {
     let stream = current_stream(Some(call.device)).map_err(Error::from)?;
     let is_empty = [args.a, args.b].into_iter().any(|operand| operand.numel() == 0);
-    let bytes = usize::try_from(CUDA_CUBLAS_WORKSPACE.get()).unwrap_or(usize::MAX);
+    let bytes = usize::try_from(size.get()).unwrap_or(usize::MAX);
     let needs_workspace = bytes != 0 && !is_empty && !stream.is_capturing().map_err(Error::from)?;
     // The allocator gives the freed block only to later work of the stream.
     let workspace =
