@@ -66,6 +66,10 @@ const void *dnnl_version(void) {
     return &version;
 }
 """
+OPENBLAS = """
+void openblas_read_env(void) {}
+const char *scipy_openblas_get_config64_(void) { return "OpenBLAS 0.3.31 USE64BITINT MAX_THREADS=64"; }
+"""
 EMPTY_LIBRARY = "int interlock_nothing;\n"
 
 

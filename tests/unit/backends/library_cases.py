@@ -57,5 +57,12 @@ LIBRARIES = {
     "nvml": Row("NVML", "libnvidia-ml.so.1", fake_libraries.NVML % 580, "12.580.1"),
     "nvrtc": Row("NVRTC", "libnvrtc.so.13", fake_libraries.NVRTC % (13, 5), "13.5", in_wheels("cuda_nvrtc")),
     "onednn": Row("oneDNN", "libdnnl.so.3", fake_libraries.ONEDNN, "3.2.1"),
+    "openblas": Row(
+        "OpenBLAS",
+        "libscipy_openblas64_-1f0a.so",
+        fake_libraries.OPENBLAS,
+        "0.3.31",
+        ("numpy.libs", "scipy.libs", "scipy_openblas64/lib", "scipy_openblas32/lib"),
+    ),
     "openmp": Row("OpenMP", "libgomp.so.1", fake_libraries.OPENMP % 7, None),
 }

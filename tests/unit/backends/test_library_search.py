@@ -19,6 +19,10 @@ from tests.unit.backends.library_cases import LIBRARIES, Row
 EACH = pytest.mark.parametrize(("name", "row"), LIBRARIES.items(), ids=LIBRARIES)
 
 
+# The wheel of numpy brings an OpenBLAS.
+WITHOUT_PACKAGES = "sys.path[:] = [folder for folder in sys.path if 'site-packages' not in folder]"
+
+
 def result_of(code: str, env: dict[str, str]) -> Any:
     """Return the value of `result` after the code."""
     return eval_program("backends.libraries.run", textwrap.dedent(code), env=env)
@@ -59,6 +63,7 @@ def test_unknown_library_is_refused_with_a_suggestion() -> None:
 def test_library_is_found_then_loaded_and_reports_its_version(name: str, row: Row, tmp_path: Path) -> None:
     path = str(fake_libraries.build(tmp_path, row.soname, row.source))
     code = f"""
+    {WITHOUT_PACKAGES}
     found, mapped = state_of(libraries.find({name!r})), is_mapped({path!r})
     loaded, again = state_of(libraries.load({name!r})), state_of(libraries.find({name!r}))
     result = [found, mapped, loaded, again, is_mapped({path!r})]
@@ -83,14 +88,14 @@ def test_library_is_found_among_packages(name: str, row: Row, folder: str, tmp_p
 
 
 @fake_libraries.NEEDS_COMPILER
-@pytest.mark.parametrize("name", ["mkl", "onednn", "openmp"])
+@pytest.mark.parametrize("name", ["mkl", "onednn", "openblas", "openmp"])
 @pytest.mark.parametrize("where", ["prefix", "path"])
 def test_library_in_the_prefix_of_the_installation_is_found(name: str, where: str, tmp_path: Path) -> None:
     row = LIBRARIES[name]
     path = str(fake_libraries.build(tmp_path / "lib", row.soname, row.source))
     packages = tmp_path / "lib" / "python3.11" / "site-packages"
     tell = f"sys.prefix = {str(tmp_path)!r}" if where == "prefix" else f"sys.path.append({str(packages)!r})"
-    code = f"{tell}\n    result = state_of(libraries.load({name!r}))[:3]"
+    code = f"{WITHOUT_PACKAGES}\n    {tell}\n    result = state_of(libraries.load({name!r}))[:3]"
     assert result_of("    " + code, fake_libraries.environment()) == [path, "packages", True]
 
 

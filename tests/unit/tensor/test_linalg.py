@@ -18,6 +18,8 @@ Array = npt.NDArray[np.float64]
 BATCHES: tuple[tuple[int, ...], ...] = ((), (3,), (2, 3), (0,))
 SHAPES = ((1, 1), (4, 4), (5, 3), (3, 5), (0, 2), (2, 0))
 DTYPES = {"float32": (float32, 2e-5), "float64": (float64, 1e-12)}
+# The kernels of the CPU, of which a library that is found is the first.
+ON_CPU = ("mkl", "openblas", "native")
 
 
 def random(*shape: int) -> Array:
@@ -283,21 +285,26 @@ def test_devices_have_the_results_of_the_cpu(devices: tuple[str, ...]) -> None:
         pairs = zip(found, expected, strict=True) if isinstance(expected, tuple) else [(found, expected)]
         for one, other in pairs:
             assert str(one.device) == devices[0]
-            assert one.cpu().equal(other)
+            # Kernels may choose other signs of vectors.
+            assert close(one.cpu().abs(), other.abs().tolist(), 1e-12)
     with pytest.raises(LinAlgError, match="batch element 1"):
         linalg.inv(SINGULAR.to(devices[0]))
 
 
 def test_preferred_library_orders_the_kernels_of_devices(devices: tuple[str, ...]) -> None:
     x, magma = interlock.eye(2, device=devices[0]), "magma: interlock does not call MAGMA"
+    others = [
+        *(f"{name}: needs cpu, got {x.device}" for name in ("mkl", "openblas")),
+        "native: behind cusolver",
+    ]
 
     def kernels() -> list[str]:
         return [str(one) for one in dispatch.explain("cholesky", x).considered]
 
-    assert kernels() == ["cusolver: chosen", magma, "native: behind cusolver"]
+    assert kernels() == ["cusolver: chosen", magma, *others]
     with backends.override({"cuda.linalg_library": "magma"}):
         assert kernels()[:2] == [magma, "cusolver: chosen"]
-        assert dispatch.explain("cholesky", x.cpu()).kernel == "native"
+        assert dispatch.explain("cholesky", x.cpu()).kernel in ON_CPU
         preferred_linalg_library("cusolver")
         assert kernels()[0] == "cusolver: chosen"
 
@@ -316,7 +323,7 @@ def test_preferred_library_orders_the_kernels_of_devices(devices: tuple[str, ...
 def test_choice_of_each_kernel_can_be_explained(name: str, arguments: tuple[Any, ...]) -> None:
     function: Any = dispatch.explain
     call = function(name, *arguments)
-    assert call.kernel == "native"
+    assert call.kernel in ON_CPU
     assert str(call.considered[0]) == "cusolver: needs a device, got cpu"
     with dispatch.record() as calls:
         getattr(linalg, name)(*arguments, **({"upper": True} if name == "solve_triangular" else {}))

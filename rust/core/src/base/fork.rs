@@ -66,6 +66,8 @@ pub mod rank {
     pub const DISPATCH_CALLS: u8 = 115;
     /// The cached plans of transforms.
     pub const PLANS: u8 = 116;
+    /// The calls of OpenBLAS.
+    pub const OPENBLAS: u8 = 117;
     pub(super) const INITIALIZATION: u8 = 120;
 }
 

@@ -42,7 +42,7 @@ fn read(file: &Path, depth: u32, folders: &mut Vec<PathBuf>) {
 }
 
 /// Returns the files that match a name with at most one `*`, the only pattern that these files use, sorted by name.
-fn glob(pattern: &Path) -> Vec<PathBuf> {
+pub(super) fn glob(pattern: &Path) -> Vec<PathBuf> {
     let (Some(folder), Some(name)) = (pattern.parent(), pattern.file_name().and_then(|name| name.to_str()))
     else {
         return Vec::new();

@@ -108,7 +108,8 @@ impl Loaded {
 impl Library {
     /// Returns the library if other code has loaded it into this process; does not load it.
     pub(super) fn loaded_elsewhere(&self) -> Option<Loaded> {
-        self.sonames.iter().find_map(|soname| open_if_loaded(self, soname))
+        let by_name = self.sonames.iter().find_map(|soname| open_if_loaded(self, Path::new(soname)));
+        by_name.or_else(|| search::packaged_files(self).find_map(|file| open_if_loaded(self, &file)))
     }
 
     /// Loads the library if it is not loaded yet. A failure is not cached, so the next call searches again. `operation`
@@ -204,19 +205,20 @@ impl Library {
 
 /// Returns whether a file is loaded under a name.
 pub(super) fn is_loaded(soname: &str) -> bool {
-    handle_if_loaded(soname).is_some()
+    handle_if_loaded(Path::new(soname)).is_some()
 }
 
-/// Returns the library that is loaded under a name.
-pub(super) fn open_if_loaded(library: &Library, soname: &str) -> Option<Loaded> {
+/// Returns the library that is loaded under a name or from a file.
+pub(super) fn open_if_loaded(library: &Library, soname: &Path) -> Option<Loaded> {
     let shared = handle_if_loaded(soname)?;
     let path = file_of_library(library, &shared)?;
     Some(Loaded::new(shared, path, Source::Loaded))
 }
 
-fn handle_if_loaded(soname: &str) -> Option<Shared> {
+fn handle_if_loaded(soname: &Path) -> Option<Shared> {
     #[cfg(target_os = "macos")]
-    let soname = &super::images::path_of(soname)?;
+    let soname =
+        &if soname.is_absolute() { soname.to_owned() } else { super::images::path_of(soname.to_str()?)? };
     // SAFETY: RTLD_NOLOAD never runs a library's initializers; it only adds a reference to a loaded library, which
     // dropping the handle releases.
     unsafe { Shared::open(Some(soname), RTLD_LAZY | libc::RTLD_NOLOAD) }.ok()

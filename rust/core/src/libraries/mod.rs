@@ -31,7 +31,7 @@ use presence::SearchResult;
 use search::SearchPaths;
 pub use table::{
     ALL, CUBLAS, CUBLASLT, CUDNN, CUFFT, CURAND, CUSOLVER, CUSPARSE, CUSPARSELT, MKL, NCCL, NVML, NVRTC,
-    ONEDNN, OPENMP, find, variables,
+    ONEDNN, OPENBLAS, OPENMP, find, variables,
 };
 use user_path::UserPath;
 pub use verbose::{VerboseLibrary, VerboseScope};
@@ -55,7 +55,7 @@ use crate::{Error, Result};
 pub struct Library {
     name: &'static str,
     title: &'static str,
-    /// The file names, in the order of preference.
+    /// The file names, in the order of preference. A `*` stands for what a package adds to the name, such as a hash.
     sonames: &'static [&'static str],
     /// A function that every release of this library has, and no other library.
     function: &'static CStr,

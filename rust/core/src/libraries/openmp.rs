@@ -1,7 +1,7 @@
 //! The OpenMP runtimes that are loaded in this process.
 
 use std::ffi::c_int;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::OPENMP;
 use super::loader::{Loaded, open_if_loaded};
@@ -56,7 +56,7 @@ struct LoadedRuntime {
 fn loaded_runtimes() -> Vec<LoadedRuntime> {
     let mut runtimes: Vec<LoadedRuntime> = Vec::new();
     for soname in OPENMP.sonames {
-        let Some(library) = open_if_loaded(&OPENMP, soname) else { continue };
+        let Some(library) = open_if_loaded(&OPENMP, Path::new(soname)) else { continue };
         let found = &library.found().path;
         // Without symbolic links, as threadpoolctl reports it.
         let path = found.canonicalize().unwrap_or_else(|_| found.clone());

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Found, Library, Source, ld_paths, python_paths};
+use super::ld_paths::{self, glob};
+use super::{Found, Library, Source, python_paths};
 use crate::base::env;
 
 /// The search paths of one library, besides those of the system's loader.
@@ -57,7 +58,17 @@ pub(super) fn files(library: &Library) -> impl Iterator<Item = Found> {
 
 /// Iterates over the files in a folder that have one of the library's names.
 pub(super) fn files_in(library: &Library, folder: &Path) -> impl Iterator<Item = PathBuf> {
-    library.sonames.iter().map(move |soname| folder.join(soname)).filter(|file| file.is_file())
+    let files = library.sonames.iter().flat_map(move |soname| glob(&folder.join(soname)));
+    files.filter(|file| file.is_file())
+}
+
+/// Iterates over the files in Python's packages whose names no list can have.
+pub(super) fn packaged_files(library: &Library) -> impl Iterator<Item = PathBuf> {
+    let folders = match library.sonames.iter().any(|soname| soname.contains('*')) {
+        true => python_paths::folders(library.search_paths.package_folders, false),
+        false => Vec::new(),
+    };
+    folders.into_iter().flat_map(|folder| files_in(library, &folder).collect::<Vec<_>>())
 }
 
 fn folders(library: &Library) -> impl Iterator<Item = (PathBuf, Source)> {

@@ -27,6 +27,19 @@ const IN_PREFIX: SearchPaths = SearchPaths {
     folders: &[],
 };
 
+/// The search paths of OpenBLAS: the folders of the wheels that bring it, on Linux and on macOS, and those of conda.
+const OF_NUMPY: SearchPaths = SearchPaths {
+    package_folders: &[
+        "numpy.libs",
+        "numpy/.dylibs",
+        "scipy.libs",
+        "scipy/.dylibs",
+        "scipy_openblas64/lib",
+        "scipy_openblas32/lib",
+    ],
+    ..IN_PREFIX
+};
+
 /// The search paths of a library that a driver installs: only those of the system.
 const OF_SYSTEM: SearchPaths =
     SearchPaths { package_folders: &[], in_python_prefix: false, prefixes: &[], folders: &[] };
@@ -116,6 +129,11 @@ libraries! {
     /// Intel's deep neural network primitives.
     ONEDNN = "onednn" "oneDNN" [c"dnnl_set_verbose"]
         &["libdnnl.so.3", "libdnnl.so.2"], &["libdnnl.3.dylib", "libdnnl.2.dylib"], IN_PREFIX, VersionQuery::OneDnn;
+
+    /// OpenBLAS, also the builds in the wheels of numpy and scipy, whose file names end with a hash.
+    OPENBLAS = "openblas" "OpenBLAS" [c"openblas_read_env"]
+        &["libscipy_openblas*.so", "libopenblas.so.0"], &["libscipy_openblas*.dylib", "libopenblas.0.dylib"],
+        OF_NUMPY, VersionQuery::OpenBlas;
 
     /// The OpenMP runtime of GNU, Intel or LLVM.
     OPENMP = "openmp" "OpenMP" [c"omp_get_max_threads"]

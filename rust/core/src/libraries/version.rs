@@ -46,6 +46,8 @@ pub(super) enum VersionQuery {
     /// MKL: `void MKL_Get_Version_String(char *text, int length)`. The first call of MKL selects the OpenMP runtime of
     /// the process and loads it.
     Mkl,
+    /// OpenBLAS: `char *openblas_get_config(void)`, under the name that the build gives to it.
+    OpenBlas,
     /// oneDNN: `const dnnl_version_t *dnnl_version(void)`.
     OneDnn,
 }
@@ -115,6 +117,19 @@ impl VersionQuery {
                     let function: Function = loaded.function(c"MKL_Get_Version_String").ok()?;
                     let text = read_text(|text, length| function(text, length as c_int))?;
                     Version::from_text(&text)
+                }
+                VersionQuery::OpenBlas => {
+                    let names = [
+                        c"scipy_openblas_get_config64_",
+                        c"scipy_openblas_get_config",
+                        c"openblas_get_config64_",
+                        c"openblas_get_config",
+                    ];
+                    let mut functions = names.into_iter().map(|name| loaded.function(name));
+                    let function: unsafe extern "C" fn() -> *const c_char = functions.find_map(Result::ok)?;
+                    let text = CStr::from_ptr(function().as_ref()?).to_string_lossy().into_owned();
+                    let text = text.strip_prefix("OpenBLAS ")?.split(' ').next()?.to_owned();
+                    Some(Version { number: None, text })
                 }
                 VersionQuery::OneDnn => {
                     let function: unsafe extern "C" fn() -> *const OneDnnVersion =

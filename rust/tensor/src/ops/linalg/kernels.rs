@@ -9,6 +9,7 @@ use interlock::dispatch::{
     Call, Composite, Kernel, KernelError, Numerics, Op, Operation, Order, Preference, Preferred, Reason,
 };
 
+use crate::products::linalg::lapack::Lapack;
 use crate::products::linalg::{Factors, Routine, factors};
 use crate::{DType, Error, Result, Tensor};
 
@@ -78,6 +79,9 @@ macro_rules! operations {
             static $kernels: Op<$operation> = Op::new(&[
                 Kernel::<$operation>::new("cusolver", run).model().condition(is_on_device),
                 Kernel::<$operation>::new("magma", run).condition(has_magma),
+                Kernel::<$operation>::new("mkl", run_by_mkl).condition(|call| check(call, Lapack::Mkl)),
+                Kernel::<$operation>::new("openblas", run_by_openblas)
+                    .condition(|call| check(call, Lapack::OpenBlas)),
                 Kernel::<$operation>::new("native", run),
             ])
             .order(Order::new(&CUDA_LINALG_LIBRARY, preferred_library));
@@ -144,9 +148,36 @@ fn has_magma(call: &LinalgCall) -> Result<(), Reason> {
     Err(Reason::from("interlock does not call MAGMA"))
 }
 
-/// Computes with the kernels of this crate, which read contiguous elements of float64.
+/// Returns why a library does not compute a factorization, if it does not.
+fn check(call: &LinalgCall, library: Lapack) -> Result<(), Reason> {
+    if call.device.kind() != DeviceType::Cpu {
+        return Err(Reason::from(format!("needs cpu, got {}", call.device)));
+    }
+    let matrix =
+        |shape: &[usize]| shape.iter().rev().take(2).fold(1, |area: usize, &size| area.saturating_mul(size));
+    let elements = call.sides.iter().chain([&call.matrices]).map(|shape| matrix(shape)).sum();
+    library.check(elements).map_err(Reason::from)
+}
+
 fn run(_: &LinalgCall, _: Numerics, args: &LinalgArgs<'_>) -> Result<Factors, KernelError<Error>> {
+    run_by(None, args)
+}
+
+fn run_by_mkl(_: &LinalgCall, _: Numerics, args: &LinalgArgs<'_>) -> Result<Factors, KernelError<Error>> {
+    run_by(Some(Lapack::Mkl), args)
+}
+
+fn run_by_openblas(
+    _: &LinalgCall,
+    _: Numerics,
+    args: &LinalgArgs<'_>,
+) -> Result<Factors, KernelError<Error>> {
+    run_by(Some(Lapack::OpenBlas), args)
+}
+
+/// Computes with a library or the kernels of this crate, which read contiguous elements of float64.
+fn run_by(library: Option<Lapack>, args: &LinalgArgs<'_>) -> Result<Factors, KernelError<Error>> {
     let operand = |tensor: &Tensor| tensor.cast(DType::Float64)?.contiguous();
     let sides = args.sides.map(operand).transpose()?;
-    Ok(factors(args.op, args.routine, &operand(args.matrices)?, sides.as_ref())?)
+    Ok(factors(args.op, library, args.routine, &operand(args.matrices)?, sides.as_ref())?)
 }

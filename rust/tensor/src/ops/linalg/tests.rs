@@ -71,9 +71,11 @@ fn records_name_the_operation_and_the_function_that_uses_it() {
     drop(guard);
     let calls: Vec<String> = recording.calls().iter().map(ToString::to_string).collect();
     let refusals = "cusolver: needs a device, got cpu | magma: needs a device, got cpu";
-    assert_eq!(calls[0], format!("lu_factor cpu float32 2x2 -> native, in inv | {refusals}"));
+    // Libraries of the system may compute, whose reasons differ.
+    assert!(calls[0].starts_with("lu_factor cpu float32 2x2 -> "), "{}", calls[0]);
+    assert!(calls[0].contains(&format!(", in inv | {refusals} | ")), "{}", calls[0]);
     assert_eq!(calls.len(), 3, "and two triangular systems");
     let _library = CUDA_LINALG_LIBRARY.scope(LinalgLibrary::Magma).unwrap().guard();
     let chosen = doubles(&[1.0], &[1, 1]).explain_cholesky().unwrap();
-    assert_eq!(chosen.to_string(), format!("cholesky cpu float64 1x1 -> native | {refusals}"));
+    assert!(chosen.to_string().contains(&format!(" | {refusals} | ")), "{chosen}");
 }

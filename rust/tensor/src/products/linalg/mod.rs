@@ -4,6 +4,7 @@
 
 mod cholesky;
 mod eigh;
+pub(crate) mod lapack;
 mod lu;
 mod matrix;
 mod qr;
@@ -11,6 +12,8 @@ mod svd;
 mod triangular;
 
 use std::ops::Range;
+
+use lapack::Lapack;
 
 use super::matmul::THREADED_WORK;
 use crate::iterate::parts::{part, rest_mut, source, take};
@@ -65,6 +68,7 @@ struct Batch {
     columns: usize,
     count: usize,
     threads: usize,
+    library: Option<Lapack>,
 }
 
 /// The sizes of the results of one matrix. Of those that do not exist there are none.
@@ -111,7 +115,15 @@ impl Batch {
     fn compute(&self, matrix: &[f64], sides: &[f64], results: [&mut [f64]; 4]) -> Result<()> {
         let [first, second, third, info] = results;
         let (rows, columns) = (self.rows, self.columns);
+        let found = match self.library {
+            Some(library) => {
+                let results = [&mut *first, &mut *second, &mut *third];
+                library.compute(self.routine, [rows, columns], (matrix, sides), results)?
+            }
+            None => None,
+        };
         let failure = match self.routine {
+            _ if let Some(failure) = found => failure,
             Routine::Cholesky => cholesky::factor(rows, matrix, first),
             Routine::Lu => {
                 first.copy_from_slice(matrix);
@@ -176,9 +188,10 @@ impl PartedKernel<f64, 4> for Batch {
 }
 
 /// Computes the results of a routine for each matrix of a contiguous float64 tensor, and of another one of the same batch for
-/// right sides.
+/// right sides. The runtime computes what a library does not find.
 pub(crate) fn factors(
     op: &'static str,
+    library: Option<Lapack>,
     routine: Routine,
     matrices: &Tensor,
     sides: Option<&Tensor>,
@@ -188,7 +201,7 @@ pub(crate) fn factors(
         _ => (&[][..], [0, 0]),
     };
     let count = batch.iter().product();
-    let kernel = Batch { routine, rows, columns, count, threads: 1 };
+    let kernel = Batch { routine, rows, columns, count, threads: 1, library };
     let placement = matrices.placement();
     let threads = threads_on(placement, kernel.work().saturating_mul(count), THREADED_WORK);
     let shapes = routine.results(rows, columns).map(|sizes| match sizes {

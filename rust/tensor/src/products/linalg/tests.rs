@@ -6,7 +6,7 @@ use super::*;
 use crate::testing::doubles;
 
 fn factors_of(routine: Routine, elements: &[f64], shape: [usize; 2]) -> [Vec<f64>; 4] {
-    let found = factors("test", routine, &doubles(elements, &shape), None).unwrap();
+    let found = factors("test", None, routine, &doubles(elements, &shape), None).unwrap();
     let [first, second, third] = found.parts.map(|part| part.to_vec().unwrap());
     [first, second, third, found.info.to_vec().unwrap()]
 }
@@ -102,7 +102,8 @@ fn bits_do_not_depend_on_the_number_of_threads() {
     let batch = doubles(&random(40 * 24 * 24, 7), &[40, 24, 24]);
     let run = |threads| {
         interlock::set_num_threads(NonZeroUsize::new(threads).unwrap());
-        let found = factors("test", Routine::Svd { left: 24, has_vectors: true }, &batch, None).unwrap();
+        let found =
+            factors("test", None, Routine::Svd { left: 24, has_vectors: true }, &batch, None).unwrap();
         found
             .parts
             .map(|part| part.to_vec::<f64>().unwrap().into_iter().map(f64::to_bits).collect::<Vec<_>>())
