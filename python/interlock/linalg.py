@@ -3,10 +3,10 @@
 A build without the tensor runtime lacks this module.
 
 Matrices are the last two dimensions of a float32 or float64 tensor; the dimensions before them are a batch.
-All functions have gradients. On the CPU the LAPACK of MKL or OpenBLAS computes, if the import of this module
-finds one (the wheels of numpy and scipy bring OpenBLAS), else interlock's own kernels, as on host devices. All
-compute in float64, and round the results of float32 once. `backends.cuda.preferred_linalg_library` orders the kernels of devices, and
-`dispatch.explain` shows the choice.
+All functions have gradients. On the CPU the LAPACK of MKL or OpenBLAS computes, if the first call finds one
+(the wheels of numpy and scipy bring OpenBLAS), else interlock's own kernels, as on host devices. All compute in
+float64, and round the results of float32 once. `backends.cuda.preferred_linalg_library` orders the kernels of
+devices, and `dispatch.explain` shows the choice.
 
 Example:
     >>> import interlock
@@ -22,7 +22,6 @@ Example:
 from __future__ import annotations
 
 import interlock._requires_tensors  # noqa: F401 (raises ImportError in a build without tensors)
-from interlock._core.dispatch import explain as _explain
 from interlock._core.tensor import (
     cholesky,
     cholesky_ex,
@@ -42,7 +41,6 @@ from interlock._core.tensor import (
     solve_triangular,
     svd,
     svdvals,
-    zeros as _zeros,
 )
 from interlock.errors import LinAlgError
 
@@ -67,7 +65,3 @@ __all__ = [
     "svd",
     "svdvals",
 ]
-
-# Decides which library computes, and loads it: now, because the search reads the environment and `sys.path`,
-# which other threads cannot change meanwhile.
-_explain("cholesky", _zeros(1, 1, device="cpu"))

@@ -100,8 +100,8 @@ def test_record_names_the_library_and_the_flag_that_disables_it(tmp_path: Path) 
     [
         (None, None, ["onednn: INTERLOCK_ONEDNN_PATH: ", "mkl: INTERLOCK_MKL_PATH: "]),
         (None, WITHOUT, ["lacks cblas_sgemm_64"]),
-        ("#define RUNTIME 4\n" + ONEDNN, None, ["interlock calls builds with OpenMP, got CPU runtime 4"]),
-        ("#define MAJOR 4\n" + ONEDNN, None, ["interlock calls version 3, got 4"]),
+        ("#define RUNTIME 4\n" + ONEDNN, None, ["onednn: needs a build with OpenMP, got CPU runtime 4"]),
+        ("#define MAJOR 4\n" + ONEDNN, None, ["onednn: needs version 3, got 4"]),
         (
             ONEDNN.replace("if (kind != 1 ||", "if (kind == 1 ||"),
             None,

@@ -15,7 +15,8 @@ use super::Library;
 ///
 /// static VERSION: LibraryFunctions<Version> = LibraryFunctions::new(&NVML, |nvml| {
 ///     // SAFETY: NVIDIA's `nvml.h` declares this signature.
-///     unsafe { nvml.function(c"nvmlSystemGetCudaDriverVersion", "cuda_version") }
+///     let found = unsafe { nvml.function(c"nvmlSystemGetCudaDriverVersion", "cuda_version") };
+///     found.map_err(|error| error.to_string())
 /// });
 /// match VERSION.get() {
 ///     Ok(version) => println!("found at {version:?}"),
@@ -24,7 +25,7 @@ use super::Library;
 /// ```
 pub struct LibraryFunctions<T> {
     library: &'static Library,
-    load: fn(&'static Library) -> crate::Result<T>,
+    load: fn(&'static Library) -> Result<T, String>,
     // Not a blocking cell: a child that is forked while another thread fills it would wait forever.
     found: OnceBox<Result<T, String>>,
 }
@@ -45,7 +46,7 @@ pub unsafe fn set_search_hook(hook: SearchHook) {
 
 impl<T: Send + Sync> LibraryFunctions<T> {
     /// Declares functions that `load` looks up.
-    pub const fn new(library: &'static Library, load: fn(&'static Library) -> crate::Result<T>) -> Self {
+    pub const fn new(library: &'static Library, load: fn(&'static Library) -> Result<T, String>) -> Self {
         LibraryFunctions { library, load, found: OnceBox::new() }
     }
 
@@ -73,7 +74,7 @@ impl<T: Send + Sync> LibraryFunctions<T> {
     fn search(&self) -> Result<T, String> {
         match self.library.is_available() {
             Ok(false) => Err(format!("{} not found", self.library.title())),
-            _ => (self.load)(self.library).map_err(|error| error.to_string()),
+            _ => (self.load)(self.library),
         }
     }
 }

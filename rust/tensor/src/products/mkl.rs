@@ -22,10 +22,10 @@ struct Functions {
 static FUNCTIONS: LibraryFunctions<Functions> = LibraryFunctions::new(&MKL, Functions::load);
 
 impl Functions {
-    fn load(mkl: &Library) -> interlock::Result<Self> {
-        fn function<F: Copy>(mkl: &Library, name: &CStr) -> interlock::Result<F> {
+    fn load(mkl: &Library) -> Result<Self, String> {
+        fn function<F: Copy>(mkl: &Library, name: &CStr) -> Result<F, String> {
             // SAFETY: the fields have the types that the headers declare.
-            unsafe { mkl.function(name, "matmul") }
+            unsafe { mkl.function(name, "matmul") }.map_err(|error| error.to_string())
         }
         Ok(Functions {
             sgemm: function(mkl, c"cblas_sgemm_64")?,
@@ -36,7 +36,7 @@ impl Functions {
 }
 
 /// Returns why MKL cannot be used, if it cannot.
-pub(crate) fn check() -> std::result::Result<(), &'static str> {
+pub(crate) fn check() -> Result<(), &'static str> {
     FUNCTIONS.get().map(|_| ())
 }
 

@@ -31,10 +31,10 @@ const THREAD_LIMIT: c_int = 27;
 static FUNCTIONS: LibraryFunctions<Functions> = LibraryFunctions::new(&MKL, Functions::load);
 
 impl Functions {
-    fn load(mkl: &Library) -> interlock::Result<Self> {
-        fn function<F: Copy>(mkl: &Library, name: &CStr) -> interlock::Result<F> {
+    fn load(mkl: &Library) -> Result<Self, String> {
+        fn function<F: Copy>(mkl: &Library, name: &CStr) -> Result<F, String> {
             // SAFETY: the fields below have the types that the header declares.
-            unsafe { mkl.function(name, "fft") }
+            unsafe { mkl.function(name, "fft") }.map_err(|error| error.to_string())
         }
         Ok(Functions {
             create: function(mkl, c"DftiCreateDescriptor_d_1d")?,

@@ -6,10 +6,9 @@
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::ptr::from_ref;
 
-use interlock::libraries::{Library, MKL, OPENBLAS};
+use interlock::libraries::{Library, LibraryFunctions, MKL, OPENBLAS};
 use interlock_core::base::fork::rank;
 use interlock_core::base::sync::ForkLock;
-use once_cell::race::OnceBox;
 
 use super::Routine;
 use super::matrix::largest;
@@ -140,22 +139,14 @@ impl Lapack {
         }
     }
 
-    /// Returns the functions, or why there are none. The first call decides it for the process: a search reads the
-    /// environment, which threads of an interpreter may change while a later call runs.
     fn functions(self) -> Result<&'static Functions, &'static str> {
-        static MKLS: OnceBox<Result<Functions, String>> = OnceBox::new();
-        static OPENBLASES: OnceBox<Result<Functions, String>> = OnceBox::new();
-        let functions = match self {
-            Lapack::Mkl => &MKLS,
-            Lapack::OpenBlas => &OPENBLASES,
-        };
-        let found = functions.get_or_init(|| {
-            Box::new(match self.library().is_available() {
-                Ok(false) => Err(format!("{} not found", self.library().title())),
-                _ => self.load(),
-            })
-        });
-        found.as_ref().map_err(String::as_str)
+        static OF_MKL: LibraryFunctions<Functions> = LibraryFunctions::new(&MKL, |_| Lapack::Mkl.load());
+        static OF_OPENBLAS: LibraryFunctions<Functions> =
+            LibraryFunctions::new(&OPENBLAS, |_| Lapack::OpenBlas.load());
+        match self {
+            Lapack::Mkl => OF_MKL.get(),
+            Lapack::OpenBlas => OF_OPENBLAS.get(),
+        }
     }
 
     /// Returns why the library cannot compute matrices and results of so many elements, if it cannot.

@@ -58,16 +58,16 @@ macro_rules! functions {
         }
 
         impl Functions {
-            fn load(library: &Library) -> interlock::Result<Self> {
+            fn load(library: &Library) -> Result<Self, String> {
                 let functions = Functions {
                     // SAFETY: the functions have the types that the header declares.
-                    $($field: unsafe { library.function($name, "matmul") }?,)+
+                    $($field: unsafe { library.function($name, "matmul") }.map_err(|error| error.to_string())?,)+
                     // SAFETY: as above.
                     set_deterministic: unsafe { library.function(c"dnnl_primitive_attr_set_deterministic", "matmul") }.ok(),
                     openmp: OpenMp::of(library),
                     engine: ptr::null_mut(),
                 };
-                functions.with_engine(library)
+                functions.with_engine()
             }
         }
     };
@@ -144,33 +144,26 @@ pub(crate) fn check_integers() -> Result<(), &'static str> {
 
 impl Functions {
     /// Creates the engine, unless the library starts threads that this crate cannot limit.
-    fn with_engine(mut self, library: &Library) -> interlock::Result<Self> {
+    fn with_engine(mut self) -> Result<Self, String> {
         /// `dnnl_cpu`.
         const CPU: c_int = 1;
         /// `DNNL_RUNTIME_SEQ` and `DNNL_RUNTIME_OMP`.
         const SEQUENTIAL: c_uint = 1;
         const OPENMP: c_uint = 2;
-        let unusable = |reason: String| interlock::Error::LibraryNotFound {
-            library: library.title(),
-            operation: "matmul".to_owned(),
-            reason,
-        };
         // SAFETY: the library returns a structure that it never frees, of at least these fields.
         let &Version { major, cpu_runtime, .. } = unsafe { &*(self.version)() };
         if major != 3 {
-            return Err(unusable(format!("interlock calls version 3, got {major}")));
+            return Err(format!("needs version 3, got {major}"));
         }
         let is_limited = cpu_runtime == SEQUENTIAL || (cpu_runtime == OPENMP && self.openmp.is_some());
         if !is_limited {
-            return Err(unusable(format!(
-                "interlock calls builds with OpenMP, got CPU runtime {cpu_runtime}"
-            )));
+            return Err(format!("needs a build with OpenMP, got CPU runtime {cpu_runtime}"));
         }
         // SAFETY: the engine is written by the call; it exists as long as the process.
         let status = unsafe { (self.create_engine)(&raw mut self.engine, CPU, 0) };
         match status {
             0 => Ok(self),
-            _ => Err(unusable(format!("oneDNN has no engine for this CPU: {}", name_of(status)))),
+            _ => Err(format!("oneDNN has no engine for this CPU: {}", name_of(status))),
         }
     }
 }

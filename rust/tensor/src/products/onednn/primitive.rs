@@ -10,7 +10,7 @@ use crate::storage::fallible_alloc::try_with_capacity;
 use crate::{DType, Error, Result};
 
 /// What was prepared for a computation, or the reason why oneDNN does not compute it.
-pub(crate) type Prepared<T> = std::result::Result<T, String>;
+pub(crate) type Prepared<T> = Result<T, String>;
 
 /// Returns the library, or why it cannot be used.
 pub(super) fn functions() -> Prepared<&'static Functions> {
@@ -38,10 +38,7 @@ impl Drop for Owned {
 
 impl Owned {
     /// Creates an object, or returns the status of the function that does not.
-    fn new(
-        destroy: Destroy,
-        create: impl FnOnce(*mut Object) -> Status,
-    ) -> std::result::Result<Self, Status> {
+    fn new(destroy: Destroy, create: impl FnOnce(*mut Object) -> Status) -> Result<Self, Status> {
         let mut object = ptr::null_mut();
         match create(&raw mut object) {
             0 => Ok(Owned { object, destroy }),
@@ -177,7 +174,7 @@ impl Attributes {
     }
 
     /// Creates the object. `adds` makes the primitive add its result to the elements of the destination.
-    fn object(self, functions: &Functions, adds: bool) -> std::result::Result<Owned, Status> {
+    fn object(self, functions: &Functions, adds: bool) -> Result<Owned, Status> {
         /// `dnnl_scratchpad_mode_user`: the memory belongs to the caller, so that threads can share a primitive.
         const USER: c_int = 1;
         let set = |status: Status| if status == 0 { Ok(()) } else { Err(status) };
