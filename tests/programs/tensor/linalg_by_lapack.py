@@ -99,12 +99,12 @@ def forked():
     """Return the exit code of a forked child, 0 if it finds what its parent has found."""
     import os
 
-    expected = linalg.svd(matrix(4, 60, 60))
+    expected = linalg.svd(matrix(4, 20, 20))
     child = os.fork()
     if child == 0:
         is_same = False
         try:
-            is_same = same(linalg.svd(matrix(4, 60, 60)), expected)
+            is_same = same(linalg.svd(matrix(4, 20, 20)), expected)
         finally:
             os._exit(0 if is_same else 1)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
@@ -113,11 +113,11 @@ def forked():
 def on_threads():
     """Return whether threads of the program, and more threads of operations, find the same bits."""
     interlock.set_num_threads(1)
-    expected = linalg.eigh(matrix(6, 40, 40))
+    expected = linalg.eigh(matrix(6, 20, 20))
     interlock.set_num_threads(4)
     found = []
     threads = [
-        threading.Thread(target=lambda: found.append(same(linalg.eigh(matrix(6, 40, 40)), expected)))
+        threading.Thread(target=lambda: found.append(same(linalg.eigh(matrix(6, 20, 20)), expected)))
         for _ in range(4)
     ]
     for thread in threads:

@@ -151,6 +151,7 @@ impl Lapack {
         };
         let found = functions.get_or_init(|| {
             Box::new(match self.library().is_available() {
+                _ if cfg!(target_endian = "big") => Err("needs a little-endian CPU".to_owned()),
                 Ok(false) => Err(format!("{} not found", self.library().title())),
                 _ => self.load(),
             })

@@ -41,10 +41,9 @@ impl Choice for Driver {
 /// Returns an error for a driver on the CPU. Devices have one algorithm, which every driver selects.
 fn check_driver(op: &'static str, matrices: &CoreTensor, driver: Option<Driver>) -> Result<()> {
     match driver {
-        Some(_) if matrices.device().kind() == DeviceType::Cpu => Err(Error::Arguments {
-            op,
-            problem: "driver must be None on the CPU: it selects an algorithm of devices",
-        }),
+        Some(_) if matrices.device().kind() == DeviceType::Cpu => {
+            Err(Error::value(op, "driver", "be None on the CPU", "an algorithm of devices"))
+        }
         _ => Ok(()),
     }
 }
