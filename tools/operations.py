@@ -29,10 +29,16 @@ def signatures(row: dict[str, str], form: str) -> list[ast.FunctionDef]:
     return found
 
 
+# The named tuples of three tensors.
+TRIPLES = [f"_return_types.linalg_{name}" for name in ("lu", "lu_factor_ex", "svd")]
+
+
 def out_annotation(definition: ast.FunctionDef) -> str | None:
     """Return the annotation of `out` for a result, or None for a tuple of tensors, which has no `out`."""
     assert definition.returns is not None
     result = ast.unparse(definition.returns)
+    if result in TRIPLES:
+        return "tuple[Tensor, Tensor, Tensor] | list[Tensor] | None"
     if result.startswith("_return_types"):
         return "tuple[Tensor, Tensor] | list[Tensor] | None"
     return None if result.startswith("tuple") else "Tensor | None"

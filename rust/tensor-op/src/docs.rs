@@ -131,6 +131,11 @@ const SENTENCES: &[(&str, &str)] = &[
     ),
     ("square_a", "A: A square matrix of float32 or float64, or a batch of them."),
     ("not_square", "ShapeError: The last two sizes differ, or there are fewer than 2 dimensions."),
+    (
+        "driver",
+        "driver: An algorithm of cuSOLVER, for matrices on devices, all of which compute with one algorithm.",
+    ),
+    ("driver_on_cpu", "ArgumentError: `driver` has another value, or is not None for matrices on the CPU."),
     ("not_matrix", "ShapeError: There are fewer than 2 dimensions."),
     ("not_float", "DTypeError: The dtype is not float32 or float64."),
     ("singular", "LinAlgError: A matrix is singular; the message has its position in the batch."),

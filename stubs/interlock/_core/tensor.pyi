@@ -9901,12 +9901,15 @@ def lt(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> 
 
 less = lt
 
-def lu(A: Tensor, *, pivot: builtins.bool = True) -> _return_types.linalg_lu:
+def lu(
+    A: Tensor, *, pivot: builtins.bool = True, out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None
+) -> _return_types.linalg_lu:
     """Return the permutation and the LU factors of matrices.
 
     Args:
         A: A matrix of float32 or float64, or a batch of them.
         pivot: Must be True.
+        out: The tensor that receives the result, or two, as a tuple or list, for a named tuple; they are returned. None for new ones.
 
     Returns:
         A named tuple `(P, L, U)` for which `P @ L @ U` is `A`. P has no gradient.
@@ -9915,6 +9918,8 @@ def lu(A: Tensor, *, pivot: builtins.bool = True) -> _return_types.linalg_lu:
         ArgumentError: `pivot` is False: there is no kernel without pivoting.
         ShapeError: There are fewer than 2 dimensions.
         DTypeError: The dtype is not float32 or float64.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -9953,7 +9958,11 @@ def lu_factor(
     """
 
 def lu_factor_ex(
-    A: Tensor, *, pivot: builtins.bool = True, check_errors: builtins.bool = False
+    A: Tensor,
+    *,
+    pivot: builtins.bool = True,
+    check_errors: builtins.bool = False,
+    out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None,
 ) -> _return_types.linalg_lu_factor_ex:
     """Return the LU factors of matrices in one matrix each, the pivots, and whether a pivot is 0.
 
@@ -9961,6 +9970,7 @@ def lu_factor_ex(
         A: A matrix of float32 or float64, or a batch of them.
         pivot: Must be True.
         check_errors: Whether to raise for a pivot of 0.
+        out: The tensor that receives the result, or two, as a tuple or list, for a named tuple; they are returned. None for new ones.
 
     Returns:
         A named tuple `(LU, pivots, info)`, the first two as those of `lu_factor`. `info` is an int32 tensor with an
@@ -9971,6 +9981,8 @@ def lu_factor_ex(
         ArgumentError: `pivot` is False: there is no kernel without pivoting.
         ShapeError: There are fewer than 2 dimensions.
         DTypeError: The dtype is not float32 or float64.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -12454,12 +12466,20 @@ def sum(
         (tensor(10), tensor([4, 6]))
     """
 
-def svd(A: Tensor, full_matrices: builtins.bool = True) -> _return_types.linalg_svd:
+def svd(
+    A: Tensor,
+    full_matrices: builtins.bool = True,
+    *,
+    driver: Literal["gesvd", "gesvdj", "gesvda"] | None = None,
+    out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None,
+) -> _return_types.linalg_svd:
     """Return the singular value decomposition of matrices.
 
     Args:
         A: A matrix of float32 or float64, or a batch of them.
         full_matrices: Whether U and Vh are square, else they have as many vectors as there are singular values.
+        driver: An algorithm of cuSOLVER, for matrices on devices, all of which compute with one algorithm.
+        out: The tensor that receives the result, or two, as a tuple or list, for a named tuple; they are returned. None for new ones.
 
     Returns:
         A named tuple `(U, S, Vh)`. The singular values S are in descending order, and the vectors, whose signs are
@@ -12467,9 +12487,12 @@ def svd(A: Tensor, full_matrices: builtins.bool = True) -> _return_types.linalg_
         infinite or NaN. Gradients of the vectors beyond the values are ignored.
 
     Raises:
+        ArgumentError: `driver` has another value, or is not None for matrices on the CPU.
         LinAlgError: An element is infinite or NaN; the message has the position of the matrix in the batch.
         ShapeError: There are fewer than 2 dimensions.
         DTypeError: The dtype is not float32 or float64.
+        DTypeError: `out` has another dtype than the result.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -12477,14 +12500,18 @@ def svd(A: Tensor, full_matrices: builtins.bool = True) -> _return_types.linalg_
         tensor([5.])
     """
 
-def svdvals(A: Tensor, *, out: Tensor | None = None) -> Tensor:
+def svdvals(
+    A: Tensor, *, driver: Literal["gesvd", "gesvdj", "gesvda"] | None = None, out: Tensor | None = None
+) -> Tensor:
     """Return the singular values of matrices in descending order.
 
     Args:
         A: A matrix of float32 or float64, or a batch of them.
+        driver: An algorithm of cuSOLVER, for matrices on devices, all of which compute with one algorithm.
         out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
+        ArgumentError: `driver` has another value, or is not None for matrices on the CPU.
         LinAlgError: An element is infinite or NaN; the message has the position of the matrix in the batch.
         ShapeError: There are fewer than 2 dimensions.
         DTypeError: The dtype is not float32 or float64.

@@ -328,3 +328,36 @@ def test_choice_of_each_kernel_can_be_explained(name: str, arguments: tuple[Any,
     with dispatch.record() as calls:
         getattr(linalg, name)(*arguments, **({"upper": True} if name == "solve_triangular" else {}))
     assert [(each.operation, each.arguments) for each in calls] == [(name, call.arguments)]
+
+
+def test_driver_is_for_devices(devices: tuple[str, ...]) -> None:
+    x = interlock.tensor([[3.0], [4.0]])
+    for function in (linalg.svd, linalg.svdvals):
+        with pytest.raises(ArgumentError, match="driver must be None on the CPU"):
+            function(x, driver="gesvd")
+        with pytest.raises(
+            ArgumentError, match="driver must be 'gesvd', 'gesvdj', 'gesvda' or None, got 'x'"
+        ):
+            function(x, driver="x")  # type: ignore[arg-type]
+    assert close(linalg.svdvals(x.to(devices[0]), driver="gesvdj").cpu(), [5.0], 1e-6)
+
+
+@pytest.mark.parametrize("name", ["lu", "lu_factor_ex", "svd"])
+def test_three_results_are_written_to_out(name: str) -> None:
+    function: Any = getattr(linalg, name)
+    x = interlock.tensor([[3.0, 1.0], [4.0, 2.0]])
+    expected = function(x)
+    given = [interlock.empty(0, dtype=each.dtype) for each in expected]
+    result = function(x, out=given)
+    assert type(result) is type(expected)
+    assert all(one is other for one, other in zip(result, given, strict=True))
+    assert [out.tolist() for out in given] == [each.tolist() for each in expected]
+    with pytest.raises(TypeError, match=f"^{name}: out must be a tuple or list of three Tensors"):
+        function(x, out=given[:2])
+    with pytest.raises(TypeError, match=f"^{name}: out must be a tuple or list of three Tensors"):
+        function(x, out=given[0])
+    with pytest.raises(RuntimeError, match=f"^{name}: out must not share memory"):
+        function(x, out=[given[0], given[1], given[0]])
+    with pytest.raises(DTypeError, match=rf"^{name}: out\[2\] must be"):
+        function(x, out=[*given[:2], interlock.empty(0, dtype=interlock.float16)])
+    assert [out.tolist() for out in given] == [each.tolist() for each in expected]

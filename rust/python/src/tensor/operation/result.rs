@@ -123,8 +123,11 @@ pub(in crate::tensor) trait Results: Sized {
     /// Returns the result for an `out` that is one tensor, which must have its dtype if the second value is true.
     fn one(self, op: &'static str) -> Result<(CoreTensor, bool)>;
 
-    /// Returns the results for an `out` that is two tensors.
-    fn two(self, op: &'static str) -> Result<[CoreTensor; 2]>;
+    /// The number of results, and what an `out` for them may be.
+    const OUT: (usize, &'static str) = (2, "a Tensor, a tuple or list of two Tensors, or None");
+
+    /// Returns the results for an `out` that is several tensors.
+    fn several(self, op: &'static str) -> Result<Vec<CoreTensor>>;
 
     /// Returns the name of the named tuple in `interlock.return_types`.
     fn tuple_name(op: &'static str) -> Cow<'static, str> {
@@ -152,7 +155,7 @@ impl Results for OneOrMore {
         }
     }
 
-    fn two(self, op: &'static str) -> Result<[CoreTensor; 2]> {
+    fn several(self, op: &'static str) -> Result<Vec<CoreTensor>> {
         err_out_is_two(op)
     }
 }
@@ -162,8 +165,8 @@ impl Results for NamedPair {
         err_out_is_one(op)
     }
 
-    fn two(self, _op: &'static str) -> Result<[CoreTensor; 2]> {
-        Ok([self.0, self.1])
+    fn several(self, _op: &'static str) -> Result<Vec<CoreTensor>> {
+        Ok(vec![self.0, self.1])
     }
 }
 
@@ -204,8 +207,8 @@ impl Results for LinalgPair {
         err_out_is_one(op)
     }
 
-    fn two(self, _op: &'static str) -> Result<[CoreTensor; 2]> {
-        Ok([self.0, self.1])
+    fn several(self, _op: &'static str) -> Result<Vec<CoreTensor>> {
+        Ok(vec![self.0, self.1])
     }
 
     fn tuple_name(op: &'static str) -> Cow<'static, str> {
@@ -222,5 +225,24 @@ impl IntoPython for LinalgTriple {
     fn into_python<'py>(self, py: Python<'py>, op: &'static str) -> PyResult<Bound<'py, PyAny>> {
         let fields = (Tensor::from(self.0), Tensor::from(self.1), Tensor::from(self.2));
         named_tuple(py, &LinalgPair::tuple_name(op), fields)
+    }
+}
+
+impl Results for LinalgTriple {
+    const OUT: (usize, &'static str) = (3, "a tuple or list of three Tensors, or None");
+
+    fn one(self, op: &'static str) -> Result<(CoreTensor, bool)> {
+        Err(Error::Arguments {
+            op,
+            problem: "out must be a tuple or list of three Tensors, one for each result",
+        })
+    }
+
+    fn several(self, _op: &'static str) -> Result<Vec<CoreTensor>> {
+        Ok(vec![self.0, self.1, self.2])
+    }
+
+    fn tuple_name(op: &'static str) -> Cow<'static, str> {
+        LinalgPair::tuple_name(op)
     }
 }

@@ -143,40 +143,37 @@ pub(in crate::tensor) fn compute_into<'py>(
     Ok(out.clone().unbind().into_bound(py))
 }
 
-/// The argument `out` of an operation with one result or two.
+/// The argument `out` of an operation with one result or several.
 enum Targets<'a, 'py> {
     One(Arg<'a, 'py>),
-    Two([Bound<'py, PyAny>; 2]),
+    Several(Vec<Bound<'py, PyAny>>),
 }
 
 impl<'a, 'py> Targets<'a, 'py> {
-    fn extract(op: &'static str, out: Arg<'a, 'py>) -> PyResult<Self> {
+    fn extract(op: &'static str, out: Arg<'a, 'py>, (count, wanted): (usize, &str)) -> PyResult<Self> {
         if out.is_instance_of::<Tensor>() {
             return Ok(Targets::One(out));
         }
         let items: Vec<_> = match (out.cast::<PyTuple>(), out.cast::<PyList>()) {
-            (Ok(tuple), _) => tuple.iter().take(3).collect(),
-            (_, Ok(list)) => list.iter().take(3).collect(),
+            (Ok(tuple), _) => tuple.iter().take(count + 1).collect(),
+            (_, Ok(list)) => list.iter().take(count + 1).collect(),
             _ => Vec::new(),
         };
-        match <[_; 2]>::try_from(items) {
-            Ok(two) if two.iter().all(|item| item.is_instance_of::<Tensor>()) => Ok(Targets::Two(two)),
-            _ => {
-                let wanted = "a Tensor, a tuple or list of two Tensors, or None";
-                Err(new_type_error(&format!("{op}: out"), wanted, out))
-            }
+        if items.len() == count && items.iter().all(|item| item.is_instance_of::<Tensor>()) {
+            return Ok(Targets::Several(items));
         }
+        Err(new_type_error(&format!("{op}: out"), wanted, out))
     }
 
     fn tensors(&self) -> &[Bound<'py, PyAny>] {
         match self {
             Targets::One(out) => slice::from_ref(*out),
-            Targets::Two(two) => two,
+            Targets::Several(several) => several,
         }
     }
 }
 
-/// Runs an operation with one result or two. Returns new ones, or `out` with the results.
+/// Runs an operation with one result or several. Returns new ones, or `out` with the results.
 pub(in crate::tensor) fn compute_results<'py, T: Results + IntoPython + Send>(
     call: Call<'_, 'py>,
     out: OptionalArg<'_, 'py>,
@@ -184,7 +181,7 @@ pub(in crate::tensor) fn compute_results<'py, T: Results + IntoPython + Send>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let Call { py, op, .. } = call;
     let Some(out) = out else { return compute(call, operation) };
-    let targets = Targets::extract(op, out)?;
+    let targets = Targets::extract(op, out, T::OUT)?;
     scope_debug::warn_suspended_scopes(py)?;
     let held: Vec<_> =
         targets.tensors().iter().flat_map(|out| out.cast::<Tensor>().map(ReadTensor::core)).collect();
@@ -192,7 +189,6 @@ pub(in crate::tensor) fn compute_results<'py, T: Results + IntoPython + Send>(
     let inputs = call.inputs.iter().copied().flatten().collect::<Vec<_>>();
     let size = cores.iter().copied().map(work_size).fold(call.work_size(), usize::max);
     maybe_detach(py, op, size, || match cores[..] {
-        [first, second] => CoreTensor::write_results([first, second], op, &inputs, || operation()?.two(op)),
         [target] => target
             .write_overlapping(op, &inputs, || {
                 let (result, is_exact) = operation()?.one(op)?;
@@ -202,14 +198,11 @@ pub(in crate::tensor) fn compute_results<'py, T: Results + IntoPython + Send>(
                 Ok(result)
             })
             .map(drop),
-        _ => {
-            debug_assert!(false, "{op}: out is one tensor or two");
-            Ok(())
-        }
+        ref targets => CoreTensor::write_results(targets, op, &inputs, || operation()?.several(op)),
     })?;
     match &targets {
         Targets::One(out) => Ok((*out).clone()),
-        Targets::Two(two) => named_tuple(py, &T::tuple_name(op), (&two[0], &two[1])),
+        Targets::Several(several) => named_tuple(py, &T::tuple_name(op), PyTuple::new(py, several)?),
     }
 }
 

@@ -175,24 +175,26 @@ impl Tensor {
         Ok(())
     }
 
-    /// Writes the two results of an operation on `inputs` to two tensors, which have their dtypes.
+    /// Writes the results of an operation on `inputs`, at most three, to as many tensors, which have their dtypes.
     ///
     /// # Errors
     /// Fails without effect as [`write_result`](Tensor::write_result) does, and if the tensors share memory.
     pub fn write_results(
-        targets: [&Tensor; 2],
+        targets: &[&Tensor],
         op: &'static str,
         inputs: &[&Tensor],
-        operation: impl FnOnce() -> Result<[Tensor; 2]>,
+        operation: impl FnOnce() -> Result<Vec<Tensor>>,
     ) -> Result<()> {
         targets.iter().try_for_each(|target| target.before_result(op, inputs))?;
-        let [first, second] = targets;
-        if first.is(second) || first.dense_overlap(second).is_some() {
-            return Err(Error::Aliased { op, argument: "out" });
+        for (number, second) in targets.iter().enumerate() {
+            let mut before = targets.iter().take(number);
+            if before.any(|first| first.is(second) || first.dense_overlap(second).is_some()) {
+                return Err(Error::Aliased { op, argument: "out" });
+            }
         }
         let results = operation()?;
-        let pairs = || targets.into_iter().zip(&results);
-        for ((target, result), argument) in pairs().zip(["out[0]", "out[1]"]) {
+        let pairs = || targets.iter().zip(&results);
+        for ((target, result), argument) in pairs().zip(["out[0]", "out[1]", "out[2]"]) {
             check_device(op, result, target)?;
             if result.dtype() != target.dtype() {
                 let expected = format!("{}, the dtype of the result", result.dtype());

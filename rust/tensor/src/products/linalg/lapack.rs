@@ -160,6 +160,9 @@ impl Lapack {
     }
 
     fn load(self) -> Result<Functions, String> {
+        if cfg!(target_endian = "big") {
+            return Err("needs a little-endian CPU".to_owned());
+        }
         // Names with this end have integers of 64 bits, and builds for packages may have a prefix.
         let names = [("scipy_", "64_"), ("scipy_", ""), ("", "64_")];
         let has_names = |(prefix, suffix): &(&str, &str)| {

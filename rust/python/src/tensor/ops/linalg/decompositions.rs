@@ -1,7 +1,8 @@
 //! Decompositions with orthogonal matrices.
 #![allow(non_snake_case, reason = "PyTorch's names of arguments")]
 
-use interlock_tensor::{QrMode, Result, Tensor as CoreTensor};
+use interlock::accelerator::DeviceType;
+use interlock_tensor::{Error, QrMode, Result, Tensor as CoreTensor};
 
 use crate::tensor::operation::{Choice, LinalgPair, LinalgTriple, tensor_op};
 
@@ -24,6 +25,27 @@ impl Choice for QrMode {
     const CHOICES: &'static [(&'static str, Self)] =
         &[("reduced", QrMode::Reduced), ("complete", QrMode::Complete), ("r", QrMode::OnlyR)];
     const ALLOWED: &'static str = "'reduced', 'complete' or 'r'";
+}
+
+/// An algorithm of cuSOLVER for singular values.
+#[derive(Clone, Copy)]
+struct Driver;
+
+impl Choice for Driver {
+    const ANNOTATION: &'static str = "Literal['gesvd', 'gesvdj', 'gesvda']";
+    const CHOICES: &'static [(&'static str, Self)] =
+        &[("gesvd", Driver), ("gesvdj", Driver), ("gesvda", Driver)];
+    const ALLOWED: &'static str = "'gesvd', 'gesvdj', 'gesvda' or None";
+}
+
+/// Returns an error for a driver on the CPU. Devices have one algorithm, which every driver selects.
+fn check_driver(op: &'static str, matrices: &CoreTensor, driver: Option<Driver>) -> Result<()> {
+    match driver {
+        Some(_) if matrices.device().kind() == DeviceType::Cpu => {
+            Err(Error::value(op, "driver", "be None on the CPU", "an algorithm of devices"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Return the QR factors of matrices.
@@ -114,6 +136,7 @@ fn eigvalsh(input: &CoreTensor, #[default(Triangle::Lower, "'L'")] UPLO: Triangl
 /// Args:
 ///     A: A matrix of float32 or float64, or a batch of them.
 ///     full_matrices: Whether U and Vh are square, else they have as many vectors as there are singular values.
+///     {driver}
 ///
 /// Returns:
 ///     A named tuple `(U, S, Vh)`. The singular values S are in descending order, and the vectors, whose signs are
@@ -121,6 +144,7 @@ fn eigvalsh(input: &CoreTensor, #[default(Triangle::Lower, "'L'")] UPLO: Triangl
 ///     infinite or NaN. Gradients of the vectors beyond the values are ignored.
 ///
 /// Raises:
+///     {driver_on_cpu}
 ///     LinAlgError: An element is infinite or NaN; the message has the position of the matrix in the batch.
 ///     {not_matrix}
 ///     {not_float}
@@ -131,11 +155,17 @@ fn eigvalsh(input: &CoreTensor, #[default(Triangle::Lower, "'L'")] UPLO: Triangl
 #[tensor_op(
     function,
     long,
+    out,
     namespace = "linalg",
     explain = A.explain_svd(),
     example = "square; x, False; x.mT, full_matrices=False"
 )]
-fn svd(A: &CoreTensor, #[default(true)] full_matrices: bool) -> Result<LinalgTriple> {
+fn svd(
+    A: &CoreTensor,
+    #[default(true)] full_matrices: bool,
+    #[keyword] driver: Option<Driver>,
+) -> Result<LinalgTriple> {
+    check_driver("svd", A, driver)?;
     let (u, values, vh) = A.svd(full_matrices)?;
     Ok(LinalgTriple(u, values, vh))
 }
@@ -144,8 +174,10 @@ fn svd(A: &CoreTensor, #[default(true)] full_matrices: bool) -> Result<LinalgTri
 ///
 /// Args:
 ///     A: A matrix of float32 or float64, or a batch of them.
+///     {driver}
 ///
 /// Raises:
+///     {driver_on_cpu}
 ///     LinAlgError: An element is infinite or NaN; the message has the position of the matrix in the batch.
 ///     {not_matrix}
 ///     {not_float}
@@ -154,6 +186,7 @@ fn svd(A: &CoreTensor, #[default(true)] full_matrices: bool) -> Result<LinalgTri
 ///     >>> interlock.linalg.svdvals(interlock.tensor([[3.0], [4.0]]))
 ///     tensor([5.])
 #[tensor_op(function, long, out(exact), namespace = "linalg", example = "square; x")]
-fn svdvals(A: &CoreTensor) -> Result<CoreTensor> {
+fn svdvals(A: &CoreTensor, #[keyword] driver: Option<Driver>) -> Result<CoreTensor> {
+    check_driver("svdvals", A, driver)?;
     A.svdvals()
 }

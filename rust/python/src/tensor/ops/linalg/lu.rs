@@ -63,7 +63,7 @@ fn lu_factor(
 /// Example:
 ///     >>> interlock.linalg.lu_factor_ex(interlock.zeros(2, 2)).info
 ///     tensor(1, dtype=interlock.int32)
-#[tensor_op(function, long, namespace = "linalg", example = "square")]
+#[tensor_op(function, long, out, namespace = "linalg", example = "square")]
 fn lu_factor_ex(
     A: &CoreTensor,
     #[keyword]
@@ -93,7 +93,7 @@ fn lu_factor_ex(
 ///     >>> interlock.linalg.lu(interlock.tensor([[1.0, 2.0], [2.0, 2.0]])).U
 ///     tensor([[2., 2.],
 ///             [0., 1.]])
-#[tensor_op(function, long, namespace = "linalg", example = "square; x; x.mT")]
+#[tensor_op(function, long, out, namespace = "linalg", example = "square; x; x.mT")]
 fn lu(
     A: &CoreTensor,
     #[keyword]

@@ -223,10 +223,10 @@ impl Results for Extremes {
         }
     }
 
-    fn two(self, op: &'static str) -> Result<[CoreTensor; 2]> {
+    fn several(self, op: &'static str) -> Result<Vec<CoreTensor>> {
         match self {
             Extremes::Tensor(_) => err_out_is_two(op),
-            Extremes::WithIndices(pair) => pair.two(op),
+            Extremes::WithIndices(pair) => pair.several(op),
         }
     }
 }
