@@ -42,7 +42,8 @@ impl Choice for Driver {
 fn check_driver(op: &'static str, matrices: &CoreTensor, driver: Option<Driver>) -> Result<()> {
     match driver {
         Some(_) if matrices.device().kind() == DeviceType::Cpu => {
-            Err(Error::value(op, "driver", "be None on the CPU", "an algorithm of devices"))
+            let (expected, given) = ("be None on the CPU".to_owned(), "an algorithm of devices".to_owned());
+            Err(Error::Value { op, argument: "driver", expected, given })
         }
         _ => Ok(()),
     }
