@@ -6,7 +6,8 @@
 use interlock_core::device::Device;
 use interlock_core::dispatch::{FlagRequirement, Kernel, NoKernel, Op, Operation, Reason};
 use interlock_core::flags::flags::{
-    CUDA_LINALG_LIBRARY, CUDA_ROCM_FA_LIBRARY, MIOPEN_IMMEDIATE, MKLDNN_ALLOW_TF32, NNPACK_ENABLED,
+    CUDA_LINALG_LIBRARY, CUDA_MATMUL_PREFER_CUBLASLT_GROUPED_GEMM, CUDA_ROCM_FA_LIBRARY, MIOPEN_IMMEDIATE,
+    MKLDNN_ALLOW_TF32, NNPACK_ENABLED,
 };
 use interlock_core::flags::{LinalgLibrary, RocmFaLibrary, find};
 
@@ -29,6 +30,7 @@ operations! {
     Convolution = "convolution";
     Attention = "attention";
     Cholesky = "cholesky";
+    GroupedProduct = "grouped_mm";
 }
 
 fn device(name: &str) -> Device {
@@ -81,6 +83,20 @@ fn nnpack_enabled_is_obeyed_by_a_registered_convolution() {
     let _guard = NNPACK_ENABLED.scope(false).unwrap().guard();
     let refused = "convolution cpu -> native | nnpack: backends.nnpack.enabled is False";
     assert_eq!(record(&OPERATION, "cpu"), refused);
+}
+
+#[test]
+fn prefer_cublaslt_grouped_gemm_is_obeyed_by_a_registered_product() {
+    static REQUIREMENTS: [FlagRequirement; 1] =
+        [FlagRequirement::on(&CUDA_MATMUL_PREFER_CUBLASLT_GROUPED_GEMM)];
+    static OPERATION: Op<GroupedProduct> = Op::new(&[Kernel::new("native", |_, _, ()| Ok("native"))]);
+    OPERATION.register(Kernel::new("cublaslt", |_, _, ()| Ok("cublaslt")).requires(&REQUIREMENTS)).unwrap();
+    let flag = "cuda.matmul.prefer_cublaslt_grouped_gemm";
+    assert_eq!(affects(flag), "grouped matrix products on cuda: obeyed by grouped_mm");
+    let refused = format!("grouped_mm cuda:0 -> native | cublaslt: backends.{flag} is False");
+    assert_eq!(record(&OPERATION, "cuda:0"), refused);
+    let _guard = CUDA_MATMUL_PREFER_CUBLASLT_GROUPED_GEMM.scope(true).unwrap().guard();
+    assert_eq!(record(&OPERATION, "cuda:0"), "grouped_mm cuda:0 -> cublaslt | native: behind cublaslt");
 }
 
 #[test]

@@ -16,18 +16,15 @@ from interlock import accelerator, backends, dispatch, nn
 from interlock._core.backends import table
 from interlock.nn import functional
 
-# Flags of libraries for which interlock has no kernel: rust/core/tests/registered_kernels.rs and
-# test_register_kernel.py register kernels that obey them.
-REGISTERED_KERNELS = "a registered kernel only"
-
-# The flags that no operation obeys, by what is missing.
-NOTHING_OBEYS = {
-    REGISTERED_KERNELS: [
-        "miopen.immediate",
-        "nnpack.enabled",
-        "cuda.rocm_fa_library",
-        "mkldnn.allow_tf32",
-        "cuda.matmul.prefer_cublaslt_grouped_gemm",
+# The flags that only registered kernels obey, by what PyTorch reads them for. interlock's devices are of
+# compute capability 8.0.
+PYTHON_KERNELS = "kernels that are registered from Python"
+REGISTERED_KERNELS = {
+    "ROCm": ["miopen.immediate", "cuda.rocm_fa_library"],
+    "Intel GPUs": ["mkldnn.allow_tf32"],
+    "grouped products on GPUs of compute capability 9 to 11": ["cuda.matmul.prefer_cublaslt_grouped_gemm"],
+    "a library inside its own build, NNPACK": ["nnpack.enabled"],
+    PYTHON_KERNELS: [
         "python_native.cutedsl.enabled",
         "python_native.flydsl.enabled",
         "python_native.helion.enabled",
@@ -36,6 +33,13 @@ NOTHING_OBEYS = {
         "python_native.disabled_operations",
         "python_native.disabled_dispatch_keys",
     ],
+}
+LISTED = [name for names in REGISTERED_KERNELS.values() for name in names]
+# The values with which no kernel that is registered from Python serves a product on the CPU.
+REFUSING: dict[str, Any] = {
+    "python_native.python.enabled": False,
+    "python_native.disabled_operations": "matmul",
+    "python_native.disabled_dispatch_keys": "CPU",
 }
 
 
@@ -266,19 +270,34 @@ def writable() -> dict[str, list[str]]:
 
 
 def test_every_flag_is_obeyed_or_listed_with_a_reason() -> None:
-    listed = [name for names in NOTHING_OBEYS.values() for name in names]
-    assert len(listed) == len(set(listed))
-    not_obeyed = {name for name, operations in writable().items() if not operations}
-    read_only = {flag["name"] for flag in table() if flag["accepts"] is None}
-    assert set(listed) - read_only == not_obeyed
+    assert len(LISTED) == len(set(LISTED))
+    assert set(LISTED) == {name for name, operations in writable().items() if not operations}
+    assert set(LISTED) == {flag["name"] for flag in table() if flag["needs_registered_kernel"]}
 
 
-def test_flags_of_registered_kernels_say_that_none_is_registered() -> None:
-    listed = NOTHING_OBEYS[REGISTERED_KERNELS]
-    assert {flag["name"] for flag in table() if flag["needs_registered_kernel"]} == set(listed)
-    for name in listed:
-        affects = backends.explain(name).affects
-        assert affects.endswith(": no effect here, no kernel that obeys it is registered")
+@pytest.mark.parametrize("name", LISTED)
+def test_listed_flag_is_obeyed_by_a_registered_kernel_only(name: str) -> None:
+    x = interlock.ones(1, 1)
+    value: Any = REFUSING.get(
+        name, "ck" if name == "cuda.rocm_fa_library" else not backends.explain(name).value
+    )
+    changed: Any = {name: value}
+    affects = backends.explain(name).affects
+    assert affects.endswith(": no effect here, no kernel that obeys it is registered")
+    requires = {} if name in REFUSING else changed
+    with dispatch.register_kernel("matmul", "ten", lambda a, b: (a @ b) * 10, requires=requires):
+        before, inside = (10.0, 1.0) if name in REFUSING else (1.0, 10.0)
+        assert (x @ x).item() == before
+        with backends.override(changed):
+            assert (x @ x).item() == inside
+        assert (x @ x).item() == before
+        assert backends.explain(name).affects.endswith(": obeyed by matmul")
+    assert backends.explain(name).affects == affects
+
+
+def test_language_of_a_registered_kernel_is_a_flag() -> None:
+    languages = {f"python_native.{name}.enabled" for name in backends.python_native.all_dsls}
+    assert languages | REFUSING.keys() == set(REGISTERED_KERNELS[PYTHON_KERNELS])
 
 
 def test_every_obeyed_flag_has_a_value_that_changes_a_result() -> None:

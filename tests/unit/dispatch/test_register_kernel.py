@@ -251,25 +251,6 @@ def test_required_flags_are_gates() -> None:
             assert (x @ x).item() == 10.0
 
 
-@pytest.mark.parametrize(
-    ("flag", "value"),
-    [
-        ("cuda.matmul.prefer_cublaslt_grouped_gemm", True),
-        ("miopen.immediate", True),
-        ("cuda.rocm_fa_library", "ck"),
-    ],
-)
-def test_flag_without_a_kernel_of_interlock_is_obeyed_by_a_registered_one(
-    flag: str, value: bool | str
-) -> None:
-    x = interlock.ones(1, 1)
-    with register_kernel("matmul", "ten", times_ten, requires={flag: value}):
-        assert (x @ x).item() == 1.0
-        with backends.override(**{flag: value}):
-            assert (x @ x).item() == 10.0
-        assert backends.explain(flag).affects.endswith(": obeyed by matmul")
-
-
 def test_kernels_of_attention_receive_keywords() -> None:
     seen: list[dict[str, Any]] = []
 

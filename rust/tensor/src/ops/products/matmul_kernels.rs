@@ -273,7 +273,7 @@ fn run_cublaslt(
     run_with_workspace(&CUDA_CUBLASLT_WORKSPACE, call, numerics, args)
 }
 
-/// Multiplies with a workspace, which belongs to the product until it is queued. That of cuBLASLt is separate, as in
+/// Multiplies with a workspace, which belongs to the product until it is queued. cuBLAS and cuBLASLt share none, as in
 /// PyTorch unless `TORCH_CUBLAS_WORKSPACE_CACHE` is set. A captured product has none, because the memory of a graph is
 /// never freed while it exists.
 fn run_with_workspace(
