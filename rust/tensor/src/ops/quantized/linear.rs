@@ -29,6 +29,18 @@ pub struct QuantizedLinearCall {
     sizes: [usize; 3],
 }
 
+impl QuantizedLinearCall {
+    /// Returns the device of the operands.
+    pub fn device(&self) -> Device {
+        self.device
+    }
+
+    /// Returns the number of rows of the input, of products in a sum, and of rows of the weight.
+    pub fn sizes(&self) -> [usize; 3] {
+        self.sizes
+    }
+}
+
 impl fmt::Display for QuantizedLinearCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [rows, depth, columns] = self.sizes;
@@ -36,11 +48,13 @@ impl fmt::Display for QuantizedLinearCall {
     }
 }
 
-/// The operands of the sums: `input` of shape (rows, depth), and `weight` of shape (columns, depth).
+/// The operands of the sums, of any strides.
 #[derive(Debug)]
 pub struct QuantizedLinearArgs<'a> {
-    input: &'a QuantizedTensor,
-    weight: &'a QuantizedTensor,
+    /// The input of `quint8` and shape (rows, depth).
+    pub input: &'a QuantizedTensor,
+    /// The weight of `qint8` and shape (columns, depth).
+    pub weight: &'a QuantizedTensor,
 }
 
 impl Operation for QuantizedLinear {
