@@ -4,9 +4,9 @@ A build without the tensor runtime lacks this module.
 
 Matrices are the last two dimensions of a float32 or float64 tensor; the dimensions before them are a batch.
 All functions have gradients. On the CPU the LAPACK of MKL or OpenBLAS computes, if the first call finds one
-(the wheels of numpy and scipy bring OpenBLAS), else interlock's own kernels, as on host devices. All compute in
-float64, and round the results of float32 once. `backends.cuda.preferred_linalg_library` orders the kernels of
-devices, and `dispatch.explain` shows the choice.
+(the wheels of numpy and scipy bring OpenBLAS), else interlock's own kernels, as on host devices. All
+compute in float64, and round the results of float32 once. `backends.cuda.preferred_linalg_library` orders
+the kernels of devices, and `dispatch.explain` shows the choice.
 
 Example:
     >>> import interlock
