@@ -83,5 +83,5 @@ LIBRARIES = {
     "onednn": packed("onednn-cpu-gomp", PREFIX / "libdnnl.so.3", 3, "libgomp"),
     "openmp": packed("intel-openmp", PREFIX / "libiomp5.so", 0),
 }
-# Part of NVIDIA's driver and of no package.
-NOT_PACKED = {"nvml"}
+# NVML is a part of NVIDIA's driver, and the file of OpenBLAS in the wheel of numpy has a hash in its name.
+NOT_PACKED = {"nvml", "openblas"}

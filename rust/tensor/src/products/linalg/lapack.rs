@@ -51,7 +51,7 @@ type Gesdd = unsafe extern "C" fn(
     Text, Int, Int, Real, Int, Real, Real, Int, Real, Int, Real, Int, IntMut, IntMut, Length,
 );
 
-/// How a library is told to compute on one thread. This crate divides matrices among threads of its own, and results must not
+/// How a library is set to compute on one thread. This crate divides matrices among threads of its own, and results must not
 /// depend on the number of threads.
 enum Threads {
     /// A number of the calling thread, 0 for that of the process; returns the previous one.
