@@ -81,7 +81,10 @@ LIBRARIES = {
     "nccl": packed("nvidia-nccl-cu13", PACKAGES / "nvidia" / "nccl" / "lib" / "libnccl.so.2", 3),
     "nvrtc": packed("nvidia-cuda-nvrtc", CUDA_13 / "libnvrtc.so.13", 2),
     "onednn": packed("onednn-cpu-gomp", PREFIX / "libdnnl.so.3", 3, "libgomp"),
+    "openblas": packed(
+        "scipy-openblas64", PACKAGES / "scipy_openblas64" / "lib" / "libscipy_openblas64_.so", 5
+    ),
     "openmp": packed("intel-openmp", PREFIX / "libiomp5.so", 0),
 }
 # NVML is a part of NVIDIA's driver, and the file of OpenBLAS in the wheel of numpy has a hash in its name.
-NOT_PACKED = {"nvml", "openblas"}
+NOT_PACKED = {"nvml"}
