@@ -226,9 +226,13 @@ fn handle_if_loaded(soname: &Path) -> Option<Shared> {
 
 /// Returns the file that was opened; `None` if it is another library.
 fn file_of_library(library: &Library, shared: &Shared) -> Option<PathBuf> {
-    // SAFETY: the address is not called.
-    let function = unsafe { shared.get::<*const c_void>(library.function.to_bytes_with_nul()) };
-    file_of((*function.ok()?).addr())
+    let find = |name: &CStr| {
+        // SAFETY: the address is not called.
+        unsafe { shared.get::<*const c_void>(name.to_bytes_with_nul()) }
+            .ok()
+            .map(|function| (*function).addr())
+    };
+    file_of(library.functions().find_map(find)?)
 }
 
 pub(super) fn is_same_file(one: &Path, other: &Path) -> bool {

@@ -59,6 +59,8 @@ pub struct Library {
     sonames: &'static [&'static str],
     /// A function that every release of this library has, and no other library.
     function: &'static CStr,
+    /// Names of the function in builds that rename it.
+    aliases: &'static [&'static CStr],
     search_paths: SearchPaths,
     version: VersionQuery,
     handle: Handle,
@@ -179,6 +181,11 @@ impl Library {
             _ => None,
         };
         Ok(Status { found, is_loaded: loaded.is_some(), version })
+    }
+
+    /// Iterates over the names of the function that only this library has.
+    fn functions(&self) -> impl Iterator<Item = &'static CStr> {
+        std::iter::once(self.function).chain(self.aliases.iter().copied())
     }
 
     fn locate(&self) -> Result<(Option<Found>, Option<InProcess<'_>>)> {

@@ -44,10 +44,10 @@ const OF_NUMPY: SearchPaths = SearchPaths {
 const OF_SYSTEM: SearchPaths =
     SearchPaths { package_folders: &[], in_python_prefix: false, prefixes: &[], folders: &[] };
 
-/// Declares the libraries, sorted by name. The columns are the name, the title, a function that only this library has,
-/// its files on Linux and on macOS, the search paths, and how its version is queried.
+/// Declares the libraries, sorted by name. The columns are the name, the title, a function that only this library has, with
+/// its names in other builds, its files on Linux and on macOS, the search paths, and how its version is queried.
 macro_rules! libraries {
-    ($($(#[$doc:meta])* $library:ident = $name:literal $title:literal [$function:literal]
+    ($($(#[$doc:meta])* $library:ident = $name:literal $title:literal [$function:literal $(, $alias:literal)*]
         $on_linux:expr, $on_macos:expr, $search_paths:expr, $version:expr;)+) => {
         $(
             $(#[$doc])*
@@ -57,6 +57,7 @@ macro_rules! libraries {
                 // One list for both systems would make every search try all names.
                 sonames: if cfg!(target_os = "macos") { $on_macos } else { $on_linux },
                 function: $function,
+                aliases: &[$($alias),*],
                 search_paths: $search_paths,
                 version: $version,
                 handle: Handle::new(),
@@ -131,7 +132,8 @@ libraries! {
         &["libdnnl.so.3", "libdnnl.so.2"], &["libdnnl.3.dylib", "libdnnl.2.dylib"], IN_PREFIX, VersionQuery::OneDnn;
 
     /// OpenBLAS, also the builds in the wheels of numpy and scipy, whose file names end with a hash.
-    OPENBLAS = "openblas" "OpenBLAS" [c"openblas_read_env"]
+    OPENBLAS = "openblas" "OpenBLAS"
+        [c"openblas_get_config", c"openblas_get_config64_", c"scipy_openblas_get_config", c"scipy_openblas_get_config64_"]
         &["libscipy_openblas*.so", "libopenblas.so.0"], &["libscipy_openblas*.dylib", "libopenblas.0.dylib"],
         OF_NUMPY, VersionQuery::OpenBlas;
 

@@ -119,13 +119,7 @@ impl VersionQuery {
                     Version::from_text(&text)
                 }
                 VersionQuery::OpenBlas => {
-                    let names = [
-                        c"scipy_openblas_get_config64_",
-                        c"scipy_openblas_get_config",
-                        c"openblas_get_config64_",
-                        c"openblas_get_config",
-                    ];
-                    let mut functions = names.into_iter().map(|name| loaded.function(name));
+                    let mut functions = library.functions().map(|name| loaded.function(name));
                     let function: unsafe extern "C" fn() -> *const c_char = functions.find_map(Result::ok)?;
                     let text = CStr::from_ptr(function().as_ref()?).to_string_lossy().into_owned();
                     let text = text.strip_prefix("OpenBLAS ")?.split(' ').next()?.to_owned();

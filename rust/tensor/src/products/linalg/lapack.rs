@@ -318,13 +318,10 @@ impl Functions {
         unsafe {
             (self.potrf)(text(c"U"), &raw const order, out.as_mut_ptr(), &raw const order, &raw mut info, 1)
         };
-        let diagonal = out.iter().step_by(size.saturating_add(1));
+        let mut diagonal = out.iter().step_by(size.saturating_add(1));
         match position(info) {
             // Not every library compares with NaN.
-            0 => {
-                diagonal.take_while(|element| !element.is_nan()).count().saturating_add(1)
-                    % size.saturating_add(1)
-            }
+            0 => diagonal.position(|pivot| pivot.is_nan()).map_or(0, |row| row.saturating_add(1)),
             minor => minor,
         }
     }

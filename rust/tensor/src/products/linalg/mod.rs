@@ -122,27 +122,27 @@ impl Batch {
             }
             None => None,
         };
-        let failure = match self.routine {
-            _ if let Some(failure) = found => failure,
-            Routine::Cholesky => cholesky::factor(rows, matrix, first),
-            Routine::Lu => {
+        let failure = match (found, self.routine) {
+            (Some(failure), _) => failure,
+            (None, Routine::Cholesky) => cholesky::factor(rows, matrix, first),
+            (None, Routine::Lu) => {
                 first.copy_from_slice(matrix);
                 lu::factor(rows, columns, first, second)
             }
-            Routine::Triangular { is_upper, is_unit, sides: count } => {
+            (None, Routine::Triangular { is_upper, is_unit, sides: count }) => {
                 first.copy_from_slice(sides);
                 triangular::solve(rows, (is_upper, is_unit), matrix, (first, count));
                 0
             }
-            Routine::Qr { .. } => {
+            (None, Routine::Qr { .. }) => {
                 qr::factor(rows, columns, matrix, first, second)?;
                 0
             }
-            Routine::Eigh { .. } => {
+            (None, Routine::Eigh { .. }) => {
                 eigh::factor(rows, matrix, first, second)?;
                 0
             }
-            Routine::Svd { .. } => {
+            (None, Routine::Svd { .. }) => {
                 let mut scaled = try_from_elem(0.0, matrix.len())?;
                 scaled.copy_from_slice(matrix);
                 svd::factor(rows, columns, &mut scaled, [first, second, third])?
