@@ -86,7 +86,8 @@ impl<'a> OneThread<'a> {
             Threads::OfProcess(get, set) => {
                 let mut calls = CALLS.lock();
                 if calls.count == 0 {
-                    // SAFETY: any thread may call both. They neither wait nor call code of the program.
+                    // SAFETY: any thread may call both. They call no code of the program, and wait for no other thread; the
+                    // first call in a forked child starts OpenBLAS's threads again.
                     unsafe {
                         calls.before = calls.before.max(get());
                         if calls.before > 1 {
