@@ -9,7 +9,8 @@ import threading
 
 def vendors():
     "The files in this process that belong to a vendor's library."
-    folders = re.escape(os.path.realpath(sys.prefix)) + r"/lib/(?:lib|python[^/]+/site-packages/nvidia/)"
+    folder = re.escape(os.path.realpath(sys.prefix))
+    folders = folder + r"/lib/(?:lib|python[^/]+/site-packages/(?:nvidia|scipy_openblas64)/)"
     elsewhere = r".*/lib(?:cuda|cudart|cublas|cudnn|dnnl|gomp|iomp5|mkl_rt|nccl|nvidia-ml|omp)[.]so"
     ours = re.compile(folders + "|" + elsewhere)
     with open("/proc/self/maps") as maps:
