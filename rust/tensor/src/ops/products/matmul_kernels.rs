@@ -70,9 +70,13 @@ impl MatmulCall {
     }
 
     /// Returns the rows, columns and depth of a pair of matrices.
+    #[inline]
     fn sizes(&self) -> [usize; 3] {
-        let size = |shape: &[usize], dims: usize| shape.iter().rev().nth(dims).copied().unwrap_or(0);
-        [size(&self.left, 1), size(&self.right, 0), size(&self.left, 0)]
+        match (self.left.as_slice(), self.right.as_slice()) {
+            ([.., rows, depth], [.., columns]) => [*rows, *columns, *depth],
+            // Operands have at least two dimensions.
+            _ => [0; 3],
+        }
     }
 
     /// Returns the accumulation of 16-bit floats. It is split if the sums are long and the result is small.
