@@ -67,7 +67,6 @@ const void *dnnl_version(void) {
 }
 """
 OPENBLAS = """
-void openblas_read_env(void) {}
 const char *scipy_openblas_get_config64_(void) { return "OpenBLAS 0.3.31 USE64BITINT MAX_THREADS=64"; }
 """
 EMPTY_LIBRARY = "int interlock_nothing;\n"

@@ -512,7 +512,7 @@ class QuantizedDType:
 
 @final
 class QuantizedTensor:
-    """A tensor of integers `q` that stand for the numbers `(q - zero_point) * scale`.
+    """A tensor of integers `q` that represent the numbers `(q - zero_point) * scale`.
 
     `interlock.quantize_per_tensor` creates it. PyTorch has the methods on its tensors. `dequantize` and `int_repr` return
     tensors for other operations.
@@ -533,9 +533,9 @@ class QuantizedTensor:
     def device(self) -> _DeviceObject:
         """The device of the elements."""
     def q_scale(self) -> builtins.float:
-        """Return the difference of the numbers that neighboring integers stand for."""
+        """Return the difference of the numbers that neighboring integers represent."""
     def q_zero_point(self) -> int:
-        """Return the integer that stands for 0."""
+        """Return the integer that represents 0."""
     def int_repr(self) -> Tensor:
         """Return a copy of the integers, whose dtype is uint8, int8 or int32."""
     def dequantize(self) -> Tensor:
@@ -11027,8 +11027,8 @@ def quantize_per_tensor(
 
     Args:
         input: A float32 tensor of any shape.
-        scale: The difference of the numbers that neighboring integers stand for: positive.
-        zero_point: The integer that stands for 0, in the range of `dtype`.
+        scale: The difference of the numbers that neighboring integers represent: positive.
+        zero_point: The integer that represents 0, in the range of `dtype`.
         dtype: `interlock.quint8`, `qint8` or `qint32`.
 
     Raises:
@@ -11057,8 +11057,8 @@ def quantized_linear(
         input: A tensor of quint8 and shape [..., inputs].
         weight: A tensor of qint8 and shape [outputs, inputs].
         bias: A float32 tensor of shape [outputs], or None.
-        scale: The scale of the result; by default that of `input`.
-        zero_point: The zero point of the result; by default that of `input`.
+        scale: The scale of the result; by default the one of `input`.
+        zero_point: The zero point of the result; by default the one of `input`.
 
     Returns:
         A tensor of quint8 and shape [..., outputs].

@@ -215,3 +215,29 @@ def live_objects():
     products("bfloat16")
     convolutions()
     return fake.fake_live_objects() - before
+
+
+def forks_while_another_thread_prepares():
+    """Return the statuses of children that multiply, forked while another thread prepares products."""
+    done = threading.Event()
+    a = numbers(100, 100)
+    a @ a
+
+    def prepare():
+        columns = 100
+        while not done.is_set():
+            columns = columns % 200 + 100
+            a @ numbers(100, columns)
+
+    thread = threading.Thread(target=prepare)
+    thread.start()
+    statuses = []
+    for _ in range(5):
+        child = os.fork()
+        if child == 0:
+            a @ numbers(100, 90)
+            os._exit(0)
+        statuses.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    done.set()
+    thread.join()
+    return statuses

@@ -94,25 +94,37 @@ void F(dorgqr)(INT *m, INT *n, INT *k, double *a, INT *lda, double *tau, double 
     memcpy(a, q, *m * *n * sizeof *q);
     free(q);
 }
+// Iterations do not converge, and leave parts of results.
+static void fill(double *numbers, INT count) { while (count-- > 0) numbers[count] = count % 2 ? 7 : NAN; }
 void F(dsyevd)(char *jobz, char *uplo, INT *n, double *a, INT *lda, double *w, double *work, INT *lwork,
     INT *iwork, INT *liwork, INT *info) {
     check();
+    if (*lwork != -1) {
+        fill(a, *n * *n);
+        fill(w, *n);
+    }
     *work = *iwork = *info = 1;
 }
 void F(dgesdd)(char *jobz, INT *m, INT *n, double *a, INT *lda, double *s, double *u, INT *ldu,
     double *vt, INT *ldvt, double *work, INT *lwork, INT *iwork, INT *info) {
     check();
+    INT least = *m < *n ? *m : *n;
+    if (*lwork != -1) fill(s, least);
+    if (*lwork != -1 && *jobz != 'N') {
+        fill(u, *ldu * (*jobz == 'A' ? *m : least));
+        fill(vt, *ldvt * *n);
+    }
     *work = *info = 1;
 }
 """
-# Its number of threads is that of the process, and is 4 between calls.
+# The process has one number of threads, which is 4 between calls.
 OPENBLAS = """
 typedef %s INT;
 #define F(name) %s
 #define C(name) %s
 static int number = 4;
 static int threads(void) { return number; }
-void openblas_read_env(void) {}
+const char *C(openblas_get_config)(void) { return "OpenBLAS 0.3.34 fake"; }
 int C(openblas_get_parallel)(void) { return %d; }
 int C(openblas_get_num_threads)(void) { return number; }
 void C(openblas_set_num_threads)(int wanted) { number = wanted; }
@@ -199,7 +211,8 @@ def test_what_a_library_lacks_is_the_reason_against_it(tmp_path: Path) -> None:
     call = eval_program("tensor.linalg_by_lapack.reasons", env=with_openblas(tmp_path, OF_SYSTEM, parallel=2))
     assert call["kernel"] == "native"
     assert "openblas: OpenBLAS is built with OpenMP" in call["text"]
-    library = fake_libraries.build(tmp_path / "older", "libopenblas.so.0", "void openblas_read_env(void) {}")
+    source = "const char *openblas_get_config(void) { return 0; }"
+    library = fake_libraries.build(tmp_path / "older", "libopenblas.so.0", source)
     env = without_libraries(tmp_path) | {"INTERLOCK_OPENBLAS_PATH": str(library)}
     call = eval_program("tensor.linalg_by_lapack.reasons", env=env)
     assert call["kernel"] == "native"

@@ -100,7 +100,11 @@ def test_record_names_the_library_and_the_flag_that_disables_it(tmp_path: Path) 
     [
         (None, None, ["onednn: INTERLOCK_ONEDNN_PATH: ", "mkl: INTERLOCK_MKL_PATH: "]),
         (None, WITHOUT, ["lacks cblas_sgemm_64"]),
-        ("#define RUNTIME 4\n" + ONEDNN, None, ["onednn: needs a build with OpenMP, got CPU runtime 4"]),
+        (
+            "#define RUNTIME 4\n" + ONEDNN,
+            None,
+            ["onednn: needs a build with a usable OpenMP runtime or without threads, got CPU runtime 4"],
+        ),
         ("#define MAJOR 4\n" + ONEDNN, None, ["onednn: needs version 3, got 4"]),
         (
             ONEDNN.replace("if (kind != 1 ||", "if (kind == 1 ||"),
@@ -140,6 +144,11 @@ def test_onednn_receives_the_precision_and_whether_results_must_be_equal(
 
 def test_forked_child_multiplies_with_a_library_that_its_parent_has_used(tmp_path: Path) -> None:
     assert results("forked", env=environment(tmp_path, onednn=ONEDNN)) == 0
+
+
+def test_fork_waits_while_another_thread_prepares_a_product(tmp_path: Path) -> None:
+    env = environment(tmp_path, onednn="#define PREPARATION 20000\n" + ONEDNN)
+    assert results("forks_while_another_thread_prepares", env=env) == [0] * 5
 
 
 def test_first_use_of_a_library_may_meet_changes_of_the_environment(tmp_path: Path) -> None:

@@ -68,6 +68,8 @@ pub mod rank {
     pub const PLANS: u8 = 116;
     /// The calls of OpenBLAS.
     pub const OPENBLAS: u8 = 117;
+    /// While oneDNN prepares a computation under locks of its own.
+    pub const ONEDNN: u8 = 118;
     pub(super) const INITIALIZATION: u8 = 120;
 }
 

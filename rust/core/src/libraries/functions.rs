@@ -30,7 +30,7 @@ pub struct LibraryFunctions<T> {
     found: OnceBox<Result<T, String>>,
 }
 
-/// Calls a search while no other thread changes the environment, which it reads; unless there is no interpreter any more.
+/// Calls a search while no other thread changes the environment, which it reads; unless the interpreter has ended.
 type SearchHook = fn(&mut dyn FnMut());
 
 static SEARCH_HOOK: OnceBox<SearchHook> = OnceBox::new();

@@ -48,7 +48,7 @@ impl FromArgument<'_, '_> for CoreDType {
     }
 }
 
-/// A tensor of integers `q` that stand for the numbers `(q - zero_point) * scale`.
+/// A tensor of integers `q` that represent the numbers `(q - zero_point) * scale`.
 ///
 /// `interlock.quantize_per_tensor` creates it. PyTorch has the methods on its tensors. `dequantize` and `int_repr` return
 /// tensors for other operations.
@@ -81,12 +81,12 @@ impl QuantizedTensor {
         Device::of(self.0.integers().device())
     }
 
-    /// Return the difference of the numbers that neighboring integers stand for.
+    /// Return the difference of the numbers that neighboring integers represent.
     fn q_scale(&self) -> f64 {
         self.0.scale()
     }
 
-    /// Return the integer that stands for 0.
+    /// Return the integer that represents 0.
     fn q_zero_point(&self) -> i64 {
         self.0.zero_point()
     }

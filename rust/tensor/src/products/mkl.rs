@@ -6,7 +6,7 @@ use interlock::libraries::{Library, LibraryFunctions, MKL};
 
 use super::matmul::{MatmulElement, Matrix};
 use super::multiplier::Multiplier;
-use crate::{Element, Result};
+use crate::{Element, Error, Result};
 
 /// `cblas_sgemm_64` and `cblas_dgemm_64`: order, transpositions, sizes, factor, operands, factor, result.
 type Gemm<T> =
@@ -15,7 +15,7 @@ type Gemm<T> =
 struct Functions {
     sgemm: Gemm<f32>,
     dgemm: Gemm<f64>,
-    /// Sets the number of threads of MKL's calls on this thread, and returns the former one; 0 stands for that of the process.
+    /// Sets the number of threads of MKL's calls on this thread, and returns the former one; 0 means the number of the process.
     set_num_threads_local: unsafe extern "C" fn(c_int) -> c_int,
 }
 
@@ -51,24 +51,18 @@ impl Mkl {
         (out, step): (&mut [T], usize),
         (a, left): (&[T], Matrix),
         (b, right): (&[T], Matrix),
-    ) {
+    ) -> Result<()> {
         /// `CblasRowMajor`.
         const ROW_MAJOR: c_int = 101;
         let (rows, columns, depth) = (left.rows, right.columns, left.columns);
         let target = Matrix::from_rows(rows, columns, step);
         let fits = left.is_within(a.len()) && right.is_within(b.len()) && target.is_within(out.len());
-        let (Ok(functions), Some(of_left), Some(of_right)) = (FUNCTIONS.get(), left.order(), right.order())
-        else {
-            debug_assert!(false, "a product that MKL cannot compute");
-            return;
+        let prepared = FUNCTIONS.get().ok().zip(left.order().zip(right.order()));
+        let is_product = fits && right.rows == depth && step >= columns;
+        let Some((functions, (of_left, of_right))) = prepared.filter(|_| is_product) else {
+            debug_assert!(false, "matrices in order, inside of their slices");
+            return Err(Error::Resized { op: "matmul" });
         };
-        debug_assert!(
-            fits && right.rows == depth && step >= columns,
-            "the matrices are inside of their slices"
-        );
-        if !fits || right.rows != depth || step < columns {
-            return;
-        }
         // `CblasTrans` or `CblasNoTrans`.
         let transposed = |is_transposed: bool| if is_transposed { 112 } else { 111 };
         let size = |size: usize| i64::try_from(size).unwrap_or(i64::MAX);
@@ -94,6 +88,7 @@ impl Mkl {
             );
             (functions.set_num_threads_local)(former);
         }
+        Ok(())
     }
 }
 
@@ -115,8 +110,7 @@ macro_rules! multiply_by_mkl {
                 a: (&[$float], Matrix),
                 b: (&[$float], Matrix),
             ) -> Result<()> {
-                Mkl::add(|functions| functions.$gemm, 1.0, (out, step), a, b);
-                Ok(())
+                Mkl::add(|functions| functions.$gemm, 1.0, (out, step), a, b)
             }
         })*
     };

@@ -12,8 +12,8 @@ use crate::tensor::operation::{Float, tensor_op};
 ///
 /// Args:
 ///     input: A float32 tensor of any shape.
-///     scale: The difference of the numbers that neighboring integers stand for: positive.
-///     zero_point: The integer that stands for 0, in the range of `dtype`.
+///     scale: The difference of the numbers that neighboring integers represent: positive.
+///     zero_point: The integer that represents 0, in the range of `dtype`.
 ///     dtype: `interlock.quint8`, `qint8` or `qint32`.
 ///
 /// Raises:
@@ -56,8 +56,8 @@ fn dequantize(input: &QuantizedTensor) -> Result<CoreTensor> {
 ///     input: A tensor of quint8 and shape [..., inputs].
 ///     weight: A tensor of qint8 and shape [outputs, inputs].
 ///     bias: A float32 tensor of shape [outputs], or None.
-///     scale: The scale of the result; by default that of `input`.
-///     zero_point: The zero point of the result; by default that of `input`.
+///     scale: The scale of the result; by default the one of `input`.
+///     zero_point: The zero point of the result; by default the one of `input`.
 ///
 /// Returns:
 ///     A tensor of quint8 and shape [..., outputs].

@@ -153,10 +153,15 @@ fn check(call: &LinalgCall, library: Lapack) -> Result<(), Reason> {
     if call.device.kind() != DeviceType::Cpu {
         return Err(Reason::from(format!("needs cpu, got {}", call.device)));
     }
-    let matrix =
-        |shape: &[usize]| shape.iter().rev().take(2).fold(1, |area: usize, &size| area.saturating_mul(size));
-    let elements = call.sides.iter().chain([&call.matrices]).map(|shape| matrix(shape)).sum();
-    library.check(elements).map_err(Reason::from)
+    library.check(largest_square(call)).map_err(Reason::from)
+}
+
+/// Returns the elements of the largest square matrix that a factorization computes: a complete factor has as many rows and columns
+/// as the larger size of a matrix.
+fn largest_square(call: &LinalgCall) -> usize {
+    let sizes = call.sides.iter().chain([&call.matrices]).flat_map(|shape| shape.iter().rev().take(2));
+    let largest = sizes.copied().max().unwrap_or_default();
+    largest.saturating_mul(largest)
 }
 
 fn run(_: &LinalgCall, _: Numerics, args: &LinalgArgs<'_>) -> Result<Factors, KernelError<Error>> {
@@ -180,4 +185,23 @@ fn run_by(library: Option<Lapack>, args: &LinalgArgs<'_>) -> Result<Factors, Ker
     let operand = |tensor: &Tensor| tensor.cast(DType::Float64)?.contiguous();
     let sides = args.sides.map(operand).transpose()?;
     Ok(factors(args.op, library, args.routine, &operand(args.matrices)?, sides.as_ref())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn largest_square_is_the_complete_factor_of_a_narrow_matrix() {
+        let call = |matrices: &[usize], sides: Option<&[usize]>| LinalgCall {
+            device: Device::CPU,
+            dtype: DType::Float64,
+            matrices: matrices.to_vec(),
+            sides: sides.map(<[usize]>::to_vec),
+        };
+        assert_eq!(largest_square(&call(&[3, 50_000, 1], None)), 2_500_000_000);
+        assert_eq!(largest_square(&call(&[2, 2], Some(&[2, 7]))), 49);
+        assert_eq!(largest_square(&call(&[0, 0], None)), 0);
+        assert_eq!(largest_square(&call(&[usize::MAX, 2], None)), usize::MAX);
+    }
 }

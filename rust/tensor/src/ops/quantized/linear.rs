@@ -134,7 +134,7 @@ fn run_native(
 
 impl QuantizedTensor {
     /// Returns the linear layer of an input of `quint8` and a weight of `qint8`, of shape (outputs, inputs), quantized to
-    /// `quint8` with `scale` and `zero_point`. The sums are exact, and rounded once.
+    /// `quint8` with `scale` and `zero_point`. The sums of integers are exact; they are scaled in `float64`.
     ///
     /// ```
     /// use interlock_tensor::{QuantizedDType, Tensor};

@@ -1,4 +1,4 @@
-//! Quantized tensors: integers that stand for real numbers, with one scale and zero point for all elements.
+//! Quantized tensors: integers that represent real numbers, with one scale and zero point for all elements.
 
 pub(crate) mod linear;
 
@@ -67,7 +67,7 @@ impl QuantizedDType {
     }
 }
 
-/// A quantized tensor, whose integers `q` stand for the numbers `(q - zero_point) * scale`.
+/// A quantized tensor, whose integers `q` represent the numbers `(q - zero_point) * scale`.
 ///
 /// ```
 /// use interlock_tensor::{QuantizedDType, Tensor};
@@ -102,12 +102,12 @@ impl QuantizedTensor {
         self.dtype
     }
 
-    /// Returns the difference of the numbers that neighboring integers stand for.
+    /// Returns the difference of the numbers that neighboring integers represent.
     pub fn scale(&self) -> f64 {
         self.scale
     }
 
-    /// Returns the integer that stands for 0.
+    /// Returns the integer that represents 0.
     pub fn zero_point(&self) -> i64 {
         self.zero_point
     }

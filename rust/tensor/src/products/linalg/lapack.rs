@@ -1,4 +1,4 @@
-//! Factors by LAPACK, which is found at run time: that of MKL, or of OpenBLAS, which the wheels of numpy and scipy bring.
+//! Factors by LAPACK, which is found at run time in MKL, or in OpenBLAS, which the wheels of numpy and scipy bring.
 //!
 //! Source of the signatures: the documentation of LAPACK 3.12. Its matrices are stored in columns. A matrix in rows is the
 //! transposed matrix in columns, so only LU and QR factors need a copy in another order.
@@ -54,7 +54,7 @@ type Gesdd = unsafe extern "C" fn(
 /// How a library is set to compute on one thread. This crate divides matrices among threads of its own, and results must not
 /// depend on the number of threads.
 enum Threads {
-    /// A number of the calling thread, 0 for that of the process; returns the previous one.
+    /// A number of the calling thread; 0 means the number of the process. Returns the previous one.
     OfThread(unsafe extern "C" fn(c_int) -> c_int),
     /// One number for the process: its getter and setter.
     OfProcess(unsafe extern "C" fn() -> c_int, unsafe extern "C" fn(c_int)),
@@ -68,12 +68,12 @@ struct Calls {
 
 static CALLS: ForkLock<Calls> =
     ForkLock::with_child_hook(rank::OPENBLAS, Calls { count: 0, before: 0 }, || {
-        // Those of threads that the child lacks. The next call restores the number.
+        // The calls ran on threads that the child does not have. The next call restores the number.
         CALLS.lock().count = 0;
     });
 
 /// While it exists, calls of this thread compute on one thread.
-struct OneThread<'a> {
+pub(super) struct OneThread<'a> {
     threads: &'a Threads,
     before: c_int,
 }
@@ -89,7 +89,9 @@ impl<'a> OneThread<'a> {
                     // SAFETY: any thread may call both. They call no code of the program, and wait for no other thread; the
                     // first call in a forked child starts OpenBLAS's threads again.
                     unsafe {
-                        calls.before = calls.before.max(get());
+                        let now = get();
+                        // 1: a call of the parent may have set it in a forked child.
+                        calls.before = if now == 1 { calls.before.max(1) } else { now };
                         if calls.before > 1 {
                             set(1);
                         }
@@ -150,7 +152,7 @@ impl Lapack {
         }
     }
 
-    /// Returns why the library cannot compute matrices and results of so many elements, if it cannot.
+    /// Returns why the library cannot compute matrices and results of at most so many elements, if it cannot.
     pub fn check(self, elements: usize) -> Result<(), String> {
         let functions = self.functions()?;
         // Workspaces have several times the elements, and are counted in integers.
@@ -214,8 +216,15 @@ impl Lapack {
         unsafe { self.library().function(&name, "linalg") }.map_err(|error| error.to_string())
     }
 
+    /// Limits a library that has one number of threads for the process to one thread, until the result is dropped.
+    pub(super) fn limit_process(self) -> Option<OneThread<'static>> {
+        let threads = &self.functions().ok()?.threads;
+        matches!(threads, Threads::OfProcess(..)).then(|| OneThread::new(threads))
+    }
+
     /// Computes the results of a matrix of `rows` x `columns` elements, which are zeros before, as
-    /// [`Batch::compute`](super::Batch). Returns its `info`, or `None` if the library does not find the results.
+    /// [`Batch::compute`](super::Batch). Returns its `info`, or `None` if the library does not find the results, of which it may
+    /// have written parts.
     pub fn compute(
         self,
         routine: Routine,
@@ -227,7 +236,8 @@ impl Lapack {
         if matrix.is_empty() || matrix.len() != rows.saturating_mul(columns) {
             return Ok(None);
         }
-        let _one_thread = OneThread::new(&functions.threads);
+        let is_of_thread = matches!(functions.threads, Threads::OfThread(_));
+        let _one_thread = is_of_thread.then(|| OneThread::new(&functions.threads));
         match routine {
             Routine::Cholesky => Ok(Some(functions.cholesky(rows, matrix, first))),
             Routine::Lu => functions.lu([rows, columns], matrix, first, second).map(Some),
@@ -354,7 +364,7 @@ impl Functions {
         Ok(position(info))
     }
 
-    /// In columns the transposed solution stands at the left of the transposed matrix, whose other triangle is read.
+    /// In columns the transposed solution is the left factor of the transposed matrix, whose other triangle is read.
     fn triangular(
         &self,
         size: usize,
@@ -506,5 +516,5 @@ impl Functions {
     }
 }
 
-/// The size that asks for the size of a workspace.
+/// The value of `lwork` that queries the size of a workspace.
 static QUERY: i64 = -1;

@@ -164,6 +164,7 @@ impl PartedKernel<f64, 4> for Batch {
     }
 
     fn run(&self, matrices: Range<usize>, out: [&mut [f64]; 4], sources: &[&[f64]]) -> Result<()> {
+        let _one_thread = self.library.and_then(Lapack::limit_process);
         let area = self.rows.saturating_mul(self.columns);
         let of_sides = match self.routine {
             Routine::Triangular { sides, .. } => self.rows.saturating_mul(sides),

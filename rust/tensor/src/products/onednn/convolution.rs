@@ -322,12 +322,11 @@ impl Parts {
         // SAFETY: the slices have all elements of the part in the strides of the whole convolution, and oneDNN only reads the
         // operands.
         unsafe { convolution.run(self.op, [first, second, out.as_mut_ptr().cast()]) }?;
-        // Added last: its rounding is that of a separate addition.
+        // Added last: it is rounded separately.
         let filters = whole.groups * whole.filters;
         let start = at.groups.start * whole.filters + at.channels.start;
         for (channel, out) in out.chunks_mut(whole.positions().max(1)).enumerate() {
-            let count = if at.images.len() > 1 { filters } else { usize::MAX };
-            if let Some(bias) = bias.get(start + channel % count) {
+            if let Some(bias) = bias.get((start + channel) % filters.max(1)) {
                 out.iter_mut().for_each(|out| *out += bias);
             }
         }
@@ -391,8 +390,8 @@ impl PartedKernel<f32, 1> for Parts {
     }
 }
 
-/// Computes a pass of a convolution of contiguous `float32` tensors on the CPU, or returns why oneDNN does not. The outer error
-/// is that of a refused pass; nothing was written.
+/// Computes a pass of a convolution of contiguous `float32` tensors on the CPU. The outer error is the reason why oneDNN does
+/// not compute the pass; nothing was written.
 pub(crate) fn convolve(
     op: &'static str,
     pass: ConvPass,

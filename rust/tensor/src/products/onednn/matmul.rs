@@ -73,7 +73,7 @@ impl<T: Element, A: Element, B: Element> Multiplier<T, A, B> for OneDnnMatmul<T,
             return Err(Error::Resized { op: OP });
         };
         // SAFETY: every element of all matrices is inside its slice, and `out` is borrowed exclusively. oneDNN only reads the
-        // operands, whose type is that of the descriptions.
+        // operands, whose type the descriptions have.
         unsafe {
             let (a, b) = (a.as_ptr().add(left.start), b.as_ptr().add(right.start));
             primitive.execute(OP, &[a.cast_mut().cast(), b.cast_mut().cast(), out.as_mut_ptr().cast()])

@@ -157,7 +157,9 @@ impl Functions {
         }
         let is_limited = cpu_runtime == SEQUENTIAL || (cpu_runtime == OPENMP && self.openmp.is_some());
         if !is_limited {
-            return Err(format!("needs a build with OpenMP, got CPU runtime {cpu_runtime}"));
+            return Err(format!(
+                "needs a build with a usable OpenMP runtime or without threads, got CPU runtime {cpu_runtime}"
+            ));
         }
         // SAFETY: the engine is written by the call; it exists as long as the process.
         let status = unsafe { (self.create_engine)(&raw mut self.engine, CPU, 0) };

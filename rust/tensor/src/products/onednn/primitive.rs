@@ -4,12 +4,14 @@ use std::ffi::{c_int, c_void};
 use std::ptr;
 
 use interlock::dispatch::Rounding;
+use interlock_core::base::fork::rank;
+use interlock_core::base::sync::ForkLock;
 
 use super::{Argument, Destroy, Dims, FUNCTIONS, Functions, Object, OneThread, Status, name_of};
 use crate::storage::fallible_alloc::try_with_capacity;
 use crate::{DType, Error, Result};
 
-/// What was prepared for a computation, or the reason why oneDNN does not compute it.
+/// A prepared computation, or the reason why oneDNN does not compute it.
 pub(crate) type Prepared<T> = Result<T, String>;
 
 /// Returns the library, or why it cannot be used.
@@ -193,7 +195,7 @@ impl Attributes {
             // SAFETY: as above.
             let create = |object| unsafe { (functions.create_post_operations)(object) };
             let operations = Owned::new(functions.destroy_post_operations, create)?;
-            // SAFETY: both objects exist. The type 0 is that of the result. The attributes copy the operations.
+            // SAFETY: both objects exist. The type 0 is the type of the result. The attributes copy the operations.
             unsafe {
                 set((functions.append_sum)(operations.object, 1.0, 0, 0))?;
                 set((functions.set_post_operations)(attributes.object, operations.object))?;
@@ -240,8 +242,12 @@ impl Primitive {
     ) -> Prepared<Self> {
         /// `dnnl_query_exec_arg_md`.
         const MEMORY_OF_ROLE: c_int = 255;
+        /// oneDNN prepares computations under locks of the process. A child that is forked at that time would wait for them
+        /// forever.
+        static PREPARING: ForkLock<()> = ForkLock::new(rank::ONEDNN, ());
         let functions = functions()?;
         let _one_thread = OneThread::new(functions);
+        let _no_fork = PREPARING.lock();
         let attributes = attributes.object(functions, adds).map_err(refused)?;
         let descriptions: Vec<Object> =
             operands.iter().map(|(_, description)| description.0.object).collect();
@@ -273,8 +279,8 @@ impl Primitive {
     /// Computes with the memory of each operand, on the calling thread.
     ///
     /// # Safety
-    /// Each pointer is the first element of memory that the description of its operand fits; that of the destination may be
-    /// written.
+    /// Each pointer is the first element of memory that the description of its operand fits; the memory of the destination may
+    /// be written.
     pub unsafe fn execute(&self, op: &'static str, memory: &[*mut c_void]) -> Result<()> {
         /// `dnnl_query_scratchpad_md`.
         const MEMORY_OF_SCRATCHPAD: c_int = 136;
