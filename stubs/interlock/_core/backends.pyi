@@ -697,7 +697,7 @@ class QuantizedModule(ModuleType):
     """The engine of quantized operations, one of `supported_engines`."""
     @property
     def supported_engines(self) -> list[str]:
-        """The engines for which there is a kernel of quantized operations: `onednn` needs oneDNN and a CPU with VNNI."""
+        """The engines for which interlock has kernels of quantized operations, whether or not they can run here: `onednn` needs oneDNN and a CPU with VNNI."""
 
 class XnnpackModule(ModuleType):
     """The class of a module with these flags.

@@ -61,7 +61,7 @@ pub(super) static ALIASES: [FlagSpec; 15] = [
         "quantized.supported_engines",
         Backing::Constant(Value::Names(QuantizedEngine::NAMES)),
         &QUANTIZED_OPERATIONS,
-        "The engines for which there is a kernel of quantized operations: `onednn` needs oneDNN and a CPU with VNNI.",
+        "The engines for which interlock has kernels of quantized operations, whether or not they can run here: `onednn` needs oneDNN and a CPU with VNNI.",
     ),
     alias(
         "xnnpack.enabled",

@@ -49,8 +49,8 @@ fn dequantize(input: &QuantizedTensor) -> Result<CoreTensor> {
 
 /// Return `input @ weight.T + bias` of quantized tensors, as a quantized tensor.
 ///
-/// `linear` is its name in PyTorch. The flag `quantized.engine` selects the kernel. Sums are exact, and each result is rounded
-/// once, to the nearest integer, ties to even.
+/// `linear` is its name in PyTorch. The flag `quantized.engine` selects the kernel. Sums of integers are exact; they are
+/// scaled in float64 and rounded to the nearest integer, ties to even.
 ///
 /// Args:
 ///     input: A tensor of quint8 and shape [..., inputs].
@@ -67,7 +67,8 @@ fn dequantize(input: &QuantizedTensor) -> Result<CoreTensor> {
 ///         `zero_point` is not from 0 to 255.
 ///     ShapeError: The shapes do not fit.
 ///     DTypeError: `bias` is not float32.
-///     RuntimeError: The tensors are on different devices, or `quantized.engine` is "none".
+///     RuntimeError: The tensors are on different devices, or the engine cannot compute the layer: `quantized.engine` is
+///         "none", or "onednn" without oneDNN, on a CPU without VNNI or for more than 65,793 inputs.
 ///
 /// Example:
 ///     >>> from interlock.nn.quantized import functional

@@ -29,20 +29,20 @@ impl Choice for QrMode {
 
 /// An algorithm of cuSOLVER for singular values.
 #[derive(Clone, Copy)]
-struct Driver;
+struct Driver(&'static str);
 
 impl Choice for Driver {
     const ANNOTATION: &'static str = "Literal['gesvd', 'gesvdj', 'gesvda']";
     const CHOICES: &'static [(&'static str, Self)] =
-        &[("gesvd", Driver), ("gesvdj", Driver), ("gesvda", Driver)];
+        &[("gesvd", Driver("gesvd")), ("gesvdj", Driver("gesvdj")), ("gesvda", Driver("gesvda"))];
     const ALLOWED: &'static str = "'gesvd', 'gesvdj', 'gesvda' or None";
 }
 
 /// Returns an error for a driver on the CPU. Devices have one algorithm, which every driver selects.
 fn check_driver(op: &'static str, matrices: &CoreTensor, driver: Option<Driver>) -> Result<()> {
     match driver {
-        Some(_) if matrices.device().kind() == DeviceType::Cpu => {
-            let (expected, given) = ("be None on the CPU".to_owned(), "an algorithm of devices".to_owned());
+        Some(Driver(name)) if matrices.device().kind() == DeviceType::Cpu => {
+            let (expected, given) = ("be None on the CPU".to_owned(), format!("'{name}'"));
             Err(Error::Value { op, argument: "driver", expected, given })
         }
         _ => Ok(()),
