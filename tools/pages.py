@@ -269,6 +269,9 @@ driver, and writes the results here.
   tensor itself, if no copy is needed. A driver whose memory the CPU cannot access, such as `cuda`, supports
   only `empty`, `to`, `cpu` and `copy_` yet.
 
+Functions are in `interlock`, or in the module that the title of a section names. `quantized_linear` is
+`interlock.nn.quantized.functional.linear`.
+
 The arguments `dim` and `keepdim` have second names, those of NumPy: `axis` and `keepdims`. The operations
 are those that small networks and tests of flags and modes need: no pooling, no optimizers, few layers.
 [Tensors](tensors.md) explains devices, streams and gradients, and [`interlock`](reference/interlock.md)
