@@ -156,9 +156,12 @@ class _Fourier:
 
         def transform(x: Any, *arguments: Any) -> Any:
             wide = x if x.dtype == torch.float64 else x.float()
-            given = wide if name == "rfft" else torch.view_as_complex(wide.contiguous())
+            # `contiguous` keeps the strides of a tensor without elements, which may be odd.
+            wide = wide.clone(memory_format=torch.contiguous_format)
+            given = wide if name == "rfft" else torch.view_as_complex(wide)
             found = getattr(torch.fft, name)(given, *arguments)
-            real = found if name == "irfft" else torch.view_as_real(found)
+            # The library that computes decides the strides.
+            real = (found if name == "irfft" else torch.view_as_real(found)).contiguous()
             return real.to(x.dtype) if x.dtype in (torch.float16, torch.bfloat16) else real
 
         return transform
