@@ -1,8 +1,8 @@
 """Expressions by hand of the differential fuzzer: operations with different arguments; `table.py` has others.
 
-An expression names the package `T`, its functions `F = T.nn.functional`, the `device` of new tensors, and the
-tensors `x`, `y` and `z`, the last two of which mostly broadcast with `x`. The text in braces is replaced by a
-literal:
+An expression names the package `T`, its functions `F = T.nn.functional` and `QF` for quantized tensors, the
+`device` of new tensors, and the tensors `x`, `y` and `z`, the last two of which mostly broadcast with `x`.
+The text in braces is replaced by a literal:
 
 | text | literal |
 | --- | --- |
@@ -39,6 +39,11 @@ SYMMETRIC = f"({MATRIX} @ {MATRIX}.mT + T.eye(x.shape[-2], dtype={WIDE}.dtype, d
 VALUES = f"{SYMMETRIC}.detach()"
 """Without gradients: those of equal eigenvalues and singular values are not determined."""
 
+# PyTorch quantizes infinities differently in vectors and in the last elements.
+FINITE = "x.detach().float().clamp(-1e6, 1e6)"
+# A quantized input, and a weight with as many columns.
+INPUT = f"T.quantize_per_tensor({FINITE}.reshape(-1, x.shape[-1]), 0.01, 120, T.quint8)"
+WEIGHT = INPUT.replace("x.detach", "y.detach").replace("120, T.quint8", "0, T.qint8")
 
 # The classes are those of `tolerances.py`. Expressions of "in place" write into `x`.
 EXPRESSIONS: dict[str, tuple[str, ...]] = {
@@ -218,6 +223,10 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
         "T.tensor([x.is_leaf, x.requires_grad, x.retains_grad], device=device)",
         "T.tensor(x.item(), device=device)",
         "T.tensor(x.detach().cpu().tolist(), device=device)",
+        f"T.quantize_per_tensor({FINITE}, 0.1, {{count}}, T.quint8).int_repr().contiguous()",
+        f"T.quantize_per_tensor({FINITE}, 0.25, -5, T.qint8).dequantize().contiguous()",
+        f"T.quantize_per_tensor({FINITE}, 1.5, 7, T.qint32).int_repr().contiguous()",
+        f"QF.linear({INPUT}, {WEIGHT}, None, 0.02, 100).int_repr().contiguous()",
         "x.new_tensor([1, 2])",
         "x.new_tensor([1.5])",
         "T.empty_like(x).zero_()",

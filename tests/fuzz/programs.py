@@ -171,6 +171,8 @@ def _expression(T: Any, source: str, device: str, *tensors: Any) -> Any:
     names = dict(zip("xyz", tensors, strict=False))
     names["fft"] = T.fft if T.__name__ == "interlock" else _Fourier(T)
     on = device if T.__name__ == "interlock" else None
+    quantized = T.nn.quantized if T.__name__ == "interlock" else T.ao.nn.quantized
+    names["QF"] = quantized.functional
     made = eval(source, {"T": T, "F": T.nn.functional, "device": on, **names})
     return list(made) if isinstance(made, (list, tuple)) else made
 

@@ -62,7 +62,7 @@ NOT_DRAWN = {
     "is_cpu": "PyTorch, which has no host devices, runs the programs on the CPU",
     **dict.fromkeys(
         ("quantize_per_tensor", "dequantize", "quantized_linear"),
-        "PyTorch's quantized tensors are no other class; values are compared in tests of their own",
+        "results are of a class of their own: expressions read their integers",
     ),
     "conv2d": "the step convolution",
     "scaled_dot_product_attention": "the step attention",

@@ -236,3 +236,14 @@ def test_transforms_of_devices_and_gradients_equal_those_of_the_cpu(
     close(on_device.grad.cpu(), expected.grad.tolist())
     assert caches[1].size == 2, "the gradient has a plan of its own"
     assert caches[0].size == 0
+
+
+@pytest.mark.parametrize("dim", [0, 1])
+def test_results_are_no_views_and_may_be_changed_in_place(dim: int) -> None:
+    x = interlock.ones(1, 3, 2, requires_grad=True)
+    for result in (fft.fft(x, dim=dim), fft.rfft(x, dim=dim), fft.irfft(x, 2, dim=dim)):
+        assert not result._is_view()
+        result.mul_(2.0)
+        result.sum().backward()
+        assert x.grad is not None
+        x.grad = None

@@ -128,7 +128,8 @@ fn run(args: &FftArgs<'_>, plans: &[Plan]) -> Result<Tensor> {
         let along = Along { op: job.op, transform: job.transform, dim, length, scale };
         current = dispatch_float!(current.dtype(), T => along.run::<T>(&current, plan.clone()))?;
     }
-    Ok(current)
+    // A transposed result is no view of another tensor of the program.
+    Ok(current.alias(current.layout().clone()))
 }
 
 /// A transform along one dimension.
