@@ -60,10 +60,7 @@ NOT_DRAWN = {
     "set_printoptions": "sets how tensors are printed; the texts are compared in tests of their own",
     "multi_head_attention": "an internal function of interlock.nn, composed of drawn ones",
     "is_cpu": "PyTorch, which has no host devices, runs the programs on the CPU",
-    **dict.fromkeys(
-        ("quantize_per_tensor", "dequantize", "quantized_linear"),
-        "results are of a class of their own: expressions read their integers",
-    ),
+    "quantized_linear": "an expression calls it under its name in PyTorch, `linear`",
     "conv2d": "the step convolution",
     "scaled_dot_product_attention": "the step attention",
 }
