@@ -3,7 +3,8 @@
 //! The holder of any lock may need to attach to the interpreter: a kernel of an extension does so while the locks of its
 //! operands are held. A thread that waited for such a lock while it is attached would wait forever. So every wait calls
 //! [`detached`], and a lock that is free costs nothing. A [`ForkLock`](super::sync::ForkLock) is the exception: its
-//! holder makes a few stores and never waits, which [`assert_may_wait`] checks.
+//! holder makes a few stores, or calls a library that runs no code of the program, and never waits, which
+//! [`assert_may_wait`] checks.
 
 use once_cell::race::OnceBox;
 

@@ -62,7 +62,7 @@ pub(super) fn files_in(library: &Library, folder: &Path) -> impl Iterator<Item =
     files.filter(|file| file.is_file())
 }
 
-/// Iterates over the files in Python's packages whose names no list can have.
+/// Iterates over the files in Python's packages whose names contain a hash; over none if the library has no such name.
 pub(super) fn packaged_files(library: &Library) -> impl Iterator<Item = PathBuf> {
     let folders = match library.sonames.iter().any(|soname| soname.contains('*')) {
         true => python_paths::folders(library.search_paths.package_folders, false),

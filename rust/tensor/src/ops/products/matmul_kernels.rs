@@ -324,25 +324,26 @@ fn run_onednn(
     args: &MatmulArgs<'_>,
 ) -> Result<Tensor, KernelError<Error>> {
     let attributes = onednn_attributes(numerics);
-    let (operands, batch) = in_order(args)?;
+    let ([a, b], batch) = in_order(args)?;
+    let (shape, operands) = (args.shape, [&*a, &*b]);
     let out = match call.dtype {
-        DType::Float16 => by_onednn::<f16>(args, operands, batch, attributes)?,
-        DType::BFloat16 => by_onednn::<bf16>(args, operands, batch, attributes)?,
-        _ => by_onednn::<f32>(args, operands, batch, attributes)?,
+        DType::Float16 => multiply_by_onednn::<f32, f16, f16>(shape, operands, batch, attributes)?,
+        DType::BFloat16 => multiply_by_onednn::<f32, bf16, bf16>(shape, operands, batch, attributes)?,
+        _ => multiply_by_onednn::<f32, f32, f32>(shape, operands, batch, attributes)?,
     };
     Ok(iterate::cast(&out, args.dtype)?)
 }
 
-fn by_onednn<A: Element>(
-    args: &MatmulArgs<'_>,
-    [a, b]: [Cow<'_, Tensor>; 2],
+/// Multiplies matrices of `A` and `B`, in rows or in columns, into sums of `T` by oneDNN, unless it does not implement the product.
+pub(crate) fn multiply_by_onednn<T: Element, A: Element, B: Element>(
+    shape: &[usize],
+    [a, b]: [&Tensor; 2],
     batch: MatrixBatch,
     attributes: Attributes,
 ) -> Result<Tensor, KernelError<Error>> {
-    let prepared = OneDnnMatmul::<f32, A, A>::new(&batch, attributes);
+    let prepared = OneDnnMatmul::<T, A, B>::new(&batch, attributes);
     let prepared = prepared.map_err(|reason| KernelError::Declined(Reason::from(reason)))?;
-    let by = MultiplyBy::Prepared(Arc::new(prepared));
-    Ok(products::matmul_by::<f32, A, A>(args.shape, &a, &b, batch, by)?)
+    Ok(products::matmul_by(shape, a, b, batch, MultiplyBy::<T, A, B>::Prepared(Arc::new(prepared)))?)
 }
 
 fn run_mkl(call: &MatmulCall, _: Numerics, args: &MatmulArgs<'_>) -> Result<Tensor, KernelError<Error>> {

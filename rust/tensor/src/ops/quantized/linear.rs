@@ -1,7 +1,6 @@
 //! The linear layer of quantized tensors, and its kernels.
 
 use std::fmt;
-use std::sync::Arc;
 
 use interlock::accelerator::{Device, DeviceType};
 use interlock::backends::flags::{MKLDNN_ENABLED, QUANTIZED_ENGINE};
@@ -11,9 +10,8 @@ use interlock::dispatch::{
 
 use super::{QuantizedDType, QuantizedTensor, check_parameters};
 use crate::ops::elementwise::operand::check_device;
-use crate::ops::products::matmul_kernels::batch;
-use crate::products::MultiplyBy;
-use crate::products::onednn::{self, OneDnnMatmul};
+use crate::ops::products::matmul_kernels::{batch, multiply_by_onednn};
+use crate::products::onednn;
 use crate::{DType, Error, Result, Tensor, iterate, loops, products};
 
 const OP: &str = "quantized_linear";
@@ -103,10 +101,7 @@ fn run_onednn(
     let (input, weight) = (args.input.integers.contiguous()?, args.weight.integers.contiguous()?.t()?);
     let batch = batch(&input, &weight, &[]);
     let attributes = onednn::Attributes::new(Rounding::None, false);
-    let prepared = OneDnnMatmul::<i32, u8, i8>::new(&batch, attributes);
-    let by = prepared.map_err(|reason| KernelError::Declined(Reason::from(reason)))?;
-    let by = MultiplyBy::Prepared(Arc::new(by));
-    let sums = products::matmul_by::<i32, u8, i8>(&[rows, columns], &input, &weight, batch, by)?;
+    let sums = multiply_by_onednn::<i32, u8, i8>(&[rows, columns], [&input, &weight], batch, attributes)?;
     let (zero_of_input, zero_of_weight) = (args.input.zero_point, args.weight.zero_point);
     // (a - x) (b - y) = a b - y a - x b + x y, summed over the inputs.
     let of_rows = input.sum(Some(&[1]), true)?.mul(zero_of_weight)?;
