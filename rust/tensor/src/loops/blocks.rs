@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::elementwise::load;
 use super::reduction::{ROWS, ReduceLoop, begin_states, finish_states, merge_states};
-use super::vectorized::vectorized;
+use super::vectorized::{for_each_index, vectorized};
 use crate::{DType, Element};
 
 /// The number of elements of a block, which fit the L1 cache.
@@ -98,20 +98,17 @@ where
 
     unsafe fn accumulate_rows(&self, states: *mut u8, sources: [*const u8; ROWS], count: usize) {
         let (of, merge) = (self.of, self.merge);
-        vectorized(
+        for_each_index(
+            count,
             #[inline(always)]
-            move || {
-                for index in 0..count {
-                    // SAFETY: guaranteed by the caller.
-                    unsafe {
-                        let state = states.cast::<A>().add(index);
-                        let elements = sources.map(
-                            #[inline(always)]
-                            |source| load::<T>(source, index),
-                        );
-                        state.write(merge(state.read(), of(&elements)));
-                    }
-                }
+            // SAFETY: guaranteed by the caller.
+            move |index| unsafe {
+                let state = states.cast::<A>().add(index);
+                let elements = sources.map(
+                    #[inline(always)]
+                    |source| load::<T>(source, index),
+                );
+                state.write(merge(state.read(), of(&elements)));
             },
         );
     }

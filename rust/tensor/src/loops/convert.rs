@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::element_loop::{ElementLoop, MAX_OPERANDS, Run};
 use super::halves;
-use super::vectorized::vectorized;
+use super::vectorized::for_each_index;
 use crate::dtype::{dispatch, dispatch_size};
 use crate::{DType, Element};
 
@@ -123,13 +123,12 @@ unsafe fn convert_with<T: Element, U: Element>(
     // SAFETY: guaranteed by the caller.
     unsafe {
         if (step, source_step) == (size, source_size) {
-            vectorized(
+            for_each_index(
+                count,
                 #[inline(always)]
-                move || {
-                    for i in 0..count {
-                        let element = source.cast::<T>().add(i).read_unaligned();
-                        target.cast::<U>().add(i).write_unaligned(function(element));
-                    }
+                move |i| {
+                    let element = source.cast::<T>().add(i).read_unaligned();
+                    target.cast::<U>().add(i).write_unaligned(function(element));
                 },
             );
         } else {

@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::element_loop::{ElementLoop, MAX_OPERANDS, Run};
-use super::vectorized::vectorized;
+use super::vectorized::{for_each_index, vectorized};
 use crate::{DType, Element};
 
 /// Returns element `index` of an operand without gaps.
@@ -37,14 +37,11 @@ pub(super) unsafe fn store<T: Element>(pointer: *mut u8, index: usize, value: T)
 /// They are writable elements of the run.
 #[inline(always)]
 unsafe fn store_each<T: Element>(out: *mut u8, count: usize, value: impl Fn(usize) -> T) {
-    vectorized(
+    for_each_index(
+        count,
         #[inline(always)]
-        move || {
-            for index in 0..count {
-                // SAFETY: guaranteed by the caller.
-                unsafe { store(out, index, value(index)) };
-            }
-        },
+        // SAFETY: guaranteed by the caller.
+        move |index| unsafe { store(out, index, value(index)) },
     );
 }
 
@@ -55,14 +52,11 @@ unsafe fn store_each<T: Element>(out: *mut u8, count: usize, value: impl Fn(usiz
 /// They are initialized, writable elements of the run.
 #[inline(always)]
 unsafe fn update_each<T: Element>(out: *mut u8, count: usize, value: impl Fn(T, usize) -> T) {
-    vectorized(
+    for_each_index(
+        count,
         #[inline(always)]
-        move || {
-            for index in 0..count {
-                // SAFETY: guaranteed by the caller.
-                unsafe { store(out, index, value(load(out, index), index)) };
-            }
-        },
+        // SAFETY: guaranteed by the caller.
+        move |index| unsafe { store(out, index, value(load(out, index), index)) },
     );
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::elementwise::{load, store};
 use super::lanes::fold_indexed;
-use super::vectorized::vectorized;
+use super::vectorized::{for_each_index, vectorized};
 use crate::{DType, Element};
 
 /// The number of rows that are added to states at once, so that a state is read and written less often.
@@ -201,13 +201,12 @@ where
                 state.write((self.merge)(state.read(), total));
             } else if state_step == size_of::<A>() && step == size_of::<T>() {
                 let add = self.add;
-                vectorized(
+                for_each_index(
+                    count,
                     #[inline(always)]
-                    move || {
-                        for index in 0..count {
-                            let state = states.cast::<A>().add(index);
-                            state.write(add(state.read(), load(source, index)));
-                        }
+                    move |index| {
+                        let state = states.cast::<A>().add(index);
+                        state.write(add(state.read(), load(source, index)));
                     },
                 );
             } else {
@@ -221,21 +220,18 @@ where
 
     unsafe fn accumulate_rows(&self, states: *mut u8, sources: [*const u8; ROWS], count: usize) {
         let add = self.add;
-        vectorized(
+        for_each_index(
+            count,
             #[inline(always)]
-            move || {
-                for index in 0..count {
-                    // SAFETY: guaranteed by the caller.
-                    unsafe {
-                        let state = states.cast::<A>().add(index);
-                        let total = sources.iter().fold(
-                            state.read(),
-                            #[inline(always)]
-                            |total, source| add(total, load(*source, index)),
-                        );
-                        state.write(total);
-                    }
-                }
+            // SAFETY: guaranteed by the caller.
+            move |index| unsafe {
+                let state = states.cast::<A>().add(index);
+                let total = sources.iter().fold(
+                    state.read(),
+                    #[inline(always)]
+                    |total, source| add(total, load(*source, index)),
+                );
+                state.write(total);
             },
         );
     }

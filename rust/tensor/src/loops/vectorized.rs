@@ -1,6 +1,8 @@
 //! Functions for each instruction set of the CPU.
 
-use pulp::{Arch, NullaryFnOnce};
+use std::hint::black_box;
+
+use pulp::{Arch, NullaryFnOnce, Simd, WithSimd};
 
 /// Calls a function compiled for the widest vector instructions of the CPU. Arithmetic has the same results in each: the
 /// compiler fuses operations only where the function says so (`mul_add`). The function owns what it uses: what it refers to
@@ -19,6 +21,27 @@ pub(crate) fn vectorized(body: impl FnOnce()) {
     }
 
     arch().dispatch(Body(body));
+}
+
+/// Calls a function for each index below `count`, compiled as by [`vectorized`]. CPUs without AVX2 or NEON are rare: for them
+/// the compiler doesn't unroll the loop, because that code would be as large as each of the others.
+#[inline(always)]
+pub(super) fn for_each_index(count: usize, function: impl Fn(usize)) {
+    struct Body<F>(usize, F);
+
+    impl<F: Fn(usize)> WithSimd for Body<F> {
+        type Output = ();
+
+        #[inline(always)]
+        fn with_simd<S: Simd>(self, _simd: S) {
+            let Body(count, function) = self;
+            for index in 0..count {
+                function(if S::IS_SCALAR { black_box(index) } else { index });
+            }
+        }
+    }
+
+    arch().dispatch(Body(count, function));
 }
 
 /// Returns the widest instruction set of the CPU.
