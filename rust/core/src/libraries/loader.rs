@@ -160,8 +160,7 @@ impl Library {
             }
         }
         // The loader may know folders that no configuration file names.
-        let loaded =
-            self.loader_names().find_map(|soname| Loaded::open(self, soname, Source::System).ok());
+        let loaded = self.loader_names().find_map(|soname| Loaded::open(self, soname, Source::System).ok());
         loaded.ok_or_else(|| {
             failure.unwrap_or_else(|| format!("not found; searched for {}", search::describe_search(self)))
         })
