@@ -54,17 +54,21 @@ pub static CONV2D: Op<Conv2d> = Op::new(&[
         .requires(&[FlagRequirement::on(&CUDNN_ENABLED), FlagRequirement::off(&CUDNN_DETERMINISTIC)])
         .node(Node::CudaConv)
         .condition(|call| is_float_on_device(call).and_then(|()| has_parts(call))),
-    Kernel::<Conv2d>::new("cudnn", run_gemm)
-        .model()
-        .requires(&[FlagRequirement::on(&CUDNN_ENABLED)])
-        .node(Node::CudaConv)
-        .obeys(&CUDNN_BENCHMARK_LIMIT)
-        .condition(is_float_on_device),
-    Kernel::<Conv2d>::new("direct", run_direct)
-        .model()
-        .requires(&[FlagRequirement::on(&CUDNN_ENABLED)])
-        .node(Node::CudaConv)
-        .condition(is_float_on_device),
+    Kernel::<Conv2d>::new("cudnn", |call, numerics, args| {
+        convolve(ConvAlgorithm::Gemm, call, numerics, args)
+    })
+    .model()
+    .requires(&[FlagRequirement::on(&CUDNN_ENABLED)])
+    .node(Node::CudaConv)
+    .obeys(&CUDNN_BENCHMARK_LIMIT)
+    .condition(is_float_on_device),
+    Kernel::<Conv2d>::new("direct", |call, numerics, args| {
+        convolve(ConvAlgorithm::Direct, call, numerics, args)
+    })
+    .model()
+    .requires(&[FlagRequirement::on(&CUDNN_ENABLED)])
+    .node(Node::CudaConv)
+    .condition(is_float_on_device),
     Kernel::<Conv2d>::new("mkldnn_atomic", run_unordered)
         .model()
         .requires(&[
@@ -167,23 +171,15 @@ fn has_parts(call: &ConvCall) -> Condition {
 
 type KernelResult = Result<Tensor, KernelError<Error>>;
 
-fn run_gemm(call: &ConvCall, numerics: Numerics, args: &ConvArgs<'_>) -> KernelResult {
-    Ok(convolve(ConvAlgorithm::Gemm, call, numerics.inputs, args)?)
-}
-
 fn run_unordered(call: &ConvCall, numerics: Numerics, args: &ConvArgs<'_>) -> KernelResult {
-    Ok(convolve(ConvAlgorithm::Unordered, call, numerics.inputs, args)?)
-}
-
-fn run_direct(call: &ConvCall, numerics: Numerics, args: &ConvArgs<'_>) -> KernelResult {
-    Ok(convolve(ConvAlgorithm::Direct, call, numerics.inputs, args)?)
+    convolve(ConvAlgorithm::Unordered, call, numerics, args)
 }
 
 /// Runs the algorithm that is fast for the groups.
 fn run_native(call: &ConvCall, numerics: Numerics, args: &ConvArgs<'_>) -> KernelResult {
     let is_depthwise = call.geometry().is_depthwise();
     let algorithm = if is_depthwise { ConvAlgorithm::Direct } else { ConvAlgorithm::Gemm };
-    Ok(convolve(algorithm, call, numerics.inputs, args)?)
+    convolve(algorithm, call, numerics, args)
 }
 
 /// Convolves by oneDNN, unless it does not implement the pass. It may round operands to the precision that the node permits.
@@ -208,22 +204,22 @@ fn operands(rounding: Rounding, args: &ConvArgs<'_>) -> Result<([Tensor; 2], Opt
 fn convolve(
     algorithm: ConvAlgorithm,
     call: &ConvCall,
-    rounding: Rounding,
+    numerics: Numerics,
     args: &ConvArgs<'_>,
-) -> Result<Tensor> {
+) -> KernelResult {
     if let Some(tuning) = args.tuning {
         annotate(|| tuning.to_string());
     }
-    let ([first, second], bias) = operands(rounding, args)?;
+    let ([first, second], bias) = operands(numerics.inputs, args)?;
     let (operands, bias) = ([&first, &second], bias.as_ref());
     let out = match first.dtype() {
         DType::Float32 => run_algorithm::<f32>(algorithm, call, operands, bias)?,
         DType::Float64 => run_algorithm::<f64>(algorithm, call, operands, bias)?,
         DType::Int64 => run_algorithm::<i64>(algorithm, call, operands, bias)?,
         // Halves were converted.
-        _ => return Err(Error::not_numeric(OP, "input", "; float() converts it")),
+        _ => return Err(Error::not_numeric(OP, "input", "; float() converts it").into()),
     };
-    iterate::cast(&out, call.dtype())
+    Ok(iterate::cast(&out, call.dtype())?)
 }
 
 /// Runs an algorithm with contiguous operands without history.

@@ -9,6 +9,7 @@ use super::{
 };
 use crate::elementwise::equal;
 use crate::iterate::try_along_last_dim;
+use crate::ops::elementwise::operand::check_dtype;
 use crate::products::linalg::{Factors, Routine};
 use crate::recording::{BackwardContext, NodeBuilder};
 use crate::{DType, Error, Result, Scalar, Tensor, iterate};
@@ -117,16 +118,7 @@ impl Tensor {
         let size = check_square(OP, "LU", self)?;
         check_matrices(OP, "B", b)?;
         check_operands(OP, self, b)?;
-        if pivots.dtype() != DType::Int32 {
-            let (expected, given) = ("int32".to_owned(), pivots.dtype());
-            return Err(Error::DType {
-                op: OP,
-                argument: "pivots",
-                expected,
-                given,
-                hint: "; int() converts it",
-            });
-        }
+        check_dtype(OP, "pivots", pivots, (DType::Int32, "; int() converts it"))?;
         if Some(pivots.shape()) != self.shape().split_last().map(|(_, shape)| shape) {
             return Err(Error::shape(
                 OP,

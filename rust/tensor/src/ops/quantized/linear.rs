@@ -10,7 +10,7 @@ use interlock::dispatch::{
 
 use super::{QuantizedDType, QuantizedTensor, check_parameters};
 use crate::ops::conditions::{Condition, on_cpu, require};
-use crate::ops::elementwise::operand::check_device;
+use crate::ops::elementwise::operand::{check_device, check_dtype};
 use crate::ops::products::matmul_kernels::{batch, multiply_by_onednn};
 use crate::products::onednn;
 use crate::{DType, Error, Result, Tensor, iterate, loops, products};
@@ -196,10 +196,7 @@ impl QuantizedTensor {
         };
         check_device(OP, &self.integers, &weight.integers)?;
         if let Some(bias) = bias {
-            if bias.dtype() != DType::Float32 {
-                let (expected, given) = ("float32".to_owned(), bias.dtype());
-                return Err(Error::DType { op: OP, argument: "bias", expected, given, hint: "" });
-            }
+            check_dtype(OP, "bias", bias, (DType::Float32, ""))?;
             if bias.shape() != [columns] {
                 return Err(Error::shape(OP, "bias", format!("be of shape ({columns},)"), bias.shape()));
             }

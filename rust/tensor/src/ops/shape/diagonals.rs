@@ -1,6 +1,7 @@
 //! Triangles and traces of matrices.
 
 use crate::dtype::{Bool8, dispatch_size};
+use crate::ops::elementwise::operand::check_numeric;
 use crate::recording::NodeBuilder;
 use crate::{DType, Error, Result, Tensor, TensorOptions, iterate};
 
@@ -68,9 +69,7 @@ impl Triangle {
         let mask = self.mask(input, diagonal)?;
         let out = input.detach().contiguous_copy()?;
         self.clear_outside(&out, &mask)?;
-        if let Some(builder) = NodeBuilder::new(self.node(), &[input])? {
-            builder.set_history(&out, move |_, gradient| Ok(vec![Some(self.of(gradient, diagonal)?)]))?;
-        }
+        NodeBuilder::record_linear(self.node(), input, &out, move |gradient| self.of(gradient, diagonal))?;
         Ok(out)
     }
 
@@ -110,9 +109,7 @@ impl Tensor {
         if self.ndim() != 2 {
             return Err(Error::shape(op, "input", "be a matrix", self.shape()));
         }
-        if self.dtype() == DType::Bool {
-            return Err(Error::not_numeric(op, "input", "; long() converts it"));
-        }
+        check_numeric(op, "input", self.dtype(), "; long() converts it")?;
         self.diagonal(0, 0, 1)?.sum(None, false)
     }
 }

@@ -22,9 +22,7 @@ pub(crate) fn view(
         return Ok(out);
     }
     track_view(&out, source);
-    if let Some(builder) = NodeBuilder::new(name, &[source])? {
-        builder.set_history(&out, move |_, gradient| Ok(vec![Some(backward(gradient)?)]))?;
-    }
+    NodeBuilder::record_linear(name, source, &out, backward)?;
     Ok(out)
 }
 
@@ -96,9 +94,9 @@ impl Tensor {
             .ok_or_else(|| copy.err_view_needs_copy("reshape", shape.to_vec()))?;
         let layout = Layout { shape: shape.to_vec(), strides, offset: copy.storage_offset() };
         let (out, before) = (copy.alias(layout), self.shape().to_vec());
-        if let Some(builder) = NodeBuilder::new("UnsafeViewBackward0", &[&copy])? {
-            builder.set_history(&out, move |_, gradient| Ok(vec![Some(gradient.reshaped(&before)?)]))?;
-        }
+        NodeBuilder::record_linear("UnsafeViewBackward0", &copy, &out, move |gradient| {
+            gradient.reshaped(&before)
+        })?;
         Ok(out)
     }
 
