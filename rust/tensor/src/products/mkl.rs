@@ -25,7 +25,7 @@ static FUNCTIONS: LibraryFunctions<Functions> = LibraryFunctions::new(&MKL, |mkl
         Ok(Functions {
             sgemm: mkl.function(c"cblas_sgemm_64", "matmul")?,
             dgemm: mkl.function(c"cblas_dgemm_64", "matmul")?,
-            threads: Threads::OfThread(mkl.function(c"MKL_Set_Num_Threads_Local", "matmul")?),
+            threads: Threads::Local(mkl.function(c"MKL_Set_Num_Threads_Local", "matmul")?),
         })
     }
 });

@@ -13,12 +13,12 @@ type Set = unsafe extern "C" fn(c_int);
 #[derive(Clone, Copy)]
 pub(super) enum Threads {
     /// A number of the calling thread, of which 0 means the number of the process. The setter returns the former one.
-    OfThread(unsafe extern "C" fn(c_int) -> c_int),
+    Local(unsafe extern "C" fn(c_int) -> c_int),
     /// OpenMP's getter and setter for parallel regions of the calling thread. A forked child would wait forever for threads
     /// of GNU's runtime that the fork has lost.
-    OfRegions(Get, Set),
+    Regions(Get, Set),
     /// The getter and setter of one number for the process, which OpenBLAS has.
-    OfProcess(Get, Set),
+    Global(Get, Set),
 }
 
 /// The calls of OpenBLAS by this crate that run now, and its number of threads before the first of them, or 0.
@@ -43,14 +43,14 @@ impl OneThread {
     pub fn new(threads: Threads) -> Self {
         let former = match threads {
             // SAFETY: any thread may call it with any number.
-            Threads::OfThread(set) => unsafe { set(1) },
+            Threads::Local(set) => unsafe { set(1) },
             // SAFETY: any thread may call both, and 1 is a valid number.
-            Threads::OfRegions(get, set) => unsafe {
+            Threads::Regions(get, set) => unsafe {
                 let former = get();
                 set(1);
                 former.max(1)
             },
-            Threads::OfProcess(get, set) => {
+            Threads::Global(get, set) => {
                 let mut calls = CALLS.lock();
                 if calls.count == 0 {
                     // SAFETY: any thread may call both. They call no code of the program, and wait for no other thread; the
@@ -76,12 +76,12 @@ impl Drop for OneThread {
     fn drop(&mut self) {
         match self.threads {
             // SAFETY: the former number is a valid one.
-            Threads::OfThread(set) => unsafe {
+            Threads::Local(set) => unsafe {
                 set(self.former);
             },
             // SAFETY: as above.
-            Threads::OfRegions(_, set) => unsafe { set(self.former) },
-            Threads::OfProcess(_, set) => {
+            Threads::Regions(_, set) => unsafe { set(self.former) },
+            Threads::Global(_, set) => {
                 let mut calls = CALLS.lock();
                 calls.count = calls.count.saturating_sub(1);
                 if calls.count == 0 {

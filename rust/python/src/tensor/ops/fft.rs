@@ -130,158 +130,124 @@ along_one! {
     irfft Irfft "x[:, :2]; x[:, :2], 5, 0, 'ortho'; x[:, :2], 1";
 }
 
-/// Return the discrete Fourier transforms of complex signals along two dimensions.
-///
-/// Args:
-///     {complex}
-///     s: The numbers of points along `dim`; -1 is the size of the dimension. Signals are cut, or followed by zeros.
-///     dim: The dimensions of the signals, without the last one of `input`.
-///     {fft_norm}
-///
-/// Returns:
-///     A tensor of the shape of `input` with `s` frequencies along `dim`.
-///
-/// Raises:
-///     {no_dims}
-///     {no_sizes}
-///     {no_complex}
-///
-/// Example:
-///     >>> from interlock import fft
-///     >>> fft.fft2(interlock.ones(2, 2, 2))[..., 0]
-///     tensor([[4., 0.],
-///             [0., 0.]])
-#[tensor_op(
-    function,
-    long,
-    out(exact),
-    namespace = "fft",
-    explain = input.explain_fft(&along(FftFunction::Fft2, s, Some(dim), norm)),
-    example = "square[:, :2].expand(2, 3, 2)"
-)]
-fn fft2(
-    input: &CoreTensor,
-    s: &Option<Ints>,
-    #[default(Ints::from([-2, -1]), "(-2, -1)")] dim: &Ints,
-    norm: Option<FftNorm>,
-) -> Result<CoreTensor> {
-    input.fft(&along(FftFunction::Fft2, s, Some(dim), norm))
+/// Declares transforms along several dimensions. A row has the name, the function, the argument `dim` and its value, and the
+/// example for tests.
+macro_rules! along {
+    ($($(#[$doc:meta])* $name:ident $function:ident ($($dim:tt)+) $dims:expr, $example:literal;)+) => {
+        $($(#[$doc])*
+        #[tensor_op(
+            function,
+            long,
+            out(exact),
+            namespace = "fft",
+            explain = input.explain_fft(&along(FftFunction::$function, s, $dims, norm)),
+            example = $example
+        )]
+        fn $name(
+            input: &CoreTensor,
+            s: &Option<Ints>,
+            $($dim)+,
+            norm: Option<FftNorm>,
+        ) -> Result<CoreTensor> {
+            input.fft(&along(FftFunction::$function, s, $dims, norm))
+        })+
+    };
 }
 
-/// Return the inverses of `fft2` along two dimensions.
-///
-/// Args:
-///     {complex}
-///     s: The numbers of points along `dim`; -1 is the size of the dimension. Spectra are cut, or followed by zeros.
-///     dim: The dimensions of the frequencies, without the last one of `input`.
-///     {ifft_norm}
-///
-/// Returns:
-///     A tensor of the shape of `input` with `s` points along `dim`.
-///
-/// Raises:
-///     {no_dims}
-///     {no_sizes}
-///     {no_complex}
-///
-/// Example:
-///     >>> from interlock import fft
-///     >>> fft.ifft2(interlock.ones(2, 2, 2))[..., 0]
-///     tensor([[1., 0.],
-///             [0., 0.]])
-#[tensor_op(
-    function,
-    long,
-    out(exact),
-    namespace = "fft",
-    explain = input.explain_fft(&along(FftFunction::Ifft2, s, Some(dim), norm)),
-    example = "x[:, :2].expand(2, 2, 2)"
-)]
-fn ifft2(
-    input: &CoreTensor,
-    s: &Option<Ints>,
-    #[default(Ints::from([-2, -1]), "(-2, -1)")] dim: &Ints,
-    norm: Option<FftNorm>,
-) -> Result<CoreTensor> {
-    input.fft(&along(FftFunction::Ifft2, s, Some(dim), norm))
-}
+along! {
+    /// Return the discrete Fourier transforms of complex signals along two dimensions.
+    ///
+    /// Args:
+    ///     {complex}
+    ///     s: The numbers of points along `dim`; -1 is the size of the dimension. Signals are cut, or followed by zeros.
+    ///     dim: The dimensions of the signals, without the last one of `input`.
+    ///     {fft_norm}
+    ///
+    /// Returns:
+    ///     A tensor of the shape of `input` with `s` frequencies along `dim`.
+    ///
+    /// Raises:
+    ///     {no_dims}
+    ///     {no_sizes}
+    ///     {no_complex}
+    ///
+    /// Example:
+    ///     >>> from interlock import fft
+    ///     >>> fft.fft2(interlock.ones(2, 2, 2))[..., 0]
+    ///     tensor([[4., 0.],
+    ///             [0., 0.]])
+    fft2 Fft2 (#[default(Ints::from([-2, -1]), "(-2, -1)")] dim: &Ints) Some(dim), "square[:, :2].expand(2, 3, 2)";
 
-/// Return the discrete Fourier transforms of complex signals along several dimensions.
-///
-/// Args:
-///     {complex}
-///     s: The numbers of points along `dim`; -1 is the size of the dimension. Signals are cut, or followed by zeros.
-///     dim: The dimensions of the signals, without the last one of `input`. By default the last ones if `s` is given, else
-///         all.
-///     {fft_norm}
-///
-/// Returns:
-///     A tensor of the shape of `input` with `s` frequencies along `dim`.
-///
-/// Raises:
-///     {no_dims}
-///     {no_sizes}
-///     {no_complex}
-///
-/// Example:
-///     >>> from interlock import fft
-///     >>> fft.fftn(interlock.ones(2, 2, 2))[..., 0]
-///     tensor([[4., 0.],
-///             [0., 0.]])
-#[tensor_op(
-    function,
-    long,
-    out(exact),
-    namespace = "fft",
-    explain = input.explain_fft(&along(FftFunction::Fftn, s, dim.as_ref(), norm)),
-    example = "x[:, :2]; x[:, :2].expand(3, 2, 2), (4, -1), (1, 0), 'forward'"
-)]
-fn fftn(
-    input: &CoreTensor,
-    s: &Option<Ints>,
-    dim: &Option<Ints>,
-    norm: Option<FftNorm>,
-) -> Result<CoreTensor> {
-    input.fft(&along(FftFunction::Fftn, s, dim.as_ref(), norm))
-}
+    /// Return the inverses of `fft2` along two dimensions.
+    ///
+    /// Args:
+    ///     {complex}
+    ///     s: The numbers of points along `dim`; -1 is the size of the dimension. Spectra are cut, or followed by zeros.
+    ///     dim: The dimensions of the frequencies, without the last one of `input`.
+    ///     {ifft_norm}
+    ///
+    /// Returns:
+    ///     A tensor of the shape of `input` with `s` points along `dim`.
+    ///
+    /// Raises:
+    ///     {no_dims}
+    ///     {no_sizes}
+    ///     {no_complex}
+    ///
+    /// Example:
+    ///     >>> from interlock import fft
+    ///     >>> fft.ifft2(interlock.ones(2, 2, 2))[..., 0]
+    ///     tensor([[1., 0.],
+    ///             [0., 0.]])
+    ifft2 Ifft2 (#[default(Ints::from([-2, -1]), "(-2, -1)")] dim: &Ints) Some(dim), "x[:, :2].expand(2, 2, 2)";
 
-/// Return the inverses of `fftn` along several dimensions.
-///
-/// Args:
-///     {complex}
-///     s: The numbers of points along `dim`; -1 is the size of the dimension. Spectra are cut, or followed by zeros.
-///     dim: The dimensions of the frequencies, without the last one of `input`. By default the last ones if `s` is given,
-///         else all.
-///     {ifft_norm}
-///
-/// Returns:
-///     A tensor of the shape of `input` with `s` points along `dim`.
-///
-/// Raises:
-///     {no_dims}
-///     {no_sizes}
-///     {no_complex}
-///
-/// Example:
-///     >>> from interlock import fft
-///     >>> fft.ifftn(interlock.ones(2, 2, 2))[..., 0]
-///     tensor([[1., 0.],
-///             [0., 0.]])
-#[tensor_op(
-    function,
-    long,
-    out(exact),
-    namespace = "fft",
-    explain = input.explain_fft(&along(FftFunction::Ifftn, s, dim.as_ref(), norm)),
-    example = "x[:, :2]; x[:, :2].expand(3, 2, 2), (1, 3)"
-)]
-fn ifftn(
-    input: &CoreTensor,
-    s: &Option<Ints>,
-    dim: &Option<Ints>,
-    norm: Option<FftNorm>,
-) -> Result<CoreTensor> {
-    input.fft(&along(FftFunction::Ifftn, s, dim.as_ref(), norm))
+    /// Return the discrete Fourier transforms of complex signals along several dimensions.
+    ///
+    /// Args:
+    ///     {complex}
+    ///     s: The numbers of points along `dim`; -1 is the size of the dimension. Signals are cut, or followed by zeros.
+    ///     dim: The dimensions of the signals, without the last one of `input`. By default the last ones if `s` is given, else
+    ///         all.
+    ///     {fft_norm}
+    ///
+    /// Returns:
+    ///     A tensor of the shape of `input` with `s` frequencies along `dim`.
+    ///
+    /// Raises:
+    ///     {no_dims}
+    ///     {no_sizes}
+    ///     {no_complex}
+    ///
+    /// Example:
+    ///     >>> from interlock import fft
+    ///     >>> fft.fftn(interlock.ones(2, 2, 2))[..., 0]
+    ///     tensor([[4., 0.],
+    ///             [0., 0.]])
+    fftn Fftn (dim: &Option<Ints>) dim.as_ref(), "x[:, :2]; x[:, :2].expand(3, 2, 2), (4, -1), (1, 0), 'forward'";
+
+    /// Return the inverses of `fftn` along several dimensions.
+    ///
+    /// Args:
+    ///     {complex}
+    ///     s: The numbers of points along `dim`; -1 is the size of the dimension. Spectra are cut, or followed by zeros.
+    ///     dim: The dimensions of the frequencies, without the last one of `input`. By default the last ones if `s` is given,
+    ///         else all.
+    ///     {ifft_norm}
+    ///
+    /// Returns:
+    ///     A tensor of the shape of `input` with `s` points along `dim`.
+    ///
+    /// Raises:
+    ///     {no_dims}
+    ///     {no_sizes}
+    ///     {no_complex}
+    ///
+    /// Example:
+    ///     >>> from interlock import fft
+    ///     >>> fft.ifftn(interlock.ones(2, 2, 2))[..., 0]
+    ///     tensor([[1., 0.],
+    ///             [0., 0.]])
+    ifftn Ifftn (dim: &Option<Ints>) dim.as_ref(), "x[:, :2]; x[:, :2].expand(3, 2, 2), (1, 3)";
 }
 
 /// Calls `run` with a transform along one dimension.

@@ -179,18 +179,9 @@ impl Tensor {
             }
             None => self.max()?.item()?.cast::<i64>().saturating_add(1),
         };
+        let expected = "be greater than the classes, and than 0";
         let count = usize::try_from(classes).ok().filter(|&count| count > 0);
-        let count = match count {
-            Some(count) => count,
-            None => {
-                return Err(Error::value(
-                    op,
-                    "num_classes",
-                    "be greater than the classes, and than 0",
-                    classes,
-                ));
-            }
-        };
+        let count = count.ok_or_else(|| Error::value(op, "num_classes", expected, classes))?;
         let shape: Vec<usize> = self.shape().iter().copied().chain([count]).collect();
         let zeros = Tensor::zeros(&shape, (DType::Int64, self.placement()))?;
         let positions =

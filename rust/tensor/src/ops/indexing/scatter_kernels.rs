@@ -119,23 +119,23 @@ operations! {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     INDEX_ADD = "index_add" [
-        Kernel::<IndexAdd>::new("atomic", run_atomic).requires(&ANY_ORDER).condition(accumulates_floats),
+        Kernel::<IndexAdd>::new("atomic", run_in_any_order).requires(&ANY_ORDER).condition(accumulates_floats),
         Kernel::<IndexAdd>::new("ordered", run_ordered)
     ];
     /// The addition or assignment of values to the elements at the positions of several indices.
     IndexPut,
     /// The kernels of `index_put`. Only additions have one without a fixed order.
     INDEX_PUT = "index_put" [
-        Kernel::<IndexPut>::new("atomic", run_atomic).requires(&ANY_ORDER).condition(accumulates_floats),
+        Kernel::<IndexPut>::new("atomic", run_in_any_order).requires(&ANY_ORDER).condition(accumulates_floats),
         Kernel::<IndexPut>::new("ordered", run_ordered)
     ];
     /// The addition or assignment of values to elements, which are numbered in row-major order.
     Put,
     /// The kernels of `put`. An assignment has no fixed order.
     PUT = "put" [
-        Kernel::<Put>::new("atomic", run_atomic).requires(&ANY_ORDER).condition(accumulates_floats),
+        Kernel::<Put>::new("atomic", run_in_any_order).requires(&ANY_ORDER).condition(accumulates_floats),
         Kernel::<Put>::new("ordered", run_ordered).condition(accumulates),
-        Kernel::<Put>::new("unordered", run_unordered).requires(&ANY_ORDER).condition(assigns),
+        Kernel::<Put>::new("unordered", run_in_any_order).requires(&ANY_ORDER).condition(assigns),
         Kernel::<Put>::new("unordered_with_warning", run_with_warning)
             .requires(&[FlagRequirement::on(&DETERMINISTIC_ALGORITHMS_WARN_ONLY)])
             .condition(assigns)
@@ -144,7 +144,7 @@ operations! {
     ScatterAdd,
     /// The kernels of `scatter_add`.
     SCATTER_ADD = "scatter_add" [
-        Kernel::<ScatterAdd>::new("atomic", run_atomic).requires(&ANY_ORDER).condition(accumulates_floats),
+        Kernel::<ScatterAdd>::new("atomic", run_in_any_order).requires(&ANY_ORDER).condition(accumulates_floats),
         Kernel::<ScatterAdd>::new("ordered", run_ordered)
     ];
 }
@@ -168,16 +168,16 @@ fn run(call: &ScatterCall, args: &ScatterArgs<'_>, order: Order) -> Result<(), K
     Ok(args.positions.write_with(args.op, args.target, args.values, combine, order)?)
 }
 
-fn run_atomic(call: &ScatterCall, _: Numerics, args: &ScatterArgs<'_>) -> Result<(), KernelError<Error>> {
+fn run_in_any_order(
+    call: &ScatterCall,
+    _: Numerics,
+    args: &ScatterArgs<'_>,
+) -> Result<(), KernelError<Error>> {
     run(call, args, Order::Any)
 }
 
 fn run_ordered(call: &ScatterCall, _: Numerics, args: &ScatterArgs<'_>) -> Result<(), KernelError<Error>> {
     run(call, args, Order::RowMajor)
-}
-
-fn run_unordered(call: &ScatterCall, _: Numerics, args: &ScatterArgs<'_>) -> Result<(), KernelError<Error>> {
-    run(call, args, Order::Any)
 }
 
 fn run_with_warning(

@@ -32,7 +32,12 @@ pub(crate) fn layout(offset: usize, dims: Vec<(usize, usize)>) -> Layout {
 }
 
 /// Returns which of `ndim` dimensions are named. None may be named twice.
-pub(crate) fn distinct_dims(op: &'static str, dims: &[i64], ndim: usize) -> Result<Vec<bool>> {
+pub(crate) fn distinct_dims(
+    op: &'static str,
+    argument: &'static str,
+    dims: &[i64],
+    ndim: usize,
+) -> Result<Vec<bool>> {
     // A 0-d tensor accepts dimension 0, once.
     let mut named = vec![false; ndim.max(1)];
     for &dim in dims {
@@ -40,7 +45,7 @@ pub(crate) fn distinct_dims(op: &'static str, dims: &[i64], ndim: usize) -> Resu
         if let Some(mark) = named.get_mut(at)
             && std::mem::replace(mark, true)
         {
-            return Err(Error::value(op, "dims", "name each dimension once", Tuple(dims)));
+            return Err(Error::value(op, argument, "name each dimension once", Tuple(dims)));
         }
     }
     named.truncate(ndim);
@@ -269,7 +274,7 @@ impl Tensor {
 
     /// Returns a view without the dimensions of size 1 among `dims`.
     pub fn squeeze_dims(&self, dims: &[i64]) -> Result<Tensor> {
-        let named = distinct_dims("squeeze", dims, self.ndim())?;
+        let named = distinct_dims("squeeze", "dims", dims, self.ndim())?;
         let own = sizes_and_strides(self.layout()).into_iter().zip(named);
         let kept = own.filter(|&((size, _), named)| size != 1 || !named).map(|(pair, _)| pair).collect();
         let (layout, before) = (layout(self.storage_offset(), kept), self.shape().to_vec());

@@ -102,7 +102,7 @@ impl Lapack {
         // SAFETY: the functions have the types of the fields, as LAPACK, MKL and OpenBLAS document them.
         unsafe {
             let threads = match self {
-                Lapack::Mkl => Threads::OfThread(self.function("MKL_Set_Num_Threads_Local")?),
+                Lapack::Mkl => Threads::Local(self.function("MKL_Set_Num_Threads_Local")?),
                 Lapack::OpenBlas => {
                     let parallel: unsafe extern "C" fn() -> c_int =
                         self.function(&own("openblas_get_parallel"))?;
@@ -111,7 +111,7 @@ impl Lapack {
                         return Err("OpenBLAS is built with OpenMP".into());
                     }
                     let get = self.function(&own("openblas_get_num_threads"))?;
-                    Threads::OfProcess(get, self.function(&own("openblas_set_num_threads"))?)
+                    Threads::Global(get, self.function(&own("openblas_set_num_threads"))?)
                 }
             };
             let mut functions = Functions {
@@ -143,7 +143,7 @@ impl Lapack {
     /// Limits a library that has one number of threads for the process to one thread, until the result is dropped.
     pub(super) fn limit_process(self) -> Option<OneThread> {
         let threads = self.functions().ok()?.threads;
-        matches!(threads, Threads::OfProcess(..)).then(|| OneThread::new(threads))
+        matches!(threads, Threads::Global(..)).then(|| OneThread::new(threads))
     }
 
     /// Computes the results of a matrix of `rows` x `columns` elements, which are zeros before, as
@@ -160,7 +160,7 @@ impl Lapack {
         if matrix.is_empty() || matrix.len() != rows.saturating_mul(columns) {
             return Ok(None);
         }
-        let is_of_thread = matches!(functions.threads, Threads::OfThread(_));
+        let is_of_thread = matches!(functions.threads, Threads::Local(_));
         let _one_thread = is_of_thread.then(|| OneThread::new(functions.threads));
         match routine {
             Routine::Cholesky => Ok(Some(functions.cholesky(rows, matrix, first))),

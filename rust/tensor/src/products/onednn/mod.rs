@@ -178,7 +178,7 @@ fn threads_of(library: &Library) -> Option<Threads> {
     // SAFETY: the functions have the types that OpenMP's specification declares.
     unsafe {
         let get = library.function(c"omp_get_max_threads", "matmul").ok()?;
-        Some(Threads::OfRegions(get, library.function(c"omp_set_num_threads", "matmul").ok()?))
+        Some(Threads::Regions(get, library.function(c"omp_set_num_threads", "matmul").ok()?))
     }
 }
 
