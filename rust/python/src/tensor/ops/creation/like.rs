@@ -28,7 +28,7 @@ fn zeros_like(
     #[keyword] memory_format: Option<Format>,
     #[options] options: &NewTensor,
 ) -> PyResult<Py<Tensor>> {
-    options.create_in_shape(py, op, input, memory_format, |shape, options| CoreTensor::zeros(shape, options))
+    options.create_in_shape(py, op, input, memory_format, CoreTensor::zeros)
 }
 
 /// Return a tensor of ones with the shape of another tensor.
@@ -52,7 +52,7 @@ fn ones_like(
     #[keyword] memory_format: Option<Format>,
     #[options] options: &NewTensor,
 ) -> PyResult<Py<Tensor>> {
-    options.create_in_shape(py, op, input, memory_format, |shape, options| CoreTensor::ones(shape, options))
+    options.create_in_shape(py, op, input, memory_format, CoreTensor::ones)
 }
 
 /// Return an uninitialized tensor with the shape of another tensor.
@@ -76,7 +76,7 @@ fn empty_like(
     #[keyword] memory_format: Option<Format>,
     #[options] options: &NewTensor,
 ) -> PyResult<Py<Tensor>> {
-    options.create_in_shape(py, op, input, memory_format, |shape, options| CoreTensor::empty(shape, options))
+    options.create_in_shape(py, op, input, memory_format, CoreTensor::empty)
 }
 
 /// Return a tensor filled with a number, with the shape of another tensor.
