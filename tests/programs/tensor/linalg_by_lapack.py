@@ -93,7 +93,7 @@ def reasons():
 
 
 def least_sizes():
-    """Return for each factorization its kernel for the least size of a library, and why it refuses smaller matrices."""
+    """Return the kernels of each factorization from the least size of a library on and below it, and why."""
     found = {}
     for operation, least in zip(OPERATIONS, (12, 36, 12, 32, 4, 8), strict=True):
         small, large = (
