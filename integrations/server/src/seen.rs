@@ -24,7 +24,7 @@ impl Seen {
     /// Reads the values of this thread.
     pub fn now() -> Self {
         let values = effective_values();
-        let shown = SHOWN.into_iter().filter_map(|name| Some((name, json(values.get(name)?.assigned))));
+        let shown = SHOWN.into_iter().filter_map(|name| Some((name, json(values.get(name)?.value))));
         Seen(shown.collect())
     }
 }

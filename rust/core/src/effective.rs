@@ -2,69 +2,7 @@
 
 use std::fmt;
 
-use crate::flags::{Explanation, FlagSpec, Level, SetBy, Value, explain_state, flag_specs, state_names};
-
-/// One mode, device or flag of a thread, as it takes effect.
-///
-/// ```
-/// use interlock_core::effective::effective_values;
-/// use interlock_core::flags::flags::{CUDNN_BENCHMARK, CUDNN_DETERMINISTIC};
-/// use interlock_core::flags::{Level, Value};
-///
-/// CUDNN_BENCHMARK.set(true)?;
-/// CUDNN_DETERMINISTIC.set(true)?;
-/// let values = effective_values();
-/// let benchmark = values.get("cudnn.benchmark").unwrap();
-/// assert_eq!((benchmark.value, benchmark.assigned), (Value::Bool(false), Value::Bool(true)));
-/// assert_eq!((benchmark.level, benchmark.overridden_by), (Level::Process, Some("cudnn.deterministic")));
-/// # Ok::<(), interlock_core::Error>(())
-/// ```
-#[derive(Clone, Debug, PartialEq)]
-pub struct EffectiveValue {
-    /// The name of a flag, or of an entry of a snapshot such as `state.grad`.
-    pub name: &'static str,
-    /// The effective value.
-    pub value: Value,
-    /// The value that the level sets. It differs from `value` if something overrides the flag.
-    pub assigned: Value,
-    /// The level that sets the value.
-    pub level: Level,
-    /// The line or the environment variable that set it, if known.
-    pub set_by: Option<SetBy>,
-    /// The flag or variable that overrides it.
-    pub overridden_by: Option<&'static str>,
-}
-
-impl EffectiveValue {
-    fn of_state(name: &'static str) -> Option<Self> {
-        let (name, value, level) = explain_state(name)?;
-        Some(EffectiveValue { name, value, assigned: value, level, set_by: None, overridden_by: None })
-    }
-
-    fn of_flag(spec: &'static FlagSpec) -> Self {
-        let Explanation { value, level, set_by, effective, overridden_by, .. } = spec.explain_value();
-        let name = spec.name();
-        EffectiveValue { name, value: effective, assigned: value, level, set_by, overridden_by }
-    }
-
-    /// Returns whether anything sets or overrides the value.
-    pub fn is_set(&self) -> bool {
-        self.level != Level::Default || self.overridden_by.is_some()
-    }
-}
-
-impl fmt::Display for EffectiveValue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} = {} ({}", self.name, self.value.shown(), self.level.name())?;
-        if let Some(set_by) = &self.set_by {
-            write!(f, ", set by {set_by}")?;
-        }
-        if let Some(overridden_by) = self.overridden_by {
-            write!(f, ": {}, overridden by {overridden_by}", self.assigned.shown())?;
-        }
-        f.write_str(")")
-    }
-}
+use crate::flags::{Explanation, FlagSpec, explain_state, flag_specs, state_names};
 
 /// The modes, devices and flags of a thread at one moment, from [`effective_values`].
 ///
@@ -79,21 +17,21 @@ impl fmt::Display for EffectiveValue {
 /// # Ok::<(), interlock_core::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-pub struct EffectiveValues(Vec<EffectiveValue>);
+pub struct EffectiveValues(Vec<Explanation>);
 
 impl EffectiveValues {
     /// Iterates over all values: modes, devices, flags.
-    pub fn iter(&self) -> impl Iterator<Item = &EffectiveValue> {
+    pub fn iter(&self) -> impl Iterator<Item = &Explanation> {
         self.0.iter()
     }
 
     /// Iterates over the values that something sets or overrides.
-    pub fn set(&self) -> impl Iterator<Item = &EffectiveValue> {
+    pub fn set(&self) -> impl Iterator<Item = &Explanation> {
         self.iter().filter(|value| value.is_set())
     }
 
     /// Returns the value with this name, which may begin with `backends.`.
-    pub fn get(&self, name: &str) -> Option<&EffectiveValue> {
+    pub fn get(&self, name: &str) -> Option<&Explanation> {
         let name = name.strip_prefix("backends.").unwrap_or(name);
         self.iter().find(|value| value.name == name)
     }
@@ -116,14 +54,15 @@ impl fmt::Display for EffectiveValues {
 ///
 /// In the state of a request, `state.run(effective_values)` returns those of the request.
 pub fn effective_values() -> EffectiveValues {
-    let state = state_names().filter_map(EffectiveValue::of_state);
-    EffectiveValues(state.chain(flag_specs().map(EffectiveValue::of_flag)).collect())
+    let state = state_names().filter_map(explain_state);
+    EffectiveValues(state.chain(flag_specs().map(FlagSpec::explain)).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::flags::flags::{CUDNN_BENCHMARK, CUDNN_ENABLED, DETERMINISTIC_ALGORITHMS};
+    use crate::flags::{Level, Value};
     use crate::modes::{Mode, inference_mode};
     use crate::thread::ThreadState;
 
@@ -134,7 +73,7 @@ mod tests {
         assert_eq!(values.iter().count(), Mode::ALL.len() + 2 + flag_specs().count());
         for spec in flag_specs() {
             let value = values.get(spec.name()).unwrap();
-            assert_eq!((value.value, value.assigned), (spec.effective(), spec.read()));
+            assert_eq!((value.effective, value.value), (spec.effective(), spec.read()));
         }
         assert_eq!(values.get("backends.cudnn.enabled"), values.get("cudnn.enabled"));
         assert_eq!(values.get("cudnn.enable"), None);

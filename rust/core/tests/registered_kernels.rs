@@ -48,7 +48,7 @@ where
 }
 
 fn affects(flag: &str) -> String {
-    find(flag).unwrap().explain().affects
+    find(flag).unwrap().affects()
 }
 
 fn is_on_hip(call: &Device) -> Result<(), Reason> {

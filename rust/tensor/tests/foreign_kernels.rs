@@ -224,7 +224,7 @@ fn foreign_kernel_obeys_gates_and_its_precision_node() {
     }
     let _enabled = NNPACK_ENABLED.scope(false).unwrap().guard();
     assert!(refusal().contains("gated: backends.nnpack.enabled is False"), "{}", refusal());
-    let affects = interlock::backends::find("nnpack.enabled").unwrap().explain().affects;
+    let affects = interlock::backends::find("nnpack.enabled").unwrap().affects();
     assert!(affects.ends_with(": obeyed by matmul"), "{affects}");
 }
 

@@ -52,7 +52,7 @@ fn registered_convolutions_obey_the_gates_of_nnpack_and_miopen() {
     let _immediate = MIOPEN_IMMEDIATE.scope(true).unwrap().guard();
     assert_eq!([output(1, 9), output(1, 4)], [7.0, 4.0]);
     for flag in ["nnpack.enabled", "miopen.immediate"] {
-        let affects = find(flag).unwrap().explain().affects;
+        let affects = find(flag).unwrap().affects();
         assert!(affects.ends_with(": obeyed by conv2d"), "{affects}");
     }
 }

@@ -47,5 +47,5 @@ fn blas_library_ck_prefers_the_registered_kernel_of_this_name() {
     assert_eq!(product(&x), [20.0; 4]);
     let on_cpu = ones(Device::CPU).unwrap();
     assert_eq!(product(&on_cpu), [2.0; 4], "the library is preferred on devices only");
-    assert!(find("cuda.blas_library").unwrap().explain().affects.ends_with(": obeyed by matmul"));
+    assert!(find("cuda.blas_library").unwrap().affects().ends_with(": obeyed by matmul"));
 }

@@ -25,23 +25,25 @@ def gradient_of(function, *shape):
 
 
 def all_results():
-    a, wide, batch = matrix(5, 5), matrix(3, 7), matrix(2, 3, 4, 4)
-    symmetric = a @ a.t()
-    u, values, vh = linalg.svd(wide)
-    q, r = linalg.qr(matrix(7, 3), mode="complete")
+    """Return results of matrices that are large enough for a library."""
+    a, wide, batch = matrix(40, 40), matrix(36, 40), matrix(2, 3, 36, 36)
+    triangular = matrix(12, 12) / 20 + interlock.eye(12)
+    symmetric = matrix(12, 12) @ matrix(12, 12).t()
+    u, values, vh = linalg.svd(matrix(8, 12))
+    q, r = linalg.qr(matrix(36, 3), mode="complete")
     eigenvalues, vectors = linalg.eigh(symmetric)
     return [
         linalg.cholesky(symmetric),
         linalg.cholesky(symmetric, upper=True),
-        *linalg.lu(matrix(6, 4)),
+        *linalg.lu(matrix(40, 4)),
         *linalg.lu(wide),
         linalg.inv(batch),
         linalg.det(batch.float()),
-        linalg.solve(a, matrix(5, 2)),
-        linalg.solve(a, matrix(3, 5), left=False),
+        linalg.solve(a, matrix(40, 2)),
+        linalg.solve(a, matrix(3, 40), left=False),
         *(
-            linalg.solve_triangular(a, b, upper=upper, left=left, unitriangular=unit)
-            for left, b in ((True, matrix(5, 2)), (False, matrix(2, 5)))
+            linalg.solve_triangular(triangular, b, upper=upper, left=left, unitriangular=unit)
+            for left, b in ((True, matrix(12, 2)), (False, matrix(2, 12)))
             for upper in (False, True)
             for unit in (False, True)
         ),
@@ -52,14 +54,14 @@ def all_results():
         vectors * eigenvalues @ vectors.t(),
         linalg.eigvalsh(symmetric, UPLO="U"),
         values,
-        u * values @ vh[:3],
+        u * values @ vh[:8],
         u.t() @ u,
         vh @ vh.t(),
         linalg.svdvals(batch),
-        gradient_of(linalg.det, 4, 4),
+        gradient_of(linalg.det, 36, 36),
         gradient_of(lambda leaf: linalg.eigh(leaf + leaf.t()).eigenvectors.abs().sum(), 4, 4),
-        gradient_of(lambda leaf: linalg.svd(leaf, full_matrices=False).U.abs().sum(), 5, 3),
-        gradient_of(lambda leaf: linalg.qr(leaf).Q.sum(), 5, 3),
+        gradient_of(lambda leaf: linalg.svd(leaf, full_matrices=False).U.abs().sum(), 10, 8),
+        gradient_of(lambda leaf: linalg.qr(leaf).Q.sum(), 36, 12),
     ]
 
 
@@ -73,11 +75,10 @@ def results():
 
 def failures():
     """Return what is found of matrices that have no factors, or elements that are no numbers."""
-    nan = 3 * interlock.eye(3)
-    nan[1, 1] = float("nan")
-    singular = interlock.tensor([[1.0, 2.0], [2.0, 4.0]])
+    nan, negative, singular = interlock.eye(12), interlock.eye(12), interlock.eye(36)
+    nan[1, 1], negative[0, 0], singular[1, 1] = float("nan"), -1, 0
     return {
-        "cholesky": linalg.cholesky_ex(singular - 2 * interlock.eye(2)).info.item(),
+        "cholesky": linalg.cholesky_ex(negative).info.item(),
         "cholesky of nan": linalg.cholesky_ex(nan).info.item(),
         "lu": linalg.lu_factor_ex(singular).info.item(),
         "eigenvalues are nan": interlock.isnan(linalg.eigvalsh(nan)).all().item(),
@@ -87,8 +88,21 @@ def failures():
 
 def reasons():
     """Return the kernel of a factorization, and why each other one does not compute it."""
-    call = dispatch.explain("cholesky", interlock.eye(2))
+    call = dispatch.explain("cholesky", interlock.eye(12))
     return {"kernel": call.kernel, "text": str(call)}
+
+
+def least_sizes():
+    """Return the kernels of each factorization from the least size of a library on and below it, and why."""
+    found = {}
+    for operation, least in zip(OPERATIONS, (12, 36, 12, 32, 4, 8), strict=True):
+        small, large = (
+            dispatch.explain(operation, *[matrix(size, size)] * (2 if operation == "solve_triangular" else 1))
+            for size in (least - 1, least)
+        )
+        refusals = {considered.kernel: considered.reason for considered in small.considered}
+        found[operation] = [large.kernel, small.kernel, str(refusals[large.kernel])]
+    return found
 
 
 def same(found, expected):

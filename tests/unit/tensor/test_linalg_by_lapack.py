@@ -200,6 +200,22 @@ def test_openblas_of_numpy_finds_the_results_of_interlock(tmp_path: Path) -> Non
     assert_computes("openblas", env, tmp_path)
 
 
+@fake_libraries.NEEDS_COMPILER
+def test_libraries_compute_only_matrices_of_their_least_size(tmp_path: Path) -> None:
+    for kernel, env in (("openblas", with_openblas(tmp_path, OF_NUMPY)), ("mkl", with_mkl(tmp_path))):
+        found = eval_program("tensor.linalg_by_lapack.least_sizes", env=env)
+        reasons = {operation: reason for operation, (*_, reason) in found.items()}
+        assert all(kernels == [kernel, "native"] for *kernels, _ in found.values())
+        assert reasons == {
+            "cholesky": "needs at least 12 rows, got 11",
+            "lu_factor": "needs at least 36 rows, got 35",
+            "solve_triangular": "needs at least 12 rows, got 11",
+            "qr": "needs at least 32 rows, got 31",
+            "eigh": "needs at least 4 rows, got 3",
+            "svd": "needs at least 8 columns, got 7",
+        }
+
+
 def test_own_kernels_report_failures(tmp_path: Path) -> None:
     env = without_libraries(tmp_path)
     assert eval_program("tensor.linalg_by_lapack.failures", env=env) == FAILURES

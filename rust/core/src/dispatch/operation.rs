@@ -687,10 +687,10 @@ mod tests {
         for name in
             ["cudnn.enabled", "cuda.matmul.fp32_precision", "cuda.matmul.allow_tf32", "fp32_precision"]
         {
-            let affects = find(name).unwrap().explain().affects;
+            let affects = find(name).unwrap().affects();
             assert!(affects.ends_with(": obeyed by probe"), "{name}: {affects}");
         }
-        assert!(!find("mkldnn.fp32_precision").unwrap().explain().affects.contains("probe"));
+        assert!(!find("mkldnn.fp32_precision").unwrap().affects().contains("probe"));
     }
 
     #[test]

@@ -78,19 +78,23 @@ impl fmt::Display for SetBy {
     }
 }
 
-/// The value of a flag and its source.
+/// One flag, mode or device of a thread: its value and its source.
 ///
 /// ```
-/// use interlock_core::flags::flags::CUDNN_BENCHMARK;
+/// use interlock_core::flags::flags::{CUDNN_BENCHMARK, CUDNN_DETERMINISTIC};
 /// use interlock_core::flags::{Level, Value, find};
 ///
 /// CUDNN_BENCHMARK.set(true)?;
-/// let explanation = find("cudnn.benchmark")?.explain();
-/// assert_eq!((explanation.value, explanation.level), (Value::Bool(true), Level::Process));
+/// CUDNN_DETERMINISTIC.set(true)?;
+/// let benchmark = find("cudnn.benchmark")?.explain();
+/// assert_eq!((benchmark.value, benchmark.level), (Value::Bool(true), Level::Process));
+/// assert_eq!((benchmark.effective, benchmark.overridden_by), (Value::Bool(false), Some("cudnn.deterministic")));
 /// # Ok::<(), interlock_core::Error>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Explanation {
+    /// The name of a flag, or of an entry of a snapshot such as `state.grad`.
+    pub name: &'static str,
     /// The active value on this thread.
     pub value: Value,
     /// The level of the value.
@@ -101,44 +105,53 @@ pub struct Explanation {
     pub effective: Value,
     /// The flag or variable that overrides it.
     pub overridden_by: Option<&'static str>,
-    /// The operations and libraries that it affects, and whether they are in this process.
-    pub affects: String,
-    /// The node of the precision tree from which the value is inherited; `None` if it is the flag's own.
-    pub inherited_from: Option<&'static str>,
+}
+
+impl Explanation {
+    /// Explains a mode or a device, which nothing overrides.
+    pub(super) fn of_state(name: &'static str, value: Value, level: Level) -> Self {
+        Explanation { name, value, level, set_by: None, effective: value, overridden_by: None }
+    }
+
+    /// Returns whether anything sets or overrides the value.
+    pub fn is_set(&self) -> bool {
+        self.level != Level::Default || self.overridden_by.is_some()
+    }
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} = {} ({}", self.name, self.effective.shown(), self.level.name())?;
+        if let Some(set_by) = &self.set_by {
+            write!(f, ", set by {set_by}")?;
+        }
+        if let Some(overridden_by) = self.overridden_by {
+            write!(f, ": {}, overridden by {overridden_by}", self.value.shown())?;
+        }
+        f.write_str(")")
+    }
 }
 
 impl FlagSpec {
     /// Explains the active value on this thread.
     pub fn explain(&self) -> Explanation {
-        Explanation { affects: self.affects(), ..self.explain_value() }
-    }
-
-    /// Explains the value as [`explain`](FlagSpec::explain) does, without what it affects.
-    pub(crate) fn explain_value(&self) -> Explanation {
         // Before anything is read, so that all results agree.
         thread::sync();
         let (level, set_by) = self.deciding_slot().map_or((Level::Default, None), source);
         let value = self.read();
-        let overridden = self.overridden();
-        Explanation {
-            value,
-            level,
-            set_by,
-            effective: overridden.map_or(value, |overridden| overridden.value),
-            overridden_by: overridden.map(|overridden| overridden.by),
-            affects: String::new(),
-            inherited_from: self.inherited_from(),
-        }
+        let (effective, overridden_by) =
+            self.overridden().map_or((value, None), |overridden| (overridden.value, Some(overridden.by)));
+        Explanation { name: self.name(), value, level, set_by, effective, overridden_by }
     }
 
-    /// Returns the node above this one from which it inherits its value.
-    fn inherited_from(&self) -> Option<&'static str> {
+    /// Returns the node above this one from which it inherits its value on this thread; `None` if the value is its own.
+    pub fn inherited_from(&self) -> Option<&'static str> {
         let Backing::Node(node) = &self.backing else { return None };
         node.inherited_from().filter(|deciding| deciding != node).map(Node::name)
     }
 
-    /// Returns the operations that the flag affects in this process.
-    fn affects(&self) -> String {
+    /// Returns the operations and libraries that the flag affects, and whether they are in this process.
+    pub fn affects(&self) -> String {
         let obeyed_by = self.obeyed_by();
         if obeyed_by.is_empty() {
             return self.effect.in_this_process();

@@ -1,6 +1,6 @@
 //! Modes and devices of the process in snapshots, beside the flags: entries with the prefix `state.`.
 
-use super::{InputValue, Interned, Level, SnapshotEntry, Value};
+use super::{Explanation, InputValue, Interned, Level, SnapshotEntry, Value};
 use crate::device::{Device, DeviceIndex};
 use crate::modes::Mode;
 use crate::thread::{self, Masked, ProcessValues};
@@ -67,9 +67,8 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     MODES.into_iter().map(|(name, _)| name).chain([DEVICE_INDEX, DEFAULT_DEVICE])
 }
 
-/// Returns the active value of a mode or device on this thread and its level, by the name of its entry in snapshots.
-/// `None` if there is no such entry.
-pub fn explain_state(name: &str) -> Option<(&'static str, Value, Level)> {
+/// Explains a mode or device on this thread, by the name of its entry in snapshots. `None` if there is no such entry.
+pub fn explain_state(name: &str) -> Option<Explanation> {
     thread::sync();
     let process = ProcessValues::current();
     let level = |is_scoped, is_in_process| match (is_scoped, is_in_process) {
@@ -80,18 +79,20 @@ pub fn explain_state(name: &str) -> Option<(&'static str, Value, Level)> {
     if let Some((name, mode)) = MODES.into_iter().find(|(known, _)| *known == name) {
         let bit = mode as u8;
         let level = level(thread::is_mode_set(bit), process.modes.mask & bit != 0);
-        return Some((name, Value::Bool(mode.is_on()), level));
+        return Some(Explanation::of_state(name, Value::Bool(mode.is_on()), level));
     }
     let (is_device_scoped, is_default_scoped) = thread::are_devices_set();
     match name {
         DEVICE_INDEX => {
             let index = thread::current_device().unwrap_or(0).into();
-            Some((DEVICE_INDEX, Value::Integer(index), level(is_device_scoped, process.device.is_some())))
+            let level = level(is_device_scoped, process.device.is_some());
+            Some(Explanation::of_state(DEVICE_INDEX, Value::Integer(index), level))
         }
         DEFAULT_DEVICE => {
             let device = thread::default_device().unwrap_or(Device::CPU).to_string();
             let level = level(is_default_scoped, process.default_device.is_some());
-            Some((DEFAULT_DEVICE, Value::Text(DEVICES.intern(device.as_str()).1), level))
+            let device = Value::Text(DEVICES.intern(device.as_str()).1);
+            Some(Explanation::of_state(DEFAULT_DEVICE, device, level))
         }
         _ => None,
     }
@@ -112,7 +113,7 @@ mod tests {
 
     #[test]
     fn explain_state_returns_the_level_that_sets_a_mode_or_device() {
-        let explained = |name| explain_state(name).map(|(_, value, level)| (value, level)).unwrap();
+        let explained = |name| explain_state(name).map(|state| (state.value, state.level)).unwrap();
         let (on, off) = (Value::Bool(true), Value::Bool(false));
         assert_eq!(explained("state.grad"), (on, Level::Default));
         ProcessDefaults::change(|defaults| {

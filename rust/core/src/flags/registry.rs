@@ -559,10 +559,7 @@ mod tests {
         let (flag, _) = register(first.clone()).unwrap();
         let other = FlagDecl { doc: "Another text.".to_owned(), affects: None, ..first.clone() };
         assert!(std::ptr::eq(register(other).unwrap().0, flag));
-        assert_eq!(
-            (flag.doc(), flag.explain().affects.as_str()),
-            ("A flag of a test.", "retries in registry_test")
-        );
+        assert_eq!((flag.doc(), flag.affects().as_str()), ("A flag of a test.", "retries in registry_test"));
         let flag_type = FlagType::Integer { default: 2, minimum: -1, maximum: 9 };
         let other = FlagDecl { flag_type, variable: Some("REGISTRY_OTHER".to_owned()), ..first };
         let error = register(other).unwrap_err().to_string();

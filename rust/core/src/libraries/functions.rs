@@ -1,5 +1,6 @@
 //! The functions of a library that kernels call.
 
+use std::error::Error;
 use std::fmt;
 
 use once_cell::race::OnceBox;
@@ -15,8 +16,7 @@ use super::Library;
 ///
 /// static VERSION: LibraryFunctions<Version> = LibraryFunctions::new(&NVML, |nvml| {
 ///     // SAFETY: NVIDIA's `nvml.h` declares this signature.
-///     let found = unsafe { nvml.function(c"nvmlSystemGetCudaDriverVersion", "cuda_version") };
-///     found.map_err(|error| error.to_string())
+///     Ok(unsafe { nvml.function(c"nvmlSystemGetCudaDriverVersion", "cuda_version") }?)
 /// });
 /// match VERSION.get() {
 ///     Ok(version) => println!("found at {version:?}"),
@@ -25,10 +25,13 @@ use super::Library;
 /// ```
 pub struct LibraryFunctions<T> {
     library: &'static Library,
-    load: fn(&'static Library) -> Result<T, String>,
+    load: Load<T>,
     // Not a blocking cell: a child that is forked while another thread fills it would wait forever.
     found: OnceBox<Result<T, String>>,
 }
+
+/// Looks up the functions, or returns why they cannot be used.
+type Load<T> = fn(&'static Library) -> Result<T, Box<dyn Error>>;
 
 /// Calls a search while no other thread changes the environment, which it reads; unless the interpreter has ended.
 type SearchHook = fn(&mut dyn FnMut());
@@ -46,7 +49,7 @@ pub unsafe fn set_search_hook(hook: SearchHook) {
 
 impl<T: Send + Sync> LibraryFunctions<T> {
     /// Declares functions that `load` looks up.
-    pub const fn new(library: &'static Library, load: fn(&'static Library) -> Result<T, String>) -> Self {
+    pub const fn new(library: &'static Library, load: Load<T>) -> Self {
         LibraryFunctions { library, load, found: OnceBox::new() }
     }
 
@@ -74,7 +77,7 @@ impl<T: Send + Sync> LibraryFunctions<T> {
     fn search(&self) -> Result<T, String> {
         match self.library.is_available() {
             Ok(false) => Err(format!("{} not found", self.library.title())),
-            _ => (self.load)(self.library),
+            _ => (self.load)(self.library).map_err(|error| error.to_string()),
         }
     }
 }

@@ -108,7 +108,7 @@ impl Loaded {
 impl Library {
     /// Returns the library if other code has loaded it into this process; does not load it.
     pub(super) fn loaded_elsewhere(&self) -> Option<Loaded> {
-        let by_name = self.sonames.iter().find_map(|soname| open_if_loaded(self, Path::new(soname)));
+        let by_name = self.loader_names().find_map(|soname| open_if_loaded(self, soname));
         by_name.or_else(|| search::packaged_files(self).find_map(|file| open_if_loaded(self, &file)))
     }
 
@@ -160,8 +160,7 @@ impl Library {
             }
         }
         // The loader may know folders that no configuration file names.
-        let mut by_name = self.sonames.iter().map(Path::new);
-        let loaded = by_name.find_map(|soname| Loaded::open(self, soname, Source::System).ok());
+        let loaded = self.loader_names().find_map(|soname| Loaded::open(self, soname, Source::System).ok());
         loaded.ok_or_else(|| {
             failure.unwrap_or_else(|| format!("not found; searched for {}", search::describe_search(self)))
         })

@@ -188,6 +188,11 @@ impl Library {
         std::iter::once(self.function).chain(self.aliases.iter().copied())
     }
 
+    /// Iterates over the names that the system's loader may know: it knows no hashes of packages.
+    fn loader_names(&self) -> impl Iterator<Item = &'static Path> {
+        self.sonames.iter().filter(|soname| !soname.contains('*')).map(Path::new)
+    }
+
     fn locate(&self) -> Result<(Option<Found>, Option<InProcess<'_>>)> {
         if let Some(loaded) = self.handle.get() {
             return Ok((Some(loaded.found().clone()), Some(InProcess::Owned(loaded))));

@@ -72,23 +72,23 @@ fn read<'py>(name: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
 fn explain<'py>(name: &Bound<'py, PyAny>) -> PyResult<Explained<'py>> {
     let name_py = name.py();
     if let Ok(text) = name.extract::<&str>()
-        && let Some((name, value, level)) = backends::explain_state(text)
+        && let Some(state) = backends::explain_state(text)
     {
-        let value = object(name_py, value)?;
-        return Ok((name, value.clone(), level.name(), None, value, None, "modes and devices".into(), None));
+        let (name, value, level) = (state.name, object(name_py, state.value)?, state.level.name());
+        return Ok((name, value.clone(), level, None, value, None, "modes and devices".into(), None));
     }
     libraries::update_python_paths(name.py());
     let spec = named(name, "explain: name")?;
     let explanation = spec.explain();
     Ok((
-        spec.name(),
+        explanation.name,
         object_of(name.py(), spec, explanation.value)?,
         explanation.level.name(),
         explanation.set_by.map(|set_by| set_by.to_string()),
         object_of(name.py(), spec, explanation.effective)?,
         explanation.overridden_by,
-        explanation.affects,
-        explanation.inherited_from,
+        spec.affects(),
+        spec.inherited_from(),
     ))
 }
 

@@ -15,6 +15,18 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<IntInfo>()
 }
 
+/// Returns the constant of a floating-point type.
+macro_rules! limit {
+    ($dtype:expr, $constant:ident) => {
+        match $dtype {
+            CoreDType::Float16 => f16::$constant.to_f64(),
+            CoreDType::BFloat16 => bf16::$constant.to_f64(),
+            CoreDType::Float64 => f64::$constant,
+            _ => f32::$constant.into(),
+        }
+    };
+}
+
 /// The limits of a floating-point dtype.
 ///
 /// Args:
@@ -54,12 +66,7 @@ impl FloatInfo {
     /// The largest finite number.
     #[getter]
     fn max(&self) -> f64 {
-        match self.0 {
-            CoreDType::Float16 => f16::MAX.to_f64(),
-            CoreDType::BFloat16 => bf16::MAX.to_f64(),
-            CoreDType::Float64 => f64::MAX,
-            _ => f32::MAX.into(),
-        }
+        limit!(self.0, MAX)
     }
 
     /// The smallest finite number, which is negative.
@@ -71,23 +78,13 @@ impl FloatInfo {
     /// The difference of 1 and the next larger number.
     #[getter]
     fn eps(&self) -> f64 {
-        match self.0 {
-            CoreDType::Float16 => f16::EPSILON.to_f64(),
-            CoreDType::BFloat16 => bf16::EPSILON.to_f64(),
-            CoreDType::Float64 => f64::EPSILON,
-            _ => f32::EPSILON.into(),
-        }
+        limit!(self.0, EPSILON)
     }
 
     /// The smallest positive number of full precision.
     #[getter]
     fn smallest_normal(&self) -> f64 {
-        match self.0 {
-            CoreDType::Float16 => f16::MIN_POSITIVE.to_f64(),
-            CoreDType::BFloat16 => bf16::MIN_POSITIVE.to_f64(),
-            CoreDType::Float64 => f64::MIN_POSITIVE,
-            _ => f32::MIN_POSITIVE.into(),
-        }
+        limit!(self.0, MIN_POSITIVE)
     }
 
     /// NumPy's second name of `smallest_normal`.
@@ -143,7 +140,7 @@ struct IntInfo(CoreDType);
 impl IntInfo {
     #[new]
     fn new(r#type: &Bound<'_, PyAny>) -> PyResult<Self> {
-        int_type(r#type).map(IntInfo)
+        checked("iinfo", "an integer", CoreDType::is_integer, r#type).map(IntInfo)
     }
 
     /// The number of bits of an element.
@@ -204,17 +201,18 @@ fn reduced<'py>(
 }
 
 fn float_type(given: Arg<'_, '_>) -> PyResult<CoreDType> {
-    let dtype: CoreDType = required(ArgumentName::new("finfo", "type"), given)?;
-    if dtype.is_floating_point() {
-        return Ok(dtype);
-    }
-    Err(PyTypeError::new_err(format!("finfo: type must be a floating-point dtype, got interlock.{dtype}")))
+    checked("finfo", "a floating-point", CoreDType::is_floating_point, given)
 }
 
-fn int_type(given: Arg<'_, '_>) -> PyResult<CoreDType> {
-    let dtype: CoreDType = required(ArgumentName::new("iinfo", "type"), given)?;
-    if dtype.is_integer() {
+fn checked(
+    class: &'static str,
+    kind: &str,
+    is_accepted: fn(CoreDType) -> bool,
+    given: Arg<'_, '_>,
+) -> PyResult<CoreDType> {
+    let dtype: CoreDType = required(ArgumentName::new(class, "type"), given)?;
+    if is_accepted(dtype) {
         return Ok(dtype);
     }
-    Err(PyTypeError::new_err(format!("iinfo: type must be an integer dtype, got interlock.{dtype}")))
+    Err(PyTypeError::new_err(format!("{class}: type must be {kind} dtype, got interlock.{dtype}")))
 }

@@ -1,5 +1,6 @@
 //! Tensor operations and their backward functions: a folder a family.
 
+pub(crate) mod conditions;
 pub(crate) mod conversion;
 pub(crate) mod convolution;
 pub(crate) mod creation;

@@ -1,11 +1,12 @@
 //! Products of matrices by MKL, which is found at run time: its interface "CBLAS", as declared in Intel's `mkl_cblas_64.h`.
 
-use std::ffi::{CStr, c_int};
+use std::ffi::c_int;
 
-use interlock::libraries::{Library, LibraryFunctions, MKL};
+use interlock::libraries::{LibraryFunctions, MKL};
 
 use super::matmul::{MatmulElement, Matrix};
 use super::multiplier::Multiplier;
+use super::one_thread::{OneThread, Threads};
 use crate::{Element, Error, Result};
 
 /// `cblas_sgemm_64` and `cblas_dgemm_64`: order, transpositions, sizes, factor, operands, factor, result.
@@ -15,25 +16,19 @@ type Gemm<T> =
 struct Functions {
     sgemm: Gemm<f32>,
     dgemm: Gemm<f64>,
-    /// Sets the number of threads of MKL's calls on this thread, and returns the former one; 0 means the number of the process.
-    set_num_threads_local: unsafe extern "C" fn(c_int) -> c_int,
+    threads: Threads,
 }
 
-static FUNCTIONS: LibraryFunctions<Functions> = LibraryFunctions::new(&MKL, Functions::load);
-
-impl Functions {
-    fn load(mkl: &Library) -> Result<Self, String> {
-        fn function<F: Copy>(mkl: &Library, name: &CStr) -> Result<F, String> {
-            // SAFETY: the fields have the types that the headers declare.
-            unsafe { mkl.function(name, "matmul") }.map_err(|error| error.to_string())
-        }
+static FUNCTIONS: LibraryFunctions<Functions> = LibraryFunctions::new(&MKL, |mkl| {
+    // SAFETY: the functions have the types that the headers declare.
+    unsafe {
         Ok(Functions {
-            sgemm: function(mkl, c"cblas_sgemm_64")?,
-            dgemm: function(mkl, c"cblas_dgemm_64")?,
-            set_num_threads_local: function(mkl, c"MKL_Set_Num_Threads_Local")?,
+            sgemm: mkl.function(c"cblas_sgemm_64", "matmul")?,
+            dgemm: mkl.function(c"cblas_dgemm_64", "matmul")?,
+            threads: Threads::Local(mkl.function(c"MKL_Set_Num_Threads_Local", "matmul")?),
         })
     }
-}
+});
 
 /// Returns why MKL cannot be used, if it cannot.
 pub(crate) fn check() -> Result<(), &'static str> {
@@ -66,10 +61,10 @@ impl Mkl {
         // `CblasTrans` or `CblasNoTrans`.
         let transposed = |is_transposed: bool| if is_transposed { 112 } else { 111 };
         let size = |size: usize| i64::try_from(size).unwrap_or(i64::MAX);
+        let _one_thread = OneThread::new(functions.threads);
         // SAFETY: every element of all matrices is inside its slice, rows of `out` do not overlap, and the strides are
-        // at least the lengths of rows or columns. The former number of threads is a valid one.
+        // at least the lengths of rows or columns.
         unsafe {
-            let former = (functions.set_num_threads_local)(1);
             gemm(functions)(
                 ROW_MAJOR,
                 transposed(of_left.is_transposed),
@@ -86,7 +81,6 @@ impl Mkl {
                 out.as_mut_ptr(),
                 size(step),
             );
-            (functions.set_num_threads_local)(former);
         }
         Ok(())
     }

@@ -8,6 +8,7 @@ pub(crate) mod linalg;
 mod matmul;
 pub(crate) mod mkl;
 mod multiplier;
+mod one_thread;
 pub(crate) mod onednn;
 mod workspace;
 

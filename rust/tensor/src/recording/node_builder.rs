@@ -120,6 +120,17 @@ impl NodeBuilder {
         self.set_history_with(output, BackwardFn::AllInputs(Box::new(backward)))
     }
 
+    /// Records an operation on one tensor whose gradient is a function of the gradient of the result alone.
+    pub fn record_linear(
+        name: &'static str,
+        input: &Tensor,
+        output: &Tensor,
+        backward: impl Fn(&Tensor) -> Result<Tensor> + Send + Sync + 'static,
+    ) -> Result<()> {
+        let Some(builder) = NodeBuilder::new(name, &[input])? else { return Ok(()) };
+        builder.set_history(output, move |_, gradient| Ok(vec![Some(backward(gradient)?)]))
+    }
+
     /// Like [`set_history`](NodeBuilder::set_history), with a function that computes the gradient of one input at a
     /// time.
     pub fn set_history_per_input(

@@ -8,7 +8,7 @@ use crate::context::sync;
 use crate::detach::detach;
 use crate::errors::IntoPyResult;
 use crate::tensor::args::placed;
-use crate::tensor::formats::Layout;
+use crate::tensor::formats::{Format, Layout};
 use crate::tensor::identity::remember_tensor;
 use crate::tensor::{ReadTensor, Tensor, op_warnings};
 
@@ -61,6 +61,19 @@ impl NewTensor {
     ) -> PyResult<Py<Tensor>> {
         let options = self.like(py, op, other)?;
         self.build(py, op, || make(options))
+    }
+
+    /// Like [`create_like`](NewTensor::create_like), in the shape of the other tensor, whose order in memory is the format's.
+    pub fn create_in_shape(
+        &self,
+        py: Python<'_>,
+        op: &'static str,
+        other: &CoreTensor,
+        format: Option<Format>,
+        make: impl FnOnce(&[usize], TensorOptions) -> Result<CoreTensor> + Send,
+    ) -> PyResult<Py<Tensor>> {
+        let format = Format::of_new(format);
+        self.create_like(py, op, other, |options| other.like(format, |shape| make(shape, options)))
     }
 
     /// Writes a tensor of the dtype and on the device of `out` to it.

@@ -118,13 +118,15 @@ impl IntoPython for OneOrMore {
     }
 }
 
+const OUT_OF_PAIR: &str = "a Tensor, a tuple or list of two Tensors, or None";
+
 /// A type of results that the argument `out` receives.
 pub(in crate::tensor) trait Results: Sized {
     /// Returns the result for an `out` that is one tensor, which must have its dtype if the second value is true.
     fn one(self, op: &'static str) -> Result<(CoreTensor, bool)>;
 
     /// The number of results, and what an `out` for them may be.
-    const OUT: (usize, &'static str) = (2, "a Tensor, a tuple or list of two Tensors, or None");
+    const OUT: (usize, &'static str) = (2, OUT_OF_PAIR);
 
     /// Returns the results for an `out` that is several tensors.
     fn several(self, op: &'static str) -> Result<Vec<CoreTensor>>;
@@ -160,16 +162,6 @@ impl Results for OneOrMore {
     }
 }
 
-impl Results for NamedPair {
-    fn one(self, op: &'static str) -> Result<(CoreTensor, bool)> {
-        err_out_is_one(op)
-    }
-
-    fn several(self, _op: &'static str) -> Result<Vec<CoreTensor>> {
-        Ok(vec![self.0, self.1])
-    }
-}
-
 /// Returns the named tuple of this name.
 pub(super) fn named_tuple<'py>(
     py: Python<'py>,
@@ -180,69 +172,38 @@ pub(super) fn named_tuple<'py>(
     call_with(&class, fields)
 }
 
-/// Two tensors, which become the named tuple of the operation in `interlock.return_types`.
-pub(in crate::tensor) struct NamedPair(pub CoreTensor, pub CoreTensor);
+/// Tensors, which become the named tuple of the operation in `interlock.return_types`, or the one of `linalg_OPERATION`.
+pub(in crate::tensor) struct Named<const COUNT: usize, const IS_LINALG: bool>(pub [CoreTensor; COUNT]);
 
-impl IntoPython for NamedPair {
-    const ANNOTATION: &'static str = "_return_types.{}";
+pub(in crate::tensor) type NamedPair = Named<2, false>;
+pub(in crate::tensor) type LinalgPair = Named<2, true>;
+pub(in crate::tensor) type LinalgTriple = Named<3, true>;
+
+impl<const COUNT: usize, const IS_LINALG: bool> IntoPython for Named<COUNT, IS_LINALG> {
+    const ANNOTATION: &'static str = if IS_LINALG { "_return_types.linalg_{}" } else { "_return_types.{}" };
 
     fn into_python<'py>(self, py: Python<'py>, op: &'static str) -> PyResult<Bound<'py, PyAny>> {
-        named_tuple(py, op, (Tensor::from(self.0), Tensor::from(self.1)))
+        named_tuple(py, &Self::tuple_name(op), PyTuple::new(py, self.0.map(Tensor::from))?)
     }
 }
 
-/// Two tensors, which become the named tuple `linalg_OPERATION`.
-pub(in crate::tensor) struct LinalgPair(pub CoreTensor, pub CoreTensor);
+impl<const COUNT: usize, const IS_LINALG: bool> Results for Named<COUNT, IS_LINALG> {
+    const OUT: (usize, &'static str) =
+        (COUNT, if COUNT == 3 { "a tuple or list of three Tensors, or None" } else { OUT_OF_PAIR });
 
-impl IntoPython for LinalgPair {
-    const ANNOTATION: &'static str = "_return_types.linalg_{}";
-
-    fn into_python<'py>(self, py: Python<'py>, op: &'static str) -> PyResult<Bound<'py, PyAny>> {
-        named_tuple(py, &Self::tuple_name(op), (Tensor::from(self.0), Tensor::from(self.1)))
-    }
-}
-
-impl Results for LinalgPair {
     fn one(self, op: &'static str) -> Result<(CoreTensor, bool)> {
-        err_out_is_one(op)
+        if COUNT != 3 {
+            return err_out_is_one(op);
+        }
+        let problem = "out must be a tuple or list of three Tensors, one for each result";
+        Err(Error::Arguments { op, problem })
     }
 
     fn several(self, _op: &'static str) -> Result<Vec<CoreTensor>> {
-        Ok(vec![self.0, self.1])
+        Ok(self.0.into())
     }
 
     fn tuple_name(op: &'static str) -> Cow<'static, str> {
-        Cow::Owned(format!("linalg_{op}"))
-    }
-}
-
-/// Three tensors, which become the named tuple `linalg_OPERATION`.
-pub(in crate::tensor) struct LinalgTriple(pub CoreTensor, pub CoreTensor, pub CoreTensor);
-
-impl IntoPython for LinalgTriple {
-    const ANNOTATION: &'static str = LinalgPair::ANNOTATION;
-
-    fn into_python<'py>(self, py: Python<'py>, op: &'static str) -> PyResult<Bound<'py, PyAny>> {
-        let fields = (Tensor::from(self.0), Tensor::from(self.1), Tensor::from(self.2));
-        named_tuple(py, &LinalgPair::tuple_name(op), fields)
-    }
-}
-
-impl Results for LinalgTriple {
-    const OUT: (usize, &'static str) = (3, "a tuple or list of three Tensors, or None");
-
-    fn one(self, op: &'static str) -> Result<(CoreTensor, bool)> {
-        Err(Error::Arguments {
-            op,
-            problem: "out must be a tuple or list of three Tensors, one for each result",
-        })
-    }
-
-    fn several(self, _op: &'static str) -> Result<Vec<CoreTensor>> {
-        Ok(vec![self.0, self.1, self.2])
-    }
-
-    fn tuple_name(op: &'static str) -> Cow<'static, str> {
-        LinalgPair::tuple_name(op)
+        if IS_LINALG { format!("linalg_{op}").into() } else { op.into() }
     }
 }

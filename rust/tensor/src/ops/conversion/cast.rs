@@ -12,11 +12,9 @@ impl Tensor {
         }
         let out = iterate::cast(self, dtype)?;
         // For a result without a history the history of the tensor is not read, because some views have an unknown one.
-        if dtype.is_floating_point()
-            && let Some(builder) = NodeBuilder::new("ToCopyBackward0", &[self])?
-        {
+        if dtype.is_floating_point() {
             // The engine converts the gradient to the type of the input.
-            builder.set_history(&out, |_, gradient| Ok(vec![Some(gradient.clone())]))?;
+            NodeBuilder::record_linear("ToCopyBackward0", self, &out, |gradient| Ok(gradient.clone()))?;
         }
         Ok(out)
     }
@@ -24,9 +22,7 @@ impl Tensor {
     /// Returns a copy in row-major order.
     pub fn contiguous_copy(&self) -> Result<Tensor> {
         let out = iterate::copy_as("clone", self, Layout::contiguous(self.shape()))?;
-        if let Some(builder) = NodeBuilder::new("CloneBackward0", &[self])? {
-            builder.set_history(&out, |_, gradient| Ok(vec![Some(gradient.clone())]))?;
-        }
+        NodeBuilder::record_linear("CloneBackward0", self, &out, |gradient| Ok(gradient.clone()))?;
         Ok(out)
     }
 
@@ -62,9 +58,7 @@ pub(crate) fn copy_with_layout(source: &Tensor, layout: &Layout) -> Result<Tenso
         iterate::copy_into("clone", &out, source)?;
         out
     };
-    if let Some(builder) = NodeBuilder::new("CloneBackward0", &[source])? {
-        builder.set_history(&out, |_, gradient| Ok(vec![Some(gradient.clone())]))?;
-    }
+    NodeBuilder::record_linear("CloneBackward0", source, &out, |gradient| Ok(gradient.clone()))?;
     Ok(out)
 }
 

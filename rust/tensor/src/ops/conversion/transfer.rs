@@ -59,11 +59,9 @@ impl Tensor {
             }
             _ => to_placement("to", iterate::cast(&self.detach(), dtype)?, placement, non_blocking)?,
         };
-        if dtype.is_floating_point()
-            && let Some(builder) = NodeBuilder::new("ToCopyBackward0", &[self])?
-        {
+        if dtype.is_floating_point() {
             // The engine moves the gradient to the device and type of the input.
-            builder.set_history(&out, |_, gradient| Ok(vec![Some(gradient.clone())]))?;
+            NodeBuilder::record_linear("ToCopyBackward0", self, &out, |gradient| Ok(gradient.clone()))?;
         }
         Ok(out)
     }

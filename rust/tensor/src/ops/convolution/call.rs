@@ -7,6 +7,7 @@ use interlock::dispatch::Operation;
 
 use super::OP;
 use super::tuning::Tuning;
+use crate::error::Sizes;
 use crate::products::{ConvGeometry, ConvPass};
 use crate::{DType, Error, Tensor};
 
@@ -113,22 +114,19 @@ impl ConvCall {
 
 impl fmt::Display for ConvCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let joined = |sizes: &[usize]| -> String {
-            sizes.iter().map(ToString::to_string).collect::<Vec<_>>().join("x")
-        };
         write!(f, "{} {} ", self.device, self.dtype)?;
         f.write_str(match self.pass {
             ConvPass::Forward => "",
             ConvPass::InputGradient => "gradient of input, ",
             ConvPass::WeightGradient => "gradient of weight, ",
         })?;
-        write!(f, "{} * {}", joined(&self.input_shape()), joined(&self.weight_shape()))?;
+        write!(f, "{} * {}", Sizes(&self.input_shape()), Sizes(&self.weight_shape()))?;
         let g = &self.geometry;
         for (name, pair, default) in
             [("stride", g.stride, [1, 1]), ("padding", g.padding, [0, 0]), ("dilation", g.dilation, [1, 1])]
         {
             if pair != default {
-                write!(f, ", {name} {}", joined(&pair))?;
+                write!(f, ", {name} {}", Sizes(&pair))?;
             }
         }
         if g.groups > 1 {

@@ -35,12 +35,11 @@ fn run(call: &ConvCall, args: &ConvArgs<'_>) -> Result<Tensor> {
     while next < g.batch.max(1) {
         let end = next.saturating_add(lot).min(g.batch);
         let geometry = ConvGeometry { batch: end - next, ..*g };
+        let part = &images(&first, next, end)?;
         parts.push(match call.pass() {
-            ConvPass::Forward => forward(geometry, &images(&first, next, end)?, &second, dtype)?,
-            ConvPass::InputGradient => input_gradient(geometry, &images(&first, next, end)?, &second, dtype)?,
-            ConvPass::WeightGradient => {
-                weight_gradient(geometry, &images(&first, next, end)?, &images(&second, next, end)?, dtype)?
-            }
+            ConvPass::Forward => forward(geometry, part, &second, dtype)?,
+            ConvPass::InputGradient => input_gradient(geometry, part, &second, dtype)?,
+            ConvPass::WeightGradient => weight_gradient(geometry, part, &images(&second, next, end)?, dtype)?,
         });
         next = end.max(next + 1);
     }

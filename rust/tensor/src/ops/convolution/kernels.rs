@@ -14,22 +14,12 @@ use interlock::dispatch::{
 use super::OP;
 use super::call::{Conv2d, ConvArgs, ConvCall};
 use super::im2col::run_im2col;
+use crate::ops::conditions::{
+    Condition, MODEL_OF_ONEDNN, at_least, by_onednn, of_float, of_float32, on_cpu, on_device, require,
+};
 use crate::ops::products::matmul_kernels::{loaded, onednn_attributes};
 use crate::products::{ConvAlgorithm, ConvPass, onednn};
 use crate::{DType, Error, Result, Tensor, iterate, products};
-
-static CUDNN_REQUIREMENTS: [FlagRequirement; 1] = [FlagRequirement::on(&CUDNN_ENABLED)];
-static CUDNN_UNORDERED_REQUIREMENTS: [FlagRequirement; 2] =
-    [FlagRequirement::on(&CUDNN_ENABLED), FlagRequirement::off(&CUDNN_DETERMINISTIC)];
-static MKLDNN_REQUIREMENTS: [FlagRequirement; 2] =
-    [FlagRequirement::on(&MKLDNN_ENABLED), FlagRequirement::is(&MKLDNN_NUMERICS, "model")];
-static MKLDNN_UNORDERED_REQUIREMENTS: [FlagRequirement; 3] = [
-    FlagRequirement::on(&MKLDNN_ENABLED),
-    FlagRequirement::is(&MKLDNN_NUMERICS, "model"),
-    FlagRequirement::off(&MKLDNN_DETERMINISTIC),
-];
-
-static ONEDNN_REQUIREMENTS: [FlagRequirement; 1] = [FlagRequirement::on(&MKLDNN_ENABLED)];
 
 /// The kernels that `cudnn.benchmark` measures: those of cuDNN.
 pub(super) const CUDNN_KERNELS: [&str; 3] = ["cudnn_atomic", "cudnn", "direct"];
@@ -61,39 +51,47 @@ pub(super) const CUDNN_KERNELS: [&str; 3] = ["cudnn_atomic", "cudnn", "direct"];
 pub static CONV2D: Op<Conv2d> = Op::new(&[
     Kernel::<Conv2d>::new("cudnn_atomic", run_unordered)
         .model()
-        .requires(&CUDNN_UNORDERED_REQUIREMENTS)
+        .requires(&[FlagRequirement::on(&CUDNN_ENABLED), FlagRequirement::off(&CUDNN_DETERMINISTIC)])
         .node(Node::CudaConv)
         .condition(|call| is_float_on_device(call).and_then(|()| has_parts(call))),
-    Kernel::<Conv2d>::new("cudnn", run_gemm)
-        .model()
-        .requires(&CUDNN_REQUIREMENTS)
-        .node(Node::CudaConv)
-        .obeys(&CUDNN_BENCHMARK_LIMIT)
-        .condition(is_float_on_device),
-    Kernel::<Conv2d>::new("direct", run_direct)
-        .model()
-        .requires(&CUDNN_REQUIREMENTS)
-        .node(Node::CudaConv)
-        .condition(is_float_on_device),
+    Kernel::<Conv2d>::new("cudnn", |call, numerics, args| {
+        convolve(ConvAlgorithm::Gemm, call, numerics, args)
+    })
+    .model()
+    .requires(&[FlagRequirement::on(&CUDNN_ENABLED)])
+    .node(Node::CudaConv)
+    .obeys(&CUDNN_BENCHMARK_LIMIT)
+    .condition(is_float_on_device),
+    Kernel::<Conv2d>::new("direct", |call, numerics, args| {
+        convolve(ConvAlgorithm::Direct, call, numerics, args)
+    })
+    .model()
+    .requires(&[FlagRequirement::on(&CUDNN_ENABLED)])
+    .node(Node::CudaConv)
+    .condition(is_float_on_device),
     Kernel::<Conv2d>::new("mkldnn_atomic", run_unordered)
         .model()
-        .requires(&MKLDNN_UNORDERED_REQUIREMENTS)
+        .requires(&[
+            FlagRequirement::on(&MKLDNN_ENABLED),
+            FlagRequirement::is(&MKLDNN_NUMERICS, "model"),
+            FlagRequirement::off(&MKLDNN_DETERMINISTIC),
+        ])
         .node(Node::MkldnnConv)
         .condition(|call| is_float32_on_cpu(call).and_then(|()| has_parts(call))),
     Kernel::<Conv2d>::new("mkldnn", run_native)
         .model()
-        .requires(&MKLDNN_REQUIREMENTS)
+        .requires(&MODEL_OF_ONEDNN)
         .node(Node::MkldnnConv)
         .condition(is_float32_on_cpu),
     Kernel::<Conv2d>::new("onednn", run_onednn)
-        .requires(&ONEDNN_REQUIREMENTS)
+        .requires(&[FlagRequirement::on(&MKLDNN_ENABLED)])
         .obeys(&MKLDNN_DETERMINISTIC)
         .node(Node::MkldnnConv)
         .condition(can_use_onednn),
     Kernel::<Conv2d>::new("native", run_native)
         .obeys(&CUDNN_DEPTHWISE_KERNEL)
         .condition(is_depthwise_or_on_cpu),
-    Kernel::<Conv2d>::new("im2col", run_im2col).condition(is_on_device),
+    Kernel::<Conv2d>::new("im2col", run_im2col).condition(|call| on_device(call.device())),
 ])
 .order(Order::new(&CUDNN_BENCHMARK, preferred_kernel));
 
@@ -135,55 +133,30 @@ fn is_fast_on_cudnn(call: &ConvCall) -> bool {
         && (!is_strided || (batch == 1 && g.kernel != [1, 1]))
 }
 
-type Condition = Result<(), Reason>;
-
-fn is_on_device(call: &ConvCall) -> Condition {
-    if call.is_on_cpu() { Err(Reason::from("needs a device, got cpu")) } else { Ok(()) }
-}
-
 fn is_float_on_device(call: &ConvCall) -> Condition {
-    is_on_device(call)?;
-    if call.dtype().is_floating_point() {
-        return Ok(());
-    }
-    Err(Reason::from(format!("needs a float dtype, got {}", call.dtype())))
+    on_device(call.device())?;
+    of_float(call.dtype())
 }
 
-fn is_on_cpu(call: &ConvCall) -> Condition {
-    if call.is_on_cpu() { Ok(()) } else { Err(Reason::from(format!("needs cpu, got {}", call.device()))) }
+fn is_float32_on_cpu(call: &ConvCall) -> Condition {
+    on_cpu(call.device())?;
+    of_float32(call.dtype())
 }
 
 fn can_use_onednn(call: &ConvCall) -> Condition {
     /// The least number of multiplications that are worth the call of a library.
     const WORK: usize = 1 << 18;
-    is_on_cpu(call)?;
-    let work = call.geometry().work();
-    if work < WORK {
-        return Err(Reason::TooFew { what: "multiplications", least: WORK, given: work });
-    }
-    if call.dtype() != DType::Float32 && !call.dtype().is_half() {
-        return Err(Reason::from(format!("needs float32 or a 16-bit float, got {}", call.dtype())));
-    }
-    onednn::check().map_err(Reason::from)
-}
-
-fn is_float32_on_cpu(call: &ConvCall) -> Condition {
-    is_on_cpu(call)?;
-    if call.dtype() != DType::Float32 {
-        return Err(Reason::from(format!("needs float32, got {}", call.dtype())));
-    }
-    Ok(())
+    by_onednn(call.device(), call.dtype(), WORK, call.geometry().work())
 }
 
 fn is_depthwise_or_on_cpu(call: &ConvCall) -> Condition {
     if call.is_on_cpu() {
         return Ok(());
     }
-    if !call.geometry().is_depthwise() {
+    require(call.geometry().is_depthwise(), || {
         let (groups, [_, channels, ..]) = (call.groups(), call.input_shape());
-        let needed = format!("needs cpu or groups equal to the {channels} channels of the input");
-        return Err(Reason::from(format!("{needed}, got groups {groups}")));
-    }
+        format!("needs cpu or groups equal to the {channels} channels of the input, got groups {groups}")
+    })?;
     is_float_on_device(call)
 }
 
@@ -191,38 +164,22 @@ fn is_depthwise_or_on_cpu(call: &ConvCall) -> Condition {
 fn has_parts(call: &ConvCall) -> Condition {
     /// The least number of multiplications.
     const WORK: usize = 1 << 20;
-    if call.pass() != ConvPass::WeightGradient {
-        return Err(Reason::from("needs a gradient of the weight"));
-    }
-    let (batch, work) = (call.geometry().batch, call.geometry().work());
-    if batch < 2 {
-        return Err(Reason::TooFew { what: "images", least: 2, given: batch });
-    }
-    if work < WORK {
-        return Err(Reason::TooFew { what: "multiplications", least: WORK, given: work });
-    }
-    Ok(())
+    require(call.pass() == ConvPass::WeightGradient, || "needs a gradient of the weight")?;
+    at_least(2, "images", call.geometry().batch)?;
+    at_least(WORK, "multiplications", call.geometry().work())
 }
 
 type KernelResult = Result<Tensor, KernelError<Error>>;
 
-fn run_gemm(call: &ConvCall, numerics: Numerics, args: &ConvArgs<'_>) -> KernelResult {
-    Ok(convolve(ConvAlgorithm::Gemm, call, numerics.inputs, args)?)
-}
-
 fn run_unordered(call: &ConvCall, numerics: Numerics, args: &ConvArgs<'_>) -> KernelResult {
-    Ok(convolve(ConvAlgorithm::Unordered, call, numerics.inputs, args)?)
-}
-
-fn run_direct(call: &ConvCall, numerics: Numerics, args: &ConvArgs<'_>) -> KernelResult {
-    Ok(convolve(ConvAlgorithm::Direct, call, numerics.inputs, args)?)
+    convolve(ConvAlgorithm::Unordered, call, numerics, args)
 }
 
 /// Runs the algorithm that is fast for the groups.
 fn run_native(call: &ConvCall, numerics: Numerics, args: &ConvArgs<'_>) -> KernelResult {
     let is_depthwise = call.geometry().is_depthwise();
     let algorithm = if is_depthwise { ConvAlgorithm::Direct } else { ConvAlgorithm::Gemm };
-    Ok(convolve(algorithm, call, numerics.inputs, args)?)
+    convolve(algorithm, call, numerics, args)
 }
 
 /// Convolves by oneDNN, unless it does not implement the pass. It may round operands to the precision that the node permits.
@@ -247,22 +204,22 @@ fn operands(rounding: Rounding, args: &ConvArgs<'_>) -> Result<([Tensor; 2], Opt
 fn convolve(
     algorithm: ConvAlgorithm,
     call: &ConvCall,
-    rounding: Rounding,
+    numerics: Numerics,
     args: &ConvArgs<'_>,
-) -> Result<Tensor> {
+) -> KernelResult {
     if let Some(tuning) = args.tuning {
         annotate(|| tuning.to_string());
     }
-    let ([first, second], bias) = operands(rounding, args)?;
+    let ([first, second], bias) = operands(numerics.inputs, args)?;
     let (operands, bias) = ([&first, &second], bias.as_ref());
     let out = match first.dtype() {
         DType::Float32 => run_algorithm::<f32>(algorithm, call, operands, bias)?,
         DType::Float64 => run_algorithm::<f64>(algorithm, call, operands, bias)?,
         DType::Int64 => run_algorithm::<i64>(algorithm, call, operands, bias)?,
         // Halves were converted.
-        _ => return Err(Error::not_numeric(OP, "input", "; float() converts it")),
+        _ => return Err(Error::not_numeric(OP, "input", "; float() converts it").into()),
     };
-    iterate::cast(&out, call.dtype())
+    Ok(iterate::cast(&out, call.dtype())?)
 }
 
 /// Runs an algorithm with contiguous operands without history.

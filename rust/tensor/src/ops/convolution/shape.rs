@@ -3,9 +3,9 @@
 use super::OP;
 use crate::error::Tuple;
 use crate::layout::checked_numel;
-use crate::ops::elementwise::operand::{check_device, check_same_dtype};
+use crate::ops::elementwise::operand::{check_device, check_numeric, check_same_dtype};
 use crate::products::ConvGeometry;
-use crate::{DType, Error, Result, Tensor};
+use crate::{Error, Result, Tensor};
 
 /// The largest padding for which no size of a padded image overflows.
 const LARGEST_PADDING: i64 = i64::MAX / 4;
@@ -75,9 +75,7 @@ fn pair(argument: &'static str, given: [i64; 2], least: i64) -> Result<[usize; 2
 
 /// Returns an error unless the types and devices of the arguments agree.
 fn check_tensors(input: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<()> {
-    if input.dtype() == DType::Bool {
-        return Err(Error::not_numeric(OP, "input", "; float() converts it"));
-    }
+    check_numeric(OP, "input", input.dtype(), "; float() converts it")?;
     for other in [weight].into_iter().chain(bias) {
         check_same_dtype(OP, input, other)?;
         check_device(OP, input, other)?;

@@ -58,14 +58,12 @@ impl Operation for Empty {
     type Error = Error;
 }
 
-static FILL: [FlagRequirement; 2] = [
-    FlagRequirement::on(&DETERMINISTIC_ALGORITHMS),
-    FlagRequirement::on(&DETERMINISTIC_FILL_UNINITIALIZED_MEMORY),
-];
-
 /// The kernels of `empty`: one writes a value that shows the error of a program that reads it.
 pub static EMPTY: Op<Empty> = Op::new(&[
-    Kernel::<Empty>::new("filled", run_filled).requires(&FILL),
+    Kernel::<Empty>::new("filled", run_filled).requires(&[
+        FlagRequirement::on(&DETERMINISTIC_ALGORITHMS),
+        FlagRequirement::on(&DETERMINISTIC_FILL_UNINITIALIZED_MEMORY),
+    ]),
     Kernel::<Empty>::new("uninitialized", run_uninitialized),
 ]);
 

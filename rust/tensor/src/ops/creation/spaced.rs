@@ -2,7 +2,8 @@
 
 use crate::dtype::dispatch_compute;
 use crate::error::check_fits;
-use crate::{DType, Element, Error, Result, Scalar, Tensor, TensorOptions, iterate};
+use crate::ops::elementwise::operand::check_numeric;
+use crate::{Element, Error, Result, Scalar, Tensor, TensorOptions, iterate};
 
 /// Equally distant numbers between two bounds.
 #[derive(Clone, Copy)]
@@ -37,9 +38,7 @@ fn spaced(
     f: impl Fn(f64) -> f64 + Send + Sync + 'static,
 ) -> Result<Tensor> {
     let dtype = options.dtype;
-    if dtype == DType::Bool {
-        return Err(Error::not_numeric(op, "dtype", ""));
-    }
+    check_numeric(op, "dtype", dtype, "")?;
     let count = usize::try_from(steps).map_err(|_| Error::value(op, "steps", "not be negative", steps))?;
     let (start, end) = (check_fits(start, dtype, op, "start")?, check_fits(end, dtype, op, "end")?);
     // For integers the bounds are truncated first.
@@ -81,6 +80,7 @@ impl Tensor {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::DType;
     use crate::testing::assert_close;
 
     fn linspace(start: f64, end: f64, steps: i64, dtype: DType) -> Result<Tensor> {

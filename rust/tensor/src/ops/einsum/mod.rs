@@ -12,6 +12,8 @@ use interlock::dispatch::{
     Call, FlagRequirement, Kernel, KernelError, Numerics, Op, Operation, Reason, annotate,
 };
 
+use crate::error::Sizes;
+use crate::ops::conditions::{Condition, require};
 use crate::ops::elementwise::operand::{check_device, check_same_dtype};
 use crate::{DType, Error, Result, Tensor};
 use contraction::{Term, contract};
@@ -118,8 +120,7 @@ impl fmt::Display for EinsumCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} {}", self.device, self.dtype.name(), self.equation)?;
         for (index, shape) in self.shapes.iter().enumerate() {
-            let sizes: Vec<String> = shape.iter().map(ToString::to_string).collect();
-            write!(f, "{} {}", if index > 0 { "," } else { "" }, sizes.join("x"))?;
+            write!(f, "{} {}", if index > 0 { "," } else { "" }, Sizes(shape))?;
         }
         Ok(())
     }
@@ -163,12 +164,10 @@ pub static EINSUM: Op<Einsum> = Op::new(&[
     }),
 ]);
 
-fn can_be_optimized(call: &EinsumCall) -> Result<(), Reason> {
+fn can_be_optimized(call: &EinsumCall) -> Condition {
     let operands = call.shapes.len();
-    if operands <= 2 {
-        return Err(Reason::from(format!("needs more than 2 operands, got {operands}")));
-    }
-    if call.has_optimizer { Ok(()) } else { Err(Reason::from("needs a path optimizer")) }
+    require(operands > 2, || format!("needs more than 2 operands, got {operands}"))?;
+    require(call.has_optimizer, || "needs a path optimizer")
 }
 
 fn contract_in_optimized_order(

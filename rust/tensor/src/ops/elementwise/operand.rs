@@ -45,6 +45,39 @@ impl Operand<'_> {
     }
 }
 
+/// Refuses bools.
+pub(crate) fn check_numeric(
+    op: &'static str,
+    argument: &'static str,
+    dtype: DType,
+    hint: &'static str,
+) -> Result<()> {
+    if dtype == DType::Bool { Err(Error::not_numeric(op, argument, hint)) } else { Ok(()) }
+}
+
+/// Checks that a mask is a bool tensor.
+pub(crate) fn check_bool(op: &'static str, argument: &'static str, mask: &Tensor) -> Result<()> {
+    if mask.dtype() == DType::Bool {
+        return Ok(());
+    }
+    let (expected, given) = ("a bool tensor".to_owned(), mask.dtype());
+    Err(Error::DType { op, argument, expected, given, hint: "; bool() converts it" })
+}
+
+/// Checks that a tensor has the one type that an operation accepts.
+pub(crate) fn check_dtype(
+    op: &'static str,
+    argument: &'static str,
+    tensor: &Tensor,
+    (expected, hint): (DType, &'static str),
+) -> Result<()> {
+    let given = tensor.dtype();
+    if given == expected {
+        return Ok(());
+    }
+    Err(Error::DType { op, argument, expected: expected.name().to_owned(), given, hint })
+}
+
 /// Returns an error unless the elements of a tensor are floating-point numbers.
 pub(crate) fn check_floating_point(op: &'static str, tensor: &Tensor) -> Result<()> {
     let dtype = tensor.dtype();

@@ -1,6 +1,6 @@
 //! Interpolation, and products and quotients that are scaled and added.
 
-use super::operand::{Operand, result_type};
+use super::operand::{Operand, check_numeric, result_type};
 use crate::dtype::{dispatch_compute, dispatch_float};
 use crate::layout::broadcast;
 use crate::recording::NodeBuilder;
@@ -128,9 +128,7 @@ pub fn addcdiv(input: &Tensor, dividend: &Tensor, divisor: &Tensor, value: Scala
 /// Returns the promoted type and the shape of three tensors.
 fn promoted(op: &'static str, tensors: [&Tensor; 3]) -> Result<(DType, Vec<usize>)> {
     let dtype = result_type(&tensors.map(Operand::Tensor));
-    if dtype == DType::Bool {
-        return Err(Error::not_numeric(op, "input", "; long() converts it"));
-    }
+    check_numeric(op, "input", dtype, "; long() converts it")?;
     Ok((dtype, broadcast3(op, tensors)?))
 }
 

@@ -138,7 +138,7 @@ impl Tensor {
         operation: impl FnOnce() -> Result<Tensor>,
     ) -> Result<&Tensor> {
         self.before_result(op, inputs)?;
-        if inputs.iter().any(|input| self.partially_overlaps(input)) {
+        if inputs.iter().any(|input| self.dense_overlap(input) == Some(false)) {
             return Err(Error::Aliased { op, argument: "out" });
         }
         self.store_result(op, inputs, &operation()?)
@@ -262,13 +262,8 @@ impl Tensor {
         Ok(())
     }
 
-    /// Returns whether the memory of two dense tensors overlaps without being the same elements in the same order: ATen's
-    /// `get_overlap_status`.
-    fn partially_overlaps(&self, other: &Tensor) -> bool {
-        self.dense_overlap(other) == Some(false)
-    }
-
-    /// Returns whether two dense tensors whose memory overlaps are the same elements in the same order.
+    /// Returns whether two dense tensors whose memory overlaps are the same elements in the same order: ATen's
+    /// `get_overlap_status`. `None` if it does not overlap.
     fn dense_overlap(&self, other: &Tensor) -> Option<bool> {
         let (own, others) = (self.layout(), other.layout());
         if !Arc::ptr_eq(self.storage_handle(), other.storage_handle())

@@ -1,12 +1,12 @@
 //! Rounding to integers, and the classification and replacement of special values.
 
 use super::functions::{Saved, UnaryRecord, element_function};
-use super::operand::check_floating_point;
+use super::operand::{check_floating_point, check_numeric};
 use super::sign::set_zero_gradient;
 use crate::dtype::{Bool8, dispatch_compute, dispatch_float};
 use crate::ops::indexing::masked::zero_where;
 use crate::recording::NodeBuilder;
-use crate::{DType, Element, Error, Result, Tensor, bf16, f16, iterate};
+use crate::{DType, Element, Result, Tensor, bf16, f16, iterate};
 
 /// Defines functions that round floating-point numbers and return integers unchanged. Their gradient is 0.
 macro_rules! rounding_functions {
@@ -15,9 +15,7 @@ macro_rules! rounding_functions {
             $($(#[$doc])*
             pub fn $method(&self) -> Result<Tensor> {
                 let op = stringify!($method);
-                if self.dtype() == DType::Bool {
-                    return Err(Error::not_numeric(op, "input", "; long() converts it"));
-                }
+                check_numeric(op, "input", self.dtype(), "; long() converts it")?;
                 if !self.dtype().is_floating_point() {
                     return self.copy();
                 }
@@ -67,9 +65,7 @@ impl Tensor {
         let op = "frac";
         check_floating_point(op, self)?;
         let out = dispatch_float!(self.dtype(), T => iterate::map(op, self, |v: T| v - v.trunc()))?;
-        if let Some(builder) = NodeBuilder::new("FracBackward0", &[self])? {
-            builder.set_history(&out, |_, gradient| Ok(vec![Some(gradient.clone())]))?;
-        }
+        NodeBuilder::record_linear("FracBackward0", self, &out, |gradient| Ok(gradient.clone()))?;
         Ok(out)
     }
 

@@ -1,7 +1,7 @@
 //! Selection of elements by a condition, and limits of elements.
 
 use super::arithmetic::promote;
-use super::operand::{Numbers, Operand, result_type};
+use super::operand::{Numbers, Operand, check_bool, result_type};
 use super::pairs::{maximum_gradient, minimum_gradient};
 use crate::dtype::{Bool8, dispatch_compute, dispatch_size, larger, smaller};
 use crate::error::check_fits;
@@ -184,17 +184,6 @@ fn gradients_of_both(
         ctx.gradient(1, || of_limit(min, x.less(min)?.mul(&min.less_equal(max)?)?))?,
         ctx.gradient(2, || of_limit(max, max.less(min)?.add(&x.greater(max)?.mul(&min.less_equal(max)?)?)?))?,
     ])
-}
-
-/// Returns an error for a mask that is not a bool tensor.
-fn check_bool(op: &'static str, argument: &'static str, mask: &Tensor) -> Result<()> {
-    match mask.dtype() {
-        DType::Bool => Ok(()),
-        given => {
-            let (expected, hint) = ("a bool tensor".to_owned(), "; bool() converts it");
-            Err(Error::DType { op, argument, expected, given, hint })
-        }
-    }
 }
 
 #[cfg(test)]

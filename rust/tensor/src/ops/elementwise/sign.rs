@@ -2,36 +2,29 @@
 
 use super::functions::{Saved, UnaryRecord};
 use crate::dtype::{Bool8, dispatch_compute};
+use crate::ops::elementwise::operand::check_numeric;
 use crate::recording::NodeBuilder;
-use crate::{DType, Element, Error, Result, Tensor, iterate};
+use crate::{Element, Result, Tensor, iterate};
 
 impl Tensor {
     /// Returns the negation of each element.
     pub fn neg(&self) -> Result<Tensor> {
-        if self.dtype() == DType::Bool {
-            return Err(Error::not_numeric("neg", "input", "; use logical_not()"));
-        }
+        check_numeric("neg", "input", self.dtype(), "; use logical_not()")?;
         let out = dispatch_compute!(self.dtype(), T => iterate::map("neg", self, |value: T| T::from_i64(-1).times(value)))?;
-        if let Some(builder) = NodeBuilder::new("NegBackward0", &[self])? {
-            builder.set_history(&out, |_, gradient| Ok(vec![Some(gradient.neg()?)]))?;
-        }
+        NodeBuilder::record_linear("NegBackward0", self, &out, Tensor::neg)?;
         Ok(out)
     }
 
     /// Returns the tensor itself, which must not be a bool tensor.
     pub fn positive(&self) -> Result<Tensor> {
-        if self.dtype() == DType::Bool {
-            return Err(Error::not_numeric("positive", "input", "; long() converts it"));
-        }
+        check_numeric("positive", "input", self.dtype(), "; long() converts it")?;
         Ok(self.clone())
     }
 
     /// Returns each element, or 0 if it is negative. The gradient at 0 is 0; NaN is preserved.
     pub fn relu(&self) -> Result<Tensor> {
         let op = "relu";
-        if self.dtype() == DType::Bool {
-            return Err(Error::not_numeric(op, "input", "; long() converts it"));
-        }
+        check_numeric(op, "input", self.dtype(), "; long() converts it")?;
         let out = dispatch_compute!(self.dtype(), T => {
             let zero = T::default();
             iterate::map("relu", self, move |value: T| if value < zero { zero } else { value })
@@ -44,9 +37,7 @@ impl Tensor {
 
     /// Returns the absolute value of each element. The gradient at 0 is 0.
     pub fn abs(&self) -> Result<Tensor> {
-        if self.dtype() == DType::Bool {
-            return Err(Error::not_numeric("abs", "input", "; long() converts it"));
-        }
+        check_numeric("abs", "input", self.dtype(), "; long() converts it")?;
         let out = dispatch_compute!(self.dtype(), T => {
             let zero = T::default();
             iterate::map("abs", self, move |value: T| if value < zero { zero.minus(value) } else { zero.plus(value) })

@@ -1,7 +1,5 @@
 //! In-place operations.
 
-use std::sync::Arc;
-
 use super::arithmetic::{scale_by_alpha, sub_check};
 use super::operand::{Numbers, Operand, result_type};
 use super::rounded_division::{RoundingMode, divide_with};
@@ -9,7 +7,6 @@ use crate::dtype::{dispatch_float, dispatch_wrapping};
 use crate::error::check_fits;
 use crate::layout::check_broadcastable_to;
 use crate::recording::{BackwardContext, Gradients, NodeBuilder, check_inplace, rebase_history};
-use crate::tensor::Node;
 use crate::{DType, Element, Error, Result, Scalar, Tensor, iterate};
 
 /// Saves a copy of a tensor before it is changed in place, if the gradient of `other` needs it.
@@ -49,10 +46,10 @@ impl Tensor {
         let mut builder = self.before_change(op, node, inputs)?;
         work(builder.as_mut())?;
         self.bump_version();
-        match builder {
-            Some(builder) => self.with_new_history(builder.build(self, backward)),
-            None => Ok(self),
+        if let Some(builder) = builder {
+            rebase_history(self, builder.build(self, backward))?;
         }
+        Ok(self)
     }
 
     /// Checks the target of an in-place operation. Returns a builder if the operation is recorded.
@@ -69,12 +66,6 @@ impl Tensor {
         }
         let all: Vec<&Tensor> = std::iter::once(self).chain(inputs.iter().copied()).collect();
         NodeBuilder::new(node, &all)
-    }
-
-    /// Sets the node of an in-place operation as the history of the target.
-    fn with_new_history(&self, node: Arc<Node>) -> Result<&Tensor> {
-        rebase_history(self, node)?;
-        Ok(self)
     }
 
     /// Returns the other operand of an arithmetic operation. Returns an error if the result cannot be stored in this

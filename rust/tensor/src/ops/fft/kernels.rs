@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use interlock::accelerator::{Device, DeviceType};
+use interlock::accelerator::Device;
 use interlock::backends::{CachedPlan, PlanCache, PlanKey};
 use interlock::dispatch::{Kernel, KernelError, Numerics, Op, Operation, Reason, annotate};
 
@@ -10,6 +10,8 @@ use super::mkl;
 use super::plan::Plan;
 use super::transform::Transform;
 use crate::dtype::dispatch_float;
+use crate::error::Sizes;
+use crate::ops::conditions::{on_cpu, on_device};
 use crate::{DType, Element, Error, Result, Tensor, iterate};
 
 /// A discrete Fourier transform.
@@ -37,9 +39,8 @@ impl FftCall {
 
 impl fmt::Display for FftCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sizes: Vec<String> = self.sizes.iter().map(ToString::to_string).collect();
-        let FftCall { device, dtype, transform, batch, .. } = self;
-        write!(f, "{device} {} {transform} {}, batch {batch}", dtype.name(), sizes.join("x"))
+        let FftCall { device, dtype, transform, sizes, batch } = self;
+        write!(f, "{device} {dtype} {transform} {}, batch {batch}", Sizes(sizes))
     }
 }
 
@@ -78,13 +79,10 @@ impl Operation for Fft {
 /// The kernels of Fourier transforms: a model of cuFFT on devices, whose plans [`PlanCache`] keeps, MKL where it is found, and
 /// the runtime's own.
 pub(crate) static FFT: Op<Fft> = Op::new(&[
-    Kernel::<Fft>::new("cufft", run_cufft).model().condition(|call| match call.device.kind() {
-        DeviceType::Cpu => Err(Reason::from("needs a device, got cpu")),
-        _ => Ok(()),
-    }),
-    Kernel::<Fft>::new("mkl", run_mkl).condition(|call| match call.device.kind() {
-        DeviceType::Cpu => mkl::check().map_err(Reason::from),
-        _ => Err(Reason::from(format!("needs cpu, got {}", call.device))),
+    Kernel::<Fft>::new("cufft", run_cufft).model().condition(|call| on_device(call.device)),
+    Kernel::<Fft>::new("mkl", run_mkl).condition(|call| {
+        on_cpu(call.device)?;
+        mkl::check().map_err(Reason::from)
     }),
     Kernel::<Fft>::new("native", run_native),
 ]);

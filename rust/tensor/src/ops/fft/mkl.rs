@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_char, c_int, c_long, c_void};
 use std::ptr;
 
-use interlock::libraries::{Library, LibraryFunctions, MKL};
+use interlock::libraries::{LibraryFunctions, MKL};
 use rustfft::FftDirection;
 use rustfft::num_complex::Complex;
 
@@ -28,25 +28,22 @@ const COMPLEX: c_int = 32;
 /// `DFTI_THREAD_LIMIT`: the number of threads of a transform.
 const THREAD_LIMIT: c_int = 27;
 
-static FUNCTIONS: LibraryFunctions<Functions> = LibraryFunctions::new(&MKL, Functions::load);
-
-impl Functions {
-    fn load(mkl: &Library) -> Result<Self, String> {
-        fn function<F: Copy>(mkl: &Library, name: &CStr) -> Result<F, String> {
-            // SAFETY: the fields below have the types that the header declares.
-            unsafe { mkl.function(name, "fft") }.map_err(|error| error.to_string())
-        }
+static FUNCTIONS: LibraryFunctions<Functions> = LibraryFunctions::new(&MKL, |mkl| {
+    // SAFETY: the functions have the types that the header declares.
+    unsafe {
         Ok(Functions {
-            create: function(mkl, c"DftiCreateDescriptor_d_1d")?,
-            set_value: function(mkl, c"DftiSetValue")?,
-            commit: function(mkl, c"DftiCommitDescriptor")?,
-            forward: function(mkl, c"DftiComputeForward")?,
-            backward: function(mkl, c"DftiComputeBackward")?,
-            free: function(mkl, c"DftiFreeDescriptor")?,
-            message: function(mkl, c"DftiErrorMessage")?,
+            create: mkl.function(c"DftiCreateDescriptor_d_1d", "fft")?,
+            set_value: mkl.function(c"DftiSetValue", "fft")?,
+            commit: mkl.function(c"DftiCommitDescriptor", "fft")?,
+            forward: mkl.function(c"DftiComputeForward", "fft")?,
+            backward: mkl.function(c"DftiComputeBackward", "fft")?,
+            free: mkl.function(c"DftiFreeDescriptor", "fft")?,
+            message: mkl.function(c"DftiErrorMessage", "fft")?,
         })
     }
+});
 
+impl Functions {
     /// Returns the message of a status, unless the call was successful.
     fn check(&self, status: c_long) -> Result<(), String> {
         if status == 0 {

@@ -144,7 +144,7 @@ impl FftOptions<'_> {
             let expected = format!("have a size for each of {} dimensions", given.len());
             return Err(Error::value(op, "s", expected, count));
         }
-        distinct_dims(op, given, ndim)?;
+        distinct_dims(op, "dims", given, ndim)?;
         given.iter().map(|&dim| wrap_dim(op, dim, ndim)).collect()
     }
 }

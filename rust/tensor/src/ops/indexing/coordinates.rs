@@ -9,7 +9,7 @@ use super::positions::{IndexRule, Positions, check_coordinates};
 use super::scatter_kernels::{SCATTER_ADD, ScatterCall};
 use crate::error::Tuple;
 use crate::layout::{broadcast, signed_sizes, wrap_dim};
-use crate::ops::elementwise::operand::{Operand, check_device, check_same_dtype};
+use crate::ops::elementwise::operand::{Operand, check_device, check_dtype, check_same_dtype};
 use crate::{DType, Error, Result, Scalar, Tensor};
 
 /// How `scatter` combines a value with the element that it is written to.
@@ -171,16 +171,7 @@ impl Tensor {
     /// Without a number of classes it is the largest class and one.
     pub fn one_hot(&self, classes: Option<i64>) -> Result<Tensor> {
         let op = "one_hot";
-        if self.dtype() != DType::Int64 {
-            let (expected, given) = ("int64".to_owned(), self.dtype());
-            return Err(Error::DType {
-                op,
-                argument: "input",
-                expected,
-                given,
-                hint: "; long() converts it",
-            });
-        }
+        check_dtype(op, "input", self, (DType::Int64, "; long() converts it"))?;
         let classes = match classes {
             Some(classes) => classes,
             None if self.numel() == 0 => {
@@ -188,18 +179,9 @@ impl Tensor {
             }
             None => self.max()?.item()?.cast::<i64>().saturating_add(1),
         };
+        let expected = "be greater than the classes, and than 0";
         let count = usize::try_from(classes).ok().filter(|&count| count > 0);
-        let count = match count {
-            Some(count) => count,
-            None => {
-                return Err(Error::value(
-                    op,
-                    "num_classes",
-                    "be greater than the classes, and than 0",
-                    classes,
-                ));
-            }
-        };
+        let count = count.ok_or_else(|| Error::value(op, "num_classes", expected, classes))?;
         let shape: Vec<usize> = self.shape().iter().copied().chain([count]).collect();
         let zeros = Tensor::zeros(&shape, (DType::Int64, self.placement()))?;
         let positions =

@@ -6,9 +6,9 @@ use super::indexed::{WriteTo, name_of};
 use super::nonzero::nonzero_coordinates;
 use crate::dtype::{Bool8, dispatch_float, dispatch_size};
 use crate::layout::{broadcast, check_broadcastable_to, signed_sizes};
-use crate::ops::elementwise::operand::{Operand, check_same_dtype};
+use crate::ops::elementwise::operand::{Operand, check_bool, check_same_dtype};
 use crate::recording::{BackwardContext, Gradients, NodeBuilder};
-use crate::{DType, Element, Error, Result, Scalar, Tensor, iterate};
+use crate::{Element, Error, Result, Scalar, Tensor, iterate};
 
 /// Returns `values` with 0 where `mask` is true: `torch.where(mask, 0, values)`. Both are broadcast. Unlike a product
 /// with the mask this also replaces infinities and NaN.
@@ -30,15 +30,6 @@ pub(crate) fn zero_where(mask: &Tensor, values: &Tensor) -> Result<Tensor> {
     Ok(out)
 }
 
-/// Returns an error unless a mask is a bool tensor.
-fn check_mask(op: &'static str, mask: &Tensor) -> Result<()> {
-    if mask.dtype() == DType::Bool {
-        return Ok(());
-    }
-    let (expected, given) = ("a bool tensor".to_owned(), mask.dtype());
-    Err(Error::DType { op, argument: "mask", expected, given, hint: "; bool() converts it" })
-}
-
 impl Tensor {
     /// Fills the elements where `mask` is true with a number or a 0-d tensor:
     /// `torch.Tensor.masked_fill`. The mask is broadcast; so is the tensor, unless it is changed in place.
@@ -49,7 +40,7 @@ impl Tensor {
         value: impl Into<Operand<'a>>,
     ) -> Result<Tensor> {
         let op = name_of(to, ["masked_fill", "masked_fill_"]);
-        check_mask(op, mask)?;
+        check_bool(op, "mask", mask)?;
         let value = match value.into() {
             number @ Operand::Scalar(_) => fill_value(op, &Tensor::zeros(&[], self.dtype())?, number)?,
             tensor => fill_value(op, self, tensor)?,
@@ -89,7 +80,7 @@ impl Tensor {
     /// for a device.
     pub fn masked_select(&self, mask: &Tensor) -> Result<Tensor> {
         let op = "masked_select";
-        check_mask(op, mask)?;
+        check_bool(op, "mask", mask)?;
         let shape = signed_sizes(&broadcast(op, self.shape(), mask.shape())?);
         let out = self.expand(&shape)?.index(&[Index::Tensor(mask.detach().expand(&shape)?)])?;
         if out.ndim() == 1 { Ok(out) } else { out.reshape(&[-1]) }
@@ -100,7 +91,7 @@ impl Tensor {
     /// a device.
     pub fn masked_scatter(&self, to: WriteTo, mask: &Tensor, source: &Tensor) -> Result<Tensor> {
         let op = name_of(to, ["masked_scatter", "masked_scatter_"]);
-        check_mask(op, mask)?;
+        check_bool(op, "mask", mask)?;
         check_same_dtype(op, self, source)?;
         if to == WriteTo::Copy {
             let shape = broadcast(op, self.shape(), mask.shape())?;

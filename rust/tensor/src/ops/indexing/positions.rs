@@ -358,23 +358,11 @@ impl Positions {
             let whole = iterate::cast(&target.detach(), compute)?;
             let whole =
                 if dtype == compute || !whole.is_contiguous() { whole.contiguous_copy()? } else { whole };
-            self.write_to(op, &whole, &iterate::cast(values, compute)?, combine, order)?;
+            let layout = self.layout(op, whole.layout())?.ok_or(Error::Overlap { op })?;
+            self.write_layout(op, &whole, &iterate::cast(values, compute)?, &layout, combine, order)?;
             let whole = iterate::cast(&whole, dtype)?;
             return iterate::copy_into(op, target, &whole);
         };
-        self.write_layout(op, target, values, &layout, combine, order)
-    }
-
-    /// Writes to a contiguous target.
-    fn write_to(
-        &self,
-        op: &'static str,
-        target: &Tensor,
-        values: &Tensor,
-        combine: Combine,
-        order: Order,
-    ) -> Result<()> {
-        let layout = self.layout(op, target.layout())?.ok_or(Error::Overlap { op })?;
         self.write_layout(op, target, values, &layout, combine, order)
     }
 

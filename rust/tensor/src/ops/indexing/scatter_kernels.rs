@@ -4,11 +4,12 @@ use std::fmt;
 
 use interlock::accelerator::Device;
 use interlock::backends::flags::{DETERMINISTIC_ALGORITHMS, DETERMINISTIC_ALGORITHMS_WARN_ONLY};
-use interlock::dispatch::{Composite, FlagRequirement, Kernel, KernelError, Numerics, Op, Operation, Reason};
+use interlock::dispatch::{Composite, FlagRequirement, Kernel, KernelError, Numerics, Op, Operation};
 
 use super::gather_scatter::Combine;
 use super::positions::{Order, Positions};
 use crate::error::{Sizes, warn};
+use crate::ops::conditions::{Condition, of_float, require};
 use crate::{DType, Error, Result, Tensor};
 
 /// The properties of a call on which the choice of its kernel depends: of `index_add`, `index_put`, `put` and
@@ -100,7 +101,6 @@ macro_rules! operations {
 }
 
 static ANY_ORDER: [FlagRequirement; 1] = [FlagRequirement::off(&DETERMINISTIC_ALGORITHMS)];
-static WARN_ONLY: [FlagRequirement; 1] = [FlagRequirement::on(&DETERMINISTIC_ALGORITHMS_WARN_ONLY)];
 
 operations! {
     /// The addition of slices to those of a tensor at the positions of an index.
@@ -119,49 +119,48 @@ operations! {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     INDEX_ADD = "index_add" [
-        Kernel::<IndexAdd>::new("atomic", run_atomic).requires(&ANY_ORDER).condition(accumulates_floats),
+        Kernel::<IndexAdd>::new("atomic", run_in_any_order).requires(&ANY_ORDER).condition(accumulates_floats),
         Kernel::<IndexAdd>::new("ordered", run_ordered)
     ];
     /// The addition or assignment of values to the elements at the positions of several indices.
     IndexPut,
     /// The kernels of `index_put`. Only additions have one without a fixed order.
     INDEX_PUT = "index_put" [
-        Kernel::<IndexPut>::new("atomic", run_atomic).requires(&ANY_ORDER).condition(accumulates_floats),
+        Kernel::<IndexPut>::new("atomic", run_in_any_order).requires(&ANY_ORDER).condition(accumulates_floats),
         Kernel::<IndexPut>::new("ordered", run_ordered)
     ];
     /// The addition or assignment of values to elements, which are numbered in row-major order.
     Put,
     /// The kernels of `put`. An assignment has no fixed order.
     PUT = "put" [
-        Kernel::<Put>::new("atomic", run_atomic).requires(&ANY_ORDER).condition(accumulates_floats),
+        Kernel::<Put>::new("atomic", run_in_any_order).requires(&ANY_ORDER).condition(accumulates_floats),
         Kernel::<Put>::new("ordered", run_ordered).condition(accumulates),
-        Kernel::<Put>::new("unordered", run_unordered).requires(&ANY_ORDER).condition(assigns),
-        Kernel::<Put>::new("unordered_with_warning", run_with_warning).requires(&WARN_ONLY).condition(assigns)
+        Kernel::<Put>::new("unordered", run_in_any_order).requires(&ANY_ORDER).condition(assigns),
+        Kernel::<Put>::new("unordered_with_warning", run_with_warning)
+            .requires(&[FlagRequirement::on(&DETERMINISTIC_ALGORITHMS_WARN_ONLY)])
+            .condition(assigns)
     ];
     /// The addition of values to the elements at the positions of an index with the dimensions of the tensor.
     ScatterAdd,
     /// The kernels of `scatter_add`.
     SCATTER_ADD = "scatter_add" [
-        Kernel::<ScatterAdd>::new("atomic", run_atomic).requires(&ANY_ORDER).condition(accumulates_floats),
+        Kernel::<ScatterAdd>::new("atomic", run_in_any_order).requires(&ANY_ORDER).condition(accumulates_floats),
         Kernel::<ScatterAdd>::new("ordered", run_ordered)
     ];
 }
 
-fn accumulates(call: &ScatterCall) -> Result<(), Reason> {
-    if call.accumulates { Ok(()) } else { Err(Reason::from("needs accumulate=True")) }
+fn accumulates(call: &ScatterCall) -> Condition {
+    require(call.accumulates, || "needs accumulate=True")
 }
 
-fn assigns(call: &ScatterCall) -> Result<(), Reason> {
-    if call.accumulates { Err(Reason::from("needs accumulate=False")) } else { Ok(()) }
+fn assigns(call: &ScatterCall) -> Condition {
+    require(!call.accumulates, || "needs accumulate=False")
 }
 
 /// The order of additions matters for floating-point numbers only.
-fn accumulates_floats(call: &ScatterCall) -> Result<(), Reason> {
+fn accumulates_floats(call: &ScatterCall) -> Condition {
     accumulates(call)?;
-    if call.dtype.is_floating_point() {
-        return Ok(());
-    }
-    Err(Reason::from(format!("needs a float dtype, got {}", call.dtype)))
+    of_float(call.dtype)
 }
 
 fn run(call: &ScatterCall, args: &ScatterArgs<'_>, order: Order) -> Result<(), KernelError<Error>> {
@@ -169,16 +168,16 @@ fn run(call: &ScatterCall, args: &ScatterArgs<'_>, order: Order) -> Result<(), K
     Ok(args.positions.write_with(args.op, args.target, args.values, combine, order)?)
 }
 
-fn run_atomic(call: &ScatterCall, _: Numerics, args: &ScatterArgs<'_>) -> Result<(), KernelError<Error>> {
+fn run_in_any_order(
+    call: &ScatterCall,
+    _: Numerics,
+    args: &ScatterArgs<'_>,
+) -> Result<(), KernelError<Error>> {
     run(call, args, Order::Any)
 }
 
 fn run_ordered(call: &ScatterCall, _: Numerics, args: &ScatterArgs<'_>) -> Result<(), KernelError<Error>> {
     run(call, args, Order::RowMajor)
-}
-
-fn run_unordered(call: &ScatterCall, _: Numerics, args: &ScatterArgs<'_>) -> Result<(), KernelError<Error>> {
-    run(call, args, Order::Any)
 }
 
 fn run_with_warning(

@@ -48,7 +48,6 @@ impl Tensor {
                 }
             })?;
         }
-        let [sign, logarithm] = results;
-        Ok((sign, logarithm))
+        Ok(results.into())
     }
 }

@@ -46,8 +46,7 @@ impl Tensor {
                 eigh_backward(ctx, gradients, saved)
             })?;
         }
-        let [values, vectors] = results;
-        Ok((values, vectors))
+        Ok(results.into())
     }
 }
 

@@ -2,13 +2,15 @@
 
 use std::fmt;
 
-use interlock::accelerator::{Device, DeviceType};
+use interlock::accelerator::Device;
 use interlock::backends::LinalgLibrary;
 use interlock::backends::flags::CUDA_LINALG_LIBRARY;
 use interlock::dispatch::{
-    Call, Composite, Kernel, KernelError, Numerics, Op, Operation, Order, Preference, Preferred, Reason,
+    Call, Composite, Kernel, KernelError, Op, Operation, Order, Preference, Preferred, Reason,
 };
 
+use crate::error::Sizes;
+use crate::ops::conditions::{Condition, at_least, on_cpu, on_device};
 use crate::products::linalg::lapack::Lapack;
 use crate::products::linalg::{Factors, Routine, factors};
 use crate::{DType, Error, Result, Tensor};
@@ -31,16 +33,20 @@ impl LinalgCall {
             sides: args.sides.map(|sides| sides.shape().to_vec()),
         }
     }
+
+    fn rows(&self) -> usize {
+        self.matrices.iter().rev().nth(1).copied().unwrap_or_default()
+    }
+
+    fn columns(&self) -> usize {
+        self.matrices.last().copied().unwrap_or_default()
+    }
 }
 
 impl fmt::Display for LinalgCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = |shape: &[usize]| shape.iter().map(ToString::to_string).collect::<Vec<_>>().join("x");
-        write!(f, "{} {} {}", self.device, self.dtype.name(), shown(&self.matrices))?;
-        match &self.sides {
-            Some(sides) => write!(f, ", {}", shown(sides)),
-            None => Ok(()),
-        }
+        write!(f, "{} {} {}", self.device, self.dtype, Sizes(&self.matrices))?;
+        self.sides.iter().try_for_each(|sides| write!(f, ", {}", Sizes(sides)))
     }
 }
 
@@ -56,9 +62,13 @@ pub(crate) struct LinalgArgs<'a> {
     pub sides: Option<&'a Tensor>,
 }
 
-/// Declares the operations whose kernels are chosen.
+/// Declares the operations whose kernels are chosen, with the least size for a library: below it the kernels of this crate are
+/// faster than OpenBLAS 0.3.31, for one matrix and for batches.
 macro_rules! operations {
-    ($($(#[$doc:meta])* $kernels:ident, $operation:ident, $name:literal = $routine:pat,)+) => {
+    ($(
+        $(#[$doc:meta])*
+        $kernels:ident, $operation:ident, $name:literal = $routine:pat, from $least:literal $what:ident;
+    )+) => {
         $(
             $(#[$doc])*
             #[derive(Debug)]
@@ -77,12 +87,15 @@ macro_rules! operations {
             }
 
             static $kernels: Op<$operation> = Op::new(&[
-                Kernel::<$operation>::new("cusolver", run).model().condition(is_on_device),
-                Kernel::<$operation>::new("magma", run).condition(has_magma),
-                Kernel::<$operation>::new("mkl", run_by_mkl).condition(|call| check(call, Lapack::Mkl)),
-                Kernel::<$operation>::new("openblas", run_by_openblas)
-                    .condition(|call| check(call, Lapack::OpenBlas)),
-                Kernel::<$operation>::new("native", run),
+                Kernel::<$operation>::new("cusolver", |_, _, args| run_by(None, args))
+                    .model()
+                    .condition(|call| on_device(call.device)),
+                Kernel::<$operation>::new("magma", |_, _, args| run_by(None, args)).condition(has_magma),
+                Kernel::<$operation>::new("mkl", |_, _, args| run_by(Some(Lapack::Mkl), args))
+                    .condition(|call| check(call, Lapack::Mkl, ($least, stringify!($what), call.$what()))),
+                Kernel::<$operation>::new("openblas", |_, _, args| run_by(Some(Lapack::OpenBlas), args))
+                    .condition(|call| check(call, Lapack::OpenBlas, ($least, stringify!($what), call.$what()))),
+                Kernel::<$operation>::new("native", |_, _, args| run_by(None, args)),
             ])
             .order(Order::new(&CUDA_LINALG_LIBRARY, preferred_library));
         )+
@@ -116,43 +129,39 @@ macro_rules! operations {
 
 operations! {
     /// The Cholesky factor of symmetric matrices.
-    CHOLESKY, Cholesky, "cholesky" = Routine::Cholesky,
+    CHOLESKY, Cholesky, "cholesky" = Routine::Cholesky, from 12 rows;
     /// The LU factors of matrices.
-    LU_FACTOR, LuFactor, "lu_factor" = Routine::Lu,
+    LU_FACTOR, LuFactor, "lu_factor" = Routine::Lu, from 36 rows;
     /// The solutions of triangular systems.
-    SOLVE_TRIANGULAR, SolveTriangular, "solve_triangular" = Routine::Triangular { .. },
+    SOLVE_TRIANGULAR, SolveTriangular, "solve_triangular" = Routine::Triangular { .. }, from 12 rows;
     /// The QR factors of matrices.
-    QR, Qr, "qr" = Routine::Qr { .. },
+    QR, Qr, "qr" = Routine::Qr { .. }, from 32 rows;
     /// The eigenvalues of symmetric matrices.
-    EIGH, Eigh, "eigh" = Routine::Eigh { .. },
+    EIGH, Eigh, "eigh" = Routine::Eigh { .. }, from 4 rows;
     /// The singular values of matrices.
-    SVD, Svd, "svd" = Routine::Svd { .. },
+    SVD, Svd, "svd" = Routine::Svd { .. }, from 8 columns;
 }
 
 /// The libraries are preferred on accelerators only.
 fn preferred_library(call: &LinalgCall) -> Preferred {
     let library = CUDA_LINALG_LIBRARY.get();
-    let is_preferred = is_on_device(call).is_ok() && library != LinalgLibrary::Default;
+    let is_preferred = on_device(call.device).is_ok() && library != LinalgLibrary::Default;
     [is_preferred.then_some(Preference::Kernel(library.name())), None, None, None, None]
 }
 
-fn is_on_device(call: &LinalgCall) -> Result<(), Reason> {
-    match call.device.kind() {
-        DeviceType::Cpu => Err(Reason::from("needs a device, got cpu")),
-        _ => Ok(()),
-    }
-}
-
-fn has_magma(call: &LinalgCall) -> Result<(), Reason> {
-    is_on_device(call)?;
+fn has_magma(call: &LinalgCall) -> Condition {
+    on_device(call.device)?;
     Err(Reason::from("interlock does not call MAGMA"))
 }
 
-/// Returns why a library does not compute a factorization, if it does not.
-fn check(call: &LinalgCall, library: Lapack) -> Result<(), Reason> {
-    if call.device.kind() != DeviceType::Cpu {
-        return Err(Reason::from(format!("needs cpu, got {}", call.device)));
-    }
+/// Accepts matrices on the CPU of at least so many rows or columns that a library computes.
+fn check(
+    call: &LinalgCall,
+    library: Lapack,
+    (least, what, given): (usize, &'static str, usize),
+) -> Condition {
+    on_cpu(call.device)?;
+    at_least(least, what, given)?;
     library.check(largest_square(call)).map_err(Reason::from)
 }
 
@@ -162,22 +171,6 @@ fn largest_square(call: &LinalgCall) -> usize {
     let sizes = call.sides.iter().chain([&call.matrices]).flat_map(|shape| shape.iter().rev().take(2));
     let largest = sizes.copied().max().unwrap_or_default();
     largest.saturating_mul(largest)
-}
-
-fn run(_: &LinalgCall, _: Numerics, args: &LinalgArgs<'_>) -> Result<Factors, KernelError<Error>> {
-    run_by(None, args)
-}
-
-fn run_by_mkl(_: &LinalgCall, _: Numerics, args: &LinalgArgs<'_>) -> Result<Factors, KernelError<Error>> {
-    run_by(Some(Lapack::Mkl), args)
-}
-
-fn run_by_openblas(
-    _: &LinalgCall,
-    _: Numerics,
-    args: &LinalgArgs<'_>,
-) -> Result<Factors, KernelError<Error>> {
-    run_by(Some(Lapack::OpenBlas), args)
 }
 
 /// Computes with a library or the kernels of this crate, which read contiguous elements of float64.

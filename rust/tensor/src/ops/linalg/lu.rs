@@ -3,15 +3,22 @@
 use interlock::dispatch::Call;
 
 use super::kernels::{self, LinalgArgs};
+use super::solve::err_sizes;
 use super::{
     A, as_transposed, batch_of, broadcast_batches, check_matrices, check_operands, check_regular,
     check_square, expanded, identity_like, matrix_sizes, scale_columns, shown_info, size_of, transposed,
 };
 use crate::elementwise::equal;
 use crate::iterate::try_along_last_dim;
+use crate::ops::elementwise::operand::check_dtype;
 use crate::products::linalg::{Factors, Routine};
 use crate::recording::{BackwardContext, NodeBuilder};
-use crate::{DType, Error, Result, Scalar, Tensor, iterate};
+use crate::{DType, Error, Result, Scalar, Tensor, TensorOptions, iterate};
+
+/// Returns as many integers from `first` on.
+fn counted(first: i64, count: usize, options: impl Into<TensorOptions>) -> Result<Tensor> {
+    Tensor::arange(first.into(), size_of(count).saturating_add(first).into(), Scalar::Int(1), options)
+}
 
 /// Returns, for each matrix, the rows of the matrix in the order of the rows of its LU factors, as int64. Pivots are int32.
 pub(super) fn permutation_of(op: &'static str, pivots: &Tensor, rows: usize) -> Result<Tensor> {
@@ -19,12 +26,7 @@ pub(super) fn permutation_of(op: &'static str, pivots: &Tensor, rows: usize) -> 
     let batch = pivots.shape().split_last().map_or(&[][..], |(_, batch)| batch);
     let shape = [batch, &[rows]].concat();
     if steps == 0 {
-        let order = Tensor::arange(
-            Scalar::Int(0),
-            size_of(rows).into(),
-            Scalar::Int(1),
-            (DType::Int64, pivots.placement()),
-        )?;
+        let order = counted(0, rows, (DType::Int64, pivots.placement()))?;
         return expanded(&order, &shape);
     }
     try_along_last_dim(op, &pivots, steps, &shape, rows, move |pivots: &[i32], order: &mut [i64]| {
@@ -73,12 +75,7 @@ impl Tensor {
         let [rows, columns] = matrix_sizes(self);
         let least = size_of(rows.min(columns));
         let order = permutation_of(OP, &pivots, rows)?.unsqueeze(-1)?;
-        let positions = Tensor::arange(
-            Scalar::Int(0),
-            size_of(rows).into(),
-            Scalar::Int(1),
-            (DType::Int64, self.placement()),
-        )?;
+        let positions = counted(0, rows, (DType::Int64, self.placement()))?;
         let permutation = as_transposed(&equal(&order, &positions)?.cast(self.dtype())?)?;
         let lower =
             factors.narrow(-1, 0, least)?.tril(-1)?.add(&identity_like(self, rows, rows.min(columns))?)?;
@@ -117,16 +114,7 @@ impl Tensor {
         let size = check_square(OP, "LU", self)?;
         check_matrices(OP, "B", b)?;
         check_operands(OP, self, b)?;
-        if pivots.dtype() != DType::Int32 {
-            let (expected, given) = ("int32".to_owned(), pivots.dtype());
-            return Err(Error::DType {
-                op: OP,
-                argument: "pivots",
-                expected,
-                given,
-                hint: "; int() converts it",
-            });
-        }
+        check_dtype(OP, "pivots", pivots, (DType::Int32, "; int() converts it"))?;
         if Some(pivots.shape()) != self.shape().split_last().map(|(_, shape)| shape) {
             return Err(Error::shape(
                 OP,
@@ -137,10 +125,7 @@ impl Tensor {
         }
         let [rows, columns] = matrix_sizes(b);
         if size != if is_left { rows } else { columns } {
-            let problem =
-                if is_left { "B must have as many rows as LU" } else { "B must have as many columns as LU" };
-            let (left, right) = (self.shape().to_vec(), b.shape().to_vec());
-            return Err(Error::Shapes { op: OP, problem: problem.to_owned(), left, right });
+            return Err(err_sizes(OP, "LU", is_left, self, b));
         }
         // X A = B is A^T X^T = B^T.
         let sides = if is_left { b.clone() } else { transposed(b)? };
@@ -213,8 +198,7 @@ pub(super) fn signed_diagonal(op: &'static str, input: &Tensor) -> Result<(Tenso
         kernels::call(&LinalgArgs { op, routine: Routine::Lu, matrices, sides: None })?;
     let [size, _] = matrix_sizes(input);
     let options = (DType::Float64, input.placement());
-    let steps =
-        Tensor::arange(Scalar::Int(1), size_of(size).saturating_add(1).into(), Scalar::Int(1), options)?;
+    let steps = counted(1, size, options)?;
     // A step without a swap keeps the sign, and any other one changes it.
     let signs = equal(&pivots, &steps)?.cast(DType::Float64)?.mul(2.0)?.sub(1.0)?;
     let diagonal = factors.diagonal(0, -2, -1)?;

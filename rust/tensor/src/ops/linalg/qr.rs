@@ -34,8 +34,7 @@ impl Tensor {
                 qr_backward(ctx, gradients, saved, mode)
             })?;
         }
-        let [q, r] = results;
-        Ok((q, r))
+        Ok(results.into())
     }
 
     /// Returns the choice of a kernel for a QR factorization now.

@@ -15,9 +15,9 @@ use crate::recording::NodeBuilder;
 use crate::{DType, Error, Result, Tensor, iterate};
 
 /// Returns the error for operands of a system whose sizes differ.
-fn err_sizes(op: &'static str, is_left: bool, a: &Tensor, b: &Tensor) -> Error {
-    let problem = if is_left { "B must have as many rows as A" } else { "B must have as many columns as A" };
-    Error::Shapes { op, problem: problem.to_owned(), left: a.shape().to_vec(), right: b.shape().to_vec() }
+pub(super) fn err_sizes(op: &'static str, name: &str, is_left: bool, a: &Tensor, b: &Tensor) -> Error {
+    let problem = format!("B must have as many {} as {name}", if is_left { "rows" } else { "columns" });
+    Error::Shapes { op, problem, left: a.shape().to_vec(), right: b.shape().to_vec() }
 }
 
 /// Solves triangular systems without history. The result is float64 if the operands are not.
@@ -82,7 +82,7 @@ impl Tensor {
         check_operands(op, self, b)?;
         let [rows, columns] = matrix_sizes(b);
         if size != if is_left { rows } else { columns } {
-            return Err(err_sizes(op, is_left, self, b));
+            return Err(err_sizes(op, A, is_left, self, b));
         }
         broadcast_batches(op, &self.detach(), &b.detach())
     }
@@ -156,7 +156,7 @@ impl Tensor {
         let sides = if is_vector { b.unsqueeze(-1)? } else { b.clone() };
         let [rows, columns] = matrix_sizes(&sides);
         if size != if is_left { rows } else { columns } {
-            return Err(err_sizes(op, is_left, self, b));
+            return Err(err_sizes(op, A, is_left, self, b));
         }
         let matrices = if is_left { self.detach() } else { transposed(&self.detach())? };
         let Factors { parts: [factors, pivots, _], info } =

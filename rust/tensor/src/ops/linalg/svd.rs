@@ -63,8 +63,7 @@ impl Tensor {
                 svd_backward(ctx, gradients, saved)
             })?;
         }
-        let [u, values, vh] = results;
-        Ok((u, values, vh))
+        Ok(results.into())
     }
 }
 

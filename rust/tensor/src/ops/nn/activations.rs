@@ -10,13 +10,13 @@ use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 
 use crate::dtype::dispatch_float;
 use crate::loops::real::Real;
-use crate::ops::elementwise::operand::check_floating_point;
+use crate::ops::elementwise::operand::{check_floating_point, check_numeric};
 use crate::ops::elementwise::selection::clamp;
 use crate::ops::elementwise::sign::threshold_backward;
 use crate::ops::elementwise::writing::overwrite_with;
 use crate::ops::indexing::masked::zero_where;
 use crate::recording::NodeBuilder;
-use crate::{DType, Error, Result, Tensor, iterate};
+use crate::{DType, Result, Tensor, iterate};
 
 /// A function of each element with its first two derivatives. The first two functions are inlined, so that the loop around them
 /// has the instructions that they need.
@@ -435,9 +435,7 @@ impl Tensor {
     /// Replaces each negative element by 0.
     pub fn relu_(&self) -> Result<&Tensor> {
         let op = "relu_";
-        if self.dtype() == DType::Bool {
-            return Err(Error::not_numeric(op, "input", "; long() converts it"));
-        }
+        check_numeric(op, "input", self.dtype(), "; long() converts it")?;
         let work = |builder: Option<&mut NodeBuilder>| {
             let out = self.detach().relu()?;
             if let Some(builder) = builder {

@@ -167,13 +167,9 @@ impl Tensor {
             Some(weight) => losses.mul(weight)?,
             None => losses,
         };
-        reduction.of(weighted)?.cast(dtype_of_result(dtype, [weight, pos_weight]))
+        let weights = [weight, pos_weight].into_iter().flatten();
+        reduction.of(weighted)?.cast(weights.map(Tensor::dtype).fold(dtype, DType::promote))
     }
-}
-
-/// Returns the type of the losses after a product with weights.
-fn dtype_of_result(dtype: DType, weights: [Option<&Tensor>; 2]) -> DType {
-    weights.into_iter().flatten().map(Tensor::dtype).fold(dtype, DType::promote)
 }
 
 #[cfg(test)]

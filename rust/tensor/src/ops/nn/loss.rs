@@ -2,6 +2,7 @@
 
 use crate::error::Tuple;
 use crate::layout::broadcast;
+use crate::ops::elementwise::operand::check_numeric;
 use crate::{DType, Error, Result, Tensor};
 
 /// The reduction of the losses of a batch.
@@ -40,9 +41,7 @@ impl Reduction {
 fn difference(op: &'static str, input: &Tensor, target: &Tensor) -> Result<(Tensor, DType)> {
     // As in PyTorch the operands are broadcast first: a 0-d operand is expanded.
     let dtype = input.dtype().promote(target.dtype());
-    if dtype == DType::Bool {
-        return Err(Error::not_numeric(op, "input", "; float() converts it"));
-    }
+    check_numeric(op, "input", dtype, "; float() converts it")?;
     broadcast(op, input.shape(), target.shape())?;
     let compute = dtype.compute();
     Ok((input.cast(compute)?.sub(&target.cast(compute)?).map_err(|error| error.during(op))?, dtype))
@@ -88,9 +87,7 @@ impl Tensor {
     pub fn l1_loss(&self, target: &Tensor, weight: Option<&Tensor>, reduction: Reduction) -> Result<Tensor> {
         let op = "l1_loss";
         for (argument, tensor) in [("input", self), ("target", target)] {
-            if tensor.dtype() == DType::Bool {
-                return Err(Error::not_numeric(op, argument, "; float() converts it"));
-            }
+            check_numeric(op, argument, tensor.dtype(), "; float() converts it")?;
         }
         let (difference, dtype) = difference(op, self, target)?;
         if reduction == Reduction::Mean && !dtype.is_floating_point() {

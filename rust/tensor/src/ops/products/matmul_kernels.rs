@@ -5,10 +5,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use interlock::accelerator::memory::DeviceBuffer;
-use interlock::accelerator::{Device, DeviceType, current_stream};
+use interlock::accelerator::{Device, current_stream};
 use interlock::backends::flags::{
     CUDA_BLAS_LIBRARY, CUDA_CUBLAS_WORKSPACE, CUDA_CUBLASLT_WORKSPACE, CUDA_MATMUL_BF16_REDUCTION,
-    CUDA_MATMUL_FP16_REDUCTION, MKLDNN_DETERMINISTIC, MKLDNN_ENABLED, MKLDNN_NUMERICS,
+    CUDA_MATMUL_FP16_REDUCTION, MKLDNN_DETERMINISTIC, MKLDNN_ENABLED,
 };
 use interlock::backends::{BlasLibrary, Flag, Node};
 use interlock::dispatch::{
@@ -16,8 +16,12 @@ use interlock::dispatch::{
     Preferred, Reason, Rounding, Sums,
 };
 
+use crate::error::Sizes;
 use crate::iterate::{Plan, PlanOperand};
 use crate::layout::{Layout, sizes_and_strides};
+use crate::ops::conditions::{
+    Condition, MODEL_OF_ONEDNN, at_least, by_onednn, of_dtype, of_float, of_float32, on_cpu, on_device,
+};
 use crate::products::mkl::Mkl;
 use crate::products::onednn::{Attributes, OneDnnMatmul};
 use crate::products::{Matrix, MatrixBatch, MultiplyBy};
@@ -79,6 +83,12 @@ impl MatmulCall {
         }
     }
 
+    /// Returns the number of multiplications of a pair of matrices.
+    #[inline]
+    fn work(&self) -> usize {
+        self.sizes().into_iter().fold(1, usize::saturating_mul)
+    }
+
     /// Returns the accumulation of 16-bit floats. It is split if the sums are long and the result is small.
     pub(crate) fn accumulation(&self) -> Option<Accumulation> {
         /// The least number of products that cuBLAS splits.
@@ -93,19 +103,12 @@ impl MatmulCall {
             _ => None,
         }
     }
-
-    fn is_on_cpu(&self) -> bool {
-        self.device.kind() == DeviceType::Cpu
-    }
 }
 
 impl fmt::Display for MatmulCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [left, right] = [&self.left, &self.right].map(|shape| {
-            let sizes: Vec<String> = shape.iter().map(ToString::to_string).collect();
-            sizes.join("x")
-        });
-        write!(f, "{} {} {left} @ {right}", self.device, self.dtype.name())
+        let MatmulCall { device, dtype, left, right } = self;
+        write!(f, "{device} {dtype} {} @ {}", Sizes(left), Sizes(right))
     }
 }
 
@@ -141,9 +144,8 @@ impl Operation for Matmul {
     }
 }
 
-static MKLDNN_REQUIREMENTS: [FlagRequirement; 2] =
-    [FlagRequirement::on(&MKLDNN_ENABLED), FlagRequirement::is(&MKLDNN_NUMERICS, "model")];
-static ONEDNN_REQUIREMENTS: [FlagRequirement; 1] = [FlagRequirement::on(&MKLDNN_ENABLED)];
+/// The least number of multiplications that are worth the call of a library.
+const LIBRARY_WORK: usize = 1 << 19;
 
 /// The kernels of matrix products: models of cuBLAS and cuBLASLt on devices; on the CPU a model of oneDNN, and oneDNN and
 /// MKL where they are found; and the runtime's own.
@@ -181,11 +183,11 @@ pub static MATMUL: Op<Matmul> = Op::new(&[
         .condition(is_float_on_device),
     Kernel::<Matmul>::new("mkldnn", run)
         .model()
-        .requires(&MKLDNN_REQUIREMENTS)
+        .requires(&MODEL_OF_ONEDNN)
         .node(Node::MkldnnMatmul)
-        .condition(is_float32_on_cpu),
+        .condition(|call| on_cpu(call.device).and_then(|()| of_float32(call.dtype))),
     Kernel::<Matmul>::new("onednn", run_onednn)
-        .requires(&ONEDNN_REQUIREMENTS)
+        .requires(&[FlagRequirement::on(&MKLDNN_ENABLED)])
         .obeys(&MKLDNN_DETERMINISTIC)
         .node(Node::MkldnnMatmul)
         .condition(can_use_onednn),
@@ -197,58 +199,25 @@ pub static MATMUL: Op<Matmul> = Op::new(&[
 /// The libraries are preferred on accelerators only.
 fn preferred_library(call: &MatmulCall) -> Preferred {
     let library = CUDA_BLAS_LIBRARY.get();
-    let is_preferred = !call.is_on_cpu() && library != BlasLibrary::Default;
+    let is_preferred = on_device(call.device).is_ok() && library != BlasLibrary::Default;
     [is_preferred.then_some(Preference::Kernel(library.name())), None, None, None, None]
 }
 
-fn is_float_on_device(call: &MatmulCall) -> Result<(), Reason> {
-    if call.is_on_cpu() {
-        return Err(Reason::from("needs a device, got cpu"));
-    }
-    if !call.dtype.is_floating_point() {
-        return Err(Reason::from(format!("needs a float dtype, got {}", call.dtype.name())));
-    }
-    Ok(())
+fn is_float_on_device(call: &MatmulCall) -> Condition {
+    on_device(call.device)?;
+    of_float(call.dtype)
 }
 
-fn is_on_cpu(call: &MatmulCall) -> Result<(), Reason> {
-    if call.is_on_cpu() { Ok(()) } else { Err(Reason::from(format!("needs cpu, got {}", call.device))) }
+fn can_use_onednn(call: &MatmulCall) -> Condition {
+    by_onednn(call.device, call.dtype, LIBRARY_WORK, call.work())
 }
 
-/// Accepts a product on the CPU that is worth the call of a library.
-fn is_large_on_cpu(call: &MatmulCall) -> Result<(), Reason> {
-    /// The least number of multiplications.
-    const WORK: usize = 1 << 19;
-    is_on_cpu(call)?;
-    let work = call.sizes().into_iter().fold(1, usize::saturating_mul);
-    if work < WORK {
-        return Err(Reason::TooFew { what: "multiplications", least: WORK, given: work });
-    }
-    Ok(())
-}
-
-fn can_use_onednn(call: &MatmulCall) -> Result<(), Reason> {
-    is_large_on_cpu(call)?;
-    if !matches!(call.dtype, DType::Float32 | DType::Float16 | DType::BFloat16) {
-        return Err(Reason::from(format!("needs float32 or a 16-bit float, got {}", call.dtype.name())));
-    }
-    products::onednn::check().map_err(Reason::from)
-}
-
-fn can_use_mkl(call: &MatmulCall) -> Result<(), Reason> {
-    is_large_on_cpu(call)?;
-    if !matches!(call.dtype, DType::Float32 | DType::Float64) {
-        return Err(Reason::from(format!("needs float32 or float64, got {}", call.dtype.name())));
-    }
+fn can_use_mkl(call: &MatmulCall) -> Condition {
+    on_cpu(call.device)?;
+    at_least(LIBRARY_WORK, "multiplications", call.work())?;
+    let is_accepted = matches!(call.dtype, DType::Float32 | DType::Float64);
+    of_dtype("float32 or float64", call.dtype, is_accepted)?;
     products::mkl::check().map_err(Reason::from)
-}
-
-fn is_float32_on_cpu(call: &MatmulCall) -> Result<(), Reason> {
-    is_on_cpu(call)?;
-    if call.dtype != DType::Float32 {
-        return Err(Reason::from(format!("needs float32, got {}", call.dtype.name())));
-    }
-    Ok(())
 }
 
 /// Multiplies as cuBLAS, which has no option against split sums.
@@ -473,6 +442,7 @@ fn once_each(tensor: &Tensor, apply: impl FnOnce(&Tensor) -> Result<Tensor>) -> 
 
 #[cfg(test)]
 mod tests {
+    use interlock::backends::flags::MKLDNN_NUMERICS;
     use interlock::backends::{MkldnnNumerics, Precision};
     use interlock::dispatch::Recording;
 

@@ -104,7 +104,7 @@ fn split_shape(tensor: &Tensor) -> Result<(&[usize], [usize; 2])> {
 }
 
 /// Returns the error for operands whose shapes do not fit.
-fn err_shapes(op: &'static str, problem: impl Into<String>, a: &Tensor, b: &Tensor) -> Error {
+pub(super) fn err_shapes(op: &'static str, problem: impl Into<String>, a: &Tensor, b: &Tensor) -> Error {
     Error::Shapes { op, problem: problem.into(), left: a.shape().to_vec(), right: b.shape().to_vec() }
 }
 

@@ -1,10 +1,7 @@
 //! Products of vectors, and products that are added to a tensor.
 
-use crate::{Error, Result, Scalar, Tensor};
-
-fn err_shapes(op: &'static str, problem: &str, a: &Tensor, b: &Tensor) -> Error {
-    Error::Shapes { op, problem: problem.to_owned(), left: a.shape().to_vec(), right: b.shape().to_vec() }
-}
+use super::matrices::err_shapes;
+use crate::{Result, Scalar, Tensor};
 
 impl Tensor {
     /// Returns the sum of the products of the elements of two vectors.

@@ -2,14 +2,15 @@
 
 use std::fmt;
 
-use interlock::accelerator::{Device, DeviceType};
+use interlock::accelerator::Device;
 use interlock::backends::flags::{MKLDNN_ENABLED, QUANTIZED_ENGINE};
 use interlock::dispatch::{
     Call, FlagRequirement, Kernel, KernelError, Numerics, Op, Operation, Reason, Rounding,
 };
 
 use super::{QuantizedDType, QuantizedTensor, check_parameters};
-use crate::ops::elementwise::operand::check_device;
+use crate::ops::conditions::{Condition, on_cpu, require};
+use crate::ops::elementwise::operand::{check_device, check_dtype};
 use crate::ops::products::matmul_kernels::{batch, multiply_by_onednn};
 use crate::products::onednn;
 use crate::{DType, Error, Result, Tensor, iterate, loops, products};
@@ -67,27 +68,22 @@ impl Operation for QuantizedLinear {
     }
 }
 
-static ONEDNN: [FlagRequirement; 2] =
-    [FlagRequirement::is(&QUANTIZED_ENGINE, "onednn"), FlagRequirement::on(&MKLDNN_ENABLED)];
-static NATIVE: [FlagRequirement; 1] = [FlagRequirement::is(&QUANTIZED_ENGINE, "native")];
-
 /// The kernels of a quantized linear layer: one for each engine. A kernel returns the exact sums of the products of the
 /// integers less their zero points, as `int64` of shape (rows, columns).
 pub static QUANTIZED_LINEAR: Op<QuantizedLinear> = Op::new(&[
-    Kernel::<QuantizedLinear>::new("onednn", run_onednn).requires(&ONEDNN).condition(can_use_onednn),
-    Kernel::<QuantizedLinear>::new("native", run_native).requires(&NATIVE),
+    Kernel::<QuantizedLinear>::new("onednn", run_onednn)
+        .requires(&[FlagRequirement::is(&QUANTIZED_ENGINE, "onednn"), FlagRequirement::on(&MKLDNN_ENABLED)])
+        .condition(can_use_onednn),
+    Kernel::<QuantizedLinear>::new("native", run_native)
+        .requires(&[FlagRequirement::is(&QUANTIZED_ENGINE, "native")]),
 ]);
 
-fn can_use_onednn(call: &QuantizedLinearCall) -> Result<(), Reason> {
+fn can_use_onednn(call: &QuantizedLinearCall) -> Condition {
     /// The most products whose sum certainly fits 32 bits.
     const DEPTH: usize = i32::MAX as usize / (255 * 128);
     let [_, depth, _] = call.sizes;
-    if call.device.kind() != DeviceType::Cpu {
-        return Err(Reason::from(format!("needs cpu, got {}", call.device)));
-    }
-    if depth > DEPTH {
-        return Err(Reason::from(format!("needs at most {DEPTH} inputs, got {depth}")));
-    }
+    on_cpu(call.device)?;
+    require(depth <= DEPTH, || format!("needs at most {DEPTH} inputs, got {depth}"))?;
     onednn::check_integers().map_err(Reason::from)
 }
 
@@ -200,10 +196,7 @@ impl QuantizedTensor {
         };
         check_device(OP, &self.integers, &weight.integers)?;
         if let Some(bias) = bias {
-            if bias.dtype() != DType::Float32 {
-                let (expected, given) = ("float32".to_owned(), bias.dtype());
-                return Err(Error::DType { op: OP, argument: "bias", expected, given, hint: "" });
-            }
+            check_dtype(OP, "bias", bias, (DType::Float32, ""))?;
             if bias.shape() != [columns] {
                 return Err(Error::shape(OP, "bias", format!("be of shape ({columns},)"), bias.shape()));
             }

@@ -2,6 +2,7 @@
 
 pub(crate) mod linear;
 
+use crate::ops::elementwise::operand::check_dtype;
 use crate::{DType, Error, Result, Tensor, iterate, loops};
 
 /// The type of the elements of a quantized tensor.
@@ -133,10 +134,7 @@ impl Tensor {
         dtype: QuantizedDType,
     ) -> Result<QuantizedTensor> {
         const OP: &str = "quantize_per_tensor";
-        if self.dtype() != DType::Float32 {
-            let (argument, expected, given) = ("input", "float32".to_owned(), self.dtype());
-            return Err(Error::DType { op: OP, argument, expected, given, hint: "" });
-        }
+        check_dtype(OP, "input", self, (DType::Float32, ""))?;
         check_parameters(OP, scale, zero_point, dtype)?;
         let inverse = (scale as f32).recip();
         let integer = move |number: f32| dtype.integer((number * inverse).into(), zero_point);

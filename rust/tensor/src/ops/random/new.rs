@@ -4,6 +4,7 @@ use std::f64::consts::TAU;
 
 use crate::dtype::dispatch_float;
 use crate::error::check_fits;
+use crate::ops::elementwise::operand::check_numeric;
 use crate::{DType, Element, Error, Generator, Result, Scalar, Tensor, TensorOptions, iterate};
 
 /// Returns a tensor of numbers that `f` draws from a generator with this seed.
@@ -128,9 +129,7 @@ impl Generator {
     pub fn randperm(&self, n: usize, options: impl Into<TensorOptions>) -> Result<Tensor> {
         let (op, options) = ("randperm", options.into());
         let dtype = options.dtype;
-        if dtype == DType::Bool {
-            return Err(Error::not_numeric(op, "dtype", ""));
-        }
+        check_numeric(op, "dtype", dtype, "")?;
         let last = i64::try_from(n).unwrap_or(i64::MAX).saturating_sub(1).max(0);
         // A floating-point type that holds both of two neighbours holds all smaller integers.
         let is_exact = [last, (last - 1).max(0)]

@@ -3,8 +3,8 @@
 use crate::dtype::{Bool8, dispatch_float};
 use crate::iterate::{TensorPart, check_count, launch_unary};
 use crate::ops::elementwise::operand::check_floating_point;
+use crate::ops::elementwise::sign::set_zero_gradient;
 use crate::ops::reduction::order::{numbered, position_of, sort};
-use crate::recording::NodeBuilder;
 use crate::storage::fallible_alloc::try_collect;
 use crate::{Element, Error, Generator, Result, Tensor, iterate};
 
@@ -32,11 +32,7 @@ impl Generator {
         let op = "bernoulli";
         self.draw(probabilities.shape(), |seed| {
             let out = iterate::cast(&bernoulli(op, &probabilities.detach(), seed)?, probabilities.dtype())?;
-            if let Some(builder) = NodeBuilder::new("BernoulliBackward0", &[probabilities])? {
-                builder.set_history(&out, |_, gradient| {
-                    Ok(vec![Some(Tensor::zeros(gradient.shape(), gradient.options())?)])
-                })?;
-            }
+            set_zero_gradient("BernoulliBackward0", probabilities, &out)?;
             Ok(out)
         })
     }

@@ -2,13 +2,15 @@
 
 use std::fmt;
 
-use interlock::accelerator::{Device, DeviceType};
+use interlock::accelerator::Device;
 use interlock::backends::Node;
-use interlock::backends::flags::{CUDNN_ENABLED, MKLDNN_ENABLED, MKLDNN_NUMERICS};
-use interlock::dispatch::{FlagRequirement, Kernel, KernelError, Numerics, Op, Operation, Reason};
+use interlock::backends::flags::CUDNN_ENABLED;
+use interlock::dispatch::{FlagRequirement, Kernel, KernelError, Numerics, Op, Operation};
 
 use super::OP;
 use super::layer::State;
+use crate::error::Sizes;
+use crate::ops::conditions::{Condition, MODEL_OF_ONEDNN, of_dtype, of_float32, on_cpu, on_device, require};
 use crate::ops::products::matrices::Parent;
 use crate::ops::shape::join::stack;
 use crate::{DType, Error, Result, Tensor};
@@ -60,18 +62,13 @@ impl LstmCall {
     pub fn dtype(&self) -> DType {
         self.dtype
     }
-
-    fn is_on_cpu(&self) -> bool {
-        self.device.kind() == DeviceType::Cpu
-    }
 }
 
 impl fmt::Display for LstmCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sizes: Vec<String> = self.input.iter().map(ToString::to_string).collect();
         let plural = if self.layers == 1 { "" } else { "s" };
-        let LstmCall { device, dtype, size, layers, .. } = self;
-        write!(f, "{device} {dtype} input {}, hidden {size}, {layers} layer{plural}", sizes.join("x"))
+        let LstmCall { device, dtype, input, size, layers } = self;
+        write!(f, "{device} {dtype} input {}, hidden {size}, {layers} layer{plural}", Sizes(input))
     }
 }
 
@@ -124,10 +121,6 @@ impl Operation for Lstm {
     }
 }
 
-static CUDNN_REQUIREMENTS: [FlagRequirement; 1] = [FlagRequirement::on(&CUDNN_ENABLED)];
-static MKLDNN_REQUIREMENTS: [FlagRequirement; 2] =
-    [FlagRequirement::on(&MKLDNN_ENABLED), FlagRequirement::is(&MKLDNN_NUMERICS, "model")];
-
 /// The kernels of long short-term memory: a model of cuDNN on devices and one of oneDNN on the CPU, whose products obey
 /// the node of recurrent layers, and `native`, whose products obey the node of matrix products.
 ///
@@ -150,41 +143,33 @@ static MKLDNN_REQUIREMENTS: [FlagRequirement; 2] =
 pub static LSTM: Op<Lstm> = Op::new(&[
     Kernel::<Lstm>::new("cudnn", |_, _, args| Ok(run(Parent::with_node(OP, Node::CudaRnn), args)?))
         .model()
-        .requires(&CUDNN_REQUIREMENTS)
+        .requires(&[FlagRequirement::on(&CUDNN_ENABLED)])
         .node(Node::CudaRnn)
         .condition(can_run_cudnn),
     Kernel::<Lstm>::new("mkldnn", |_, _, args| Ok(run(Parent::with_node(OP, Node::MkldnnRnn), args)?))
         .model()
-        .requires(&MKLDNN_REQUIREMENTS)
+        .requires(&MODEL_OF_ONEDNN)
         .node(Node::MkldnnRnn)
         .condition(can_run_mkldnn),
     Kernel::<Lstm>::new("native", run_native),
 ]);
 
 /// PyTorch: `cudnn_is_acceptable`.
-fn can_run_cudnn(call: &LstmCall) -> Result<(), Reason> {
-    if call.is_on_cpu() {
-        return Err(Reason::from("needs a device, got cpu"));
-    }
-    if call.dtype == DType::BFloat16 {
-        return Err(Reason::from("needs float64, float32 or float16, got bfloat16"));
-    }
+fn can_run_cudnn(call: &LstmCall) -> Condition {
+    on_device(call.device)?;
+    of_dtype("float64, float32 or float16", call.dtype, call.dtype != DType::BFloat16)?;
     check_elements(call)
 }
 
 /// PyTorch: `use_mkldnn` of its recurrent layers.
-fn can_run_mkldnn(call: &LstmCall) -> Result<(), Reason> {
-    if !call.is_on_cpu() {
-        return Err(Reason::from(format!("needs cpu, got {}", call.device)));
-    }
-    if call.dtype != DType::Float32 {
-        return Err(Reason::from(format!("needs float32, got {}", call.dtype)));
-    }
+fn can_run_mkldnn(call: &LstmCall) -> Condition {
+    on_cpu(call.device)?;
+    of_float32(call.dtype)?;
     check_elements(call)
 }
 
-fn check_elements(call: &LstmCall) -> Result<(), Reason> {
-    if call.input.contains(&0) { Err(Reason::from("needs an input with elements")) } else { Ok(()) }
+fn check_elements(call: &LstmCall) -> Condition {
+    require(!call.input.contains(&0), || "needs an input with elements")
 }
 
 fn run_native(_: &LstmCall, _: Numerics, args: &LstmArgs<'_>) -> Result<LstmOut, KernelError<Error>> {

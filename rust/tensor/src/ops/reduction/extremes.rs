@@ -3,8 +3,9 @@
 use super::along_dim::{RowIndices, gather_along, indices_along, scatter_along};
 use super::sums::{Extreme, err_nothing_to_reduce, reduced_dims};
 use crate::layout::Layout;
+use crate::ops::elementwise::operand::check_numeric;
 use crate::recording::NodeBuilder;
-use crate::{DType, Element, Error, Result, Tensor, loops};
+use crate::{Element, Result, Tensor, loops};
 
 /// Writes the index of the extreme of a row: the first of equal elements, or of NaN.
 struct ExtremeIndex {
@@ -74,9 +75,7 @@ impl Tensor {
         keepdim: bool,
         largest: bool,
     ) -> Result<Tensor> {
-        if self.dtype() == DType::Bool {
-            return Err(Error::not_numeric(op, "input", "; long() converts it"));
-        }
+        check_numeric(op, "input", self.dtype(), "; long() converts it")?;
         let over = reduced_dims(op, self.shape(), dim.as_ref().map(std::slice::from_ref))?;
         if over.count == 0 {
             return Err(err_nothing_to_reduce(op, self.shape(), true));

@@ -5,7 +5,8 @@ use super::extremes::select_one_along;
 use super::order;
 use super::sums::{err_nothing_to_reduce, record_shared, reduced_dims};
 use crate::layout::Layout;
-use crate::{DType, Element, Error, Result, Tensor};
+use crate::ops::elementwise::operand::check_numeric;
+use crate::{Element, Result, Tensor};
 
 /// Writes the index of the median of a row, or of the first NaN. Of equal elements, it is the one in the middle.
 struct MedianIndex;
@@ -26,7 +27,7 @@ impl Tensor {
     /// the gradient.
     pub fn median(&self) -> Result<Tensor> {
         let op = "median";
-        check_ordered(op, self)?;
+        check_numeric(op, "input", self.dtype(), "; byte() converts it")?;
         let over = reduced_dims(op, self.shape(), None)?;
         let out = if self.numel() > 0 {
             let row = self.detach().contiguous()?.reshaped(&[self.numel()])?;
@@ -44,14 +45,7 @@ impl Tensor {
     /// Returns the medians along `dim`, or NaN, and their indices. The gradient is that of the elements at the indices.
     pub fn median_along(&self, dim: i64, keepdim: bool) -> Result<(Tensor, Tensor)> {
         let op = "median";
-        check_ordered(op, self)?;
+        check_numeric(op, "input", self.dtype(), "; byte() converts it")?;
         select_one_along((op, "MedianBackward1"), self, dim, keepdim, MedianIndex)
     }
-}
-
-fn check_ordered(op: &'static str, input: &Tensor) -> Result<()> {
-    if input.dtype() == DType::Bool {
-        return Err(Error::not_numeric(op, "input", "; byte() converts it"));
-    }
-    Ok(())
 }

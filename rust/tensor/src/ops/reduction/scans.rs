@@ -30,10 +30,9 @@ pub(crate) fn widened(tensor: &Tensor) -> Result<Tensor> {
 /// Returns the sums of the elements up to each, or from each on if `reverse` is set.
 fn cumulative_sum(tensor: &Tensor, dim: i64, reverse: bool) -> Result<Tensor> {
     let out = sums(tensor, dim, reverse)?;
-    if let Some(builder) = NodeBuilder::new("CumsumBackward0", &[tensor])? {
-        builder
-            .set_history(&out, move |_, gradient| Ok(vec![Some(cumulative_sum(gradient, dim, !reverse)?)]))?;
-    }
+    NodeBuilder::record_linear("CumsumBackward0", tensor, &out, move |gradient| {
+        cumulative_sum(gradient, dim, !reverse)
+    })?;
     Ok(out)
 }
 

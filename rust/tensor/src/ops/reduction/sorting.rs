@@ -2,7 +2,8 @@
 
 use super::along_dim::{RowIndices, indices_along, select_along, size_of_dim, with_layout};
 use super::order;
-use crate::{DType, Element, Error, Result, Tensor};
+use crate::ops::elementwise::operand::check_numeric;
+use crate::{Element, Error, Result, Tensor};
 
 /// Writes the indices of a row in the order of its elements, of which at least the first `count` are sorted. Equal
 /// elements keep their order. NaN is larger than all numbers.
@@ -44,9 +45,7 @@ impl Tensor {
     pub fn topk(&self, count: i64, dim: i64, largest: bool) -> Result<(Tensor, Tensor)> {
         let names = ("topk", "TopkBackward0");
         let size = size_of_dim(names.0, self, dim)?;
-        if self.dtype() == DType::Bool {
-            return Err(Error::not_numeric(names.0, "input", "; byte() converts it"));
-        }
+        check_numeric(names.0, "input", self.dtype(), "; byte() converts it")?;
         let Some(chosen) = usize::try_from(count).ok().filter(|&chosen| chosen <= size) else {
             let expected = format!("be from 0 to {size}, the size of the dimension");
             return Err(Error::value(names.0, "k", expected, count));

@@ -3,10 +3,11 @@
 use crate::dtype::{Bool8, dispatch_compute, dispatch_float, larger, smaller};
 use crate::error::Tuple;
 use crate::iterate::reduce;
-use crate::layout::{signed_sizes, wrap_dim};
+use crate::layout::signed_sizes;
 use crate::loops::{self, ReduceLoop};
 use crate::ops::elementwise::operand::check_floating_point;
 use crate::ops::indexing::masked::zero_where;
+use crate::ops::shape::views::distinct_dims;
 use crate::recording::NodeBuilder;
 use crate::{DType, Element, Error, Result, Tensor, iterate};
 
@@ -21,23 +22,11 @@ pub(crate) struct ReducedDims {
 }
 
 pub(crate) fn reduced_dims(op: &'static str, shape: &[usize], dims: Option<&[i64]>) -> Result<ReducedDims> {
-    // A 0-d tensor is reduced as one with a dimension of size 1.
-    let mut mask = vec![false; shape.len().max(1)];
-    match dims {
+    let mask = match dims {
         // As in PyTorch an empty list of dimensions reduces all dimensions.
-        None | Some([]) => mask.fill(true),
-        Some(dims) => {
-            for &dim in dims {
-                let at = wrap_dim(op, dim, shape.len())?;
-                if let Some(mark) = mask.get_mut(at)
-                    && std::mem::replace(mark, true)
-                {
-                    return Err(Error::value(op, "dim", "name each dimension once", Tuple(dims)));
-                }
-            }
-        }
-    }
-    mask.truncate(shape.len());
+        None | Some([]) => vec![true; shape.len()],
+        Some(dims) => distinct_dims(op, "dim", dims, shape.len())?,
+    };
     let marked = || shape.iter().copied().zip(mask.iter().copied());
     let squeezed_shape = marked().filter(|&(_, mark)| !mark).map(|(size, _)| size).collect();
     let keepdim_shape = marked().map(|(size, mark)| if mark { 1 } else { size }).collect();

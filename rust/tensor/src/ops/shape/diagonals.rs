@@ -1,6 +1,7 @@
 //! Triangles and traces of matrices.
 
 use crate::dtype::{Bool8, dispatch_size};
+use crate::ops::elementwise::operand::check_numeric;
 use crate::recording::NodeBuilder;
 use crate::{DType, Error, Result, Tensor, TensorOptions, iterate};
 
@@ -12,24 +13,11 @@ enum Triangle {
 }
 
 impl Triangle {
-    fn name(self) -> &'static str {
+    /// Returns the names of the operation, of the in-place one and of the node.
+    fn names(self) -> [&'static str; 3] {
         match self {
-            Triangle::Lower => "tril",
-            Triangle::Upper => "triu",
-        }
-    }
-
-    fn inplace_name(self) -> &'static str {
-        match self {
-            Triangle::Lower => "tril_",
-            Triangle::Upper => "triu_",
-        }
-    }
-
-    fn node(self) -> &'static str {
-        match self {
-            Triangle::Lower => "TrilBackward0",
-            Triangle::Upper => "TriuBackward0",
+            Triangle::Lower => ["tril", "tril_", "TrilBackward0"],
+            Triangle::Upper => ["triu", "triu_", "TriuBackward0"],
         }
     }
 
@@ -44,7 +32,7 @@ impl Triangle {
 
     /// Returns a mask of the elements of a matrix that are in the triangle.
     fn mask(self, matrices: &Tensor, diagonal: i64) -> Result<Tensor> {
-        let (op, options) = (self.name(), TensorOptions { dtype: DType::Bool, ..matrices.options() });
+        let ([op, ..], options) = (self.names(), TensorOptions { dtype: DType::Bool, ..matrices.options() });
         let &[.., rows, columns] = matrices.shape() else {
             return Err(Error::shape(op, "input", "have at least 2 dimensions", matrices.shape()));
         };
@@ -58,8 +46,8 @@ impl Triangle {
 
     /// Sets the elements of `target` where `mask` is false to 0. Does not increment the version.
     fn clear_outside(self, target: &Tensor, mask: &Tensor) -> Result<()> {
-        let bits = iterate::bits(target);
-        dispatch_size!(bits.dtype(), T => iterate::update(self.name(), &bits, mask, |value: T, inside: Bool8| {
+        let ([op, ..], bits) = (self.names(), iterate::bits(target));
+        dispatch_size!(bits.dtype(), T => iterate::update(op, &bits, mask, |value: T, inside: Bool8| {
             if inside.get() { value } else { T::default() }
         }))
     }
@@ -68,16 +56,16 @@ impl Triangle {
         let mask = self.mask(input, diagonal)?;
         let out = input.detach().contiguous_copy()?;
         self.clear_outside(&out, &mask)?;
-        if let Some(builder) = NodeBuilder::new(self.node(), &[input])? {
-            builder.set_history(&out, move |_, gradient| Ok(vec![Some(self.of(gradient, diagonal)?)]))?;
-        }
+        let [.., node] = self.names();
+        NodeBuilder::record_linear(node, input, &out, move |gradient| self.of(gradient, diagonal))?;
         Ok(out)
     }
 
     fn of_inplace(self, target: &Tensor, diagonal: i64) -> Result<&Tensor> {
         let mask = self.mask(target, diagonal)?;
         let work = |_: Option<&mut NodeBuilder>| self.clear_outside(target, &mask);
-        target.run_inplace(self.inplace_name(), self.node(), &[], work, move |ctx, gradient| {
+        let [_, op, node] = self.names();
+        target.run_inplace(op, node, &[], work, move |ctx, gradient| {
             Ok(vec![ctx.gradient(0, || self.of(gradient, diagonal))?])
         })
     }
@@ -110,9 +98,7 @@ impl Tensor {
         if self.ndim() != 2 {
             return Err(Error::shape(op, "input", "be a matrix", self.shape()));
         }
-        if self.dtype() == DType::Bool {
-            return Err(Error::not_numeric(op, "input", "; long() converts it"));
-        }
+        check_numeric(op, "input", self.dtype(), "; long() converts it")?;
         self.diagonal(0, 0, 1)?.sum(None, false)
     }
 }

@@ -25,16 +25,10 @@ impl Tensor {
         if start == end {
             return Ok(self.clone());
         }
-        let shape = self.shape();
-        let merged: usize = shape.iter().take(end + 1).skip(start).product();
-        let sizes: Vec<usize> = shape
-            .iter()
-            .copied()
-            .take(start)
-            .chain([merged])
-            .chain(shape.iter().copied().skip(end + 1))
-            .collect();
-        self.reshaped(&sizes)
+        let mut shape = self.shape().to_vec();
+        let merged = shape.iter().take(end + 1).skip(start).product();
+        shape.splice(start..=end, [merged]);
+        self.reshaped(&shape)
     }
 
     /// Returns a view with a dimension divided into several, of which one size may be -1: `torch.unflatten`.

@@ -12,7 +12,7 @@ use crate::{Element, Error, Result, Tensor, iterate};
 impl Tensor {
     /// Returns a copy with the indices of these dimensions in reverse order, in the memory order of this tensor.
     pub fn flip(&self, dims: &[i64]) -> Result<Tensor> {
-        let flipped = distinct_dims("flip", dims, self.ndim())?;
+        let flipped = distinct_dims("flip", "dims", dims, self.ndim())?;
         let bits = iterate::bits(self);
         let out = dispatch_size!(bits.dtype(), T => flip::<T>(&bits, &flipped))?;
         let out = iterate::reinterpret(&out, self.dtype());

@@ -22,9 +22,7 @@ pub(crate) fn view(
         return Ok(out);
     }
     track_view(&out, source);
-    if let Some(builder) = NodeBuilder::new(name, &[source])? {
-        builder.set_history(&out, move |_, gradient| Ok(vec![Some(backward(gradient)?)]))?;
-    }
+    NodeBuilder::record_linear(name, source, &out, backward)?;
     Ok(out)
 }
 
@@ -34,7 +32,12 @@ pub(crate) fn layout(offset: usize, dims: Vec<(usize, usize)>) -> Layout {
 }
 
 /// Returns which of `ndim` dimensions are named. None may be named twice.
-pub(crate) fn distinct_dims(op: &'static str, dims: &[i64], ndim: usize) -> Result<Vec<bool>> {
+pub(crate) fn distinct_dims(
+    op: &'static str,
+    argument: &'static str,
+    dims: &[i64],
+    ndim: usize,
+) -> Result<Vec<bool>> {
     // A 0-d tensor accepts dimension 0, once.
     let mut named = vec![false; ndim.max(1)];
     for &dim in dims {
@@ -42,7 +45,7 @@ pub(crate) fn distinct_dims(op: &'static str, dims: &[i64], ndim: usize) -> Resu
         if let Some(mark) = named.get_mut(at)
             && std::mem::replace(mark, true)
         {
-            return Err(Error::value(op, "dims", "name each dimension once", Tuple(dims)));
+            return Err(Error::value(op, argument, "name each dimension once", Tuple(dims)));
         }
     }
     named.truncate(ndim);
@@ -96,9 +99,9 @@ impl Tensor {
             .ok_or_else(|| copy.err_view_needs_copy("reshape", shape.to_vec()))?;
         let layout = Layout { shape: shape.to_vec(), strides, offset: copy.storage_offset() };
         let (out, before) = (copy.alias(layout), self.shape().to_vec());
-        if let Some(builder) = NodeBuilder::new("UnsafeViewBackward0", &[&copy])? {
-            builder.set_history(&out, move |_, gradient| Ok(vec![Some(gradient.reshaped(&before)?)]))?;
-        }
+        NodeBuilder::record_linear("UnsafeViewBackward0", &copy, &out, move |gradient| {
+            gradient.reshaped(&before)
+        })?;
         Ok(out)
     }
 
@@ -271,7 +274,7 @@ impl Tensor {
 
     /// Returns a view without the dimensions of size 1 among `dims`.
     pub fn squeeze_dims(&self, dims: &[i64]) -> Result<Tensor> {
-        let named = distinct_dims("squeeze", dims, self.ndim())?;
+        let named = distinct_dims("squeeze", "dims", dims, self.ndim())?;
         let own = sizes_and_strides(self.layout()).into_iter().zip(named);
         let kept = own.filter(|&((size, _), named)| size != 1 || !named).map(|(pair, _)| pair).collect();
         let (layout, before) = (layout(self.storage_offset(), kept), self.shape().to_vec());

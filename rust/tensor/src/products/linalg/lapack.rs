@@ -3,17 +3,17 @@
 //! Source of the signatures: the documentation of LAPACK 3.12. Its matrices are stored in columns. A matrix in rows is the
 //! transposed matrix in columns, so only LU and QR factors need a copy in another order.
 
+use std::error::Error;
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::ptr::from_ref;
 
 use interlock::libraries::{Library, LibraryFunctions, MKL, OPENBLAS};
-use interlock_core::base::fork::rank;
-use interlock_core::base::sync::ForkLock;
 
 use super::Routine;
 use super::matrix::largest;
 use crate::Result;
 use crate::iterate::parts::part;
+use crate::products::one_thread::{OneThread, Threads};
 use crate::storage::fallible_alloc::try_from_elem;
 
 /// Integers have 64 or 32 bits: a library reads and writes all of one, or its lower half, which is at the same address.
@@ -51,82 +51,6 @@ type Gesdd = unsafe extern "C" fn(
     Text, Int, Int, Real, Int, Real, Real, Int, Real, Int, Real, Int, IntMut, IntMut, Length,
 );
 
-/// How a library is set to compute on one thread. This crate divides matrices among threads of its own, and results must not
-/// depend on the number of threads.
-enum Threads {
-    /// A number of the calling thread; 0 means the number of the process. Returns the previous one.
-    OfThread(unsafe extern "C" fn(c_int) -> c_int),
-    /// One number for the process: its getter and setter.
-    OfProcess(unsafe extern "C" fn() -> c_int, unsafe extern "C" fn(c_int)),
-}
-
-/// The calls of OpenBLAS by this crate that run now, and its number of threads before the first of them, or 0.
-struct Calls {
-    count: usize,
-    before: c_int,
-}
-
-static CALLS: ForkLock<Calls> =
-    ForkLock::with_child_hook(rank::OPENBLAS, Calls { count: 0, before: 0 }, || {
-        // The calls ran on threads that the child does not have. The next call restores the number.
-        CALLS.lock().count = 0;
-    });
-
-/// While it exists, calls of this thread compute on one thread.
-pub(super) struct OneThread<'a> {
-    threads: &'a Threads,
-    before: c_int,
-}
-
-impl<'a> OneThread<'a> {
-    fn new(threads: &'a Threads) -> Self {
-        let before = match threads {
-            // SAFETY: any thread may call it with any number.
-            Threads::OfThread(set) => unsafe { set(1) },
-            Threads::OfProcess(get, set) => {
-                let mut calls = CALLS.lock();
-                if calls.count == 0 {
-                    // SAFETY: any thread may call both. They call no code of the program, and wait for no other thread; the
-                    // first call in a forked child starts OpenBLAS's threads again.
-                    unsafe {
-                        let now = get();
-                        // 1: a call of the parent may have set it in a forked child.
-                        calls.before = if now == 1 { calls.before.max(1) } else { now };
-                        if calls.before > 1 {
-                            set(1);
-                        }
-                    }
-                }
-                calls.count = calls.count.saturating_add(1);
-                1
-            }
-        };
-        OneThread { threads, before }
-    }
-}
-
-impl Drop for OneThread<'_> {
-    fn drop(&mut self) {
-        match self.threads {
-            // SAFETY: as above.
-            Threads::OfThread(set) => unsafe {
-                set(self.before);
-            },
-            Threads::OfProcess(_, set) => {
-                let mut calls = CALLS.lock();
-                calls.count = calls.count.saturating_sub(1);
-                if calls.count == 0 {
-                    let before = std::mem::replace(&mut calls.before, 0);
-                    if before > 1 {
-                        // SAFETY: as above.
-                        unsafe { set(before) };
-                    }
-                }
-            }
-        }
-    }
-}
-
 /// A library with LAPACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lapack {
@@ -162,9 +86,9 @@ impl Lapack {
         Ok(())
     }
 
-    fn load(self) -> Result<Functions, String> {
+    fn load(self) -> Result<Functions, Box<dyn Error>> {
         if cfg!(target_endian = "big") {
-            return Err("needs a little-endian CPU".to_owned());
+            return Err("needs a little-endian CPU".into());
         }
         // Names with this end have integers of 64 bits, and builds for packages may have a prefix.
         let names = [("scipy_", "64_"), ("scipy_", ""), ("", "64_")];
@@ -178,16 +102,16 @@ impl Lapack {
         // SAFETY: the functions have the types of the fields, as LAPACK, MKL and OpenBLAS document them.
         unsafe {
             let threads = match self {
-                Lapack::Mkl => Threads::OfThread(self.function("MKL_Set_Num_Threads_Local")?),
+                Lapack::Mkl => Threads::Local(self.function("MKL_Set_Num_Threads_Local")?),
                 Lapack::OpenBlas => {
                     let parallel: unsafe extern "C" fn() -> c_int =
                         self.function(&own("openblas_get_parallel"))?;
                     // Then each thread of the program has a number of threads of its own.
                     if parallel() == OPENMP {
-                        return Err("OpenBLAS is built with OpenMP".to_owned());
+                        return Err("OpenBLAS is built with OpenMP".into());
                     }
                     let get = self.function(&own("openblas_get_num_threads"))?;
-                    Threads::OfProcess(get, self.function(&own("openblas_set_num_threads"))?)
+                    Threads::Global(get, self.function(&own("openblas_set_num_threads"))?)
                 }
             };
             let mut functions = Functions {
@@ -210,16 +134,16 @@ impl Lapack {
     ///
     /// # Safety
     /// As [`Library::function`].
-    unsafe fn function<F: Copy>(self, name: &str) -> Result<F, String> {
-        let name = CString::new(name).map_err(|error| error.to_string())?;
+    unsafe fn function<F: Copy>(self, name: &str) -> Result<F, Box<dyn Error>> {
+        let name = CString::new(name)?;
         // SAFETY: as the caller guarantees.
-        unsafe { self.library().function(&name, "linalg") }.map_err(|error| error.to_string())
+        Ok(unsafe { self.library().function(&name, "linalg") }?)
     }
 
     /// Limits a library that has one number of threads for the process to one thread, until the result is dropped.
-    pub(super) fn limit_process(self) -> Option<OneThread<'static>> {
-        let threads = &self.functions().ok()?.threads;
-        matches!(threads, Threads::OfProcess(..)).then(|| OneThread::new(threads))
+    pub(super) fn limit_process(self) -> Option<OneThread> {
+        let threads = self.functions().ok()?.threads;
+        matches!(threads, Threads::Global(..)).then(|| OneThread::new(threads))
     }
 
     /// Computes the results of a matrix of `rows` x `columns` elements, which are zeros before, as
@@ -236,8 +160,8 @@ impl Lapack {
         if matrix.is_empty() || matrix.len() != rows.saturating_mul(columns) {
             return Ok(None);
         }
-        let is_of_thread = matches!(functions.threads, Threads::OfThread(_));
-        let _one_thread = is_of_thread.then(|| OneThread::new(&functions.threads));
+        let is_of_thread = matches!(functions.threads, Threads::Local(_));
+        let _one_thread = is_of_thread.then(|| OneThread::new(functions.threads));
         match routine {
             Routine::Cholesky => Ok(Some(functions.cholesky(rows, matrix, first))),
             Routine::Lu => functions.lu([rows, columns], matrix, first, second).map(Some),
@@ -307,7 +231,7 @@ impl Functions {
     fn reads_wide_integers(&self) -> bool {
         let (size, mut info) = (2, 0);
         let (mut matrix, mut pivots) = ([1.0, 0.0, 0.0, 1.0], [0; 2]);
-        let _one_thread = OneThread::new(&self.threads);
+        let _one_thread = OneThread::new(self.threads);
         // SAFETY: a matrix of two columns, and two pivots.
         unsafe {
             let (size, matrix) = (from_ref(&size), matrix.as_mut_ptr());

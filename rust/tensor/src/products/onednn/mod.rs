@@ -4,7 +4,8 @@ mod convolution;
 mod matmul;
 mod primitive;
 
-use std::ffi::{CStr, c_int, c_uint, c_void};
+use std::error::Error;
+use std::ffi::{c_int, c_uint, c_void};
 use std::ptr;
 
 use interlock::libraries::{Library, LibraryFunctions, ONEDNN};
@@ -12,6 +13,8 @@ use interlock::libraries::{Library, LibraryFunctions, ONEDNN};
 pub(crate) use convolution::convolve;
 pub(crate) use matmul::OneDnnMatmul;
 pub(crate) use primitive::Attributes;
+
+use super::one_thread::{OneThread, Threads};
 
 /// An object of oneDNN: an engine, a stream, a description, a primitive, attributes or memory.
 type Object = *mut c_void;
@@ -51,23 +54,23 @@ macro_rules! functions {
             $($field: $function,)+
             /// Absent before version 3.4: calls on one thread are deterministic without it.
             set_deterministic: Option<SetInt>,
-            /// The functions of the OpenMP runtime of the library, if it has one.
-            openmp: Option<OpenMp>,
+            /// Those of the library's OpenMP runtime, if it has one.
+            threads: Option<Threads>,
             /// The engine of the CPU.
             engine: Object,
         }
 
         impl Functions {
-            fn load(library: &Library) -> Result<Self, String> {
+            fn load(library: &Library) -> Result<Self, Box<dyn Error>> {
                 let functions = Functions {
                     // SAFETY: the functions have the types that the header declares.
-                    $($field: unsafe { library.function($name, "matmul") }.map_err(|error| error.to_string())?,)+
+                    $($field: unsafe { library.function($name, "matmul") }?,)+
                     // SAFETY: as above.
                     set_deterministic: unsafe { library.function(c"dnnl_primitive_attr_set_deterministic", "matmul") }.ok(),
-                    openmp: OpenMp::of(library),
+                    threads: threads_of(library),
                     engine: ptr::null_mut(),
                 };
-                functions.with_engine()
+                Ok(functions.with_engine()?)
             }
         }
     };
@@ -155,7 +158,7 @@ impl Functions {
         if major != 3 {
             return Err(format!("needs version 3, got {major}"));
         }
-        let is_limited = cpu_runtime == SEQUENTIAL || (cpu_runtime == OPENMP && self.openmp.is_some());
+        let is_limited = cpu_runtime == SEQUENTIAL || (cpu_runtime == OPENMP && self.threads.is_some());
         if !is_limited {
             return Err(format!(
                 "needs a build with a usable OpenMP runtime or without threads, got CPU runtime {cpu_runtime}"
@@ -170,6 +173,15 @@ impl Functions {
     }
 }
 
+/// Returns the functions of the OpenMP runtime to which a library was linked.
+fn threads_of(library: &Library) -> Option<Threads> {
+    // SAFETY: the functions have the types that OpenMP's specification declares.
+    unsafe {
+        let get = library.function(c"omp_get_max_threads", "matmul").ok()?;
+        Some(Threads::Regions(get, library.function(c"omp_set_num_threads", "matmul").ok()?))
+    }
+}
+
 /// Returns the name of a status that is no success.
 fn name_of(status: Status) -> &'static str {
     match status {
@@ -179,54 +191,5 @@ fn name_of(status: Status) -> &'static str {
         4 => "no further implementation",
         5 => "runtime error",
         _ => "an unknown error",
-    }
-}
-
-/// The functions of an OpenMP runtime that limit the threads of a parallel region.
-struct OpenMp {
-    max_threads: unsafe extern "C" fn() -> c_int,
-    set_num_threads: unsafe extern "C" fn(c_int),
-}
-
-impl OpenMp {
-    fn of(library: &Library) -> Option<Self> {
-        fn function<F: Copy>(library: &Library, name: &CStr) -> Option<F> {
-            // SAFETY: the fields have the types that OpenMP's specification declares. The search includes the runtime that
-            // the library was linked to.
-            unsafe { library.function(name, "matmul") }.ok()
-        }
-        Some(OpenMp {
-            max_threads: function(library, c"omp_get_max_threads")?,
-            set_num_threads: function(library, c"omp_set_num_threads")?,
-        })
-    }
-}
-
-/// Limits the calling thread's parallel regions to one thread, until it is dropped: this crate divides work among threads of
-/// its own, and a forked child would wait forever for threads of GNU's runtime that the fork has lost.
-struct OneThread {
-    openmp: Option<&'static OpenMp>,
-    former: c_int,
-}
-
-impl OneThread {
-    fn new(functions: &'static Functions) -> Self {
-        let openmp = functions.openmp.as_ref();
-        // SAFETY: any thread may call both functions, and 1 is a valid number.
-        let former = openmp.map_or(1, |openmp| unsafe {
-            let former = (openmp.max_threads)();
-            (openmp.set_num_threads)(1);
-            former
-        });
-        OneThread { openmp, former }
-    }
-}
-
-impl Drop for OneThread {
-    fn drop(&mut self) {
-        if let Some(openmp) = self.openmp {
-            // SAFETY: the former number is a valid one.
-            unsafe { (openmp.set_num_threads)(self.former.max(1)) }
-        }
     }
 }

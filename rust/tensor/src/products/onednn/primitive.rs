@@ -246,7 +246,7 @@ impl Primitive {
         /// forever.
         static PREPARING: ForkLock<()> = ForkLock::new(rank::ONEDNN, ());
         let functions = functions()?;
-        let _one_thread = OneThread::new(functions);
+        let _one_thread = functions.threads.map(OneThread::new);
         let _no_fork = PREPARING.lock();
         let attributes = attributes.object(functions, adds).map_err(refused)?;
         let descriptions: Vec<Object> =
@@ -286,7 +286,7 @@ impl Primitive {
         const MEMORY_OF_SCRATCHPAD: c_int = 136;
         debug_assert_eq!(memory.len(), self.operands.len(), "memory for each operand");
         let functions = self.functions;
-        let _one_thread = OneThread::new(functions);
+        let _one_thread = functions.threads.map(OneThread::new);
         // SAFETY: the plan exists and owns the description.
         let description = unsafe { (functions.memory_of_plan)(self.plan.object, MEMORY_OF_SCRATCHPAD, 0) };
         // SAFETY: a description that is not null exists. An empty one has no bytes.

@@ -28,9 +28,7 @@ fn zeros_like(
     #[keyword] memory_format: Option<Format>,
     #[options] options: &NewTensor,
 ) -> PyResult<Py<Tensor>> {
-    let format = Format::of_new(memory_format);
-    options
-        .create_like(py, op, input, |options| input.like(format, |shape| CoreTensor::zeros(shape, options)))
+    options.create_in_shape(py, op, input, memory_format, CoreTensor::zeros)
 }
 
 /// Return a tensor of ones with the shape of another tensor.
@@ -54,8 +52,7 @@ fn ones_like(
     #[keyword] memory_format: Option<Format>,
     #[options] options: &NewTensor,
 ) -> PyResult<Py<Tensor>> {
-    let format = Format::of_new(memory_format);
-    options.create_like(py, op, input, |options| input.like(format, |shape| CoreTensor::ones(shape, options)))
+    options.create_in_shape(py, op, input, memory_format, CoreTensor::ones)
 }
 
 /// Return an uninitialized tensor with the shape of another tensor.
@@ -79,9 +76,7 @@ fn empty_like(
     #[keyword] memory_format: Option<Format>,
     #[options] options: &NewTensor,
 ) -> PyResult<Py<Tensor>> {
-    let format = Format::of_new(memory_format);
-    options
-        .create_like(py, op, input, |options| input.like(format, |shape| CoreTensor::empty(shape, options)))
+    options.create_in_shape(py, op, input, memory_format, CoreTensor::empty)
 }
 
 /// Return a tensor filled with a number, with the shape of another tensor.
@@ -108,9 +103,8 @@ fn full_like(
     #[keyword] memory_format: Option<Format>,
     #[options] options: &NewTensor,
 ) -> PyResult<Py<Tensor>> {
-    let format = Format::of_new(memory_format);
-    options.create_like(py, op, input, |options| {
-        input.like(format, |shape| CoreTensor::full(shape, fill_value, options))
+    options.create_in_shape(py, op, input, memory_format, |shape, options| {
+        CoreTensor::full(shape, fill_value, options)
     })
 }
 

@@ -1,5 +1,10 @@
 //! Operators.
 
+#![expect(
+    unsafe_op_in_unsafe_fn,
+    reason = "code of PyO3, which the tables below make count as code of this file"
+)]
+
 use std::slice;
 
 use interlock_tensor::elementwise::{
@@ -106,118 +111,81 @@ fn in_place_operator<'py>(
     write(call, &target.core(), &|target| operation(target, &other))
 }
 
+/// Declares operators with the name of the operand in errors, and their functions. In braces are those with a method for a number
+/// on the left and one for an array. PyO3 makes one slot of an operator and its reflected form only if one block has both.
+macro_rules! binary_operators {
+    (
+        $($method:ident $what:literal $operation:expr;)+
+        { $($reflected:ident $left:literal $of_scalar:ident $of_array:ident;)+ }
+    ) => {
+        #[pymethods]
+        impl Tensor {
+            $(fn $method(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
+                binary_operator($what, self, other, &$operation)
+            })+
+
+            $(fn $reflected(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
+                reflected_operator($left, self, other, |tensor, number| tensor.$of_scalar(number), |array, tensor| array.$of_array(tensor))
+            })+
+        }
+    };
+}
+
+/// Declares in-place operators with the name of the operand in errors, how they write, and their functions.
+macro_rules! in_place_operators {
+    ($($method:ident $what:literal $write:ident $operation:expr;)+) => {
+        #[pymethods]
+        impl Tensor {
+            $(fn $method<'py>(slf: Bound<'py, Self>, other: Other<'py>) -> PyResult<()> {
+                in_place_operator($what, slf, &other, $write, $operation)
+            })+
+        }
+    };
+}
+
+binary_operators! {
+    __add__ "add: other" |a, b| a.add(b.operand());
+    __radd__ "add: other" |a, b| a.add(b.operand());
+    __sub__ "sub: other" |a, b| a.sub(b.operand());
+    __mul__ "mul: other" |a, b| a.mul(b.operand());
+    __rmul__ "mul: other" |a, b| a.mul(b.operand());
+    __truediv__ "div: other" |a, b| a.div(b.operand());
+    __floordiv__ "floor_divide: other" |a, b| floor_divide(a, b.operand());
+    __rfloordiv__ "floor_divide: input" |a, b| floor_divide(b.operand(), a);
+    __and__ "bitwise_and: other" |a, b| bitwise_and(a, b.operand());
+    __rand__ "bitwise_and: input" |a, b| bitwise_and(b.operand(), a);
+    __or__ "bitwise_or: other" |a, b| bitwise_or(a, b.operand());
+    __ror__ "bitwise_or: input" |a, b| bitwise_or(b.operand(), a);
+    __xor__ "bitwise_xor: other" |a, b| bitwise_xor(a, b.operand());
+    __rxor__ "bitwise_xor: input" |a, b| bitwise_xor(b.operand(), a);
+    __lshift__ "bitwise_left_shift: other" |a, b| bitwise_left_shift(a, b.operand());
+    __rlshift__ "bitwise_left_shift: input" |a, b| bitwise_left_shift(b.operand(), a);
+    __rshift__ "bitwise_right_shift: other" |a, b| bitwise_right_shift(a, b.operand());
+    __rrshift__ "bitwise_right_shift: input" |a, b| bitwise_right_shift(b.operand(), a);
+    __mod__ "remainder: other" |a, b| a.remainder(b.operand());
+    {
+        __rsub__ "sub: other" rsub sub;
+        __rtruediv__ "div: other" rdiv div;
+        __rmod__ "remainder: other" rremainder remainder;
+    }
+}
+
+in_place_operators! {
+    __iadd__ "add_: other" update |a, b| a.add_(b.operand()).cloned();
+    __isub__ "sub_: other" update |a, b| a.sub_(b.operand()).cloned();
+    __imul__ "mul_: other" update |a, b| a.mul_(b.operand()).cloned();
+    __itruediv__ "div_: other" update |a, b| a.div_(b.operand()).cloned();
+    __ifloordiv__ "floor_divide_: other" replace |a, b| floor_divide(a, b.operand());
+    __imod__ "remainder_: other" replace |a, b| remainder(a, b.operand());
+    __iand__ "bitwise_and_: other" replace |a, b| bitwise_and(a, b.operand());
+    __ior__ "bitwise_or_: other" replace |a, b| bitwise_or(a, b.operand());
+    __ixor__ "bitwise_xor_: other" replace |a, b| bitwise_xor(a, b.operand());
+    __ilshift__ "bitwise_left_shift_: other" replace |a, b| bitwise_left_shift(a, b.operand());
+    __irshift__ "bitwise_right_shift_: other" replace |a, b| bitwise_right_shift(a, b.operand());
+}
+
 #[pymethods]
 impl Tensor {
-    fn __add__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
-        binary_operator("add: other", self, other, &|a, b| a.add(b.operand()))
-    }
-
-    fn __radd__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
-        binary_operator("add: other", self, other, &|a, b| a.add(b.operand()))
-    }
-
-    fn __sub__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
-        binary_operator("sub: other", self, other, &|a, b| a.sub(b.operand()))
-    }
-
-    fn __rsub__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
-        reflected_operator(
-            "sub: other",
-            self,
-            other,
-            |tensor, number| tensor.rsub(number),
-            |array, tensor| array.sub(tensor),
-        )
-    }
-
-    fn __mul__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
-        binary_operator("mul: other", self, other, &|a, b| a.mul(b.operand()))
-    }
-
-    fn __rmul__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
-        binary_operator("mul: other", self, other, &|a, b| a.mul(b.operand()))
-    }
-
-    fn __truediv__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
-        binary_operator("div: other", self, other, &|a, b| a.div(b.operand()))
-    }
-
-    fn __rtruediv__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
-        reflected_operator(
-            "div: other",
-            self,
-            other,
-            |tensor, number| tensor.rdiv(number),
-            |array, tensor| array.div(tensor),
-        )
-    }
-
-    fn __floordiv__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
-        binary_operator("floor_divide: other", self, other, &|a, b| floor_divide(a, b.operand()))
-    }
-
-    fn __rfloordiv__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
-        binary_operator("floor_divide: input", self, other, &|a, b| floor_divide(b.operand(), a))
-    }
-
-    fn __and__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
-        binary_operator("bitwise_and: other", self, other, &|a, b| bitwise_and(a, b.operand()))
-    }
-
-    fn __rand__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
-        binary_operator("bitwise_and: input", self, other, &|a, b| bitwise_and(b.operand(), a))
-    }
-
-    fn __or__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
-        binary_operator("bitwise_or: other", self, other, &|a, b| bitwise_or(a, b.operand()))
-    }
-
-    fn __ror__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
-        binary_operator("bitwise_or: input", self, other, &|a, b| bitwise_or(b.operand(), a))
-    }
-
-    fn __xor__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
-        binary_operator("bitwise_xor: other", self, other, &|a, b| bitwise_xor(a, b.operand()))
-    }
-
-    fn __rxor__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
-        binary_operator("bitwise_xor: input", self, other, &|a, b| bitwise_xor(b.operand(), a))
-    }
-
-    fn __lshift__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
-        binary_operator("bitwise_left_shift: other", self, other, &|a, b| bitwise_left_shift(a, b.operand()))
-    }
-
-    fn __rlshift__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
-        binary_operator("bitwise_left_shift: input", self, other, &|a, b| bitwise_left_shift(b.operand(), a))
-    }
-
-    fn __rshift__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
-        binary_operator("bitwise_right_shift: other", self, other, &|a, b| {
-            bitwise_right_shift(a, b.operand())
-        })
-    }
-
-    fn __rrshift__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
-        binary_operator("bitwise_right_shift: input", self, other, &|a, b| {
-            bitwise_right_shift(b.operand(), a)
-        })
-    }
-
-    fn __mod__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
-        binary_operator("remainder: other", self, other, &|a, b| a.remainder(b.operand()))
-    }
-
-    fn __rmod__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
-        reflected_operator(
-            "remainder: other",
-            self,
-            other,
-            |tensor, number| tensor.rremainder(number),
-            |array, tensor| array.remainder(tensor),
-        )
-    }
-
     fn __pow__(&self, exponent: &Bound<'_, PyAny>, modulo: Option<&Bound<'_, PyAny>>) -> OperatorResult {
         if modulo.is_some() {
             return Ok(exponent.py().NotImplemented());
@@ -284,54 +252,6 @@ impl Tensor {
             CompareOp::Le => a.less_equal(b.operand()),
             CompareOp::Gt => a.greater(b.operand()),
             CompareOp::Ge => a.greater_equal(b.operand()),
-        })
-    }
-
-    fn __iadd__<'py>(slf: Bound<'py, Self>, other: Other<'py>) -> PyResult<()> {
-        in_place_operator("add_: other", slf, &other, update, |a, b| a.add_(b.operand()).cloned())
-    }
-
-    fn __isub__<'py>(slf: Bound<'py, Self>, other: Other<'py>) -> PyResult<()> {
-        in_place_operator("sub_: other", slf, &other, update, |a, b| a.sub_(b.operand()).cloned())
-    }
-
-    fn __imul__<'py>(slf: Bound<'py, Self>, other: Other<'py>) -> PyResult<()> {
-        in_place_operator("mul_: other", slf, &other, update, |a, b| a.mul_(b.operand()).cloned())
-    }
-
-    fn __itruediv__<'py>(slf: Bound<'py, Self>, other: Other<'py>) -> PyResult<()> {
-        in_place_operator("div_: other", slf, &other, update, |a, b| a.div_(b.operand()).cloned())
-    }
-
-    fn __ifloordiv__<'py>(slf: Bound<'py, Self>, other: Other<'py>) -> PyResult<()> {
-        in_place_operator("floor_divide_: other", slf, &other, replace, |a, b| floor_divide(a, b.operand()))
-    }
-
-    fn __imod__<'py>(slf: Bound<'py, Self>, other: Other<'py>) -> PyResult<()> {
-        in_place_operator("remainder_: other", slf, &other, replace, |a, b| remainder(a, b.operand()))
-    }
-
-    fn __iand__<'py>(slf: Bound<'py, Self>, other: Other<'py>) -> PyResult<()> {
-        in_place_operator("bitwise_and_: other", slf, &other, replace, |a, b| bitwise_and(a, b.operand()))
-    }
-
-    fn __ior__<'py>(slf: Bound<'py, Self>, other: Other<'py>) -> PyResult<()> {
-        in_place_operator("bitwise_or_: other", slf, &other, replace, |a, b| bitwise_or(a, b.operand()))
-    }
-
-    fn __ixor__<'py>(slf: Bound<'py, Self>, other: Other<'py>) -> PyResult<()> {
-        in_place_operator("bitwise_xor_: other", slf, &other, replace, |a, b| bitwise_xor(a, b.operand()))
-    }
-
-    fn __ilshift__<'py>(slf: Bound<'py, Self>, other: Other<'py>) -> PyResult<()> {
-        in_place_operator("bitwise_left_shift_: other", slf, &other, replace, |a, b| {
-            bitwise_left_shift(a, b.operand())
-        })
-    }
-
-    fn __irshift__<'py>(slf: Bound<'py, Self>, other: Other<'py>) -> PyResult<()> {
-        in_place_operator("bitwise_right_shift_: other", slf, &other, replace, |a, b| {
-            bitwise_right_shift(a, b.operand())
         })
     }
 

@@ -2,7 +2,7 @@
 
 use interlock_tensor::{Result, Tensor as CoreTensor};
 
-use crate::tensor::operation::{LinalgPair, tensor_op};
+use crate::tensor::operation::{LinalgPair, Named, tensor_op};
 
 /// Return the Cholesky factor of symmetric positive-definite matrices.
 ///
@@ -67,7 +67,7 @@ fn cholesky_ex(
     #[default(false)] check_errors: bool,
 ) -> Result<LinalgPair> {
     let (factor, info) = input.cholesky_ex(upper, check_errors)?;
-    Ok(LinalgPair(factor, info))
+    Ok(Named([factor, info]))
 }
 
 /// Return the solutions of systems of equations with symmetric positive-definite matrices whose Cholesky factor is known.

@@ -4,7 +4,7 @@
 use interlock::accelerator::DeviceType;
 use interlock_tensor::{Error, QrMode, Result, Tensor as CoreTensor};
 
-use crate::tensor::operation::{Choice, LinalgPair, LinalgTriple, tensor_op};
+use crate::tensor::operation::{Choice, LinalgPair, LinalgTriple, Named, tensor_op};
 
 /// The triangle of symmetric matrices that is read.
 #[derive(Clone, Copy, PartialEq)]
@@ -78,7 +78,7 @@ fn check_driver(op: &'static str, matrices: &CoreTensor, driver: Option<Driver>)
 )]
 fn qr(A: &CoreTensor, #[default(QrMode::Reduced, "'reduced'")] mode: QrMode) -> Result<LinalgPair> {
     let (q, r) = A.qr(mode)?;
-    Ok(LinalgPair(q, r))
+    Ok(Named([q, r]))
 }
 
 /// Return the eigenvalues and eigenvectors of symmetric matrices.
@@ -110,7 +110,7 @@ fn qr(A: &CoreTensor, #[default(QrMode::Reduced, "'reduced'")] mode: QrMode) -> 
 )]
 fn eigh(input: &CoreTensor, #[default(Triangle::Lower, "'L'")] UPLO: Triangle) -> Result<LinalgPair> {
     let (values, vectors) = input.eigh(UPLO == Triangle::Upper)?;
-    Ok(LinalgPair(values, vectors))
+    Ok(Named([values, vectors]))
 }
 
 /// Return the eigenvalues of symmetric matrices in ascending order.
@@ -168,7 +168,7 @@ fn svd(
 ) -> Result<LinalgTriple> {
     check_driver("svd", A, driver)?;
     let (u, values, vh) = A.svd(full_matrices)?;
-    Ok(LinalgTriple(u, values, vh))
+    Ok(Named([u, values, vh]))
 }
 
 /// Return the singular values of matrices in descending order.

@@ -3,7 +3,7 @@
 
 use interlock_tensor::{Result, Tensor as CoreTensor};
 
-use crate::tensor::operation::{LinalgPair, LinalgTriple, tensor_op};
+use crate::tensor::operation::{LinalgPair, LinalgTriple, Named, tensor_op};
 
 /// Return the LU factors of matrices in one matrix each, and the pivots.
 ///
@@ -40,7 +40,7 @@ fn lu_factor(
     pivot: bool,
 ) -> Result<LinalgPair> {
     let (factors, pivots) = A.lu_factor(pivot)?;
-    Ok(LinalgPair(factors, pivots))
+    Ok(Named([factors, pivots]))
 }
 
 /// Return the LU factors of matrices in one matrix each, the pivots, and whether a pivot is 0.
@@ -72,7 +72,7 @@ fn lu_factor_ex(
     #[default(false)] check_errors: bool,
 ) -> Result<LinalgTriple> {
     let (factors, pivots, info) = A.lu_factor_ex(pivot, check_errors)?;
-    Ok(LinalgTriple(factors, pivots, info))
+    Ok(Named([factors, pivots, info]))
 }
 
 /// Return the permutation and the LU factors of matrices.
@@ -101,7 +101,7 @@ fn lu(
     pivot: bool,
 ) -> Result<LinalgTriple> {
     let (permutation, lower, upper) = A.lu(pivot)?;
-    Ok(LinalgTriple(permutation, lower, upper))
+    Ok(Named([permutation, lower, upper]))
 }
 
 /// Return the solutions of systems of equations whose LU factors are known.

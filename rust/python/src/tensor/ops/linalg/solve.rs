@@ -3,7 +3,7 @@
 
 use interlock_tensor::{Error, Result, Tensor as CoreTensor};
 
-use crate::tensor::operation::{LinalgPair, tensor_op};
+use crate::tensor::operation::{LinalgPair, Named, tensor_op};
 
 /// Return the solutions of systems of equations.
 ///
@@ -72,7 +72,7 @@ fn solve_ex(
     #[default(false)] check_errors: bool,
 ) -> Result<LinalgPair> {
     let (solution, info) = A.solve_ex(B, left, check_errors)?;
-    Ok(LinalgPair(solution, info))
+    Ok(Named([solution, info]))
 }
 
 /// Return the solutions of systems of equations with triangular matrices.
@@ -164,7 +164,7 @@ fn inv_ex(
     check_errors: bool,
 ) -> Result<LinalgPair> {
     let (inverse, info) = A.inv_ex(check_errors)?;
-    Ok(LinalgPair(inverse, info))
+    Ok(Named([inverse, info]))
 }
 
 /// Return the determinants of matrices.
@@ -206,5 +206,5 @@ fn det(A: &CoreTensor) -> Result<CoreTensor> {
 #[tensor_op(function, long, out, namespace = "linalg", example = "square")]
 fn slogdet(A: &CoreTensor) -> Result<LinalgPair> {
     let (sign, logarithm) = A.slogdet()?;
-    Ok(LinalgPair(sign, logarithm))
+    Ok(Named([sign, logarithm]))
 }

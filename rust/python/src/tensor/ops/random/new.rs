@@ -100,10 +100,8 @@ fn rand_like(
     #[keyword] memory_format: Option<Format>,
     #[options] options: &NewTensor,
 ) -> PyResult<Py<Tensor>> {
-    let format = Format::of_new(memory_format);
-    options.create_like(py, op, input, |options| {
-        let generator = GivenGenerator::or_default(generator, op, options.placement)?;
-        input.like(format, |shape| generator.rand(shape, options))
+    options.create_in_shape(py, op, input, memory_format, |shape, options| {
+        GivenGenerator::or_default(generator, op, options.placement)?.rand(shape, options)
     })
 }
 
@@ -133,10 +131,8 @@ fn randn_like(
     #[keyword] memory_format: Option<Format>,
     #[options] options: &NewTensor,
 ) -> PyResult<Py<Tensor>> {
-    let format = Format::of_new(memory_format);
-    options.create_like(py, op, input, |options| {
-        let generator = GivenGenerator::or_default(generator, op, options.placement)?;
-        input.like(format, |shape| generator.randn(shape, options))
+    options.create_in_shape(py, op, input, memory_format, |shape, options| {
+        GivenGenerator::or_default(generator, op, options.placement)?.randn(shape, options)
     })
 }
 
@@ -221,10 +217,8 @@ fn randint_like(
     #[options] options: &NewTensor,
 ) -> PyResult<Py<Tensor>> {
     let (low, high) = bounds(py, op, low, high)?;
-    let format = Format::of_new(memory_format);
-    options.create_like(py, op, input, |options| {
-        let generator = GivenGenerator::or_default(generator, op, options.placement)?;
-        input.like(format, |shape| generator.randint(low, high, shape, options))
+    options.create_in_shape(py, op, input, memory_format, |shape, options| {
+        GivenGenerator::or_default(generator, op, options.placement)?.randint(low, high, shape, options)
     })
 }
 

@@ -6,7 +6,7 @@ use interlock_tensor::{Error, Result, Tensor as CoreTensor, elementwise};
 use pyo3::prelude::*;
 
 use crate::tensor::operation::{
-    Arg, ArgumentName, FromArgument, IntoPython, Ints, NamedPair, Results, TensorRef, err_out_is_one,
+    Arg, ArgumentName, FromArgument, IntoPython, Ints, Named, NamedPair, Results, TensorRef, err_out_is_one,
     err_out_is_two, tensor_op,
 };
 
@@ -167,7 +167,7 @@ fn aminmax(
     #[keyword] dim: Option<i64>,
     #[default(false)] keepdim: bool,
 ) -> Result<NamedPair> {
-    input.aminmax(dim, keepdim).map(|(low, high)| NamedPair(low, high))
+    input.aminmax(dim, keepdim).map(|(low, high)| Named([low, high]))
 }
 
 /// Returns an error if `keepdim` is set, which needs a dimension.
@@ -211,7 +211,7 @@ pub(super) enum Extremes {
 
 impl Extremes {
     pub fn along((values, indices): (CoreTensor, CoreTensor)) -> Self {
-        Extremes::WithIndices(NamedPair(values, indices))
+        Extremes::WithIndices(Named([values, indices]))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use interlock_tensor::{Result, Tensor as CoreTensor};
 
-use crate::tensor::operation::{NamedPair, tensor_op};
+use crate::tensor::operation::{Named, NamedPair, tensor_op};
 
 /// Return the sorted elements along a dimension, and their indices.
 ///
@@ -35,7 +35,7 @@ fn sort(
 ) -> Result<NamedPair> {
     let _ = stable;
     let (values, indices) = input.sort(dim.unwrap_or(-1), descending)?;
-    Ok(NamedPair(values, indices))
+    Ok(Named([values, indices]))
 }
 
 /// Return the indices that sort the elements along a dimension.
@@ -101,5 +101,5 @@ fn topk(
 ) -> Result<NamedPair> {
     let _ = sorted;
     let (values, indices) = input.topk(k, dim.unwrap_or(-1), largest)?;
-    Ok(NamedPair(values, indices))
+    Ok(Named([values, indices]))
 }

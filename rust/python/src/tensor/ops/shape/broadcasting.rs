@@ -8,7 +8,7 @@ use crate::scope_debug;
 use crate::tensor::args::{extract_tensor, try_iter_arg};
 use crate::tensor::call::maybe_detach;
 use crate::tensor::fallible_alloc::{try_collect, try_tuple};
-use crate::tensor::operation::{Call, compute_or_self};
+use crate::tensor::operation::{Call, IntoPython, compute_or_self};
 use crate::tensor::{ReadTensor, Tensor};
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -16,21 +16,6 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(atleast_1d, module)?)?;
     module.add_function(wrap_pyfunction!(atleast_2d, module)?)?;
     module.add_function(wrap_pyfunction!(atleast_3d, module)?)
-}
-
-/// Runs an operation that returns several views.
-fn run_views<'py>(
-    py: Python<'py>,
-    op: &'static str,
-    operation: impl FnOnce() -> Result<Vec<CoreTensor>> + Send,
-) -> PyResult<Bound<'py, PyTuple>> {
-    scope_debug::warn_suspended_scopes(py)?;
-    tuple_of(py, maybe_detach(py, op, 0, operation)?)
-}
-
-/// Returns a tuple of tensors.
-fn tuple_of(py: Python<'_>, views: Vec<CoreTensor>) -> PyResult<Bound<'_, PyTuple>> {
-    try_tuple(py, views.into_iter().map(|view| Bound::new(py, Tensor::from(view)).map(Bound::into_any)))
 }
 
 /// Runs an operation that returns a view of each tensor, or the tensor itself, and returns the results. A tensor itself
@@ -71,7 +56,9 @@ fn at_least<'py>(
         }
         let (what, item) = (format!("{op}: tensors"), format!("{op}: each item of tensors"));
         let parts = extract_tensors(&what, &item, &first)?;
-        return Ok(run_views(py, op, || parts.iter().map(|part| part.at_least(ndim)).collect())?.into_any());
+        scope_debug::warn_suspended_scopes(py)?;
+        let views = || parts.iter().map(|part| part.at_least(ndim)).collect::<Result<Vec<_>>>();
+        return maybe_detach(py, op, 0, views)?.into_python(py, op);
     }
     let parts = extract_tensors(&format!("{op}: tensors"), &format!("{op}: each argument"), tensors)?;
     Ok(run_views_or_selves(tensors, op, || parts.iter().map(|part| part.at_least(ndim)).collect())?

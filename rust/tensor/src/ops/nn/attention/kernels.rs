@@ -13,8 +13,10 @@ use interlock::dispatch::{FlagRequirement, Kernel, Op, Operation, Order, Prefere
 use super::OP;
 use super::math::run_math;
 use super::tiled::{run_cudnn, run_efficient, run_flash};
+
 use crate::layout::broadcast;
-use crate::{DType, Error, Tensor};
+use crate::ops::conditions::{Condition, of_dtype, on_device, require};
+use crate::{DType, Error, Tensor, error};
 
 /// Scaled-dot-product attention. [`ATTENTION`] has its kernels.
 #[derive(Debug)]
@@ -140,13 +142,10 @@ impl AttentionCall {
 
 impl fmt::Display for AttentionCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let joined = |shape: &[usize]| -> String {
-            shape.iter().map(ToString::to_string).collect::<Vec<_>>().join("x")
-        };
-        let [query, key, value] = self.shapes.each_ref().map(|shape| joined(shape));
+        let [query, key, value] = self.shapes.each_ref().map(|shape| error::Sizes(shape));
         write!(f, "{} {} query {query}, key {key}, value {value}", self.device, self.dtype)?;
         if let Some(mask) = &self.mask {
-            write!(f, ", mask {} {}", mask.dtype, joined(&mask.shape))?;
+            write!(f, ", mask {} {}", mask.dtype, error::Sizes(&mask.shape))?;
         }
         f.write_str(if self.is_causal { ", causal" } else { "" })?;
         f.write_str(if self.enable_gqa { ", gqa" } else { "" })
@@ -205,11 +204,6 @@ impl Operation for Attention {
     }
 }
 
-static FLASH_REQUIREMENTS: [FlagRequirement; 1] = [FlagRequirement::on(&CUDA_FLASH_SDP)];
-static EFFICIENT_REQUIREMENTS: [FlagRequirement; 1] = [FlagRequirement::on(&CUDA_MEM_EFFICIENT_SDP)];
-static MATH_REQUIREMENTS: [FlagRequirement; 1] = [FlagRequirement::on(&CUDA_MATH_SDP)];
-static CUDNN_REQUIREMENTS: [FlagRequirement; 1] = [FlagRequirement::on(&CUDA_CUDNN_SDP)];
-
 /// The kernels of attention: `math`, which multiplies matrices, and `flash`, `efficient` and `cudnn`, which compute
 /// blocks of keys. On devices the last three are models of PyTorch's kernels, and `cuda.sdp_priority` sets the order,
 /// in which registered kernels have the position of `overrideable`. On the CPU registered kernels come first.
@@ -236,18 +230,18 @@ static CUDNN_REQUIREMENTS: [FlagRequirement; 1] = [FlagRequirement::on(&CUDA_CUD
 pub static ATTENTION: Op<Attention> = Op::new(&[
     Kernel::<Attention>::new("flash", run_flash)
         .model_if(|call| !call.is_on_cpu())
-        .requires(&FLASH_REQUIREMENTS)
+        .requires(&[FlagRequirement::on(&CUDA_FLASH_SDP)])
         .condition(can_run_flash),
     Kernel::<Attention>::new("efficient", run_efficient)
         .model()
-        .requires(&EFFICIENT_REQUIREMENTS)
+        .requires(&[FlagRequirement::on(&CUDA_MEM_EFFICIENT_SDP)])
         .condition(can_run_efficient),
     Kernel::<Attention>::new("math", run_math)
-        .requires(&MATH_REQUIREMENTS)
+        .requires(&[FlagRequirement::on(&CUDA_MATH_SDP)])
         .obeys(&CUDA_FP16_BF16_REDUCTION_MATH_SDP),
     Kernel::<Attention>::new("cudnn", run_cudnn)
         .model()
-        .requires(&CUDNN_REQUIREMENTS)
+        .requires(&[FlagRequirement::on(&CUDA_CUDNN_SDP)])
         .condition(can_run_cudnn),
 ])
 .order(Order::new(&CUDA_SDP_PRIORITY, preferred_kernels));
@@ -271,20 +265,13 @@ fn preferred_kernels(call: &AttentionCall) -> Preferred {
     preferred
 }
 
-type Condition = Result<(), Reason>;
-
-/// Returns a reason with a number or a name, unless `holds`.
-fn require(holds: bool, reason: impl FnOnce() -> String) -> Condition {
-    if holds { Ok(()) } else { Err(Reason::from(reason())) }
-}
-
 /// PyTorch: `use_flash_attention_cpp` on the CPU and `can_use_flash_attention` on devices.
 fn can_run_flash(call: &AttentionCall) -> Condition {
     let Sizes { rows, keys, depth, value_depth, .. } = Sizes::of(call)?;
     if call.is_on_cpu() {
         check_mask(call)?;
     } else {
-        require(!call.has_mask(), || "needs no attn_mask on a device".to_owned())?;
+        require(!call.has_mask(), || "needs no attn_mask on a device")?;
         require(depth <= 256, || format!("needs sizes of heads up to 256, got {depth}"))?;
         require(!call.is_causal || rows == keys, || {
             format!("needs as many queries as keys for is_causal, got {rows} and {keys}")
@@ -300,30 +287,27 @@ fn can_run_flash(call: &AttentionCall) -> Condition {
 
 /// PyTorch: `can_use_mem_efficient_attention`.
 fn can_run_efficient(call: &AttentionCall) -> Condition {
-    check_device(call)?;
+    on_device(call.device)?;
     let Sizes { depth, value_depth, .. } = Sizes::of(call)?;
-    let unit = match call.dtype {
-        DType::Float64 => return Err(needs_dtypes("float32, float16 or bfloat16", call)),
-        DType::Float32 => 4,
-        _ => 8,
-    };
+    of_dtype("float32, float16 or bfloat16", call.dtype, call.dtype != DType::Float64)?;
+    let unit = if call.dtype == DType::Float32 { 4 } else { 8 };
     check_multiples([depth, value_depth], unit)?;
     let requires_grad = call.mask.as_ref().is_some_and(|mask| mask.requires_grad);
-    require(!requires_grad, || "needs an attn_mask that does not require grad".to_owned())?;
+    require(!requires_grad, || "needs an attn_mask that does not require grad")?;
     check_heads(call, false)?;
     check_dense(call)
 }
 
 /// PyTorch: `can_use_cudnn_attention`.
 fn can_run_cudnn(call: &AttentionCall) -> Condition {
-    check_device(call)?;
+    on_device(call.device)?;
     let Sizes { keys, depth, value_depth, .. } = Sizes::of(call)?;
     check_half(call)?;
     check_mask(call)?;
     let largest = depth.max(value_depth);
     require(largest <= 128, || format!("needs sizes of heads up to 128, got {largest}"))?;
     check_multiples([depth, value_depth], 8)?;
-    require(keys != 1, || "needs at least 2 keys, got 1".to_owned())?;
+    require(keys != 1, || "needs at least 2 keys, got 1")?;
     check_heads(call, true)?;
     check_dense(call)
 }
@@ -352,16 +336,8 @@ impl Sizes {
     }
 }
 
-fn check_device(call: &AttentionCall) -> Condition {
-    require(!call.is_on_cpu(), || "needs a device, got cpu".to_owned())
-}
-
-fn needs_dtypes(dtypes: &str, call: &AttentionCall) -> Reason {
-    Reason::from(format!("needs {dtypes}, got {}", call.dtype))
-}
-
 fn check_half(call: &AttentionCall) -> Condition {
-    if call.dtype.is_half() { Ok(()) } else { Err(needs_dtypes("float16 or bfloat16", call)) }
+    of_dtype("float16 or bfloat16", call.dtype, call.dtype.is_half())
 }
 
 fn check_multiples(sizes: [usize; 2], unit: usize) -> Condition {
@@ -384,12 +360,12 @@ fn check_heads(call: &AttentionCall, has_gqa: bool) -> Condition {
 fn check_dense(call: &AttentionCall) -> Condition {
     let is_dense_mask = call.mask.as_ref().is_none_or(|mask| mask.has_dense_rows);
     let holds = call.has_dense_rows && (call.is_on_cpu() || is_dense_mask);
-    require(holds, || "needs a stride of 1 in the last dimension".to_owned())
+    require(holds, || "needs a stride of 1 in the last dimension")
 }
 
 fn check_mask(call: &AttentionCall) -> Condition {
     let Some(mask) = &call.mask else { return Ok(()) };
-    require(!mask.requires_grad, || "needs an attn_mask that does not require grad".to_owned())?;
+    require(!mask.requires_grad, || "needs an attn_mask that does not require grad")?;
     let ndim = mask.shape.len();
     require(ndim == 2 || ndim == 4, || format!("needs an attn_mask with 2 or 4 dimensions, got {ndim}"))
 }

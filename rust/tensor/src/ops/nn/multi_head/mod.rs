@@ -5,10 +5,11 @@ use std::fmt;
 
 use interlock::accelerator::Device;
 use interlock::backends::flags::MHA_FASTPATH;
-use interlock::dispatch::{FlagRequirement, Kernel, KernelError, Numerics, Op, Operation, Reason};
+use interlock::dispatch::{FlagRequirement, Kernel, KernelError, Numerics, Op, Operation};
 
 use super::attention::math::additive_mask;
-use crate::error::Tuple;
+use crate::error::{Sizes, Tuple};
+use crate::ops::conditions::{Condition, require};
 use crate::ops::nn::attention::AttentionOptions;
 use crate::recording::is_recording;
 use crate::{DType, Error, Result, Tensor};
@@ -75,8 +76,8 @@ impl MultiHeadCall {
 
 impl fmt::Display for MultiHeadCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sizes: Vec<String> = self.query.iter().map(ToString::to_string).collect();
-        write!(f, "{} {} query {}, {} heads", self.device, self.dtype, sizes.join("x"), self.num_heads)?;
+        let MultiHeadCall { device, dtype, query, num_heads, .. } = self;
+        write!(f, "{device} {dtype} query {}, {num_heads} heads", Sizes(query))?;
         f.write_str(if self.is_training { ", training" } else { "" })
     }
 }
@@ -157,8 +158,6 @@ impl Operation for MultiHeadAttention {
     }
 }
 
-static FASTPATH_REQUIREMENTS: [FlagRequirement; 1] = [FlagRequirement::on(&MHA_FASTPATH)];
-
 /// The kernels of multi-head attention: `fastpath` projects queries, keys and values in one product, and `composed` in
 /// three.
 ///
@@ -178,36 +177,23 @@ static FASTPATH_REQUIREMENTS: [FlagRequirement; 1] = [FlagRequirement::on(&MHA_F
 /// ```
 pub static MULTI_HEAD_ATTENTION: Op<MultiHeadAttention> = Op::new(&[
     Kernel::<MultiHeadAttention>::new("fastpath", run_fastpath)
-        .requires(&FASTPATH_REQUIREMENTS)
+        .requires(&[FlagRequirement::on(&MHA_FASTPATH)])
         .condition(can_run_fastpath),
     Kernel::<MultiHeadAttention>::new("composed", run_composed),
 ]);
 
 /// PyTorch: `why_not_fast_path` in the `forward` of its module.
-fn can_run_fastpath(call: &MultiHeadCall) -> Result<(), Reason> {
-    let ndim = call.query.len();
-    let reason = if call.has_float_mask {
-        "needs masks of bools"
-    } else if ndim != 3 {
-        return Err(Reason::from(format!("needs a batch, with a query of 3 dimensions, got {ndim}")));
-    } else if !call.is_self_attention {
-        "needs query, key and value that are one tensor"
-    } else if !call.has_equal_dtypes {
-        "needs weights of the dtype of query"
-    } else if call.is_training {
-        "needs evaluation mode"
-    } else if !call.num_heads.is_multiple_of(2) {
-        return Err(Reason::from(format!("needs an even number of heads, got {}", call.num_heads)));
-    } else if !call.batch_first {
-        "needs batch_first"
-    } else if !call.has_bias {
-        "needs biases"
-    } else if call.is_recorded {
-        "needs gradients that are not recorded"
-    } else {
-        return Ok(());
-    };
-    Err(Reason::from(reason))
+fn can_run_fastpath(call: &MultiHeadCall) -> Condition {
+    let (ndim, num_heads) = (call.query.len(), call.num_heads);
+    require(!call.has_float_mask, || "needs masks of bools")?;
+    require(ndim == 3, || format!("needs a batch, with a query of 3 dimensions, got {ndim}"))?;
+    require(call.is_self_attention, || "needs query, key and value that are one tensor")?;
+    require(call.has_equal_dtypes, || "needs weights of the dtype of query")?;
+    require(!call.is_training, || "needs evaluation mode")?;
+    require(num_heads.is_multiple_of(2), || format!("needs an even number of heads, got {num_heads}"))?;
+    require(call.batch_first, || "needs batch_first")?;
+    require(call.has_bias, || "needs biases")?;
+    require(!call.is_recorded, || "needs gradients that are not recorded")
 }
 
 type KernelResult = Result<(Tensor, Option<Tensor>), KernelError<Error>>;
