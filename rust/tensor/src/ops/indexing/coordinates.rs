@@ -175,7 +175,7 @@ impl Tensor {
             let (expected, given) = ("int64".to_owned(), self.dtype());
             return Err(Error::DType {
                 op,
-                argument: "input",
+                argument: "tensor",
                 expected,
                 given,
                 hint: "; long() converts it",

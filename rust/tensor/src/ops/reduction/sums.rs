@@ -3,7 +3,7 @@
 use crate::dtype::{Bool8, dispatch_compute, dispatch_float, larger, smaller};
 use crate::error::Tuple;
 use crate::iterate::reduce;
-use crate::layout::{signed_sizes, wrap_dim};
+use crate::layout::{distinct_dims, signed_sizes};
 use crate::loops::{self, ReduceLoop};
 use crate::ops::elementwise::operand::check_floating_point;
 use crate::ops::indexing::masked::zero_where;
@@ -21,23 +21,11 @@ pub(crate) struct ReducedDims {
 }
 
 pub(crate) fn reduced_dims(op: &'static str, shape: &[usize], dims: Option<&[i64]>) -> Result<ReducedDims> {
-    // A 0-d tensor is reduced as one with a dimension of size 1.
-    let mut mask = vec![false; shape.len().max(1)];
-    match dims {
+    let mask = match dims {
         // As in PyTorch an empty list of dimensions reduces all dimensions.
-        None | Some([]) => mask.fill(true),
-        Some(dims) => {
-            for &dim in dims {
-                let at = wrap_dim(op, dim, shape.len())?;
-                if let Some(mark) = mask.get_mut(at)
-                    && std::mem::replace(mark, true)
-                {
-                    return Err(Error::value(op, "dim", "name each dimension once", Tuple(dims)));
-                }
-            }
-        }
-    }
-    mask.truncate(shape.len());
+        None | Some([]) => vec![true; shape.len()],
+        Some(dims) => distinct_dims(op, "dim", dims, shape.len())?,
+    };
     let marked = || shape.iter().copied().zip(mask.iter().copied());
     let squeezed_shape = marked().filter(|&(_, mark)| !mark).map(|(size, _)| size).collect();
     let keepdim_shape = marked().map(|(size, mark)| if mark { 1 } else { size }).collect();
@@ -56,8 +44,8 @@ impl ReducedDims {
 pub(crate) fn err_nothing_to_reduce(op: &'static str, shape: &[usize], is_over_dims: bool) -> Error {
     let expected = "have no reduced dimension of size 0";
     if is_over_dims {
-        let message = format!("{op}: input must {expected}, got shape {}", Tuple(shape));
-        return Error::Indexing { message };
+        let message = format!("input must {expected}, got shape {}", Tuple(shape));
+        return Error::Indexing { op, message };
     }
     Error::shape(op, "input", expected, shape)
 }

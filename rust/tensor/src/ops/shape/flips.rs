@@ -1,18 +1,17 @@
 //! Copies with the elements of dimensions in another order.
 
-use super::views::distinct_dims;
 use crate::dtype::dispatch_size;
 use crate::error::Tuple;
 use crate::iterate::parts::{item, part, take};
 use crate::iterate::{NoInput, THREADED_ELEMENTS, TensorPart, for_each_tile, launch_with_layout, threads_on};
-use crate::layout::{Layout, wrap_dim};
+use crate::layout::{Layout, distinct_dims, wrap_argument};
 use crate::recording::NodeBuilder;
 use crate::{Element, Error, Result, Tensor, iterate};
 
 impl Tensor {
     /// Returns a copy with the indices of these dimensions in reverse order, in the memory order of this tensor.
     pub fn flip(&self, dims: &[i64]) -> Result<Tensor> {
-        let flipped = distinct_dims("flip", dims, self.ndim())?;
+        let flipped = distinct_dims("flip", "dims", dims, self.ndim())?;
         let bits = iterate::bits(self);
         let out = dispatch_size!(bits.dtype(), T => flip::<T>(&bits, &flipped))?;
         let out = iterate::reinterpret(&out, self.dtype());
@@ -63,7 +62,7 @@ impl Tensor {
         } else {
             let mut out = source;
             for (&shift, &dim) in shifts.iter().zip(dims) {
-                out = rolled(&out, shift, wrap_dim(op, dim, self.ndim())?)?;
+                out = rolled(&out, shift, wrap_argument(op, "dims", dim, self.ndim())?)?;
             }
             out
         };
