@@ -71,6 +71,8 @@ HOST_DRIVER = [
     "accelerator.use('host', faults=3)",
     "accelerator.device_name(5)",
     "memory.snapshot('host:7')",
+    "memory.history(device='host:7')",
+    "memory.MemoryTracker('host:7').__enter__()",
     "accelerator.device_index('1')",
     "interlock.ones(2).to('fp16')",
     "interlock.Event(blocking=3)",

@@ -153,6 +153,15 @@ impl Error {
         Error::Argument { name: name.into(), given: given.into(), allowed: allowed.into() }
     }
 
+    /// Names the flag that sets the size of a request for memory.
+    #[must_use]
+    pub fn of_size(mut self, flag: &'static str) -> Self {
+        if let Error::OutOfMemory(oom) = &mut self {
+            oom.flag = Some(flag);
+        }
+        self
+    }
+
     /// Creates the error of an operation that failed without an error code of the driver.
     pub fn device(device: Device, operation: impl Into<String>, failure: impl Into<Failure>) -> Self {
         let Failure { reason, cause } = failure.into();
@@ -179,7 +188,7 @@ impl Error {
 impl OutOfMemory {
     /// Creates the error of a failed request for memory that no allocator caches.
     pub fn error(device: Device, requested: usize) -> Error {
-        Error::OutOfMemory(Box::new(OutOfMemory { device, requested, cache: None }))
+        Error::OutOfMemory(Box::new(OutOfMemory { device, requested, flag: None, cache: None }))
     }
 }
 

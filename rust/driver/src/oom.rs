@@ -20,6 +20,8 @@ pub struct OutOfMemory {
     pub device: Device,
     /// The bytes that were requested.
     pub requested: usize,
+    /// The name of the flag below `backends` that sets the size of the request, if one does.
+    pub flag: Option<&'static str>,
     /// The state of the device's allocator; `None` for memory that no allocator caches.
     pub cache: Option<AllocatorState>,
 }
@@ -144,6 +146,9 @@ impl AllocatorState {
 impl fmt::Display for OutOfMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "out of memory: tried to allocate {} on {}", Size(self.requested as u64), self.device)?;
+        if let Some(flag) = self.flag {
+            write!(f, " for backends.{flag}")?;
+        }
         let Some(cache) = &self.cache else { return Ok(()) };
         f.write_str(" (")?;
         if let Some(free) = cache.free {
@@ -202,7 +207,7 @@ mod tests {
             ..AllocatorState::default()
         };
         change(&mut cache);
-        OutOfMemory { device: Device::CUDA, requested, cache: Some(cache) }.to_string()
+        OutOfMemory { device: Device::CUDA, requested, flag: None, cache: Some(cache) }.to_string()
     }
 
     #[test]
@@ -212,7 +217,8 @@ mod tests {
             "out of memory: tried to allocate 2.50 GiB on cuda (free 1000 bytes, reserved 4.00 MiB, allocated 3.00 MiB, \
              largest free block 512 bytes). Free memory of the device, or allocate less"
         );
-        let message = OutOfMemory { device: Device::CPU, requested: 1023, cache: None }.to_string();
+        let request = OutOfMemory { device: Device::CPU, requested: 1023, flag: None, cache: None };
+        let message = request.to_string();
         assert_eq!(message, "out of memory: tried to allocate 1023 bytes on cpu");
         assert_eq!(Size(u64::MAX).to_string(), "16.00 EiB");
     }

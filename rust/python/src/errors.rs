@@ -93,9 +93,13 @@ pub(crate) fn shown(given: &Bound<'_, PyAny>) -> PyResult<String> {
     Ok(quote::shown(&given.repr()?.to_string_lossy()).into_owned())
 }
 
-/// Creates a TypeError with the expected type and the type of the argument.
+/// Creates a TypeError with the expected type and the type of the argument. A constant, such as a dtype, and a class are
+/// shown, because their types say nothing about them.
 pub(crate) fn new_type_error(what: &str, wanted: &str, given: &Bound<'_, PyAny>) -> PyErr {
-    PyTypeError::new_err(format!("{what} must be {wanted}, got {}", type_name(given)))
+    let name = type_name(given);
+    let is_shown = matches!(&*name, "dtype" | "QuantizedDType" | "layout" | "memory_format" | "type");
+    let given = if is_shown { shown(given).unwrap_or(name) } else { name };
+    PyTypeError::new_err(format!("{what} must be {wanted}, got {given}"))
 }
 
 /// Converts a result of the crates below into a `PyResult`.

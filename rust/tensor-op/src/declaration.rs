@@ -58,15 +58,12 @@ impl Declaration {
         Ok(declared)
     }
 
-    /// Returns an error if an argument that must be passed follows one with a default, or is passed by name.
+    /// Returns an error if an argument that must be passed follows one with a default.
     fn check_order(&self) -> Result<()> {
         for is_method in [false, true] {
             let required: Vec<_> = self.parameters().map(|one| one.in_form(is_method).is_required).collect();
-            let is_keyword =
-                self.parameters().any(|one| one.is_keyword(is_method) && one.in_form(is_method).is_required);
-            if is_keyword || !required.is_sorted_by(|a, b| a >= b) {
-                let message =
-                    "an argument without a default precedes those with one, and is passed by position";
+            if !required.is_sorted_by(|a, b| a >= b) {
+                let message = "an argument without a default precedes those with one";
                 return Err(Error::new_spanned(&self.function.sig, message));
             }
         }
@@ -186,9 +183,9 @@ mod tests {
         assert_eq!(error("function", "fn a() -> Result<A> {}"), "an operation has an argument");
         assert_eq!(error("function", "fn a(x: A) {}"), "an operation returns a `Result`");
         assert_eq!(error("function", "fn a(self) -> Result<A> {}"), "an operation is no method in Rust");
-        let order = "an argument without a default precedes those with one, and is passed by position";
+        let order = "an argument without a default precedes those with one";
         assert_eq!(error("function", "fn a(x: Option<A>, y: A) -> Result<A> {}"), order);
-        assert_eq!(error("function", "fn a(x: A, #[keyword] y: A) -> Result<A> {}"), order);
+        assert_eq!(error("function", "fn a(x: A, #[keyword] y: Option<A>, z: A) -> Result<A> {}"), order);
         let unknown = error("function", "fn a(#[short] x: A) -> Result<A> {}");
         assert!(unknown.starts_with("a parameter of an operation has no attribute but"), "{unknown}");
     }

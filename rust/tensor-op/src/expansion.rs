@@ -217,12 +217,14 @@ fn row(declared: &Declaration, name: &str) -> TokenStream {
 /// explained.
 fn explain(declared: &Declaration, name: &str) -> Option<TokenStream> {
     let choice = declared.options.explain.as_ref()?;
-    let signature = Signature::new(declared, false, false).of_form(name, "");
+    // Errors name both functions.
+    let signature = Signature::new(declared, false, false).of_form(&format!("explain: {name}"), "");
     let converted = converted(declared);
     let inputs = declared.function.sig.inputs.iter().skip(usize::from(declared.takes_target));
     let result =
         if declared.options.is_attached { quote!(PyResult) } else { quote!(interlock_tensor::Result) };
     let chosen = called(declared, &quote!(choice), None, &declared.first.passed(&quote!(first)));
+    let during = (!declared.options.is_attached).then(|| quote!(.map_err(|error| error.during(op))));
     Some(quote! {
         #[allow(clippy::too_many_arguments, unused_variables, reason = "those of the operation")]
         fn choice(#(#inputs),*) -> #result<interlock::dispatch::Call> {
@@ -235,7 +237,7 @@ fn explain(declared: &Declaration, name: &str) -> Option<TokenStream> {
         fn explain<'py>(call: &operation::Arguments<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
             let (py, op) = (call.py(), call.op());
             #converted
-            crate::dispatch::explain::converted(py, #chosen)
+            crate::dispatch::explain::converted(py, #chosen #during)
         }
 
         pyo3::inventory::submit! {

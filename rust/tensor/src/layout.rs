@@ -266,7 +266,7 @@ pub(crate) fn checked_ndim(ndim: usize) -> Result<()> {
     if ndim <= MAX_DIMENSIONS {
         Ok(())
     } else {
-        Err(Error::TooManyDimensions { given: ndim, limit: MAX_DIMENSIONS })
+        Err(Error::TooManyDimensions { op: "", given: ndim, limit: MAX_DIMENSIONS })
     }
 }
 
@@ -277,7 +277,7 @@ pub(crate) fn checked_numel(shape: &[usize], size: usize) -> Result<usize> {
     let slice = shape.iter().try_fold(size, |total, &size| total.checked_mul(size.max(1)));
     match slice {
         Some(bytes) if isize::try_from(bytes).is_ok() => Ok(shape.iter().product()),
-        _ => Err(Error::TooLarge { shape: shape.to_vec() }),
+        _ => Err(Error::TooLarge { op: "", shape: shape.to_vec() }),
     }
 }
 
@@ -320,12 +320,43 @@ pub(crate) fn check_broadcastable_to(
 /// Converts a possibly negative dimension to an index from the front: c10's `maybe_wrap_dim`. A tensor without
 /// dimensions counts as having one.
 pub(crate) fn wrap_dim(op: &'static str, dim: i64, ndim: usize) -> Result<usize> {
+    wrap_argument(op, "dim", dim, ndim)
+}
+
+/// Like [`wrap_dim`], for an argument with another name.
+pub(crate) fn wrap_argument(
+    op: &'static str,
+    argument: &'static str,
+    dim: i64,
+    ndim: usize,
+) -> Result<usize> {
     let count = i64::try_from(ndim.max(1)).unwrap_or(i64::MAX);
     let counted = if dim < 0 { dim.saturating_add(count) } else { dim };
     match usize::try_from(counted) {
         Ok(found) if counted < count => Ok(found),
-        _ => Err(Error::Dimension { op, dim, ndim }),
+        _ => Err(Error::Dimension { op, argument, dim, ndim }),
     }
+}
+
+/// Returns which dimensions of a tensor an argument names, each at most once.
+pub(crate) fn distinct_dims(
+    op: &'static str,
+    argument: &'static str,
+    dims: &[i64],
+    ndim: usize,
+) -> Result<Vec<bool>> {
+    // A 0-d tensor accepts dimension 0, once.
+    let mut named = vec![false; ndim.max(1)];
+    for &dim in dims {
+        let at = wrap_argument(op, argument, dim, ndim)?;
+        if let Some(mark) = named.get_mut(at)
+            && std::mem::replace(mark, true)
+        {
+            return Err(Error::value(op, argument, "name each dimension once", Tuple(dims)));
+        }
+    }
+    named.truncate(ndim);
+    Ok(named)
 }
 
 /// Converts a possibly negative index of dimension `dim` to an index from the front.

@@ -12115,7 +12115,7 @@ def solve_triangular(
     A: Tensor,
     B: Tensor,
     *,
-    upper: builtins.bool | None = None,
+    upper: builtins.bool,
     left: builtins.bool = True,
     unitriangular: builtins.bool = False,
     out: Tensor | None = None,
@@ -12127,7 +12127,7 @@ def solve_triangular(
     Args:
         A: A triangular matrix of float32 or float64, or a batch of them. The other triangle is not read.
         B: The right sides, the columns of a matrix or of a batch of them. Batches are broadcast.
-        upper: Whether the upper triangle is read, else the lower one. Must be passed.
+        upper: Whether the upper triangle is read, else the lower one.
         left: Whether to solve `A @ X = B`, else `X @ A = B`.
         unitriangular: Whether the diagonal counts as ones and is not read.
         out: The tensor that receives the result, and is returned; None for a new one.
@@ -12136,7 +12136,6 @@ def solve_triangular(
         A tensor of the broadcast shape of `B`.
 
     Raises:
-        TypeError: `upper` is not passed.
         ShapeError: The shapes are incompatible.
         DTypeError: The dtypes differ, or are not float32 or float64.
         DTypeError: `out` has another dtype than the result.

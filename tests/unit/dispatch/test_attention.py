@@ -147,16 +147,15 @@ def test_conditions_of_the_cpu() -> None:
 def test_a_mask_with_is_causal_is_an_error(kernel: str) -> None:
     x = same_shape(1, 2, 4, 8)
     both: Any = {"attn_mask": interlock.zeros(4, 4), "is_causal": True}
-    expected = "scaled_dot_product_attention: attn_mask must be None if is_causal is True, got a tensor"
+    expected = "scaled_dot_product_attention: attn_mask must be None if is_causal is True, got a tensor$"
     calls: list[Callable[[], Any]] = [
         lambda: functional.scaled_dot_product_attention(*x, **both),
         lambda: chosen(x, **both),
     ]
     with sdpa_kernel(SDPBackend.FLASH_ATTENTION if kernel == "flash" else SDPBackend.MATH):
         for call in calls:
-            with pytest.raises(errors.ArgumentError) as raised:
+            with pytest.raises(errors.ArgumentError, match=f"^(explain: )?{expected}") as raised:
                 call()
-            assert str(raised.value) == expected
             assert isinstance(raised.value, RuntimeError)
 
 
@@ -280,7 +279,9 @@ def test_arguments_are_checked() -> None:
         functional.scaled_dot_product_attention(*operands, None, 0.0, False, 0.5)  # type: ignore[misc]
     with pytest.raises(errors.DTypeError, match=r"query must be floating point, got int64"):
         functional.scaled_dot_product_attention(*(operand.long() for operand in operands))
-    with pytest.raises(TypeError, match=r"^matmul\(\) got an unexpected keyword argument 'is_causal'$"):
+    with pytest.raises(
+        TypeError, match=r"^explain: matmul\(\) got an unexpected keyword argument 'is_causal'$"
+    ):
         dispatch.explain("matmul", operands[0], operands[0], is_causal=True)  # type: ignore[call-overload]
     with pytest.raises(TypeError, match="scaled_dot_product_attention"):
         dispatch.explain("scaled_dot_product_attention", operands[0])

@@ -111,17 +111,17 @@ def test_explain_of_a_write_is_the_record_of_the_call(name: str) -> None:
 
 def test_explain_refuses_writes_whose_shapes_do_not_fit() -> None:
     x, index, three = interlock.zeros(3), interlock.tensor([1, 1]), interlock.ones(3)
-    with pytest.raises(ShapeError, match=r"^index_add: source must be of shape \(2,\)"):
+    with pytest.raises(ShapeError, match=r"^explain: index_add: source must be of shape \(2,\)"):
         dispatch.explain("index_add", x, 0, index, three)
-    with pytest.raises(ShapeError, match=r"^index_put"):
+    with pytest.raises(ShapeError, match=r"^explain: index_put"):
         dispatch.explain("index_put", x, (index,), three)
-    with pytest.raises(IndexError, match=r"^put: source must have as many elements"):
+    with pytest.raises(IndexError, match=r"^explain: put: source must have as many elements"):
         dispatch.explain("put", x, index, three)
-    with pytest.raises(ShapeError, match=r"^scatter_add: src must be at least as large"):
+    with pytest.raises(ShapeError, match=r"^explain: scatter_add: src must be at least as large"):
         dispatch.explain("scatter_add", x, 0, index, interlock.ones(1))
-    with pytest.raises(DTypeError, match=r"^scatter_add"):
+    with pytest.raises(DTypeError, match=r"^explain: scatter_add"):
         dispatch.explain("scatter_add", x, 0, index, three.long())
-    with pytest.raises(TypeError, match=r"^index_add: source must be a Tensor, got int"):
+    with pytest.raises(TypeError, match=r"^explain: index_add: source must be a Tensor, got int"):
         dispatch.explain("index_add", x, 0, index, 1)  # type: ignore[call-overload]
 
 

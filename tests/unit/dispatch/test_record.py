@@ -182,11 +182,13 @@ def test_explain_refuses_other_operations_and_operands() -> None:
     x = interlock.ones(2, 3)
     with pytest.raises(errors.ArgumentError, match='got "matmull"; did you mean "matmul"'):
         dispatch.explain("matmull", x, x)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match=r"^matmul\(\) missing 1 required positional argument: 'other'$"):
+    with pytest.raises(
+        TypeError, match=r"^explain: matmul\(\) missing 1 required positional argument: 'other'$"
+    ):
         dispatch.explain("matmul", x)
-    with pytest.raises(TypeError, match=r"^matmul: other must be a Tensor, got int$"):
+    with pytest.raises(TypeError, match=r"^explain: matmul: other must be a Tensor, got int$"):
         dispatch.explain("matmul", x, 3)  # type: ignore[arg-type]
-    with pytest.raises(errors.ShapeError, match="inner dimensions differ"):
+    with pytest.raises(errors.ShapeError, match=r"^explain: matmul: inner dimensions differ"):
         dispatch.explain("matmul", x, x)
 
 

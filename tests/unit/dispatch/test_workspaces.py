@@ -70,6 +70,9 @@ def test_captured_product_has_no_workspace(devices: tuple[str, ...]) -> None:
 @pytest.mark.usefixtures("small_devices")
 def test_product_without_memory_for_its_workspace_raises(devices: tuple[str, ...]) -> None:
     x = interlock.ones(2, 2, device=devices[0])
-    with backends.override({"cuda.cublas_workspace": 1 << 40}), pytest.raises(errors.OutOfMemoryError):
-        x @ x
+    for library, size in (("cublas", 1 << 40), ("cublaslt", 1 << 60)):
+        changed: Any = {f"cuda.{library}_workspace": size, "cuda.blas_library": library}
+        text = f"on {devices[0]} for backends.cuda.{library}_workspace "
+        with backends.override(changed), pytest.raises(errors.OutOfMemoryError, match=text):
+            x @ x
     assert (x @ x).tolist() == [[2.0, 2.0], [2.0, 2.0]]

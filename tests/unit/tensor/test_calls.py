@@ -57,7 +57,19 @@ x = interlock.tensor([[1.0, 2.0], [3.0, 4.0]])
         (lambda: interlock.relu_(3), "relu_: input must be a Tensor, got int"),
         (
             lambda: dispatch.explain("matmul", x, x, x),
-            "matmul() takes 2 positional arguments but 3 were given",
+            "explain: matmul() takes 2 positional arguments but 3 were given",
+        ),
+        (
+            lambda: interlock.linalg.solve_triangular(x, x),  # type: ignore[call-arg]
+            "solve_triangular() missing 1 required keyword-only argument: 'upper'",
+        ),
+        (
+            lambda: interlock.linalg.solve_triangular(x, upper=True),  # type: ignore[call-arg]
+            "solve_triangular() missing 1 required positional argument: 'B'",
+        ),
+        (
+            lambda: interlock.linalg.solve_triangular(x, x, True),  # type: ignore[call-arg, misc]
+            "solve_triangular() takes 2 positional arguments but 3 were given",
         ),
     ],
 )

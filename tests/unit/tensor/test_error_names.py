@@ -1,4 +1,4 @@
-"""The head of each error message is the name of the function, method or operator that was called.
+"""Each error message names the function, method or operator that was called, and its argument.
 
 Every public function of tensors and every method of `Tensor` is called with combinations of values that are
 wrong for most parameters: another dtype, shape, dim or type. A new function is included automatically.
@@ -18,9 +18,10 @@ from typing import Any
 
 import interlock
 import pytest
-from interlock import Tensor, nn
+from interlock import Tensor, dispatch, fft, linalg, nn
 from interlock.errors import DTypeError, ShapeError
 from interlock.nn import functional
+from interlock.nn.quantized.functional import quantized_linear
 
 pytestmark = pytest.mark.any_build
 # "name: ..." of interlock, or the message of a call with missing or unknown arguments.
@@ -28,9 +29,16 @@ HEAD = re.compile(r"(?:\w+\.)*(\w+)(?:: |\(\) )")
 # Messages that name no function, but a part of an argument.
 WITHOUT_A_NAME = (
     # Errors of an index expression, as of x[index].
+    "an index must have ",
     "tensors in an index must be ",
     "a mask in an index must be ",
+    # The size of an allocation, whichever operation needs it.
+    "out of memory: ",
 )
+# The argument in "name: argument must be ...".
+ARGUMENT = re.compile(r"[\w.]+: (\w+)[^:]* must ")
+# Messages also name the tensor of a method, its dtype, several operands, and parts of arguments.
+OTHER_SUBJECTS = {"the", "a", "each", "both", "operands", "dtypes", "input", "dtype", "labels"}
 # The most combinations of required arguments, and of one optional argument with others.
 COMBINATIONS, OTHERS = 200, 10
 
@@ -49,12 +57,12 @@ def tensors() -> list[Any]:
 
 def values() -> list[Any]:
     """Return arguments each of which most parameters reject."""
-    return [*tensors(), 7, -2.5, (3, -3), "x", [interlock.ones(2), interlock.ones(3)], None]
+    return [*tensors(), 7, 2**62, -2.5, (3, -3), "x", [interlock.ones(2), interlock.ones(3)], None]
 
 
 def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
     """Yield the public functions of tensors."""
-    for module in (interlock, functional):
+    for module in (interlock, functional, linalg, fft):
         for name in module.__all__:
             value = getattr(module, name)
             if isinstance(value, (BuiltinFunctionType, FunctionType)) and value.__module__ in (
@@ -63,6 +71,7 @@ def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
                 functional.__name__,
             ):
                 yield f"{module.__name__}.{name}", value
+    yield "interlock.quantized_linear", quantized_linear
 
 
 def methods() -> Iterator[tuple[str, Callable[..., Any]]]:
@@ -137,14 +146,33 @@ def message_of(
 
 @pytest.mark.usefixtures("same_settings")
 @pytest.mark.parametrize("name", CALLED)
-def test_messages_name_the_function_that_was_called(name: str) -> None:
+def test_messages_name_the_function_that_was_called_and_its_argument(name: str) -> None:
     called = name.rpartition(".")[2]
+    subjects = OTHER_SUBJECTS | inspect.signature(CALLED[name]).parameters.keys()
     for positional, named in calls(name, CALLED[name]):
         message = message_of(CALLED[name], positional, named)
         if message is not None and not message.startswith(WITHOUT_A_NAME):
             head = HEAD.match(message)
             assert head, f"{positional}, {named}: {message}"
             assert head[1] == called, f"{positional}, {named}: {message}"
+            argument = ARGUMENT.match(message)
+            assert not argument or argument[1] in subjects, f"{positional}, {named}: {message}"
+
+
+def explained() -> list[str]:
+    """Return the names of the operations that `explain` accepts, which its message lists."""
+    message = message_of(dispatch.explain, ("",), {})
+    assert message
+    return re.findall(r'"(\w+)"', message)
+
+
+@pytest.mark.parametrize("name", explained())
+def test_messages_of_explain_name_it_and_the_operation(name: str) -> None:
+    drawn = random.Random(name)
+    for given in [each for count in range(4) for each in combinations(drawn, pools(), count, COMBINATIONS)]:
+        message = message_of(dispatch.explain, (name, *given), {})
+        if message is not None and not message.startswith(WITHOUT_A_NAME):
+            assert message.startswith((f"explain: {name}: ", f"explain: {name}() ")), f"{given}: {message}"
 
 
 # Messages of PyO3, which name neither the function nor the argument.

@@ -148,12 +148,32 @@ def test_operands_without_pairs_points_or_distinct_dimensions_are_refused() -> N
         (lambda: fft.fft(interlock.ones(2)), errors.ShapeError, "fft: input must have a last dimension of 2"),
         (lambda: fft.rfft(interlock.tensor(1.0)), errors.ShapeError, "rfft: input must have a dimension"),
         (lambda: fft.ifft(x, 0), errors.ArgumentError, "ifft: n must be at least 1, got 0"),
-        (lambda: fft.irfft(x[:, :1]), errors.ArgumentError, "irfft: n must be at least 1, got 0 by default"),
-        (lambda: fft.fftn(x, (2, 0)), errors.ArgumentError, "fftn: each size must be at least 1, got 0"),
+        (
+            lambda: fft.irfft(x[:, :1]),
+            errors.ArgumentError,
+            "irfft: input must have a size of at least 2 in dim 1, ",
+        ),
+        (
+            lambda: fft.fft2(x[:0]),
+            errors.ArgumentError,
+            "fft2: input must have a size of at least 1 in dim 0, unless s ",
+        ),
+        (
+            lambda: fft.fftn(x, (2, 0)),
+            errors.ArgumentError,
+            "fftn: s must contain numbers of at least 1, or -1, got 0",
+        ),
         (lambda: fft.fftn(x, (2, 2, 2)), errors.ArgumentError, "fftn: s must have no more sizes than there"),
         (lambda: fft.ifftn(x, (2,), (0, 1)), errors.ArgumentError, "ifftn: s must have a size for each of 2"),
-        (lambda: fft.fft2(x, dim=(0, -2)), errors.ArgumentError, "fft2: dims must name each dimension once"),
+        (lambda: fft.fft2(x, dim=(0, -2)), errors.ArgumentError, "fft2: dim must name each dimension once"),
         (lambda: fft.fft(x, dim=2), IndexError, "fft: dim must be from -2 to 1, got 2"),
+        (
+            lambda: fft.fft2(x[0]),
+            IndexError,
+            "fft2: input must have two dimensions before the one of the real and ",
+        ),
+        (lambda: fft.fft2(x[0], dim=(0, 1)), IndexError, "fft2: dim must be -1 or 0, got 1"),
+        (lambda: fft.rfft(x, 2**62), errors.ShapeError, "rfft: shape "),
         (lambda: fft.rfft(x, norm="half"), errors.ArgumentError, "rfft: norm must be None, 'forward', "),
     ]:
         with pytest.raises(kind, match=f"^{re.escape(text)}"):

@@ -176,7 +176,7 @@ def test_one_hot_sets_the_element_of_each_class() -> None:
 
 def test_one_hot_rejects_classes_out_of_range() -> None:
     for classes, count in ((3, 3), (-1, 3)):
-        with pytest.raises(RuntimeError, match=rf"^one_hot: input .* got {classes}$"):
+        with pytest.raises(RuntimeError, match=rf"^one_hot: tensor .* got {classes}$"):
             functional.one_hot(interlock.tensor([classes]), count)
 
 

@@ -5,7 +5,7 @@ use crate::allocators::TrackerStats;
 use crate::device::DeviceState;
 use crate::{Device, Error, Result, current};
 
-const WHAT: &str = "accelerator.memory.scope";
+const WHAT: &str = "accelerator.memory.MemoryTracker";
 
 /// Counts the allocations of all threads on a device until it is closed or dropped, like RMM's
 /// `statistics_resource_adaptor`.

@@ -49,10 +49,12 @@ impl Recording {
                 "0 or more, or None",
             )?),
         };
-        let pinned = extract_bool("accelerator.memory.history", "pinned", pinned)?;
+        const OPERATION: &str = "accelerator.memory.history";
+        let pinned = extract_bool(OPERATION, "pinned", pinned)?;
         let options = HistoryConfig { max_entries, stacks: extract_stacks(stacks)?, pinned };
-        let device = device::optional(device, "accelerator.memory.history")?;
-        detach(py, || HistoryRecorder::record(options, device)).into_py_result(py).map(Recording)
+        let device = device::optional(device, OPERATION)?;
+        let recorded = detach(py, || HistoryRecorder::record(options, device));
+        recorded.map_err(|error| error.during(OPERATION)).into_py_result(py).map(Recording)
     }
 
     /// Stop recording, unless another recording has begun. Snapshots still contain the recorded entries.

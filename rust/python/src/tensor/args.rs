@@ -6,7 +6,7 @@ use std::fmt::Display;
 
 use interlock::accelerator::Device as CoreDevice;
 use interlock_tensor::{
-    DType as CoreDType, Error, MAX_DIMENSIONS, Operand, Placement, Scalar, Tensor as CoreTensor,
+    DType as CoreDType, MAX_DIMENSIONS, Operand, Placement, Scalar, Tensor as CoreTensor,
 };
 use pyo3::exceptions::PyOverflowError;
 use pyo3::intern;
@@ -18,7 +18,7 @@ use super::operation::{ArgumentName, FromArgument};
 use super::{ReadTensor, Tensor, fallible_alloc, numpy};
 use crate::accelerator;
 use crate::detach::call_method;
-use crate::errors::{exception, new_exception, new_type_error};
+use crate::errors::{new_exception, new_type_error};
 use crate::py_int;
 
 /// An argument of any type.
@@ -243,7 +243,8 @@ pub(super) fn extract_int_or_ints(what: &str, given: &Bound<'_, PyAny>) -> PyRes
 /// Converts sizes of a new tensor. Raises `ShapeError` for too many dimensions and `ArgumentError` for negative sizes.
 pub(super) fn checked_sizes(py: Python<'_>, what: impl Display, sizes: &[i64]) -> PyResult<Vec<usize>> {
     if sizes.len() > MAX_DIMENSIONS {
-        return Err(exception(py, &Error::TooManyDimensions { given: sizes.len(), limit: MAX_DIMENSIONS }));
+        let message = format!("{what} must have at most {MAX_DIMENSIONS} dimensions, got {}", sizes.len());
+        return Err(new_exception(py, "ShapeError", message));
     }
     let size = |&size: &i64| {
         usize::try_from(size).map_err(|_| {

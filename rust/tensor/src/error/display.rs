@@ -38,9 +38,11 @@ impl fmt::Display for Error {
                 f,
                 "{op}: the result must be castable to {target}, the dtype of {argument}, got {result}"
             ),
-            Error::Dimension { op, dim, ndim: 0 | 1 } => write!(f, "{op}: dim must be -1 or 0, got {dim}"),
-            Error::Dimension { op, dim, ndim } => {
-                write!(f, "{op}: dim must be from -{ndim} to {}, got {dim}", ndim - 1)
+            Error::Dimension { op, argument, dim, ndim: 0 | 1 } => {
+                write!(f, "{op}: {argument} must be -1 or 0, got {dim}")
+            }
+            Error::Dimension { op, argument, dim, ndim } => {
+                write!(f, "{op}: {argument} must be from -{ndim} to {}, got {dim}", ndim - 1)
             }
             Error::Index { index, dim, size } => {
                 write!(f, "index {index} is out of bounds for dimension {dim} with size {size}")
@@ -56,12 +58,12 @@ impl fmt::Display for Error {
                 write!(f, "{op}: target must contain class indices of range({classes}), got {index}")
             }
             Error::ClassValue { op, given, classes } => {
-                write!(f, "{op}: input must contain classes of range({classes}), got {given}")
+                write!(f, "{op}: tensor must contain classes of range({classes}), got {given}")
             }
             Error::NoDimensions => {
                 f.write_str("a 0-d tensor cannot be indexed; item() returns its element")
             }
-            Error::Indexing { message } => f.write_str(message),
+            Error::Indexing { op, message } => write!(f, "{}{message}", Head(op)),
             Error::PackHook { expected, given } => {
                 write!(f, "saved_tensors_hooks: pack_hook must {expected}, got {given}")
             }
@@ -82,17 +84,21 @@ impl fmt::Display for Error {
                 f,
                 "__setitem__: value must be of dtype {target} where tensors or lists are indices, got {given}"
             ),
-            Error::TooLarge { shape } => {
-                write!(f, "shape {} has more elements than can be addressed", Tuple(shape))
+            Error::TooLarge { op, shape } => {
+                write!(f, "{}shape {} has more elements than can be addressed", Head(op), Tuple(shape))
             }
-            Error::TooManyDimensions { given, limit } => {
-                write!(f, "a tensor can have at most {limit} dimensions, got {given}")
+            Error::TooManyDimensions { op, given, limit } => {
+                write!(f, "{}a tensor can have at most {limit} dimensions, got {given}", Head(op))
             }
             Error::Overlap { op } => write!(
                 f,
                 "{op}: several elements of the target share one memory location; clone() it before changing it in place"
             ),
             Error::Aliased { op, argument } => write!(f, "{op}: {argument} must not share memory with an input, unless it has the same elements; clone() the input"),
+            Error::AliasedResults { op, positions: [first, second] } => write!(
+                f,
+                "{op}: out must have tensors that share no memory, got the same memory in out[{first}] and out[{second}]"
+            ),
             Error::Resized { op } => {
                 write!(f, "{op}: an operand was resized by another thread during the operation")
             }
@@ -248,6 +254,15 @@ impl fmt::Display for Error {
                 "{error}; the forward operation ran without anomaly detection, so its line is not known"
             ),
         }
+    }
+}
+
+/// The name of an operation before a message, unless it is not known.
+struct Head(&'static str);
+
+impl fmt::Display for Head {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() { Ok(()) } else { write!(f, "{}: ", self.0) }
     }
 }
 

@@ -117,6 +117,8 @@ pub enum Error {
     Dimension {
         /// The name of the operation.
         op: &'static str,
+        /// The argument.
+        argument: &'static str,
         /// The requested dimension.
         dim: i64,
         /// The number of dimensions of the tensor.
@@ -175,8 +177,10 @@ pub enum Error {
     },
     /// An index of a 0-d tensor.
     NoDimensions,
-    /// An invalid index expression.
+    /// An invalid index expression, or an argument for which PyTorch raises IndexError.
     Indexing {
+        /// The name of the operation, or nothing for an index expression.
+        op: &'static str,
         /// The violated requirement and the index.
         message: String,
     },
@@ -247,11 +251,15 @@ pub enum Error {
     },
     /// A shape with more elements than the address space.
     TooLarge {
+        /// The name of the operation, or nothing.
+        op: &'static str,
         /// The requested shape.
         shape: Vec<usize>,
     },
     /// More than [`MAX_DIMENSIONS`](crate::MAX_DIMENSIONS) dimensions.
     TooManyDimensions {
+        /// The name of the operation, or nothing.
+        op: &'static str,
         /// The requested number.
         given: usize,
         /// The maximum number.
@@ -268,6 +276,13 @@ pub enum Error {
         op: &'static str,
         /// The tensor that is written.
         argument: &'static str,
+    },
+    /// Tensors for several results that share memory.
+    AliasedResults {
+        /// The name of the operation.
+        op: &'static str,
+        /// The positions of two of them in `out`.
+        positions: [usize; 2],
     },
     /// An operand that another thread has resized during the operation.
     Resized {
@@ -578,7 +593,10 @@ impl Error {
             | Error::Type { op, .. }
             | Error::OutOfBounds { op, .. }
             | Error::Overlap { op }
+            | Error::TooLarge { op, .. }
+            | Error::TooManyDimensions { op, .. }
             | Error::Aliased { op, .. }
+            | Error::AliasedResults { op, .. }
             | Error::Resized { op }
             | Error::LeafInPlace { op, .. }
             | Error::NotResizable { op }
@@ -589,7 +607,25 @@ impl Error {
             | Error::Kernel { op, .. }
             | Error::UnsplitSums { op, .. }
             | Error::NotDeterministic { op } => *op = caller,
+            Error::Indexing { op, .. } if !op.is_empty() => *op = caller,
             Error::Accelerator(error) => *error = error.clone().during(caller),
+            _ => {}
+        }
+        self
+    }
+
+    /// Names an argument of the operation that the caller has called instead of the one of an operation that it uses.
+    #[must_use]
+    pub fn rename_argument(mut self, old: &str, new: &'static str) -> Self {
+        match &mut self {
+            Error::Shape { argument, .. }
+            | Error::DType { argument, .. }
+            | Error::Dimension { argument, .. }
+            | Error::Value { argument, .. }
+                if *argument == old =>
+            {
+                *argument = new;
+            }
             _ => {}
         }
         self

@@ -154,7 +154,7 @@ impl SlowPath<'_> {
         let state = self.allocator.with_inner(|inner| {
             inner.record_oom((requested, rounded), stream, self.pool, free, is_capturing)
         });
-        let error = OutOfMemory { device: self.stream.device(), requested, cache: Some(state) };
+        let error = OutOfMemory { device: self.stream.device(), requested, flag: None, cache: Some(state) };
         Error::OutOfMemory(Box::new(error))
     }
 }

@@ -150,7 +150,7 @@ impl Tensor {
         #[pyo3(from_py_with = switches::backward::create_graph)] create_graph: bool,
         inputs: OptionalArg<'_, '_>,
     ) -> PyResult<()> {
-        run_backward(slf.as_any(), ("backward: gradient", gradient), retain_graph, create_graph, inputs)
+        run_backward(slf.as_any(), ("gradient", gradient), retain_graph, create_graph, inputs)
     }
 }
 
@@ -189,20 +189,20 @@ fn backward(
     #[pyo3(from_py_with = switches::backward::create_graph)] create_graph: bool,
     inputs: OptionalArg<'_, '_>,
 ) -> PyResult<()> {
-    run_backward(tensors, ("backward: grad_tensors", grad_tensors), retain_graph, create_graph, inputs)
+    run_backward(tensors, ("grad_tensors", grad_tensors), retain_graph, create_graph, inputs)
 }
 
 /// Runs a backward pass. The gradients are passed with the name of their argument.
 fn run_backward(
     tensors: &Bound<'_, PyAny>,
-    (what, given): (&str, OptionalArg<'_, '_>),
+    (argument, given): (&'static str, OptionalArg<'_, '_>),
     retain_graph: Option<bool>,
     create_graph: bool,
     inputs: OptionalArg<'_, '_>,
 ) -> PyResult<()> {
     let py = tensors.py();
     let outputs = self::tensors("backward: tensors", tensors)?;
-    let gradients = gradients(py, what, given, outputs.len())?;
+    let gradients = gradients(py, &format!("backward: {argument}"), given, outputs.len())?;
     let inputs = inputs.map(|inputs| self::tensors("backward: inputs", inputs)).transpose()?;
     let retain_graph = retain_graph.unwrap_or(create_graph);
     if create_graph {
@@ -213,7 +213,7 @@ fn run_backward(
         core::backward(&request, inputs.as_deref())
     });
     op_warnings::issue(py)?;
-    done.into_py_result(py)
+    done.map_err(|error| error.rename_argument("grad_tensors", argument)).into_py_result(py)
 }
 
 /// Return the gradients of `outputs` with respect to `inputs`, without accumulating in any `grad`.

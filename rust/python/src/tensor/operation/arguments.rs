@@ -194,6 +194,11 @@ impl<'a, 'py> Arguments<'a, 'py> {
         self.present(0)
     }
 
+    /// Returns the separate arguments of a variadic parameter.
+    pub fn separate(&self) -> &[Passed<'a, 'py>] {
+        self.separate
+    }
+
     /// Returns a required argument.
     fn present(&self, position: usize) -> PyResult<Arg<'_, 'py>> {
         let is_passed = |position: usize| self.get(position + self.signature.own()).is_some();

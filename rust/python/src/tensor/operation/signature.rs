@@ -108,7 +108,8 @@ impl Signature {
     /// Returns the exception for more arguments than the form takes by position.
     #[cold]
     pub fn too_many(&self, given: usize) -> PyErr {
-        let (least, most) = (self.required(), self.positional());
+        let most = self.positional();
+        let least = self.required().min(most);
         let taken = if least == most { most.to_string() } else { format!("from {least} to {most}") };
         let plural = if least == 1 && most == 1 { "" } else { "s" };
         let were = if given == 1 { "was" } else { "were" };
@@ -138,17 +139,23 @@ impl Signature {
         }
     }
 
-    /// Returns the exception for a call without required arguments. `is_passed` says whether an argument was passed.
+    /// Returns the exception for a call without required arguments. `is_passed` says whether an argument was passed. Those
+    /// that are passed by name are reported once the others are there, as in Python.
     #[cold]
     pub fn missing(&self, is_passed: impl Fn(usize) -> bool) -> PyErr {
-        let missing = (0..self.required()).filter(|position| !is_passed(*position));
-        let missing: Vec<_> = missing.map(|position| format!("'{}'", self.first_name(position))).collect();
+        let absent = (0..self.required()).filter(|position| !is_passed(*position));
+        let (by_position, by_name): (Vec<_>, Vec<_>) =
+            absent.partition(|position| *position < self.positional());
+        let (kind, absent) =
+            if by_position.is_empty() { ("keyword-only", by_name) } else { ("positional", by_position) };
+        let missing: Vec<_> =
+            absent.into_iter().map(|position| format!("'{}'", self.first_name(position))).collect();
         debug_assert!(!missing.is_empty(), "an argument is missing");
         let list = match &missing[..] {
             [first @ .., last] if first.len() > 1 => format!("{}, and {last}", first.join(", ")),
             all => all.join(" and "),
         };
         let plural = if missing.len() == 1 { "" } else { "s" };
-        self.error(&format!("missing {} required positional argument{plural}: {list}", missing.len()))
+        self.error(&format!("missing {} required {kind} argument{plural}: {list}", missing.len()))
     }
 }

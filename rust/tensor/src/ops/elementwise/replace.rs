@@ -188,8 +188,9 @@ impl Tensor {
         targets.iter().try_for_each(|target| target.before_result(op, inputs))?;
         for (number, second) in targets.iter().enumerate() {
             let mut before = targets.iter().take(number);
-            if before.any(|first| first.is(second) || first.dense_overlap(second).is_some()) {
-                return Err(Error::Aliased { op, argument: "out" });
+            let is_shared = |first: &&Tensor| first.is(second) || first.dense_overlap(second).is_some();
+            if let Some(first) = before.position(is_shared) {
+                return Err(Error::AliasedResults { op, positions: [first, number] });
             }
         }
         let results = operation()?;

@@ -10,8 +10,8 @@ use rustfft::FftDirection;
 
 use self::kernels::{FFT, FftArgs, FftCall, Job};
 use self::transform::{Transform, half};
-use crate::layout::wrap_dim;
-use crate::ops::shape::views::distinct_dims;
+use crate::error::Tuple;
+use crate::layout::{distinct_dims, wrap_dim};
 use crate::recording::NodeBuilder;
 use crate::{DType, Error, Result, Tensor};
 
@@ -130,8 +130,9 @@ impl FftOptions<'_> {
         }
     }
 
-    /// Returns the dimensions of a transform of an operand that has `ndim` of them, without the real and imaginary parts.
-    fn dims(&self, op: &'static str, ndim: usize) -> Result<Vec<usize>> {
+    /// Returns the dimensions of a transform of an operand of this shape, with `ndim` dimensions without the real and imaginary
+    /// parts.
+    fn dims(&self, op: &'static str, shape: &[usize], ndim: usize) -> Result<Vec<usize>> {
         let count = self.sizes.map(<[i64]>::len);
         let Some(given) = self.dims else {
             let count = count.unwrap_or(ndim);
@@ -144,7 +145,11 @@ impl FftOptions<'_> {
             let expected = format!("have a size for each of {} dimensions", given.len());
             return Err(Error::value(op, "s", expected, count));
         }
-        distinct_dims(op, "dims", given, ndim)?;
+        if given.len() > ndim && self.dims == FftOptions::new(self.function).dims {
+            let wanted = "input must have two dimensions before the one of the real and imaginary parts";
+            return Err(Error::Indexing { op, message: format!("{wanted}, got shape {}", Tuple(shape)) });
+        }
+        distinct_dims(op, "dim", given, ndim)?;
         given.iter().map(|&dim| wrap_dim(op, dim, ndim)).collect()
     }
 }
@@ -196,14 +201,14 @@ impl Tensor {
             [_, ..] if !reads_pairs => self.ndim(),
             shape => {
                 let expected = if reads_pairs {
-                    "have a last dimension of 2, the real and imaginary parts: there is no complex dtype"
+                    "have a last dimension of 2 after others, the real and imaginary parts: there is no complex dtype"
                 } else {
                     "have a dimension"
                 };
                 return Err(Error::shape(op, "input", expected, shape));
             }
         };
-        let dims = options.dims(op, ndim)?;
+        let dims = options.dims(op, self.shape(), ndim)?;
         let mut points_of = Vec::with_capacity(dims.len());
         for (number, &dim) in dims.iter().enumerate() {
             let size = self.shape().get(dim).copied().unwrap_or(1);
@@ -215,9 +220,22 @@ impl Tensor {
                 (None, _) => size,
             };
             if points == 0 {
-                let given = given.map_or_else(|| format!("{points} by default"), |size| size.to_string());
-                let argument = if options.function.has_sizes() { "each size" } else { "n" };
-                return Err(Error::value(op, argument, "be at least 1", given));
+                let has_sizes = options.function.has_sizes();
+                return Err(match given {
+                    Some(size) if has_sizes => {
+                        Error::value(op, "s", "contain numbers of at least 1, or -1", size)
+                    }
+                    Some(size) => Error::value(op, "n", "be at least 1", size),
+                    None => {
+                        let least = if let Transform::HalfToReal { .. } = transform { 2 } else { 1 };
+                        let argument = if has_sizes { "s" } else { "n" };
+                        let expected = format!(
+                            "have a size of at least {least} in dim {dim}, unless {argument} is passed"
+                        );
+                        let shape = format!("shape {}", Tuple(self.shape()));
+                        Error::value(op, "input", expected, shape)
+                    }
+                });
             }
             let wanted = if let Transform::HalfToReal { .. } = transform { half(points) } else { points };
             input = resized(&input, dim, wanted)?;

@@ -71,12 +71,12 @@ fn operands_without_complex_numbers_or_points_are_errors() {
     ));
     assert!(matches!(
         error(numbers(&[4, 2]), FftOptions::new(FftFunction::Fft2)),
-        Error::Dimension { ndim: 1, .. }
+        Error::Indexing { op: "fft2", .. }
     ));
     let twice = FftOptions { dims: Some(&[0, -2]), ..FftOptions::new(FftFunction::Fftn) };
     assert_eq!(
         error(numbers(&[4, 4, 2]), twice).to_string(),
-        "fftn: dims must name each dimension once, got (0, -2)"
+        "fftn: dim must name each dimension once, got (0, -2)"
     );
 }
 

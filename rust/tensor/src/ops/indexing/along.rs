@@ -18,8 +18,8 @@ fn check_along(op: &'static str, source: &Tensor, dim: i64, index: &Tensor) -> R
     let dim = wrap_dim(op, dim, source.ndim())?;
     if index.ndim() > 1 {
         let shape = Tuple(index.shape());
-        let message = format!("{op}: index must have at most one dimension, got shape {shape}");
-        return Err(Error::Indexing { message });
+        let message = format!("index must have at most one dimension, got shape {shape}");
+        return Err(Error::Indexing { op, message });
     }
     Ok(dim)
 }
@@ -132,9 +132,8 @@ impl Tensor {
         let positions = positions_along(IndexRule::along(op), self, dim, index)?;
         if source.ndim() != 0 && source.ndim() != self.ndim().max(1) {
             let (ndim, shape) = (self.ndim(), Tuple(source.shape()));
-            let message =
-                format!("{op}: source must have {ndim} dimensions, as the tensor, got shape {shape}");
-            return Err(Error::Indexing { message });
+            let message = format!("source must have {ndim} dimensions, as the tensor, got shape {shape}");
+            return Err(Error::Indexing { op, message });
         }
         let values = slices(op, source, &positions.shape())?;
         self.assign_at(to, (op, "IndexCopyBackward0"), SELECT, &positions, &values, None)

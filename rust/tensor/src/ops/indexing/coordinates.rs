@@ -171,7 +171,7 @@ impl Tensor {
     /// Without a number of classes it is the largest class and one.
     pub fn one_hot(&self, classes: Option<i64>) -> Result<Tensor> {
         let op = "one_hot";
-        check_dtype(op, "input", self, (DType::Int64, "; long() converts it"))?;
+        check_dtype(op, "tensor", self, (DType::Int64, "; long() converts it"))?;
         let classes = match classes {
             Some(classes) => classes,
             None if self.numel() == 0 => {

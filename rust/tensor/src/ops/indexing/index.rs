@@ -146,6 +146,7 @@ impl Tensor {
         let rest = self.ndim().checked_sub(count).ok_or_else(|| match self.ndim() {
             0 => Error::NoDimensions,
             ndim => Error::Indexing {
+                op: "",
                 message: format!(
                     "an index must have at most {ndim} items for {ndim} dimensions, got {count}"
                 ),
@@ -154,7 +155,7 @@ impl Tensor {
         let ellipses = indices.iter().filter(|index| matches!(index, Index::Ellipsis)).count();
         if ellipses > 1 {
             let message = format!("an index must contain ... at most once, got it {ellipses} times");
-            return Err(Error::Indexing { message });
+            return Err(Error::Indexing { op: "", message });
         }
         let mut view = self.clone();
         let mut dim = 0usize;
@@ -261,6 +262,7 @@ fn to_indices(tensor: &Tensor, sizes: &[usize]) -> Result<Vec<Tensor>> {
             let own = sizes.get(..tensor.ndim()).unwrap_or_default();
             if own != tensor.shape() {
                 return Err(Error::Indexing {
+                    op: "",
                     message: format!(
                         "a mask in an index must be of shape {}, as the dimensions that it indexes, got shape {}",
                         Tuple(own),
@@ -271,6 +273,7 @@ fn to_indices(tensor: &Tensor, sizes: &[usize]) -> Result<Vec<Tensor>> {
             nonzero_coordinates(tensor)
         }
         given => Err(Error::Indexing {
+            op: "",
             message: format!("tensors in an index must be int64, int32 or bool, got {given}"),
         }),
     }

@@ -135,6 +135,7 @@ pub(crate) fn broadcast_indices(op: &'static str, indices: &[(Tensor, usize)]) -
     let wide = indices.iter().try_fold(Vec::new(), |wide, (index, _)| broadcast(op, &wide, index.shape()));
     wide.map_err(|error| match error {
         Error::Broadcast { left, right, .. } => Error::Indexing {
+            op: "",
             message: format!(
                 "tensors in an index must be broadcastable, got shapes {} and {}",
                 Tuple(&left),

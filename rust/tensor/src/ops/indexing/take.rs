@@ -16,9 +16,8 @@ fn check_source(op: &'static str, target: &Tensor, index: &Tensor, source: &Tens
         return Ok(());
     }
     let (index, given) = (Tuple(index.shape()), Tuple(source.shape()));
-    let message =
-        format!("{op}: source must have as many elements as index of shape {index}, got shape {given}");
-    Err(Error::Indexing { message })
+    let message = format!("source must have as many elements as index of shape {index}, got shape {given}");
+    Err(Error::Indexing { op, message })
 }
 
 impl Tensor {

@@ -260,8 +260,8 @@ fn run_with_workspace(
     let bytes = usize::try_from(size.get()).unwrap_or(usize::MAX);
     let needs_workspace = bytes != 0 && !is_empty && !stream.is_capturing().map_err(Error::from)?;
     // The allocator gives the freed block only to later work of the stream.
-    let workspace =
-        needs_workspace.then(|| DeviceBuffer::on(&stream, bytes)).transpose().map_err(Error::from)?;
+    let workspace = needs_workspace.then(|| DeviceBuffer::on(&stream, bytes)).transpose();
+    let workspace = workspace.map_err(|error| Error::from(error.of_size(size.name())))?;
     let out = run(call, numerics, args);
     drop(workspace);
     out

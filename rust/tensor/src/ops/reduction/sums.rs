@@ -3,11 +3,10 @@
 use crate::dtype::{Bool8, dispatch_compute, dispatch_float, larger, smaller};
 use crate::error::Tuple;
 use crate::iterate::reduce;
-use crate::layout::signed_sizes;
+use crate::layout::{distinct_dims, signed_sizes};
 use crate::loops::{self, ReduceLoop};
 use crate::ops::elementwise::operand::check_floating_point;
 use crate::ops::indexing::masked::zero_where;
-use crate::ops::shape::views::distinct_dims;
 use crate::recording::NodeBuilder;
 use crate::{DType, Element, Error, Result, Tensor, iterate};
 
@@ -45,8 +44,8 @@ impl ReducedDims {
 pub(crate) fn err_nothing_to_reduce(op: &'static str, shape: &[usize], is_over_dims: bool) -> Error {
     let expected = "have no reduced dimension of size 0";
     if is_over_dims {
-        let message = format!("{op}: input must {expected}, got shape {}", Tuple(shape));
-        return Error::Indexing { message };
+        let message = format!("input must {expected}, got shape {}", Tuple(shape));
+        return Error::Indexing { op, message };
     }
     Error::shape(op, "input", expected, shape)
 }

@@ -2,7 +2,9 @@
 
 use super::views::{layout, scatter_into_zeros, view};
 use crate::error::Tuple;
-use crate::layout::{broadcast, infer_size, signed_sizes, sizes_and_strides, wrap_dim};
+use crate::layout::{
+    broadcast, distinct_dims, infer_size, signed_sizes, sizes_and_strides, wrap_argument, wrap_dim,
+};
 use crate::{Error, Result, Tensor};
 
 impl Tensor {
@@ -10,7 +12,8 @@ impl Tensor {
     /// itself if that is one dimension.
     pub fn flatten_dims(&self, start_dim: i64, end_dim: i64) -> Result<Tensor> {
         let op = "flatten";
-        let (start, end) = (wrap_dim(op, start_dim, self.ndim())?, wrap_dim(op, end_dim, self.ndim())?);
+        let start = wrap_argument(op, "start_dim", start_dim, self.ndim())?;
+        let end = wrap_argument(op, "end_dim", end_dim, self.ndim())?;
         if start > end {
             return Err(Error::value(
                 op,
@@ -42,12 +45,8 @@ impl Tensor {
             return Err(Error::sizes(op, "sizes", "contain a size", sizes));
         }
         let size = self.shape().get(at).copied().unwrap_or(0);
-        let parts = infer_size(op, sizes, &[size]).map_err(|error| match error {
-            Error::Shape { op, expected, given, .. } => {
-                Error::Shape { op, argument: "sizes", expected, given }
-            }
-            other => other,
-        })?;
+        let parts =
+            infer_size(op, sizes, &[size]).map_err(|error| error.rename_argument("shape", "sizes"))?;
         let mut shape = self.shape().to_vec();
         shape.splice(at..=at, parts);
         self.view(&signed_sizes(&shape))
@@ -60,17 +59,20 @@ impl Tensor {
 
     /// Returns a view with the shape of another tensor.
     pub fn view_as(&self, other: &Tensor) -> Result<Tensor> {
-        self.view(&signed_sizes(other.shape())).map_err(|error| error.during("view_as"))
+        let result = self.view(&signed_sizes(other.shape()));
+        result.map_err(|error| error.rename_argument("shape", "other").during("view_as"))
     }
 
     /// Returns the elements in the shape of another tensor: a view if possible, else a copy.
     pub fn reshape_as(&self, other: &Tensor) -> Result<Tensor> {
-        self.reshape(&signed_sizes(other.shape())).map_err(|error| error.during("reshape_as"))
+        let result = self.reshape(&signed_sizes(other.shape()));
+        result.map_err(|error| error.rename_argument("shape", "other").during("reshape_as"))
     }
 
     /// Returns a view expanded to the shape of another tensor.
     pub fn expand_as(&self, other: &Tensor) -> Result<Tensor> {
-        self.expand(&signed_sizes(other.shape())).map_err(|error| error.during("expand_as"))
+        let result = self.expand(&signed_sizes(other.shape()));
+        result.map_err(|error| error.rename_argument("size", "other").during("expand_as"))
     }
 
     /// Returns a view with dimension `source[i]` moved to position `destination[i]`. The others keep their order.
@@ -81,15 +83,8 @@ impl Tensor {
             return Err(Error::value(op, "destination", expected, Tuple(destination)));
         }
         let wrapped = |argument: &'static str, dims: &[i64]| -> Result<Vec<usize>> {
-            let mut found: Vec<usize> = Vec::new();
-            for &dim in dims {
-                let at = wrap_dim(op, dim, self.ndim())?;
-                if found.contains(&at) {
-                    return Err(Error::value(op, argument, "name each dimension once", Tuple(dims)));
-                }
-                found.push(at);
-            }
-            Ok(found)
+            distinct_dims(op, argument, dims, self.ndim())?;
+            dims.iter().map(|&dim| wrap_argument(op, argument, dim, self.ndim())).collect()
         };
         let (from, to) = (wrapped("source", source)?, wrapped("destination", destination)?);
         let mut rest = (0..self.ndim()).filter(|dim| !from.contains(dim));
@@ -115,7 +110,8 @@ impl Tensor {
     /// dimension of the view.
     pub fn diagonal(&self, offset: i64, dim1: i64, dim2: i64) -> Result<Tensor> {
         let op = "diagonal";
-        let (a, b) = (wrap_dim(op, dim1, self.ndim())?, wrap_dim(op, dim2, self.ndim())?);
+        let a = wrap_argument(op, "dim1", dim1, self.ndim())?;
+        let b = wrap_argument(op, "dim2", dim2, self.ndim())?;
         if a == b {
             return Err(Error::value(op, "dim2", format!("be another dimension than dim1, {dim1}"), dim2));
         }

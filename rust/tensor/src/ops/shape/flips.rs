@@ -1,11 +1,10 @@
 //! Copies with the elements of dimensions in another order.
 
-use super::views::distinct_dims;
 use crate::dtype::dispatch_size;
 use crate::error::Tuple;
 use crate::iterate::parts::{item, part, take};
 use crate::iterate::{NoInput, THREADED_ELEMENTS, TensorPart, for_each_tile, launch_with_layout, threads_on};
-use crate::layout::{Layout, wrap_dim};
+use crate::layout::{Layout, distinct_dims, wrap_argument};
 use crate::recording::NodeBuilder;
 use crate::{Element, Error, Result, Tensor, iterate};
 
@@ -63,7 +62,7 @@ impl Tensor {
         } else {
             let mut out = source;
             for (&shift, &dim) in shifts.iter().zip(dims) {
-                out = rolled(&out, shift, wrap_dim(op, dim, self.ndim())?)?;
+                out = rolled(&out, shift, wrap_argument(op, "dims", dim, self.ndim())?)?;
             }
             out
         };

@@ -106,7 +106,7 @@ fn err_no_dimension(op: &'static str, source: &Tensor) -> Error {
 
 /// Returns the error of an operation that counts as indexing, for a 0-d tensor.
 pub(crate) fn err_index(op: &'static str) -> Error {
-    Error::Indexing { message: format!("{op}: input must have a dimension, got shape ()") }
+    Error::Indexing { op, message: "input must have a dimension, got shape ()".to_owned() }
 }
 
 /// The views at each index of the first dimension of a tensor, as [`unbind`](Tensor::unbind) returns them.

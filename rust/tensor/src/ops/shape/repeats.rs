@@ -25,7 +25,7 @@ impl Repetition {
         let mut repeated = Vec::new();
         for ((size, stride), &count) in dims.zip(repeats) {
             let total = size.checked_mul(count);
-            shape.push(total.ok_or_else(|| Error::TooLarge { shape: vec![size, count] })?);
+            shape.push(total.ok_or_else(|| Error::TooLarge { op: "", shape: vec![size, count] })?);
             if count != 1 {
                 repeated.extend(i64::try_from(interleaved.len()));
                 interleaved.push(count);
@@ -94,7 +94,7 @@ impl Tensor {
         let count = count.map_err(|_| Error::value(op, "repeats", "not be negative", repeats))?;
         let mut shape = source.shape().to_vec();
         let total = shape.get(at).copied().unwrap_or(1).checked_mul(count);
-        let total = total.ok_or_else(|| Error::TooLarge { shape: vec![count] })?;
+        let total = total.ok_or_else(|| Error::TooLarge { op, shape: vec![count] })?;
         let behind = at.saturating_add(1);
         shape.insert(behind.min(shape.len()), count);
         let sizes = signed_sizes(&shape);

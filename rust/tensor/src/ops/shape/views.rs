@@ -2,7 +2,8 @@
 
 use crate::error::Tuple;
 use crate::layout::{
-    Layout, checked_ndim, infer_size, sizes_and_strides, view_strides, wrap_dim, wrap_index,
+    Layout, checked_ndim, distinct_dims, infer_size, sizes_and_strides, view_strides, wrap_argument,
+    wrap_dim, wrap_index,
 };
 use crate::recording::{NodeBuilder, track_view};
 use crate::storage::fallible_alloc::check_memory;
@@ -29,27 +30,6 @@ pub(crate) fn view(
 pub(crate) fn layout(offset: usize, dims: Vec<(usize, usize)>) -> Layout {
     let (shape, strides) = dims.into_iter().unzip();
     Layout { shape, strides, offset }
-}
-
-/// Returns which of `ndim` dimensions are named. None may be named twice.
-pub(crate) fn distinct_dims(
-    op: &'static str,
-    argument: &'static str,
-    dims: &[i64],
-    ndim: usize,
-) -> Result<Vec<bool>> {
-    // A 0-d tensor accepts dimension 0, once.
-    let mut named = vec![false; ndim.max(1)];
-    for &dim in dims {
-        let at = wrap_dim(op, dim, ndim)?;
-        if let Some(mark) = named.get_mut(at)
-            && std::mem::replace(mark, true)
-        {
-            return Err(Error::value(op, argument, "name each dimension once", Tuple(dims)));
-        }
-    }
-    named.truncate(ndim);
-    Ok(named)
 }
 
 /// Returns zeros of `shape` whose part is `gradient`: ATen's `select_backward` and `slice_backward`. `part` returns a
@@ -115,7 +95,10 @@ impl Tensor {
         if order.len() != self.ndim() {
             return Err(err_dims());
         }
-        let order = order.iter().map(|&dim| wrap_dim(op, dim, self.ndim())).collect::<Result<Vec<_>>>()?;
+        let order = order
+            .iter()
+            .map(|&dim| wrap_argument(op, "dims", dim, self.ndim()))
+            .collect::<Result<Vec<_>>>()?;
         let mut back = vec![None; order.len()];
         for (to, &from) in order.iter().enumerate() {
             if let Some(slot) = back.get_mut(from) {
@@ -134,7 +117,8 @@ impl Tensor {
     /// Returns a view with two dimensions exchanged.
     pub fn transpose(&self, first: i64, second: i64) -> Result<Tensor> {
         let op = "transpose";
-        let (a, b) = (wrap_dim(op, first, self.ndim())?, wrap_dim(op, second, self.ndim())?);
+        let a = wrap_argument(op, "dim0", first, self.ndim())?;
+        let b = wrap_argument(op, "dim1", second, self.ndim())?;
         let mut dims = sizes_and_strides(self.layout());
         if self.ndim() > 0 {
             dims.swap(a, b);
@@ -182,7 +166,7 @@ impl Tensor {
         checked_ndim(sizes.len())?;
         let err_shape = || {
             let expected = format!("keep the sizes of shape {} except where they are 1", Tuple(self.shape()));
-            Error::sizes("expand", "sizes", expected, sizes)
+            Error::sizes("expand", "size", expected, sizes)
         };
         let new = sizes.len().checked_sub(self.ndim()).ok_or_else(err_shape)?;
         let own: Vec<_> = std::iter::repeat_n(None, new)
@@ -229,7 +213,7 @@ impl Tensor {
         let op = "slice";
         let at = wrap_dim(op, dim, self.ndim())?;
         let mut dims = sizes_and_strides(self.layout());
-        let err_no_dimension = || Error::Dimension { op, dim, ndim: 0 };
+        let err_no_dimension = || Error::Dimension { op, argument: "dim", dim, ndim: 0 };
         let (size, stride) =
             dims.get_mut(at).map(|(size, stride)| (size, stride)).ok_or_else(err_no_dimension)?;
         let err_step = || Error::value(op, "step", "be positive", step);
@@ -262,8 +246,8 @@ impl Tensor {
         let size = self.shape().get(at).copied().map_or(Ok(0), i64::try_from).unwrap_or(i64::MAX);
         let first = if start < 0 { start.saturating_add(size) } else { start };
         if !(0..=size).contains(&first) {
-            let message = format!("{op}: start must be from -{size} to {size}, got {start}");
-            return Err(Error::Indexing { message });
+            let message = format!("start must be from -{size} to {size}, got {start}");
+            return Err(Error::Indexing { op, message });
         }
         if length > size - first {
             let expected = format!("be at most {} from start {start} of size {size}", size - first);
@@ -274,7 +258,7 @@ impl Tensor {
 
     /// Returns a view without the dimensions of size 1 among `dims`.
     pub fn squeeze_dims(&self, dims: &[i64]) -> Result<Tensor> {
-        let named = distinct_dims("squeeze", "dims", dims, self.ndim())?;
+        let named = distinct_dims("squeeze", "dim", dims, self.ndim())?;
         let own = sizes_and_strides(self.layout()).into_iter().zip(named);
         let kept = own.filter(|&((size, _), named)| size != 1 || !named).map(|(pair, _)| pair).collect();
         let (layout, before) = (layout(self.storage_offset(), kept), self.shape().to_vec());

@@ -55,7 +55,7 @@ fn gather(input: &CoreTensor, dim: i64, index: &CoreTensor) -> Result<CoreTensor
 ///             [7]])
 #[tensor_op(function, method, out(exact), example = "x, columns, 1")]
 fn take_along_dim(input: &CoreTensor, indices: &CoreTensor, dim: Option<i64>) -> Result<CoreTensor> {
-    input.take_along_dim(indices, dim)
+    input.take_along_dim(indices, dim).map_err(|error| error.rename_argument("index", "indices"))
 }
 
 /// Return a copy with `src` or `value` written to the elements at `index` along dimension `dim`.

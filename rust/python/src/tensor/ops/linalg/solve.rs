@@ -1,7 +1,7 @@
 //! Systems of equations, inverses and determinants.
 #![allow(non_snake_case, reason = "PyTorch's names of arguments")]
 
-use interlock_tensor::{Error, Result, Tensor as CoreTensor};
+use interlock_tensor::{Result, Tensor as CoreTensor};
 
 use crate::tensor::operation::{LinalgPair, Named, tensor_op};
 
@@ -82,7 +82,7 @@ fn solve_ex(
 /// Args:
 ///     A: A triangular matrix of float32 or float64, or a batch of them. The other triangle is not read.
 ///     B: The right sides, the columns of a matrix or of a batch of them. Batches are broadcast.
-///     upper: Whether the upper triangle is read, else the lower one. Must be passed.
+///     upper: Whether the upper triangle is read, else the lower one.
 ///     left: Whether to solve `A @ X = B`, else `X @ A = B`.
 ///     unitriangular: Whether the diagonal counts as ones and is not read.
 ///
@@ -90,7 +90,6 @@ fn solve_ex(
 ///     A tensor of the broadcast shape of `B`.
 ///
 /// Raises:
-///     TypeError: `upper` is not passed.
 ///     ShapeError: The shapes are incompatible.
 ///     DTypeError: The dtypes differ, or are not float32 or float64.
 ///
@@ -110,12 +109,10 @@ fn solve_ex(
 fn solve_triangular(
     A: &CoreTensor,
     B: &CoreTensor,
-    #[keyword] upper: Option<bool>,
+    #[keyword] upper: bool,
     #[default(true)] left: bool,
     #[default(false)] unitriangular: bool,
 ) -> Result<CoreTensor> {
-    let problem = "upper must be passed by name";
-    let upper = upper.ok_or(Error::Arguments { op: "solve_triangular", problem })?;
     A.solve_triangular(B, upper, left, unitriangular)
 }
 

@@ -8,12 +8,12 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyEllipsis, PyList, PyString, PyTuple};
 
 use crate::detach::{attach, call_with, call_with_keywords};
-use crate::dispatch::Call;
-use crate::dispatch::explain::Explained;
-use crate::errors::{IntoPyResult, new_exception, new_type_error};
+use crate::dispatch::explain::{Explained, converted};
+use crate::errors::{new_exception, new_type_error};
 use crate::tensor::Tensor;
 use crate::tensor::args::{extract_tensor, try_iter_arg};
 use crate::tensor::call::{DETACH_THRESHOLD, run_op};
+use crate::tensor::operation::{self, Arguments, Signature};
 use crate::{pending_exception, py_int};
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -99,49 +99,59 @@ fn contract_path(py: Python<'_>, request: &PathRequest<'_>) -> PyResult<Option<V
 #[pyo3(signature = (equation, /, *operands))]
 fn einsum(equation: &Bound<'_, PyAny>, operands: &Bound<'_, PyTuple>) -> PyResult<Tensor> {
     let py = operands.py();
-    let (equation, tensors) = extract(equation, operands)?;
-    run_op(py, "einsum", DETACH_THRESHOLD, || interlock_tensor::einsum(&equation, &tensors, Some(&OptEinsum)))
+    let op = "einsum";
+    let (equation, tensors) = extract(op, equation, operands)?;
+    run_op(py, op, DETACH_THRESHOLD, || interlock_tensor::einsum(&equation, &tensors, Some(&OptEinsum)))
 }
 
 inventory::submit! {
     Explained {
         name: "einsum",
-        function: |args, named| {
-            call_with_keywords(wrap_pyfunction!(explain, args.py())?.as_any(), args, named)
-        },
+        function: |args, named| operation::call_function(&EXPLANATION, explain, args, named),
     }
 }
 
+static EXPLANATION: Signature = Signature {
+    texts: "explain: einsum\0\x08equation\0\0",
+    function_length: 15,
+    names_length: 9,
+    positional: 1,
+    required: 1,
+    is_variadic: true,
+    is_method: false,
+};
+
 /// Binds the arguments as the operation itself does, and returns the choice of a kernel.
-#[pyfunction]
-#[pyo3(name = "einsum", signature = (equation, /, *operands))]
-fn explain(equation: &Bound<'_, PyAny>, operands: &Bound<'_, PyTuple>) -> PyResult<Call> {
-    let (equation, tensors) = extract(equation, operands)?;
+fn explain<'py>(call: &Arguments<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
+    let (py, op) = (call.py(), call.op());
+    let (equation, tensors) = extract(op, call.object()?, &PyTuple::new(py, call.separate())?)?;
     let explained = interlock_tensor::explain_einsum(&equation, &tensors, Some(&OptEinsum));
-    explained.map(Call::new).into_py_result(operands.py())
+    converted(py, explained.map_err(|error| error.during(op)))
 }
 
 /// Returns the equation and the operands.
 fn extract(
+    op: &str,
     equation: &Bound<'_, PyAny>,
     operands: &Bound<'_, PyTuple>,
 ) -> PyResult<(String, Vec<CoreTensor>)> {
     let (equation, operands) = match equation.cast::<PyString>() {
-        Ok(equation) => (equation.to_string_lossy().into_owned(), listed(operands)?),
-        Err(_) => from_sublists(equation, operands)?,
+        Ok(equation) => (equation.to_string_lossy().into_owned(), listed(op, operands)?),
+        Err(_) => from_sublists(op, equation, operands)?,
     };
-    let tensor = |given: &Bound<'_, PyAny>| extract_tensor("einsum: each operand", given);
+    let what = format!("{op}: each operand");
+    let tensor = |given: &Bound<'_, PyAny>| extract_tensor(&what, given);
     Ok((equation, operands.iter().map(tensor).collect::<PyResult<_>>()?))
 }
 
 /// Returns the operands, which may be in one list.
-fn listed<'py>(operands: &Bound<'py, PyTuple>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+fn listed<'py>(op: &str, operands: &Bound<'py, PyTuple>) -> PyResult<Vec<Bound<'py, PyAny>>> {
     match operands.iter().next() {
         Some(list)
             if operands.len() == 1
                 && (list.is_instance_of::<PyList>() || list.is_instance_of::<PyTuple>()) =>
         {
-            try_iter_arg("einsum: operands", "Tensors", &list)?.collect()
+            try_iter_arg(&format!("{op}: operands"), "Tensors", &list)?.collect()
         }
         _ => Ok(operands.iter().collect()),
     }
@@ -149,12 +159,13 @@ fn listed<'py>(operands: &Bound<'py, PyTuple>) -> PyResult<Vec<Bound<'py, PyAny>
 
 /// Returns the equation and operands of operands that are followed by their labels.
 fn from_sublists<'py>(
+    op: &str,
     first: &Bound<'py, PyAny>,
     others: &Bound<'py, PyTuple>,
 ) -> PyResult<(String, Vec<Bound<'py, PyAny>>)> {
     if !first.is_instance_of::<Tensor>() {
         return Err(new_type_error(
-            "einsum: equation",
+            &format!("{op}: equation"),
             "a str or a Tensor that is followed by its labels",
             first,
         ));
@@ -162,11 +173,11 @@ fn from_sublists<'py>(
     let arguments: Vec<_> = std::iter::once(first.clone()).chain(others).collect();
     let (mut operands, mut groups) = (Vec::new(), Vec::new());
     let pairs = arguments.chunks_exact(2);
-    let output = pairs.remainder().first().map(letters).transpose()?;
+    let output = pairs.remainder().first().map(|labels| letters(op, labels)).transpose()?;
     for pair in pairs {
         if let [operand, labels] = pair {
             operands.push(operand.clone());
-            groups.push(letters(labels)?);
+            groups.push(letters(op, labels)?);
         }
     }
     let inputs = groups.join(",");
@@ -174,8 +185,8 @@ fn from_sublists<'py>(
 }
 
 /// Returns the letters of a list of numbers, capitals first, as in PyTorch.
-fn letters(labels: &Bound<'_, PyAny>) -> PyResult<String> {
-    let what = "einsum: labels";
+fn letters(op: &str, labels: &Bound<'_, PyAny>) -> PyResult<String> {
+    let what = &*format!("{op}: labels");
     let letter = |label: Bound<'_, PyAny>| {
         if label.is_instance_of::<PyEllipsis>() {
             return Ok("...".to_owned());

@@ -70,10 +70,21 @@ fn split(
     split_size_or_sections: &IntOrInts,
     #[default(0)] dim: i64,
 ) -> Result<Vec<CoreTensor>> {
-    match split_size_or_sections {
-        IntOrInts::Int(size) => tensor.split(*size, dim),
-        IntOrInts::Ints(sizes) => tensor.split_with_sizes(sizes, dim),
-    }
+    split_by(tensor, "split_size_or_sections", split_size_or_sections, dim)
+}
+
+/// Returns the parts of one size, or of several, which are an argument.
+fn split_by(
+    tensor: &CoreTensor,
+    argument: &'static str,
+    sizes: &IntOrInts,
+    dim: i64,
+) -> Result<Vec<CoreTensor>> {
+    let (core_argument, parts) = match sizes {
+        IntOrInts::Int(size) => ("split_size", tensor.split(*size, dim)),
+        IntOrInts::Ints(sizes) => ("split_sizes", tensor.split_with_sizes(sizes, dim)),
+    };
+    parts.map_err(|error| error.rename_argument(core_argument, argument))
 }
 
 /// Return views of consecutive parts of a dimension.
@@ -105,7 +116,7 @@ fn split_method(
     split_size: &IntOrInts,
     #[default(0)] dim: i64,
 ) -> Result<Vec<CoreTensor>> {
-    split(input, split_size, dim)
+    split_by(input, "split_size", split_size, dim)
 }
 
 /// Return views of consecutive parts of a dimension with given sizes, like `split`.

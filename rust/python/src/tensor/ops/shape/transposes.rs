@@ -37,7 +37,8 @@ fn transpose(input: &CoreTensor, dim0: i64, dim1: i64) -> Result<CoreTensor> {
 ///     (4, 3, 2)
 #[tensor_op(function, method, view, example = "x, 0, 1")]
 fn swapaxes(input: &CoreTensor, axis0: i64, axis1: i64) -> Result<CoreTensor> {
-    input.transpose(axis0, axis1)
+    let result = input.transpose(axis0, axis1);
+    result.map_err(|error| error.rename_argument("dim0", "axis0").rename_argument("dim1", "axis1"))
 }
 
 /// Return a view with permuted dimensions.

@@ -36,7 +36,9 @@ use crate::tensor::operation::{Ints, SizesOrDType, tensor_op};
 )]
 fn view(input: &CoreTensor, #[variadic] size: &SizesOrDType, dtype: Option<DType>) -> Result<CoreTensor> {
     match (size, dtype) {
-        (SizesOrDType::Sizes(sizes), None) => input.view(sizes),
+        (SizesOrDType::Sizes(sizes), None) => {
+            input.view(sizes).map_err(|error| error.rename_argument("shape", "size"))
+        }
         (SizesOrDType::Sizes(sizes), Some(dtype)) if sizes.is_empty() => input.view_dtype(dtype),
         (SizesOrDType::DType(dtype), None) => input.view_dtype(*dtype),
         (_, Some(dtype)) => {
@@ -188,7 +190,11 @@ fn as_strided(
 /// Converts numbers for each dimension, an argument of `as_strided`.
 fn not_negative(argument: &'static str, numbers: &[i64]) -> Result<Vec<usize>> {
     if numbers.len() > MAX_DIMENSIONS {
-        return Err(Error::TooManyDimensions { given: numbers.len(), limit: MAX_DIMENSIONS });
+        return Err(Error::TooManyDimensions {
+            op: "as_strided",
+            given: numbers.len(),
+            limit: MAX_DIMENSIONS,
+        });
     }
     let number = |&number: &i64| {
         let expected = "not be negative".to_owned();
