@@ -98,7 +98,10 @@ fn subtract_operands(operands: PromotedOperands) -> Result<Tensor> {
 
 /// Returns `left * right`; of bools, the logical and.
 pub fn multiply<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -> Result<Tensor> {
-    let operands = promote("mul", (left.into(), right.into()), Numbers::Exact, |dtype| dtype)?;
+    multiply_operands(promote("mul", (left.into(), right.into()), Numbers::Exact, |dtype| dtype)?)
+}
+
+fn multiply_operands(operands: PromotedOperands) -> Result<Tensor> {
     let out = dispatch_wrapping!(operands.dtype, T => operands.zip("mul", T::times))?;
     if let Some(mut builder) = NodeBuilder::new("MulBackward0", &[&operands.left, &operands.right])? {
         let (right, left) = (builder.save_for(0, &operands.right)?, builder.save_for(1, &operands.left)?);
@@ -114,7 +117,10 @@ pub fn multiply<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>)
 
 /// Returns `left / right`, in floating point also for integers.
 pub fn divide<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -> Result<Tensor> {
-    let operands = promote("div", (left.into(), right.into()), Numbers::Exact, DType::to_floating_point)?;
+    divide_operands(promote("div", (left.into(), right.into()), Numbers::Exact, DType::to_floating_point)?)
+}
+
+fn divide_operands(operands: PromotedOperands) -> Result<Tensor> {
     let out = dispatch_float!(operands.dtype, T => operands.zip("div", |x: T, y: T| x / y))?;
     if let Some(mut builder) = NodeBuilder::new("DivBackward0", &[&operands.left, &operands.right])? {
         let right = builder.save(&operands.right)?;

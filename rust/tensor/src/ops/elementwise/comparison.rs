@@ -9,11 +9,15 @@ macro_rules! comparisons {
     ($($(#[$doc:meta])* $method:ident, $op:literal, $symbol:tt;)+) => {
         $($(#[$doc])*
         pub fn $method<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -> Result<Tensor> {
-            let operands = promote($op, (left.into(), right.into()), Numbers::Rounded, |dtype| dtype)?;
-            let (shape, a, b) = (&operands.shape, &operands.a, &operands.b);
-            dispatch_compute!(operands.dtype, T => {
-                iterate::zip($op, (DType::Bool, shape), a, b, |x: T, y: T| Bool8::new(x $symbol y))
-            })
+            // Its loops are compiled once, not for each type of an operand.
+            fn compare(operands: (Operand<'_>, Operand<'_>)) -> Result<Tensor> {
+                let operands = promote($op, operands, Numbers::Rounded, |dtype| dtype)?;
+                let (shape, a, b) = (&operands.shape, &operands.a, &operands.b);
+                dispatch_compute!(operands.dtype, T => {
+                    iterate::zip($op, (DType::Bool, shape), a, b, |x: T, y: T| Bool8::new(x $symbol y))
+                })
+            }
+            compare((left.into(), right.into()))
         })+
 
         impl Tensor {

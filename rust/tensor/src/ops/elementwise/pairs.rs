@@ -55,14 +55,17 @@ macro_rules! pair_operations {
     ($($(#[$doc:meta])* $name:ident, $dtypes:ident, $node:literal, $f:expr, |$g:ident, $a:ident, $b:ident| ($left:expr, $($right:tt)+);)+) => {
         $($(#[$doc])*
         pub fn $name<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -> Result<Tensor> {
-            let op = stringify!($name);
-            let operands = (left.into(), right.into());
-            let (operands, out) = pair_operations!(@compute $dtypes, op, operands, $f);
-            record_pair($node, &operands, &out, [
-                OperandGradient::OfBoth(|$g, $a, $b| { let _ = $a; $left }),
-                pair_operations!(@right |$g, $a, $b| $($right)+),
-            ])?;
-            Ok(out)
+            // Its loops are compiled once, not for each type of an operand.
+            fn compute(operands: (Operand<'_>, Operand<'_>)) -> Result<Tensor> {
+                let op = stringify!($name);
+                let (operands, out) = pair_operations!(@compute $dtypes, op, operands, $f);
+                record_pair($node, &operands, &out, [
+                    OperandGradient::OfBoth(|$g, $a, $b| { let _ = $a; $left }),
+                    pair_operations!(@right |$g, $a, $b| $($right)+),
+                ])?;
+                Ok(out)
+            }
+            compute((left.into(), right.into()))
         })+
     };
     (@right |$g:ident, $a:ident, $b:ident| alone $right:expr) => { OperandGradient::Alone(|$g| $right) };

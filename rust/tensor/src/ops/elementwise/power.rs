@@ -32,8 +32,12 @@ fn integer_power(mut base: i64, mut exponent: i64) -> i64 {
 
 /// Returns `base` to the power of `exponent`.
 pub fn power<'a>(base: impl Into<Operand<'a>>, exponent: impl Into<Operand<'a>>) -> Result<Tensor> {
+    power_of(base.into(), exponent.into())
+}
+
+/// The function without type parameters, for each of which its loops would be compiled.
+fn power_of(base: Operand<'_>, exponent: Operand<'_>) -> Result<Tensor> {
     let op = "pow";
-    let (base, exponent) = (base.into(), exponent.into());
     let mut operands = promote(op, (base, exponent), Numbers::Rounded, |dtype| dtype)?;
     if let Operand::Scalar(exponent) = exponent
         && operands.dtype.is_half()

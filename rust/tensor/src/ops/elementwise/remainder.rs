@@ -11,7 +11,11 @@ const OP: &str = "remainder";
 
 /// Returns the remainder of `left / right` with the sign of `right`, as Python's `%`.
 pub fn remainder<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -> Result<Tensor> {
-    let (left, right) = (left.into(), right.into());
+    remainder_of(left.into(), right.into())
+}
+
+/// The function without type parameters, for each of which its loops would be compiled.
+fn remainder_of(left: Operand<'_>, right: Operand<'_>) -> Result<Tensor> {
     let node = if matches!(right, Operand::Scalar(_)) { "RemainderBackward0" } else { "RemainderBackward1" };
     let operands = promote(OP, (left, right), Numbers::Rounded, |dtype| dtype)?;
     check_divisible(OP, &operands)?;

@@ -16,9 +16,14 @@ pub fn where_cond<'a>(
     x: impl Into<Operand<'a>>,
     y: impl Into<Operand<'a>>,
 ) -> Result<Tensor> {
+    where_of(condition, (x.into(), y.into()))
+}
+
+/// The function without type parameters, for each of which its loops would be compiled.
+fn where_of(condition: &Tensor, operands: (Operand<'_>, Operand<'_>)) -> Result<Tensor> {
     let op = "where";
     check_bool(op, "condition", condition)?;
-    let operands = promote(op, (x.into(), y.into()), Numbers::Rounded, |dtype| dtype)?;
+    let operands = promote(op, operands, Numbers::Rounded, |dtype| dtype)?;
     let shape = broadcast(op, condition.shape(), &operands.shape)?;
     let (x, y) = (iterate::bits(&operands.a), iterate::bits(&operands.b));
     let sources = [&condition.detach(), &x, &y];
