@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::element_loop::{ElementLoop, MAX_OPERANDS, Run};
 use super::halves;
-use super::vectorized::for_each_index;
+use super::vectorized::try_vectorized;
 use crate::dtype::{dispatch, dispatch_size};
 use crate::{DType, Element};
 
@@ -117,21 +117,22 @@ unsafe fn convert_with<T: Element, U: Element>(
     (target, step): (*mut u8, usize),
     (source, source_step): (*const u8, usize),
     count: usize,
-    function: impl Fn(T) -> U,
+    function: impl Fn(T) -> U + Copy,
 ) {
     let (size, source_size) = (size_of::<U>(), size_of::<T>());
     // SAFETY: guaranteed by the caller.
     unsafe {
-        if (step, source_step) == (size, source_size) {
-            for_each_index(
-                count,
+        let is_done = (step, source_step) == (size, source_size)
+            && try_vectorized(
                 #[inline(always)]
-                move |i| {
-                    let element = source.cast::<T>().add(i).read_unaligned();
-                    target.cast::<U>().add(i).write_unaligned(function(element));
+                move || {
+                    for i in 0..count {
+                        let element = source.cast::<T>().add(i).read_unaligned();
+                        target.cast::<U>().add(i).write_unaligned(function(element));
+                    }
                 },
             );
-        } else {
+        if !is_done {
             for i in 0..count {
                 let element = source.add(i * source_step).cast::<T>().read_unaligned();
                 target.add(i * step).cast::<U>().write_unaligned(function(element));
@@ -151,7 +152,7 @@ unsafe fn convert_f16<T: Element, U: Element>(
     (source, source_step): (*const u8, usize),
     count: usize,
     vectors: unsafe fn(*mut U, *const T, usize) -> usize,
-    function: impl Fn(T) -> U,
+    function: impl Fn(T) -> U + Copy,
 ) {
     // SAFETY: guaranteed by the caller.
     unsafe {

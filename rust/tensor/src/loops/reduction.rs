@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::elementwise::{load, store};
 use super::lanes::fold_indexed;
-use super::vectorized::{for_each_index, vectorized};
+use super::vectorized::{for_each_index, try_vectorized};
 use crate::{DType, Element};
 
 /// The number of rows that are added to states at once, so that a state is read and written less often.
@@ -183,8 +183,8 @@ where
         unsafe {
             if state_step == 0 {
                 let mut total = self.start;
-                if step == size_of::<T>() {
-                    vectorized(
+                let is_done = step == size_of::<T>()
+                    && try_vectorized(
                         #[inline(always)]
                         || {
                             total = self.reduced(
@@ -194,25 +194,28 @@ where
                             );
                         },
                     );
-                } else {
+                if !is_done {
                     total = self.reduced(count, |index| load(source.add(index * step), 0));
                 }
                 let state = state_at(0);
                 state.write((self.merge)(state.read(), total));
-            } else if state_step == size_of::<A>() && step == size_of::<T>() {
-                let add = self.add;
-                for_each_index(
-                    count,
+                return;
+            }
+            let add = self.add;
+            let is_done = (state_step, step) == (size_of::<A>(), size_of::<T>())
+                && try_vectorized(
                     #[inline(always)]
-                    move |index| {
-                        let state = states.cast::<A>().add(index);
-                        state.write(add(state.read(), load(source, index)));
+                    move || {
+                        for index in 0..count {
+                            let state = states.cast::<A>().add(index);
+                            state.write(add(state.read(), load(source, index)));
+                        }
                     },
                 );
-            } else {
+            if !is_done {
                 for index in 0..count {
                     let state = state_at(index);
-                    state.write((self.add)(state.read(), load(source.add(index * step), 0)));
+                    state.write(add(state.read(), load(source.add(index * step), 0)));
                 }
             }
         }

@@ -23,6 +23,27 @@ pub(crate) fn vectorized(body: impl FnOnce()) {
     arch().dispatch(Body(body));
 }
 
+/// Calls a function as [`vectorized`] does, and returns true. On a CPU without vector instructions it returns false instead:
+/// there the caller's loop over elements with gaps serves for those without gaps too.
+#[inline(always)]
+pub(super) fn try_vectorized(body: impl FnOnce()) -> bool {
+    struct Body<F>(F);
+
+    impl<F: FnOnce()> WithSimd for Body<F> {
+        type Output = bool;
+
+        #[inline(always)]
+        fn with_simd<S: Simd>(self, _simd: S) -> bool {
+            if !S::IS_SCALAR {
+                (self.0)();
+            }
+            !S::IS_SCALAR
+        }
+    }
+
+    arch().dispatch(Body(body))
+}
+
 /// Calls a function for each index below `count`, compiled as by [`vectorized`]. CPUs without AVX2 or NEON are rare: for them
 /// the compiler doesn't unroll the loop, because that code would be as large as each of the others.
 #[inline(always)]
