@@ -94,12 +94,16 @@ def reasons():
 
 def least_sizes():
     """Return the kernels of each factorization from the least size of a library on and below it, and why."""
+
+    def call(operation, size):
+        a = matrix(size, size)
+        if operation == "solve_triangular":
+            return dispatch.explain(operation, a, a, upper=True)
+        return dispatch.explain(operation, a)
+
     found = {}
     for operation, least in zip(OPERATIONS, (12, 36, 12, 32, 4, 8), strict=True):
-        small, large = (
-            dispatch.explain(operation, *[matrix(size, size)] * (2 if operation == "solve_triangular" else 1))
-            for size in (least - 1, least)
-        )
+        small, large = call(operation, least - 1), call(operation, least)
         refusals = {considered.kernel: considered.reason for considered in small.considered}
         found[operation] = [large.kernel, small.kernel, str(refusals[large.kernel])]
     return found
