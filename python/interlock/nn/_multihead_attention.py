@@ -108,9 +108,7 @@ class MultiheadAttention:
             if given != supported:
                 raise ArgumentError(f"MultiheadAttention: {name} must be {supported}, got {shown(given)}")
         if dtype is not None and not isinstance(dtype, type(float32)):
-            raise TypeError(
-                f"MultiheadAttention: dtype must be an interlock.dtype, got {type(dtype).__name__}"
-            )
+            raise TypeError(f"MultiheadAttention: dtype must be an interlock.dtype, got {shown(dtype)}")
         if dtype is not None and not dtype.is_floating_point:
             raise DTypeError(f"MultiheadAttention: dtype must be floating point, got {dtype}")
         self.embed_dim = embed_dim

@@ -80,12 +80,16 @@ pub(crate) fn new_exception(py: Python<'_>, class: &str, message: String) -> PyE
     }
 }
 
-/// Returns the name of the type of an object, or "None".
+/// Returns the name of the type of an object for a message. None, constants such as a dtype, and classes are shown
+/// themselves, because their types say nothing about them.
 pub(crate) fn type_name(given: &Bound<'_, PyAny>) -> String {
-    if given.is_none() {
-        return "None".to_owned();
+    let name = given.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
+    match &*name {
+        "NoneType" | "dtype" | "QuantizedDType" | "layout" | "memory_format" | "type" => {
+            shown(given).unwrap_or(name)
+        }
+        _ => name,
     }
-    given.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string())
 }
 
 /// Returns the `repr` of an argument for a message, on one line and bounded in length.
@@ -93,13 +97,9 @@ pub(crate) fn shown(given: &Bound<'_, PyAny>) -> PyResult<String> {
     Ok(quote::shown(&given.repr()?.to_string_lossy()).into_owned())
 }
 
-/// Creates a TypeError with the expected type and the type of the argument. A constant, such as a dtype, and a class are
-/// shown, because their types say nothing about them.
+/// Creates a TypeError with the expected type and the type of the argument.
 pub(crate) fn new_type_error(what: &str, wanted: &str, given: &Bound<'_, PyAny>) -> PyErr {
-    let name = type_name(given);
-    let is_shown = matches!(&*name, "dtype" | "QuantizedDType" | "layout" | "memory_format" | "type");
-    let given = if is_shown { shown(given).unwrap_or(name) } else { name };
-    PyTypeError::new_err(format!("{what} must be {wanted}, got {given}"))
+    PyTypeError::new_err(format!("{what} must be {wanted}, got {}", type_name(given)))
 }
 
 /// Converts a result of the crates below into a `PyResult`.
