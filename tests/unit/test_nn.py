@@ -141,7 +141,7 @@ LAYER_ARGUMENTS: list[tuple[tuple[Any, ...], dict[str, Any], type[Exception], st
     ((8, 2.0), {}, TypeError, "num_heads must be an int, got float"),
     ((8, True), {}, TypeError, "num_heads must be an int, got bool"),
     ((8, 2), {"bias": 1}, TypeError, "bias must be a bool, got int"),
-    ((8, 2), {"dtype": "float32"}, TypeError, "dtype must be an interlock.dtype, got str"),
+    ((8, 2), {"dtype": "float32"}, TypeError, "dtype must be an interlock.dtype, got 'float32'"),
     (
         (8, 2),
         {"dtype": interlock.int64},
