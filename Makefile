@@ -148,7 +148,7 @@ compare: install ## compare recorded cases, names and differences with PyTorch; 
 	@$(VENV_PYTHON) -m tests.conformance.compare
 
 bench: test-environment ## run the benchmarks; BENCH_PYTHON=/path/to/python with PyTorch adds a column
-	@$(VENV_PYTHON) tools/package.py install release
+	@$(VENV_PYTHON) tools/package.py install published
 	@$(VENV_PYTHON) -m benchmarks.run
 
 bench-gpu: $(if $(GPU_PYTHON),,install) ## compare the driver of a GPU with PyTorch; GPU_PYTHON=/path/to/python with the wheel and PyTorch
