@@ -45,7 +45,7 @@ pub(super) fn try_vectorized(body: impl FnOnce()) -> bool {
 }
 
 /// Calls a function for each index below `count`, compiled as by [`vectorized`]. CPUs without AVX2 or NEON are rare: for them
-/// the compiler doesn't unroll the loop, because that code would be as large as each of the others.
+/// the compiler does not unroll the loop, because that code would be as large as each of the others.
 #[inline(always)]
 pub(super) fn for_each_index(count: usize, function: impl Fn(usize)) {
     struct Body<F>(usize, F);
