@@ -81,8 +81,14 @@ def compared_with_numpy(
     first = step.arguments[0] if step.arguments else None
     dtype = dtype_of(tensors[first["t"]]) if isinstance(first, dict) and "t" in first else ""
     if dtype in HALVES and step.name in (*COMPARISONS, "pow"):
-        # A comparison with halves and a power of them round the number; NumPy's do not.
-        operands = [numpy_side.stored(each, dtype) if type(each) is float else each for each in operands]
+        # Comparisons with halves and powers of them round numbers and 0-d tensors; NumPy's do not.
+        has_dims = np.ndim(operands[0]) > 0
+        operands = [
+            numpy_side.stored(each, dtype)
+            if type(each) is float or (has_dims and np.ndim(each) == 0 and np.asarray(each).dtype.kind == "f")
+            else each
+            for each in operands
+        ]
     if step.name == "pow" and dtype == "float16" and step.arguments[1] in (0.5, -0.5):
         # NumPy computes a root, which differs from the power for -0 and -infinity.
         return None
