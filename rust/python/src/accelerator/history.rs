@@ -41,6 +41,8 @@ impl Recording {
         device: Option<&Bound<'_, PyAny>>,
         pinned: &Bound<'_, PyAny>,
     ) -> PyResult<Self> {
+        /// The function that calls this in Python.
+        const OPERATION: &str = "accelerator.memory.history";
         let max_entries = match max_entries.is_none() {
             true => None,
             false => Some(extract_int(
@@ -49,7 +51,6 @@ impl Recording {
                 "0 or more, or None",
             )?),
         };
-        const OPERATION: &str = "accelerator.memory.history";
         let pinned = extract_bool(OPERATION, "pinned", pinned)?;
         let options = HistoryConfig { max_entries, stacks: extract_stacks(stacks)?, pinned };
         let device = device::optional(device, OPERATION)?;

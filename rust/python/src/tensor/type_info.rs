@@ -140,7 +140,7 @@ struct IntInfo(CoreDType);
 impl IntInfo {
     #[new]
     fn new(r#type: &Bound<'_, PyAny>) -> PyResult<Self> {
-        checked("iinfo", "an integer", CoreDType::is_integer, r#type).map(IntInfo)
+        checked_type("iinfo", "an integer", CoreDType::is_integer, r#type).map(IntInfo)
     }
 
     /// The number of bits of an element.
@@ -201,10 +201,11 @@ fn reduced<'py>(
 }
 
 fn float_type(given: Arg<'_, '_>) -> PyResult<CoreDType> {
-    checked("finfo", "a floating-point", CoreDType::is_floating_point, given)
+    checked_type("finfo", "a floating-point", CoreDType::is_floating_point, given)
 }
 
-fn checked(
+/// Converts the argument `type` of a class, which must be a dtype of a kind.
+fn checked_type(
     class: &'static str,
     kind: &str,
     is_accepted: fn(CoreDType) -> bool,

@@ -35,7 +35,7 @@ pub fn power<'a>(base: impl Into<Operand<'a>>, exponent: impl Into<Operand<'a>>)
     power_of(base.into(), exponent.into())
 }
 
-/// The function without type parameters, for each of which its loops would be compiled.
+/// [`power`] without type parameters, so that its loops are compiled once.
 fn power_of(base: Operand<'_>, exponent: Operand<'_>) -> Result<Tensor> {
     let op = "pow";
     let mut operands = promote(op, (base, exponent), Numbers::Rounded, |dtype| dtype)?;

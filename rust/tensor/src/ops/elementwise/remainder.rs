@@ -14,7 +14,7 @@ pub fn remainder<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>
     remainder_of(left.into(), right.into())
 }
 
-/// The function without type parameters, for each of which its loops would be compiled.
+/// [`remainder`] without type parameters, so that its loops are compiled once.
 fn remainder_of(left: Operand<'_>, right: Operand<'_>) -> Result<Tensor> {
     let node = if matches!(right, Operand::Scalar(_)) { "RemainderBackward0" } else { "RemainderBackward1" };
     let operands = promote(OP, (left, right), Numbers::Rounded, |dtype| dtype)?;

@@ -19,7 +19,7 @@ pub fn where_cond<'a>(
     where_of(condition, (x.into(), y.into()))
 }
 
-/// The function without type parameters, for each of which its loops would be compiled.
+/// [`where_cond`] without type parameters, so that its loops are compiled once.
 fn where_of(condition: &Tensor, operands: (Operand<'_>, Operand<'_>)) -> Result<Tensor> {
     let op = "where";
     check_bool(op, "condition", condition)?;

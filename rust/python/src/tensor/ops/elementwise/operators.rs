@@ -125,7 +125,13 @@ macro_rules! binary_operators {
             })+
 
             $(fn $reflected(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
-                reflected_operator($left, self, other, |tensor, number| tensor.$of_scalar(number), |array, tensor| array.$of_array(tensor))
+                reflected_operator(
+                    $left,
+                    self,
+                    other,
+                    |tensor, number| tensor.$of_scalar(number),
+                    |array, tensor| array.$of_array(tensor),
+                )
             })+
         }
     };

@@ -111,10 +111,11 @@ inventory::submit! {
     }
 }
 
+/// Written by hand, because `einsum` itself is no `tensor_op`: labels may follow each operand.
 static EXPLANATION: Signature = Signature {
     texts: "explain: einsum\0\x08equation\0\0",
-    function_length: 15,
-    names_length: 9,
+    function_length: "explain: einsum".len() as u8,
+    names_length: "\x08equation".len() as u8,
     positional: 1,
     required: 1,
     is_variadic: true,

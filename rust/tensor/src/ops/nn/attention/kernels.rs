@@ -13,7 +13,6 @@ use interlock::dispatch::{FlagRequirement, Kernel, Op, Operation, Order, Prefere
 use super::OP;
 use super::math::run_math;
 use super::tiled::{run_cudnn, run_efficient, run_flash};
-
 use crate::layout::broadcast;
 use crate::ops::conditions::{Condition, of_dtype, on_device, require};
 use crate::{DType, Error, Tensor, error};
