@@ -19,6 +19,7 @@ from collections.abc import Callable
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, Self, TypeVar, cast, final
 
+from interlock._arguments import as_bool
 from interlock._core import state as _native
 from interlock._core.state import (
     TRACED,
@@ -201,9 +202,7 @@ def capture(*, pin: bool = False) -> ThreadState:
         False
 
     """
-    if not isinstance(pin, bool):
-        raise TypeError(f"capture: pin must be a bool, got {type(pin).__name__}")
-    return ThreadState(pin=pin)
+    return ThreadState(pin=as_bool("capture: pin", pin))
 
 
 class _Unchanged(enum.Enum):

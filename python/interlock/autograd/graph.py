@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, overload
 
 import interlock._requires_tensors  # noqa: F401 (raises ImportError in a build without tensors)
+from interlock._arguments import as_bool
 from interlock._core.accelerator import device
 from interlock._core.tensor import (
     Node,
@@ -195,8 +196,7 @@ class save_on_cpu(saved_tensors_hooks):
     """
 
     def __init__(self, pin_memory: bool = False) -> None:
-        if not isinstance(pin_memory, bool):
-            raise TypeError(f"save_on_cpu: pin_memory must be a bool, got {type(pin_memory).__name__}")
+        pin_memory = as_bool("save_on_cpu: pin_memory", pin_memory)
 
         def pack(tensor: Tensor) -> tuple[device, Tensor]:
             copy = tensor.cpu() if tensor.device.type != "cpu" else tensor

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from interlock._arguments import as_bool
 from interlock._core.tensor import Tensor, dtype, float32, multi_head_attention, rand, zeros
 from interlock._quote import shown
 from interlock.autograd.grad_mode import no_grad
@@ -90,8 +91,7 @@ class MultiheadAttention:
             if not isinstance(size, int) or isinstance(size, bool):
                 raise TypeError(f"MultiheadAttention: {name} must be an int, got {type(size).__name__}")
         for name, flag in (("bias", bias), ("batch_first", batch_first)):
-            if not isinstance(flag, bool):
-                raise TypeError(f"MultiheadAttention: {name} must be a bool, got {type(flag).__name__}")
+            as_bool(f"MultiheadAttention: {name}", flag)
         if embed_dim <= 0:
             raise ArgumentError(f"MultiheadAttention: embed_dim must be positive, got {embed_dim}")
         if num_heads <= 0 or embed_dim % num_heads:

@@ -19,6 +19,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Literal, NamedTuple, ParamSpec, TypeAlias, TypeVar, overload
 
 import interlock._requires_tensors  # noqa: F401 (raises ImportError in a build without tensors)
+from interlock._arguments import as_bool
 from interlock._core.autograd import is_grad_enabled
 from interlock._core.tensor import (
     Tensor,
@@ -93,8 +94,7 @@ class set_checkpoint_early_stop(_Setting):
     _variable = _early_stop
 
     def __init__(self, enable: bool) -> None:
-        _check_bool("set_checkpoint_early_stop: enable", enable)
-        super().__init__(enable)
+        super().__init__(as_bool("set_checkpoint_early_stop: enable", enable))
 
 
 class set_checkpoint_debug_enabled(_Setting):
@@ -115,7 +115,7 @@ class set_checkpoint_debug_enabled(_Setting):
 
     def __init__(self, enabled: bool | None) -> None:
         if enabled is not None:
-            _check_bool("set_checkpoint_debug_enabled: enabled", enabled)
+            enabled = as_bool("set_checkpoint_debug_enabled: enabled", enabled)
         super().__init__(enabled)
 
 
@@ -308,11 +308,6 @@ def _unpack(argument: object) -> object:
     return argument.unpack() if isinstance(argument, _SavedInput) else argument
 
 
-def _check_bool(what: str, value: object) -> None:
-    if not isinstance(value, bool):
-        raise TypeError(f"{what} must be a bool, got {type(value).__name__}")
-
-
 @overload
 def checkpoint(
     function: Callable[..., _Result],
@@ -416,7 +411,7 @@ def checkpoint(
         "debug": debug,
         "early_stop": early_stop,
     }.items():
-        _check_bool(f"checkpoint: {name}", value)
+        as_bool(f"checkpoint: {name}", value)
     if use_reentrant:
         raise ArgumentError(
             "checkpoint: use_reentrant must be False, got True. Non-reentrant checkpoints return the same "

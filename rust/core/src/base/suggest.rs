@@ -1,31 +1,49 @@
 //! "Did you mean" suggestions.
 
-/// Returns the candidate that is most similar to `name`, else the only one that begins with it.
+/// The minimum similarity of a suggestion; Python's difflib uses the same value.
+const MIN_SIMILARITY: f64 = 0.6;
+
+/// The fewest letters with which a suggestion begins.
+const MIN_PREFIX: usize = 3;
+
+/// Returns the candidate that is most similar to `name`, else the shortest that begins with it, if all others that do
+/// begin with that one.
 pub fn suggest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    // The minimum similarity of a suggestion; Python's difflib uses the same value.
-    const MIN_SIMILARITY: f64 = 0.6;
     let candidates: Vec<_> = candidates.collect();
     // Of two names with the same edit distance, the one with more letters in common.
-    let similarity = |candidate: &&str| {
-        (strsim::normalized_damerau_levenshtein(name, candidate), strsim::jaro(name, candidate))
-    };
-    // The edit distance is at least the difference of the lengths. Its computation takes the product of both, which is long
-    // for a name of a million letters.
-    let could_be_similar = |candidate: &&str| {
-        let (own, other) = (name.chars().count(), candidate.chars().count());
-        own.min(other) as f64 >= MIN_SIMILARITY * own.max(other) as f64
-    };
-    let similar = candidates.iter().copied().filter(could_be_similar);
-    let similar = similar.filter(|candidate| similarity(candidate).0 >= MIN_SIMILARITY);
+    let letters = |candidate: &str| strsim::jaro(name, candidate);
+    let similar = candidates.iter().copied().filter(|candidate| is_similar(name, candidate));
     let most_similar = similar.max_by(|one, other| {
-        let ((edits, letters), (other_edits, other_letters)) = (similarity(one), similarity(other));
-        edits.total_cmp(&other_edits).then(letters.total_cmp(&other_letters))
+        let edits = similarity(name, one).total_cmp(&similarity(name, other));
+        edits.then_with(|| letters(one).total_cmp(&letters(other)))
     });
     most_similar.or_else(|| {
-        let mut prefixed =
-            candidates.iter().filter(|candidate| !name.is_empty() && candidate.starts_with(name));
-        prefixed.next().copied().filter(|_| prefixed.next().is_none())
+        let prefixed = || candidates.iter().copied().filter(|candidate| candidate.starts_with(name));
+        let shortest = prefixed().min_by_key(|candidate| candidate.len())?;
+        let is_plain =
+            name.len() >= MIN_PREFIX && prefixed().all(|candidate| candidate.starts_with(shortest));
+        is_plain.then_some(shortest)
     })
+}
+
+/// Returns whether two names are similar; of dotted names with as many parts, each part.
+fn is_similar(name: &str, candidate: &str) -> bool {
+    let parts = |name: &str| name.split('.').count();
+    let pairs = || name.split('.').zip(candidate.split('.'));
+    similarity(name, candidate) >= MIN_SIMILARITY
+        && (parts(name) != parts(candidate)
+            || pairs().all(|(part, other)| similarity(part, other) >= MIN_SIMILARITY))
+}
+
+/// Returns the similarity of two texts from 0 to 1, or 0 if their lengths alone make it less than the minimum.
+fn similarity(one: &str, other: &str) -> f64 {
+    // The edit distance is at least the difference of the lengths. Its computation takes the product of both, which is long
+    // for a name of a million letters.
+    let (own, others) = (one.chars().count(), other.chars().count());
+    if (own.min(others) as f64) < MIN_SIMILARITY * own.max(others) as f64 {
+        return 0.0;
+    }
+    strsim::normalized_damerau_levenshtein(one, other)
 }
 
 #[cfg(test)]
@@ -42,9 +60,20 @@ mod tests {
     }
 
     #[test]
-    fn suggest_finds_the_only_name_with_a_prefix() {
+    fn suggest_compares_each_part_of_dotted_names() {
+        let names = || ["cudnn.enabled", "cudnn.benchmark", "mkldnn.enabled"].into_iter();
+        assert_eq!(suggest("cudn.enable", names()), Some("cudnn.enabled"));
+        assert_eq!(suggest("cudnn.nope", names()), None);
+        assert_eq!(suggest("cudnn.conv.enabled", names()), Some("cudnn.enabled"));
+    }
+
+    #[test]
+    fn suggest_finds_the_name_that_begins_with_the_given_letters() {
         let names = || ["max_split_size_mb", "max_non_split_rounding_mb"].into_iter();
         assert_eq!(suggest("max_split", names()), Some("max_split_size_mb"));
         assert_eq!(suggest("max", names()), None);
+        let names = || ["benchmark_limit", "benchmark", "xnnpack"].into_iter();
+        assert_eq!(suggest("bench", names()), Some("benchmark"));
+        assert_eq!(suggest("x", names()), None);
     }
 }

@@ -15,7 +15,7 @@ use interlock_core::base::quote::quoted;
 use interlock_core::binding::dispatch::intern_name;
 use interlock_tensor::{Attention, Conv2d, Matmul};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyString, PyTuple};
+use pyo3::types::{PyString, PyTuple};
 
 use super::python_kernel::{Functions, KernelCall, PythonKernel, PythonOperation};
 use crate::args::{extract_dict, extract_str};
@@ -23,6 +23,7 @@ use crate::errors::{IntoPyResult, new_exception, new_type_error};
 use crate::hooks::callable;
 use crate::qualified_name::qualified_name;
 use crate::registrations::at_end;
+use crate::switches::try_bool;
 
 pub(super) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     at_end(forget);
@@ -134,10 +135,10 @@ fn requirements(given: &Bound<'_, PyAny>) -> PyResult<Vec<(String, String)>> {
     let mut requires = Vec::new();
     for (flag, value) in extract_dict(given, WHAT)? {
         let flag = extract_str(&flag, "register_kernel: the name of a flag in requires")?.into_owned();
-        let value = match value.cast::<PyBool>() {
-            Ok(value) if value.is_true() => "True".to_owned(),
-            Ok(_) => "False".to_owned(),
-            Err(_) => match value.cast::<PyString>() {
+        let value = match try_bool(&value)? {
+            Some(true) => "True".to_owned(),
+            Some(false) => "False".to_owned(),
+            None => match value.cast::<PyString>() {
                 Ok(name) => name.to_string_lossy().into_owned(),
                 Err(_) => {
                     let what = "register_kernel: the value of a flag in requires";
