@@ -15,7 +15,7 @@ from interlock.settings._holds import Scope
 from interlock.settings._origin import Origin, caller
 from interlock.settings._setting import LOCK, Unreadable, read, reason_of
 from interlock.settings._writes import Write, report, same
-from interlock.threads._budget import budget
+from interlock.threads._budget import budget, check_workers
 from interlock.threads._pools import Kind, kinds
 
 if TYPE_CHECKING:
@@ -263,6 +263,7 @@ class limits(override):
 
 def _resolved(function: str, size: _Size, workers: int | None) -> int:
     if size == "budget":
+        check_workers(function, workers)
         return int(budget(workers))
     if workers is not None:
         raise ArgumentError(f'{function}: workers must be None unless size is "budget", got {shown(workers)}')
