@@ -6,24 +6,30 @@ const MIN_SIMILARITY: f64 = 0.6;
 /// The fewest letters with which a suggestion begins.
 const MIN_PREFIX: usize = 3;
 
-/// Returns the candidate that is most similar to `name`, else the shortest that begins with it, if all others that do
-/// begin with that one.
+/// Returns the candidate that is the end of a dotted name, such as "cudnn.enabled" of "torch.backends.cudnn.enabled"; else
+/// the one that is most similar to the name; else the one that begins with it.
 pub fn suggest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let candidates: Vec<_> = candidates.collect();
-    // Of two names with the same edit distance, the one with more letters in common.
+    let is_end = |candidate: &str| name.strip_suffix(candidate).is_some_and(|before| before.ends_with('.'));
+    let end = candidates.iter().copied().find(|candidate| is_end(candidate));
+    end.or_else(|| most_similar(name, &candidates)).or_else(|| beginning_with(name, &candidates))
+}
+
+/// Returns the candidate with the fewest edits; of several, the one with more letters in common.
+fn most_similar<'a>(name: &str, candidates: &[&'a str]) -> Option<&'a str> {
     let letters = |candidate: &str| strsim::jaro(name, candidate);
     let similar = candidates.iter().copied().filter(|candidate| is_similar(name, candidate));
-    let most_similar = similar.max_by(|one, other| {
+    similar.max_by(|one, other| {
         let edits = similarity(name, one).total_cmp(&similarity(name, other));
         edits.then_with(|| letters(one).total_cmp(&letters(other)))
-    });
-    most_similar.or_else(|| {
-        let prefixed = || candidates.iter().copied().filter(|candidate| candidate.starts_with(name));
-        let shortest = prefixed().min_by_key(|candidate| candidate.len())?;
-        let is_plain =
-            name.len() >= MIN_PREFIX && prefixed().all(|candidate| candidate.starts_with(shortest));
-        is_plain.then_some(shortest)
     })
+}
+
+/// Returns the shortest candidate that begins with `name`, if all others that do begin with that one.
+fn beginning_with<'a>(name: &str, candidates: &[&'a str]) -> Option<&'a str> {
+    let found = || candidates.iter().copied().filter(|candidate| candidate.starts_with(name));
+    let shortest = found().min_by_key(|candidate| candidate.len())?;
+    (name.len() >= MIN_PREFIX && found().all(|candidate| candidate.starts_with(shortest))).then_some(shortest)
 }
 
 /// Returns whether two names are similar; of dotted names with as many parts, each part.
@@ -65,6 +71,7 @@ mod tests {
         assert_eq!(suggest("cudn.enable", names()), Some("cudnn.enabled"));
         assert_eq!(suggest("cudnn.nope", names()), None);
         assert_eq!(suggest("cudnn.conv.enabled", names()), Some("cudnn.enabled"));
+        assert_eq!(suggest("torch.backends.mkldnn.enabled", names()), Some("mkldnn.enabled"));
     }
 
     #[test]

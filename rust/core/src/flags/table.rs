@@ -259,11 +259,8 @@ pub fn find(name: &str) -> crate::Result<&'static FlagSpec> {
     if !flags.is_empty() {
         return Err(crate::Error::FlagNamespace { name, flags });
     }
-    // Such as "cudnn.enabled" in "torch.backends.cudnn.enabled".
-    let at_the_end = |flag: &&str| relative.strip_suffix(flag).is_some_and(|prefix| prefix.ends_with('.'));
-    let names = || flag_specs().map(FlagSpec::name);
-    let suggestion = names().find(at_the_end).or_else(|| super::suggest(relative, names()));
-    Err(crate::Error::UnknownFlag { name, suggestion: suggestion.map(as_written) })
+    let suggestion = super::suggest(relative, flag_specs().map(FlagSpec::name)).map(as_written);
+    Err(crate::Error::UnknownFlag { name, suggestion })
 }
 
 /// Returns a dotted name as a program writes it: below `backends`, unless it may be the name of another library's flag.
