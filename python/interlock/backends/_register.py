@@ -532,7 +532,9 @@ def register(
         for observe in observers:
             observe(name, again)
     for source, problem in problems:
-        warnings.warn(f"{source} is ignored: {problem}", FlagEnvironmentWarning, stacklevel=2)
+        warning = FlagEnvironmentWarning(f"{source} is ignored: {problem}")
+        warning.__cause__ = problem
+        warnings.warn(warning, stacklevel=2)
     return Flag(name)
 
 

@@ -128,11 +128,11 @@ def register_flag(
     enumeration: type[enum.Enum] | None,
     validator: Callable[[Any], object] | None,
     on_change: Callable[[FlagChange], object] | None,
-) -> list[tuple[str, str]]:
+) -> list[tuple[str, Exception]]:
     """Register a flag of another library. `flag_type` is `"bool"`, `"int"`, `"float"`, `"str"`, `"path"` or `"choice"`, or one
     of them after `"list of "`; `values` are the choices or the minimum and maximum; `optional` allows None. `enumeration`
     is the class whose members the choices name, `validator` is called with each value, and `on_change` after each change.
-    Returns the environment variables that could not be parsed, each with the reason.
+    Returns the values of the environment or of a snapshot that were refused, each as its source and the error.
     """
 
 def unregister_flag(name: str) -> None:

@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use interlock::Error;
 use interlock::backends::{self, FlagDecl, FlagType, InputValue, LoggedWrite, MatmulPrecision, Value};
 use interlock_core::base::quote::quoted;
+use interlock_core::binding::flags::register_and_report;
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -15,7 +17,7 @@ use super::values::{
 use super::{changes, libraries};
 use crate::args::{extract_dict, extract_str};
 use crate::context::sync;
-use crate::errors::IntoPyResult;
+use crate::errors::{IntoPyResult, ToPyErr};
 use crate::switches::extract_as;
 use crate::{call_site, scope_debug, switches};
 
@@ -165,7 +167,7 @@ fn unregister_flag(name: &Bound<'_, PyAny>) -> PyResult<()> {
 /// Register a flag of another library. `flag_type` is `"bool"`, `"int"`, `"float"`, `"str"`, `"path"` or `"choice"`, or one
 /// of them after `"list of "`; `values` are the choices or the minimum and maximum; `optional` allows None. `enumeration`
 /// is the class whose members the choices name, `validator` is called with each value, and `on_change` after each change.
-/// Returns the environment variables that could not be parsed, each with the reason.
+/// Returns the values of the environment or of a snapshot that were refused, each as its source and the error.
 #[pyfunction]
 #[pyo3(signature = (
     name, default, doc, flag_type, values, optional, variable, affects, enumeration, validator, on_change,
@@ -184,7 +186,7 @@ fn register_flag(
     enumeration: Option<&Bound<'_, PyAny>>,
     validator: Option<&Bound<'_, PyAny>>,
     on_change: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Vec<(String, String)>> {
+) -> PyResult<Vec<(String, Py<PyAny>)>> {
     let text = |name, text| extract_str(text, name).map(Cow::into_owned);
     let name = text("register_flag: name", name)?;
     let values: Vec<Bound<'_, PyAny>> = extract_as("register_flag: values", "a list", values)?;
@@ -206,11 +208,23 @@ fn register_flag(
         // First, because the registration validates values.
         python_parts::store(py, &name, enumeration, validator, None, None)?;
     }
-    let registered = backends::register(declaration);
+    let (mut problems, mut interrupt) = (Vec::new(), None);
+    let registered = register_and_report(declaration, &mut |source, error| {
+        let raised = error.to_pyerr(py);
+        if raised.is_instance_of::<PyException>(py) {
+            problems.push((source, raised.into_value(py).into_any()));
+            return Ok(());
+        }
+        interrupt = Some(raised);
+        Err(error)
+    });
     if registered.is_err() && !is_known {
         python_parts::remove(py, &name)?;
     }
-    let (spec, problems) = registered.into_py_result(py)?;
+    let spec = match interrupt {
+        Some(raised) => return Err(raised),
+        None => registered.into_py_result(py)?,
+    };
     let register =
         |on_change: &Bound<'_, PyAny>| Ok(Bound::new(py, changes::on_change_of(spec, on_change))?.into_any());
     if is_known
@@ -223,7 +237,7 @@ fn register_flag(
         let registration = Some(register(on_change)?);
         python_parts::store(py, &name, enumeration, validator, Some(on_change), registration)?;
     }
-    Ok(problems.into_iter().map(|(variable, error)| (variable, error.to_string())).collect())
+    Ok(problems)
 }
 
 /// Returns the type of a declaration. None is accepted as the default if the flag is `optional`.
