@@ -16,6 +16,7 @@ from interlock._core import backends as _native
 from interlock._suggest import closest_match
 from interlock.accelerator import memory
 from interlock.backends import libraries as _libraries, openmp
+from interlock.backends._describe import described
 from interlock.errors import ArgumentError, InterlockError, LibraryNotFoundError
 
 
@@ -301,7 +302,7 @@ def explain(name: str) -> ExplainedFlag:
 
 
 def _explained(row: _native.Flag) -> ExplainedFlag:
-    found = backends.describe(row["name"])
+    found = described(row)
     inherited = backends.describe(found.inherited_from) if found.inherited_from else None
     return ExplainedFlag(
         **vars(_flag(row)),
@@ -347,8 +348,9 @@ def _modules(flag: str) -> list[str]:
 
 
 def _flag(row: _native.Flag) -> Flag:
-    """Read a flag and the level that determines its value."""
-    found = backends.explain(row["name"])
+    """Return a flag and what determines its value, and warn of misspelt variables of its library."""
+    found = described(row)
+    backends.check_variables(found.name.partition(".")[0])
     return Flag(
         name=found.name,
         value=_plain(found.value),
@@ -356,7 +358,7 @@ def _flag(row: _native.Flag) -> Flag:
         set_by=found.set_by,
         effective=_plain(found.effective),
         overridden_by=found.overridden_by,
-        default=_plain(row["default"]),
+        default=_plain(found.default),
     )
 
 

@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 
 use interlock::Error;
-use interlock::backends::{self, FlagDecl, FlagType, InputValue, LoggedWrite, MatmulPrecision, Value};
+use interlock::backends::{
+    self, FlagDecl, FlagSpec, FlagType, InputValue, LoggedWrite, MatmulPrecision, Value,
+};
 use interlock_core::base::quote::quoted;
 use interlock_core::binding::flags::register_and_report;
 use pyo3::exceptions::PyException;
@@ -17,7 +19,7 @@ use super::values::{
 use super::{changes, libraries};
 use crate::args::{extract_dict, extract_str};
 use crate::context::sync;
-use crate::errors::{IntoPyResult, ToPyErr};
+use crate::errors::{IntoPyResult, ToPyErr, new_exception};
 use crate::switches::extract_as;
 use crate::{call_site, scope_debug, switches};
 
@@ -27,6 +29,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(read, module)?)?;
     module.add_function(wrap_pyfunction!(explain, module)?)?;
     module.add_function(wrap_pyfunction!(table, module)?)?;
+    module.add_function(wrap_pyfunction!(row, module)?)?;
     module.add_function(wrap_pyfunction!(register_flag, module)?)?;
     module.add_function(wrap_pyfunction!(unregister_flag, module)?)?;
     module.add_function(wrap_pyfunction!(misspelt_variables, module)?)?;
@@ -80,14 +83,17 @@ fn explain<'py>(name: &Bound<'py, PyAny>) -> PyResult<Explained<'py>> {
         return Ok((name, value.clone(), level, None, value, None, "modes and devices".into(), None));
     }
     libraries::update_python_paths(name.py());
-    let spec = named(name, "explain: name")?;
+    explained(name.py(), named(name, "explain: name")?)
+}
+
+fn explained<'py>(py: Python<'py>, spec: &'static FlagSpec) -> PyResult<Explained<'py>> {
     let explanation = spec.explain();
     Ok((
         explanation.name,
-        object_of(name.py(), spec, explanation.value)?,
+        object_of(py, spec, explanation.value)?,
         explanation.level.name(),
         explanation.set_by.map(|set_by| set_by.to_string()),
-        object_of(name.py(), spec, explanation.effective)?,
+        object_of(py, spec, explanation.effective)?,
         explanation.overridden_by,
         spec.affects(),
         spec.inherited_from(),
@@ -108,37 +114,55 @@ type Explained<'py> = (
 /// Return a row for every flag: `name`; `reads` and `accepts`, the types as Python annotations; `allowed`, a
 /// description of the accepted values (None, as `accepts` is, for a read-only flag); `default`; `variables` of the
 /// environment; `affects`; `obeyed_by`, the names of operations; `needs_registered_kernel`, whether only kernels that
-/// programs register obey it; `doc`; `validator`, the name of a function or None; `is_registered`. Flags of other libraries are included if `registered` is true.
+/// programs register obey it; `doc`; `validator`, the name of a function or None; `is_registered`; `explained`, the result
+/// of `explain`. Flags of other libraries are included if `registered` is true.
 #[pyfunction]
 #[pyo3(signature = (registered=false))]
 fn table(
     py: Python<'_>,
     #[pyo3(from_py_with = switches::table::registered)] registered: bool,
 ) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    libraries::update_python_paths(py);
     backends::flag_specs()
         .filter(|spec| registered || !spec.is_registered())
-        .map(|spec| {
-            let row = PyDict::new(py);
-            row.set_item("name", spec.name())?;
-            let enumeration = python_parts::enumeration(py, spec)?;
-            let annotation = |text| with_enumeration(enumeration.as_ref(), text);
-            row.set_item("reads", annotation(spec.annotation())?)?;
-            row.set_item("accepts", spec.accepted_annotation().map(annotation).transpose()?)?;
-            let allowed = (!spec.is_read_only()).then(|| spec.accepted());
-            row.set_item("allowed", allowed)?;
-            let allowed_text = (!spec.is_read_only()).then(|| spec.accepted_text());
-            row.set_item("allowed_text", allowed_text)?;
-            row.set_item("default", object_of(py, spec, spec.default())?)?;
-            row.set_item("validator", spec.validator())?;
-            row.set_item("is_registered", spec.is_registered())?;
-            row.set_item("variables", spec.variables())?;
-            row.set_item("affects", spec.effect().operations())?;
-            row.set_item("obeyed_by", spec.obeyed_by())?;
-            row.set_item("needs_registered_kernel", spec.effect().needs_registered_kernel())?;
-            row.set_item("doc", spec.doc().trim())?;
-            Ok(row)
-        })
+        .map(|spec| row_of(py, spec))
         .collect()
+}
+
+/// Return the row of `table` of the flag with this dotted name.
+#[pyfunction]
+fn row<'py>(name: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
+    let py = name.py();
+    if let Ok(text) = name.extract::<&str>()
+        && let Some(state) = backends::explain_state(text)
+    {
+        let message = format!("describe: {} is a mode or device, not a flag", state.name);
+        return Err(new_exception(py, "UnknownFlagError", message));
+    }
+    libraries::update_python_paths(py);
+    row_of(py, named(name, "describe: name")?)
+}
+
+/// Returns a row. Another thread may have unregistered the flag.
+fn row_of<'py>(py: Python<'py>, spec: &'static FlagSpec) -> PyResult<Bound<'py, PyDict>> {
+    let row = PyDict::new(py);
+    row.set_item("name", spec.name())?;
+    let enumeration = python_parts::enumeration(py, spec)?;
+    let annotation = |text| with_enumeration(enumeration.as_ref(), text);
+    row.set_item("reads", annotation(spec.annotation())?)?;
+    row.set_item("accepts", spec.accepted_annotation().map(annotation).transpose()?)?;
+    row.set_item("allowed", (!spec.is_read_only()).then(|| spec.accepted()))?;
+    row.set_item("allowed_text", (!spec.is_read_only()).then(|| spec.accepted_text()))?;
+    row.set_item("default", object_of(py, spec, spec.default())?)?;
+    row.set_item("validator", spec.validator())?;
+    row.set_item("is_registered", spec.is_registered())?;
+    row.set_item("variables", spec.variables())?;
+    row.set_item("affects", spec.effect().operations())?;
+    row.set_item("obeyed_by", spec.obeyed_by())?;
+    row.set_item("needs_registered_kernel", spec.effect().needs_registered_kernel())?;
+    row.set_item("doc", spec.doc().trim())?;
+    row.set_item("explained", explained(py, spec)?)?;
+    Ok(row)
 }
 
 /// Returns an annotation with the name of an enumeration in place of the names of its members.
