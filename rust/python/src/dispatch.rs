@@ -219,7 +219,7 @@ impl Recording {
 
     #[pyo3(signature = (*_error))]
     fn __exit__(&self, py: Python<'_>, _error: &Bound<'_, PyTuple>) -> PyResult<()> {
-        scope_debug::exit(py, self.0.scope())
+        scope_debug::exit(py, self.0.scope(), || "dispatch.record".into())
     }
 
     fn __len__(&self) -> usize {

@@ -171,6 +171,9 @@ def open_scopes() -> list[str]:
         NotTracedError: The process was started without `INTERLOCK_DEBUG=1`, so that the lines are not recorded.
     """
 
+def warn_not_open(name: str) -> None:
+    """Warn with `INTERLOCK_DEBUG=1` about the exit of a scope of this name, which is not open."""
+
 def begin_defaults() -> Token[Any]:
     """Hide the state of the current context, so that the defaults of the process apply, and return a token for
     `end_defaults`.

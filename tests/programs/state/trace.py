@@ -98,7 +98,7 @@ def exits_on_the_line_of_the_enter():
     for action in ("__enter__", "__exit__"):
         for scope in scopes:
             getattr(scope, action)(*[None] * 3 * (action == "__exit__"))  # all
-    scopes[1].__exit__(None, None, None)
+    scopes[1].__exit__(None, None, None)  # again
     print_warnings()
 
 
@@ -119,6 +119,46 @@ def names_of_scopes():
     for scope in scopes:
         with interlock.state.scope_barrier():
             scope.__enter__()
+    caught.__exit__()
+    return [str(each.message) for each in found]
+
+
+def exits_without_an_enter():
+    """Exit scopes of each kind before and after their blocks, and return the texts of the warnings."""
+    accelerator.use("host")
+    scopes = [
+        no_grad(),
+        interlock.inference_mode(),
+        interlock.set_grad_enabled(True),
+        backends.override({"cudnn.enabled": False}),
+        backends.frozen(),
+        interlock.capture().apply(),
+        interlock.device("cpu"),
+        accelerator.device_index(0),
+        interlock.Stream(),
+        interlock.dispatch.record(),
+        accelerator.use_mem_pool(accelerator.MemPool()),
+        accelerator.memory.MemoryTracker(),
+        interlock.state.scope_barrier(),
+        interlock.autograd.detect_anomaly(),
+        # Scopes that enter nothing.
+        accelerator.device_index(None),
+        backends.mkl.verbose(0),
+    ]
+    backends.mkl.verbose(1).__exit__(None, None, None)
+    for _ in range(2):
+        for scope in scopes:
+            with interlock.enable_grad(), backends.override({"cudnn.benchmark": True}):
+                scope.__exit__(None, None, None)
+                state = (interlock.is_grad_enabled(), backends.cudnn.benchmark, backends.flags_frozen())
+                assert state == (True, True, False), scope
+            with scope:
+                pass
+    # The scope ends with the barrier, and then with its block.
+    with interlock.state.scope_barrier():
+        scope = no_grad()
+        scope.__enter__()
+    scope.__exit__(None, None, None)
     caught.__exit__()
     return [str(each.message) for each in found]
 

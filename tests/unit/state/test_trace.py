@@ -93,6 +93,11 @@ def test_exits_on_the_line_of_the_enter_name_the_line_once() -> None:
             "later on this line, which stays open",
             place_of("all", name),
         ),
+        (
+            "the scope of enable_grad is exited here and is not open: it was not entered, or was exited "
+            "before; the exit has no effect",
+            place_of("again", name),
+        ),
     ]
 
 
@@ -110,6 +115,32 @@ def test_warnings_name_the_scope() -> None:
         "Stream",
         "dispatch.record",
     ]
+
+
+def test_exit_of_a_scope_that_is_not_open_warns() -> None:
+    begin = "the scope of "
+    end = " is exited here and is not open: it was not entered, or was exited before; the exit has no effect"
+    found = eval_program("state.trace.exits_without_an_enter", env=TRACED)
+    assert found.pop().endswith("was still open at the end of its scope_barrier")
+    names = [text.removeprefix(begin).removesuffix(end) for text in found]
+    scopes = [
+        "no_grad",
+        "inference_mode",
+        "set_grad_enabled",
+        "cudnn.enabled",
+        "frozen",
+        "ThreadState.apply",
+        "device",
+        "accelerator.device_index",
+        "Stream",
+        "dispatch.record",
+        "accelerator.use_mem_pool",
+        "MemoryTracker",
+        "scope_barrier",
+        "detect_anomaly",
+    ]
+    assert names == ["verbose", *scopes, *scopes]
+    assert eval_program("state.trace.exits_without_an_enter") == []
 
 
 def test_scope_open_at_process_exit_warns() -> None:

@@ -40,8 +40,10 @@ struct OpenLayer {
 /// How a scope was exited.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ExitOrder {
-    /// The innermost traced layer was removed, or the scope is not traced, or it was not open.
+    /// The innermost traced layer was removed, or the scope is not traced.
     InOrder,
+    /// The scope was not open.
+    NotOpen,
     /// A layer that was entered later is still open.
     OutOfOrder {
         /// The scope of the removed layer.
