@@ -47,11 +47,14 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
 
 /// Return where the scopes that are open in any context were entered, as `file:line`, oldest first.
 ///
+/// Those of a context that has ended are in the list until the thread that ran it last uses interlock again.
+///
 /// Raises:
 ///     NotTracedError: The process was started without `INTERLOCK_DEBUG=1`, so that the lines are not recorded.
 #[pyfunction]
 fn open_scopes(py: Python<'_>) -> PyResult<Vec<String>> {
     scope_debug::check_traced(py, "open_scopes: the lines that enter scopes")?;
+    release_ended_context(py);
     Ok(binding::open_scopes().iter().map(ToString::to_string).collect())
 }
 
@@ -73,6 +76,12 @@ fn end_open_scopes() -> usize {
     ScopeMark::default().end_scopes_since().number
 }
 
+/// Looks at the current context: until then this thread owns the state of the context that it ran last, which may have
+/// ended.
+fn release_ended_context(py: Python<'_>) {
+    context::sync(py);
+}
+
 /// The name of a scope, and the file and the line where it was entered.
 type UnclosedScope = (String, String, u32);
 
@@ -80,7 +89,8 @@ type UnclosedScope = (String, String, u32);
 /// threads and contexts that have ended (the first 100 distinct ones), and those that are open. Empty unless the process
 /// was started with `INTERLOCK_DEBUG=1`.
 #[pyfunction]
-fn unclosed_scopes() -> (Vec<UnclosedScope>, Vec<UnclosedScope>) {
+fn unclosed_scopes(py: Python<'_>) -> (Vec<UnclosedScope>, Vec<UnclosedScope>) {
+    release_ended_context(py);
     let of = |scope: Entered| {
         let (file, line) = file_and_line(&scope.site);
         (scope.name.to_string(), file.to_owned(), line)

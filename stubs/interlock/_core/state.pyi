@@ -167,6 +167,8 @@ def end_open_scopes() -> int:
 def open_scopes() -> list[str]:
     """Return where the scopes that are open in any context were entered, as `file:line`, oldest first.
 
+    Those of a context that has ended are in the list until the thread that ran it last uses interlock again.
+
     Raises:
         NotTracedError: The process was started without `INTERLOCK_DEBUG=1`, so that the lines are not recorded.
     """

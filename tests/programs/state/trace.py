@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import contextvars
 import gc
 import json
 import sys
@@ -229,6 +230,30 @@ def scopes_of_ended_threads_and_tasks():
         gc.collect()
         time.sleep(0.01)
     print(interlock.state.open_scopes())
+
+
+def scopes_of_an_ended_context():
+    def leaves_open():
+        no_grad().__enter__()  # entered
+
+    async def main():
+        await asyncio.create_task(work())
+        # Until the next step the loop owns the task that has resumed this one.
+        await asyncio.sleep(0)
+        return interlock.state.open_scopes()
+
+    async def work():
+        leaves_open()
+
+    context = contextvars.Context()
+    context.run(leaves_open)
+    result = [interlock.state.open_scopes()]
+    del context
+    result.append(interlock.state.open_scopes())
+    result.append(asyncio.run(main()))
+    contextvars.Context().run(leaves_open)
+    caught.__exit__()
+    return result
 
 
 def scopes_open_at_the_end():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import interlock
@@ -148,6 +149,16 @@ def test_scope_open_at_process_exit_warns() -> None:
     done = run_program(f"state.trace.{name}", env=TRACED)
     assert done.code == 0
     assert done.stderr.count(f"{place_of('entered', name)}: ScopeWarning: ") == 2
+
+
+def test_scopes_of_an_ended_context_are_not_open() -> None:
+    name = "scopes_of_an_ended_context"
+    done = run_program(f"state.trace.{name}", env=TRACED)
+    entered = place_of("entered", name)
+    assert json.loads(done.stdout.splitlines()[-1]) == [[entered], [], []]
+    assert done.stderr.count("ScopeWarning: ") == 1
+    reported = "the scope of no_grad entered here was still open when its thread or context ended"
+    assert f"{entered}: ScopeWarning: {reported}" in done.stderr
 
 
 def test_scopes_of_ended_threads_and_tasks_warn_once_at_exit() -> None:
