@@ -20,6 +20,7 @@ __all__ = [
     "register_carried",
     "set_process_defaults",
     "unclosed_scopes",
+    "warn_not_open",
 ]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
