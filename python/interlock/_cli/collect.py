@@ -15,7 +15,7 @@ from interlock import _core, accelerator, backends
 from interlock._core import backends as _native
 from interlock._suggest import closest_match
 from interlock.accelerator import memory
-from interlock.backends import libraries as _libraries, openmp
+from interlock.backends import _register, libraries as _libraries, openmp
 from interlock.backends._describe import described
 from interlock.errors import ArgumentError, InterlockError, LibraryNotFoundError
 
@@ -394,15 +394,29 @@ def environment() -> tuple[Variable, ...]:
     registered = [row for row in _native.table(registered=True) if row["name"] not in own]
     for row in registered:
         read.update(row["variables"])
+        refused = _register.refused.get(row["name"], {})
+        problems.update((name, f"ignored: {problem}") for name, problem in refused.items())
     for library in {row["name"].partition(".")[0] for row in registered}:
         misspelt = dict(_native.misspelt_variables(library))
         problems.update((name, f"ignored: {problem}") for name, problem in misspelt.items())
     problems.update(_allocator_config_problem())
+    problems.update(_state_problem())
     return tuple(
         Variable(name, os.environ[name], problems.get(name))
         for name in sorted(read | {*problems})
         if name in os.environ
     )
+
+
+def _state_problem() -> dict[str, str]:
+    """Return why the state of the process that started this one is ignored, by the name of the variable."""
+    if not os.environ.get("INTERLOCK_STATE"):
+        return {}
+    # Imported on use, because other reports do not need it.
+    from interlock.integrations._received import problem_of_environment
+
+    problem = problem_of_environment()
+    return {} if problem is None else {"INTERLOCK_STATE": problem}
 
 
 def _allocator_config_problem() -> dict[str, str]:
